@@ -1,0 +1,41 @@
+/**
+ * How long a topic's failed jobs wait, in seconds: a ladder whose last wait repeats, or
+ * `min(initial × factor^(failures − 1), max)`, of which `jitter` (0 to 1) is drawn at random.
+ */
+export type Backoff =
+  | { readonly waits: readonly number[] }
+  | { readonly initial: number; readonly factor: number; readonly max: number; readonly jitter: number };
+
+const MINUTE_S = 60;
+const HOUR_S = 3600;
+
+/** 15 s, 3 m, 10 m, 30 m, 30 m, 1 h, 2 h, 6 h, 15 h: what payment providers do. */
+export const DEFAULT_BACKOFF: Backoff = {
+  waits: [
+    15,
+    3 * MINUTE_S,
+    10 * MINUTE_S,
+    30 * MINUTE_S,
+    30 * MINUTE_S,
+    HOUR_S,
+    2 * HOUR_S,
+    6 * HOUR_S,
+    15 * HOUR_S,
+  ],
+};
+
+/** Milliseconds to wait after failed attempt `attempt` (1 is the first). `random` is in [0, 1). */
+export function backoffMs(backoff: Backoff, attempt: number, random: number): number {
+  if ("waits" in backoff) {
+    const wait = backoff.waits[Math.min(attempt, backoff.waits.length) - 1] ?? 0;
+    return Math.round(wait * 1000);
+  }
+  const { initial, factor, max, jitter } = backoff;
+  const full = Math.min(initial * factor ** (attempt - 1), max);
+  return Math.round(full * (1 - jitter * random) * 1000);
+}
+
+/** How many runs a policy allows when nobody says: each wait once, after a first run. */
+export function attemptsOf(backoff: Backoff): number {
+  return "waits" in backoff ? backoff.waits.length + 1 : 10;
+}

@@ -1,0 +1,56 @@
+/** Cuts `items` into runs of at most `count`, in order. */
+export function chunksOf<T>(items: readonly T[], count: number): T[][] {
+  const chunks: T[][] = [];
+  for (let i = 0; i < items.length; i += count) chunks.push(items.slice(i, i + count));
+  return chunks;
+}
+
+/** Cuts `items` into runs of at most `count` items and `bytes` in all, in order. One too large for any run is alone. */
+export function batchesOf<T>(
+  items: readonly T[],
+  sizeOf: (item: T) => number,
+  limits: { count: number; bytes: number },
+): T[][] {
+  const batches: T[][] = [];
+  let batch: T[] = [];
+  let size = 0;
+  for (const item of items) {
+    const itemSize = sizeOf(item);
+    if (batch.length > 0 && (batch.length === limits.count || size + itemSize > limits.bytes)) {
+      batches.push(batch);
+      batch = [];
+      size = 0;
+    }
+    batch.push(item);
+    size += itemSize;
+  }
+  if (batch.length > 0) batches.push(batch);
+  return batches;
+}
+
+/**
+ * Runs `work` over `items`, at most `width` at a time, and answers in their order. Waits for every call
+ * even when one fails, then throws the first failure: nobody answers while own calls are in flight.
+ */
+export async function inParallel<T, R>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  const failures: unknown[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < items.length && failures.length === 0) {
+      const at = next++;
+      try {
+        results[at] = await work(items[at] as T);
+      } catch (failure) {
+        failures.push(failure);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
+  if (failures.length > 0) throw failures[0];
+  return results;
+}

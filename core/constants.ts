@@ -1,0 +1,87 @@
+/** Every number the protocol rests on. Times are milliseconds unless the name says otherwise. */
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** A bucket is one minute of one shard. */
+export const BUCKET = MINUTE;
+/** How far ahead of the clock a sweep hands jobs over. */
+export const LOOKAHEAD = 180 * SECOND;
+/** What a writer adds to `LOOKAHEAD`, so that a sweep running beside it cannot pass unseen. */
+export const GUARD = 30 * SECOND;
+/** A job due within this time of its writer's clock is sent by the writer. */
+export const NEAR = LOOKAHEAD + GUARD;
+/** How long the audit stays behind the sweep, in the sweep's own time. */
+export const AUDIT_AFTER = 10 * MINUTE;
+/** How long after it chose its times an operation may still issue a write. */
+export const WRITER_DEADLINE = 60 * SECOND;
+/** How long past its end a lease counts as live, since clocks differ. */
+export const CLOCK_MARGIN = 15 * SECOND;
+/** AWS refuses a request whose signature is older ("Signature Version 4 signing", IAM User Guide). */
+export const SIGNATURE_LIFE = 5 * MINUTE;
+
+// A write issued at its deadline can land SIGNATURE_LIFE later. Were the audit's cursor past the look by
+// then, a crash right after would leave an acknowledged job that nobody ever looks at again.
+if (WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN >= AUDIT_AFTER - LOOKAHEAD) {
+  throw new Error(
+    "WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN must be less than AUDIT_AFTER - LOOKAHEAD: " +
+      "a late write would land behind the audit",
+  );
+}
+
+/** Where a writer files a look when SQS refuses its message for now: past what any sweep has read. */
+export const RETRY_LOOK_AFTER = NEAR + MINUTE;
+/** How far past a sweep's limit the job of a failing queue is looked at again, at first. */
+export const FAILING_TOPIC_WAIT = MINUTE;
+/** A job of a topic that no policy names is given up when it is this late. */
+export const UNKNOWN_TOPIC_AFTER = HOUR;
+/** Looks and untracked homes go this long past their time: no outage may outlast it. */
+export const STALE_AFTER = 90 * DAY;
+/** A once item answers until this long after its job's due time. */
+export const ONCE_AFTER = DAY;
+/** The least time between two entries of a cursor's trail. */
+export const TRAIL_STEP = 20 * SECOND;
+
+/** The audit looks again at a job it found: `[late by less than, look again after]`. */
+export const AUDIT_LADDER = [
+  [HOUR, HOUR],
+  [5 * HOUR, 4 * HOUR],
+  [Number.POSITIVE_INFINITY, DAY],
+] as const;
+/** While its ready queue shows a backlog, a job less late than this gets a look but no message. */
+export const BACKLOG_PATIENCE = HOUR;
+
+/** A consumer holds a message that is less early than this, and puts an earlier one back. */
+export const HOLD = 2 * SECOND;
+/** How long before `dueAt` at least a `millisecond` topic's message is released. */
+export const RELEASE_EARLY = 200;
+/** How long before its function's deadline a consumer starts no further job. */
+export const LAST_START = 5 * SECOND;
+/** How long before its function's deadline a consumer aborts `job.signal`. */
+export const ABORT_BEFORE = 3 * SECOND;
+/** How much longer than a run a message stays invisible: a crash is noticed soon after. */
+export const VISIBILITY_MARGIN = 30 * SECOND;
+/** A pulled job can be extended to this long after its claim ("Visibility timeout", SQS Developer Guide). */
+export const LONGEST_LEASE = 12 * HOUR;
+/** `setTimeout` fires at once when given more. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Limits of AWS, by the documentation's name. */
+export const SQS_MAX_DELAY = 900 * SECOND;
+export const SQS_BATCH_ENTRIES = 10;
+export const SQS_BATCH_BYTES = 256 * 1024;
+export const STATEMENT_BATCH = 25;
+/** SQS bills a request by 64 KB; the envelope's own words take the rest. */
+export const PACK_BYTES = 60 * 1000;
+
+/** Limits of the API; each is refused with rule and value. */
+export const BODY_BYTES = 200 * 1024;
+export const HEADERS_BYTES = 4 * 1024;
+export const BATCH_JOBS = 500;
+export const BATCH_BYTES = 3 * 1024 * 1024;
+export const BODY_DEPTH = 100;
+export const ERROR_BYTES = 256;
+export const LONGEST_DELAY = 10 * 366 * DAY;
+export const MAX_SHARDS = 1024;

@@ -1,0 +1,18 @@
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const WHOLE = /^(?:\d+(?:ms|[smhd]))+$/;
+const PART = /(\d+)(ms|[smhd])/g;
+
+/**
+ * Milliseconds of a duration: seconds as a number (at least 0, fractions to the millisecond) or a string
+ * such as `"90s"`, `"1h30m"`, `"7d"`, `"250ms"`. `undefined` for anything else.
+ */
+export function parseDuration(value: number | string): number | undefined {
+  if (typeof value === "number") {
+    const ms = Math.round(value * 1000);
+    return Number.isSafeInteger(ms) && value >= 0 ? ms : undefined;
+  }
+  if (!WHOLE.test(value)) return undefined;
+  let ms = 0;
+  for (const [, count, unit] of value.matchAll(PART)) ms += Number(count) * (UNITS[unit ?? ""] ?? Number.NaN);
+  return Number.isSafeInteger(ms) ? ms : undefined;
+}

@@ -1,0 +1,38 @@
+/** What a caller can do something about, by a name that never changes. */
+export type ErrorCode =
+  | "bad-request"
+  | "unknown-topic"
+  | "job-not-found"
+  | "job-already-exists"
+  | "job-running"
+  | "job-finished"
+  | "job-handed-off"
+  | "untracked-topic"
+  | "not-a-pull-topic"
+  | "claim-lost"
+  | "idempotency-mismatch"
+  | "too-large"
+  | "too-many-jobs"
+  | "unavailable";
+
+/**
+ * An answer that is not the one asked for. The message names the rule, the value and what is allowed.
+ * `data` goes into the HTTP answer beside it.
+ */
+export class MinutehandError extends Error {
+  readonly code: ErrorCode;
+  readonly data: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, data: Record<string, unknown> = {}, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "MinutehandError";
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** The words of anything thrown. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message || thrown.name;
+  return String(thrown);
+}

@@ -1,0 +1,38 @@
+import { CLOCK_MARGIN, NEAR } from "./constants.ts";
+import type { Home, State } from "./items.ts";
+
+/**
+ * What a home means at a moment. `scheduled` → claim → `running` → settle → `done` | moved back to
+ * `scheduled` by its backoff | `dead`; `scheduled` → `cancelled` | `expired`. An ended lease is a crashed
+ * run: whoever meets it may move the job.
+ */
+
+export function isFinished(home: Home): boolean {
+  return home.state !== "scheduled" && home.state !== "running";
+}
+
+/** Whether a claimed job's lease counts as live: `CLOCK_MARGIN` past its end, as the reader's clock may be ahead. */
+export function isRunning(home: Home, now: number): boolean {
+  return home.state === "running" && now < (home.leaseEnd ?? 0) + CLOCK_MARGIN;
+}
+
+export function hasCrashed(home: Home, now: number): boolean {
+  return home.state === "running" && !isRunning(home, now);
+}
+
+/** Whether a writer must send a job's message itself, since the sweep may already have passed it. */
+export function isNear(dueAt: number, now: number): boolean {
+  return dueAt <= now + NEAR;
+}
+
+/** The state a user is told: `running` only while the lease is live; an untracked job that SQS has is handed off. */
+export function stateAt(home: Home, now: number): State | "handed-off" {
+  if (home.untracked && home.state === "scheduled" && isNear(home.dueAt, now)) return "handed-off";
+  if (hasCrashed(home, now)) return "scheduled";
+  return home.state;
+}
+
+/** Whether a job is too late to be run by its own rule. */
+export function isExpired(home: Home, now: number): boolean {
+  return home.expiresAfter !== undefined && now > home.wantedAt + home.expiresAfter;
+}

@@ -1,0 +1,128 @@
+import { BUCKET, STALE_AFTER } from "./constants.ts";
+import { addressOf } from "./job-id.ts";
+
+/**
+ * The items of the job pool. Each carries the version of its layout, so that a deploy or a rollback in
+ * mid-flight reads what the other wrote. Times are ms since the epoch, but for `expiresAt`: DynamoDB's TTL
+ * counts seconds.
+ */
+export const ITEM_VERSION = 1;
+
+export type Key = { readonly pk: string; readonly sk: string };
+
+export type State = "scheduled" | "running" | "done" | "cancelled" | "dead" | "expired";
+
+/** A job. It is written three times in a usual life, and an update is billed by the whole item. */
+export type Home = Key & {
+  v: number;
+  id: string;
+  topic: string;
+  /** JSON text as it stands in messages. */
+  body: string;
+  state: State;
+  /** When it runs next, or ran. */
+  dueAt: number;
+  /** What a user asked for last; retries keep it, and `expiresAfter` counts from it. */
+  wantedAt: number;
+  /** How often the job was moved. */
+  revision: number;
+  /** The number of the latest run, 0 before the first. */
+  attempt: number;
+  createdAt: number;
+  untracked?: true;
+  key?: string;
+  headers?: Record<string, string>;
+  tag?: string;
+  group?: string;
+  /** ms past `wantedAt` after which the job is expired, not run. */
+  expiresAfter?: number;
+  maxAttempts?: number;
+  /** Of the claim in hand, or of the last one when done. */
+  token?: string;
+  leaseEnd?: number;
+  claimedAt?: number;
+  finishedAt?: number;
+  lastError?: string;
+  /** `<verb>:<token>` of the settle that ended the last claim, for a call repeated with its receipt. */
+  settledBy?: string;
+  expiresAt?: number;
+};
+
+/** Look at that job then. */
+export type Look = Key & { v: number; id: string; expiresAt: number };
+export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
+export type OnceItem = Key & { v: number; id: string; hash: string; expiresAt: number };
+export type TrailEntry = { position: string; reachedAt: number };
+export type Cursor = Key & { v: number; swept: string; audited: string; trail: TrailEntry[] };
+export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
+export type Meta = Key & { v: number; shards: number };
+
+export type Item = Home | Look | KeyItem | OnceItem | Cursor | DeadEntry | Meta;
+
+export const META_KEY: Key = { pk: "meta", sk: "meta" };
+
+/** 13 digits, so that text sorts as time does until the year 2286. */
+export function sortable(time: number): string {
+  return String(time).padStart(13, "0");
+}
+
+/** The partition key of a minute of a shard, such as `2026-03-01T09:30#4`. */
+export function bucketOf(time: number, shard: number): string {
+  return `${new Date(time).toISOString().slice(0, -8)}#${shard}`;
+}
+
+/** The first millisecond of the minute that `time` is in. */
+export function minuteOf(time: number): number {
+  return time - (time % BUCKET);
+}
+
+export function homeKey(id: string): Key {
+  const { time, shard } = addressOf(id);
+  return { pk: bucketOf(time, shard), sk: `${sortable(time)}#${id}` };
+}
+
+/** A look at job `id` at `time`, in the job's own shard. */
+export function lookAt(id: string, time: number): Look {
+  return {
+    pk: bucketOf(time, addressOf(id).shard),
+    sk: `${sortable(time)}#${id}#look`,
+    v: ITEM_VERSION,
+    id,
+    expiresAt: ttl(time + STALE_AFTER),
+  };
+}
+
+/** The time an entry of a bucket is filed under. */
+export function timeOf(sk: string): number {
+  return Number(sk.slice(0, 13));
+}
+
+export function isHome(item: Item): item is Home {
+  return "state" in item;
+}
+
+export function keyKey(topic: string, key: string): Key {
+  return { pk: `key#${topic}#${key}`, sk: "key" };
+}
+
+export function onceKey(topic: string, token: string): Key {
+  return { pk: `once#${topic}#${token}`, sk: "once" };
+}
+
+export function cursorKey(shard: number): Key {
+  return { pk: `cursor#${shard}`, sk: "cursor" };
+}
+
+export function deadKey(topic: string, time: number, id: string): Key {
+  return { pk: deadDay(topic, time), sk: `${sortable(time)}#${id}` };
+}
+
+/** The partition key of a topic's dead entries of one day (UTC). */
+export function deadDay(topic: string, time: number): string {
+  return `dead#${topic}#${new Date(time).toISOString().slice(0, 10)}`;
+}
+
+/** DynamoDB's TTL in whole seconds, never earlier than `time`. */
+export function ttl(time: number): number {
+  return Math.ceil(time / 1000);
+}

@@ -1,0 +1,53 @@
+import { MAX_SHARDS } from "./constants.ts";
+
+// Crockford's base 32, as in the ULID specification: no I, L, O, U.
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+const TIME_CHARS = 10;
+const SHARD_CHARS = 2;
+const RANDOM_CHARS = 14;
+
+/** Cryptographically random bytes; an argument, so that a simulation can replay them. */
+export type RandomBytes = (count: number) => Uint8Array;
+
+/** Where a job's home lies: its filing time in ms since the epoch, and its shard. */
+export type Address = { time: number; shard: number };
+
+function encode(value: number, chars: number): string {
+  let text = "";
+  for (let rest = value, i = 0; i < chars; i++, rest = Math.floor(rest / 32))
+    text = ALPHABET[rest % 32] + text;
+  return text;
+}
+
+function decode(text: string): number {
+  let value = 0;
+  for (const char of text) value = value * 32 + ALPHABET.indexOf(char);
+  return value;
+}
+
+/** A job id: 48 bits of filing time, 10 bits of shard, 70 random bits, in 26 characters. */
+export function drawJobId(time: number, shards: number, random: RandomBytes): string {
+  const bytes = random(RANDOM_CHARS + 2);
+  const shard = (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % shards;
+  let tail = "";
+  for (let i = 0; i < RANDOM_CHARS; i++) tail += ALPHABET[(bytes[i + 2] ?? 0) % 32];
+  return encode(time, TIME_CHARS) + encode(shard, SHARD_CHARS) + tail;
+}
+
+export function isJobId(text: string): boolean {
+  return PATTERN.test(text) && decode(text.slice(TIME_CHARS, TIME_CHARS + SHARD_CHARS)) < MAX_SHARDS;
+}
+
+/** The address that a job id is. */
+export function addressOf(id: string): Address {
+  return {
+    time: decode(id.slice(0, TIME_CHARS)),
+    shard: decode(id.slice(TIME_CHARS, TIME_CHARS + SHARD_CHARS)),
+  };
+}
+
+/** A 128-bit claim token. */
+export function drawToken(random: RandomBytes): string {
+  return Buffer.from(random(16)).toString("base64url");
+}

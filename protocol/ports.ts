@@ -1,0 +1,106 @@
+import type { Item, Key } from "../core/items.ts";
+import type { RandomBytes } from "../core/job-id.ts";
+import type { Policy } from "../core/policy.ts";
+import type { ProtocolEvent } from "./events.ts";
+
+/** ms since the epoch, on the clock of the context. No try of a write is issued at or after it. */
+export type Deadline = number;
+
+export type Attribute = string | number | Readonly<Record<string, string>> | readonly object[];
+
+/** Attributes that must have these values; `undefined`: must be absent. */
+export type Expected = Readonly<Record<string, string | number | undefined>>;
+
+/** An update of an item that must exist and be as expected. */
+export type Change = {
+  readonly key: Key;
+  readonly expect: Expected;
+  readonly set: Readonly<Record<string, Attribute>>;
+  readonly remove?: readonly string[];
+};
+
+/** What a change met: the item as it is now, or as it stands instead (`undefined`: there is none). */
+export type Changed = { changed: true; item: Item } | { changed: false; item: Item | undefined };
+
+export type Write =
+  | { insert: Item }
+  | { change: Change }
+  | { check: { readonly key: Key; readonly expect: Expected | "absent" } };
+
+/** `refused` holds, per write, `false` where its condition held, else the item that stands there, if any. */
+export type Transacted = { done: true } | { done: false; refused: (Item | undefined | false)[] };
+
+/** Entries of one bucket, oldest first. `more`: there are further ones before the bound. */
+export type Page = { items: Item[]; more: boolean };
+
+/**
+ * The job pool: one DynamoDB table. Every read is strongly consistent and every write conditional.
+ * What is unknown (conflict, throttling, 5xx, a lost answer) is repeated until the deadline, each try
+ * checked against it; after that it is a `MinutehandError` `unavailable`: thrown, or in a batch returned
+ * for its entry. No call returns while a request of its own is in flight.
+ */
+export interface Pool {
+  /** The items under these keys, in their order. */
+  read(keys: readonly Key[]): Promise<(Item | undefined)[]>;
+  /** Inserts each item unless one is there. */
+  insert(items: readonly Item[], by: Deadline): Promise<("inserted" | "exists" | Error)[]>;
+  change(change: Change, by: Deadline): Promise<Changed>;
+  /** Many changes that only set, each on its own; keys must differ. */
+  changeMany(changes: readonly Change[], by: Deadline): Promise<("changed" | "refused" | Error)[]>;
+  /** All or nothing. */
+  transact(writes: readonly Write[], by: Deadline): Promise<Transacted>;
+  /** Items of a partition with `after < sk < before`, at most `limit` (or 1 MB) of them. */
+  page(pk: string, after: string, before: string, limit: number): Promise<Page>;
+  /** Deletes items, there or not. */
+  remove(keys: readonly Key[], by: Deadline): Promise<void>;
+  /** When the table was created, ms since the epoch. */
+  createdAt(): Promise<number>;
+}
+
+export type QueueName = { readonly topic: string; readonly dead?: true };
+
+export type Outgoing = {
+  readonly body: string;
+  /** 0 to 900. */
+  readonly delaySeconds: number;
+  readonly group?: string;
+};
+
+/**
+ * `refused`: SQS never takes this message. `missing`: there is no such queue. `failing`: this queue, for
+ * now. `unreachable`: SQS as a whole.
+ */
+export type Sent =
+  | { outcome: "sent" }
+  | { outcome: "refused" | "missing" | "failing" | "unreachable"; reason: string };
+
+export type Received = { readonly body: string; readonly handle: string };
+
+export type Depth = { ready: number; delayed: number; inFlight: number };
+
+/** The ready queues and their DLQs: SQS. */
+export interface Queues {
+  /** Sends in batches of 10 and 256 KiB, and says for each message what became of it. Never throws. */
+  send(queue: QueueName, messages: readonly Outgoing[]): Promise<Sent[]>;
+  /** Up to `max` (1 to 10) messages, waiting up to `waitSeconds` (0 to 20); they are hidden `hideSeconds`. */
+  receive(
+    queue: QueueName,
+    options: { max: number; waitSeconds: number; hideSeconds: number },
+  ): Promise<Received[]>;
+  /** Deletes messages; one that is gone is no error. */
+  remove(queue: QueueName, handles: readonly string[]): Promise<void>;
+  /** Makes messages invisible for `seconds` (0 to 43,200) from now; one that is gone is no error. */
+  hide(queue: QueueName, messages: readonly { handle: string; seconds: number }[]): Promise<void>;
+  depth(queue: QueueName): Promise<Depth>;
+}
+
+/** All that an operation touches: no other clock, randomness or service. */
+export type Context = {
+  readonly pool: Pool;
+  readonly queues: Queues;
+  /** ms since the epoch. */
+  readonly clock: () => number;
+  readonly random: RandomBytes;
+  readonly policy: Policy;
+  readonly report: (event: ProtocolEvent) => void;
+};

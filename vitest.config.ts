@@ -1,0 +1,43 @@
+import { defineConfig } from "vitest/config";
+
+/**
+ * `unit`: pure rules and the protocol over the in-memory fakes. `contract`: each port's suite against its
+ * fake and the emulators. `template`: what the stack synthesises to. `e2e`: the embedded stack over HTTP.
+ */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["test/{core,protocol,sdk,functions,http,local,bench}/**/*.test.ts"],
+        },
+      },
+      {
+        test: {
+          name: "contract",
+          include: ["test/{aws,fakes}/**/*.test.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: "template",
+          include: ["test/infra/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts"],
+          testTimeout: 290_000,
+          hookTimeout: 120_000,
+          globalSetup: ["test/e2e/setup.ts"],
+        },
+      },
+    ],
+  },
+});
