@@ -19,4 +19,5 @@ export type ProtocolEvent =
   | { type: "expired"; topic: string; id: string }
   | { type: "swept"; shard: number; entries: number; lagMs: number }
   | { type: "audited"; shard: number; entries: number; found: number }
+  | { type: "trouble"; topic: string; what: string; error: string }
   | { type: "dead-letters-removed"; topic: string; messages: number };

@@ -1,0 +1,83 @@
+import type { Home } from "./items.ts";
+import { isJobId } from "./job-id.ts";
+import { toJson } from "./json.ts";
+
+/**
+ * What a ready queue carries: `{ v, topic, jobs: […] }`, plain JSON for a consumer in any language. An
+ * envelope in a DLQ says `dead: true`, with the error.
+ */
+export const MESSAGE_VERSION = 1;
+
+export type MessageJob = {
+  id: string;
+  revision: number;
+  /** The number of the run this message asks for, from 1. */
+  attempt: number;
+  /** ISO 8601, UTC. */
+  dueAt: string;
+  body: unknown;
+  headers?: Record<string, string>;
+  /** From then on the job is not run any more. */
+  expiresAt?: string;
+  /** Set where the home has one, so that a settle knows there is a key item without reading. */
+  key?: string;
+};
+
+export type Message = { v: number; topic: string; jobs: MessageJob[]; dead?: true; error?: string };
+
+/** One job as it stands in a message. Its body is spliced in as stored: no one parses it on the way. */
+export function jobText(home: Home): string {
+  const { id, revision, attempt, dueAt, headers, expiresAfter, wantedAt, key } = home;
+  const fields = {
+    id,
+    revision,
+    attempt: attempt + 1,
+    dueAt: new Date(dueAt).toISOString(),
+    headers,
+    expiresAt: expiresAfter === undefined ? undefined : new Date(wantedAt + expiresAfter).toISOString(),
+    key,
+  };
+  return `${toJson(fields).slice(0, -1)},"body":${home.body}}`;
+}
+
+export function messageText(topic: string, jobTexts: readonly string[]): string {
+  return `{"v":${MESSAGE_VERSION},"topic":${toJson(topic)},"jobs":[${jobTexts.join(",")}]}`;
+}
+
+/** The envelope that a dead job leaves in its topic's DLQ. */
+export function deadText(home: Home, error: string): string {
+  const jobs = `"jobs":[${jobText({ ...home, attempt: home.attempt - 1 })}]`;
+  return `{"v":${MESSAGE_VERSION},"topic":${toJson(home.topic)},"dead":true,"error":${toJson(error)},${jobs}}`;
+}
+
+/** The message that `text` is; `undefined` when it is none of ours, or of a layout still to come. */
+export function parseMessage(text: string): Message | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isMessage(value) ? value : undefined;
+}
+
+function isMessage(value: unknown): value is Message {
+  if (typeof value !== "object" || value === null) return false;
+  const { v, topic, jobs } = value as Partial<Message>;
+  return (
+    v === MESSAGE_VERSION && typeof topic === "string" && Array.isArray(jobs) && jobs.every(isMessageJob)
+  );
+}
+
+function isMessageJob(value: unknown): value is MessageJob {
+  if (typeof value !== "object" || value === null) return false;
+  const { id, revision, attempt, dueAt } = value as Partial<MessageJob>;
+  return (
+    typeof id === "string" &&
+    isJobId(id) &&
+    Number.isInteger(revision) &&
+    Number.isInteger(attempt) &&
+    typeof dueAt === "string" &&
+    Number.isFinite(Date.parse(dueAt))
+  );
+}

@@ -1,0 +1,41 @@
+import { batchesOf } from "./batches.ts";
+import { PACK_BYTES, RELEASE_EARLY, SQS_MAX_DELAY } from "./constants.ts";
+import type { Home } from "./items.ts";
+import { jobText, messageText } from "./message.ts";
+import type { TopicPolicy } from "./policy.ts";
+
+/** Jobs of one topic, one group and one second of due time, that share a message. */
+export type Pack = { body: string; dueAt: number; group?: string; homes: Home[] };
+
+/** Packs the jobs of one topic by its policy's `pack` and 60 KB, in due order. */
+export function packsOf(topic: string, policy: TopicPolicy, homes: readonly Home[]): Pack[] {
+  const bySecond = Map.groupBy(homes, (home) => `${Math.floor(home.dueAt / 1000)} ${home.group ?? ""}`);
+  const packs: Pack[] = [];
+  for (const mates of bySecond.values()) {
+    const texts = mates.map((home) => ({ home, text: jobText(home) }));
+    const limits = { count: policy.pack, bytes: PACK_BYTES };
+    for (const batch of batchesOf(texts, ({ text }) => Buffer.byteLength(text), limits)) {
+      const group = batch[0]?.home.group;
+      packs.push({
+        body: messageText(
+          topic,
+          batch.map(({ text }) => text),
+        ),
+        dueAt: Math.min(...batch.map(({ home }) => home.dueAt)),
+        ...(group === undefined ? {} : { group }),
+        homes: batch.map(({ home }) => home),
+      });
+    }
+  }
+  return packs.sort((a, b) => a.dueAt - b.dueAt);
+}
+
+/**
+ * SQS's `DelaySeconds` for a message due at `dueAt`: what is left, rounded up, so that nothing comes early;
+ * for `millisecond` rounded down, `RELEASE_EARLY` at least before it is due, since the consumer holds it.
+ */
+export function delaySecondsOf(dueAt: number, now: number, precision: TopicPolicy["precision"]): number {
+  const left = Math.min(Math.max(dueAt - now, 0), SQS_MAX_DELAY);
+  if (precision === "second") return Math.ceil(left / 1000);
+  return Math.max(Math.floor((left - RELEASE_EARLY) / 1000), 0);
+}

@@ -1,0 +1,33 @@
+import { isJobId } from "./job-id.ts";
+
+/** What a pulled job is settled by. `token` is the proof; an untracked job has none. */
+export type Receipt = {
+  v: 1;
+  id: string;
+  revision: number;
+  attempt: number;
+  token?: string;
+  handle: string;
+};
+
+export function encodeReceipt(receipt: Receipt): string {
+  return Buffer.from(JSON.stringify(receipt)).toString("base64url");
+}
+
+/** The receipt that `text` is, `undefined` for garbage. */
+export function decodeReceipt(text: string): Receipt | undefined {
+  try {
+    const value = JSON.parse(Buffer.from(text, "base64url").toString()) as Partial<Receipt>;
+    const fits =
+      value.v === 1 &&
+      typeof value.id === "string" &&
+      isJobId(value.id) &&
+      Number.isInteger(value.revision) &&
+      Number.isInteger(value.attempt) &&
+      typeof value.handle === "string" &&
+      (value.token === undefined || typeof value.token === "string");
+    return fits ? (value as Receipt) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,105 @@
+import {
+  AUDIT_AFTER,
+  AUDIT_LADDER,
+  BACKLOG_PATIENCE,
+  BUCKET,
+  CLOCK_MARGIN,
+  WRITER_DEADLINE,
+} from "../core/constants.ts";
+import { hasCrashed, isFinished } from "../core/home.ts";
+import type { Cursor, Home } from "../core/items.ts";
+import { reachedBy } from "../core/trail.ts";
+import { pages } from "./pages.ts";
+import type { Context } from "./ports.ts";
+import { fileLooks, send } from "./send.ts";
+import { readCursor } from "./sweep.ts";
+
+/**
+ * Trails the sweep of one shard by `AUDIT_AFTER` of the sweep's own time, and sends again what should have
+ * run and has not: a lost message, a purged queue, a writer that died before it sent. Each job found gets a
+ * new look too, since the second message can be lost as well. `until`: no page is begun after it.
+ */
+export async function auditShard(ctx: Context, shard: number, until: number): Promise<void> {
+  let cursor = await readCursor(ctx, shard);
+  const { position: limit, rest } = reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
+  if (limit === undefined || limit <= cursor.audited) return;
+  const backlogs = new Map<string, Promise<boolean>>();
+  let entries = 0;
+  let found = 0;
+  for await (const page of pages(ctx, shard, cursor.audited, limit)) {
+    if (ctx.clock() >= until) break;
+    const homes = page.entries.flatMap(({ home }) =>
+      home && !home.untracked && !isFinished(home) ? home : [],
+    );
+    found += await repair(ctx, homes, backlogs);
+    entries += page.entries.length;
+    const next = await advance(ctx, cursor, page.position);
+    if (!next) break;
+    cursor = next;
+  }
+  // The sweep may have added to the trail meanwhile: then it is trimmed next time.
+  if (rest.length < cursor.trail.length) await trim(ctx, cursor, rest);
+  ctx.report({ type: "audited", shard, entries, found });
+}
+
+async function advance(ctx: Context, cursor: Cursor, position: string): Promise<Cursor | undefined> {
+  const key = { pk: cursor.pk, sk: cursor.sk };
+  const change = { key, expect: { audited: cursor.audited }, set: { audited: position } };
+  const changed = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
+  const found = changed.item as Cursor | undefined;
+  return changed.changed || found?.audited === position ? found : undefined;
+}
+
+async function trim(ctx: Context, cursor: Cursor, trail: Cursor["trail"]): Promise<void> {
+  const key = { pk: cursor.pk, sk: cursor.sk };
+  await ctx.pool.change(
+    { key, expect: { swept: cursor.swept }, set: { trail } },
+    ctx.clock() + WRITER_DEADLINE,
+  );
+}
+
+/**
+ * Sends, then files looks; the cursor comes last. Answers how many jobs it sent again; those that merely wait
+ * behind a backlog are not counted.
+ */
+async function repair(
+  ctx: Context,
+  homes: readonly Home[],
+  backlogs: Map<string, Promise<boolean>>,
+): Promise<number> {
+  const now = ctx.clock();
+  const overdue: Home[] = [];
+  const looks: { id: string; time: number }[] = [];
+  for (const home of homes) {
+    if (home.state === "running" && !hasCrashed(home, now)) {
+      looks.push({ id: home.id, time: (home.leaseEnd ?? now) + CLOCK_MARGIN });
+    } else if (home.state === "running" || home.dueAt <= now) overdue.push(home);
+    // Any other waits for a later time, and has its look there.
+  }
+  const toSend: Home[] = [];
+  for (const home of overdue) {
+    const late = now - home.dueAt;
+    const patient = late < BACKLOG_PATIENCE && (await hasBacklog(ctx, home.topic, backlogs));
+    if (!patient) toSend.push(home);
+    const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
+    // On whole minutes, so that several looks at one job become one.
+    looks.push({ id: home.id, time: Math.ceil((now + after) / BUCKET) * BUCKET });
+  }
+  await send(ctx, toSend);
+  await fileLooks(ctx, looks, now + WRITER_DEADLINE);
+  return toSend.length;
+}
+
+/** Whether a topic's consumers are merely behind. Asked once a pass and topic. */
+function hasBacklog(ctx: Context, topic: string, known: Map<string, Promise<boolean>>): Promise<boolean> {
+  let answer = known.get(topic);
+  if (!answer) {
+    answer = ctx.queues.depth({ topic }).then(
+      ({ ready }) => ready > 0,
+      // A queue that does not answer is no reason not to try.
+      () => false,
+    );
+    known.set(topic, answer);
+  }
+  return answer;
+}

@@ -1,0 +1,139 @@
+import { WRITER_DEADLINE } from "../core/constants.ts";
+import { messageOf } from "../core/errors.ts";
+import { hasCrashed, isFinished, isNear, isRunning } from "../core/home.ts";
+import { type Home, homeKey, ttl } from "../core/items.ts";
+import { drawToken } from "../core/job-id.ts";
+import type { MessageJob } from "../core/message.ts";
+import type { DropReason } from "./events.ts";
+import { releaseKey } from "./keys.ts";
+import type { Context } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
+import { send } from "./send.ts";
+import { settleCrash } from "./settle.ts";
+
+/**
+ * What a message's claim of one job came to. `claimed`: run it. `void`: this message has nothing to say about
+ * it any more. `left`: another run holds it; the message must stay, invisible, until `until` (ms).
+ */
+export type Verdict =
+  | { verdict: "claimed"; token: string; leaseEnd: number; claimedAt: number }
+  | { verdict: "void" }
+  | { verdict: "left"; until: number };
+
+const REPEAT_AFTER = 5_000;
+
+/**
+ * Takes jobs before they run, in one batch: a revision is claimed at most once, never over another claim.
+ * `jobs` names no job twice. `leaseEnd` is when the runner is dead for certain, ms since the epoch.
+ */
+export async function claim(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  leaseEnd: number,
+): Promise<Verdict[]> {
+  const claimedAt = ctx.clock();
+  const by = Math.min(claimedAt + WRITER_DEADLINE, leaseEnd);
+  const verdicts = new Map<string, Verdict>();
+  const late = jobs.filter((job) => job.expiresAt !== undefined && claimedAt > Date.parse(job.expiresAt));
+  await expire(ctx, topic, late, by, verdicts);
+
+  const runnable = jobs.filter((job) => !verdicts.has(job.id));
+  const tokens = new Map(runnable.map((job) => [job.id, drawToken(ctx.random)]));
+  const outcomes = await ctx.pool.changeMany(
+    runnable.map((job) => ({
+      key: homeKey(job.id),
+      expect: { revision: job.revision, state: "scheduled" },
+      set: { state: "running", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt, attempt: job.attempt },
+    })),
+    by,
+  );
+  const refused: MessageJob[] = [];
+  for (const [i, job] of runnable.entries()) {
+    const outcome = outcomes[i];
+    if (outcome === "changed") {
+      verdicts.set(job.id, { verdict: "claimed", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt });
+    } else refused.push(job);
+  }
+  try {
+    await meet(ctx, topic, refused, tokens, leaseEnd, claimedAt, verdicts);
+  } catch (error) {
+    // What was claimed must run all the same, or it would burn an attempt.
+    ctx.report({ type: "trouble", topic, what: "looking at refused claims", error: messageOf(error) });
+  }
+  return jobs.map((job) => verdicts.get(job.id) ?? { verdict: "left", until: claimedAt + REPEAT_AFTER });
+}
+
+/** A job later than its own bound is not run. */
+async function expire(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  by: number,
+  verdicts: Map<string, Verdict>,
+): Promise<void> {
+  const now = ctx.clock();
+  const expiresAt = ttl(now + ctx.policy.retention * 1000);
+  const outcomes = await ctx.pool.changeMany(
+    jobs.map((job) => ({
+      key: homeKey(job.id),
+      expect: { revision: job.revision, state: "scheduled" },
+      set: { state: "expired", finishedAt: now, expiresAt },
+    })),
+    by,
+  );
+  for (const [i, job] of jobs.entries()) {
+    // What was refused takes the claim's way, which finds out why.
+    if (outcomes[i] !== "changed") continue;
+    verdicts.set(job.id, { verdict: "void" });
+    await releaseKey(ctx, { ...job, topic }, expiresAt, by);
+    ctx.report({ type: "expired", topic, id: job.id });
+  }
+}
+
+/** What stands where a claim was refused. */
+async function meet(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  tokens: ReadonlyMap<string, string>,
+  leaseEnd: number,
+  claimedAt: number,
+  verdicts: Map<string, Verdict>,
+): Promise<void> {
+  const homes = await readHomes(
+    ctx,
+    jobs.map((job) => job.id),
+  );
+  const now = ctx.clock();
+  const waiting: Home[] = [];
+  const drop = (job: MessageJob, reason: DropReason): void => {
+    verdicts.set(job.id, { verdict: "void" });
+    ctx.report({ type: "dropped", topic, id: job.id, reason });
+  };
+  for (const [i, job] of jobs.entries()) {
+    const home = homes[i];
+    if (!home) drop(job, "gone");
+    else if (home.state === "running" && home.token === tokens.get(job.id)) {
+      // Our own claim, whose answer was lost.
+      verdicts.set(job.id, { verdict: "claimed", token: home.token ?? "", leaseEnd, claimedAt });
+    } else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
+    else if (home.revision !== job.revision) {
+      // Whoever moved it may have died before sending.
+      if (home.state === "scheduled" && isNear(home.dueAt, now)) waiting.push(home);
+      drop(job, "moved");
+    } else if (isRunning(home, now)) {
+      verdicts.set(job.id, { verdict: "left", until: home.leaseEnd ?? now });
+      ctx.report({ type: "dropped", topic, id: job.id, reason: "running" });
+    } else if (hasCrashed(home, now)) {
+      await settleCrash(ctx, home);
+      drop(job, "crashed");
+    } else verdicts.set(job.id, { verdict: "left", until: now + REPEAT_AFTER });
+  }
+  const sent = await send(ctx, waiting);
+  for (const home of waiting) {
+    // The message in hand is the only one certain to come back.
+    if (sent.get(home.id)?.outcome !== "sent")
+      verdicts.set(home.id, { verdict: "left", until: now + REPEAT_AFTER });
+  }
+}

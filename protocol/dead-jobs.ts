@@ -1,0 +1,49 @@
+import { chunksOf, inParallel } from "../core/batches.ts";
+import { DAY } from "../core/constants.ts";
+import { type DeadEntry, deadDay, type Home, timeOf } from "../core/items.ts";
+import type { Context, Page } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
+
+export type DeadJob = { home: Home; entry: DeadEntry };
+
+const PAGE = 100;
+const STRETCH = 16;
+/** Sorts after every entry of a day, which begin with digits. */
+const AFTER_ALL = "~";
+
+/**
+ * A topic's dead jobs, oldest first, from just after `cursor`. An entry counts only while its home says the
+ * same death: redriven jobs and deaths recorded twice are passed over.
+ */
+export async function* deadJobs(ctx: Context, topic: string, cursor?: string): AsyncGenerator<DeadJob> {
+  const now = ctx.clock();
+  const oldest = now - ctx.policy.deadRetention * 1000 - DAY;
+  const start = cursor === undefined ? oldest : Math.max(timeOf(cursor), oldest);
+  const days: number[] = [];
+  for (let day = start - (start % DAY); day <= now; day += DAY) days.push(day);
+  const read = (day: number, after: string): Promise<Page> =>
+    ctx.pool.page(deadDay(topic, day), after, AFTER_ALL, PAGE);
+  for (const stretch of chunksOf(days, STRETCH)) {
+    // Most days have none: a first look at several at once.
+    const heads = await inParallel(stretch, STRETCH, (day) => read(day, cursor ?? ""));
+    for (const [i, day] of stretch.entries()) {
+      for (let page = heads[i]; page; ) {
+        yield* stillDead(ctx, topic, page.items as DeadEntry[]);
+        const last = page.items.at(-1)?.sk;
+        page = page.more && last !== undefined ? await read(day, last) : undefined;
+      }
+    }
+  }
+}
+
+async function* stillDead(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<DeadJob> {
+  const homes = await readHomes(
+    ctx,
+    entries.map(({ id }) => id),
+  );
+  for (const [i, entry] of entries.entries()) {
+    const home = homes[i];
+    const same = home?.state === "dead" && home.finishedAt === timeOf(entry.sk) && home.topic === topic;
+    if (home && same) yield { home, entry };
+  }
+}

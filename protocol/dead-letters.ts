@@ -1,0 +1,60 @@
+import { inParallel } from "../core/batches.ts";
+import { isFinished } from "../core/home.ts";
+import type { Home } from "../core/items.ts";
+import { type MessageJob, parseMessage } from "../core/message.ts";
+import type { Context } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
+import { policyOf } from "./send.ts";
+
+const BATCHES_A_PASS = 20;
+const HIDE_SECONDS = 30;
+
+/**
+ * One bounded pass over each DLQ that is not empty: what was redriven, moved on or ended otherwise is deleted,
+ * the rest stays, so that a DLQ's depth is the number of its dead jobs. An untracked topic's is left alone:
+ * nobody knows of its jobs but the messages themselves.
+ */
+export async function removeDeadLetters(ctx: Context, until: number): Promise<void> {
+  const topics = Object.keys(ctx.policy.topics).filter((topic) => policyOf(ctx, topic).tracking === "full");
+  await inParallel(topics, 8, (topic) => removeOf(ctx, topic, until));
+}
+
+async function removeOf(ctx: Context, topic: string, until: number): Promise<void> {
+  const queue = { topic, dead: true } as const;
+  const { ready } = await ctx.queues.depth(queue);
+  if (ready === 0) return;
+  const kept: string[] = [];
+  let removed = 0;
+  for (let i = 0; i < BATCHES_A_PASS && ctx.clock() < until; i++) {
+    const messages = await ctx.queues.receive(queue, { max: 10, waitSeconds: 0, hideSeconds: HIDE_SECONDS });
+    if (messages.length === 0) break;
+    const parsed = messages.map(({ body }) => parseMessage(body)?.jobs ?? []);
+    const jobs = parsed.flat();
+    const homes = await readHomes(
+      ctx,
+      jobs.map((job) => job.id),
+    );
+    const homeOf = new Map(homes.flatMap((home) => (home ? [[home.id, home] as const] : [])));
+    // A message that is none of ours stays, for whoever put it there.
+    const over = messages.filter(
+      (_, at) => parsed[at]?.length && parsed[at]?.every((job) => isOver(job, homeOf.get(job.id))),
+    );
+    await ctx.queues.remove(
+      queue,
+      over.map(({ handle }) => handle),
+    );
+    removed += over.length;
+    kept.push(...messages.filter((message) => !over.includes(message)).map(({ handle }) => handle));
+  }
+  await ctx.queues.hide(
+    queue,
+    kept.map((handle) => ({ handle, seconds: 0 })),
+  );
+  if (removed > 0) ctx.report({ type: "dead-letters-removed", topic, messages: removed });
+}
+
+/** Whether a dead letter has nothing more to say: the mark in its home comes last, so "not dead yet" stays. */
+function isOver(job: MessageJob, home: Home | undefined): boolean {
+  if (!home || home.revision > job.revision) return true;
+  return isFinished(home) && home.state !== "dead";
+}

@@ -1,0 +1,113 @@
+import { WRITER_DEADLINE } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { isFinished, isRunning } from "../core/home.ts";
+import { type Home, homeKey, ITEM_VERSION, type KeyItem, keyKey } from "../core/items.ts";
+import type { Enqueued, NewJob } from "./enqueue.ts";
+import type { Context, Write } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
+import { replaceJob } from "./reschedule.ts";
+import { sendIfNear } from "./send.ts";
+
+const TRIES = 10;
+
+/**
+ * Files a job under its caller's key: key item and home in one transaction, which also holds the finished
+ * job that had the key to being finished still. On a live holder `onDuplicate` decides.
+ *
+ * `undefined`: one of `together` was refused. Throws `job-already-exists`, `job-running`, `unavailable`.
+ */
+export async function fileKeyed(
+  ctx: Context,
+  job: NewJob,
+  home: Home,
+  together: readonly Write[],
+): Promise<Enqueued | undefined> {
+  const key = keyKey(job.topic, job.key ?? "");
+  for (let i = 0; i < TRIES; i++) {
+    const [item] = (await ctx.pool.read([key])) as [KeyItem | undefined];
+    const [holder] = item ? await readHomes(ctx, [item.id]) : [];
+    if (item?.id !== home.id && holder && !isFinished(holder)) {
+      const answer = await meetHolder(ctx, job, holder, together);
+      if (answer === "changed") continue;
+      return answer;
+    }
+    const filed = item?.id === home.id || (await take(ctx, key, item, holder, home, together));
+    if (filed === "together-refused") return undefined;
+    if (!filed) continue;
+    await sendIfNear(ctx, [home]);
+    ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
+    return { outcome: "created", home };
+  }
+  throw new MinutehandError(
+    "unavailable",
+    `key ${job.key} of topic ${job.topic} keeps changing hands; repeat the call`,
+  );
+}
+
+async function take(
+  ctx: Context,
+  key: { pk: string; sk: string },
+  item: KeyItem | undefined,
+  holder: Home | undefined,
+  home: Home,
+  together: readonly Write[],
+): Promise<boolean | "together-refused"> {
+  const writes: Write[] = [
+    { insert: home },
+    item
+      ? { change: { key, expect: { id: item.id }, set: { id: home.id }, remove: ["expiresAt"] } }
+      : { insert: { ...key, v: ITEM_VERSION, id: home.id } },
+  ];
+  if (item) {
+    const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
+    writes.push({ check: { key: homeKey(item.id), expect } });
+  }
+  const outcome = await ctx.pool.transact([...writes, ...together], ctx.clock() + WRITER_DEADLINE);
+  if (outcome.done) return true;
+  if (outcome.refused.slice(writes.length).some((refused) => refused !== false)) {
+    // The once item is there already: by our own lost answer if our home is too.
+    const [mine] = await readHomes(ctx, [home.id]);
+    return mine ? true : "together-refused";
+  }
+  return false;
+}
+
+/** A live job holds the key. `changed`: it did, but no longer as read. */
+async function meetHolder(
+  ctx: Context,
+  job: NewJob,
+  holder: Home,
+  together: readonly Write[],
+): Promise<Enqueued | undefined | "changed"> {
+  if (job.onDuplicate === "keep") {
+    if (await nameOnce(ctx, holder, together)) return undefined;
+    // Its writer may have died before sending.
+    if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [holder]);
+    return { outcome: "kept", home: holder };
+  }
+  if (job.onDuplicate === "replace") {
+    if (await nameOnce(ctx, holder, together)) return undefined;
+    const replaced = await replaceJob(ctx, holder, job);
+    return replaced ? { outcome: "replaced", home: replaced } : "changed";
+  }
+  throw new MinutehandError(
+    "job-already-exists",
+    `key ${job.key} of topic ${job.topic} names job ${holder.id}, which is not finished`,
+    { id: holder.id },
+  );
+}
+
+/** Makes an `Idempotency-Key` name the job that was there. Whether somebody else's request has it already. */
+async function nameOnce(ctx: Context, holder: Home, together: readonly Write[]): Promise<boolean> {
+  for (const write of together) {
+    if (!("insert" in write)) continue;
+    const once = { ...write.insert, id: holder.id };
+    const [outcome] = await ctx.pool.insert([once], ctx.clock() + WRITER_DEADLINE);
+    if (outcome instanceof Error) throw outcome;
+    if (outcome === "exists") {
+      const [stored] = await ctx.pool.read([once]);
+      return (stored as { id?: string } | undefined)?.id !== holder.id;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,237 @@
+import { inParallel } from "../core/batches.ts";
+import { ONCE_AFTER, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { isNear } from "../core/home.ts";
+import { type Home, homeKey, ITEM_VERSION, type OnceItem, onceKey, ttl } from "../core/items.ts";
+import { addressOf, drawJobId } from "../core/job-id.ts";
+import { fileKeyed } from "./enqueue-keyed.ts";
+import type { Context, Write } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
+import { policyOf, send, sendIfNear } from "./send.ts";
+import { shardCount } from "./shards.ts";
+
+/** A job to enqueue, validated. Times are ms. */
+export type NewJob = {
+  topic: string;
+  /** JSON text, as `toJson` writes it. */
+  body: string;
+  /** ms since the epoch; a time in the past becomes now. */
+  dueAt: number;
+  key?: string;
+  onDuplicate?: "reject" | "keep" | "replace";
+  headers?: Record<string, string>;
+  expiresAfter?: number;
+  maxAttempts?: number;
+  tag?: string;
+  group?: string;
+  /** An `Idempotency-Key` and the hash of the request it came with. */
+  once?: { token: string; hash: string };
+};
+
+export type Enqueued = { outcome: "created" | "kept" | "replaced" | "replayed"; home: Home };
+
+/**
+ * Files one job. Throws `unknown-topic`, `bad-request` (a key on an untracked topic), `job-already-exists`,
+ * `job-running`, `idempotency-mismatch`, or `unavailable`: then nothing was acknowledged and the call can be
+ * repeated.
+ */
+export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
+  const [result] = await enqueueMany(ctx, [job]);
+  if (!result) throw new MinutehandError("unavailable", "the job was not filed");
+  if (result instanceof Error) throw result;
+  return result;
+}
+
+/** Files many jobs, each on its own, and answers in their order. */
+export async function enqueueMany(
+  ctx: Context,
+  jobs: readonly NewJob[],
+): Promise<(Enqueued | MinutehandError)[]> {
+  const results: (Enqueued | MinutehandError)[] = [];
+  const shards = await shardCount(ctx);
+  const now = ctx.clock();
+  const by = now + WRITER_DEADLINE;
+  const plain: { at: number; home: Home }[] = [];
+  const conditional: { at: number; job: NewJob; home: Home }[] = [];
+  for (const [at, job] of jobs.entries()) {
+    const refusal = refusalOf(ctx, job);
+    if (refusal) {
+      results[at] = refusal;
+      continue;
+    }
+    const home = homeOf(ctx, job, shards, now);
+    if (job.key !== undefined || job.once) conditional.push({ at, job, home });
+    else plain.push({ at, home });
+  }
+
+  for (const [i, outcome] of (await filePlain(ctx, plain, by)).entries())
+    results[plain[i]?.at ?? -1] = outcome;
+  // Jobs of one key are taken in order; different ones do not wait for each other.
+  const lines = Map.groupBy(conditional, ({ at, job }) =>
+    job.key === undefined ? at : `${job.topic} ${job.key}`,
+  );
+  await inParallel([...lines.values()], 8, async (line) => {
+    for (const { at, job, home } of line) results[at] = await attempt(() => fileConditional(ctx, job, home));
+  });
+  return results;
+}
+
+function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
+  if (!Object.hasOwn(ctx.policy.topics, job.topic)) {
+    const known = Object.keys(ctx.policy.topics).join(", ");
+    return new MinutehandError("unknown-topic", `topic must be one of ${known}, got ${job.topic}`);
+  }
+  if (job.key !== undefined && policyOf(ctx, job.topic).tracking === "none") {
+    return new MinutehandError("bad-request", `a job of the untracked topic ${job.topic} can have no key`);
+  }
+  return undefined;
+}
+
+function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
+  const dueAt = Math.max(job.dueAt, now);
+  const id = drawJobId(dueAt, shards, ctx.random);
+  const untracked = policyOf(ctx, job.topic).tracking === "none";
+  const { topic, body, key, headers, expiresAfter, maxAttempts, tag, group } = job;
+  return {
+    ...homeKey(id),
+    v: ITEM_VERSION,
+    id,
+    topic,
+    body,
+    state: "scheduled",
+    dueAt,
+    wantedAt: dueAt,
+    revision: 0,
+    attempt: 0,
+    createdAt: now,
+    ...(key === undefined ? {} : { key }),
+    ...(headers === undefined ? {} : { headers }),
+    ...(expiresAfter === undefined ? {} : { expiresAfter }),
+    ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(group === undefined ? {} : { group }),
+    ...(untracked ? { untracked: true, expiresAt: ttl(dueAt + STALE_AFTER) } : {}),
+  };
+}
+
+async function filePlain(
+  ctx: Context,
+  jobs: readonly { home: Home }[],
+  by: number,
+): Promise<(Enqueued | MinutehandError)[]> {
+  const homes = jobs.map(({ home }) => home);
+  const straight = homes.filter((home) => home.untracked && isNear(home.dueAt, ctx.clock()));
+  const filed = homes.filter((home) => !straight.includes(home));
+  const inserted = await ctx.pool.insert(filed, by);
+  const refused = new Map<string, MinutehandError>();
+  for (const [i, home] of filed.entries()) {
+    // An id just drawn that exists is one's own earlier effect.
+    const outcome = inserted[i];
+    if (outcome instanceof Error) refused.set(home.id, unavailable(outcome));
+  }
+  await sendIfNear(
+    ctx,
+    filed.filter((home) => !home.untracked && !refused.has(home.id)),
+  );
+  // A near untracked job has no home: what SQS does not take is not acknowledged.
+  for (const [id, sent] of await send(ctx, straight)) {
+    if (sent.outcome !== "sent") refused.set(id, unavailable(new Error(sent.reason)));
+  }
+  return homes.map((home) => {
+    const refusal = refused.get(home.id);
+    if (refusal) return refusal;
+    ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
+    return { outcome: "created", home };
+  });
+}
+
+/** One job with a key, an `Idempotency-Key`, or both. */
+async function fileConditional(ctx: Context, job: NewJob, home: Home): Promise<Enqueued> {
+  const once = job.once && onceItem(job, job.once, home);
+  if (once) {
+    const replayed = await replay(ctx, once, home);
+    if (replayed) return replayed;
+  }
+  if (home.untracked && isNear(home.dueAt, ctx.clock())) return fileUntracked(ctx, home, once);
+  const together: Write[] = once ? [{ insert: once }] : [];
+  const result =
+    job.key === undefined ? await fileOnce(ctx, home, together) : await fileKeyed(ctx, job, home, together);
+  if (result) return result;
+  // Somebody filed the same request meanwhile.
+  const replayed = once && (await replay(ctx, once, home));
+  if (!replayed)
+    throw new MinutehandError("unavailable", "the same request was being filed elsewhere; repeat it");
+  return replayed;
+}
+
+function onceItem(job: NewJob, once: { token: string; hash: string }, home: Home): OnceItem {
+  return {
+    ...onceKey(job.topic, once.token),
+    v: ITEM_VERSION,
+    id: home.id,
+    hash: once.hash,
+    expiresAt: ttl(home.dueAt + ONCE_AFTER),
+  };
+}
+
+async function fileOnce(ctx: Context, home: Home, together: readonly Write[]): Promise<Enqueued | undefined> {
+  const outcome = await ctx.pool.transact([{ insert: home }, ...together], ctx.clock() + WRITER_DEADLINE);
+  if (!outcome.done) {
+    const [mine] = await readHomes(ctx, [home.id]);
+    if (!mine) return undefined;
+  }
+  if (!home.untracked) await sendIfNear(ctx, [home]);
+  ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
+  return { outcome: "created", home };
+}
+
+/** A near untracked job goes to SQS first: a once item without its job would answer for nothing. */
+async function fileUntracked(ctx: Context, home: Home, once: OnceItem | undefined): Promise<Enqueued> {
+  const [result] = await filePlain(ctx, [{ home }], ctx.clock() + WRITER_DEADLINE);
+  if (!result || result instanceof Error) throw result ?? unavailable(new Error("not sent"));
+  if (once) await ctx.pool.insert([once], ctx.clock() + WRITER_DEADLINE);
+  return result;
+}
+
+async function replay(ctx: Context, once: OnceItem, asked: Home): Promise<Enqueued | undefined> {
+  const [stored] = (await ctx.pool.read([once])) as [OnceItem | undefined];
+  if (!stored || stored.expiresAt * 1000 <= ctx.clock()) return undefined;
+  if (stored.hash !== once.hash) {
+    throw new MinutehandError(
+      "idempotency-mismatch",
+      "an Idempotency-Key names one request: it was used with a different one",
+      { id: stored.id },
+    );
+  }
+  const [home] = await readHomes(ctx, [stored.id]);
+  if (!home && asked.untracked) {
+    // Never stored: the same request and the id say all there is to say.
+    return { outcome: "replayed", home: { ...asked, id: stored.id, dueAt: addressOf(stored.id).time } };
+  }
+  if (!home) {
+    throw new MinutehandError(
+      "job-not-found",
+      `job ${stored.id} of this Idempotency-Key is not stored any more`,
+      {
+        id: stored.id,
+      },
+    );
+  }
+  // Its writer may have died before sending.
+  if (home.state === "scheduled" && !home.untracked) await sendIfNear(ctx, [home]);
+  return { outcome: "replayed", home };
+}
+
+async function attempt(file: () => Promise<Enqueued>): Promise<Enqueued | MinutehandError> {
+  try {
+    return await file();
+  } catch (error) {
+    if (error instanceof MinutehandError) return error;
+    throw error;
+  }
+}
+
+function unavailable(cause: Error): MinutehandError {
+  if (cause instanceof MinutehandError) return cause;
+  return new MinutehandError("unavailable", `the job was not filed: ${cause.message}`, {}, cause);
+}

@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from "node:util";
+import { WRITER_DEADLINE } from "../core/constants.ts";
+import { type Home, homeKey } from "../core/items.ts";
+import type { Attribute, Changed, Context, Expected, Write } from "./ports.ts";
+import { fileLooks, sendIfNear } from "./send.ts";
+
+export type Move = {
+  /** ms since the epoch; a time in the past becomes now, since a look filed there might lie behind the audit. */
+  dueAt: number;
+  /** Beside the revision, what makes sure that nobody runs the job. */
+  expect: Expected;
+  set?: Readonly<Record<string, Attribute>>;
+  remove?: readonly string[];
+  /** Writes that must happen with the home's update or not at all. */
+  together?: readonly Write[];
+  why: string;
+};
+
+export type Moved = { moved: true; home: Home } | { moved: false; home: Home | undefined };
+
+const OF_THE_LAST_CLAIM = ["token", "leaseEnd", "finishedAt", "expiresAt"];
+
+/**
+ * Changes the time of a waiting, failed or dead job. The look stands before the home says the new time, and
+ * the clock is looked at after: a crash between any two steps leaves at worst a look that only looks.
+ */
+export async function move(ctx: Context, home: Home, request: Move): Promise<Moved> {
+  const now = ctx.clock();
+  const by = now + WRITER_DEADLINE;
+  const dueAt = Math.max(request.dueAt, now);
+  await fileLooks(ctx, [{ id: home.id, time: dueAt }], by);
+
+  const set = { ...request.set, state: "scheduled", dueAt, revision: home.revision + 1 };
+  const change = {
+    key: homeKey(home.id),
+    expect: { ...request.expect, revision: home.revision },
+    set,
+    remove: [...OF_THE_LAST_CLAIM, ...(request.remove ?? [])],
+  };
+  const changed = request.together
+    ? await changeTogether(ctx, change, request.together, by)
+    : await ctx.pool.change(change, by);
+  const found = changed.item as Home | undefined;
+  // A repeat after a lost answer finds its own work; another's that looks the same serves as well.
+  if (!found || !(changed.changed || isAsSet(found, set))) return { moved: false, home: found };
+
+  ctx.report({ type: "moved", topic: home.topic, id: home.id, dueAt, why: request.why });
+  await sendIfNear(ctx, [found]);
+  return { moved: true, home: found };
+}
+
+export function isAsSet(item: object, set: object): boolean {
+  const values = item as Record<string, unknown>;
+  return Object.entries(set).every(([name, value]) => isDeepStrictEqual(values[name], value));
+}
+
+async function changeTogether(
+  ctx: Context,
+  change: { key: Home | { pk: string; sk: string }; expect: Expected; set: Record<string, Attribute> },
+  together: readonly Write[],
+  by: number,
+): Promise<Changed> {
+  const outcome = await ctx.pool.transact([{ change }, ...together], by);
+  const [item] = await ctx.pool.read([change.key]);
+  return outcome.done && item ? { changed: true, item } : { changed: false, item };
+}

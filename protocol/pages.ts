@@ -1,0 +1,66 @@
+import { BUCKET } from "../core/constants.ts";
+import { bucketOf, type Home, isHome, type Look, minuteOf, sortable, timeOf } from "../core/items.ts";
+import type { Context } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
+
+/** One entry of a bucket: its sort key, the position just before it, and its job as it stands now, if there. */
+export type Entry = { sk: string; before: string; home: Home | undefined };
+
+/** What was read, and how far: every entry before `position` has been on this page or an earlier one. */
+export type EntryPage = { entries: Entry[]; position: string };
+
+const PAGE = 500;
+/** Empty minutes are passed over many at a time; reading this many costs at most as many read units. */
+const STRETCH = 16;
+
+/**
+ * The entries of a shard between two positions, oldest first. A position is a sort key, or a bare time that
+ * sorts before all its entries. A home that lies in the page is not read again; a look's is.
+ */
+export async function* pages(
+  ctx: Context,
+  shard: number,
+  from: string,
+  before: string,
+): AsyncGenerator<EntryPage> {
+  let position = from;
+  while (position < before) {
+    const minute = minuteOf(timeOf(position));
+    const stretch = Array.from({ length: STRETCH }, (_, i) => minute + i * BUCKET).filter(
+      (start) => sortable(start) < before,
+    );
+    // A first look at several minutes at once: after an outage most are empty, and each read is a round trip.
+    const heads = await Promise.all(
+      stretch.map((start) => ctx.pool.page(bucketOf(start, shard), position, before, PAGE)),
+    );
+    for (const [i, start] of stretch.entries()) {
+      let page = heads[i] ?? { items: [], more: false };
+      const end = sortable(start + BUCKET) < before ? sortable(start + BUCKET) : before;
+      for (;;) {
+        const last = page.items.at(-1)?.sk;
+        const reached = page.more && last ? last : end;
+        if (page.items.length > 0 || i === stretch.length - 1) {
+          yield { entries: await entriesOf(ctx, page.items as (Home | Look)[], position), position: reached };
+        }
+        position = reached;
+        if (!page.more || !last) break;
+        page = await ctx.pool.page(bucketOf(start, shard), last, before, PAGE);
+      }
+    }
+  }
+}
+
+async function entriesOf(ctx: Context, items: readonly (Home | Look)[], from: string): Promise<Entry[]> {
+  const looks = items.filter((item) => !isHome(item));
+  const homes = await readHomes(
+    ctx,
+    looks.map((look) => look.id),
+  );
+  const looked = new Map(looks.map((look, i) => [look.sk, homes[i]]));
+  let before = from;
+  return items.map((item) => {
+    const entry = { sk: item.sk, before, home: isHome(item) ? item : looked.get(item.sk) };
+    before = item.sk;
+    return entry;
+  });
+}

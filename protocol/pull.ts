@@ -1,0 +1,235 @@
+import { CLOCK_MARGIN, HOLD, LONGEST_LEASE, VISIBILITY_MARGIN, WRITER_DEADLINE } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { isRunning } from "../core/home.ts";
+import { type Home, homeKey } from "../core/items.ts";
+import { type MessageJob, parseMessage } from "../core/message.ts";
+import { decodeReceipt, encodeReceipt, type Receipt } from "../core/receipt.ts";
+import { claim } from "./claim.ts";
+import type { Context, Received } from "./ports.ts";
+import { notFound, readJob } from "./read-job.ts";
+import { redriveEnvelope } from "./redrive-envelope.ts";
+import { claimLost, type Ending, type Held, settleDone, settleOtherwise } from "./settle.ts";
+import { requireTopic } from "./topics.ts";
+
+/** A job handed to a caller, to be settled by its receipt before `leaseUntil` (ms). */
+export type Pulled = {
+  id: string;
+  receipt: string;
+  attempt: number;
+  dueAt: number;
+  body: unknown;
+  headers?: Record<string, string>;
+  leaseUntil: number;
+};
+
+const LONGEST_HIDE_SECONDS = 43_200;
+
+/**
+ * Takes up to `max` (1 to 10) due jobs of a pull topic, waiting up to `waitSeconds` (0 to 20) for the first.
+ * Throws `unknown-topic`, `not-a-pull-topic`, `unavailable`. `wait` resolves after so many ms.
+ */
+export async function receive(
+  ctx: Context,
+  topic: string,
+  options: { max: number; waitSeconds: number },
+  wait: (ms: number) => Promise<void>,
+): Promise<Pulled[]> {
+  const policy = requireTopic(ctx, topic);
+  if (policy.consumer !== "pull") throw notPull(topic);
+  const ttr = policy.ttr * 1000;
+  const started = ctx.clock();
+  for (;;) {
+    const waited = (ctx.clock() - started) / 1000;
+    const waitSeconds = Math.max(Math.floor(options.waitSeconds - waited), 0);
+    const hideSeconds = Math.ceil((ttr + VISIBILITY_MARGIN) / 1000);
+    const messages = await ctx.queues.receive({ topic }, { max: options.max, waitSeconds, hideSeconds });
+    const pulled = await take(ctx, topic, policy.tracking === "none", messages, ttr, wait);
+    // Only void messages came: that was no answer yet.
+    if (pulled.length > 0 || messages.length === 0 || ctx.clock() - started >= options.waitSeconds * 1000) {
+      return pulled;
+    }
+  }
+}
+
+type Carried = { message: Received; job: MessageJob };
+
+async function take(
+  ctx: Context,
+  topic: string,
+  untracked: boolean,
+  messages: readonly Received[],
+  ttr: number,
+  wait: (ms: number) => Promise<void>,
+): Promise<Pulled[]> {
+  const drop: string[] = [];
+  const hide: { handle: string; seconds: number }[] = [];
+  const due: Carried[] = [];
+  for (const message of messages) {
+    const parsed = parseMessage(message.body);
+    // What is not ours, or of a layout to come, stays for who can read it; maxReceiveCount ends it.
+    if (!parsed) continue;
+    if (parsed.dead) {
+      await redriveEnvelope(ctx, parsed);
+      drop.push(message.handle);
+      continue;
+    }
+    const [job] = parsed.jobs;
+    const early = job ? Date.parse(job.dueAt) - ctx.clock() : 0;
+    const expired = untracked && job?.expiresAt !== undefined && ctx.clock() > Date.parse(job.expiresAt);
+    if (!job || expired) drop.push(message.handle);
+    else if (early >= HOLD) hide.push({ handle: message.handle, seconds: hideFor(early) });
+    else due.push({ message, job });
+  }
+  const latest = Math.max(0, ...due.map(({ job }) => Date.parse(job.dueAt)));
+  if (latest > ctx.clock()) await wait(latest - ctx.clock());
+
+  const pulled: Pulled[] = [];
+  // The lease begins before the claim: a slow claim must not outlast it unseen.
+  const leaseEnd = ctx.clock() + ttr;
+  const unique = [...new Map(due.map((carried) => [carried.job.id, carried])).values()];
+  for (const carried of due) if (!unique.includes(carried)) drop.push(carried.message.handle);
+  if (untracked) pulled.push(...unique.map(({ message, job }) => pulledOf(job, message, leaseEnd)));
+  else {
+    const verdicts = await claim(
+      ctx,
+      topic,
+      unique.map(({ job }) => job),
+      leaseEnd,
+    );
+    for (const [i, { message, job }] of unique.entries()) {
+      const verdict = verdicts[i];
+      if (verdict?.verdict === "claimed") pulled.push(pulledOf(job, message, leaseEnd, verdict.token));
+      else if (verdict?.verdict === "left") {
+        const left = verdict.until + CLOCK_MARGIN - ctx.clock();
+        hide.push({ handle: message.handle, seconds: hideFor(left) });
+      } else drop.push(message.handle);
+    }
+  }
+  await ctx.queues.remove({ topic }, drop);
+  await ctx.queues.hide({ topic }, hide);
+  for (const { id, attempt, dueAt } of pulled) {
+    const lateMs = ctx.clock() - dueAt;
+    ctx.report({ type: "started", topic, id, attempt, dueAt, lateMs });
+  }
+  return pulled;
+}
+
+function pulledOf(job: MessageJob, message: Received, leaseUntil: number, token?: string): Pulled {
+  const { id, revision, attempt, body, headers } = job;
+  const receipt = {
+    v: 1,
+    id,
+    revision,
+    attempt,
+    handle: message.handle,
+    ...(token ? { token } : {}),
+  } as const;
+  return {
+    id,
+    receipt: encodeReceipt(receipt),
+    attempt,
+    dueAt: Date.parse(job.dueAt),
+    body,
+    ...(headers ? { headers } : {}),
+    leaseUntil,
+  };
+}
+
+/** A receipt that has passed its topic's door. */
+type Shown = { receipt: Receipt; held: Held | undefined };
+
+function show(ctx: Context, topic: string, text: string): Shown {
+  const policy = requireTopic(ctx, topic);
+  if (policy.consumer !== "pull") throw notPull(topic);
+  const receipt = decodeReceipt(text);
+  if (!receipt) throw new MinutehandError("bad-request", "receipt must be one that `receive` answered with");
+  if (policy.tracking === "none") return { receipt, held: undefined };
+  const { id, attempt, token } = receipt;
+  if (token === undefined) throw claimLost(id);
+  return { receipt, held: { id, topic, token, attempt } };
+}
+
+/**
+ * Ends a pulled job's run: done, failed or buried. The same call with the same receipt again answers the
+ * same; `undefined` for an untracked job, of which nothing is stored. Throws `claim-lost`, `bad-request`,
+ * `untracked-topic`, `unavailable`.
+ */
+export async function settlePulled(
+  ctx: Context,
+  topic: string,
+  text: string,
+  ending: Exclude<Ending, { end: "retry-in" }>,
+): Promise<Home | undefined> {
+  const { receipt, held } = show(ctx, topic, text);
+  if (!held) {
+    await settleUntracked(ctx, topic, receipt, ending);
+    return undefined;
+  }
+  const before = await readJob(ctx, held.id);
+  if (before.topic !== topic) throw notFound(held.id);
+  if (ending.end === "done") {
+    const run = before.key === undefined ? held : { ...held, key: before.key };
+    const [settled] = await settleDone(ctx, [run], ctx.clock() + WRITER_DEADLINE);
+    if (settled instanceof Error) throw settled;
+    if (settled !== "settled") throw claimLost(held.id);
+  } else if ((await settleOtherwise(ctx, held, ending)) === "lost") throw claimLost(held.id);
+  await ctx.queues.remove({ topic }, [receipt.handle]);
+  return readJob(ctx, held.id);
+}
+
+async function settleUntracked(
+  ctx: Context,
+  topic: string,
+  receipt: Receipt,
+  ending: Exclude<Ending, { end: "retry-in" }>,
+): Promise<void> {
+  if (ending.end === "buried") {
+    throw new MinutehandError("untracked-topic", `a job of the untracked topic ${topic} cannot be buried`);
+  }
+  if (ending.end === "done") await ctx.queues.remove({ topic }, [receipt.handle]);
+  else
+    await ctx.queues.hide({ topic }, [{ handle: receipt.handle, seconds: hideFor(ending.retryAfter ?? 0) }]);
+}
+
+/**
+ * Prolongs a pulled job's lease to `ms` from now, 12 h from its claim at most: the lease first, then the
+ * message. Answers the job and the lease's end. Throws as `settlePulled`.
+ */
+export async function extend(
+  ctx: Context,
+  topic: string,
+  text: string,
+  ms: number,
+): Promise<{ home: Home | undefined; leaseUntil: number }> {
+  const { receipt, held } = show(ctx, topic, text);
+  const hide = { handle: receipt.handle, seconds: hideFor(ms + VISIBILITY_MARGIN) };
+  if (!held) {
+    await ctx.queues.hide({ topic }, [hide]);
+    return { home: undefined, leaseUntil: ctx.clock() + ms };
+  }
+  const home = await readJob(ctx, held.id);
+  const now = ctx.clock();
+  if (home.topic !== topic) throw notFound(held.id);
+  if (home.token !== held.token || !isRunning(home, now)) throw claimLost(held.id);
+  const leaseEnd = Math.min(now + ms, (home.claimedAt ?? now) + LONGEST_LEASE);
+  const expect = { token: held.token, state: "running", leaseEnd: home.leaseEnd };
+  const key = homeKey(held.id);
+  const changed = await ctx.pool.change({ key, expect, set: { leaseEnd } }, now + WRITER_DEADLINE);
+  const found = changed.item as Home | undefined;
+  if (!found || !(changed.changed || (found.token === held.token && found.leaseEnd === leaseEnd))) {
+    throw claimLost(held.id);
+  }
+  await ctx.queues.hide({ topic }, [hide]);
+  return { home: found, leaseUntil: leaseEnd };
+}
+
+function hideFor(ms: number): number {
+  return Math.min(Math.max(Math.ceil(ms / 1000), 0), LONGEST_HIDE_SECONDS);
+}
+
+function notPull(topic: string): MinutehandError {
+  return new MinutehandError(
+    "not-a-pull-topic",
+    `topic ${topic} has a Lambda consumer: its jobs cannot be pulled`,
+  );
+}

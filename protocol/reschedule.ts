@@ -1,0 +1,69 @@
+import { MinutehandError } from "../core/errors.ts";
+import { hasCrashed, isFinished, isRunning } from "../core/home.ts";
+import type { Home } from "../core/items.ts";
+import type { NewJob } from "./enqueue.ts";
+import { move } from "./move.ts";
+import type { Attribute, Context, Expected } from "./ports.ts";
+import { readJob } from "./read-job.ts";
+
+const TRIES = 10;
+
+/** What a caller may change of a waiting job. ms since the epoch; JSON text. */
+export type Reschedule = { dueAt?: number; body?: string };
+
+/**
+ * Moves a job to another time, gives it another body, or both, with a full set of attempts.
+ * Throws `job-not-found`, `job-running`, `job-finished`, `untracked-topic`, `unavailable`.
+ */
+export async function reschedule(ctx: Context, id: string, change: Reschedule): Promise<Home> {
+  for (let i = 0; i < TRIES; i++) {
+    const home = await readJob(ctx, id);
+    if (home.untracked) {
+      throw new MinutehandError(
+        "bad-request",
+        `job ${id} is of the untracked topic ${home.topic}, which cannot be changed`,
+      );
+    }
+    const expect = unheld(home, ctx.clock());
+    const set: Record<string, Attribute> = { attempt: 0 };
+    if (change.body !== undefined) set.body = change.body;
+    if (change.dueAt !== undefined) set.wantedAt = Math.max(change.dueAt, ctx.clock());
+    const dueAt = change.dueAt ?? home.dueAt;
+    const moved = await move(ctx, home, { dueAt, expect, set, why: "rescheduled" });
+    if (moved.moved) return moved.home;
+  }
+  throw new MinutehandError("unavailable", `job ${id} keeps changing; repeat the call`);
+}
+
+/** Gives a live job all the fields of a new one. `undefined` when it is no longer as read. Throws `job-running`. */
+export async function replaceJob(ctx: Context, holder: Home, job: NewJob): Promise<Home | undefined> {
+  const expect = unheld(holder, ctx.clock());
+  const { body, headers, expiresAfter, maxAttempts, tag, group } = job;
+  const optional = { headers, expiresAfter, maxAttempts, tag, group };
+  const set: Record<string, Attribute> = { body, attempt: 0, wantedAt: Math.max(job.dueAt, ctx.clock()) };
+  for (const [name, value] of Object.entries(optional)) if (value !== undefined) set[name] = value;
+  const remove = [
+    "lastError",
+    ...Object.entries(optional).flatMap(([name, value]) => (value === undefined ? [name] : [])),
+  ];
+  const moved = await move(ctx, holder, { dueAt: job.dueAt, expect, set, remove, why: "replaced" });
+  return moved.moved ? moved.home : undefined;
+}
+
+/** The condition on which a job may be changed by a user: it waits, or its run has crashed. */
+export function unheld(home: Home, now: number): Expected {
+  if (isRunning(home, now)) {
+    throw new MinutehandError("job-running", `job ${home.id} is running; it can be changed when it is not`, {
+      id: home.id,
+      leaseUntil: new Date(home.leaseEnd ?? now).toISOString(),
+    });
+  }
+  if (isFinished(home)) {
+    throw new MinutehandError("job-finished", `job ${home.id} is ${home.state}`, {
+      id: home.id,
+      state: home.state,
+    });
+  }
+  if (hasCrashed(home, now)) return { state: "running", token: home.token, leaseEnd: home.leaseEnd };
+  return { state: "scheduled" };
+}

@@ -1,0 +1,111 @@
+import { inParallel } from "../core/batches.ts";
+import {
+  FAILING_TOPIC_WAIT,
+  LOOKAHEAD,
+  TRAIL_STEP,
+  UNKNOWN_TOPIC_AFTER,
+  WRITER_DEADLINE,
+} from "../core/constants.ts";
+import { type Cursor, cursorKey, type Home, sortable, type TrailEntry, timeOf } from "../core/items.ts";
+import { trailAfter } from "../core/trail.ts";
+import { die } from "./die.ts";
+import { type Entry, pages } from "./pages.ts";
+import type { Context, Sent } from "./ports.ts";
+import { fileLooks, send } from "./send.ts";
+
+/**
+ * `done`: up to the limit. `overtaken`: another sweep moved the cursor, and goes on. `out-of-time`,
+ * `unreachable` (SQS as a whole): the next tick starts where this one stopped.
+ */
+export type SweepEnd = "done" | "overtaken" | "out-of-time" | "unreachable";
+
+/**
+ * Hands over what falls due in one shard before `LOOKAHEAD` from now, page by page from the cursor: send,
+ * then advance. A crash in between repeats a page, and never skips one. `until`: no page is begun after it.
+ */
+export async function sweepShard(ctx: Context, shard: number, until: number): Promise<SweepEnd> {
+  const limit = ctx.clock() + LOOKAHEAD;
+  let cursor = await readCursor(ctx, shard);
+  let entries = 0;
+  let end: SweepEnd = "done";
+  if (cursor.swept >= sortable(limit)) return end;
+  for await (const page of pages(ctx, shard, cursor.swept, sortable(limit))) {
+    if (ctx.clock() >= until) {
+      end = "out-of-time";
+      break;
+    }
+    const unsent = await handOver(ctx, page.entries, limit);
+    const position = unsent ? unsent.before : page.position;
+    entries += page.entries.length;
+    const next = await advance(ctx, cursor, position);
+    if (!next) {
+      end = "overtaken";
+      break;
+    }
+    cursor = next;
+    if (unsent) {
+      end = "unreachable";
+      break;
+    }
+  }
+  ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });
+  return end;
+}
+
+export async function readCursor(ctx: Context, shard: number): Promise<Cursor> {
+  const [cursor] = await ctx.pool.read([cursorKey(shard)]);
+  if (!cursor) throw new Error(`shard ${shard} has no cursor: a tick creates it before it sweeps`);
+  return cursor as Cursor;
+}
+
+/** `undefined`: the cursor was not where we left it. */
+async function advance(ctx: Context, cursor: Cursor, position: string): Promise<Cursor | undefined> {
+  if (position === cursor.swept) return cursor;
+  const now = ctx.clock();
+  const trail: TrailEntry[] = trailAfter(cursor.trail, { position, reachedAt: now }, TRAIL_STEP);
+  const set = { swept: position, trail };
+  const key = { pk: cursor.pk, sk: cursor.sk };
+  const changed = await ctx.pool.change({ key, expect: { swept: cursor.swept }, set }, now + WRITER_DEADLINE);
+  if (changed.changed) return changed.item as Cursor;
+  // An own advance whose answer was lost.
+  return (changed.item as Cursor | undefined)?.swept === position ? (changed.item as Cursor) : undefined;
+}
+
+/**
+ * Sends what the page's looks say. One topic's trouble is its own: only when SQS as a whole is unreachable
+ * the page stops, before its first unsent entry.
+ */
+async function handOver(
+  ctx: Context,
+  entries: readonly Entry[],
+  limit: number,
+): Promise<{ before: string } | undefined> {
+  const due = entries.filter(({ home }) => home?.state === "scheduled" && home.dueAt < limit);
+  const outcomes = await send(
+    ctx,
+    due.flatMap(({ home }) => home ?? []),
+  );
+  const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
+  const failed: { home: Home; sent: Sent }[] = [];
+  for (const { home } of first === -1 ? due : entries.slice(0, first)) {
+    const sent = home && outcomes.get(home.id);
+    if (home && sent && sent.outcome !== "sent") failed.push({ home, sent });
+  }
+  await inParallel(failed, 8, ({ home, sent }) => giveUpOrLookAgain(ctx, home, sent, limit));
+  return first === -1 ? undefined : { before: entries[first]?.before ?? "" };
+}
+
+async function giveUpOrLookAgain(ctx: Context, home: Home, sent: Sent, limit: number): Promise<void> {
+  const now = ctx.clock();
+  const late = now - home.dueAt;
+  const unknown = !Object.hasOwn(ctx.policy.topics, home.topic) && late >= UNKNOWN_TOPIC_AFTER;
+  if (sent.outcome === "refused" || sent.outcome === "missing" || unknown) {
+    const reason = "reason" in sent ? sent.reason : sent.outcome;
+    const error = `it cannot be handed over: ${reason}`;
+    await die(ctx, home, { error, expect: { state: "scheduled" }, envelope: false });
+    return;
+  }
+  // Past the limit, where sweeps have not been, and the later the longer, as the trouble may last.
+  const time = limit + Math.max(FAILING_TOPIC_WAIT, late);
+  await fileLooks(ctx, [{ id: home.id, time }], now + WRITER_DEADLINE);
+}

@@ -1,0 +1,42 @@
+import { randomBytes } from "node:crypto";
+import { dynamoClient, sqsClient } from "../aws/clients.ts";
+import { dynamoPool } from "../aws/pool.ts";
+import { sqsQueues } from "../aws/queues.ts";
+import type { Policy } from "../core/policy.ts";
+import type { Context } from "../protocol/ports.ts";
+import { createTelemetry, type Telemetry } from "./telemetry.ts";
+
+/** The environment that the construct gives each function and each producer. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+function required(environment: Environment, name: string): string {
+  const value = environment[name];
+  if (value === undefined || value === "") {
+    throw new Error(
+      `environment variable ${name} must be set: the DelayQueue construct does so in addConsumer and grantEnqueue`,
+    );
+  }
+  return value;
+}
+
+/** The protocol's context on AWS, as the environment describes it. Throws when a variable is missing. */
+export function createContext(environment: Environment = process.env): Context & { telemetry: Telemetry } {
+  const clock = (): number => Date.now();
+  const telemetry = createTelemetry();
+  return {
+    pool: dynamoPool({
+      client: dynamoClient(),
+      table: required(environment, "MINUTEHAND_TABLE"),
+      clock,
+    }),
+    queues: sqsQueues({
+      client: sqsClient(),
+      urlPrefix: required(environment, "MINUTEHAND_QUEUE_URL_PREFIX"),
+    }),
+    clock,
+    random: (count) => randomBytes(count),
+    policy: JSON.parse(required(environment, "MINUTEHAND_POLICY")) as Policy,
+    report: telemetry.report,
+    telemetry,
+  };
+}

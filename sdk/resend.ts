@@ -1,0 +1,61 @@
+import { backoffMs } from "../core/backoff.ts";
+import { batchesOf } from "../core/batches.ts";
+import { PACK_BYTES, SQS_MAX_DELAY } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { toJson } from "../core/json.ts";
+import { MESSAGE_VERSION, type MessageJob } from "../core/message.ts";
+import type { Context } from "../protocol/ports.ts";
+import { policyOf } from "../protocol/send.ts";
+import type { Ending } from "../protocol/settle.ts";
+
+/** Sends jobs again as their message had them. Whether SQS took them all. */
+export async function resend(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  delaySeconds: number,
+): Promise<boolean> {
+  const limits = { count: policyOf(ctx, topic).pack, bytes: PACK_BYTES };
+  const packs = batchesOf(jobs, (job) => Buffer.byteLength(toJson(job)), limits);
+  const messages = packs.map((pack) => ({
+    body: toJson({ v: MESSAGE_VERSION, topic, jobs: pack }),
+    delaySeconds,
+  }));
+  const sent = await ctx.queues.send({ topic }, messages);
+  return sent.every(({ outcome }) => outcome === "sent");
+}
+
+/**
+ * Ends the run of a job of which nothing is stored: what is to run again goes out in a message of its own,
+ * so that its pack mates do not run twice; out of attempts it goes to the DLQ as it is.
+ */
+export async function settleUntracked(
+  ctx: Context,
+  topic: string,
+  job: MessageJob,
+  ending: Ending,
+): Promise<void> {
+  if (ending.end === "done")
+    return void ctx.report({ type: "done", topic, id: job.id, attempt: job.attempt });
+  const policy = policyOf(ctx, topic);
+  const error = "error" in ending ? ending.error : "";
+  if (ending.end === "buried" || (ending.end === "failed" && job.attempt >= policy.maxAttempts)) {
+    const body = toJson({ v: MESSAGE_VERSION, topic, jobs: [{ ...job, attempt: 1 }] });
+    const [sent] = await ctx.queues.send({ topic, dead: true }, [{ body, delaySeconds: 0 }]);
+    if (sent?.outcome !== "sent")
+      throw new MinutehandError("unavailable", `the DLQ of ${topic} took no message`);
+    return void ctx.report({ type: "dead", topic, id: job.id, attempt: job.attempt, error });
+  }
+  const [byte = 0] = ctx.random(1);
+  const wait =
+    ending.end === "retry-in"
+      ? ending.wait
+      : (ending.retryAfter ?? backoffMs(policy.backoff, job.attempt, byte / 256));
+  const attempt = ending.end === "failed" ? job.attempt + 1 : job.attempt;
+  const again = { ...job, attempt, dueAt: new Date(ctx.clock() + wait).toISOString() };
+  const delaySeconds = Math.ceil(Math.min(wait, SQS_MAX_DELAY) / 1000);
+  if (!(await resend(ctx, topic, [again], delaySeconds))) {
+    throw new MinutehandError("unavailable", `the ready queue of ${topic} took no message`);
+  }
+  if (ending.end === "failed") ctx.report({ type: "failed", topic, id: job.id, attempt: job.attempt, error });
+}
