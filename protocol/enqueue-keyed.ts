@@ -1,7 +1,7 @@
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished, isRunning } from "../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, type KeyItem, keyKey } from "../core/items.ts";
+import { type Home, homeKey, ITEM_VERSION, type KeyItem, keyKey, type OnceItem } from "../core/items.ts";
 import type { Enqueued, NewJob } from "./enqueue.ts";
 import type { Context, Write } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
@@ -99,15 +99,14 @@ async function meetHolder(
 
 /** Makes an `Idempotency-Key` name the job that was there. Whether somebody else's request has it already. */
 async function nameOnce(ctx: Context, holder: Home, together: readonly Write[]): Promise<boolean> {
-  for (const write of together) {
-    if (!("insert" in write)) continue;
-    const once = { ...write.insert, id: holder.id };
-    const [outcome] = await ctx.pool.insert([once], ctx.clock() + WRITER_DEADLINE);
-    if (outcome instanceof Error) throw outcome;
-    if (outcome === "exists") {
-      const [stored] = await ctx.pool.read([once]);
-      return (stored as { id?: string } | undefined)?.id !== holder.id;
-    }
-  }
-  return false;
+  const naming = together.map((write): Write => {
+    if ("insert" in write) return { insert: { ...write.insert, id: holder.id } as OnceItem };
+    if ("change" in write)
+      return { change: { ...write.change, set: { ...write.change.set, id: holder.id } } };
+    return write;
+  });
+  if (naming.length === 0) return false;
+  const outcome = await ctx.pool.transact(naming, ctx.clock() + WRITER_DEADLINE);
+  if (outcome.done) return false;
+  return !outcome.refused.some((stands) => stands !== false && (stands as OnceItem)?.id === holder.id);
 }

@@ -147,31 +147,44 @@ async function filePlain(
 
 /** One job with a key, an `Idempotency-Key`, or both. */
 async function fileConditional(ctx: Context, job: NewJob, home: Home): Promise<Enqueued> {
-  const once = job.once && onceItem(job, job.once, home);
-  if (once) {
-    const replayed = await replay(ctx, once, home);
-    if (replayed) return replayed;
-  }
+  const once = job.once && onceItem(job.topic, job.once, home);
+  const stored = once && (await readOnce(ctx, once));
+  if (stored && !isOver(stored, ctx.clock())) return replay(ctx, stored, once, home);
   if (home.untracked && isNear(home.dueAt, ctx.clock())) return fileUntracked(ctx, home, once);
-  const together: Write[] = once ? [{ insert: once }] : [];
+  const together = once ? [writeOnce(once, stored)] : [];
   const result =
     job.key === undefined ? await fileOnce(ctx, home, together) : await fileKeyed(ctx, job, home, together);
   if (result) return result;
   // Somebody filed the same request meanwhile.
-  const replayed = once && (await replay(ctx, once, home));
-  if (!replayed)
-    throw new MinutehandError("unavailable", "the same request was being filed elsewhere; repeat it");
-  return replayed;
+  const theirs = once && (await readOnce(ctx, once));
+  if (theirs && !isOver(theirs, ctx.clock())) return replay(ctx, theirs, once, home);
+  throw new MinutehandError("unavailable", "the same request was being filed elsewhere; repeat it");
 }
 
-function onceItem(job: NewJob, once: { token: string; hash: string }, home: Home): OnceItem {
+function onceItem(topic: string, once: { token: string; hash: string }, home: Home): OnceItem {
   return {
-    ...onceKey(job.topic, once.token),
+    ...onceKey(topic, once.token),
     v: ITEM_VERSION,
     id: home.id,
     hash: once.hash,
     expiresAt: ttl(home.dueAt + ONCE_AFTER),
   };
+}
+
+async function readOnce(ctx: Context, once: OnceItem): Promise<OnceItem | undefined> {
+  const [stored] = await ctx.pool.read([once]);
+  return stored as OnceItem | undefined;
+}
+
+/** TTL deletes days late: an item past its time is as good as gone. */
+function isOver(once: OnceItem, now: number): boolean {
+  return once.expiresAt * 1000 <= now;
+}
+
+function writeOnce(once: OnceItem, over: OnceItem | undefined): Write {
+  if (!over) return { insert: once };
+  const { pk, sk, id, hash, expiresAt } = once;
+  return { change: { key: { pk, sk }, expect: { id: over.id }, set: { id, hash, expiresAt } } };
 }
 
 async function fileOnce(ctx: Context, home: Home, together: readonly Write[]): Promise<Enqueued | undefined> {
@@ -193,9 +206,7 @@ async function fileUntracked(ctx: Context, home: Home, once: OnceItem | undefine
   return result;
 }
 
-async function replay(ctx: Context, once: OnceItem, asked: Home): Promise<Enqueued | undefined> {
-  const [stored] = (await ctx.pool.read([once])) as [OnceItem | undefined];
-  if (!stored || stored.expiresAt * 1000 <= ctx.clock()) return undefined;
+async function replay(ctx: Context, stored: OnceItem, once: OnceItem, asked: Home): Promise<Enqueued> {
   if (stored.hash !== once.hash) {
     throw new MinutehandError(
       "idempotency-mismatch",

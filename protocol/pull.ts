@@ -86,7 +86,13 @@ async function take(
   const pulled: Pulled[] = [];
   // The lease begins before the claim: a slow claim must not outlast it unseen.
   const leaseEnd = ctx.clock() + ttr;
-  const unique = [...new Map(due.map((carried) => [carried.job.id, carried])).values()];
+  const newest = new Map<string, Carried>();
+  for (const carried of due) {
+    // The newest message of a job says all: an older one, or a duplicate, is void.
+    const known = newest.get(carried.job.id);
+    if (!known || known.job.revision < carried.job.revision) newest.set(carried.job.id, carried);
+  }
+  const unique = [...newest.values()];
   for (const carried of due) if (!unique.includes(carried)) drop.push(carried.message.handle);
   if (untracked) pulled.push(...unique.map(({ message, job }) => pulledOf(job, message, leaseEnd)));
   else {

@@ -130,7 +130,11 @@ async function open(ctx: Context, deliveries: readonly Delivery[], kept: Set<str
         kept.add(delivery.messageId);
       } else {
         for (const job of message.jobs) {
-          if (!work.has(job.id)) work.set(job.id, { job, topic: message.topic, delivery });
+          // The newest message of a job says all: an older one, or a duplicate, is void.
+          const known = work.get(job.id);
+          if (!known || known.job.revision < job.revision) {
+            work.set(job.id, { job, topic: message.topic, delivery });
+          }
         }
       }
     }

@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { deadJobs } from "../../protocol/dead-jobs.ts";
+import { redrive } from "../../protocol/redrive.ts";
+import { consume } from "./consume.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+
+const fail = (): { end: "failed"; error: string } => ({ end: "failed", error: "no such bank" });
+
+async function die(world: World, count = 1): Promise<string[]> {
+  const ids = [];
+  for (let i = 0; i < count; i++) {
+    ids.push((await world.file({ maxAttempts: 1 })).id);
+    await consume(world, "orders", { run: fail });
+    await world.pass(1);
+  }
+  return ids;
+}
+
+async function deadIds(world: World): Promise<string[]> {
+  const ids = [];
+  for await (const { home } of deadJobs(world.ctx, "orders")) ids.push(home.id);
+  return ids;
+}
+
+describe("dead jobs", () => {
+  it("a dead job is listed with its error, and its envelope lies in the DLQ", async () => {
+    const world = createWorld();
+    const ids = await die(world, 3);
+    expect(await deadIds(world)).toEqual(ids);
+    const [letter] = world.queues.messages({ topic: "orders", dead: true });
+    expect(JSON.parse(letter?.body ?? "")).toMatchObject({
+      dead: true,
+      error: "no such bank",
+      topic: "orders",
+    });
+  });
+
+  it("a death that stops after the envelope leaves the job alive, and it dies when its lease has ended", async () => {
+    const world = createWorld();
+    const job = await world.file({ maxAttempts: 1 });
+    breakOnce(world, "before", ({ keys }) => keys[0]?.pk.startsWith("dead#") ?? false);
+    await consume(world, "orders", { run: fail, timeout: 1000 });
+    await world.tick();
+    expect(world.queues.messages({ topic: "orders", dead: true }).length).toBeGreaterThanOrEqual(1);
+    for (let i = 0; i < 40; i++) {
+      await world.pass(MINUTE);
+      await consume(world, "orders", { run: fail });
+    }
+    expect(await world.home(job.id)).toMatchObject({ state: "dead" });
+    expect(await deadIds(world)).toEqual([job.id]);
+  });
+
+  it("buried is dead, whatever attempts are left", async () => {
+    const world = createWorld();
+    const job = await world.file({});
+    await consume(world, "orders", { run: () => ({ end: "buried", error: "closed account" }) });
+    expect(await world.home(job.id)).toMatchObject({
+      state: "dead",
+      attempt: 1,
+      lastError: "closed account",
+    });
+  });
+
+  it("redrive runs it again with a full set of attempts, and its dead letter goes", async () => {
+    const world = createWorld();
+    const [id] = await die(world);
+    await world.pass(MINUTE);
+    expect(await redrive(world.ctx, "orders", { max: 10, delay: 0 })).toEqual({ redriven: 1, left: 0 });
+    expect(await deadIds(world)).toEqual([]);
+    expect(await consume(world, "orders")).toMatchObject([{ id, attempt: 1 }]);
+    expect(await world.home(id ?? "")).toMatchObject({ state: "done" });
+    expect(world.queues.messages({ topic: "orders", dead: true })).toHaveLength(1);
+    await world.pass(MINUTE);
+    expect(world.queues.messages({ topic: "orders", dead: true })).toEqual([]);
+  });
+
+  it("redrive takes the oldest first, some only, later, and no more than so many a second", async () => {
+    const world = createWorld();
+    const ids = await die(world, 4);
+    const start = world.now() + HOUR;
+    expect(await redrive(world.ctx, "orders", { max: 3, delay: HOUR, ratePerSecond: 2 })).toEqual({
+      redriven: 3,
+      left: 1,
+    });
+    const due = await Promise.all(ids.slice(0, 3).map(async (id) => (await world.home(id)).dueAt));
+    expect(due).toEqual([start, start + 500, start + SECOND]);
+    expect(await deadIds(world)).toEqual(ids.slice(3));
+  });
+
+  it("redrive of named jobs refuses one that is not the topic's", async () => {
+    const world = createWorld();
+    const other = await world.file({ topic: "precise", delay: HOUR });
+    await expect(redrive(world.ctx, "orders", { ids: [other.id], max: 1, delay: 0 })).rejects.toMatchObject({
+      code: "job-not-found",
+    });
+  });
+
+  it("the tick leaves the letters of dead jobs in the DLQ, visible", async () => {
+    const world = createWorld();
+    await die(world, 3);
+    await world.pass(5 * MINUTE);
+    const letters = world.queues.messages({ topic: "orders", dead: true });
+    expect(letters).toHaveLength(3);
+    expect(letters.every(({ visibleAt }) => visibleAt <= world.now())).toBe(true);
+  });
+
+  it("SQS's own redrive redrives the job", async () => {
+    const world = createWorld();
+    const [id] = await die(world);
+    world.queues.redriveNatively("orders");
+    expect(await consume(world, "orders")).toEqual([]);
+    expect(await consume(world, "orders")).toMatchObject([{ id, attempt: 1, revision: 1 }]);
+    expect(await deadIds(world)).toEqual([]);
+  });
+
+  it("a job redriven and dead again is listed once", async () => {
+    const world = createWorld();
+    const [id] = await die(world);
+    await world.pass(SECOND);
+    await redrive(world.ctx, "orders", { max: 1, delay: 0 });
+    await consume(world, "orders", { run: fail });
+    expect(await deadIds(world)).toEqual([id]);
+  });
+});
