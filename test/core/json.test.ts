@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { BODY_DEPTH } from "../../core/constants.ts";
+import { isExact, parseJson, toJson } from "../../core/json.ts";
+
+describe("numbers", () => {
+  it.each([
+    "0",
+    "-0",
+    "1",
+    "1.0",
+    "0.1",
+    "1e3",
+    "1E+3",
+    "-1e-5",
+    "9007199254740991",
+    "0.30000000000000004",
+    "1.50e2",
+  ])("%s means the same after a double", (token) => {
+    expect(isExact(token)).toBe(true);
+  });
+
+  it.each([
+    "9007199254740993",
+    "12345678901234567890",
+    "1e400",
+    "-1e400",
+    "0.1000000000000000055511151231257827",
+    "3.14159265358979323846",
+    "1e-400",
+  ])("%s does not, and is refused", (token) => {
+    expect(isExact(token)).toBe(false);
+    expect(() => parseJson(`{"n":${token}}`)).toThrow(/a number must be one that a double holds exactly/);
+  });
+
+  it("digits inside a string are text", () => {
+    expect(parseJson('{"n":"12345678901234567890","q":"a\\"9007199254740993"}')).toEqual({
+      n: "12345678901234567890",
+      q: 'a"9007199254740993',
+    });
+  });
+});
+
+describe("text", () => {
+  it("what SQS refuses stands as an escape that means the same", () => {
+    const value = "a\ufffe\uffff\ud800b\u0001";
+    const json = toJson(value);
+    expect(json).toMatch(/^[\x20-\x7e]+$/);
+    expect(JSON.parse(json)).toBe(value);
+  });
+
+  it("text that is not JSON is refused", () => {
+    for (const text of ["", "{", "nul", "{'a':1}", "[1,]", "\u0000"]) {
+      expect(() => parseJson(text)).toThrow(/the request must be JSON/);
+    }
+  });
+
+  it("nesting is bounded, brackets in strings do not count", () => {
+    expect(() => parseJson("[".repeat(BODY_DEPTH) + "]".repeat(BODY_DEPTH))).not.toThrow();
+    expect(() => parseJson("[".repeat(200_000))).toThrow(/nested/);
+    expect(() => parseJson(JSON.stringify(`\\"${"[".repeat(500)}`))).not.toThrow();
+  });
+});
