@@ -83,5 +83,14 @@ export const BATCH_JOBS = 500;
 export const BATCH_BYTES = 3 * 1024 * 1024;
 export const BODY_DEPTH = 100;
 export const ERROR_BYTES = 256;
+export const TAG_BYTES = 256;
+export const KEY_CHARS = 256;
+export const GROUP_CHARS = 128;
+export const IDEMPOTENCY_KEY_CHARS = 256;
+export const MOST_ATTEMPTS = 100;
+export const LIST_JOBS = 1000;
+export const RECEIVE_WAIT_SECONDS = 20;
+/** Jobs a second. Slower than the lowest, 500 jobs would be spread over more than a week. */
+export const REDRIVE_RATES = { lowest: 0.001, highest: 1000 } as const;
 export const LONGEST_DELAY = 10 * 366 * DAY;
 export const MAX_SHARDS = 1024;

@@ -1,0 +1,81 @@
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import { Grant, type IGrantable } from "aws-cdk-lib/aws-iam";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
+
+type PoolAction =
+  | "GetItem"
+  | "BatchGetItem"
+  | "Query"
+  | "PutItem"
+  | "UpdateItem"
+  | "DeleteItem"
+  | "ConditionCheckItem"
+  | "PartiQLInsert"
+  | "PartiQLUpdate"
+  | "DescribeTable";
+
+type QueueAction =
+  | "SendMessage"
+  | "ReceiveMessage"
+  | "DeleteMessage"
+  | "ChangeMessageVisibility"
+  | "GetQueueAttributes";
+
+/** What every operation on jobs by their id or key takes: reads, single writes, batches, transactions. */
+export const JOB_ACTIONS: readonly PoolAction[] = [
+  "GetItem",
+  "BatchGetItem",
+  "PutItem",
+  "UpdateItem",
+  "DeleteItem",
+  "ConditionCheckItem",
+  "PartiQLInsert",
+  "PartiQLUpdate",
+];
+
+/** "DynamoDB encryption at rest usage notes" asks for these of the caller, here by their full names. */
+const TABLE_KEY_ACTIONS = [
+  "kms:DescribeKey",
+  "kms:Encrypt",
+  "kms:Decrypt",
+  "kms:ReEncryptFrom",
+  "kms:ReEncryptTo",
+  "kms:GenerateDataKey",
+  "kms:GenerateDataKeyWithoutPlaintext",
+];
+/** "Key management", SQS Developer Guide: the first for whoever sends, the second for both sides. */
+const QUEUE_KEY_ACTIONS = ["kms:GenerateDataKey", "kms:Decrypt"];
+
+export function grantPool(grantee: IGrantable, table: Table, actions: readonly PoolAction[]): void {
+  grant(
+    grantee,
+    actions.map((action) => `dynamodb:${action}`),
+    [table.tableArn],
+  );
+  grantKey(grantee, table.encryptionKey, TABLE_KEY_ACTIONS);
+}
+
+export function grantQueues(
+  grantee: IGrantable,
+  queues: readonly IQueue[],
+  actions: readonly QueueAction[],
+): void {
+  const arns = queues.map((queue) => queue.queueArn);
+  if (arns.length === 0) return;
+  grant(
+    grantee,
+    actions.map((action) => `sqs:${action}`),
+    arns,
+  );
+  grantKey(grantee, queues[0]?.encryptionMasterKey, QUEUE_KEY_ACTIONS);
+}
+
+// The constructs' own `grant…` methods say `kms:ReEncrypt*` and `kms:GenerateDataKey*`, and more than is used.
+function grantKey(grantee: IGrantable, key: IKey | undefined, actions: string[]): void {
+  if (key !== undefined) grant(grantee, actions, [key.keyArn]);
+}
+
+function grant(grantee: IGrantable, actions: string[], resourceArns: string[]): void {
+  Grant.addToPrincipal({ grantee, actions, resourceArns }).assertSuccess();
+}

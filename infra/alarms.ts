@@ -1,0 +1,113 @@
+import { Duration } from "aws-cdk-lib";
+import {
+  Alarm,
+  type AlarmProps,
+  ComparisonOperator,
+  Metric,
+  TreatMissingData,
+} from "aws-cdk-lib/aws-cloudwatch";
+import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
+import type { ITopic } from "aws-cdk-lib/aws-sns";
+import { Construct } from "constructs";
+import { DAY, LOOKAHEAD } from "../core/constants.ts";
+import { METRICS_NAMESPACE } from "./environment.ts";
+import type { Tick } from "./tick.ts";
+import { type TopicQueues, ttrOf } from "./topic-queues.ts";
+
+export type AlarmsProps = {
+  readonly tick: Tick;
+  readonly topics: readonly TopicQueues[];
+  readonly prefix: string;
+  readonly alarmTopic: ITopic | undefined;
+};
+
+const MINUTE = Duration.minutes(1);
+const DEFAULT_OLDEST_AGE = Duration.minutes(15);
+
+/** What someone should be woken for. */
+export class Alarms extends Construct {
+  private readonly props: AlarmsProps;
+
+  constructor(scope: Construct, id: string, props: AlarmsProps) {
+    super(scope, id);
+    this.props = props;
+    for (const topic of props.topics) this.watchTopic(topic);
+    this.watchTick();
+    this.watchPromises();
+  }
+
+  private watchTopic({ topic, settings, ready, dlq }: TopicQueues): void {
+    this.alarm(`${topic}Dead`, {
+      alarmDescription: `Topic ${topic} has dead jobs: look at GET /topics/${topic}/dead, then redrive`,
+      metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
+      threshold: 1,
+      evaluationPeriods: 1,
+    });
+    // A pulled message ages for as long as it is under a claim.
+    const claim = settings.consumer === "pull" ? ttrOf(settings) : Duration.seconds(0);
+    const oldest = settings.oldestMessageAge ?? DEFAULT_OLDEST_AGE.plus(claim);
+    this.alarm(`${topic}Backlog`, {
+      alarmDescription: `Topic ${topic}'s ready queue is not emptied: its consumer is too slow, or fails`,
+      metric: ready.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: "Maximum" }),
+      threshold: oldest.toSeconds(),
+      evaluationPeriods: 3,
+    });
+  }
+
+  private watchTick(): void {
+    const { fn } = this.props.tick;
+    this.alarm("TickErrors", {
+      alarmDescription: "The tick failed in three minutes of five: see its log",
+      metric: fn.metricErrors({ period: MINUTE, statistic: "Sum" }),
+      threshold: 1,
+      evaluationPeriods: 5,
+      datapointsToAlarm: 3,
+    });
+    this.alarm("TickMissing", {
+      alarmDescription: "The tick has not run for five minutes: is its rule enabled?",
+      metric: fn.metricInvocations({ period: MINUTE, statistic: "Sum" }),
+      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+      threshold: 1,
+      evaluationPeriods: 5,
+      treatMissingData: TreatMissingData.BREACHING,
+    });
+  }
+
+  private watchPromises(): void {
+    const lag = this.own("SweepLag", "Maximum");
+    this.alarm("SweepLag", {
+      alarmDescription: "The sweep is so far behind that jobs are handed over after they are due",
+      metric: lag,
+      threshold: LOOKAHEAD,
+      evaluationPeriods: 3,
+      datapointsToAlarm: 2,
+    });
+    this.alarm("CursorDayBehind", {
+      alarmDescription:
+        "A cursor is a day behind: after 90 days TTL removes jobs that nobody has handed over",
+      metric: lag,
+      threshold: DAY,
+      evaluationPeriods: 1,
+    });
+    this.alarm("AuditFound", {
+      alarmDescription: "The audit found jobs that should have run and had not, and sent them again",
+      metric: this.own("AuditFound", "Sum"),
+      threshold: 1,
+      evaluationPeriods: 1,
+    });
+  }
+
+  private own(metricName: string, statistic: string): Metric {
+    const dimensionsMap = { service: this.props.prefix };
+    return new Metric({ namespace: METRICS_NAMESPACE, metricName, dimensionsMap, statistic, period: MINUTE });
+  }
+
+  private alarm(id: string, props: AlarmProps): void {
+    const alarm = new Alarm(this, id, {
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      ...props,
+    });
+    if (this.props.alarmTopic !== undefined) alarm.addAlarmAction(new SnsAction(this.props.alarmTopic));
+  }
+}

@@ -1,0 +1,20 @@
+import { join } from "node:path";
+import { App, Validations } from "aws-cdk-lib";
+import { AwsSolutionsChecks } from "cdk-nag";
+import { MinutehandStack } from "./minutehand-stack.ts";
+
+/**
+ * The app, by context: `-c api=none` leaves the HTTP API out, `-c removable=true` lets a test stack take its
+ * data with it, `-c alarmTopicArn=…` says whom the alarms notify.
+ */
+const app = new App();
+const contextOf = (name: string) => app.node.tryGetContext(name);
+
+new MinutehandStack(app, "Minutehand", {
+  description: "Minutehand, a serverless delay queue",
+  topicsFile: join(import.meta.dirname, "topics.json"),
+  removable: String(contextOf("removable")) === "true",
+  api: { auth: contextOf("api") ?? "iam" },
+  alarmTopicArn: contextOf("alarmTopicArn"),
+});
+Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

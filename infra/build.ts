@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { type BuildOptions, buildSync, version as esbuildVersion } from "esbuild";
+
+const ROOT = resolve(import.meta.dirname, "..");
+const NAMES = ["api", "receive", "tick", "reminders", "precise"] as const;
+
+/** The project's own functions. */
+export type FunctionName = (typeof NAMES)[number];
+
+const OPTIONS = {
+  bundle: true,
+  write: false,
+  metafile: true,
+  format: "esm",
+  platform: "node",
+  target: "node24",
+  mainFields: ["module", "main"],
+  minify: true,
+  legalComments: "none",
+  logLevel: "silent",
+  // Bundled CommonJS packages still call `require` for Node's own modules, which ESM does not have.
+  banner: {
+    js: 'import{createRequire}from"node:module";const require=createRequire(import.meta.url);',
+  },
+} satisfies BuildOptions;
+
+/** What a bundle was made from, kept beside it: paths from the project's root with their hashes. */
+type Origin = { readonly key: string; readonly inputs: Readonly<Record<string, string>> };
+
+export type BuildFolders = {
+  /** Where inputs are counted from, and whose lock file and tsconfig count. @default the project's root */
+  readonly root?: string;
+  /** Where `<name>/index.mjs` goes. @default `dist/functions` in the root */
+  readonly outDir?: string;
+};
+
+export function entryOf(name: FunctionName): string {
+  return join(ROOT, "functions", `${name}.ts`);
+}
+
+/**
+ * Bundles a function to `<outDir>/<name>/index.mjs` (ESM, Node 24) unless the bundle there was made from
+ * the same inputs. The same inputs give the same bytes. Throws esbuild's error when it does not compile.
+ *
+ * @returns the folder that holds the bundle and nothing else
+ */
+export function buildFunction(entry: string, folders: BuildFolders = {}): string {
+  const root = folders.root ?? ROOT;
+  const name = basename(entry).replace(/\.[^.]+$/, "");
+  const folder = join(folders.outDir ?? join(root, "dist", "functions"), name);
+  const output = join(folder, "index.mjs");
+  const originFile = `${folder}.inputs.json`;
+  const key = keyOf(root, entry);
+  if (existsSync(output) && isCurrent(originFile, key, root)) return folder;
+
+  const startedAt = Date.now();
+  const { outputFiles, metafile } = buildSync({ ...OPTIONS, entryPoints: [entry], absWorkingDir: root });
+  mkdirSync(folder, { recursive: true });
+  // First, so that a crash between the two leaves no bundle beside another one's origin.
+  rmSync(originFile, { force: true });
+  for (const { contents } of outputFiles) replaceFile(output, contents);
+  const paths = Object.keys(metafile.inputs).sort();
+  // One saved while esbuild read may not be what was bundled: then the next call builds again.
+  if (paths.some((path) => savedSince(resolve(root, path), startedAt))) return folder;
+  const inputs = Object.fromEntries(paths.map((path) => [path, hashOf(resolve(root, path)) ?? "missing"]));
+  replaceFile(originFile, JSON.stringify({ key, inputs } satisfies Origin));
+  return folder;
+}
+
+/** Bundles the project's functions and further entries. */
+export function buildFunctions(extraEntries: readonly string[] = [], folders: BuildFolders = {}): string[] {
+  return [...NAMES.map(entryOf), ...extraEntries].map((entry) => buildFunction(entry, folders));
+}
+
+/** What else decides the bytes; the lock file stands for the packages' own settings. */
+function keyOf(root: string, entry: string): string {
+  const settings = ["package-lock.json", "tsconfig.json"].map((file) => hashOf(join(root, file)));
+  return JSON.stringify({ esbuildVersion, entry: relative(root, entry), OPTIONS, settings });
+}
+
+function isCurrent(originFile: string, key: string, root: string): boolean {
+  const text = readIfThere(originFile);
+  if (text === undefined) return false;
+  const origin = JSON.parse(text.toString()) as Origin;
+  return (
+    origin.key === key &&
+    Object.entries(origin.inputs).every(([path, hash]) => hashOf(resolve(root, path)) === hash)
+  );
+}
+
+function savedSince(file: string, time: number): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > time;
+}
+
+function hashOf(file: string): string | undefined {
+  const contents = readIfThere(file);
+  return contents && createHash("sha256").update(contents).digest("base64");
+}
+
+/** Asked of the file itself: between a question and the reading another process may have built. */
+function readIfThere(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Whole or not at all, as another process may build or read the same bundle. */
+function replaceFile(file: string, contents: string | Uint8Array): void {
+  const folder = dirname(file);
+  // Not in the bundle's own folder: all that lies there is deployed.
+  const draft = join(dirname(folder), `.${basename(folder)}.${process.pid}.tmp`);
+  writeFileSync(draft, contents);
+  renameSync(draft, file);
+}
+
+if (import.meta.main) {
+  for (const folder of buildFunctions()) console.log(relative(process.cwd(), join(folder, "index.mjs")));
+}

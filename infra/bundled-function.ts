@@ -1,0 +1,56 @@
+import { type Duration, RemovalPolicy } from "aws-cdk-lib";
+import { PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import {
+  Architecture,
+  Code,
+  type FunctionOptions,
+  Function as LambdaFunction,
+  Runtime,
+} from "aws-cdk-lib/aws-lambda";
+import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import { buildFunction } from "./build.ts";
+
+export type BundledFunctionProps = Pick<
+  FunctionOptions,
+  "description" | "deadLetterQueue" | "maxEventAge" | "retryAttempts"
+> & {
+  /** The TypeScript file that exports `handler`. */
+  readonly entry: string;
+  readonly timeout: Duration;
+  readonly memoryMiB: number;
+  readonly removable: boolean;
+};
+
+/** A function bundled at synth, with a log group and a role of its own that so far can only write its log. */
+export class BundledFunction extends Construct {
+  readonly fn: LambdaFunction;
+
+  constructor(scope: Construct, id: string, props: BundledFunctionProps) {
+    super(scope, id);
+    const { entry, memoryMiB, removable, ...options } = props;
+    const logGroup = new LogGroup(this, "Log", {
+      retention: RetentionDays.ONE_MONTH,
+      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+    });
+    // Lambda's own default role carries an AWS managed policy that may write any log.
+    const role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+    role.addToPolicy(
+      new PolicyStatement({
+        actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
+        resources: [logGroup.logGroupArn],
+      }),
+    );
+    this.fn = new LambdaFunction(this, "Function", {
+      ...options,
+      code: Code.fromAsset(buildFunction(entry)),
+      handler: "index.handler",
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      memorySize: memoryMiB,
+      environment: { POWERTOOLS_LOG_LEVEL: "INFO" },
+      logGroup,
+      role,
+    });
+  }
+}

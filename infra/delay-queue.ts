@@ -1,0 +1,139 @@
+import { Annotations, Aspects } from "aws-cdk-lib";
+import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import type { IGrantable } from "aws-cdk-lib/aws-iam";
+import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { Construct } from "constructs";
+import { grantPool, grantQueues, JOB_ACTIONS } from "./access.ts";
+import { Alarms } from "./alarms.ts";
+import { type ConsumerOptions, connectConsumer, consumerError } from "./consumer.ts";
+import {
+  environmentErrors,
+  type QueueEnvironment,
+  queueEnvironment,
+  queueUrlPrefix,
+  setEnvironment,
+} from "./environment.ts";
+import { JobApi } from "./http-api.ts";
+import { JobPool } from "./job-pool.ts";
+import { policyOf } from "./policy.ts";
+import type { DelayQueueProps } from "./props.ts";
+import { removedTopics } from "./seen-topics.ts";
+import { Tick } from "./tick.ts";
+import { TopicQueues } from "./topic-queues.ts";
+import { validate } from "./validate.ts";
+
+const DEFAULT_PREFIX = "minutehand";
+
+/**
+ * A delay queue: its job pool, a ready queue and a DLQ for each topic, the minute's tick, the HTTP API and
+ * the alarms. Throws, naming rule and value, when a prop is out of its range.
+ */
+export class DelayQueue extends Construct {
+  /** The job pool. */
+  readonly table: Table;
+  /** Absent with `api: { auth: "none" }`. */
+  readonly api?: HttpApi;
+  /** With a topic behind it its ready queue's URL, with `_dlq` behind that its DLQ's. */
+  readonly queueUrlPrefix: string;
+
+  private readonly topics: ReadonlyMap<string, TopicQueues>;
+  private readonly environment: QueueEnvironment;
+  private readonly consumers = new Map<string, LambdaFunction>();
+  /** All functions that carry the queue's environment. */
+  private readonly equipped = new Set<LambdaFunction>();
+
+  constructor(scope: Construct, id: string, props: DelayQueueProps) {
+    super(scope, id);
+    validate(this.node.path, props);
+    const { prefix = DEFAULT_PREFIX, removable = false, encryptionKey, api = {}, alarmTopic } = props;
+    const policy = policyOf(props);
+    const pool = new JobPool(this, "Pool", { encryptionKey, removable });
+    const topics = Object.entries(props.topics).map(
+      ([topic, settings]) =>
+        new TopicQueues(this, `Topic-${topic}`, { prefix, topic, settings, encryptionKey, removable }),
+    );
+    this.table = pool.table;
+    this.queueUrlPrefix = queueUrlPrefix(prefix);
+    this.topics = new Map(topics.map((queues) => [queues.topic, queues]));
+    this.environment = queueEnvironment(pool.table.tableName, prefix, policy);
+    const parts = { table: this.table, topics, prefix, removable };
+    const tick = new Tick(this, "Tick", parts);
+    this.equip(tick.fn);
+    if (api.auth !== "none") {
+      const jobApi = new JobApi(this, "Api", { ...parts, api });
+      for (const fn of jobApi.functions) this.equip(fn);
+      this.api = jobApi.http;
+    }
+    new Alarms(this, "Alarms", { tick, topics, prefix, alarmTopic });
+
+    this.node.addValidation({
+      validate: () => [...this.equipped].flatMap((fn) => environmentErrors(fn, policy)),
+    });
+    this.warn(props);
+  }
+
+  /**
+   * Makes `fn` the topic's one consumer. Sets its environment (`MINUTEHAND_*`, and the service name and
+   * namespace of its Powertools logs and metrics), its event source with partial batch responses, the ready
+   * queue's visibility timeout (the function's timeout and 30 s), and grants. Its role reaches every job in
+   * the pool, as the pool is not divided by topic.
+   *
+   * Throws for a topic that is not declared, is pulled or has a consumer, for a timeout under 10 s, and for
+   * a batch size out of 1 to 10.
+   */
+  addConsumer(topic: string, fn: LambdaFunction, options: ConsumerOptions = {}): void {
+    const queues = this.topics.get(topic);
+    const error = consumerError(topic, queues, this.consumers.get(topic), fn, options);
+    if (error !== undefined || queues === undefined)
+      throw new Error(`DelayQueue ${this.node.path}: ${error}`);
+    this.consumers.set(topic, fn);
+    this.equip(fn);
+    connectConsumer(fn, queues, this.table, options);
+  }
+
+  /**
+   * Lets `producer` enqueue, look at, move and cancel jobs of every topic with the TypeScript client, without
+   * the HTTP API; a function gets the environment too.
+   */
+  grantEnqueue(producer: IGrantable): void {
+    grantPool(producer, this.table, JOB_ACTIONS);
+    const ready = [...this.topics.values()].map((queues) => queues.ready);
+    grantQueues(producer, ready, ["SendMessage"]);
+    if (producer instanceof LambdaFunction) this.equip(producer);
+  }
+
+  private equip(fn: LambdaFunction): void {
+    setEnvironment(fn, this.environment);
+    this.equipped.add(fn);
+  }
+
+  private warn({ topics, topicsFile, alarmTopic, removable = false }: DelayQueueProps): void {
+    const annotations = Annotations.of(this);
+    if (alarmTopic === undefined && !removable) {
+      annotations.addWarningV2("minutehand:alarms", "alarms wake nobody: give an SNS topic as alarmTopic");
+    }
+    const removed = removable ? [] : removedTopics(this.node.path, Object.keys(topics), topicsFile);
+    for (const topic of removed) {
+      annotations.addWarningV2(
+        `minutehand:removed-topic:${topic}`,
+        `topic "${topic}" is no longer declared: its waiting jobs will be dead an hour after they are due, its ` +
+          "queues stay behind. Cancel or run them first, then take its line out of the topics file",
+      );
+    }
+    // Consumers are added after this constructor.
+    Aspects.of(this).add({
+      visit: (node) => {
+        if (node instanceof TopicQueues) this.warnWithoutConsumer(node);
+      },
+    });
+  }
+
+  private warnWithoutConsumer({ topic, settings }: TopicQueues): void {
+    if (settings.consumer === "pull" || this.consumers.has(topic)) return;
+    Annotations.of(this).addWarningV2(
+      `minutehand:no-consumer:${topic}`,
+      `topic "${topic}" has no consumer: call addConsumer, or declare it with consumer "pull"`,
+    );
+  }
+}

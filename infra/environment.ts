@@ -1,0 +1,70 @@
+import { Aws, Stack } from "aws-cdk-lib";
+import { CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import type { Policy } from "../core/policy.ts";
+
+/** "Environment variables", AWS Lambda Developer Guide: all names and values together. */
+const ENVIRONMENT_BYTES = 4096;
+/** What a name that only the deployment knows may take. */
+const UNKNOWN_BYTES = 128;
+const KNOWN_AT_DEPLOYMENT: Readonly<Record<string, number>> = {
+  "AWS::Region": "ap-southeast-1".length,
+  "AWS::AccountId": 12,
+  "AWS::URLSuffix": "amazonaws.com.cn".length,
+};
+
+/** What every function that touches the queue reads from its environment. */
+export type QueueEnvironment = {
+  readonly MINUTEHAND_TABLE: string;
+  readonly MINUTEHAND_QUEUE_URL_PREFIX: string;
+  readonly MINUTEHAND_POLICY: string;
+  readonly POWERTOOLS_SERVICE_NAME: string;
+  readonly POWERTOOLS_METRICS_NAMESPACE: string;
+};
+
+export const METRICS_NAMESPACE = "Minutehand";
+
+export function queueUrlPrefix(prefix: string): string {
+  return `https://sqs.${Aws.REGION}.${Aws.URL_SUFFIX}/${Aws.ACCOUNT_ID}/${prefix}-`;
+}
+
+export function queueEnvironment(tableName: string, prefix: string, policy: Policy): QueueEnvironment {
+  return {
+    MINUTEHAND_TABLE: tableName,
+    MINUTEHAND_QUEUE_URL_PREFIX: queueUrlPrefix(prefix),
+    MINUTEHAND_POLICY: JSON.stringify(policy),
+    POWERTOOLS_SERVICE_NAME: prefix,
+    POWERTOOLS_METRICS_NAMESPACE: METRICS_NAMESPACE,
+  };
+}
+
+export function setEnvironment(fn: LambdaFunction, environment: QueueEnvironment): void {
+  for (const [name, value] of Object.entries(environment)) fn.addEnvironment(name, value);
+}
+
+/** What Lambda will refuse in a function's whole environment, the user's own variables included. */
+export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] {
+  const resource = fn.node.defaultChild;
+  if (!(resource instanceof CfnFunction)) return [];
+  const rendered: unknown = Stack.of(fn).resolve(resource.environment);
+  const variables = (rendered as { variables?: Record<string, unknown> } | undefined)?.variables ?? {};
+  let bytes = 0;
+  for (const [name, value] of Object.entries(variables)) bytes += Buffer.byteLength(name) + bytesOf(value);
+  if (bytes <= ENVIRONMENT_BYTES) return [];
+  const policyBytes = Buffer.byteLength(JSON.stringify(policy));
+  return [
+    `the environment of ${fn.node.path} must fit into Lambda's limit, is ${bytes} bytes, ${policyBytes} of them ` +
+      `for the policies of ${Object.keys(policy.topics).length} topics; allowed: ${ENVIRONMENT_BYTES} bytes`,
+  ];
+}
+
+/** Of a text with CloudFormation's words in it: what it may become. */
+function bytesOf(value: unknown): number {
+  if (typeof value === "string") return Buffer.byteLength(value);
+  const { Ref: ref, "Fn::Join": join } = value as { Ref?: string; "Fn::Join"?: [string, unknown[]] };
+  if (join !== undefined) {
+    const [delimiter, parts] = join;
+    const between = Buffer.byteLength(delimiter) * Math.max(parts.length - 1, 0);
+    return parts.reduce<number>((sum, part) => sum + bytesOf(part), between);
+  }
+  return KNOWN_AT_DEPLOYMENT[ref ?? ""] ?? UNKNOWN_BYTES;
+}

@@ -1,0 +1,103 @@
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { HttpApi, HttpMethod, LogGroupLogDestination } from "aws-cdk-lib/aws-apigatewayv2";
+import { HttpIamAuthorizer } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
+import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import { grantPool, grantQueues, JOB_ACTIONS } from "./access.ts";
+import { entryOf } from "./build.ts";
+import { BundledFunction } from "./bundled-function.ts";
+import type { ApiProps } from "./props.ts";
+import type { TopicQueues } from "./topic-queues.ts";
+
+export type JobApiProps = {
+  readonly api: ApiProps;
+  readonly table: Table;
+  readonly topics: readonly TopicQueues[];
+  readonly prefix: string;
+  readonly removable: boolean;
+};
+
+// An HTTP API gives up after 30 s ("Quotas for HTTP APIs"); the function's own answer should win.
+const TIMEOUT = Duration.seconds(29);
+const DEFAULT_RATE = 1000;
+const DEFAULT_BURST = 500;
+
+/** The HTTP API and its two functions; `receive` is apart so that long polls do not starve enqueue. */
+export class JobApi extends Construct {
+  readonly http: HttpApi;
+  readonly functions: readonly LambdaFunction[];
+
+  constructor(scope: Construct, id: string, props: JobApiProps) {
+    super(scope, id);
+    const { table, topics, removable } = props;
+    const shared = { timeout: TIMEOUT, removable };
+    const api = new BundledFunction(this, "Handler", {
+      ...shared,
+      entry: entryOf("api"),
+      description: "Minutehand's HTTP API, all but receive",
+      memoryMiB: 1024,
+    }).fn;
+    const receive = new BundledFunction(this, "Receive", {
+      ...shared,
+      entry: entryOf("receive"),
+      description: "Hands pulled jobs out",
+      memoryMiB: 512,
+    }).fn;
+    this.functions = [api, receive];
+
+    const pulled = topics.filter(({ settings }) => settings.consumer === "pull");
+    const readyOf = (some: readonly TopicQueues[]) => some.map(({ ready }) => ready);
+    const dlqOf = (some: readonly TopicQueues[]) => some.map(({ dlq }) => dlq);
+    grantPool(api, table, [...JOB_ACTIONS, "Query"]);
+    grantQueues(api, readyOf(topics), ["SendMessage", "GetQueueAttributes"]);
+    grantQueues(api, dlqOf(topics), ["GetQueueAttributes"]);
+    grantQueues(api, readyOf(pulled), ["DeleteMessage", "ChangeMessageVisibility"]);
+    grantQueues(api, dlqOf(pulled), ["SendMessage"]);
+    grantPool(receive, table, JOB_ACTIONS);
+    grantQueues(receive, readyOf(pulled), [
+      "ReceiveMessage",
+      "ChangeMessageVisibility",
+      "DeleteMessage",
+      "SendMessage",
+    ]);
+    // Who meets a crashed run that was the job's last records its death.
+    grantQueues(receive, dlqOf(pulled), ["SendMessage"]);
+
+    this.http = this.routes(api, receive, props);
+  }
+
+  private routes(api: LambdaFunction, receive: LambdaFunction, props: JobApiProps): HttpApi {
+    const http = new HttpApi(this, "Http", {
+      apiName: props.prefix,
+      description: "Minutehand",
+      createDefaultStage: false,
+      defaultAuthorizer: new HttpIamAuthorizer(),
+    });
+    const toApi = new HttpLambdaIntegration("ToApi", api);
+    // Not `$default`: on a route with a path, IAM policies can allow methods and paths one by one.
+    http.addRoutes({ path: "/", methods: [HttpMethod.ANY], integration: toApi });
+    http.addRoutes({ path: "/{proxy+}", methods: [HttpMethod.ANY], integration: toApi });
+    http.addRoutes({
+      path: "/topics/{topic}/receive",
+      methods: [HttpMethod.POST],
+      integration: new HttpLambdaIntegration("ToReceive", receive),
+    });
+    const accessLog = new LogGroup(this, "AccessLog", {
+      retention: RetentionDays.ONE_MONTH,
+      removalPolicy: props.removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+    });
+    http.addStage("Stage", {
+      stageName: "$default",
+      autoDeploy: true,
+      throttle: {
+        rateLimit: props.api.throttlingRate ?? DEFAULT_RATE,
+        burstLimit: props.api.throttlingBurst ?? DEFAULT_BURST,
+      },
+      accessLogSettings: { destination: new LogGroupLogDestination(accessLog) },
+    });
+    return http;
+  }
+}

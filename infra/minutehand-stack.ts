@@ -1,0 +1,52 @@
+import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
+import { Topic } from "aws-cdk-lib/aws-sns";
+import type { Construct } from "constructs";
+import { entryOf, type FunctionName } from "./build.ts";
+import { BundledFunction } from "./bundled-function.ts";
+import { DelayQueue } from "./delay-queue.ts";
+import type { DelayQueueProps } from "./props.ts";
+
+export type MinutehandStackProps = StackProps &
+  Omit<DelayQueueProps, "topics" | "alarmTopic"> & {
+    /** The SNS topic that the alarms notify, by its ARN. @default none */
+    readonly alarmTopicArn?: string;
+  };
+
+const CONSUMER_TIMEOUT = Duration.seconds(60);
+const CONSUMER_MEMORY_MIB = 512;
+
+/** The deployable app: a delay queue, the topics of the examples and the two consumers among them. */
+export class MinutehandStack extends Stack {
+  readonly queue: DelayQueue;
+
+  constructor(scope: Construct, id: string, props: MinutehandStackProps = {}) {
+    super(scope, id, props);
+    const { removable = false, alarmTopicArn } = props;
+    this.queue = new DelayQueue(this, "Jobs", {
+      ...props,
+      ...(alarmTopicArn && { alarmTopic: Topic.fromTopicArn(this, "AlarmTopic", alarmTopicArn) }),
+      topics: {
+        reminders: {},
+        work: { consumer: "pull" },
+        events: { consumer: "pull", tracking: "none" },
+        precise: { precision: "millisecond" },
+      },
+    });
+    this.consume("reminders", "Logs each job", removable);
+    this.consume("precise", "Logs when each job started", removable);
+    if (this.queue.api !== undefined) new CfnOutput(this, "ApiUrl", { value: this.queue.api.apiEndpoint });
+    new CfnOutput(this, "TableName", { value: this.queue.table.tableName });
+    new CfnOutput(this, "QueueUrlPrefix", { value: this.queue.queueUrlPrefix });
+  }
+
+  private consume(topic: FunctionName, description: string, removable: boolean): void {
+    const { fn } = new BundledFunction(this, `Consumer-${topic}`, {
+      entry: entryOf(topic),
+      description,
+      timeout: CONSUMER_TIMEOUT,
+      memoryMiB: CONSUMER_MEMORY_MIB,
+      removable,
+    });
+    this.queue.addConsumer(topic, fn);
+  }
+}

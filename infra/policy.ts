@@ -1,0 +1,38 @@
+import { DEFAULT_BACKOFF } from "../core/backoff.ts";
+import {
+  DEFAULT_DEAD_RETENTION_S,
+  DEFAULT_RETENTION_S,
+  DEFAULT_SHARDS,
+  type Policy,
+  type TopicPolicy,
+  topicPolicy,
+} from "../core/policy.ts";
+import type { DelayQueueProps, TopicProps } from "./props.ts";
+
+/** The policy that functions read, its topics with only what differs from the defaults. */
+export function policyOf(props: DelayQueueProps): Policy {
+  const topics = Object.entries(props.topics).map(([name, topic]) => [name, differences(topic)] as const);
+  return {
+    shards: props.shards ?? DEFAULT_SHARDS,
+    retention: props.retention?.toSeconds() ?? DEFAULT_RETENTION_S,
+    deadRetention: props.deadRetention?.toSeconds() ?? DEFAULT_DEAD_RETENTION_S,
+    topics: Object.fromEntries(topics),
+  };
+}
+
+function differences(props: TopicProps): Partial<TopicPolicy> {
+  const { ttr, maximumConcurrency: _eventSource, oldestMessageAge: _alarm, ...rest } = props;
+  const configured: Partial<TopicPolicy> = { ...rest, ...(ttr && { ttr: ttr.toSeconds() }) };
+  const { consumer, backoff } = configured;
+  // Other defaults follow from the consumer and the backoff, so those two are compared apart.
+  const followed = topicPolicy({ ...(consumer && { consumer }), ...(backoff && { backoff }) });
+  const defaults: TopicPolicy = { ...followed, consumer: "lambda", backoff: DEFAULT_BACKOFF };
+  const kept = Object.entries(configured).filter(
+    ([name, value]) => value !== undefined && !isSame(value, defaults[name as keyof TopicPolicy]),
+  );
+  return Object.fromEntries(kept);
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,152 @@
+import type { Duration } from "aws-cdk-lib";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import type { ITopic } from "aws-cdk-lib/aws-sns";
+import type { Backoff } from "../core/backoff.ts";
+
+/** How the jobs of one topic run. */
+export type TopicProps = {
+  /**
+   * Who empties the ready queue: a Lambda function given to `addConsumer`, or callers of `receive`.
+   *
+   * @default "lambda"
+   */
+  readonly consumer?: "lambda" | "pull";
+  /**
+   * `none` gives up claims, retries and the audit for a third of the writes.
+   *
+   * @default "full"
+   */
+  readonly tracking?: "full" | "none";
+  /**
+   * `millisecond` releases messages early and holds them in the consumer until they are due.
+   *
+   * @default "second"
+   */
+  readonly precision?: "second" | "millisecond";
+  /**
+   * How many jobs of one second may share a message, 1 to 10; a pull topic's is 1.
+   *
+   * @default 10, for a pull topic 1
+   */
+  readonly pack?: number;
+  /**
+   * How many jobs one invocation runs at a time, 1 to 25; for a Lambda consumer only.
+   *
+   * @default 10
+   */
+  readonly concurrency?: number;
+  /**
+   * How long failed jobs wait: a ladder of 1 to 100 `waits`, or `initial`, `factor` (1 or more) and `max`
+   * with a `jitter` of 0 to 1. In seconds, 0 to 10 years.
+   *
+   * @default 15 s, 3 m, 10 m, 30 m, 30 m, 1 h, 2 h, 6 h, 15 h
+   */
+  readonly backoff?: Backoff;
+  /**
+   * Runs before a job is dead, 1 to 100.
+   *
+   * @default one more than the ladder has waits, 10 for an exponential backoff
+   */
+  readonly maxAttempts?: number;
+  /**
+   * How long a pulled job's lease lasts, 1 second to 12 hours; for a pull topic only.
+   *
+   * @default 30 seconds
+   */
+  readonly ttr?: Duration;
+  /**
+   * How many invocations of the consumer may run at once, 2 to 1,000; for a Lambda consumer only.
+   *
+   * @default as many as the account allows
+   */
+  readonly maximumConcurrency?: number;
+  /**
+   * How old the oldest message may be before an alarm, 1 minute to 10 days. A message under a claim ages.
+   *
+   * @default 15 minutes, for a pull topic `ttr` more
+   */
+  readonly oldestMessageAge?: Duration;
+};
+
+export type ApiProps = {
+  /**
+   * `iam`: callers sign their requests (SigV4) and need `execute-api:Invoke`. `none`: there is no HTTP API;
+   * producers use the TypeScript client.
+   *
+   * @default "iam"
+   */
+  readonly auth?: "iam" | "none";
+  /**
+   * Requests a second that all callers together may send on average, 1 to 10,000.
+   *
+   * @default 1000
+   */
+  readonly throttlingRate?: number;
+  /**
+   * Requests that may come at once, 1 to 5,000.
+   *
+   * @default 500
+   */
+  readonly throttlingBurst?: number;
+};
+
+export type DelayQueueProps = {
+  /**
+   * The topics by name, 1 or more; a name is 1 to 50 of `a-z`, `0-9` and `-`. Each is six resources of the
+   * 500 that CloudFormation takes in a stack, and its differences from the defaults count towards the 4 KB of
+   * environment that Lambda takes.
+   */
+  readonly topics: Readonly<Record<string, TopicProps>>;
+  /**
+   * Names the queues, `<prefix>-<topic>`, and the `service` of logs and metrics: 1 to 24 letters, digits and
+   * `-`. One per account and region.
+   *
+   * @default "minutehand"
+   */
+  readonly prefix?: string;
+  /**
+   * Hash partitions of each minute, 1 to 1,024; about 300 jobs a second each. It can only grow.
+   *
+   * @default 8
+   */
+  readonly shards?: number;
+  /**
+   * How long a done, cancelled or expired job can be read, 1 day to 10 years.
+   *
+   * @default 7 days
+   */
+  readonly retention?: Duration;
+  /**
+   * How long a dead job can be read and redriven, 14 days to 10 years.
+   *
+   * @default 90 days
+   */
+  readonly deadRetention?: Duration;
+  /**
+   * A key of yours for the table and the topics' queues.
+   *
+   * @default the table by DynamoDB's key in your account, the queues by SQS's own
+   */
+  readonly encryptionKey?: IKey;
+  /** @default an HTTP API with IAM authorization */
+  readonly api?: ApiProps;
+  /**
+   * What the alarms notify. Without it they wake nobody, and synth warns.
+   *
+   * @default none
+   */
+  readonly alarmTopic?: ITopic;
+  /**
+   * For test stacks: table, queues and logs go when the stack goes.
+   *
+   * @default false: they stay, and the table cannot be deleted
+   */
+  readonly removable?: boolean;
+  /**
+   * A JSON file to commit, in which synth notes the topics it has seen. One that is noted and no longer in
+   * `topics` warns until its line is taken out.
+   *
+   * @default `minutehand.topics.json` in the working directory when the CDK CLI runs the app, else none
+   */
+  readonly topicsFile?: string;
+};

@@ -1,0 +1,69 @@
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import { Rule, Schedule } from "aws-cdk-lib/aws-events";
+import { LambdaFunction as LambdaTarget } from "aws-cdk-lib/aws-events-targets";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import { grantPool, grantQueues, JOB_ACTIONS } from "./access.ts";
+import { entryOf } from "./build.ts";
+import { BundledFunction } from "./bundled-function.ts";
+import type { TopicQueues } from "./topic-queues.ts";
+
+export type TickProps = {
+  readonly table: Table;
+  readonly topics: readonly TopicQueues[];
+  readonly prefix: string;
+  readonly removable: boolean;
+};
+
+// A tick that comes late has nothing to do that the next one would not: it starts at the cursors.
+const NO_REPEATS = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
+
+/**
+ * The minute's sweep and audit: a rule, its function and a DLQ of their own. A rule, not a Scheduler
+ * schedule, since every emulator fires it.
+ */
+export class Tick extends Construct {
+  readonly fn: LambdaFunction;
+  readonly dlq: Queue;
+
+  constructor(scope: Construct, id: string, props: TickProps) {
+    super(scope, id);
+    const { table, topics, prefix, removable } = props;
+    // SQS's own key even where the customer has one: a tick's event says nothing, and EventBridge would
+    // have to be let into the customer's key.
+    this.dlq = new Queue(this, "Dlq", {
+      queueName: `${prefix}_tick_dlq`,
+      retentionPeriod: Duration.days(14),
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+    });
+    this.fn = new BundledFunction(this, "Sweeper", {
+      entry: entryOf("tick"),
+      description: "Hands due jobs over to their ready queues, and audits what should have run",
+      timeout: Duration.minutes(3),
+      memoryMiB: 1024,
+      deadLetterQueue: this.dlq,
+      ...NO_REPEATS,
+      removable,
+    }).fn;
+    grantPool(this.fn, table, [...JOB_ACTIONS, "Query", "DescribeTable"]);
+    grantQueues(
+      this.fn,
+      topics.map(({ ready }) => ready),
+      ["SendMessage", "GetQueueAttributes"],
+    );
+    grantQueues(
+      this.fn,
+      topics.map(({ dlq }) => dlq),
+      ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes"],
+    );
+    new Rule(this, "EveryMinute", {
+      description: "Minutehand's tick",
+      schedule: Schedule.rate(Duration.minutes(1)),
+      targets: [new LambdaTarget(this.fn, { deadLetterQueue: this.dlq, ...NO_REPEATS })],
+    });
+  }
+}

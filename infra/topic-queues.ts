@@ -1,0 +1,71 @@
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import { type CfnQueue, Queue, QueueEncryption, type QueueProps } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import { VISIBILITY_MARGIN } from "../core/constants.ts";
+import { topicPolicy } from "../core/policy.ts";
+import type { TopicProps } from "./props.ts";
+
+/** Catches only what dies before it can claim; such a job is still alive in its home. */
+const MAX_RECEIVE_COUNT = 20;
+// A message keeps its timestamp on its way to the DLQ, so it must live longer there than in the ready queue.
+const READY_RETENTION = Duration.days(10);
+const DLQ_RETENTION = Duration.days(14);
+
+export type TopicQueuesProps = {
+  readonly prefix: string;
+  readonly topic: string;
+  readonly settings: TopicProps;
+  readonly encryptionKey: IKey | undefined;
+  readonly removable: boolean;
+};
+
+/** A crashed run is noticed soon after, and none is disturbed. */
+function visibilityTimeoutFor(run: Duration): Duration {
+  return run.plus(Duration.millis(VISIBILITY_MARGIN));
+}
+
+export function ttrOf({ ttr }: TopicProps): Duration {
+  return ttr ?? Duration.seconds(topicPolicy({}).ttr);
+}
+
+/** A topic's ready queue, `<prefix>-<topic>`, and its DLQ, `<prefix>-<topic>_dlq`: no topic has an underscore. */
+export class TopicQueues extends Construct {
+  readonly topic: string;
+  readonly settings: TopicProps;
+  readonly ready: Queue;
+  readonly dlq: Queue;
+
+  constructor(scope: Construct, id: string, props: TopicQueuesProps) {
+    super(scope, id);
+    const { prefix, topic, settings, encryptionKey, removable } = props;
+    this.topic = topic;
+    this.settings = settings;
+    const shared: QueueProps = {
+      enforceSSL: true,
+      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+      ...(encryptionKey === undefined
+        ? { encryption: QueueEncryption.SQS_MANAGED }
+        : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
+    };
+    const name = `${prefix}-${topic}`;
+    this.dlq = new Queue(this, "Dlq", {
+      ...shared,
+      queueName: `${name}_dlq`,
+      retentionPeriod: DLQ_RETENTION,
+    });
+    this.ready = new Queue(this, "Ready", {
+      ...shared,
+      queueName: name,
+      retentionPeriod: READY_RETENTION,
+      visibilityTimeout: visibilityTimeoutFor(ttrOf(settings)),
+      deadLetterQueue: { queue: this.dlq, maxReceiveCount: MAX_RECEIVE_COUNT },
+    });
+  }
+
+  /** Fits the visibility timeout to a consumer that runs for at most `run`; a pull topic's is its `ttr`. */
+  hideFor(run: Duration): void {
+    const resource = this.ready.node.defaultChild as CfnQueue;
+    resource.visibilityTimeout = visibilityTimeoutFor(run).toSeconds();
+  }
+}

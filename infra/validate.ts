@@ -1,0 +1,152 @@
+import type { Duration } from "aws-cdk-lib";
+import type { Backoff } from "../core/backoff.ts";
+import { DAY, LONGEST_DELAY, LONGEST_LEASE, MAX_SHARDS } from "../core/constants.ts";
+import type { ApiProps, DelayQueueProps, TopicProps } from "./props.ts";
+
+/** One rule about one value: what it must be, what it is, what is allowed. */
+type Check = {
+  readonly holds: boolean;
+  readonly rule: string;
+  readonly actual: unknown;
+  readonly allowed: string;
+};
+
+const DAY_S = DAY / 1000;
+const LONGEST_RETENTION_DAYS = 3650;
+const LONGEST_WAIT_S = LONGEST_DELAY / 1000;
+const LONGEST_TTR_S = LONGEST_LEASE / 1000;
+const READY_RETENTION_DAYS = 10;
+
+/** Throws one error that names each broken rule, the value met and what is allowed. */
+export function validate(path: string, props: DelayQueueProps): void {
+  const checks = [...queueChecks(props), ...apiChecks(props.api ?? {})];
+  for (const [name, topic] of Object.entries(props.topics)) checks.push(...topicChecks(name, topic));
+  const broken = checks.filter(({ holds }) => !holds);
+  if (broken.length === 0) return;
+  const lines = broken.map(
+    ({ rule, actual, allowed }) => `  ${rule}, is ${shown(actual)}; allowed: ${allowed}`,
+  );
+  throw new Error(`DelayQueue ${path} has props that cannot be:\n${lines.join("\n")}`);
+}
+
+function queueChecks(props: DelayQueueProps): Check[] {
+  const { prefix, shards, retention, deadRetention, topics } = props;
+  return [
+    {
+      holds: Object.keys(topics).length > 0,
+      rule: "topics must name at least one topic",
+      actual: topics,
+      allowed: "1 or more",
+    },
+    {
+      holds: prefix === undefined || /^[A-Za-z0-9-]{1,24}$/.test(prefix),
+      rule: "prefix must be short and fit into a queue's name",
+      actual: prefix,
+      allowed: "1 to 24 letters, digits and -",
+    },
+    wholeNumber("shards", shards, 1, MAX_SHARDS),
+    days("retention", retention, 1, LONGEST_RETENTION_DAYS),
+    days("deadRetention", deadRetention, 14, LONGEST_RETENTION_DAYS),
+  ];
+}
+
+function apiChecks(api: ApiProps): Check[] {
+  return [
+    oneOf("api.auth", api.auth, ["iam", "none"]),
+    wholeNumber("api.throttlingRate", api.throttlingRate, 1, 10_000),
+    wholeNumber("api.throttlingBurst", api.throttlingBurst, 1, 5_000),
+  ];
+}
+
+function topicChecks(name: string, topic: TopicProps): Check[] {
+  const at = `topics.${name}`;
+  const pull = topic.consumer === "pull";
+  return [
+    {
+      holds: /^[a-z0-9-]{1,50}$/.test(name),
+      rule: "a topic's name must fit into a queue's name and a URL",
+      actual: name,
+      allowed: "1 to 50 of a-z, 0-9 and -",
+    },
+    oneOf(`${at}.consumer`, topic.consumer, ["lambda", "pull"]),
+    oneOf(`${at}.tracking`, topic.tracking, ["full", "none"]),
+    oneOf(`${at}.precision`, topic.precision, ["second", "millisecond"]),
+    wholeNumber(`${at}.pack${pull ? " of a pull topic" : ""}`, topic.pack, 1, pull ? 1 : 10),
+    onlyFor("a Lambda consumer", !pull, `${at}.concurrency`, topic.concurrency),
+    wholeNumber(`${at}.concurrency`, topic.concurrency, 1, 25),
+    onlyFor("a Lambda consumer", !pull, `${at}.maximumConcurrency`, topic.maximumConcurrency),
+    wholeNumber(`${at}.maximumConcurrency`, topic.maximumConcurrency, 2, 1000),
+    wholeNumber(`${at}.maxAttempts`, topic.maxAttempts, 1, 100),
+    onlyFor("a pull topic", pull, `${at}.ttr`, topic.ttr?.toHumanString()),
+    seconds(`${at}.ttr`, topic.ttr, 1, LONGEST_TTR_S),
+    seconds(`${at}.oldestMessageAge`, topic.oldestMessageAge, 60, READY_RETENTION_DAYS * DAY_S),
+    ...backoffChecks(`${at}.backoff`, topic.backoff),
+  ];
+}
+
+function backoffChecks(at: string, backoff: Backoff | undefined): Check[] {
+  if (backoff === undefined) return [];
+  if ("waits" in backoff) {
+    const { length } = backoff.waits;
+    return [
+      {
+        holds: length >= 1 && length <= 100,
+        rule: `${at}.waits must be a ladder`,
+        actual: `${length} waits`,
+        allowed: "1 to 100 waits",
+      },
+      ...backoff.waits.map((wait, index) => number(`${at}.waits[${index}]`, wait, 0, LONGEST_WAIT_S)),
+    ];
+  }
+  const { initial, factor, max, jitter } = backoff;
+  return [
+    number(`${at}.initial`, initial, 0, LONGEST_WAIT_S),
+    number(`${at}.factor`, factor, 1, 100),
+    number(`${at}.max`, max, initial, LONGEST_WAIT_S),
+    number(`${at}.jitter`, jitter, 0, 1),
+  ];
+}
+
+function wholeNumber(at: string, actual: number | undefined, min: number, max: number): Check {
+  const holds = actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
+  return { holds, rule: `${at} must be a whole number`, actual, allowed: `${min} to ${max}` };
+}
+
+function number(at: string, actual: number, min: number, max: number): Check {
+  return {
+    holds: actual >= min && actual <= max,
+    rule: `${at} must be a number`,
+    actual,
+    allowed: `${min} to ${max}`,
+  };
+}
+
+function days(at: string, value: Duration | undefined, min: number, max: number): Check {
+  const actual = value?.toDays({ integral: false });
+  const holds = actual === undefined || (actual >= min && actual <= max);
+  return { holds, rule: `${at} must be days`, actual, allowed: `${min} to ${max} days` };
+}
+
+function seconds(at: string, value: Duration | undefined, min: number, max: number): Check {
+  const actual = value?.toSeconds({ integral: false });
+  const holds = actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
+  return { holds, rule: `${at} must be whole seconds`, actual, allowed: `${min} to ${max} seconds` };
+}
+
+function oneOf(at: string, actual: string | undefined, allowed: readonly string[]): Check {
+  const holds = actual === undefined || allowed.includes(actual);
+  return { holds, rule: `${at} must be a known word`, actual, allowed: allowed.join(" or ") };
+}
+
+function onlyFor(whom: string, fits: boolean, at: string, value: unknown): Check {
+  return {
+    holds: fits || value === undefined,
+    rule: `${at} is for ${whom} only`,
+    actual: value,
+    allowed: "nothing",
+  };
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? `"${value}"` : (JSON.stringify(value) ?? String(value));
+}

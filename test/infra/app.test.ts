@@ -1,0 +1,129 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { App, Stack, Validations } from "aws-cdk-lib";
+import { Queue } from "aws-cdk-lib/aws-sqs";
+import { AwsSolutionsChecks } from "cdk-nag";
+import { afterAll, describe, expect, it } from "vitest";
+import { MinutehandStack } from "../../infra/minutehand-stack.ts";
+import { ALARM_TOPIC_ARN, productionTemplate, resourcesOf, type StackTemplate } from "./stack-template.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const folder = mkdtempSync(join(tmpdir(), "minutehand-synth-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = promisify(execFile);
+
+function synthesised(): StackTemplate {
+  return JSON.parse(readFileSync(join(folder, "Minutehand.template.json"), "utf8")) as StackTemplate;
+}
+
+/** As a user types it. */
+async function cdkSynth(): Promise<StackTemplate> {
+  const cdk = join(ROOT, "node_modules", "aws-cdk", "bin", "cdk");
+  await run(process.execPath, [cdk, "synth", "--quiet", "--output", folder], { cwd: ROOT });
+  return synthesised();
+}
+
+/** As the CLI runs the app when a user gives it `-c` arguments, without the seconds that the CLI takes. */
+async function appWith(context: Record<string, string>): Promise<StackTemplate> {
+  const env = { ...process.env, CDK_OUTDIR: folder, CDK_CONTEXT_JSON: JSON.stringify(context) };
+  await run(process.execPath, ["infra/app.ts"], { cwd: ROOT, env });
+  return synthesised();
+}
+
+describe("the app", () => {
+  it("synthesises its four topics and says where they are", async () => {
+    const template = await cdkSynth();
+    const queues = resourcesOf(template, "AWS::SQS::Queue").map(([, { Properties }]) => Properties.QueueName);
+    expect(queues.sort()).toEqual([
+      "minutehand-events",
+      "minutehand-events_dlq",
+      "minutehand-precise",
+      "minutehand-precise_dlq",
+      "minutehand-reminders",
+      "minutehand-reminders_dlq",
+      "minutehand-work",
+      "minutehand-work_dlq",
+      "minutehand_tick_dlq",
+    ]);
+    expect(Object.keys(template.Outputs)).toEqual(["ApiUrl", "TableName", "QueueUrlPrefix"]);
+    const routes = resourcesOf(template, "AWS::ApiGatewayV2::Route").map(([, r]) => r.Properties.RouteKey);
+    expect(routes.sort()).toEqual(["ANY /", "ANY /{proxy+}", "POST /topics/{topic}/receive"]);
+    expect(resourcesOf(template, "AWS::Lambda::EventSourceMapping")).toHaveLength(2);
+  });
+
+  it("has no HTTP API with api=none, and all the rest", async () => {
+    const template = await appWith({ api: "none" });
+    const types = Object.values(template.Resources).map(({ Type }) => Type);
+    expect(types.filter((type) => type.startsWith("AWS::ApiGatewayV2"))).toEqual([]);
+    expect(resourcesOf(template, "AWS::Lambda::Function")).toHaveLength(3);
+    expect(resourcesOf(template, "AWS::Events::Rule")).toHaveLength(1);
+    expect(Object.keys(template.Outputs)).toEqual(["TableName", "QueueUrlPrefix"]);
+  });
+
+  it("refuses another api", async () => {
+    await expect(appWith({ api: "open" })).rejects.toThrow('is "open"; allowed: iam or none');
+  });
+
+  it("leaves nothing behind with removable=true, and wakes the alarm topic given", async () => {
+    const template = await appWith({ removable: "true", alarmTopicArn: ALARM_TOPIC_ARN });
+    const kept = Object.values(template.Resources).filter(
+      ({ DeletionPolicy }) => DeletionPolicy === "Retain",
+    );
+    expect(kept).toEqual([]);
+    const [, table] = resourcesOf(template, "AWS::DynamoDB::Table")[0] ?? [];
+    expect(table?.Properties.DeletionProtectionEnabled).toBe(false);
+    const alarms = resourcesOf(template, "AWS::CloudWatch::Alarm");
+    expect(alarms.map(([, { Properties }]) => Properties.AlarmActions)).toEqual(
+      alarms.map(() => [ALARM_TOPIC_ARN]),
+    );
+  });
+});
+
+describe("the alarms", () => {
+  const alarms = resourcesOf(productionTemplate(), "AWS::CloudWatch::Alarm").map(
+    ([, { Properties }]) => Properties,
+  );
+  const watched = alarms.map(({ Namespace, MetricName }) => `${Namespace} ${MetricName}`);
+
+  it.each([
+    ["AWS/SQS ApproximateNumberOfMessagesVisible", 4],
+    ["AWS/SQS ApproximateAgeOfOldestMessage", 4],
+    ["AWS/Lambda Errors", 1],
+    ["AWS/Lambda Invocations", 1],
+    ["Minutehand SweepLag", 2],
+    ["Minutehand AuditFound", 1],
+  ])("watch %s %i times", (metric, times) => {
+    expect(watched.filter((name) => name === metric)).toHaveLength(times);
+  });
+
+  it("take silence of the tick for a failure", () => {
+    const silent = alarms.find(({ MetricName }) => MetricName === "Invocations");
+    expect(silent).toMatchObject({ TreatMissingData: "breaching", ComparisonOperator: "LessThanThreshold" });
+  });
+
+  it("read the functions' own metrics by their service", () => {
+    const own = alarms.filter(({ Namespace }) => Namespace === "Minutehand");
+    expect(own.map(({ Dimensions }) => Dimensions)).toEqual(
+      own.map(() => [{ Name: "service", Value: "minutehand" }]),
+    );
+  });
+});
+
+describe("cdk-nag", () => {
+  it("finds nothing", () => {
+    const app = new App();
+    new MinutehandStack(app, "Minutehand");
+    expect(new AwsSolutionsChecks(app).validateScope(app)).toEqual({ success: true, violations: [] });
+  });
+
+  it("fails synth when it finds something", () => {
+    const app = new App({ outdir: join(folder, "nag") });
+    new Queue(new Stack(app, "Careless"), "Queue");
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+    expect(() => app.synth()).toThrow("AwsSolutions-SQS3");
+  });
+});

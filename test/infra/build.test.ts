@@ -1,0 +1,90 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { buildFunction } from "../../infra/build.ts";
+
+let root: string;
+let entry: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "minutehand-build-"));
+  mkdirSync(join(root, "functions"));
+  entry = join(root, "functions", "greet.ts");
+  writeFileSync(
+    entry,
+    'import { name } from "./name.ts";\nexport const handler = async () => "hello " + name;\n',
+  );
+  writeFileSync(join(root, "functions", "name.ts"), 'export const name: string = "one";\n');
+  writeFileSync(join(root, "package-lock.json"), "{}");
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+function build(): { folder: string; output: string } {
+  const folder = buildFunction(entry, { root });
+  return { folder, output: join(folder, "index.mjs") };
+}
+
+/** Long ago, so that a rewritten file is told by its time. */
+function age(file: string): void {
+  utimesSync(file, 1, 1);
+}
+
+describe("buildFunction", () => {
+  it("bundles to a folder that holds the module alone", async () => {
+    const { folder, output } = build();
+    expect(folder).toBe(join(root, "dist", "functions", "greet"));
+    expect(readdirSync(folder)).toEqual(["index.mjs"]);
+    const module = (await import(pathToFileURL(output).href)) as { handler: () => Promise<string> };
+    expect(await module.handler()).toBe("hello one");
+  });
+
+  it("gives the same bytes for the same inputs", () => {
+    const first = readFileSync(build().output, "utf8");
+    rmSync(join(root, "dist"), { recursive: true });
+    expect(readFileSync(build().output, "utf8")).toBe(first);
+  });
+
+  it("leaves a bundle of the same inputs alone", () => {
+    const { output } = build();
+    age(output);
+    build();
+    expect(statSync(output).mtimeMs).toBe(1000);
+  });
+
+  it.each([
+    ["the entry", "functions/greet.ts", "export const handler = async () => 1;\n"],
+    ["an import", "functions/name.ts", 'export const name = "two";\n'],
+    ["the lock file", "package-lock.json", '{"packages":{}}'],
+    ["tsconfig.json", "tsconfig.json", "{}"],
+  ])("builds again when %s changed", (_, file, text) => {
+    const { output } = build();
+    age(output);
+    writeFileSync(join(root, file), text);
+    build();
+    expect(statSync(output).mtimeMs).toBeGreaterThan(1000);
+  });
+
+  it("builds again when the bundle is gone", () => {
+    const { output } = build();
+    rmSync(output);
+    build();
+    expect(statSync(output).size).toBeGreaterThan(0);
+  });
+
+  it("says where the source does not compile, and keeps the last bundle", () => {
+    const { output } = build();
+    writeFileSync(entry, "export const = 1;\n");
+    expect(() => build()).toThrow("functions/greet.ts:1:13");
+    expect(readFileSync(output, "utf8")).toContain("hello");
+  });
+});

@@ -1,0 +1,161 @@
+import { App, Duration, Stack } from "aws-cdk-lib";
+import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
+import { Key } from "aws-cdk-lib/aws-kms";
+import { AwsSolutionsChecks } from "cdk-nag";
+import { describe, expect, it } from "vitest";
+import { DelayQueue } from "../../infra/delay-queue.ts";
+import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
+import { resourcesOf } from "./stack-template.ts";
+
+describe("addConsumer", () => {
+  it("gives the function its environment, event source and limits", () => {
+    const { stack, queue } = shopWith({ topics: { mail: { maximumConcurrency: 7 } } });
+    queue.addConsumer("mail", someFunction(stack, "Mail"), { batchSize: 3 });
+    const template = Template.fromStack(stack);
+    template.hasResourceProperties("AWS::Lambda::EventSourceMapping", {
+      BatchSize: 3,
+      FunctionResponseTypes: ["ReportBatchItemFailures"],
+      ScalingConfig: { MaximumConcurrency: 7 },
+    });
+    template.hasResourceProperties("AWS::SQS::Queue", {
+      QueueName: "minutehand-mail",
+      VisibilityTimeout: 70,
+    });
+    template.hasResourceProperties("AWS::Lambda::Function", {
+      Timeout: 40,
+      Environment: { Variables: { MINUTEHAND_POLICY: Match.stringLikeRegexp('"topics":{"mail":{}}') } },
+    });
+  });
+
+  it("refuses what cannot be", () => {
+    const { stack, queue } = shopWith();
+    const fn = someFunction(stack, "Close");
+    expect(() => queue.addConsumer("refund", fn)).toThrow(
+      'must be declared, is "refund"; allowed: those in topics',
+    );
+    expect(() => queue.addConsumer("work", fn)).toThrow('"work" is a pull topic; allowed: consumer "lambda"');
+    expect(() => queue.addConsumer("order-timeout", fn, { batchSize: 11 })).toThrow(
+      "is 11; allowed: 1 to 10",
+    );
+    const hasty = someFunction(stack, "Hasty", Duration.seconds(9));
+    expect(() => queue.addConsumer("order-timeout", hasty)).toThrow(
+      "Shop/Hasty has 9 s; allowed: timeout of 10 s or more",
+    );
+    queue.addConsumer("order-timeout", fn);
+    expect(() => queue.addConsumer("order-timeout", fn)).toThrow(
+      'one consumer, "order-timeout" has Shop/Close',
+    );
+  });
+});
+
+describe("synth warns", () => {
+  it("of a topic that nobody empties, and of alarms that wake nobody", () => {
+    const { stack } = shopWith();
+    const warnings = Annotations.fromStack(stack);
+    warnings.hasWarning("*", Match.stringLikeRegexp('topic "order-timeout" has no consumer'));
+    warnings.hasNoWarning("*", Match.stringLikeRegexp('topic "work" has no consumer'));
+    warnings.hasWarning("*", Match.stringLikeRegexp("alarms wake nobody"));
+  });
+});
+
+describe("the environment", () => {
+  /** Topics whose ladders take about 900 bytes each. */
+  const laddered = (count: number) => {
+    const backoff = { waits: Array.from({ length: 100 }, (_, step) => 10_000_000 + step) };
+    return Object.fromEntries(Array.from({ length: count }, (_, i) => [`topic-${i}`, { backoff }]));
+  };
+
+  it("names the table, the queues' prefix, the policy's differences and the service", () => {
+    const { stack } = shopWith({
+      prefix: "shop",
+      shards: 16,
+      retention: Duration.days(2),
+      topics: {
+        work: { consumer: "pull", pack: 1, ttr: Duration.minutes(5), oldestMessageAge: Duration.hours(1) },
+        mail: {
+          tracking: "full",
+          pack: 10,
+          concurrency: 3,
+          maximumConcurrency: 9,
+          backoff: { waits: [1, 2] },
+        },
+        plain: { consumer: "lambda", precision: "second", maxAttempts: 10 },
+      },
+    });
+    const policy = {
+      shards: 16,
+      retention: 172_800,
+      deadRetention: 7_776_000,
+      topics: {
+        work: { consumer: "pull", ttr: 300 },
+        mail: { concurrency: 3, backoff: { waits: [1, 2] } },
+        plain: {},
+      },
+    };
+    const functions = resourcesOf(templateOf(stack), "AWS::Lambda::Function");
+    expect(functions).toHaveLength(3);
+    for (const [, { Properties }] of functions) {
+      expect(Properties.Environment).toEqual({
+        Variables: {
+          MINUTEHAND_TABLE: { Ref: expect.stringMatching(/^JobsPoolTable/) },
+          MINUTEHAND_QUEUE_URL_PREFIX: {
+            "Fn::Join": [
+              "",
+              [
+                "https://sqs.",
+                { Ref: "AWS::Region" },
+                ".",
+                { Ref: "AWS::URLSuffix" },
+                "/",
+                { Ref: "AWS::AccountId" },
+                "/shop-",
+              ],
+            ],
+          },
+          MINUTEHAND_POLICY: JSON.stringify(policy),
+          POWERTOOLS_SERVICE_NAME: "shop",
+          POWERTOOLS_METRICS_NAMESPACE: "Minutehand",
+          POWERTOOLS_LOG_LEVEL: "INFO",
+        },
+      });
+    }
+  });
+
+  it("may fill Lambda's 4 KB and no more", () => {
+    expect(() => templateOf(shopWith({ topics: laddered(3) }).stack)).not.toThrow();
+    expect(() => templateOf(shopWith({ topics: laddered(5) }).stack)).toThrow(
+      /Shop\/Jobs\/Tick\/Sweeper\/Function must fit into Lambda's limit, is \d+ bytes, 4\d+ of them for the policies of 5 topics; allowed: 4096 bytes/,
+    );
+  });
+
+  it("counts a consumer's own variables too", () => {
+    const { stack, queue } = shopWith();
+    const fn = someFunction(stack, "Close");
+    fn.addEnvironment("TEMPLATE", "x".repeat(4000));
+    queue.addConsumer("order-timeout", fn);
+    expect(() => templateOf(stack)).toThrow("the environment of Shop/Close must fit into Lambda's limit");
+  });
+});
+
+describe("a customer's key", () => {
+  it("encrypts table and queues, and its users may use it by full names only", () => {
+    const app = new App();
+    const stack = new Stack(app, "Shop");
+    const encryptionKey = new Key(stack, "Key", { enableKeyRotation: true });
+    const topics = { mail: {}, work: { consumer: "pull" } as const };
+    const queue = new DelayQueue(stack, "Jobs", { topics, encryptionKey });
+    queue.grantEnqueue(someFunction(stack, "Producer"));
+    const template = templateOf(stack);
+    const byKey = resourcesOf(template, "AWS::SQS::Queue").filter(([, q]) => q.Properties.KmsMasterKeyId);
+    expect(byKey).toHaveLength(4);
+    const [, table] = resourcesOf(template, "AWS::DynamoDB::Table")[0] ?? [];
+    expect(table?.Properties).toMatchObject({ SSESpecification: { SSEType: "KMS" } });
+    const policies = resourcesOf(template, "AWS::IAM::Policy");
+    expect(policies).toHaveLength(4);
+    for (const [, policy] of policies) {
+      expect(JSON.stringify(policy)).toContain("kms:GenerateDataKey");
+      expect(JSON.stringify(policy)).not.toContain("*");
+    }
+    expect(new AwsSolutionsChecks(app).validateScope(queue).violations).toEqual([]);
+  });
+});

@@ -1,0 +1,246 @@
+import { ALARM_TOPIC_ARN, type Resource, resourcesOf, type StackTemplate } from "./stack-template.ts";
+
+type Props = Record<string, unknown>;
+
+/** What holds for every resource of some type, and how to break it, so that a test sees it noticed. */
+export type Invariant = {
+  readonly rule: string;
+  readonly type: string;
+  readonly holds: (resource: Resource, id: string, template: StackTemplate) => boolean;
+  readonly break: (resource: Resource, template: StackTemplate) => void;
+};
+
+/** The ids of those that an invariant does not hold for. */
+export function offenders({ type, holds }: Invariant, template: StackTemplate): string[] {
+  return resourcesOf(template, type)
+    .filter(([id, resource]) => !holds(resource, id, template))
+    .map(([id]) => id);
+}
+
+type Statement = { Effect: string; Action: string | string[]; Resource: unknown; Condition?: unknown };
+
+function statementsOf({ Properties }: Resource): Statement[] {
+  return (Properties.PolicyDocument as { Statement: Statement[] }).Statement;
+}
+
+function isDlq(id: string): boolean {
+  return /Dlq[0-9A-F]{8}$/.test(id);
+}
+
+function isKept({ DeletionPolicy, UpdateReplacePolicy }: Resource): boolean {
+  return DeletionPolicy === "Retain" && UpdateReplacePolicy === "Retain";
+}
+
+function functionOf(template: StackTemplate, reference: unknown): Resource | undefined {
+  return template.Resources[(reference as { Ref: string }).Ref];
+}
+
+function queueOf(template: StackTemplate, arn: unknown): Resource | undefined {
+  return template.Resources[(arn as { "Fn::GetAtt": string[] })["Fn::GetAtt"][0] ?? ""];
+}
+
+const set = (name: string, value: unknown) => (resource: Resource) => {
+  resource.Properties[name] = value;
+};
+
+export const INVARIANTS: readonly Invariant[] = [
+  {
+    rule: "every function runs on arm64 and nodejs24.x",
+    type: "AWS::Lambda::Function",
+    holds: ({ Properties: { Architectures, Runtime } }) =>
+      JSON.stringify(Architectures) === '["arm64"]' && Runtime === "nodejs24.x",
+    break: set("Architectures", ["x86_64"]),
+  },
+  {
+    rule: "every function has a role of its own",
+    type: "AWS::Lambda::Function",
+    holds: ({ Properties: { Role } }, id, template) =>
+      resourcesOf(template, "AWS::Lambda::Function").every(
+        ([other, { Properties }]) => other === id || JSON.stringify(Properties.Role) !== JSON.stringify(Role),
+      ),
+    break: (resource, template) => {
+      const roles = resourcesOf(template, "AWS::Lambda::Function").map(
+        ([, { Properties }]) => Properties.Role,
+      );
+      resource.Properties.Role = roles[1];
+    },
+  },
+  {
+    rule: "every function logs to a log group of the stack",
+    type: "AWS::Lambda::Function",
+    holds: ({ Properties: { LoggingConfig } }, _, template) =>
+      functionOf(template, (LoggingConfig as Props | undefined)?.LogGroup ?? {})?.Type ===
+      "AWS::Logs::LogGroup",
+    break: (resource) => delete resource.Properties.LoggingConfig,
+  },
+  {
+    rule: "no function reserves concurrency",
+    type: "AWS::Lambda::Function",
+    holds: ({ Properties }) => Properties.ReservedConcurrentExecutions === undefined,
+    break: set("ReservedConcurrentExecutions", 1),
+  },
+  {
+    rule: "every log group forgets",
+    type: "AWS::Logs::LogGroup",
+    holds: ({ Properties }) => typeof Properties.RetentionInDays === "number",
+    break: (resource) => delete resource.Properties.RetentionInDays,
+  },
+  {
+    rule: "no role carries an AWS managed policy",
+    type: "AWS::IAM::Role",
+    holds: ({ Properties }) => Properties.ManagedPolicyArns === undefined,
+    break: set("ManagedPolicyArns", ["arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"]),
+  },
+  {
+    rule: "no role may do or reach a *",
+    type: "AWS::IAM::Policy",
+    holds: (policy) => !JSON.stringify(statementsOf(policy)).includes("*"),
+    break: (policy) => {
+      for (const statement of statementsOf(policy).slice(0, 1)) statement.Action = "dynamodb:*";
+    },
+  },
+  {
+    rule: "every queue is encrypted",
+    type: "AWS::SQS::Queue",
+    holds: ({ Properties }) => Properties.SqsManagedSseEnabled === true,
+    break: set("SqsManagedSseEnabled", false),
+  },
+  {
+    rule: "every queue refuses what does not come by TLS",
+    type: "AWS::SQS::Queue",
+    holds: (_, id, template) =>
+      resourcesOf(template, "AWS::SQS::QueuePolicy").some(
+        ([, policy]) =>
+          JSON.stringify(policy.Properties.Queues) === JSON.stringify([{ Ref: id }]) &&
+          statementsOf(policy).some(
+            ({ Effect, Action, Condition }) =>
+              Effect === "Deny" &&
+              Action === "sqs:*" &&
+              JSON.stringify(Condition) === '{"Bool":{"aws:SecureTransport":"false"}}',
+          ),
+      ),
+    break: (_, template) => {
+      for (const [, policy] of resourcesOf(template, "AWS::SQS::QueuePolicy").slice(0, 1)) {
+        policy.Properties.PolicyDocument = { Statement: [] };
+      }
+    },
+  },
+  {
+    rule: "every queue survives its stack",
+    type: "AWS::SQS::Queue",
+    holds: isKept,
+    break: (resource) => {
+      resource.DeletionPolicy = "Delete";
+    },
+  },
+  {
+    rule: "every ready queue gives up to its own DLQ after 20 receives, which keeps longer than it",
+    type: "AWS::SQS::Queue",
+    holds: ({ Properties }, id, template) => {
+      if (isDlq(id))
+        return Properties.RedrivePolicy === undefined && Properties.MessageRetentionPeriod === 1_209_600;
+      const redrive = Properties.RedrivePolicy as Props | undefined;
+      const dlq = redrive && queueOf(template, redrive.deadLetterTargetArn);
+      return (
+        redrive?.maxReceiveCount === 20 &&
+        dlq?.Properties.QueueName === `${Properties.QueueName}_dlq` &&
+        Properties.MessageRetentionPeriod === 864_000
+      );
+    },
+    break: (resource) => {
+      resource.Properties.RedrivePolicy = { maxReceiveCount: 3 };
+    },
+  },
+  {
+    rule: "the table survives its stack, can be restored and is encrypted",
+    type: "AWS::DynamoDB::Table",
+    holds: (table) =>
+      isKept(table) &&
+      table.Properties.DeletionProtectionEnabled === true &&
+      JSON.stringify(table.Properties.PointInTimeRecoverySpecification) ===
+        '{"PointInTimeRecoveryEnabled":true}' &&
+      JSON.stringify(table.Properties.SSESpecification) === '{"SSEEnabled":true}',
+    break: set("DeletionProtectionEnabled", false),
+  },
+  {
+    rule: "the table has pk and sk, is billed by request and forgets by expiresAt",
+    type: "AWS::DynamoDB::Table",
+    holds: ({ Properties }) =>
+      JSON.stringify(Properties.KeySchema) ===
+        '[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]' &&
+      Properties.BillingMode === "PAY_PER_REQUEST" &&
+      JSON.stringify(Properties.TimeToLiveSpecification) === '{"AttributeName":"expiresAt","Enabled":true}',
+    break: set("BillingMode", "PROVISIONED"),
+  },
+  {
+    rule: "the minute's rule never repeats a tick, and keeps what it could not deliver",
+    type: "AWS::Events::Rule",
+    holds: ({ Properties }) => {
+      const targets = Properties.Targets as { RetryPolicy?: Props; DeadLetterConfig?: Props }[];
+      return (
+        Properties.ScheduleExpression === "rate(1 minute)" &&
+        targets.every(
+          ({ RetryPolicy, DeadLetterConfig }) =>
+            RetryPolicy?.MaximumRetryAttempts === 0 &&
+            RetryPolicy.MaximumEventAgeInSeconds === 60 &&
+            DeadLetterConfig !== undefined,
+        )
+      );
+    },
+    break: ({ Properties }) => {
+      for (const target of Properties.Targets as Props[]) delete target.RetryPolicy;
+    },
+  },
+  {
+    rule: "Lambda never repeats a tick",
+    type: "AWS::Lambda::EventInvokeConfig",
+    holds: ({ Properties }) =>
+      Properties.MaximumRetryAttempts === 0 && Properties.MaximumEventAgeInSeconds === 60,
+    break: set("MaximumRetryAttempts", 2),
+  },
+  {
+    rule: "every event source takes failures message by message",
+    type: "AWS::Lambda::EventSourceMapping",
+    holds: ({ Properties }) =>
+      JSON.stringify(Properties.FunctionResponseTypes) === '["ReportBatchItemFailures"]' &&
+      Properties.BatchSize === 10,
+    break: (resource) => delete resource.Properties.FunctionResponseTypes,
+  },
+  {
+    rule: "a consumed queue hides messages for its function's timeout and 30 s",
+    type: "AWS::Lambda::EventSourceMapping",
+    holds: ({ Properties }, _, template) => {
+      const timeout = functionOf(template, Properties.FunctionName)?.Properties.Timeout as number;
+      return queueOf(template, Properties.EventSourceArn)?.Properties.VisibilityTimeout === timeout + 30;
+    },
+    break: ({ Properties }, template) => {
+      const queue = queueOf(template, Properties.EventSourceArn);
+      if (queue) queue.Properties.VisibilityTimeout = 30;
+    },
+  },
+  {
+    rule: "every route asks for IAM authorization",
+    type: "AWS::ApiGatewayV2::Route",
+    holds: ({ Properties }) => Properties.AuthorizationType === "AWS_IAM",
+    break: set("AuthorizationType", "NONE"),
+  },
+  {
+    rule: "the stage is throttled and logs each access",
+    type: "AWS::ApiGatewayV2::Stage",
+    holds: ({ Properties }) => {
+      const settings = Properties.DefaultRouteSettings as Props | undefined;
+      return (
+        settings?.ThrottlingRateLimit === 1000 &&
+        settings.ThrottlingBurstLimit === 500 &&
+        Properties.AccessLogSettings !== undefined
+      );
+    },
+    break: (resource) => delete resource.Properties.AccessLogSettings,
+  },
+  {
+    rule: "every alarm acts on the topic given",
+    type: "AWS::CloudWatch::Alarm",
+    holds: ({ Properties }) => JSON.stringify(Properties.AlarmActions) === JSON.stringify([ALARM_TOPIC_ARN]),
+    break: (resource) => delete resource.Properties.AlarmActions,
+  },
+];

@@ -1,0 +1,64 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { App, Stack } from "aws-cdk-lib";
+import { Annotations, Match } from "aws-cdk-lib/assertions";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { DelayQueue } from "../../infra/delay-queue.ts";
+import type { DelayQueueProps } from "../../infra/props.ts";
+
+let folder: string;
+let topicsFile: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "minutehand-topics-"));
+  topicsFile = join(folder, "topics.json");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function synth(topics: string[], props: Partial<DelayQueueProps> = {}): Annotations {
+  const stack = new Stack(new App(), "Shop");
+  const declared = Object.fromEntries(topics.map((topic) => [topic, { consumer: "pull" } as const]));
+  new DelayQueue(stack, "Jobs", { topics: declared, topicsFile, ...props });
+  return Annotations.fromStack(stack);
+}
+
+const ofRefund = Match.stringLikeRegexp('topic "refund" is no longer declared');
+
+describe("a topic removed from the props", () => {
+  it("warns, and again at each synth, until its line is taken out", () => {
+    synth(["mail", "refund"]).hasNoWarning("*", ofRefund);
+    expect(JSON.parse(readFileSync(topicsFile, "utf8"))).toEqual({ "Shop/Jobs": ["mail", "refund"] });
+    synth(["mail"]).hasWarning("/Shop/Jobs", ofRefund);
+    synth(["mail"]).hasWarning("/Shop/Jobs", ofRefund);
+    writeFileSync(topicsFile, '{"Shop/Jobs":["mail"]}');
+    synth(["mail"]).hasNoWarning("*", ofRefund);
+  });
+
+  it("is seen beside one that is added", () => {
+    synth(["refund"]);
+    synth(["mail"]).hasWarning("/Shop/Jobs", ofRefund);
+    expect(JSON.parse(readFileSync(topicsFile, "utf8"))).toEqual({ "Shop/Jobs": ["mail", "refund"] });
+  });
+
+  it("does not touch the file when nothing is new, nor what other queues noted", () => {
+    writeFileSync(topicsFile, '{"Shop/Jobs":["mail"],"Other/Jobs":["x"]}');
+    const { mtimeMs } = statSync(topicsFile);
+    synth(["mail"]);
+    expect(statSync(topicsFile).mtimeMs).toBe(mtimeMs);
+    synth(["mail", "work"]);
+    expect(JSON.parse(readFileSync(topicsFile, "utf8"))).toEqual({
+      "Shop/Jobs": ["mail", "work"],
+      "Other/Jobs": ["x"],
+    });
+  });
+
+  it("is not guessed from a file that is broken", () => {
+    writeFileSync(topicsFile, "<<<<<<< HEAD");
+    expect(() => synth(["mail"])).toThrow(`${topicsFile} must be JSON, begins with "<<<<<<< HEAD"`);
+  });
+
+  it("is nobody's loss in a removable stack", () => {
+    synth(["mail", "refund"]);
+    synth(["mail"], { removable: true }).hasNoWarning("*", ofRefund);
+  });
+});

@@ -1,0 +1,87 @@
+import { Duration } from "aws-cdk-lib";
+import { describe, expect, it } from "vitest";
+import type { DelayQueueProps, TopicProps } from "../../infra/props.ts";
+import { validate } from "../../infra/validate.ts";
+
+const topics = { work: {} };
+
+function inTopic(topic: TopicProps): DelayQueueProps {
+  return { topics: { work: topic } };
+}
+
+const REFUSED: readonly [DelayQueueProps, string][] = [
+  [{ topics: {} }, "topics must name at least one topic, is {}; allowed: 1 or more"],
+  [{ topics: { "Order.Timeout": {} } }, 'is "Order.Timeout"; allowed: 1 to 50 of a-z, 0-9 and -'],
+  [{ topics: { ["x".repeat(51)]: {} } }, `is "${"x".repeat(51)}"; allowed: 1 to 50 of a-z, 0-9 and -`],
+  [{ topics: { a_dlq: {} } }, 'is "a_dlq"; allowed: 1 to 50 of a-z, 0-9 and -'],
+  [{ topics, prefix: "" }, 'is ""; allowed: 1 to 24 letters, digits and -'],
+  [{ topics, prefix: "x".repeat(25) }, `is "${"x".repeat(25)}"; allowed: 1 to 24 letters, digits and -`],
+  [{ topics, shards: 0 }, "shards must be a whole number, is 0; allowed: 1 to 1024"],
+  [{ topics, shards: 1025 }, "shards must be a whole number, is 1025; allowed: 1 to 1024"],
+  [{ topics, shards: 2.5 }, "shards must be a whole number, is 2.5; allowed: 1 to 1024"],
+  [
+    { topics, retention: Duration.hours(23) },
+    "retention must be days, is 0.9583333333333334; allowed: 1 to 3650 days",
+  ],
+  [
+    { topics, deadRetention: Duration.days(13) },
+    "deadRetention must be days, is 13; allowed: 14 to 3650 days",
+  ],
+  [
+    { topics, api: { throttlingRate: 0 } },
+    "api.throttlingRate must be a whole number, is 0; allowed: 1 to 10000",
+  ],
+  [{ topics, api: { throttlingBurst: 5001 } }, "api.throttlingBurst must be a whole number, is 5001"],
+  [inTopic({ pack: 0 }), "topics.work.pack must be a whole number, is 0; allowed: 1 to 10"],
+  [inTopic({ pack: 11 }), "topics.work.pack must be a whole number, is 11; allowed: 1 to 10"],
+  [inTopic({ consumer: "pull", pack: 2 }), "is 2; allowed: 1 to 1"],
+  [inTopic({ concurrency: 26 }), "topics.work.concurrency must be a whole number, is 26; allowed: 1 to 25"],
+  [inTopic({ consumer: "pull", concurrency: 2 }), "is for a Lambda consumer only, is 2; allowed: nothing"],
+  [inTopic({ maximumConcurrency: 1 }), "is 1; allowed: 2 to 1000"],
+  [inTopic({ consumer: "pull", maximumConcurrency: 5 }), "is for a Lambda consumer only, is 5"],
+  [inTopic({ maxAttempts: 0 }), "topics.work.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
+  [inTopic({ maxAttempts: 101 }), "is 101; allowed: 1 to 100"],
+  [inTopic({ ttr: Duration.seconds(30) }), 'ttr is for a pull topic only, is "30 seconds"; allowed: nothing'],
+  [inTopic({ consumer: "pull", ttr: Duration.hours(13) }), "is 46800; allowed: 1 to 43200 seconds"],
+  [inTopic({ consumer: "pull", ttr: Duration.millis(1500) }), "is 1.5; allowed: 1 to 43200 seconds"],
+  [inTopic({ oldestMessageAge: Duration.days(11) }), "is 950400; allowed: 60 to 864000 seconds"],
+  [inTopic({ backoff: { waits: [] } }), 'is "0 waits"; allowed: 1 to 100 waits'],
+  [inTopic({ backoff: { waits: [15, -1] } }), "topics.work.backoff.waits[1] must be a number, is -1"],
+  [inTopic({ backoff: { initial: 10, factor: 0.5, max: 60, jitter: 0 } }), "factor must be a number, is 0.5"],
+  [inTopic({ backoff: { initial: 10, factor: 2, max: 5, jitter: 0 } }), "max must be a number, is 5"],
+  [inTopic({ backoff: { initial: 10, factor: 2, max: 60, jitter: 1.1 } }), "is 1.1; allowed: 0 to 1"],
+];
+
+const ACCEPTED: readonly DelayQueueProps[] = [
+  { topics: { "order-timeout": {} } },
+  { topics: { ["x".repeat(50)]: {} }, prefix: "x".repeat(24), shards: 1 },
+  { topics, shards: 1024, retention: Duration.days(1), deadRetention: Duration.days(14) },
+  { topics, api: { auth: "none" } },
+  inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
+  inTopic({ pack: 10, concurrency: 25, maximumConcurrency: 2, maxAttempts: 100 }),
+  inTopic({ backoff: { waits: [0] } }),
+  inTopic({ backoff: { initial: 0, factor: 1, max: 0, jitter: 1 } }),
+];
+
+describe("validate", () => {
+  it.each(REFUSED)("refuses %j", (props, message) => {
+    expect(() => validate("Stack/Jobs", props)).toThrow(message);
+  });
+
+  it.each(ACCEPTED)("takes %j", (props) => {
+    expect(() => validate("Stack/Jobs", props)).not.toThrow();
+  });
+
+  it("refuses an unknown word of a caller without types", () => {
+    const props = JSON.parse(
+      '{"topics":{"work":{"consumer":"http"}},"api":{"auth":"open"}}',
+    ) as DelayQueueProps;
+    expect(() => validate("Stack/Jobs", props)).toThrow(
+      [
+        "DelayQueue Stack/Jobs has props that cannot be:",
+        '  api.auth must be a known word, is "open"; allowed: iam or none',
+        '  topics.work.consumer must be a known word, is "http"; allowed: lambda or pull',
+      ].join("\n"),
+    );
+  });
+});
