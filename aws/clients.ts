@@ -1,0 +1,36 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { SQSClient } from "@aws-sdk/client-sqs";
+
+/** ms. Without these the SDK waits for ever. */
+export const CONNECTION_TIMEOUT = 1000;
+export const REQUEST_TIMEOUT = 5000;
+
+const SOCKETS = { keepAlive: true, maxSockets: 64 };
+
+function settings(requestTimeout: number) {
+  return {
+    maxAttempts: 3,
+    retryMode: "standard",
+    requestHandler: {
+      connectionTimeout: CONNECTION_TIMEOUT,
+      requestTimeout,
+      // By default a timeout is only logged, and the request goes on.
+      throwOnRequestTimeout: true,
+      httpAgent: SOCKETS,
+      httpsAgent: SOCKETS,
+    },
+  };
+}
+
+/** Region, credentials and endpoint come from the environment. `requestTimeout` is ms, of each try. */
+export function dynamoClient(requestTimeout = REQUEST_TIMEOUT): DynamoDBClient {
+  return new DynamoDBClient(settings(requestTimeout));
+}
+
+/**
+ * A process that both sends and polls takes two: polls keep their sockets for 20 s. Queue URLs name the
+ * queue only; their host is not called, so that AWS_ENDPOINT_URL_SQS decides.
+ */
+export function sqsClient(): SQSClient {
+  return new SQSClient({ ...settings(REQUEST_TIMEOUT), useQueueUrlAsEndpoint: false });
+}

@@ -1,0 +1,62 @@
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { Change, Expected } from "../protocol/ports.ts";
+import { toAttribute } from "./attributes.ts";
+
+type Names = {
+  ExpressionAttributeNames?: Record<string, string>;
+  ExpressionAttributeValues?: Record<string, AttributeValue>;
+};
+
+/** Collects names and values as placeholders: many of our names are reserved words. */
+function placeholders() {
+  const names: Record<string, string> = {};
+  const values: Record<string, AttributeValue> = {};
+  return {
+    name(name: string): string {
+      names[`#${name}`] = name;
+      return `#${name}`;
+    },
+    value(value: unknown): string {
+      const placeholder = `:v${Object.keys(values).length}`;
+      values[placeholder] = toAttribute(value);
+      return placeholder;
+    },
+    // DynamoDB refuses empty maps here.
+    all: (): Names => ({
+      ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
+      ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+    }),
+  };
+}
+
+type Placeholders = ReturnType<typeof placeholders>;
+
+function conditionOn(expect: Expected, { name, value }: Placeholders): string {
+  // An update of what is not there would create it.
+  const terms = [`attribute_exists(${name("pk")})`];
+  for (const [attribute, wanted] of Object.entries(expect)) {
+    if (wanted === undefined) terms.push(`attribute_not_exists(${name(attribute)})`);
+    else terms.push(`${name(attribute)} = ${value(wanted)}`);
+  }
+  return terms.join(" AND ");
+}
+
+export function changeExpression({ expect, set, remove = [] }: Change) {
+  const used = placeholders();
+  const sets = Object.entries(set).map(
+    ([attribute, value]) => `${used.name(attribute)} = ${used.value(value)}`,
+  );
+  const update = [
+    ...(sets.length > 0 ? [`SET ${sets.join(", ")}`] : []),
+    ...(remove.length > 0 ? [`REMOVE ${remove.map(used.name).join(", ")}`] : []),
+  ];
+  const ConditionExpression = conditionOn(expect, used);
+  return { UpdateExpression: update.join(" "), ConditionExpression, ...used.all() };
+}
+
+export function checkExpression(expect: Expected | "absent") {
+  const used = placeholders();
+  const ConditionExpression =
+    expect === "absent" ? `attribute_not_exists(${used.name("pk")})` : conditionOn(expect, used);
+  return { ConditionExpression, ...used.all() };
+}

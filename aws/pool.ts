@@ -1,0 +1,150 @@
+import {
+  ConditionalCheckFailedException,
+  DeleteItemCommand,
+  DescribeTableCommand,
+  type DynamoDBClient,
+  PutItemCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import { inParallel } from "../core/batches.ts";
+import type { Item, Key } from "../core/items.ts";
+import type { Change, Changed, Deadline, Pool } from "../protocol/ports.ts";
+import { fromAttributes, itemIfAny, toAttributes, toKey } from "./attributes.ts";
+import { capacityMeter, type OnCapacity } from "./capacity.ts";
+import type { Connection } from "./connection.ts";
+import { withDeadline } from "./deadline.ts";
+import { changeExpression, checkExpression } from "./expressions.ts";
+import { readItems, readPage } from "./read.ts";
+import { insertStatement, runStatements, updateStatement } from "./statements.ts";
+import { transactWrites } from "./transact.ts";
+import { untilKnown } from "./unknown.ts";
+
+const WIDTH = 8;
+
+type Inserted = "inserted" | "exists" | Error;
+
+/**
+ * The job pool on DynamoDB. A write whose answer was lost is repeated, and then meets its own effect:
+ * `insert` says `exists`, `change` and `changeMany` say refused. Callers know their own by its id, token or
+ * revision; a transaction's repeat knows itself.
+ */
+export function dynamoPool(settings: {
+  client: DynamoDBClient;
+  table: string;
+  /** ms since the epoch; deadlines are measured on it. */
+  clock: () => number;
+  onCapacity?: OnCapacity;
+}): Pool {
+  const { client, table, clock } = settings;
+  const connection: Connection = { client, table, clock, capacity: capacityMeter(settings.onCapacity) };
+  return {
+    read: (keys) => readItems(keys, connection),
+    page: (pk, after, before, limit) => readPage(pk, after, before, limit, connection),
+    insert: (items, by) => insert(items, by, connection),
+    change: (wanted, by) => change(wanted, by, connection),
+    transact: (writes, by) => transactWrites(writes, by, connection),
+
+    async changeMany(changes, by) {
+      if (firstOfEach(changes.map(({ key }) => key)).size < changes.length)
+        throw new Error("the keys of one call must differ");
+      for (const { remove } of changes)
+        if (remove !== undefined) throw new Error("changeMany only sets: use change to remove attributes");
+      const statements = changes.map((wanted) => updateStatement(table, wanted));
+      const decided = await runStatements("changeMany", statements, by, connection);
+      return decided.map((result) => (result === "applied" ? "changed" : result));
+    },
+
+    async remove(keys, by) {
+      await inParallel(keys, WIDTH, (key) => remove(key, by, connection));
+    },
+
+    async createdAt() {
+      const { Table } = await client.send(new DescribeTableCommand({ TableName: table }));
+      if (Table?.CreationDateTime === undefined) throw new Error(`table ${table} has no time of creation`);
+      return Table.CreationDateTime.getTime();
+    },
+  };
+}
+
+/** Where in `keys` each distinct one stands first. */
+function firstOfEach(keys: readonly Key[]): Map<string, number> {
+  const first = new Map<string, number>();
+  for (const [index, { pk, sk }] of keys.entries()) {
+    const name = JSON.stringify([pk, sk]);
+    if (!first.has(name)) first.set(name, index);
+  }
+  return first;
+}
+
+async function insert(items: readonly Item[], by: Deadline, connection: Connection): Promise<Inserted[]> {
+  const [only] = items;
+  if (items.length === 1 && only !== undefined) return [await insertOne(only, by, connection)];
+  // A batch may not name an item twice; the second of two equal keys would find the first.
+  const results = items.map((): Inserted => "exists");
+  const places = [...firstOfEach(items).values()];
+  const statements = places.map((place) => insertStatement(connection.table, items[place] as Item));
+  const decided = await runStatements("insert", statements, by, connection);
+  for (const [at, place] of places.entries()) {
+    const result = decided[at] as (typeof decided)[number];
+    if (result instanceof Error) results[place] = result;
+    else results[place] = result === "applied" ? "inserted" : "exists";
+  }
+  return results;
+}
+
+/** A put costs less time than a statement: there is no text to parse. */
+async function insertOne(
+  item: Item,
+  by: Deadline,
+  { client, table, clock, capacity }: Connection,
+): Promise<Inserted> {
+  const input = {
+    TableName: table,
+    Item: toAttributes(item),
+    ...checkExpression("absent"),
+    ...capacity.asked,
+  };
+  try {
+    const output = await untilKnown(by, clock, () =>
+      client.send(withDeadline(new PutItemCommand(input), by, clock)),
+    );
+    capacity.used("insert", "write", output.ConsumedCapacity);
+    return "inserted";
+  } catch (thrown) {
+    if (thrown instanceof ConditionalCheckFailedException) return "exists";
+    return thrown as Error;
+  }
+}
+
+async function change(
+  wanted: Change,
+  by: Deadline,
+  { client, table, clock, capacity }: Connection,
+): Promise<Changed> {
+  const input = {
+    TableName: table,
+    Key: toKey(wanted.key),
+    ...changeExpression(wanted),
+    ReturnValues: "ALL_NEW",
+    ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+    ...capacity.asked,
+  } as const;
+  try {
+    const output = await untilKnown(by, clock, () =>
+      client.send(withDeadline(new UpdateItemCommand(input), by, clock)),
+    );
+    capacity.used("change", "write", output.ConsumedCapacity);
+    return { changed: true, item: fromAttributes(output.Attributes ?? {}) };
+  } catch (thrown) {
+    if (!(thrown instanceof ConditionalCheckFailedException)) throw thrown;
+    return { changed: false, item: itemIfAny(thrown.Item) };
+  }
+}
+
+async function remove(key: Key, by: Deadline, { client, table, clock, capacity }: Connection): Promise<void> {
+  const input = { TableName: table, Key: toKey(key), ...capacity.asked };
+  const output = await untilKnown(by, clock, () =>
+    client.send(withDeadline(new DeleteItemCommand(input), by, clock)),
+  );
+  capacity.used("remove", "write", output.ConsumedCapacity);
+}

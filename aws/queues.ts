@@ -1,0 +1,111 @@
+import {
+  ChangeMessageVisibilityBatchCommand,
+  DeleteMessageBatchCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  type SQSClient,
+} from "@aws-sdk/client-sqs";
+import { chunksOf, inParallel } from "../core/batches.ts";
+import { SQS_BATCH_ENTRIES } from "../core/constants.ts";
+import type { QueueName, Queues } from "../protocol/ports.ts";
+import { REQUEST_TIMEOUT } from "./clients.ts";
+import { assertWhole } from "./ranges.ts";
+import { type ReceiptAnswer, settleReceipts } from "./receipts.ts";
+import { sendMessages } from "./send.ts";
+import { unavailable } from "./unknown.ts";
+
+const WIDTH = 8;
+
+/** Told of every request: the port's method, and how many messages it names. */
+export type OnRequest = (operation: keyof Queues, messages: number) => void;
+
+/**
+ * The ready queues and DLQs on SQS. `urlPrefix` + topic is a ready queue's URL, with `_dlq` its DLQ's.
+ * `longPollClient` keeps polls of 20 s from taking the other calls' sockets.
+ */
+export function sqsQueues(settings: {
+  client: SQSClient;
+  longPollClient?: SQSClient;
+  urlPrefix: string;
+  onRequest?: OnRequest;
+}): Queues {
+  const { client, longPollClient = client, urlPrefix, onRequest = () => {} } = settings;
+  const urlOf = ({ topic, dead }: QueueName) => `${urlPrefix}${topic}${dead ? "_dlq" : ""}`;
+
+  return {
+    send(queue, messages) {
+      return sendMessages(messages, {
+        client,
+        url: urlOf(queue),
+        onRequest: (count) => onRequest("send", count),
+      });
+    },
+
+    async receive(queue, { max, waitSeconds, hideSeconds }) {
+      assertWhole("max", max, 1, SQS_BATCH_ENTRIES);
+      assertWhole("waitSeconds", waitSeconds, 0, 20);
+      assertWhole("hideSeconds", hideSeconds, 0, 43_200);
+      onRequest("receive", max);
+      const command = new ReceiveMessageCommand({
+        QueueUrl: urlOf(queue),
+        MaxNumberOfMessages: max,
+        WaitTimeSeconds: waitSeconds,
+        VisibilityTimeout: hideSeconds,
+      });
+      const requestTimeout = waitSeconds * 1000 + REQUEST_TIMEOUT;
+      try {
+        const { Messages = [] } = await longPollClient.send(command, { requestTimeout });
+        return Messages.map(({ Body = "", ReceiptHandle = "" }) => ({ body: Body, handle: ReceiptHandle }));
+      } catch (thrown) {
+        throw unavailable(`SQS did not answer a receive of ${urlOf(queue)}`, thrown);
+      }
+    },
+
+    async remove(queue, handles) {
+      await inParallel(chunksOf(handles, SQS_BATCH_ENTRIES), WIDTH, (chunk) =>
+        settleReceipts(chunk, (entries): Promise<ReceiptAnswer> => {
+          onRequest("remove", entries.length);
+          const Entries = entries.map(({ id, entry }) => ({ Id: id, ReceiptHandle: entry }));
+          return client.send(new DeleteMessageBatchCommand({ QueueUrl: urlOf(queue), Entries }));
+        }),
+      );
+    },
+
+    async hide(queue, messages) {
+      for (const { seconds } of messages) assertWhole("seconds", seconds, 0, 43_200);
+      await inParallel(chunksOf(messages, SQS_BATCH_ENTRIES), WIDTH, (chunk) =>
+        settleReceipts(chunk, (entries): Promise<ReceiptAnswer> => {
+          onRequest("hide", entries.length);
+          const Entries = entries.map(({ id, entry }) => ({
+            Id: id,
+            ReceiptHandle: entry.handle,
+            VisibilityTimeout: entry.seconds,
+          }));
+          return client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: urlOf(queue), Entries }));
+        }),
+      );
+    },
+
+    async depth(queue) {
+      onRequest("depth", 0);
+      const command = new GetQueueAttributesCommand({
+        QueueUrl: urlOf(queue),
+        AttributeNames: [
+          "ApproximateNumberOfMessages",
+          "ApproximateNumberOfMessagesDelayed",
+          "ApproximateNumberOfMessagesNotVisible",
+        ],
+      });
+      try {
+        const { Attributes = {} } = await client.send(command);
+        return {
+          ready: Number(Attributes.ApproximateNumberOfMessages ?? 0),
+          delayed: Number(Attributes.ApproximateNumberOfMessagesDelayed ?? 0),
+          inFlight: Number(Attributes.ApproximateNumberOfMessagesNotVisible ?? 0),
+        };
+      } catch (thrown) {
+        throw unavailable(`SQS did not tell the depth of ${urlOf(queue)}`, thrown);
+      }
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import {
+  type AttributeValue,
+  BatchGetItemCommand,
+  GetItemCommand,
+  QueryCommand,
+  type QueryCommandOutput,
+} from "@aws-sdk/client-dynamodb";
+import { chunksOf, inParallel } from "../core/batches.ts";
+import type { Item, Key } from "../core/items.ts";
+import type { Page } from "../protocol/ports.ts";
+import { fromAttributes, itemIfAny, toKey } from "./attributes.ts";
+import type { Connection } from "./connection.ts";
+import { backoffUntil, isUnknown, unavailable, untilKnown } from "./unknown.ts";
+
+/** ms. A read has no deadline of its caller's: what stays unknown that long is unavailable. */
+const PATIENCE = 15_000;
+const BATCH_GET = 100;
+const WIDTH = 8;
+
+/** Reads again while DynamoDB is in trouble. What it refuses is thrown as it is. */
+async function patiently<T>({ clock }: Connection, call: () => Promise<T>): Promise<T> {
+  try {
+    return await untilKnown(clock() + PATIENCE, clock, call);
+  } catch (thrown) {
+    throw isUnknown(thrown) ? unavailable("DynamoDB did not answer a read", thrown) : thrown;
+  }
+}
+
+export async function readItems(keys: readonly Key[], connection: Connection): Promise<(Item | undefined)[]> {
+  const [only] = keys;
+  if (keys.length === 1 && only !== undefined) return [await readItem(only, connection)];
+  // BatchGetItem refuses a key named twice.
+  const distinct = new Map(keys.map((key) => [nameOf(key), key]));
+  const found = new Map<string, Record<string, AttributeValue>>();
+  await inParallel(chunksOf([...distinct.values()], BATCH_GET), WIDTH, async (chunk) => {
+    for (const item of await readChunk(chunk, connection))
+      found.set(nameOf({ pk: item.pk?.S ?? "", sk: item.sk?.S ?? "" }), item);
+  });
+  return keys.map((key) => itemIfAny(found.get(nameOf(key))));
+}
+
+function nameOf({ pk, sk }: Key): string {
+  return JSON.stringify([pk, sk]);
+}
+
+async function readItem(key: Key, connection: Connection): Promise<Item | undefined> {
+  const { client, table, capacity } = connection;
+  const output = await patiently(connection, () =>
+    client.send(
+      new GetItemCommand({ TableName: table, Key: toKey(key), ConsistentRead: true, ...capacity.asked }),
+    ),
+  );
+  capacity.used("read", "read", output.ConsumedCapacity);
+  return itemIfAny(output.Item);
+}
+
+async function readChunk(
+  chunk: readonly Key[],
+  connection: Connection,
+): Promise<Record<string, AttributeValue>[]> {
+  const { client, table, clock, capacity } = connection;
+  const backoff = backoffUntil(clock() + PATIENCE, clock);
+  const items: Record<string, AttributeValue>[] = [];
+  let pending = chunk.map(toKey);
+  while (pending.length > 0) {
+    const RequestItems = { [table]: { Keys: pending, ConsistentRead: true } };
+    const output = await patiently(connection, () =>
+      client.send(new BatchGetItemCommand({ RequestItems, ...capacity.asked })),
+    );
+    capacity.used("read", "read", output.ConsumedCapacity);
+    const read = output.Responses?.[table] ?? [];
+    items.push(...read);
+    pending = output.UnprocessedKeys?.[table]?.Keys ?? [];
+    // An answer of 16 MB is full, not throttled.
+    if (pending.length > 0 && read.length === 0) await backoff(new Error("DynamoDB read no key"));
+  }
+  return items;
+}
+
+/**
+ * `BETWEEN` is inclusive and the only condition that bounds both sides. A space sorts right behind `after`
+ * and before anything that continues it (`#look`); `before` itself is read and dropped, and one more entry
+ * than asked for says whether there are further ones.
+ */
+export async function readPage(
+  pk: string,
+  after: string,
+  before: string,
+  limit: number,
+  connection: Connection,
+): Promise<Page> {
+  const from = `${after} `;
+  if (Buffer.compare(Buffer.from(from), Buffer.from(before)) >= 0) return { items: [], more: false };
+  const { client, table, capacity } = connection;
+  const query = {
+    TableName: table,
+    ConsistentRead: true,
+    KeyConditionExpression: "pk = :pk AND sk BETWEEN :from AND :before",
+    ExpressionAttributeValues: { ":pk": { S: pk }, ":from": { S: from }, ":before": { S: before } },
+    Limit: limit + 1,
+    ...capacity.asked,
+  };
+  const output: QueryCommandOutput = await patiently(connection, () => client.send(new QueryCommand(query)));
+  capacity.used("page", "read", output.ConsumedCapacity);
+  const read = output.Items ?? [];
+  const within = read.filter(({ sk }) => sk?.S !== before);
+  const stoppedBefore = output.LastEvaluatedKey !== undefined && within.length === read.length;
+  return { items: within.slice(0, limit).map(fromAttributes), more: within.length > limit || stoppedBefore };
+}

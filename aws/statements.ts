@@ -1,0 +1,114 @@
+import {
+  type AttributeValue,
+  BatchExecuteStatementCommand,
+  type BatchStatementRequest,
+  type BatchStatementResponse,
+} from "@aws-sdk/client-dynamodb";
+import { chunksOf, inParallel } from "../core/batches.ts";
+import { STATEMENT_BATCH } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import type { Item } from "../core/items.ts";
+import type { Change, Deadline } from "../protocol/ports.ts";
+import { toAttribute, toAttributes } from "./attributes.ts";
+import type { Connection } from "./connection.ts";
+import { withDeadline } from "./deadline.ts";
+import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
+
+/** A statement that DynamoDB answered: it was applied, or its condition did not hold. */
+export type Decided = "applied" | "refused";
+
+const WIDTH = 8;
+/** What a failed condition is called: `DuplicateItem` for an INSERT. */
+const REFUSED = new Set(["ConditionalCheckFailed", "DuplicateItem"]);
+
+export function insertStatement(table: string, item: Item): BatchStatementRequest {
+  const attributes = toAttributes(item);
+  const names = Object.keys(attributes).map((name) => `'${name}': ?`);
+  return {
+    Statement: `INSERT INTO "${table}" VALUE {${names.join(", ")}}`,
+    Parameters: Object.values(attributes),
+  };
+}
+
+/** PartiQL has reserved words that we use (`state`, `token`), so every name is quoted. */
+export function updateStatement(table: string, { key, expect, set }: Change): BatchStatementRequest {
+  const sets = Object.keys(set).map((name) => `"${name}" = ?`);
+  const conditions = ['"pk" = ?', '"sk" = ?'];
+  const parameters: AttributeValue[] = [...Object.values(set), key.pk, key.sk].map(toAttribute);
+  for (const [name, value] of Object.entries(expect)) {
+    conditions.push(value === undefined ? `"${name}" IS MISSING` : `"${name}" = ?`);
+    if (value !== undefined) parameters.push(toAttribute(value));
+  }
+  return {
+    Statement: `UPDATE "${table}" SET ${sets.join(", ")} WHERE ${conditions.join(" AND ")}`,
+    Parameters: parameters,
+  };
+}
+
+/**
+ * Runs statements, 25 a call, each on its own. What stays unknown is repeated until `by`. Never throws: an
+ * entry that could not be decided is its error.
+ */
+export async function runStatements(
+  operation: string,
+  statements: readonly BatchStatementRequest[],
+  by: Deadline,
+  connection: Connection,
+): Promise<(Decided | Error)[]> {
+  const batches = chunksOf(statements, STATEMENT_BATCH);
+  const results = await inParallel(batches, WIDTH, (batch) => runBatch(operation, batch, by, connection));
+  return results.flat();
+}
+
+async function runBatch(
+  operation: string,
+  batch: readonly BatchStatementRequest[],
+  by: Deadline,
+  connection: Connection,
+): Promise<(Decided | Error)[]> {
+  const results = batch.map((): Decided | Error => new MinutehandError("unavailable", "not yet decided"));
+  const backoff = backoffUntil(by, connection.clock);
+  let pending = batch.map((_, index) => index);
+  try {
+    while (pending.length > 0) {
+      const statements = pending.map((index) => batch[index] as BatchStatementRequest);
+      let doubt: unknown;
+      const answers = await callOnce(operation, statements, by, connection).catch((thrown: unknown) => {
+        if (!isUnknown(thrown)) throw thrown;
+        doubt = thrown;
+        return [];
+      });
+      const undecided: number[] = [];
+      for (const [at, index] of pending.entries()) {
+        const result = resultOf(answers[at]);
+        if (result === undefined) undecided.push(index);
+        else results[index] = result;
+      }
+      pending = undecided;
+      if (pending.length > 0) await backoff(doubt ?? answers[0]?.Error);
+    }
+  } catch (thrown) {
+    for (const index of pending) results[index] = thrown as Error;
+  }
+  return results;
+}
+
+async function callOnce(
+  operation: string,
+  statements: BatchStatementRequest[],
+  by: Deadline,
+  { client, clock, capacity }: Connection,
+): Promise<BatchStatementResponse[]> {
+  const command = new BatchExecuteStatementCommand({ Statements: statements, ...capacity.asked });
+  const output = await client.send(withDeadline(command, by, clock));
+  capacity.used(operation, "write", output.ConsumedCapacity);
+  return output.Responses ?? [];
+}
+
+function resultOf(answer: BatchStatementResponse | undefined): Decided | Error | undefined {
+  if (answer === undefined) return undefined;
+  if (answer.Error === undefined) return "applied";
+  const { Code, Message } = answer.Error;
+  if (Code !== undefined && REFUSED.has(Code)) return "refused";
+  return isUnknownCode(Code) ? undefined : new Error(`DynamoDB refused a statement: ${Code}: ${Message}`);
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import {
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+} from "@aws-sdk/client-dynamodb";
+import type { Deadline, Transacted, Write } from "../protocol/ports.ts";
+import { itemIfAny, toAttributes, toKey } from "./attributes.ts";
+import type { Connection } from "./connection.ts";
+import { withDeadline } from "./deadline.ts";
+import { changeExpression, checkExpression } from "./expressions.ts";
+import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
+
+/**
+ * One token for all tries: for ten minutes DynamoDB answers a repeat of a transaction that it applied with
+ * success ("TransactWriteItems", idempotency), so a lost answer is not taken for somebody else's effect.
+ */
+export async function transactWrites(
+  writes: readonly Write[],
+  by: Deadline,
+  { client, table, clock, capacity }: Connection,
+): Promise<Transacted> {
+  const input = {
+    TransactItems: writes.map((write) => transactItem(table, write)),
+    ClientRequestToken: randomUUID(),
+    ...capacity.asked,
+  };
+  const backoff = backoffUntil(by, clock);
+  for (;;) {
+    try {
+      const output = await client.send(withDeadline(new TransactWriteItemsCommand(input), by, clock));
+      capacity.used("transact", "write", output.ConsumedCapacity);
+      return { done: true };
+    } catch (thrown) {
+      const refused = refusedBy(thrown);
+      if (refused !== undefined) return { done: false, refused };
+      if (!isUnknown(thrown) && !isConflictAlone(thrown)) throw thrown;
+      await backoff(thrown);
+    }
+  }
+}
+
+function transactItem(table: string, write: Write): TransactWriteItem {
+  const shared = { TableName: table, ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
+  if ("insert" in write)
+    return { Put: { ...shared, Item: toAttributes(write.insert), ...checkExpression("absent") } };
+  if ("change" in write)
+    return { Update: { ...shared, Key: toKey(write.change.key), ...changeExpression(write.change) } };
+  return {
+    ConditionCheck: { ...shared, Key: toKey(write.check.key), ...checkExpression(write.check.expect) },
+  };
+}
+
+/** Which conditions did not hold, if any: then nothing else matters. */
+function refusedBy(thrown: unknown): Extract<Transacted, { done: false }>["refused"] | undefined {
+  if (!(thrown instanceof TransactionCanceledException)) return undefined;
+  const reasons = thrown.CancellationReasons ?? [];
+  if (!reasons.some(({ Code }) => Code === "ConditionalCheckFailed")) return undefined;
+  return reasons.map(({ Code, Item }) => (Code === "ConditionalCheckFailed" ? itemIfAny(Item) : false));
+}
+
+function isConflictAlone(thrown: unknown): boolean {
+  if (!(thrown instanceof TransactionCanceledException)) return false;
+  const codes = (thrown.CancellationReasons ?? []).map(({ Code }) => Code).filter((code) => code !== "None");
+  return codes.length > 0 && codes.every(isUnknownCode);
+}

@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { createServer, Server } from "node:net";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startFauxqs } from "fauxqs";
+
+export type Emulator = { endpoint: string; close(): Promise<void> };
+
+/** The suites run against this endpoint instead, such as LocalStack's, if it is set. */
+export const elsewhere = process.env.MINUTEHAND_CONTRACT_ENDPOINT;
+
+/** Lets the SDK's clients find an emulator the way they find AWS. */
+export function useEndpoint(service: "DYNAMODB" | "SQS", endpoint: string): void {
+  process.env[`AWS_ENDPOINT_URL_${service}`] = endpoint;
+  process.env.AWS_REGION = "us-east-1";
+  process.env.AWS_ACCESS_KEY_ID = "test";
+  process.env.AWS_SECRET_ACCESS_KEY = "test";
+}
+
+export async function startDynamo(): Promise<Emulator> {
+  if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
+  const port = await freePort();
+  const child = spawn(dynoxideBinary(), ["serve", "--host", "127.0.0.1", "--port", String(port)], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  await once(child, "spawn");
+  await untilListening(port, child);
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    async close() {
+      if (child.exitCode !== null) return;
+      child.kill();
+      await once(child, "exit");
+    },
+  };
+}
+
+/** Throws when there is none for this platform: a suite that skips itself proves nothing. */
+function dynoxideBinary(): string {
+  const name = `@dynoxide/${process.platform}-${process.arch}`;
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+    return join(dirname(manifest), process.platform === "win32" ? "dynoxide.exe" : "dynoxide");
+  } catch (cause) {
+    throw new Error(`the suite needs DynamoDB's emulator, the package ${name}, which is not installed`, {
+      cause,
+    });
+  }
+}
+
+export async function startSqs(): Promise<Emulator> {
+  if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
+  const server = await onLoopback(() => startFauxqs({ port: 0, logger: false }));
+  return { endpoint: `http://127.0.0.1:${server.port}`, close: () => server.stop() };
+}
+
+/** fauxqs has no option for its address: it always listens on all interfaces. */
+async function onLoopback<T>(start: () => Promise<T>): Promise<T> {
+  const { listen } = Server.prototype;
+  Server.prototype.listen = function (this: Server, ...args: unknown[]) {
+    const [options, ...rest] = args;
+    const local = typeof options === "object" ? { ...options, host: "127.0.0.1" } : options;
+    return Reflect.apply(listen, this, [local, ...rest]);
+  } as typeof listen;
+  try {
+    return await start();
+  } finally {
+    Server.prototype.listen = listen;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("a server on a port has an address");
+  return address.port;
+}
+
+async function untilListening(port: number, child: ChildProcess): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    if (child.exitCode !== null) throw new Error(`dynoxide ended with ${child.exitCode}`);
+    const answered = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
+    if (answered) return;
+    await sleep(25);
+  }
+  child.kill();
+  throw new Error(`dynoxide did not listen on port ${port} within 5 s`);
+}

@@ -1,0 +1,190 @@
+import { createHash } from "node:crypto";
+import { afterEach, expect, test } from "vitest";
+import { sqsClient } from "../../aws/clients.ts";
+import { sqsQueues } from "../../aws/queues.ts";
+import { numbers } from "../contract/contract-items.ts";
+import { useEndpoint } from "./emulators.ts";
+import {
+  type Answer,
+  error,
+  ok,
+  type Request,
+  type ScriptedService,
+  scriptedService,
+} from "./scripted-service.ts";
+
+type Entry = { Id: string; MessageBody: string };
+type Failure = { Code: string; SenderFault: boolean };
+
+const QUEUE = { topic: "orders" };
+const UNAVAILABLE = expect.objectContaining({ code: "unavailable" });
+const entriesOf = ({ input }: Request): Entry[] => (input.Entries ?? []) as Entry[];
+const message = (body: string) => ({ body, delaySeconds: 0 });
+
+let service: ScriptedService | undefined;
+afterEach(() => service?.close());
+
+async function queuesOn(script: (request: Request, count: number) => Answer) {
+  service = await scriptedService(script);
+  useEndpoint("SQS", service.endpoint);
+  const counted: unknown[] = [];
+  const queues = sqsQueues({
+    client: sqsClient(),
+    urlPrefix: "https://sqs.us-east-1.amazonaws.com/123456789012/minutehand-",
+    onRequest: (operation, messages) => counted.push([operation, messages]),
+  });
+  return { queues, requests: service.requests, counted };
+}
+
+/** Takes each message but those that `failureOf` names. */
+function batchAnswer(request: Request, failureOf: (body: string) => Failure | undefined): Answer {
+  const Successful: object[] = [];
+  const Failed: object[] = [];
+  for (const { Id, MessageBody } of entriesOf(request)) {
+    const failure = failureOf(MessageBody);
+    const MD5OfMessageBody = createHash("md5").update(MessageBody).digest("hex");
+    if (failure) Failed.push({ Id, Message: "scripted", ...failure });
+    else Successful.push({ Id, MessageId: Id, MD5OfMessageBody });
+  }
+  return ok({ Successful, Failed });
+}
+
+test("the queue's URL is prefix and topic, its DLQ's ends in _dlq, and the endpoint is the client's", async () => {
+  const { queues, requests } = await queuesOn((request) => batchAnswer(request, () => undefined));
+  await queues.send(QUEUE, [message("a")]);
+  await queues.send({ ...QUEUE, dead: true }, [message("a")]);
+  const url = "https://sqs.us-east-1.amazonaws.com/123456789012/minutehand-orders";
+  expect(requests.map(({ input }) => input.QueueUrl)).toEqual([url, `${url}_dlq`]);
+});
+
+test("a group is sent where one is set, and nowhere else", async () => {
+  const { queues, requests } = await queuesOn((request) => batchAnswer(request, () => undefined));
+  await queues.send(QUEUE, [{ ...message("a"), group: "tenant" }, message("b")]);
+  const entries = requests.flatMap((request) => (request.input.Entries ?? []) as object[]);
+  expect(entries).toEqual([
+    { Id: "0", MessageBody: "a", DelaySeconds: 0, MessageGroupId: "tenant" },
+    { Id: "1", MessageBody: "b", DelaySeconds: 0 },
+  ]);
+});
+
+test.each<[string, Failure, string]>([
+  ["its contents", { Code: "InvalidMessageContents", SenderFault: true }, "refused"],
+  ["its contents, blamed on nobody", { Code: "InvalidMessageContents", SenderFault: false }, "refused"],
+  ["its size", { Code: "InvalidParameterValue", SenderFault: true }, "refused"],
+  ["permission", { Code: "AccessDenied", SenderFault: true }, "failing"],
+  ["its key", { Code: "KmsAccessDenied", SenderFault: true }, "failing"],
+  ["throttling", { Code: "RequestThrottled", SenderFault: true }, "failing"],
+  ["trouble of SQS", { Code: "InternalError", SenderFault: false }, "failing"],
+])("a message that fails for %s does not touch the others", async (_, failure, outcome) => {
+  const { queues } = await queuesOn((request) =>
+    batchAnswer(request, (body) => (body === "bad" ? failure : undefined)),
+  );
+  const sent = await queues.send(QUEUE, [message("a"), message("bad"), message("b")]);
+  expect(sent.map((each) => each.outcome)).toEqual(["sent", outcome, "sent"]);
+  expect(sent[1]).toMatchObject({ reason: `${failure.Code}: scripted` });
+});
+
+test("messages that SQS fails for trouble of its own are sent again, they alone", async () => {
+  const failure = { Code: "InternalError", SenderFault: false };
+  const { queues, requests } = await queuesOn((request, count) =>
+    batchAnswer(request, (body) => (body === "bad" && count === 1 ? failure : undefined)),
+  );
+  const sent = await queues.send(QUEUE, [message("a"), message("bad")]);
+  expect(sent).toEqual([{ outcome: "sent" }, { outcome: "sent" }]);
+  expect(requests.map((request) => entriesOf(request).map((entry) => entry.MessageBody))).toEqual([
+    ["a", "bad"],
+    ["bad"],
+  ]);
+});
+
+test("a batch refused as a whole for one message is sent one by one", async () => {
+  const { queues, counted } = await queuesOn((request) =>
+    entriesOf(request).some((entry) => entry.MessageBody === "bad")
+      ? error(400, "InvalidMessageContents")
+      : batchAnswer(request, () => undefined),
+  );
+  const sent = await queues.send(QUEUE, ["a", "bad", "b"].map(message));
+  expect(sent.map(({ outcome }) => outcome)).toEqual(["sent", "refused", "sent"]);
+  expect(counted).toEqual([3, 1, 1, 1].map((count) => ["send", count]));
+});
+
+test.each<[Answer, string]>([
+  [error(400, "QueueDoesNotExist"), "missing"],
+  [error(400, "AWS.SimpleQueueService.NonExistentQueue"), "missing"],
+  [error(403, "AccessDeniedException"), "failing"],
+  [error(400, "KmsDisabled"), "failing"],
+  [error(400, "OverLimit"), "failing"],
+  [error(403, "RequestThrottled"), "failing"],
+  [error(500, "InternalFailure"), "unreachable"],
+  [{ status: 503, body: "<html>" }, "unreachable"],
+  [error(403, "InvalidClientTokenId"), "unreachable"],
+  [error(403, "ExpiredTokenException"), "unreachable"],
+  ["cut", "unreachable"],
+])("%o for a request means its messages are %s", async (answer, outcome) => {
+  const { queues } = await queuesOn(() => answer);
+  const sent = await queues.send(QUEUE, [message("a"), message("b")]);
+  expect(sent).toEqual([
+    { outcome, reason: expect.any(String) },
+    { outcome, reason: expect.any(String) },
+  ]);
+});
+
+test("one queue's failing batch leaves its other batches alone", async () => {
+  const { queues } = await queuesOn((request) =>
+    entriesOf(request).length < 10 ? error(500, "InternalFailure") : batchAnswer(request, () => undefined),
+  );
+  const sent = await queues.send(
+    QUEUE,
+    numbers(0, 12).map((n) => message(`${n}`)),
+  );
+  expect(sent.map(({ outcome }) => outcome)).toEqual([
+    ...numbers(0, 10).map(() => "sent"),
+    "unreachable",
+    "unreachable",
+  ]);
+});
+
+test("SQS that nobody listens for is unreachable", async () => {
+  const { queues } = await queuesOn(() => "cut");
+  await service?.close();
+  service = undefined;
+  expect((await queues.send(QUEUE, [message("a")]))[0]?.outcome).toBe("unreachable");
+  const options = { max: 1, waitSeconds: 0, hideSeconds: 1 };
+  await expect(queues.receive(QUEUE, options)).rejects.toEqual(UNAVAILABLE);
+  await expect(queues.depth(QUEUE)).rejects.toEqual(UNAVAILABLE);
+});
+
+test.each(["ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"])(
+  "a receipt that SQS answers with %s is no error",
+  async (Code) => {
+    const { queues } = await queuesOn(() => ok({ Failed: [{ Id: "0", Code, SenderFault: true }] }));
+    await queues.remove(QUEUE, ["a", "b"]);
+    await queues.hide(QUEUE, [{ handle: "a", seconds: 1 }]);
+  },
+);
+
+test("a batch refused as a whole for one receipt goes one by one", async () => {
+  const { queues, requests } = await queuesOn((request) =>
+    JSON.stringify(request.input).includes("stale") ? error(400, "ReceiptHandleIsInvalid") : ok({}),
+  );
+  await queues.remove(QUEUE, ["a", "stale", "b"]);
+  expect(requests.map((request) => entriesOf(request).length)).toEqual([3, 1, 1, 1]);
+});
+
+test("receipts that SQS fails for trouble of its own are repeated, they alone, then unavailable", async () => {
+  const failed = ok({ Failed: [{ Id: "1", Code: "InternalError", SenderFault: false }] });
+  const passing = await queuesOn((_, count) => (count === 1 ? failed : ok({})));
+  await passing.queues.remove(QUEUE, ["a", "b"]);
+  expect(passing.requests.map((request) => entriesOf(request).length)).toEqual([2, 1]);
+  await service?.close();
+
+  const lasting = await queuesOn(() => failed);
+  await expect(lasting.queues.remove(QUEUE, ["a", "b"])).rejects.toEqual(UNAVAILABLE);
+  await expect(lasting.queues.hide(QUEUE, [{ handle: "a", seconds: 1 }])).resolves.toBeUndefined();
+});
+
+test("a long poll may take its wait, where another request would have timed out", async () => {
+  const { queues, requests } = await queuesOn(() => ({ status: 200, body: {}, afterMs: 5300 }));
+  expect(await queues.receive(QUEUE, { max: 1, waitSeconds: 1, hideSeconds: 1 })).toEqual([]);
+  expect(requests).toHaveLength(1);
+});

@@ -1,0 +1,56 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export type Request = { operation: string; input: Record<string, unknown> };
+
+/** `cut`: the connection ends without an answer. `hang`: it stays open. An error's name stands in `__type`. */
+export type Answer = { status: number; body: unknown; afterMs?: number } | "cut" | "hang";
+
+export type ScriptedService = {
+  endpoint: string;
+  /** All requests that arrived, each try of the SDK counted. */
+  requests: Request[];
+  close(): Promise<void>;
+};
+
+export function error(status: number, name: string, more: object = {}): Answer {
+  return { status, body: { __type: `com.amazonaws#${name}`, message: `scripted ${name}`, ...more } };
+}
+
+export function ok(body: unknown): Answer {
+  return { status: 200, body };
+}
+
+/** A service that answers as `script` says; `count` is 1 for the first request. */
+export async function scriptedService(
+  script: (request: Request, count: number) => Answer,
+): Promise<ScriptedService> {
+  const requests: Request[] = [];
+  const server = createServer(async (incoming: IncomingMessage, response: ServerResponse) => {
+    let text = "";
+    for await (const chunk of incoming) text += chunk;
+    const operation = String(incoming.headers["x-amz-target"]).split(".").at(-1) ?? "";
+    const request = { operation, input: JSON.parse(text) };
+    requests.push(request);
+    const answer = script(request, requests.length);
+    if (answer === "hang") return;
+    if (answer === "cut") return incoming.socket.destroy();
+    await sleep(answer.afterMs ?? 0);
+    response.writeHead(answer.status, { "content-type": "application/x-amz-json-1.0" });
+    return response.end(JSON.stringify(answer.body));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("a server on a port has an address");
+  return {
+    endpoint: `http://127.0.0.1:${address.port}`,
+    requests,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { numbers } from "./contract-items.ts";
+import type { QueuesBench } from "./queues-contract.ts";
+
+/** Of every ready queue the suite is given. */
+export const MAX_RECEIVE_COUNT = 20;
+
+export function receiveContract({ queues, topic, pass, drain }: QueuesBench): void {
+  const filled = async (count: number, delaySeconds = 0): Promise<string> => {
+    const name = await topic();
+    const messages = numbers(0, count).map((n) => ({ body: `${n}`, delaySeconds }));
+    await queues().send({ topic: name }, messages);
+    return name;
+  };
+  const receive = (name: string, hideSeconds: number, max = 10) =>
+    queues().receive({ topic: name }, { max, waitSeconds: 0, hideSeconds });
+
+  describe("receiving", () => {
+    test("an empty queue answers with nothing", async () => {
+      expect(await receive(await topic(), 30)).toEqual([]);
+    });
+
+    test("receives at most as many messages as asked for", async () => {
+      const name = await filled(12);
+      expect((await receive(name, 30, 3)).length).toBeLessThanOrEqual(3);
+      expect((await receive(name, 30, 1)).length).toBe(1);
+    });
+
+    test("a delayed message is there when its delay is over, not before", async () => {
+      const name = await filled(1, 2);
+      expect(await receive(name, 30)).toEqual([]);
+      expect(await queues().depth({ topic: name })).toEqual({ ready: 0, delayed: 1, inFlight: 0 });
+      await pass(1);
+      expect(await receive(name, 30)).toEqual([]);
+      await pass(1.2);
+      expect(await receive(name, 30)).toHaveLength(1);
+    });
+
+    test("a received message is hidden for that long, then comes again with a new handle", async () => {
+      const name = await filled(1);
+      const [first] = await receive(name, 1);
+      expect(await receive(name, 1)).toEqual([]);
+      await pass(1.2);
+      const [second] = await receive(name, 30);
+      expect(second?.body).toBe("0");
+      expect(second?.handle).not.toBe(first?.handle);
+    });
+
+    test("hiding counts from now, longer or shorter", async () => {
+      const name = await filled(3);
+      const received = await drain(name, 30);
+      const seconds = [0, 1, 600];
+      const messages = received.map(({ handle }, n) => ({ handle, seconds: seconds[n] ?? 0 }));
+      await queues().hide({ topic: name }, messages);
+      expect((await receive(name, 600)).map(({ body }) => body)).toEqual([received[0]?.body]);
+      await pass(1.2);
+      expect((await receive(name, 600)).map(({ body }) => body)).toEqual([received[1]?.body]);
+      expect(await receive(name, 600)).toEqual([]);
+    });
+
+    test("hides and removes more messages than one request takes", async () => {
+      const name = await filled(25);
+      const received = await drain(name);
+      await queues().hide(
+        { topic: name },
+        received.map(({ handle }) => ({ handle, seconds: 0 })),
+      );
+      const again = await drain(name);
+      expect(again).toHaveLength(25);
+      await queues().remove(
+        { topic: name },
+        again.map(({ handle }) => handle),
+      );
+      expect(await queues().depth({ topic: name })).toEqual({ ready: 0, delayed: 0, inFlight: 0 });
+    });
+
+    test("a removed message does not come back, and removing or hiding it again is no error", async () => {
+      const name = await filled(2);
+      const [gone, kept] = await drain(name, 1);
+      if (!gone || !kept) throw new Error("two messages were sent");
+      await queues().remove({ topic: name }, [gone.handle]);
+      await queues().remove({ topic: name }, [gone.handle]);
+      await queues().hide({ topic: name }, [
+        { handle: gone.handle, seconds: 0 },
+        { handle: kept.handle, seconds: 0 },
+      ]);
+      expect((await receive(name, 600)).map(({ body }) => body)).toEqual([kept.body]);
+      await pass(1.2);
+      expect(await receive(name, 600)).toEqual([]);
+    });
+
+    test("a message that has become visible can be removed", async () => {
+      const name = await filled(1);
+      const [message] = await receive(name, 1);
+      await pass(1.2);
+      await queues().remove({ topic: name }, [message?.handle ?? ""]);
+      expect(await receive(name, 600)).toEqual([]);
+    });
+
+    test("hiding and removing nothing does nothing", async () => {
+      const name = await topic();
+      await queues().hide({ topic: name }, []);
+      await queues().remove({ topic: name }, []);
+    });
+
+    test("handles that mean nothing are no error", async () => {
+      const name = await filled(1);
+      await queues().remove({ topic: name }, ["nonsense"]);
+      await queues().hide({ topic: name }, [{ handle: "nonsense", seconds: 5 }]);
+      expect(await receive(name, 600)).toHaveLength(1);
+    });
+
+    test("the depth tells ready, delayed and in flight apart", async () => {
+      const name = await filled(5);
+      await queues().send({ topic: name }, [{ body: "later", delaySeconds: 900 }]);
+      await receive(name, 600, 1);
+      await receive(name, 600, 1);
+      expect(await queues().depth({ topic: name })).toEqual({ ready: 3, delayed: 1, inFlight: 2 });
+      expect(await queues().depth({ topic: name, dead: true })).toEqual({
+        ready: 0,
+        delayed: 0,
+        inFlight: 0,
+      });
+    });
+
+    test("a message received too often goes to the DLQ", async () => {
+      const name = await filled(1);
+      for (const n of numbers(1, MAX_RECEIVE_COUNT)) {
+        const [message] = await receive(name, 600);
+        expect(message, `receive ${n}`).toBeDefined();
+        await queues().hide({ topic: name }, [{ handle: message?.handle ?? "", seconds: 0 }]);
+      }
+      expect(await receive(name, 600)).toEqual([]);
+      const options = { max: 10, waitSeconds: 0, hideSeconds: 600 };
+      const dead = await queues().receive({ topic: name, dead: true }, options);
+      expect(dead.map(({ body }) => body)).toEqual(["0"]);
+    });
+
+    test("a queue that does not exist is unavailable", async () => {
+      const queue = { topic: "no-such-topic" };
+      const unavailable = expect.objectContaining({ code: "unavailable" });
+      const options = { max: 1, waitSeconds: 0, hideSeconds: 1 };
+      await expect(queues().receive(queue, options)).rejects.toEqual(unavailable);
+      await expect(queues().remove(queue, ["handle"])).rejects.toEqual(unavailable);
+      await expect(queues().hide(queue, [{ handle: "handle", seconds: 1 }])).rejects.toEqual(unavailable);
+      await expect(queues().depth(queue)).rejects.toEqual(unavailable);
+    });
+
+    test("what SQS's ranges do not hold is an error of the caller", async () => {
+      const name = await topic();
+      const options = { max: 1, waitSeconds: 0, hideSeconds: 1 };
+      const receiving = (other: object) => queues().receive({ topic: name }, { ...options, ...other });
+      await expect(receiving({ max: 11 })).rejects.toThrow(/from 1 to 10/);
+      await expect(receiving({ waitSeconds: 21 })).rejects.toThrow(/from 0 to 20/);
+      await expect(receiving({ hideSeconds: 43_201 })).rejects.toThrow(/from 0 to 43200/);
+      const hiding = queues().hide({ topic: name }, [{ handle: "handle", seconds: 0.5 }]);
+      await expect(hiding).rejects.toThrow(/from 0 to 43200/);
+    });
+  });
+}

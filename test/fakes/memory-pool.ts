@@ -1,0 +1,218 @@
+import { MinutehandError } from "../../core/errors.ts";
+import type { Item, Key } from "../../core/items.ts";
+import type {
+  Change,
+  Changed,
+  Deadline,
+  Expected,
+  Page,
+  Pool,
+  Transacted,
+  Write,
+} from "../../protocol/ports.ts";
+import { byBytes, storedValue } from "./stored-value.ts";
+
+type Row = Record<string, unknown>;
+
+/** One call, or one entry of a batch: entries fail each on its own. */
+export type PoolCall = { readonly operation: keyof Pool; readonly keys: readonly Key[] };
+
+/**
+ * Called around every call. What `before` throws happens instead of the call; what `after` throws is a
+ * lost answer: the call was applied. In a batch it becomes the entry's error.
+ */
+export type PoolHooks = {
+  before?: (call: PoolCall) => void | Promise<void>;
+  after?: (call: PoolCall) => void | Promise<void>;
+};
+
+export type MemoryPool = Pool & {
+  readonly hooks: PoolHooks;
+  /** Copies of all items, in the order of their keys. */
+  items(): Item[];
+  /** Stores an item, whatever stands there. */
+  put(item: Item): void;
+};
+
+/** What one `TransactWriteItems` takes. */
+const TRANSACTION_WRITES = 100;
+
+/** The job pool in memory, with DynamoDB's semantics. `clock` and `createdAt` are ms since the epoch. */
+export function memoryPool({
+  clock,
+  createdAt = clock(),
+}: {
+  clock: () => number;
+  createdAt?: number;
+}): MemoryPool {
+  const partitions = new Map<string, Map<string, Row>>();
+  const hooks: PoolHooks = {};
+
+  const find = (key: Key): Row | undefined => partitions.get(key.pk)?.get(key.sk);
+  const copyOf = (row: Row | undefined): Item | undefined => structuredClone(row) as Item | undefined;
+
+  const put = (item: object): void => {
+    const row = storedValue(item) as Row & Key;
+    assertKey(row);
+    const partition = partitions.get(row.pk) ?? new Map<string, Row>();
+    partition.set(row.sk, row);
+    partitions.set(row.pk, partition);
+  };
+
+  const drop = (key: Key): void => {
+    const partition = partitions.get(key.pk);
+    partition?.delete(key.sk);
+    if (partition?.size === 0) partitions.delete(key.pk);
+  };
+
+  const apply = (change: Change): void => {
+    const next: Row = { ...find(change.key), ...(storedValue(change.set) as Row) };
+    for (const name of change.remove ?? []) delete next[name];
+    put({ ...next, ...change.key });
+  };
+
+  /** A batch's entries and single calls alike: hook, deadline, effect, hook. */
+  const perform = async <T>(call: PoolCall, by: Deadline | undefined, effect: () => T): Promise<T> => {
+    for (const key of call.keys) assertKey(key);
+    await hooks.before?.(call);
+    const now = clock();
+    if (by !== undefined && now >= by)
+      throw new MinutehandError(
+        "unavailable",
+        `a ${call.operation} must be issued before ${by}, but it is ${now}`,
+      );
+    const result = effect();
+    await hooks.after?.(call);
+    return result;
+  };
+
+  const change = (wanted: Change, by: Deadline, operation: keyof Pool): Promise<Changed> => {
+    assertChange(wanted);
+    return perform({ operation, keys: [wanted.key] }, by, () => {
+      const row = find(wanted.key);
+      if (!holds(row, wanted.expect)) return { changed: false, item: copyOf(row) };
+      apply(wanted);
+      return { changed: true, item: copyOf(find(wanted.key)) as Item };
+    });
+  };
+
+  return {
+    hooks,
+    put,
+    items: () =>
+      [...partitions.keys()].sort(byBytes).flatMap((pk) => {
+        const partition = partitions.get(pk) ?? new Map<string, Row>();
+        return [...partition.keys()].sort(byBytes).map((sk) => copyOf(partition.get(sk)) as Item);
+      }),
+
+    read: (keys) =>
+      perform({ operation: "read", keys }, undefined, () => keys.map((key) => copyOf(find(key)))),
+
+    async insert(items, by) {
+      return eachAlone(items, (item) => {
+        const call: PoolCall = { operation: "insert", keys: [{ pk: item.pk, sk: item.sk }] };
+        return perform(call, by, () => {
+          if (find(item) !== undefined) return "exists" as const;
+          put(item);
+          return "inserted" as const;
+        });
+      });
+    },
+
+    change: async (wanted, by) => change(wanted, by, "change"),
+
+    async changeMany(changes, by) {
+      assertDistinct(changes.map(({ key }) => key));
+      for (const { remove } of changes)
+        if (remove !== undefined) throw new Error("changeMany only sets: use change to remove attributes");
+      return eachAlone(changes, async (wanted) => {
+        const { changed } = await change(wanted, by, "changeMany");
+        return changed ? ("changed" as const) : ("refused" as const);
+      });
+    },
+
+    async transact(writes, by) {
+      const keys = writes.map(keyOf);
+      assertDistinct(keys);
+      if (writes.length > TRANSACTION_WRITES)
+        throw new Error(`a transaction has at most ${TRANSACTION_WRITES} writes, not ${writes.length}`);
+      return perform({ operation: "transact", keys }, by, (): Transacted => {
+        const refused = writes.map((write) => {
+          const row = find(keyOf(write));
+          return allows(write, row) ? (false as const) : copyOf(row);
+        });
+        if (refused.some((entry) => entry !== false)) return { done: false, refused };
+        for (const write of writes) {
+          if ("insert" in write) put(write.insert);
+          if ("change" in write) apply(write.change);
+        }
+        return { done: true };
+      });
+    },
+
+    page: (pk, after, before, limit) =>
+      perform({ operation: "page", keys: [] }, undefined, (): Page => {
+        const partition = partitions.get(pk) ?? new Map<string, Row>();
+        const between = [...partition.keys()]
+          .filter((sk) => byBytes(after, sk) < 0 && byBytes(sk, before) < 0)
+          .sort(byBytes);
+        const items = between.slice(0, limit).map((sk) => copyOf(partition.get(sk)) as Item);
+        return { items, more: between.length > limit };
+      }),
+
+    async remove(keys, by) {
+      for (const key of keys) await perform({ operation: "remove", keys: [key] }, by, () => drop(key));
+    },
+
+    createdAt: () => perform({ operation: "createdAt", keys: [] }, undefined, () => createdAt),
+  };
+}
+
+async function eachAlone<T, R>(
+  entries: readonly T[],
+  work: (entry: T) => Promise<R>,
+): Promise<(R | MinutehandError)[]> {
+  const results: (R | MinutehandError)[] = [];
+  for (const entry of entries) {
+    try {
+      results.push(await work(entry));
+    } catch (thrown) {
+      if (!(thrown instanceof MinutehandError)) throw thrown;
+      results.push(thrown);
+    }
+  }
+  return results;
+}
+
+function keyOf(write: Write): Key {
+  if ("insert" in write) return { pk: write.insert.pk, sk: write.insert.sk };
+  return "change" in write ? write.change.key : write.check.key;
+}
+
+function allows(write: Write, row: Row | undefined): boolean {
+  if ("insert" in write) return row === undefined;
+  if ("change" in write) return holds(row, write.change.expect);
+  return write.check.expect === "absent" ? row === undefined : holds(row, write.check.expect);
+}
+
+function holds(row: Row | undefined, expect: Expected): boolean {
+  if (row === undefined) return false;
+  return Object.entries(expect).every(([name, value]) => row[name] === value);
+}
+
+function assertKey({ pk, sk }: Key): void {
+  if (typeof pk !== "string" || typeof sk !== "string" || pk === "" || sk === "")
+    throw new Error(`pk and sk must be text of at least one character, not ${pk}, ${sk}`);
+}
+
+function assertChange({ set, remove = [] }: Change): void {
+  const names = [...Object.keys(set), ...remove];
+  if (names.includes("pk") || names.includes("sk")) throw new Error("a change cannot move an item's key");
+  if (names.length === 0) throw new Error("a change must set or remove at least one attribute");
+  if (new Set(names).size < names.length) throw new Error("a change cannot set and remove one attribute");
+}
+
+function assertDistinct(keys: readonly Key[]): void {
+  const distinct = new Set(keys.map(({ pk, sk }) => JSON.stringify([pk, sk])));
+  if (distinct.size < keys.length) throw new Error("the keys of one call must differ");
+}

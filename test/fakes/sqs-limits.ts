@@ -1,0 +1,27 @@
+import { SQS_BATCH_BYTES } from "../../core/constants.ts";
+
+// "SendMessage", SQS API Reference: "#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to
+// #x10FFFF". With the flag `u` a lone surrogate is a character of its own.
+const REFUSED = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u;
+const GROUP = /^[!-~]{1,128}$/;
+
+/** Why SQS never takes such a message, if so. */
+export function refusalOf(body: string, group: string | undefined): string | undefined {
+  const bytes = Buffer.byteLength(body);
+  if (bytes < 1 || bytes > SQS_BATCH_BYTES)
+    return `a message must have 1 to ${SQS_BATCH_BYTES} bytes, not ${bytes}`;
+  const character = REFUSED.exec(body)?.[0];
+  if (character !== undefined) {
+    const code = character.codePointAt(0) ?? 0;
+    return `a message cannot hold U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+  }
+  if (group !== undefined && !GROUP.test(group))
+    return `a group must have 1 to 128 ASCII letters, digits or punctuation, not ${JSON.stringify(group)}`;
+  return undefined;
+}
+
+/** Throws when a caller goes past SQS's ranges: that is an error of the program, not an outcome. */
+export function assertWhole(name: string, value: number, least: number, most: number): void {
+  if (!Number.isInteger(value) || value < least || value > most)
+    throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${value}`);
+}
