@@ -61,7 +61,12 @@ export async function claim(
     // What was claimed must run all the same, or it would burn an attempt.
     ctx.report({ type: "trouble", topic, what: "looking at refused claims", error: messageOf(error) });
   }
-  return jobs.map((job) => verdicts.get(job.id) ?? { verdict: "left", until: claimedAt + REPEAT_AFTER });
+  // No handler starts past its own lease: such a claim is left to whoever settles it as a crash.
+  const tooLate = ctx.clock() >= leaseEnd;
+  return jobs.map((job): Verdict => {
+    const verdict = verdicts.get(job.id) ?? { verdict: "left", until: claimedAt + REPEAT_AFTER };
+    return tooLate && verdict.verdict === "claimed" ? { verdict: "left", until: leaseEnd } : verdict;
+  });
 }
 
 /** A job later than its own bound is not run. */

@@ -1,4 +1,5 @@
 import { inParallel } from "../core/batches.ts";
+import { messageOf } from "../core/errors.ts";
 import { isFinished } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { type MessageJob, parseMessage } from "../core/message.ts";
@@ -16,7 +17,14 @@ const HIDE_SECONDS = 30;
  */
 export async function removeDeadLetters(ctx: Context, until: number): Promise<void> {
   const topics = Object.keys(ctx.policy.topics).filter((topic) => policyOf(ctx, topic).tracking === "full");
-  await inParallel(topics, 8, (topic) => removeOf(ctx, topic, until));
+  await inParallel(topics, 8, async (topic) => {
+    try {
+      await removeOf(ctx, topic, until);
+    } catch (error) {
+      // One topic's trouble is its own, and the next tick comes in a minute.
+      ctx.report({ type: "trouble", topic, what: "looking through the DLQ", error: messageOf(error) });
+    }
+  });
 }
 
 async function removeOf(ctx: Context, topic: string, until: number): Promise<void> {

@@ -1,4 +1,3 @@
-import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished, isRunning } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type KeyItem, keyKey, type OnceItem } from "../core/items.ts";
@@ -14,24 +13,25 @@ const TRIES = 10;
  * Files a job under its caller's key: key item and home in one transaction, which also holds the finished
  * job that had the key to being finished still. On a live holder `onDuplicate` decides.
  *
- * `undefined`: one of `together` was refused. Throws `job-already-exists`, `job-running`, `unavailable`.
+ * `by`: the deadline of the times in `home`. `undefined`: one of `together` was refused. Throws `job-already-exists`, `job-running`, `unavailable`.
  */
 export async function fileKeyed(
   ctx: Context,
   job: NewJob,
   home: Home,
   together: readonly Write[],
+  by: number,
 ): Promise<Enqueued | undefined> {
   const key = keyKey(job.topic, job.key ?? "");
   for (let i = 0; i < TRIES; i++) {
     const [item] = (await ctx.pool.read([key])) as [KeyItem | undefined];
     const [holder] = item ? await readHomes(ctx, [item.id]) : [];
     if (item?.id !== home.id && holder && !isFinished(holder)) {
-      const answer = await meetHolder(ctx, job, holder, together);
+      const answer = await meetHolder(ctx, job, holder, together, by);
       if (answer === "changed") continue;
       return answer;
     }
-    const filed = item?.id === home.id || (await take(ctx, key, item, holder, home, together));
+    const filed = item?.id === home.id || (await take(ctx, key, item, holder, home, together, by));
     if (filed === "together-refused") return undefined;
     if (!filed) continue;
     await sendIfNear(ctx, [home]);
@@ -51,6 +51,7 @@ async function take(
   holder: Home | undefined,
   home: Home,
   together: readonly Write[],
+  by: number,
 ): Promise<boolean | "together-refused"> {
   const writes: Write[] = [
     { insert: home },
@@ -62,7 +63,7 @@ async function take(
     const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
     writes.push({ check: { key: homeKey(item.id), expect } });
   }
-  const outcome = await ctx.pool.transact([...writes, ...together], ctx.clock() + WRITER_DEADLINE);
+  const outcome = await ctx.pool.transact([...writes, ...together], by);
   if (outcome.done) return true;
   if (outcome.refused.slice(writes.length).some((refused) => refused !== false)) {
     // The once item is there already: by our own lost answer if our home is too.
@@ -78,15 +79,16 @@ async function meetHolder(
   job: NewJob,
   holder: Home,
   together: readonly Write[],
+  by: number,
 ): Promise<Enqueued | undefined | "changed"> {
   if (job.onDuplicate === "keep") {
-    if (await nameOnce(ctx, holder, together)) return undefined;
+    if (await nameOnce(ctx, holder, together, by)) return undefined;
     // Its writer may have died before sending.
     if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [holder]);
     return { outcome: "kept", home: holder };
   }
   if (job.onDuplicate === "replace") {
-    if (await nameOnce(ctx, holder, together)) return undefined;
+    if (await nameOnce(ctx, holder, together, by)) return undefined;
     const replaced = await replaceJob(ctx, holder, job);
     return replaced ? { outcome: "replaced", home: replaced } : "changed";
   }
@@ -98,7 +100,12 @@ async function meetHolder(
 }
 
 /** Makes an `Idempotency-Key` name the job that was there. Whether somebody else's request has it already. */
-async function nameOnce(ctx: Context, holder: Home, together: readonly Write[]): Promise<boolean> {
+async function nameOnce(
+  ctx: Context,
+  holder: Home,
+  together: readonly Write[],
+  by: number,
+): Promise<boolean> {
   const naming = together.map((write): Write => {
     if ("insert" in write) return { insert: { ...write.insert, id: holder.id } as OnceItem };
     if ("change" in write)
@@ -106,7 +113,7 @@ async function nameOnce(ctx: Context, holder: Home, together: readonly Write[]):
     return write;
   });
   if (naming.length === 0) return false;
-  const outcome = await ctx.pool.transact(naming, ctx.clock() + WRITER_DEADLINE);
+  const outcome = await ctx.pool.transact(naming, by);
   if (outcome.done) return false;
   return !outcome.refused.some((stands) => stands !== false && (stands as OnceItem)?.id === holder.id);
 }

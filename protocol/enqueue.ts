@@ -1,6 +1,6 @@
 import { inParallel } from "../core/batches.ts";
 import { ONCE_AFTER, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
-import { MinutehandError } from "../core/errors.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type OnceItem, onceKey, ttl } from "../core/items.ts";
 import { addressOf, drawJobId } from "../core/job-id.ts";
@@ -71,7 +71,8 @@ export async function enqueueMany(
     job.key === undefined ? at : `${job.topic} ${job.key}`,
   );
   await inParallel([...lines.values()], 8, async (line) => {
-    for (const { at, job, home } of line) results[at] = await attempt(() => fileConditional(ctx, job, home));
+    for (const { at, job, home } of line)
+      results[at] = await attempt(() => fileConditional(ctx, job, home, by));
   });
   return results;
 }
@@ -129,10 +130,13 @@ async function filePlain(
     const outcome = inserted[i];
     if (outcome instanceof Error) refused.set(home.id, unavailable(outcome));
   }
-  await sendIfNear(
-    ctx,
-    filed.filter((home) => !home.untracked && !refused.has(home.id)),
-  );
+  const tracked = filed.filter((home) => !home.untracked && !refused.has(home.id));
+  try {
+    await sendIfNear(ctx, tracked);
+  } catch (error) {
+    // Filed, but perhaps for the audit to find: not on time, so not acknowledged.
+    for (const home of tracked) if (isNear(home.dueAt, ctx.clock())) refused.set(home.id, unavailable(error));
+  }
   // A near untracked job has no home: what SQS does not take is not acknowledged.
   for (const [id, sent] of await send(ctx, straight)) {
     if (sent.outcome !== "sent") refused.set(id, unavailable(new Error(sent.reason)));
@@ -146,14 +150,16 @@ async function filePlain(
 }
 
 /** One job with a key, an `Idempotency-Key`, or both. */
-async function fileConditional(ctx: Context, job: NewJob, home: Home): Promise<Enqueued> {
+async function fileConditional(ctx: Context, job: NewJob, home: Home, by: number): Promise<Enqueued> {
   const once = job.once && onceItem(job.topic, job.once, home);
   const stored = once && (await readOnce(ctx, once));
   if (stored && !isOver(stored, ctx.clock())) return replay(ctx, stored, once, home);
-  if (home.untracked && isNear(home.dueAt, ctx.clock())) return fileUntracked(ctx, home, once);
+  if (home.untracked && isNear(home.dueAt, ctx.clock())) return fileUntracked(ctx, home, once, by);
   const together = once ? [writeOnce(once, stored)] : [];
   const result =
-    job.key === undefined ? await fileOnce(ctx, home, together) : await fileKeyed(ctx, job, home, together);
+    job.key === undefined
+      ? await fileOnce(ctx, home, together, by)
+      : await fileKeyed(ctx, job, home, together, by);
   if (result) return result;
   // Somebody filed the same request meanwhile.
   const theirs = once && (await readOnce(ctx, once));
@@ -187,8 +193,13 @@ function writeOnce(once: OnceItem, over: OnceItem | undefined): Write {
   return { change: { key: { pk, sk }, expect: { id: over.id }, set: { id, hash, expiresAt } } };
 }
 
-async function fileOnce(ctx: Context, home: Home, together: readonly Write[]): Promise<Enqueued | undefined> {
-  const outcome = await ctx.pool.transact([{ insert: home }, ...together], ctx.clock() + WRITER_DEADLINE);
+async function fileOnce(
+  ctx: Context,
+  home: Home,
+  together: readonly Write[],
+  by: number,
+): Promise<Enqueued | undefined> {
+  const outcome = await ctx.pool.transact([{ insert: home }, ...together], by);
   if (!outcome.done) {
     const [mine] = await readHomes(ctx, [home.id]);
     if (!mine) return undefined;
@@ -199,10 +210,15 @@ async function fileOnce(ctx: Context, home: Home, together: readonly Write[]): P
 }
 
 /** A near untracked job goes to SQS first: a once item without its job would answer for nothing. */
-async function fileUntracked(ctx: Context, home: Home, once: OnceItem | undefined): Promise<Enqueued> {
-  const [result] = await filePlain(ctx, [{ home }], ctx.clock() + WRITER_DEADLINE);
+async function fileUntracked(
+  ctx: Context,
+  home: Home,
+  once: OnceItem | undefined,
+  by: number,
+): Promise<Enqueued> {
+  const [result] = await filePlain(ctx, [{ home }], by);
   if (!result || result instanceof Error) throw result ?? unavailable(new Error("not sent"));
-  if (once) await ctx.pool.insert([once], ctx.clock() + WRITER_DEADLINE);
+  if (once) await ctx.pool.insert([once], by);
   return result;
 }
 
@@ -242,7 +258,7 @@ async function attempt(file: () => Promise<Enqueued>): Promise<Enqueued | Minute
   }
 }
 
-function unavailable(cause: Error): MinutehandError {
+function unavailable(cause: unknown): MinutehandError {
   if (cause instanceof MinutehandError) return cause;
-  return new MinutehandError("unavailable", `the job was not filed: ${cause.message}`, {}, cause);
+  return new MinutehandError("unavailable", `the job was not filed: ${messageOf(cause)}`, {}, cause);
 }

@@ -30,6 +30,6 @@ export async function tick(ctx: Context, until: number): Promise<void> {
       ),
     ),
   );
-  await guarded(removeDeadLetters(ctx, until), "looking through the DLQs");
+  await removeDeadLetters(ctx, until);
   if (failures.length > 0) throw new AggregateError(failures, messageOf(failures[0]));
 }
