@@ -1,0 +1,96 @@
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { codeOf, LocalError, messageOf } from "./local-error.ts";
+import { commandOf, end } from "./processes.ts";
+
+/** What a runner leaves about itself, for the next one and for people. */
+type Record = { pid: number; url: string; emulators: number[] };
+
+export type DataFolder = {
+  readonly databaseFile: string;
+  readonly queuesDir: string;
+  /** Where functions keep compiled code. */
+  readonly codeCacheDir: string;
+  readonly note: (record: Record) => void;
+  /** Gives the folder free. The operating system does so too when the process dies. */
+  readonly release: () => void;
+};
+
+/**
+ * Takes a folder for this process alone. `reset` drops what an earlier run left, and nothing else in it.
+ * Throws `LocalError` if it is no folder, cannot be written or is in use.
+ */
+export function openDataFolder(dir: string, reset: boolean): DataFolder {
+  const path = resolve(dir);
+  makeWritable(path, dir);
+  const recordFile = join(path, "runner.json");
+  const lock = lockFolder(path, () => readRecord(recordFile));
+  const folder = {
+    databaseFile: join(path, "dynamodb.sqlite"),
+    queuesDir: join(path, "sqs"),
+    codeCacheDir: join(path, "compiled"),
+    note: (record: Record) => writeFileSync(recordFile, `${JSON.stringify(record)}\n`),
+    release: () => {
+      rmSync(recordFile, { force: true });
+      lock.close();
+    },
+  };
+  endLeftovers(readRecord(recordFile), path);
+  if (reset) {
+    const ours = readdirSync(path).filter((name) => name.startsWith("dynamodb.sqlite") || name === "sqs");
+    for (const name of ours) rmSync(join(path, name), { recursive: true, force: true });
+  }
+  return folder;
+}
+
+function makeWritable(path: string, dir: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+    accessSync(path, constants.W_OK);
+  } catch (error) {
+    const isFile = statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
+    if (isFile) throw new LocalError(`the data folder ${dir} is a file; --data takes a folder`);
+    throw new LocalError(`the data folder ${dir} cannot be written: ${codeOf(error)}`);
+  }
+}
+
+/** A lock of SQLite's is the operating system's own: it cannot outlive its process. */
+function lockFolder(path: string, holder: () => Record | undefined): DatabaseSync {
+  const file = join(path, "lock");
+  try {
+    const lock = new DatabaseSync(file, { timeout: 0 });
+    lock.exec("BEGIN EXCLUSIVE");
+    return lock;
+  } catch (error) {
+    if (!/locked/.test(messageOf(error)))
+      throw new LocalError(`the data folder ${path} is broken: ${file}: ${messageOf(error)}`);
+    const other = holder();
+    const who = other ? ` (process ${other.pid}, ${other.url})` : "";
+    throw new LocalError(
+      `the data folder ${path} is in use by another runner${who}; --data takes another folder`,
+    );
+  }
+}
+
+function readRecord(file: string): Record | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** An emulator can outlive a runner only if the guard was killed too. Its arguments name this folder. */
+function endLeftovers(record: Record | undefined, path: string): void {
+  for (const pid of record?.emulators ?? []) if (commandOf(pid).includes(path)) end(pid, "SIGKILL");
+}

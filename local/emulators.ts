@@ -1,0 +1,64 @@
+import type { DataFolder } from "./data-folder.ts";
+import { dynoxide } from "./dynoxide.ts";
+import type { Guardian } from "./guardian.ts";
+import type { LocalError } from "./local-error.ts";
+import { sqsEmulator } from "./sqs-emulator.ts";
+import { type Program, type Supervised, supervise } from "./supervise.ts";
+
+export type Endpoints = { readonly dynamodb: string; readonly sqs: string };
+
+export type Emulators = {
+  readonly endpoints: Endpoints;
+  /** The processes of the embedded services; absent for one that runs elsewhere. */
+  readonly pids: () => { dynamodb?: number; sqs?: number };
+  readonly stop: () => Promise<void>;
+};
+
+type Surroundings = {
+  readonly guardian: Guardian;
+  /** Absent: everything is kept in memory. */
+  readonly folder: DataFolder | undefined;
+  readonly log: (line: string) => void;
+  readonly onRestart: () => void;
+  readonly onLost: (error: LocalError) => void;
+};
+
+/** Starts the embedded services, but for those that the environment says run elsewhere. */
+export async function startEmulators({ folder, ...surroundings }: Surroundings): Promise<Emulators> {
+  const started: Supervised[] = [];
+  const serve = async (
+    elsewhere: string | undefined,
+    embedded: () => Promise<Embedded>,
+  ): Promise<Service> => {
+    if (elsewhere) return { endpoint: new URL(elsewhere).origin, pid: () => undefined };
+    const { program, endpoint } = await embedded();
+    const supervised = await supervise(program, surroundings);
+    started.push(supervised);
+    return { endpoint, pid: supervised.pid };
+  };
+  const stop = async () => {
+    await Promise.all(started.map((service) => service.stop()));
+  };
+  const results = await Promise.allSettled([
+    serve(process.env.AWS_ENDPOINT_URL_DYNAMODB, () => dynoxide(folder?.databaseFile)),
+    serve(process.env.AWS_ENDPOINT_URL_SQS, () => sqsEmulator(folder?.queuesDir)),
+  ]);
+  const [dynamodb, sqs] = results;
+  if (dynamodb.status === "rejected" || sqs.status === "rejected") {
+    await stop();
+    const failed = results.find((result) => result.status === "rejected");
+    throw failed?.reason;
+  }
+  return {
+    endpoints: { dynamodb: dynamodb.value.endpoint, sqs: sqs.value.endpoint },
+    pids: () => ({ ...named("dynamodb", dynamodb.value.pid()), ...named("sqs", sqs.value.pid()) }),
+    stop,
+  };
+}
+
+type Embedded = { program: Program; endpoint: string };
+type Service = { endpoint: string; pid: () => number | undefined };
+
+function named<N extends string>(name: N, pid: number | undefined): { [K in N]?: number } {
+  return (pid === undefined ? {} : { [name]: pid }) as { [K in N]?: number };
+}

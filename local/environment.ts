@@ -1,0 +1,137 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { Guardian } from "./guardian.ts";
+import { messageOf } from "./local-error.ts";
+import type { FunctionSpec } from "./resources.ts";
+import type { FunctionError, RunnerMessage, RuntimeMessage } from "./runtime.ts";
+
+const RUNTIME = fileURLToPath(new URL("runtime.ts", import.meta.url));
+const INIT_LIMIT_MS = 10_000;
+
+/** What became of an invocation. `crashed` and `timed-out` took the process with them. */
+export type Outcome =
+  | { readonly outcome: "returned"; readonly payload: string }
+  | { readonly outcome: "threw" | "crashed" | "timed-out" | "too-large"; readonly error: FunctionError };
+
+/** One process that runs one invocation at a time, as Lambda's execution environments do. */
+export type Environment = {
+  readonly pid: number;
+  /** `event` is JSON. One at a time. Ends the process at the function's timeout. */
+  readonly invoke: (event: string) => Promise<Outcome>;
+  readonly isAlive: () => boolean;
+  readonly kill: () => void;
+  readonly exited: Promise<void>;
+};
+
+/** What every environment gets from the stack it runs in. */
+export type Host = {
+  readonly guardian: Guardian;
+  /** Endpoints, region, credentials: what the platform sets beside the template's variables. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** A line that a function wrote. */
+  readonly onLine: (logicalId: string, line: string) => void;
+};
+
+/** Starts a process and loads the handler. Rejects if that fails or takes longer than Lambda allows. */
+export async function startEnvironment(spec: FunctionSpec, host: Host): Promise<Environment> {
+  const child = fork(RUNTIME, [spec.codeDir, spec.handler, spec.arn], {
+    cwd: spec.codeDir,
+    // Ctrl-C is the runner's alone: it ends its functions itself.
+    detached: true,
+    env: variablesOf(spec, host),
+    execArgv: [],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  host.guardian.watch(child);
+  for (const stream of [child.stdout, child.stderr])
+    if (stream) createInterface({ input: stream }).on("line", (line) => host.onLine(spec.logicalId, line));
+
+  /** Who waits for the invocation that runs; at most one does. */
+  let running: { requestId: string; settle: (outcome: Outcome) => void } | undefined;
+  child.on("message", (message: RuntimeMessage) => {
+    if (!("requestId" in message) || message.requestId !== running?.requestId) return;
+    if (message.type === "returned") running.settle({ outcome: "returned", payload: message.payload });
+    else running.settle({ outcome: "threw", error: message.error });
+  });
+  const gone = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(messageOf(error)));
+    child.once("exit", (code, signal) => resolve(signal ? `by ${signal}` : `with code ${code}`));
+  });
+  void gone.then((how) => {
+    const errorMessage = `${running?.requestId} its process ended ${how}`;
+    running?.settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
+  });
+  await loaded(child, gone);
+
+  async function invoke(event: string): Promise<Outcome> {
+    const requestId = randomUUID();
+    const { promise, resolve: settle } = Promise.withResolvers<Outcome>();
+    running = { requestId, settle };
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      const errorMessage = `${requestId} timed out after ${spec.timeoutMs / 1000} seconds`;
+      settle({ outcome: "timed-out", error: { errorType: "Sandbox.Timedout", errorMessage } });
+    }, spec.timeoutMs);
+    const message: RunnerMessage = { requestId, event, deadline: Date.now() + spec.timeoutMs };
+    child.send(message, (error) => {
+      const errorMessage = `${requestId} could not be handed to its process: ${messageOf(error)}`;
+      if (error) settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
+    });
+    const outcome = await promise;
+    clearTimeout(timer);
+    running = undefined;
+    return outcome;
+  }
+
+  return {
+    pid: child.pid ?? 0,
+    invoke,
+    isAlive: () => child.connected && child.exitCode === null && child.signalCode === null,
+    kill: () => child.kill("SIGKILL"),
+    exited: gone.then(() => {}),
+  };
+}
+
+async function loaded(child: ChildProcess, gone: Promise<string>): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  child.once("message", (message: RuntimeMessage) => {
+    if (message.type === "unloadable") reject(new Error(message.error.errorMessage));
+    else resolve();
+  });
+  void gone.then((how) => reject(new Error(`it ended ${how} before its handler was loaded`)));
+  const timer = setTimeout(
+    () => reject(new Error(`its handler was not loaded within ${INIT_LIMIT_MS / 1000} s`)),
+    INIT_LIMIT_MS,
+  );
+  try {
+    await promise;
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
+function variablesOf(spec: FunctionSpec, { variables }: Host): NodeJS.ProcessEnv {
+  const { PATH = "", TMPDIR = "/tmp" } = process.env;
+  return {
+    PATH,
+    TMPDIR,
+    TZ: "UTC",
+    LANG: "en_US.UTF-8",
+    AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(spec.memoryMb),
+    AWS_LAMBDA_FUNCTION_NAME: spec.name,
+    AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
+    AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
+    AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${spec.name}`,
+    AWS_LAMBDA_LOG_STREAM_NAME: "local",
+    LAMBDA_TASK_ROOT: spec.codeDir,
+    ...spec.environment,
+    ...variables,
+  };
+}

@@ -1,0 +1,107 @@
+type LogRecord = Readonly<Record<string, unknown>>;
+
+/** What the functions' logger puts into every record beside the event's own fields. */
+const LOGGER_FIELDS = new Set([
+  "cold_start",
+  "function_arn",
+  "function_memory_size",
+  "function_name",
+  "function_request_id",
+  "level",
+  "message",
+  "sampling_rate",
+  "service",
+  "timestamp",
+  "xray_trace_id",
+]);
+
+/**
+ * One readable line for a line that a function wrote, or nothing if it is not worth one: metrics and debug
+ * records that are no job event. `now` is used where the line carries no time, in ms since the epoch.
+ */
+export function readableLine(functionName: string, line: string, now: number): string | undefined {
+  const record = parseRecord(line);
+  if (!record) return line.trim() === "" ? undefined : `${clock(now)}  ${functionName}  ${line}`;
+  if ("_aws" in record) return undefined;
+  const time = Date.parse(String(record.timestamp));
+  const at = clock(Number.isNaN(time) ? now : time);
+  const said = sayEvent(record);
+  if (said === "nothing new") return undefined;
+  if (said !== undefined)
+    return [at, record.topic, record.id, said].filter((part) => part !== undefined).join("  ");
+  if (record.level === "DEBUG" || record.level === "TRACE") return undefined;
+  const level = record.level === "INFO" ? [] : [record.level];
+  return [at, functionName, ...level, [record.message, details(record)].filter(Boolean).join(" ")].join("  ");
+}
+
+function parseRecord(line: string): LogRecord | undefined {
+  if (!line.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function sayEvent(event: LogRecord): string | undefined {
+  if (event.message !== `job ${event.type}`) return undefined;
+  switch (event.type) {
+    case "enqueued":
+      return `enqueued, due ${clock(Number(event.dueAt))}`;
+    case "moved":
+      return `moved to ${clock(Number(event.dueAt))} (${event.why})`;
+    case "handed-over":
+      return `handed over ${count(event.jobs, "job")} in ${count(event.messages, "message")}`;
+    case "hand-over-failed":
+      return `could not hand over ${count(event.jobs, "job")}: ${event.reason}`;
+    case "started":
+      return `started attempt ${event.attempt}, ${event.lateMs} ms late`;
+    case "dropped":
+      return `dropped a message: ${event.reason}`;
+    case "done":
+      return `done in attempt ${event.attempt}`;
+    case "failed":
+      return `failed attempt ${event.attempt}: ${event.error}`;
+    case "dead":
+      return `dead after attempt ${event.attempt}: ${event.error}`;
+    case "swept":
+      return Number(event.entries) > 0 ? `swept ${count(event.entries, "entry", "entries")}` : "nothing new";
+    case "audited":
+      return Number(event.found) > 0 ? `audit found ${count(event.found, "job")}` : "nothing new";
+    case "dead-letters-removed":
+      return `removed ${count(event.messages, "dead letter")}`;
+    default:
+      return [event.type, details(event)].filter(Boolean).join(" ");
+  }
+}
+
+function count(number: unknown, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+function details(record: LogRecord): string {
+  const said = new Set(["type", "topic", "id"]);
+  const isEvent = record.message === `job ${record.type}`;
+  return Object.entries(record)
+    .filter(([key]) => !LOGGER_FIELDS.has(key) && !(isEvent && said.has(key)))
+    .map(([key, value]) => `${key}=${describe(value)}`)
+    .join(" ");
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "string") return value;
+  // The logger's own form of an error: its stack is for the log, not for one line.
+  if (typeof value === "object" && value !== null && "message" in value && "stack" in value)
+    return String(value.message);
+  return JSON.stringify(value);
+}
+
+/** `12:00:05.004`, local time. */
+function clock(time: number): string {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return "--:--:--.---";
+  const [hours, minutes, seconds] = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) =>
+    String(part).padStart(2, "0"),
+  );
+  return `${hours}:${minutes}:${seconds}.${String(at.getMilliseconds()).padStart(3, "0")}`;
+}

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  DeleteMessageBatchCommand,
+  type Message,
+  ReceiveMessageCommand,
+  type SQSClient,
+} from "@aws-sdk/client-sqs";
+import type { Outcome } from "./environment.ts";
+import { messageOf } from "./local-error.ts";
+import type { EventSourceSpec } from "./resources.ts";
+import { failedMessages, sqsEvent } from "./sqs-event.ts";
+
+/** Lambda starts with five; more than ten at a time only make each other slower on one machine. */
+const FIRST_POLLERS = 5;
+const MAX_POLLERS = 10;
+const SCALE_EVERY_MS = 1_000;
+const POLL_SECONDS = 20;
+const RETRY_MS = 200;
+
+export type EventSource = { readonly stop: () => Promise<void> };
+
+type Surroundings = {
+  readonly client: SQSClient;
+  readonly queueUrl: string;
+  readonly invoke: (event: object) => Promise<Outcome>;
+  readonly log: (line: string) => void;
+};
+
+/**
+ * Feeds a queue to a function: each poller receives a batch, invokes, deletes what succeeded. A poller holds
+ * one batch, so nothing is received that cannot be started.
+ */
+export function startEventSource(spec: EventSourceSpec, surroundings: Surroundings): EventSource {
+  const { client, queueUrl, invoke, log } = surroundings;
+  const max = Math.min(spec.maximumConcurrency ?? MAX_POLLERS, MAX_POLLERS);
+  const stopping = new AbortController();
+  const pollers = new Set<Promise<void>>();
+  const removals = new Set<Promise<void>>();
+  let busy = 0;
+  for (let i = 0; i < Math.min(FIRST_POLLERS, max); i++) addPoller();
+  const scaler = setInterval(() => {
+    if (busy === pollers.size && pollers.size < max) addPoller();
+  }, SCALE_EVERY_MS);
+
+  function addPoller(): void {
+    const poller = poll().finally(() => pollers.delete(poller));
+    pollers.add(poller);
+  }
+
+  async function poll(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const messages = await receive();
+      if (messages.length > 0) {
+        busy += 1;
+        await handle(messages);
+        busy -= 1;
+      } else if (pollers.size > FIRST_POLLERS) return;
+    }
+  }
+
+  async function receive(): Promise<Message[]> {
+    const request = new ReceiveMessageCommand({
+      QueueUrl: queueUrl,
+      MaxNumberOfMessages: spec.batchSize,
+      WaitTimeSeconds: POLL_SECONDS,
+      MessageAttributeNames: ["All"],
+      MessageSystemAttributeNames: ["All"],
+    });
+    try {
+      const { Messages = [] } = await client.send(request, { abortSignal: stopping.signal });
+      return Messages;
+    } catch {
+      // The queue's emulator is being started again, or this stops.
+      await sleep(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => {});
+      return [];
+    }
+  }
+
+  async function handle(messages: readonly Message[]): Promise<void> {
+    const outcome = await invoke(sqsEvent(messages, spec.queueArn));
+    if (outcome.outcome !== "returned") return;
+    const failed = spec.reportsFailures ? failedMessages(outcome.payload, messages) : new Set<string>();
+    const done = messages.filter(({ MessageId = "" }) => !failed.has(MessageId));
+    if (done.length === 0) return;
+    // The next batch need not wait for this: a message that is not deleted comes again, as SQS may do anyway.
+    const removal = remove(done).finally(() => removals.delete(removal));
+    removals.add(removal);
+  }
+
+  async function remove(messages: readonly Message[]): Promise<void> {
+    const entries = messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+    try {
+      await client.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries: entries }));
+    } catch (error) {
+      log(`messages of ${spec.queueArn} could not be deleted and will come again: ${messageOf(error)}`);
+    }
+  }
+
+  return {
+    stop: async () => {
+      clearInterval(scaler);
+      stopping.abort();
+      await Promise.all(pollers);
+      await Promise.all(removals);
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/**
+ * Runs fauxqs as a process of its own: `fauxqs.ts <port> [data folder]`. It always listens on all
+ * interfaces, so the listening itself is bound to loopback here; and it ends when its parent does.
+ */
+import { Server } from "node:net";
+
+const LOOPBACK = "127.0.0.1";
+
+const listen = Server.prototype.listen;
+Server.prototype.listen = function listenOnLoopback(this: Server, ...args: unknown[]) {
+  const [first, ...others] = args;
+  const bound = typeof first === "object" && first !== null ? { ...first, host: LOOPBACK } : first;
+  return Reflect.apply(listen, this, [bound, ...others]);
+};
+
+process.on("disconnect", () => process.exit());
+
+// Its check for what SQS refuses lacks the `u` flag and takes each half of an emoji for a lone surrogate.
+const sqsTypes = new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href;
+const { INVALID_MESSAGE_BODY_CHAR } = (await import(sqsTypes)) as { INVALID_MESSAGE_BODY_CHAR: RegExp };
+const REFUSED = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
+INVALID_MESSAGE_BODY_CHAR.test = (text) => REFUSED.test(text);
+
+const { startFauxqs } = await import("fauxqs");
+const [port, dataDir] = process.argv.slice(2);
+const server = await startFauxqs({ port: Number(port), logger: false, ...(dataDir ? { dataDir } : {}) });
+
+process.on("SIGTERM", () => void server.stop().finally(() => process.exit()));
+process.send?.("ready");

@@ -1,0 +1,165 @@
+import { type Environment, type Host, type Outcome, startEnvironment } from "./environment.ts";
+import { messageOf } from "./local-error.ts";
+import type { FunctionSpec } from "./resources.ts";
+
+/** Long polls hold an environment for 20 s each, so this is how many of them run at once. */
+const MAX_ENVIRONMENTS = 40;
+/** Each start takes a core for a moment, which is the running ones' too. */
+const MAX_STARTING = 2;
+/**
+ * How long an invocation waits for the running environments, per each of them, before another is started.
+ * Long polls soon get as many as they need; work that keeps the cores busy anyway gets no more than help.
+ */
+const PATIENCE_MS = 10;
+const IDLE_LIMIT_MS = 120_000;
+const REAP_EVERY_MS = 15_000;
+/** Lambda's limit for the event and the answer of a synchronous invocation. */
+const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
+
+/** One Lambda function: its environments, and the invocations that wait for one. */
+export type FunctionPool = {
+  readonly spec: FunctionSpec;
+  /** Never rejects. */
+  readonly invoke: (event: unknown) => Promise<Outcome>;
+  /** Starts the first environment if there is none. */
+  readonly warm: () => void;
+  readonly pids: () => number[];
+  /** Lets what runs finish for `graceMs`, then ends every process. */
+  readonly stop: (graceMs: number) => Promise<void>;
+};
+
+type Waiting = {
+  readonly event: string;
+  readonly since: number;
+  readonly settle: (outcome: Outcome) => void;
+};
+type Idle = { readonly environment: Environment; readonly since: number };
+
+export function createFunctionPool(spec: FunctionSpec, host: Host): FunctionPool {
+  const cap = Math.min(spec.reservedConcurrency ?? MAX_ENVIRONMENTS, MAX_ENVIRONMENTS);
+  const all = new Set<Environment>();
+  // The one used last is used next, so that those a burst needed fall idle and are reaped.
+  const idle: Idle[] = [];
+  const waiting: Waiting[] = [];
+  let starting = 0;
+  let stopping = false;
+  let growth: NodeJS.Timeout | undefined;
+  const reaper = setInterval(reap, REAP_EVERY_MS);
+  reaper.unref();
+
+  function dispatch(): void {
+    while (waiting.length > 0) {
+      const environment = takeIdle();
+      if (!environment) break;
+      const next = waiting.shift();
+      if (next) void run(environment, next);
+    }
+    if (waiting.length > 0) grow();
+  }
+
+  function takeIdle(): Environment | undefined {
+    for (let entry = idle.pop(); entry; entry = idle.pop()) {
+      if (entry.environment.isAlive()) return entry.environment;
+    }
+    return undefined;
+  }
+
+  async function run(environment: Environment, { event, settle }: Waiting): Promise<void> {
+    const outcome = await environment.invoke(event);
+    if (stopping) environment.kill();
+    else if (environment.isAlive() && outcome.outcome !== "timed-out" && outcome.outcome !== "crashed")
+      idle.push({ environment, since: Date.now() });
+    settle(withinLimit(outcome));
+    dispatch();
+  }
+
+  /** Starts environments while invocations wait longer than the warm ones explain. */
+  function grow(): void {
+    const [oldest] = waiting;
+    if (!oldest || stopping || growth || all.size + starting >= cap) return;
+    if (starting >= Math.min(MAX_STARTING, waiting.length)) return;
+    const patience = PATIENCE_MS * (all.size + starting) - (Date.now() - oldest.since);
+    growth = setTimeout(
+      () => {
+        growth = undefined;
+        dispatch();
+      },
+      patience > 0 ? patience : PATIENCE_MS,
+    );
+    if (patience <= 0) void start();
+  }
+
+  async function start(): Promise<void> {
+    starting += 1;
+    try {
+      const environment = await startEnvironment(spec, host);
+      all.add(environment);
+      void environment.exited.then(() => all.delete(environment));
+      if (stopping) environment.kill();
+      else idle.push({ environment, since: Date.now() });
+    } catch (error) {
+      // As on Lambda the invocation that needed the environment fails, the next one tries again.
+      const errorMessage = messageOf(error);
+      host.onLine(spec.logicalId, `could not start: ${errorMessage}`);
+      waiting
+        .shift()
+        ?.settle({ outcome: "crashed", error: { errorType: "Runtime.InitError", errorMessage } });
+    } finally {
+      starting -= 1;
+      dispatch();
+    }
+  }
+
+  function reap(): void {
+    const now = Date.now();
+    while (idle.length > 1 && all.size > 1 && now - (idle[0]?.since ?? now) > IDLE_LIMIT_MS)
+      idle.shift()?.environment.kill();
+  }
+
+  return {
+    spec,
+    invoke: (event) => {
+      if (stopping) return Promise.resolve(stopped());
+      const json = JSON.stringify(event);
+      if (Buffer.byteLength(json) > MAX_PAYLOAD_BYTES) return Promise.resolve(tooLarge("event"));
+      return new Promise((settle) => {
+        waiting.push({ event: json, since: Date.now(), settle });
+        dispatch();
+      });
+    },
+    warm: () => {
+      if (all.size + starting === 0 && !stopping) void start();
+    },
+    pids: () => [...all].filter((environment) => environment.isAlive()).map(({ pid }) => pid),
+    stop: async (graceMs) => {
+      stopping = true;
+      for (const { settle } of waiting.splice(0)) settle(stopped());
+      clearInterval(reaper);
+      clearTimeout(growth);
+      for (const { environment } of idle) environment.kill();
+      const ended = Promise.all([...all].map(({ exited }) => exited));
+      const timer = setTimeout(() => {
+        for (const environment of all) environment.kill();
+      }, graceMs);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function withinLimit(outcome: Outcome): Outcome {
+  const isTooLarge = outcome.outcome === "returned" && Buffer.byteLength(outcome.payload) > MAX_PAYLOAD_BYTES;
+  return isTooLarge ? { ...tooLarge("answer"), outcome: "threw" } : outcome;
+}
+
+function tooLarge(what: string): Exclude<Outcome, { outcome: "returned" }> {
+  const errorMessage = `the ${what} is longer than ${MAX_PAYLOAD_BYTES} bytes`;
+  return { outcome: "too-large", error: { errorType: "RequestEntityTooLarge", errorMessage } };
+}
+
+function stopped(): Outcome {
+  return {
+    outcome: "crashed",
+    error: { errorType: "Runtime.ExitError", errorMessage: "the local stack stops" },
+  };
+}

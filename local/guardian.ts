@@ -1,0 +1,57 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { GuardMessage } from "./guard.ts";
+
+const PROGRAM = fileURLToPath(new URL("guard.ts", import.meta.url));
+
+/** Sees to it that no child outlives this process. */
+export type Guardian = {
+  /** Ends the child with this process; the child is forgotten when it exits. */
+  readonly watch: (child: ChildProcess) => void;
+  readonly pid: () => number | undefined;
+  readonly stop: () => void;
+};
+
+export function startGuardian(): Guardian {
+  const watched = new Set<number>();
+  let stopping = false;
+  let guard = start();
+
+  function start(): ChildProcess {
+    // Detached, so that neither Ctrl-C nor a signal to the runner's group reaches it before its work is done.
+    const child = fork(PROGRAM, {
+      detached: true,
+      execArgv: [],
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    child.once("exit", () => {
+      if (!stopping) guard = start();
+    });
+    child.on("error", () => {});
+    for (const pid of watched) send(child, { watch: pid });
+    return child;
+  }
+
+  return {
+    watch: (child) => {
+      const { pid } = child;
+      if (pid === undefined) return;
+      watched.add(pid);
+      send(guard, { watch: pid });
+      child.once("exit", () => {
+        watched.delete(pid);
+        send(guard, { forget: pid });
+      });
+    },
+    pid: () => guard.pid,
+    stop: () => {
+      stopping = true;
+      if (guard.connected) guard.disconnect();
+    },
+  };
+}
+
+function send(child: ChildProcess, message: GuardMessage): void {
+  // A guard that died between two calls is replaced, and told all over again.
+  if (child.connected) child.send(message, () => {});
+}

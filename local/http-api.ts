@@ -1,0 +1,122 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Outcome } from "./environment.ts";
+import { gatewayAnswer, type HttpAnswer, httpAnswer } from "./http-answer.ts";
+import { decodePath, httpEvent } from "./http-event.ts";
+import { codeOf, LocalError, messageOf } from "./local-error.ts";
+import { matchRoute, type Route } from "./routes.ts";
+
+/** API Gateway's limit: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+const MAX_HEADER_BYTES = 10_240;
+/** For a whole request to arrive, so that slow senders hold nothing for long. */
+const REQUEST_LIMIT_MS = 30_000;
+const HEADERS_LIMIT_MS = 10_000;
+const KEEP_ALIVE_MS = 60_000;
+
+type Target = { readonly invoke: (event: object) => Promise<Outcome>; readonly timeoutMs: number };
+
+export type HttpApi = {
+  readonly url: string;
+  /** Requests wait until this is called. */
+  readonly serve: (routes: readonly Route<Target>[], account: string) => void;
+  /** Accepts nothing more and gives running requests `graceMs`. */
+  readonly stop: (graceMs: number) => Promise<void>;
+};
+
+/** Listens on loopback; port 0 takes a free one. Throws `LocalError` if the port is not to be had. */
+export async function openHttpApi(port: number): Promise<HttpApi> {
+  const { promise: routed, resolve: serve } = Promise.withResolvers<[readonly Route<Target>[], string]>();
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      requestTimeout: REQUEST_LIMIT_MS,
+      headersTimeout: HEADERS_LIMIT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    (request, response) => {
+      void (async () => {
+        const body = await readBody(request);
+        if (body === "too-large") {
+          // The rest of the body is not worth reading, so the connection cannot be used again.
+          response.setHeader("connection", "close");
+          return write(response, gatewayAnswer(413, "Request Entity Too Large"));
+        }
+        const [routes, account] = await routed;
+        write(response, await answer(request, body, routes, account));
+      })().catch(() => response.destroy());
+    },
+  );
+  await listen(server, port);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    serve: (routes, account) => serve([routes, account]),
+    stop: async (graceMs) => {
+      if (!server.listening) return;
+      const closed = once(server, "close");
+      server.close();
+      server.closeIdleConnections();
+      await Promise.race([closed, sleep(graceMs)]);
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    if (codeOf(error) === "EADDRINUSE")
+      throw new LocalError(
+        `port ${port} of 127.0.0.1 is in use; --port takes another one, 0 picks a free one`,
+      );
+    throw new LocalError(`port ${port} of 127.0.0.1 cannot be opened: ${messageOf(error)}`);
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | "too-large"> {
+  if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) return "too-large";
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) return "too-large";
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function answer(
+  request: IncomingMessage,
+  body: Buffer,
+  routes: readonly Route<Target>[],
+  account: string,
+): Promise<HttpAnswer> {
+  const { method = "GET", url = "/", headers } = request;
+  const path = decodePath(url);
+  if (path === undefined) return gatewayAnswer(400, "Bad Request");
+  const match = matchRoute(routes, method, path);
+  if (!match) return gatewayAnswer(404, "Not Found");
+  const { route, pathParameters } = match;
+  const event = httpEvent(
+    { method, url, headers, body, sourceIp: request.socket.remoteAddress ?? "" },
+    { routeKey: route.key, pathParameters, requestId: randomUUID(), now: Date.now(), account },
+  );
+  const tooLate = new AbortController();
+  const outcome = await Promise.race([
+    route.target.invoke(event),
+    sleep(route.target.timeoutMs, undefined, { signal: tooLate.signal }).catch(() => undefined),
+  ]);
+  tooLate.abort();
+  return outcome ? httpAnswer(outcome) : gatewayAnswer(503, "Service Unavailable");
+}
+
+function write(response: ServerResponse, { status, headers, body }: HttpAnswer): void {
+  response.writeHead(status, { ...headers, "content-length": body.length });
+  response.end(body);
+}

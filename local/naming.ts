@@ -1,0 +1,77 @@
+import { type Json, type Resource, resolve, type Scope, type Template } from "./template.ts";
+
+/** Where a stack stands: what its pseudo parameters and its resources' names are made of. */
+export type Site = {
+  readonly account: string;
+  readonly region: string;
+  readonly stackName: string;
+  /** `http://127.0.0.1:4566`; queue URLs begin with it. */
+  readonly sqsEndpoint: string;
+  /** `http://127.0.0.1:4500` */
+  readonly apiUrl: string;
+};
+
+export const URL_SUFFIX = "amazonaws.com";
+
+const NAME_PROPERTIES: Readonly<Record<string, string>> = {
+  "AWS::DynamoDB::Table": "TableName",
+  "AWS::DynamoDB::GlobalTable": "TableName",
+  "AWS::SQS::Queue": "QueueName",
+  "AWS::Lambda::Function": "FunctionName",
+  "AWS::Events::Rule": "Name",
+};
+
+/** What `Ref`, `Fn::GetAtt` and pseudo parameters of a template stand for at a site. */
+export function scopeOf(template: Template, site: Site): Scope {
+  const pseudo: Readonly<Record<string, string>> = {
+    "AWS::AccountId": site.account,
+    "AWS::Region": site.region,
+    "AWS::Partition": "aws",
+    "AWS::URLSuffix": URL_SUFFIX,
+    "AWS::StackName": site.stackName,
+    "AWS::StackId": `arn:aws:cloudformation:${site.region}:${site.account}:stack/${site.stackName}/local`,
+  };
+  const scope: Scope = {
+    conditions: template.Conditions ?? {},
+    ref: (name) => {
+      const resource = template.Resources[name];
+      if (resource) return identity(name, resource).ref;
+      const parameter = template.Parameters?.[name];
+      return parameter ? (parameter.Default ?? "") : pseudo[name];
+    },
+    attribute: (logicalId, attribute) => {
+      const resource = template.Resources[logicalId];
+      if (!resource) throw new Error(`Fn::GetAtt names ${logicalId}, which the template does not declare`);
+      if (attribute === "Arn" || attribute.endsWith("Arn")) return identity(logicalId, resource).arn;
+      if (attribute === "ApiEndpoint") return site.apiUrl;
+      return identity(logicalId, resource).name;
+    },
+  };
+
+  function identity(logicalId: string, resource: Resource): { name: string; ref: Json; arn: string } {
+    const property = NAME_PROPERTIES[resource.Type];
+    const given = property && resource.Properties?.[property];
+    const name = given
+      ? String(resolve(given, scope))
+      : property
+        ? `${site.stackName}-${logicalId}`
+        : logicalId;
+    const arn = (service: string, path: string) =>
+      `arn:aws:${service}:${site.region}:${site.account}:${path}`;
+    switch (resource.Type) {
+      case "AWS::SQS::Queue":
+        return { name, ref: `${site.sqsEndpoint}/${site.account}/${name}`, arn: arn("sqs", name) };
+      case "AWS::DynamoDB::Table":
+      case "AWS::DynamoDB::GlobalTable":
+        return { name, ref: name, arn: arn("dynamodb", `table/${name}`) };
+      case "AWS::Lambda::Function":
+        return { name, ref: name, arn: arn("lambda", `function:${name}`) };
+      case "AWS::Events::Rule":
+        return { name, ref: name, arn: arn("events", `rule/${name}`) };
+      default:
+        return { name, ref: name, arn: arn(resource.Type.split("::")[1]?.toLowerCase() ?? "local", name) };
+    }
+  }
+
+  return scope;
+}

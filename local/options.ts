@@ -1,0 +1,52 @@
+import { parseArgs } from "node:util";
+import { LocalError, messageOf } from "./local-error.ts";
+
+export type CommandLine = { help: boolean; port: number; reset: boolean; dataDir: string };
+
+export const HELP = `Runs Minutehand on this machine: the synthesised stack's functions, queues, table, routes and minute tick.
+
+  npm run local -- [options]
+
+  --port N     port of the HTTP API on 127.0.0.1 (default 4500; 0 picks a free one)
+  --data DIR   folder that keeps jobs and messages across restarts (default .minutehand)
+  --reset      drop all jobs and messages first
+  --help       this text
+
+AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_SQS, if set, name a service to use instead of the embedded
+one. Requests need no signature here: IAM auth is for the deployed API.`;
+
+/** Reads the arguments after the program's name. Throws `LocalError` for what it does not know. */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  const { values } = parseStrictly(args);
+  return {
+    help: values.help,
+    port: parsePort(values.port),
+    reset: values.reset,
+    dataDir: values.data,
+  };
+}
+
+function parseStrictly(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        port: { type: "string", default: "4500" },
+        data: { type: "string", default: ".minutehand" },
+        reset: { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+      },
+    });
+  } catch (error) {
+    // parseArgs adds advice after the first sentence, some of it for positional arguments only.
+    const [reason] = messageOf(error).split(/\. |\n/);
+    throw new LocalError(`${reason}; allowed are --port, --data, --reset and --help`);
+  }
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535)
+    throw new LocalError(`--port must be a number from 0 to 65535, not "${text}"`);
+  return port;
+}

@@ -1,0 +1,44 @@
+import type { Endpoints } from "./emulators.ts";
+
+/** Where the stack stands and with what the clients sign. */
+export type Platform = {
+  readonly account: string;
+  readonly region: string;
+  /** For clients of the runner's own. */
+  readonly credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
+};
+
+/**
+ * The embedded services take any signature. A service named by the environment is signed for with the
+ * environment's own account, region and credentials, where it has them.
+ */
+export function readPlatform(env: NodeJS.ProcessEnv): Platform {
+  const own = env.AWS_ENDPOINT_URL_DYNAMODB || env.AWS_ENDPOINT_URL_SQS ? env : {};
+  return {
+    account: own.AWS_ACCOUNT_ID ?? "000000000000",
+    region: own.AWS_REGION ?? own.AWS_DEFAULT_REGION ?? "us-east-1",
+    credentials: {
+      accessKeyId: own.AWS_ACCESS_KEY_ID ?? "local",
+      secretAccessKey: own.AWS_SECRET_ACCESS_KEY ?? "local",
+      ...(own.AWS_SESSION_TOKEN ? { sessionToken: own.AWS_SESSION_TOKEN } : {}),
+    },
+  };
+}
+
+/** What the functions find in their environment beside the template's variables. */
+export function platformVariables(
+  { region, credentials }: Platform,
+  endpoints: Endpoints,
+): Record<string, string> {
+  return {
+    AWS_REGION: region,
+    AWS_DEFAULT_REGION: region,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    ...(credentials.sessionToken ? { AWS_SESSION_TOKEN: credentials.sessionToken } : {}),
+    AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
+    AWS_ENDPOINT_URL_SQS: endpoints.sqs,
+    // Job events are logged at this level.
+    POWERTOOLS_LOG_LEVEL: "DEBUG",
+  };
+}

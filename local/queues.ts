@@ -1,0 +1,56 @@
+import {
+  CreateQueueCommand,
+  GetQueueAttributesCommand,
+  GetQueueUrlCommand,
+  QueueDoesNotExist,
+  SetQueueAttributesCommand,
+  type SQSClient,
+} from "@aws-sdk/client-sqs";
+import type { QueueSpec } from "./resources.ts";
+
+/** Creates the queues that are not there and brings the others' attributes up to date. Messages stay. */
+export async function createQueues(queues: readonly QueueSpec[], client: SQSClient): Promise<void> {
+  // A queue can name only a DLQ that exists.
+  const hasDeadLetterQueue = ({ attributes }: QueueSpec) => attributes.RedrivePolicy !== undefined;
+  await Promise.all(
+    queues.filter((queue) => !hasDeadLetterQueue(queue)).map((queue) => createQueue(queue, client)),
+  );
+  await Promise.all(queues.filter(hasDeadLetterQueue).map((queue) => createQueue(queue, client)));
+}
+
+async function createQueue({ name, url, attributes }: QueueSpec, client: SQSClient): Promise<void> {
+  if (!(await exists(name, client))) {
+    await client.send(new CreateQueueCommand({ QueueName: name, Attributes: attributes }));
+    return;
+  }
+  const request = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ["All"] });
+  const { Attributes } = await client.send(request);
+  const current: Record<string, string> = Attributes ?? {};
+  const changed = Object.entries(attributes).filter(([key, value]) => !sameValue(current[key], value));
+  if (changed.length === 0) return;
+  await client.send(
+    new SetQueueAttributesCommand({ QueueUrl: url, Attributes: Object.fromEntries(changed) }),
+  );
+}
+
+async function exists(name: string, client: SQSClient): Promise<boolean> {
+  try {
+    await client.send(new GetQueueUrlCommand({ QueueName: name }));
+    return true;
+  } catch (error) {
+    if (error instanceof QueueDoesNotExist) return false;
+    throw error;
+  }
+}
+
+/** RedrivePolicy is JSON, in any order, with its count as text or number. */
+function sameValue(current: string | undefined, wanted: string): boolean {
+  return (
+    current === wanted || (current?.startsWith("{") === true && canonical(current) === canonical(wanted))
+  );
+}
+
+function canonical(json: string): string {
+  const entries = Object.entries(JSON.parse(json)).map(([key, value]) => [key, String(value)]);
+  return JSON.stringify(entries.sort());
+}

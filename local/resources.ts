@@ -1,0 +1,244 @@
+import type { Assembly } from "./assembly.ts";
+import { LocalError } from "./local-error.ts";
+import { type Site, scopeOf, URL_SUFFIX } from "./naming.ts";
+import { holds, type Json, type JsonObject, resolve } from "./template.ts";
+
+export type TableSpec = { readonly name: string; readonly properties: JsonObject };
+export type QueueSpec = {
+  readonly name: string;
+  readonly url: string;
+  readonly arn: string;
+  readonly attributes: Readonly<Record<string, string>>;
+};
+export type FunctionSpec = {
+  readonly logicalId: string;
+  readonly name: string;
+  readonly arn: string;
+  /** `index.handler` */
+  readonly handler: string;
+  readonly codeDir: string;
+  readonly timeoutMs: number;
+  readonly memoryMb: number;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly reservedConcurrency: number | undefined;
+};
+export type EventSourceSpec = {
+  readonly functionArn: string;
+  readonly queueArn: string;
+  readonly batchSize: number;
+  readonly maximumConcurrency: number | undefined;
+  readonly reportsFailures: boolean;
+};
+export type RuleSpec = {
+  readonly arn: string;
+  readonly everyMinutes: number;
+  readonly functionArns: string[];
+};
+type RouteSpec = { readonly key: string; readonly functionArn: string; readonly timeoutMs: number };
+
+/** What of a stack the local runner plays, by kind. */
+export type Stack = {
+  readonly tables: TableSpec[];
+  readonly queues: QueueSpec[];
+  readonly functions: FunctionSpec[];
+  readonly eventSources: EventSourceSpec[];
+  readonly rules: RuleSpec[];
+  readonly routes: RouteSpec[];
+  /** Types of the template that are neither played nor known to need no playing. */
+  readonly unknownTypes: string[];
+};
+
+/** Access, alarms and the like: nothing runs differently here without them. */
+const WITHOUT_LOCAL_EFFECT = new Set([
+  "AWS::ApiGatewayV2::Api",
+  "AWS::ApiGatewayV2::Integration",
+  "AWS::ApiGatewayV2::Stage",
+  "AWS::CDK::Metadata",
+  "AWS::CloudWatch::Alarm",
+  "AWS::CloudWatch::CompositeAlarm",
+  "AWS::CloudWatch::Dashboard",
+  "AWS::IAM::ManagedPolicy",
+  "AWS::IAM::Policy",
+  "AWS::IAM::Role",
+  "AWS::KMS::Alias",
+  "AWS::KMS::Key",
+  "AWS::Lambda::EventInvokeConfig",
+  "AWS::Lambda::Permission",
+  "AWS::Logs::LogGroup",
+  "AWS::Logs::ResourcePolicy",
+  "AWS::SNS::Subscription",
+  "AWS::SNS::Topic",
+  "AWS::SNS::TopicPolicy",
+  "AWS::SQS::QueuePolicy",
+]);
+
+const QUEUE_ATTRIBUTES = [
+  "DelaySeconds",
+  "MaximumMessageSize",
+  "MessageRetentionPeriod",
+  "ReceiveMessageWaitTimeSeconds",
+  "RedrivePolicy",
+  "VisibilityTimeout",
+];
+
+/** What API Gateway and Lambda take when the template says nothing. */
+const DEFAULT_INTEGRATION_TIMEOUT_MS = 30_000;
+const DEFAULT_FUNCTION_TIMEOUT_S = 3;
+const DEFAULT_FUNCTION_MEMORY_MB = 128;
+const DEFAULT_BATCH_SIZE = 10;
+
+/** Reads a synthesised stack. Throws `LocalError` where it says what cannot be played. */
+export function readStack({ template, assets }: Assembly, site: Site): Stack {
+  const scope = scopeOf(template, site);
+  const stack: Stack = {
+    tables: [],
+    queues: [],
+    functions: [],
+    eventSources: [],
+    rules: [],
+    routes: [],
+    unknownTypes: [],
+  };
+  const propertiesOf = (logicalId: string): JsonObject =>
+    asObject(resolve(template.Resources[logicalId]?.Properties ?? {}, scope));
+
+  for (const [logicalId, { Type: type, Condition: condition }] of Object.entries(template.Resources)) {
+    if (condition !== undefined && !holds(condition, scope)) continue;
+    const arn = () => scope.attribute(logicalId, "Arn");
+    const name = () => scope.attribute(logicalId, "Name");
+    switch (type) {
+      case "AWS::DynamoDB::Table":
+      case "AWS::DynamoDB::GlobalTable":
+        stack.tables.push({ name: name(), properties: propertiesOf(logicalId) });
+        break;
+      case "AWS::SQS::Queue": {
+        const url = String(scope.ref(logicalId));
+        stack.queues.push({
+          name: name(),
+          url,
+          arn: arn(),
+          attributes: queueAttributes(propertiesOf(logicalId)),
+        });
+        break;
+      }
+      case "AWS::Lambda::Function":
+        stack.functions.push({
+          logicalId,
+          name: name(),
+          arn: arn(),
+          ...functionSpec(propertiesOf(logicalId)),
+        });
+        break;
+      case "AWS::Lambda::EventSourceMapping":
+        stack.eventSources.push(...eventSource(propertiesOf(logicalId)));
+        break;
+      case "AWS::Events::Rule":
+        stack.rules.push(...rule(arn(), propertiesOf(logicalId)));
+        break;
+      case "AWS::ApiGatewayV2::Route":
+        stack.routes.push(route(propertiesOf(logicalId)));
+        break;
+      default:
+        if (!WITHOUT_LOCAL_EFFECT.has(type) && !stack.unknownTypes.includes(type))
+          stack.unknownTypes.push(type);
+    }
+  }
+  return stack;
+
+  function functionSpec(properties: JsonObject): Omit<FunctionSpec, "logicalId" | "name" | "arn"> {
+    const code = asObject(properties.Code);
+    const codeDir = assets.get(String(code.S3Key));
+    if (codeDir === undefined)
+      throw new LocalError(
+        `the code of function ${properties.FunctionName ?? ""} is not among the stack's assets`,
+      );
+    const variables = asObject(asObject(properties.Environment).Variables);
+    return {
+      handler: String(properties.Handler),
+      codeDir,
+      timeoutMs: numberOr(properties.Timeout, DEFAULT_FUNCTION_TIMEOUT_S) * 1000,
+      memoryMb: numberOr(properties.MemorySize, DEFAULT_FUNCTION_MEMORY_MB),
+      environment: Object.fromEntries(
+        Object.entries(variables).map(([key, value]) => [key, atLocalQueues(String(value))]),
+      ),
+      reservedConcurrency: optionalNumber(properties.ReservedConcurrentExecutions),
+    };
+  }
+
+  /** A queue URL put together from the region and account, not by `Ref`, names the real SQS. */
+  function atLocalQueues(value: string): string {
+    return value.replaceAll(`https://sqs.${site.region}.${URL_SUFFIX}`, site.sqsEndpoint);
+  }
+
+  /** The function may be named by its ARN or by its name alone. */
+  function asFunctionArn(reference: string): string {
+    if (reference.startsWith("arn:")) return reference;
+    return `arn:aws:lambda:${site.region}:${site.account}:function:${reference}`;
+  }
+
+  function eventSource(properties: JsonObject): EventSourceSpec[] {
+    if (properties.Enabled === false) return [];
+    const scaling = asObject(properties.ScalingConfig);
+    return [
+      {
+        functionArn: asFunctionArn(String(properties.FunctionName)),
+        queueArn: String(properties.EventSourceArn),
+        batchSize: Math.min(numberOr(properties.BatchSize, DEFAULT_BATCH_SIZE), 10),
+        maximumConcurrency: optionalNumber(scaling.MaximumConcurrency),
+        reportsFailures: asList(properties.FunctionResponseTypes).includes("ReportBatchItemFailures"),
+      },
+    ];
+  }
+
+  function route(properties: JsonObject): RouteSpec {
+    const integrationId = String(properties.Target).replace(/^integrations\//, "");
+    const integration = propertiesOf(integrationId);
+    // The URI is the function's ARN or API Gateway's path that contains it.
+    const [functionArn] =
+      /arn:aws:lambda:[^:]*:[^:]*:function:[\w-]+/.exec(String(integration.IntegrationUri)) ?? [];
+    if (functionArn === undefined || integration.PayloadFormatVersion !== "2.0")
+      throw new LocalError(`route ${properties.RouteKey} must lead to a function with payload format 2.0`);
+    return {
+      key: String(properties.RouteKey),
+      functionArn,
+      timeoutMs: numberOr(integration.TimeoutInMillis, DEFAULT_INTEGRATION_TIMEOUT_MS),
+    };
+  }
+}
+
+function rule(arn: string, properties: JsonObject): RuleSpec[] {
+  if (properties.State === "DISABLED") return [];
+  const [, minutes] = /^rate\((\d+) minutes?\)$/.exec(String(properties.ScheduleExpression)) ?? [];
+  if (minutes === undefined)
+    throw new LocalError(
+      `rule ${arn} is ${properties.ScheduleExpression ?? "for events"}; the local stack knows rate(… minutes) only`,
+    );
+  const functionArns = asList(properties.Targets).map((target) => String(asObject(target).Arn));
+  return [{ arn, everyMinutes: Number(minutes), functionArns }];
+}
+
+function queueAttributes(properties: JsonObject): Record<string, string> {
+  const attributes: Record<string, string> = {};
+  for (const name of QUEUE_ATTRIBUTES) {
+    const value = properties[name];
+    if (value === undefined) continue;
+    attributes[name] = typeof value === "object" ? JSON.stringify(value) : String(value);
+  }
+  return attributes;
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+}
+
+function asList(value: Json | undefined): Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function optionalNumber(value: Json | undefined): number | undefined {
+  return value === undefined || value === null ? undefined : Number(value);
+}
+
+function numberOr(value: Json | undefined, fallback: number): number {
+  return optionalNumber(value) ?? fallback;
+}

@@ -1,0 +1,77 @@
+/**
+ * The inside of an execution environment: `runtime.ts <code folder> <index.handler> <ARN>`. Loads the handler,
+ * then serves one invocation after the other. It ends when its parent does.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+export type RunnerMessage = { readonly requestId: string; readonly event: string; readonly deadline: number };
+export type FunctionError = { readonly errorType: string; readonly errorMessage: string };
+export type RuntimeMessage =
+  | { readonly type: "ready" }
+  | { readonly type: "unloadable"; readonly error: FunctionError }
+  | { readonly type: "returned"; readonly requestId: string; readonly payload: string }
+  | { readonly type: "threw"; readonly requestId: string; readonly error: FunctionError };
+
+type Handler = (event: unknown, context: object) => unknown;
+
+const EXTENSIONS = [".mjs", ".cjs", ".js"];
+
+process.on("disconnect", () => process.exit());
+
+const [codeDir = "", name = "", invokedFunctionArn] = process.argv.slice(2);
+try {
+  const handler = await load(codeDir, name);
+  process.on("message", (message: RunnerMessage) => void serve(handler, message));
+  tell({ type: "ready" });
+} catch (error) {
+  tell({ type: "unloadable", error: describe(error) });
+}
+
+async function load(dir: string, handlerName: string): Promise<Handler> {
+  const dot = handlerName.lastIndexOf(".");
+  const [path, property] = [handlerName.slice(0, dot), handlerName.slice(dot + 1)];
+  const file = EXTENSIONS.map((extension) => join(dir, path + extension)).find((candidate) =>
+    existsSync(candidate),
+  );
+  if (file === undefined) throw new Error(`there is no ${path}{${EXTENSIONS.join(",")}} in ${dir}`);
+  const module: Record<string, unknown> = await import(pathToFileURL(file).href);
+  const handler = module[property];
+  if (typeof handler !== "function") throw new Error(`${file} exports no function "${property}"`);
+  return (event, context) => handler(event, context);
+}
+
+async function serve(handler: Handler, { requestId, event, deadline }: RunnerMessage): Promise<void> {
+  try {
+    const result = await handler(JSON.parse(event), contextOf(requestId, deadline));
+    tell({ type: "returned", requestId, payload: JSON.stringify(result) ?? "null" });
+  } catch (error) {
+    tell({ type: "threw", requestId, error: describe(error) });
+  }
+}
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
+function contextOf(awsRequestId: string, deadline: number) {
+  const { env } = process;
+  return {
+    awsRequestId,
+    callbackWaitsForEmptyEventLoop: true,
+    functionName: env.AWS_LAMBDA_FUNCTION_NAME,
+    functionVersion: env.AWS_LAMBDA_FUNCTION_VERSION,
+    invokedFunctionArn,
+    logGroupName: env.AWS_LAMBDA_LOG_GROUP_NAME,
+    logStreamName: env.AWS_LAMBDA_LOG_STREAM_NAME,
+    memoryLimitInMB: env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
+    getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
+  };
+}
+
+function describe(error: unknown): FunctionError {
+  if (!(error instanceof Error)) return { errorType: "Error", errorMessage: String(error) };
+  return { errorType: error.name, errorMessage: error.message };
+}
+
+function tell(message: RuntimeMessage): void {
+  process.send?.(message);
+}

@@ -1,0 +1,180 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { SQSClient } from "@aws-sdk/client-sqs";
+import { NodeHttpHandler } from "@smithy/node-http-handler";
+import { readAssembly } from "./assembly.ts";
+import { type DataFolder, openDataFolder } from "./data-folder.ts";
+import { type Endpoints, startEmulators } from "./emulators.ts";
+import type { Outcome } from "./environment.ts";
+import { readableLine } from "./event-lines.ts";
+import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
+import { startGuardian } from "./guardian.ts";
+import { openHttpApi } from "./http-api.ts";
+import { type Platform, platformVariables, readPlatform } from "./platform.ts";
+import { createQueues } from "./queues.ts";
+import { type FunctionSpec, type QueueSpec, readStack } from "./resources.ts";
+import { synthesise } from "./synth.ts";
+import { createTables } from "./tables.ts";
+import { createTeardown } from "./teardown.ts";
+import { startTriggers } from "./triggers.ts";
+
+const PROJECT_ROOT = fileURLToPath(new URL("..", import.meta.url));
+/** What the CDK adds to a function's name in the template. */
+const GENERATED_SUFFIX = /(Function)?[0-9A-F]{8}$/;
+/** All pollers of all queues at once, and some deletions. */
+const MAX_SOCKETS = 200;
+
+export type LocalOptions = {
+  /** Of the HTTP API on 127.0.0.1; 0 picks a free one. */
+  readonly port: number;
+  readonly dataDir: string;
+  /** Drop what an earlier run left. */
+  readonly reset?: boolean;
+  /** Keep everything in memory: the data folder is not touched. */
+  readonly memory?: boolean;
+  /** Whether the rules fire, at start and then each minute; default true. */
+  readonly tick?: boolean;
+  /** Set over the functions' own variables. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The CDK project; default this repository. */
+  readonly root?: string;
+  /** Job events and what else is worth a line. */
+  readonly log: (line: string) => void;
+  /** What takes its time before the stack is up. */
+  readonly progress?: (line: string) => void;
+  /** An embedded service died again and again; the stack is of no use any more. */
+  readonly onLost?: (error: Error) => void;
+};
+
+export type LocalStack = {
+  readonly url: string;
+  readonly endpoints: Endpoints;
+  readonly tableName: string;
+  /** Queue URL without the topic, as the functions have it: `http://127.0.0.1:…/000000000000/minutehand-` */
+  readonly queueUrlPrefix: string;
+  readonly queues: readonly QueueSpec[];
+  readonly functions: readonly FunctionSpec[];
+  /** For clients that talk to the endpoints. */
+  readonly platform: Platform;
+  /** Process ids by the function's logical id. */
+  readonly functionPids: () => Record<string, number[]>;
+  readonly emulatorPids: () => { dynamodb?: number; sqs?: number };
+  readonly guardPid: () => number | undefined;
+  /** `name`: a logical id, or a part of it that no other has. */
+  readonly invoke: (name: string, event: unknown) => Promise<Outcome>;
+  /** Fires the rules now. */
+  readonly tick: () => Promise<Outcome[]>;
+  readonly stop: () => Promise<void>;
+};
+
+/** Starts the synthesised stack on this machine. Throws `LocalError` for what the user can mend. */
+export async function startLocal(options: LocalOptions): Promise<LocalStack> {
+  const teardown = createTeardown();
+  try {
+    return await start(options, teardown);
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+async function start(
+  options: LocalOptions,
+  teardown: ReturnType<typeof createTeardown>,
+): Promise<LocalStack> {
+  const { root = PROJECT_ROOT, log, progress = () => {}, onLost = () => {} } = options;
+  const folder = options.memory ? undefined : openDataFolder(options.dataDir, options.reset ?? false);
+  if (folder) teardown.add(folder.release);
+  const api = await openHttpApi(options.port);
+  teardown.add(() => api.stop(0));
+  const guardian = startGuardian();
+  teardown.add(guardian.stop);
+
+  let note = () => {};
+  const starting = startEmulators({ folder, guardian, log, onRestart: () => note(), onLost });
+  teardown.add(async () => (await starting.catch(() => undefined))?.stop());
+  const [emulators, outdir] = await Promise.all([
+    starting,
+    synthesise({ root, cacheDir: join(root, ".minutehand", "synthesised"), progress }),
+  ]);
+  const { endpoints } = emulators;
+  note = () => folder?.note({ pid: process.pid, url: api.url, emulators: Object.values(emulators.pids()) });
+  note();
+
+  const platform = readPlatform(process.env);
+  const assembly = readAssembly(outdir);
+  const stack = readStack(assembly, {
+    ...platform,
+    stackName: assembly.stackName,
+    sqsEndpoint: endpoints.sqs,
+    apiUrl: api.url,
+  });
+  for (const type of stack.unknownTypes) log(`the local stack does not play ${type}; it is left out`);
+  const sqs = new SQSClient({
+    ...platform,
+    endpoint: endpoints.sqs,
+    // Checking each body's digest is for networks that alter it.
+    md5: false,
+    requestHandler: new NodeHttpHandler({ httpAgent: { maxSockets: MAX_SOCKETS, keepAlive: true } }),
+  });
+  teardown.add(() => sqs.destroy());
+  await Promise.all([
+    createTables(stack.tables, { ...platform, endpoint: endpoints.dynamodb }),
+    createQueues(stack.queues, sqs),
+  ]);
+
+  const say = (logicalId: string, line: string) => {
+    const readable = readableLine(logicalId.replace(GENERATED_SUFFIX, ""), line, Date.now());
+    if (readable !== undefined) log(readable);
+  };
+  const variables = {
+    ...platformVariables(platform, endpoints),
+    ...codeCache(folder),
+    ...options.environment,
+  };
+  const pools = stack.functions.map((spec) => createFunctionPool(spec, { guardian, variables, onLine: say }));
+  teardown.add(() => Promise.all(pools.map((pool) => pool.stop(0))));
+  const invoke = async (pool: FunctionPool, event: unknown): Promise<Outcome> => {
+    const outcome = await pool.invoke(event);
+    if (outcome.outcome !== "returned")
+      say(pool.spec.logicalId, JSON.stringify({ level: "ERROR", message: outcome.error.errorMessage }));
+    return outcome;
+  };
+  const { account } = platform;
+  const tick = options.tick ?? true;
+  const triggers = startTriggers(stack, { pools, invoke, api, sqs, account, tick, log });
+  teardown.add(triggers.stop);
+
+  const [table] = stack.tables;
+  return {
+    url: api.url,
+    endpoints,
+    platform,
+    tableName: table?.name ?? "",
+    queueUrlPrefix:
+      stack.functions.map(({ environment }) => environment.MINUTEHAND_QUEUE_URL_PREFIX).find(Boolean) ?? "",
+    queues: stack.queues,
+    functions: stack.functions,
+    functionPids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
+    emulatorPids: emulators.pids,
+    guardPid: guardian.pid,
+    invoke: async (name, event) => invoke(named(pools, name), event),
+    tick: triggers.fireRules,
+    stop: teardown.run,
+  };
+}
+
+/** Compiled code is kept, which makes a function's next process start in about half the time. */
+function codeCache(folder: DataFolder | undefined): Record<string, string> {
+  return folder ? { NODE_COMPILE_CACHE: folder.codeCacheDir } : {};
+}
+
+function named(pools: readonly FunctionPool[], name: string): FunctionPool {
+  const exact = pools.find(({ spec }) => spec.logicalId === name || spec.name === name);
+  const similar = pools.filter(({ spec }) => spec.logicalId.includes(name));
+  const pool = exact ?? (similar.length === 1 ? similar[0] : undefined);
+  if (pool) return pool;
+  throw new Error(
+    `"${name}" names ${similar.length} functions of ${pools.map(({ spec }) => spec.logicalId).join(", ")}`,
+  );
+}

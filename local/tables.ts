@@ -1,0 +1,43 @@
+import {
+  CreateTableCommand,
+  type CreateTableCommandInput,
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  ResourceInUseException,
+  waitUntilTableExists,
+} from "@aws-sdk/client-dynamodb";
+import type { TableSpec } from "./resources.ts";
+
+/** CreateTable takes these as CloudFormation writes them. */
+const PROPERTIES = [
+  "AttributeDefinitions",
+  "GlobalSecondaryIndexes",
+  "KeySchema",
+  "LocalSecondaryIndexes",
+  "ProvisionedThroughput",
+];
+
+/** Creates the tables that are not there. Items of tables that are there stay. */
+export async function createTables(
+  tables: readonly TableSpec[],
+  config: DynamoDBClientConfig,
+): Promise<void> {
+  const client = new DynamoDBClient(config);
+  await Promise.all(tables.map((table) => createTable(client, table)));
+  client.destroy();
+}
+
+async function createTable(client: DynamoDBClient, { name, properties }: TableSpec): Promise<void> {
+  const given = Object.entries(properties).filter(([property]) => PROPERTIES.includes(property));
+  const input = {
+    ...Object.fromEntries(given),
+    TableName: name,
+    BillingMode: properties.ProvisionedThroughput ? "PROVISIONED" : "PAY_PER_REQUEST",
+  } as CreateTableCommandInput;
+  try {
+    await client.send(new CreateTableCommand(input));
+  } catch (error) {
+    if (!(error instanceof ResourceInUseException)) throw error;
+  }
+  await waitUntilTableExists({ client, minDelay: 1, maxWaitTime: 60 }, { TableName: name });
+}

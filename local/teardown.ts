@@ -1,0 +1,27 @@
+/** Steps to undo what was begun, run once, newest first. A step that fails does not keep the others from running. */
+export type Teardown = { readonly add: (step: () => unknown) => void; readonly run: () => Promise<void> };
+
+export function createTeardown(): Teardown {
+  const steps: (() => unknown)[] = [];
+  let running: Promise<void> | undefined;
+
+  async function runAll(): Promise<void> {
+    const errors: unknown[] = [];
+    for (let step = steps.pop(); step; step = steps.pop()) {
+      try {
+        await step();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw new AggregateError(errors, "the local stack did not stop cleanly");
+  }
+
+  return {
+    add: (step) => steps.push(step),
+    run: () => {
+      running ??= runAll();
+      return running;
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { LocalError } from "./local-error.ts";
+
+export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
+export type JsonObject = { [name: string]: Json };
+export type Resource = { Type: string; Properties?: JsonObject; Condition?: string };
+
+export type Template = {
+  readonly Parameters?: Readonly<Record<string, { Default?: Json }>>;
+  readonly Conditions?: Readonly<Record<string, Json>>;
+  readonly Resources: Readonly<Record<string, Resource>>;
+};
+
+/** What names in a template stand for. */
+export type Scope = {
+  readonly ref: (name: string) => Json | undefined;
+  readonly attribute: (logicalId: string, attribute: string) => string;
+  readonly conditions: Readonly<Record<string, Json>>;
+};
+
+/** `AWS::NoValue`: the property or element is to be left out. */
+const NO_VALUE = Symbol("AWS::NoValue");
+type Resolved = Json | typeof NO_VALUE;
+
+/** A value of the template with its intrinsic functions worked out. Throws `LocalError` for an unknown one. */
+export function resolve(value: Json, scope: Scope): Json {
+  const resolved = resolveOrDrop(value, scope);
+  return resolved === NO_VALUE ? null : resolved;
+}
+
+function resolveOrDrop(value: Json, scope: Scope): Resolved {
+  if (Array.isArray(value)) return value.map((item) => resolveOrDrop(item, scope)).filter(isKept);
+  if (typeof value !== "object" || value === null) return value;
+  const [name, ...others] = Object.keys(value);
+  if (name !== undefined && others.length === 0 && (name === "Ref" || name.startsWith("Fn::")))
+    return callIntrinsic(name, value[name] ?? null, scope);
+  const result: JsonObject = {};
+  for (const [key, item] of Object.entries(value)) {
+    const resolved = resolveOrDrop(item, scope);
+    if (isKept(resolved)) result[key] = resolved;
+  }
+  return result;
+}
+
+function isKept(value: Resolved): value is Json {
+  return value !== NO_VALUE;
+}
+
+function callIntrinsic(name: string, argument: Json, scope: Scope): Resolved {
+  switch (name) {
+    case "Ref":
+      return argument === "AWS::NoValue" ? NO_VALUE : reference(text(argument), scope);
+    case "Fn::GetAtt": {
+      const [id, ...attribute] = Array.isArray(argument) ? argument.map(text) : text(argument).split(".");
+      return scope.attribute(id ?? "", attribute.join("."));
+    }
+    case "Fn::Join": {
+      const [separator, items] = list(argument);
+      return list(resolve(items ?? null, scope))
+        .map(text)
+        .join(text(separator));
+    }
+    case "Fn::Split": {
+      const [separator, whole] = list(argument);
+      return text(resolve(whole ?? null, scope)).split(text(separator));
+    }
+    case "Fn::Select": {
+      const [index, items] = list(argument);
+      return list(resolve(items ?? null, scope))[Number(resolve(index ?? null, scope))] ?? null;
+    }
+    case "Fn::Sub":
+      return substitute(argument, scope);
+    case "Fn::If": {
+      const [condition, yes, no] = list(argument);
+      return resolveOrDrop((holds(condition ?? null, scope) ? yes : no) ?? null, scope);
+    }
+    default:
+      throw new LocalError(`the template uses ${name}, which the local stack does not know`);
+  }
+}
+
+function reference(name: string, scope: Scope): Json {
+  const value = scope.ref(name);
+  if (value === undefined) throw new LocalError(`the template refers to ${name}, which it does not declare`);
+  return value;
+}
+
+function substitute(argument: Json, scope: Scope): string {
+  const [pattern, variables] = Array.isArray(argument) ? argument : [argument, {}];
+  const own =
+    typeof variables === "object" && variables !== null && !Array.isArray(variables) ? variables : {};
+  return text(pattern).replace(/\$\{(!?)([^}]+)\}/g, (_, literal: string, name: string) => {
+    if (literal) return `\${${name}}`;
+    const value = own[name];
+    if (value !== undefined) return text(resolve(value, scope));
+    const dot = name.indexOf(".");
+    return dot < 0 ? text(reference(name, scope)) : scope.attribute(name.slice(0, dot), name.slice(dot + 1));
+  });
+}
+
+/** Whether a condition, by its name or written out, holds. */
+export function holds(condition: Json, scope: Scope): boolean {
+  if (typeof condition === "string") {
+    const declared = scope.conditions[condition];
+    if (declared === undefined) throw new LocalError(`the template has no condition ${condition}`);
+    return holds(declared, scope);
+  }
+  const [[name, argument] = ["nothing", null]] = Object.entries(condition ?? {});
+  const operands = list(argument);
+  if (name === "Condition") return holds(argument, scope);
+  if (name === "Fn::Not") return !holds(operands[0] ?? null, scope);
+  if (name === "Fn::And") return operands.every((operand) => holds(operand, scope));
+  if (name === "Fn::Or") return operands.some((operand) => holds(operand, scope));
+  if (name === "Fn::Equals") {
+    const [left, right] = operands.map((operand) => JSON.stringify(resolve(operand, scope)));
+    return left === right;
+  }
+  throw new LocalError(`the template has a condition of ${name}, which the local stack does not know`);
+}
+
+function list(value: Json | undefined): Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function text(value: Json | undefined): string {
+  return typeof value === "string"
+    ? value
+    : value === undefined || value === null
+      ? ""
+      : JSON.stringify(value);
+}

@@ -1,0 +1,13 @@
+import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+import { findDynoxide } from "../../local/dynoxide.ts";
+
+test("this machine's binary is found", () => {
+  expect(existsSync(findDynoxide())).toBe(true);
+});
+
+test("a machine without one is told the package and the way around it", () => {
+  expect(() => findDynoxide("plan9", "mips")).toThrow(
+    /^there is no embedded DynamoDB .* @dynoxide\/plan9-mips is not installed; .*AWS_ENDPOINT_URL_DYNAMODB/,
+  );
+});

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { readableLine } from "../../local/event-lines.ts";
+
+const NOW = new Date(2026, 2, 12, 12, 0, 5, 4).getTime();
+const line = (record: object) => readableLine("reminders", JSON.stringify(record), NOW);
+const event = (type: string, fields: object) =>
+  line({
+    level: "DEBUG",
+    message: `job ${type}`,
+    service: "minutehand",
+    type,
+    topic: "work",
+    id: "01K",
+    ...fields,
+  });
+
+test.each([
+  ["enqueued", { dueAt: NOW + 5000 }, "enqueued, due 12:00:10.004"],
+  ["moved", { dueAt: NOW, why: "retry" }, "moved to 12:00:05.004 (retry)"],
+  ["cancelled", {}, "cancelled"],
+  ["started", { attempt: 1, lateMs: 4, dueAt: NOW }, "started attempt 1, 4 ms late"],
+  ["done", { attempt: 2 }, "done in attempt 2"],
+  ["failed", { attempt: 1, error: "no" }, "failed attempt 1: no"],
+  ["dead", { attempt: 9, error: "no" }, "dead after attempt 9: no"],
+  ["dropped", { reason: "moved" }, "dropped a message: moved"],
+  ["invented", { colour: "red" }, "invented colour=red"],
+])("a job that was %s", (type, fields, said) => {
+  expect(event(type, fields)).toBe(`12:00:05.004  work  01K  ${said}`);
+});
+
+test("events of no single job", () => {
+  const handedOver = {
+    type: "handed-over",
+    message: "job handed-over",
+    topic: "work",
+    jobs: 11,
+    messages: 2,
+  };
+  expect(line(handedOver)).toBe("12:00:05.004  work  handed over 11 jobs in 2 messages");
+  expect(line({ type: "swept", message: "job swept", shard: 1, entries: 1, lagMs: 2 })).toBe(
+    "12:00:05.004  swept 1 entry",
+  );
+});
+
+test("what says nothing is not shown", () => {
+  expect(line({ type: "swept", message: "job swept", shard: 1, entries: 0, lagMs: 2 })).toBeUndefined();
+  expect(line({ level: "DEBUG", message: "thinking" })).toBeUndefined();
+  expect(line({ _aws: {}, lateness: 3 })).toBeUndefined();
+  expect(readableLine("reminders", " ", NOW)).toBeUndefined();
+});
+
+test("warnings and errors name their function", () => {
+  const error = { name: "Error", message: "broken", stack: "at …" };
+  expect(line({ level: "ERROR", message: "could not", error })).toBe(
+    "12:00:05.004  reminders  ERROR  could not error=broken",
+  );
+});
+
+test("the record's own time is shown, if it has one", () => {
+  const timestamp = new Date(NOW - 4).toISOString();
+  expect(line({ level: "INFO", message: "hi", timestamp })).toBe("12:00:05.000  reminders  hi");
+});
+
+test("what is no record is shown as it is", () => {
+  expect(readableLine("reminders", "{oops", NOW)).toBe("12:00:05.004  reminders  {oops");
+});

@@ -1,0 +1,120 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, expect, test } from "vitest";
+import type { Outcome } from "../../local/environment.ts";
+import { createFunctionPool, type FunctionPool } from "../../local/function-pool.ts";
+import { startGuardian } from "../../local/guardian.ts";
+import type { FunctionSpec } from "../../local/resources.ts";
+
+const guardian = startGuardian();
+const lines: string[] = [];
+const host = { guardian, variables: {}, onLine: (_: string, line: string) => lines.push(line) };
+const spec: FunctionSpec = {
+  logicalId: "Echo",
+  name: "echo",
+  arn: "arn:aws:lambda:us-east-1:0:function:echo",
+  handler: "index.handler",
+  codeDir: fileURLToPath(new URL("fixtures/app/functions/echo", import.meta.url)),
+  timeoutMs: 800,
+  memoryMb: 128,
+  environment: { GREETING: "hi" },
+  reservedConcurrency: undefined,
+};
+
+let pool: FunctionPool;
+const open = (changes: Partial<FunctionSpec> = {}) => {
+  pool = createFunctionPool({ ...spec, ...changes }, host);
+  return pool;
+};
+const call = (path: string) => pool.invoke({ rawPath: path });
+const result = (outcome: Outcome) => (outcome.outcome === "returned" ? JSON.parse(outcome.payload) : outcome);
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+afterEach(() => pool.stop(0));
+afterAll(() => guardian.stop());
+
+test("an environment is reused, knows its function and its deadline", async () => {
+  open();
+  const [first, second] = [result(await call("/")), result(await call("/"))];
+  expect(second).toMatchObject({ pid: first.pid, count: 2, functionName: "echo", arn: spec.arn });
+  expect(second.environment.greeting).toBe("hi");
+  expect(second.remaining).toBeGreaterThan(0);
+  expect(second.remaining).toBeLessThanOrEqual(spec.timeoutMs);
+});
+
+test("invocations at the same time have processes of their own", async () => {
+  open();
+  const pids = (await Promise.all([call("/wait"), call("/wait")])).map((outcome) => result(outcome).pid);
+  expect(new Set(pids).size).toBe(2);
+});
+
+test("reserved concurrency makes invocations wait", async () => {
+  open({ reservedConcurrency: 1 });
+  const pids = (await Promise.all([call("/wait"), call("/wait")])).map((outcome) => result(outcome).pid);
+  expect(new Set(pids).size).toBe(1);
+});
+
+test.each(["/hang", "/spin"])("%s ends at the timeout, and the process with it", async (path) => {
+  open();
+  const { pid } = result(await call("/"));
+  const outcome = await call(path);
+  expect(outcome).toMatchObject({ outcome: "timed-out", error: { errorType: "Sandbox.Timedout" } });
+  await expect.poll(() => isAlive(pid)).toBe(false);
+  expect(result(await call("/")).count).toBe(1);
+});
+
+test("a process that ends fails its invocation, and the next one gets another", async () => {
+  open();
+  const { pid } = result(await call("/"));
+  expect(await call("/exit")).toMatchObject({ outcome: "crashed" });
+  expect(result(await call("/")).pid).not.toBe(pid);
+});
+
+test("a killed process fails its invocation, and an idle one is replaced", async () => {
+  open();
+  const { pid } = result(await call("/"));
+  const hanging = call("/hang");
+  process.kill(pid, "SIGKILL");
+  expect(await hanging).toMatchObject({ outcome: "crashed" });
+  const next = result(await call("/"));
+  process.kill(next.pid, "SIGKILL");
+  await expect.poll(() => isAlive(next.pid)).toBe(false);
+  expect(result(await call("/")).count).toBe(1);
+});
+
+test("a thrown error is reported and the process stays", async () => {
+  open();
+  const { pid } = result(await call("/"));
+  expect(await call("/throw")).toEqual({
+    outcome: "threw",
+    error: { errorType: "TypeError", errorMessage: "as asked" },
+  });
+  expect(result(await call("/")).pid).toBe(pid);
+});
+
+test("code that cannot be loaded fails the invocation", async () => {
+  open({ handler: "index.nobody" });
+  expect(await call("/")).toMatchObject({ outcome: "crashed", error: { errorType: "Runtime.InitError" } });
+  expect(lines.at(-1)).toMatch(/could not start.*nobody/);
+});
+
+test("payloads above 6 MB are refused both ways", async () => {
+  open({ timeoutMs: 5000 });
+  expect(await pool.invoke("x".repeat(7 * 1024 * 1024))).toMatchObject({ outcome: "too-large" });
+  expect(await call("/huge")).toMatchObject({ outcome: "threw" });
+});
+
+test("stopping ends what runs and refuses what comes", async () => {
+  open();
+  const { pid } = result(await call("/"));
+  const hanging = call("/hang");
+  await pool.stop(50);
+  expect(await hanging).toMatchObject({ outcome: "crashed" });
+  expect(await call("/")).toMatchObject({ outcome: "crashed" });
+  expect(isAlive(pid)).toBe(false);
+});

@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { afterEach, expect, test } from "vitest";
+
+const RUNNER = fileURLToPath(new URL("fixtures/run.ts", import.meta.url));
+const TIMEOUT_MS = 20_000;
+
+const folders: string[] = [];
+const runners: ChildProcess[] = [];
+
+afterEach(async () => {
+  for (const runner of runners.splice(0)) if (runner.exitCode === null) runner.kill("SIGKILL");
+  for (const folder of folders.splice(0))
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "minutehand-"));
+  folders.push(folder);
+  return folder;
+}
+
+type State = {
+  url: string;
+  sqs: string;
+  pids: number[];
+  functions: number[];
+  emulators: { dynamodb: number; sqs: number };
+  guard: number;
+};
+
+/** Starts the stack of the fixture in a process of its own. */
+async function start(dataDir: string, port = 0) {
+  const child = spawn(process.execPath, [RUNNER, dataDir, String(port)], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  runners.push(child);
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => output.push(String(data)));
+  const text = () => output.join("");
+  await Promise.race([expect.poll(text, { timeout: 10_000 }).toContain("state "), once(child, "exit")]);
+  const state = (): State => JSON.parse(text().split("state ").at(-1)?.split("\n")[0] ?? "null");
+  return { child, text, state };
+}
+
+const isAlive = (pid: number) => {
+  try {
+    // A process that ended but was not collected by its parent yet is there, but as a zombie.
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return process.platform !== "linux" && process.kill(pid, 0);
+  }
+};
+const alive = (pids: number[]) => pids.filter(isAlive);
+
+test.each(["SIGKILL", "SIGTERM", "SIGINT"] as const)(
+  "%s of the runner leaves no process",
+  { timeout: TIMEOUT_MS },
+  async (signal) => {
+    const { child, state } = await start(newFolder());
+    const { pids } = state();
+    expect(alive(pids)).toEqual(pids);
+    child.kill(signal);
+    await expect.poll(() => alive(pids), { timeout: 3000 }).toEqual([]);
+  },
+);
+
+test("a runner killed with a function in a busy loop leaves no process", {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const { child, state } = await start(newFolder());
+  const { pids, url } = state();
+  void fetch(`${url}/spin`).catch(() => {});
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  child.kill("SIGKILL");
+  await expect.poll(() => alive(pids), { timeout: 1500 }).toEqual([]);
+});
+
+test("a consumer that hangs does not hold up the end", { timeout: TIMEOUT_MS }, async () => {
+  const { child, state, text } = await start(newFolder());
+  const { pids, sqs } = state();
+  const client = new SQSClient({
+    region: "us-east-1",
+    endpoint: sqs,
+    credentials: { accessKeyId: "a", secretAccessKey: "b" },
+  });
+  await client.send(
+    new SendMessageCommand({ QueueUrl: `${sqs}/000000000000/demo-work`, MessageBody: "hang" }),
+  );
+  client.destroy();
+  await expect.poll(text, { timeout: 3000 }).toContain("hang  done");
+  child.kill("SIGTERM");
+  await expect.poll(() => alive(pids), { timeout: 1500 }).toEqual([]);
+});
+
+test.each(["dynamodb", "sqs"] as const)(
+  "a killed %s is started again where it was",
+  { timeout: TIMEOUT_MS },
+  async (name) => {
+    const { state, text } = await start(newFolder());
+    const before = state().emulators[name];
+    process.kill(before, "SIGKILL");
+    await expect.poll(() => state().emulators[name], { timeout: 5000 }).not.toBe(before);
+    expect(text()).toMatch(/ended \(SIGKILL\); starting it again/);
+  },
+);
+
+test("a killed guard is replaced, and guards what ran before", { timeout: TIMEOUT_MS }, async () => {
+  const { child, state } = await start(newFolder());
+  const { guard, emulators } = state();
+  process.kill(guard, "SIGKILL");
+  await expect.poll(() => state().guard, { timeout: 5000 }).not.toBe(guard);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  child.kill("SIGKILL");
+  await expect.poll(() => alive([emulators.dynamodb, emulators.sqs]), { timeout: 3000 }).toEqual([]);
+});
+
+test("what outlived runner and guard is ended by the next start", { timeout: TIMEOUT_MS }, async () => {
+  const folder = newFolder();
+  const { child, state } = await start(folder);
+  const { guard, emulators } = state();
+  process.kill(child.pid ?? 0, "SIGSTOP");
+  process.kill(guard, "SIGKILL");
+  child.kill("SIGKILL");
+  await expect.poll(() => alive([guard])).toEqual([]);
+  await start(folder);
+  expect(alive([emulators.dynamodb])).toEqual([]);
+});
+
+test("one runner to a folder, one to a port", { timeout: TIMEOUT_MS }, async () => {
+  const folder = newFolder();
+  const first = await start(folder);
+  const second = await start(folder);
+  expect(second.text()).toContain(
+    `is in use by another runner (process ${first.child.pid}, ${first.state().url})`,
+  );
+  const third = await start(newFolder(), Number(new URL(first.state().url).port));
+  expect(third.text()).toMatch(/port \d+ of 127.0.0.1 is in use/);
+});
+
+test("a broken database is named", { timeout: TIMEOUT_MS }, async () => {
+  const folder = newFolder();
+  writeFileSync(join(folder, "dynamodb.sqlite"), "no database, by its looks");
+  expect((await start(folder)).text()).toMatch(/dynamodb\.sqlite is broken; --reset drops all data/);
+});
+
+test("a folder that is a file is named", { timeout: TIMEOUT_MS }, async () => {
+  const file = join(newFolder(), "file");
+  writeFileSync(file, "");
+  expect((await start(file)).text()).toContain(`the data folder ${file} is a file`);
+});

@@ -1,0 +1,41 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { scheduledEvent, startMinuteClock } from "../../local/minute-clock.ts";
+
+const NOON = Date.UTC(2026, 2, 12, 12);
+
+beforeEach(() => vi.useFakeTimers({ now: NOON + 59_000 }));
+afterEach(() => vi.useRealTimers());
+
+test("each minute of the wall clock is called once, at its beginning", () => {
+  const minutes: number[] = [];
+  const clock = startMinuteClock((minute) => minutes.push(minute - NOON));
+  vi.advanceTimersByTime(999);
+  expect(minutes).toEqual([]);
+  vi.advanceTimersByTime(1 + 120_000);
+  expect(minutes).toEqual([60_000, 120_000, 180_000]);
+  clock.stop();
+  vi.advanceTimersByTime(120_000);
+  expect(minutes).toHaveLength(3);
+});
+
+test("minutes slept through are made up for by one", () => {
+  const minutes: number[] = [];
+  const clock = startMinuteClock((minute) => minutes.push(minute - NOON));
+  vi.setSystemTime(NOON + 600_500);
+  vi.advanceTimersByTime(1_000);
+  expect(minutes).toEqual([600_000]);
+  vi.advanceTimersByTime(60_000);
+  expect(minutes).toEqual([600_000, 660_000]);
+  clock.stop();
+});
+
+test("the event is EventBridge's", () => {
+  expect(scheduledEvent("arn:aws:events:eu-west-1:1:rule/r", NOON)).toMatchObject({
+    "detail-type": "Scheduled Event",
+    source: "aws.events",
+    account: "1",
+    region: "eu-west-1",
+    time: "2026-03-12T12:00:00Z",
+    resources: ["arn:aws:events:eu-west-1:1:rule/r"],
+  });
+});

@@ -1,0 +1,111 @@
+import { fileURLToPath } from "node:url";
+import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type LocalStack, startLocal } from "../../local/stack.ts";
+
+const FIXTURE = fileURLToPath(new URL("fixtures/app/", import.meta.url));
+
+const lines: string[] = [];
+let stack: LocalStack;
+let sqs: SQSClient;
+
+beforeAll(async () => {
+  stack = await startLocal({
+    port: 0,
+    dataDir: "unused",
+    memory: true,
+    root: FIXTURE,
+    environment: { EXTRA: "1" },
+    log: (line) => lines.push(line),
+  });
+  sqs = new SQSClient({ ...stack.platform, endpoint: stack.endpoints.sqs });
+}, 20_000);
+
+afterAll(async () => {
+  sqs.destroy();
+  await stack.stop();
+});
+
+const send = (...bodies: string[]) =>
+  sqs.send(
+    new SendMessageBatchCommand({
+      QueueUrl: `${stack.queueUrlPrefix}work`,
+      Entries: bodies.map((body, index) => ({ Id: String(index), MessageBody: body })),
+    }),
+  );
+
+const depth = async (queue: string) => {
+  const request = new GetQueueAttributesCommand({
+    QueueUrl: `${stack.queueUrlPrefix}${queue}`,
+    AttributeNames: ["All"],
+  });
+  const { Attributes: attributes = {} } = await sqs.send(request);
+  return (
+    Number(attributes.ApproximateNumberOfMessages) + Number(attributes.ApproximateNumberOfMessagesNotVisible)
+  );
+};
+
+const said = (text: string) => lines.filter((line) => line.includes(text)).length;
+
+test("functions find the table, the queues and the context as the template says", async () => {
+  const response = await fetch(`${stack.url}/anything?a=1`, { method: "POST", body: "hello" });
+  expect(response.status).toBe(200);
+  const { event, environment }: { event: object; environment: object } = JSON.parse(await response.text());
+  expect(event).toMatchObject({ rawPath: "/anything", rawQueryString: "a=1", body: "hello" });
+  expect(environment).toEqual({
+    table: "demo",
+    ready: `${stack.endpoints.sqs}/000000000000/demo-work`,
+    prefix: `${stack.endpoints.sqs}/000000000000/demo-`,
+    greeting: "hello",
+    level: "DEBUG",
+    region: "us-east-1",
+  });
+});
+
+test.each([
+  ["/throw", 500, '{"message":"Internal Server Error"}'],
+  ["/exit", 500, '{"message":"Internal Server Error"}'],
+  ["/hang", 503, '{"message":"Service Unavailable"}'],
+  ["/teapot", 418, "short"],
+])("%s is answered as API Gateway would", async (path, status, body) => {
+  const response = await fetch(stack.url + path);
+  expect([response.status, await response.text()]).toEqual([status, body]);
+});
+
+test("cookies and binary bodies come through", async () => {
+  expect((await fetch(`${stack.url}/teapot`)).headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+  expect([...(await (await fetch(`${stack.url}/binary`)).bytes())]).toEqual([0, 255]);
+});
+
+test("bodies above 10 MB are refused", async () => {
+  const response = await fetch(stack.url, { method: "POST", body: "x".repeat(10 * 1024 * 1024 + 1) });
+  expect(response.status).toBe(413);
+});
+
+test("of a batch only what failed comes again, and ends in the DLQ", { timeout: 15_000 }, async () => {
+  await send("good-1", "fail", "good-2");
+  await expect.poll(() => depth("work_dlq"), { timeout: 10_000 }).toBe(1);
+  expect(await depth("work")).toBe(0);
+  expect([said("good-1  done"), said("good-2  done"), said("fail  failed")]).toEqual([1, 1, 2]);
+});
+
+test("a function that throws leaves the whole batch", { timeout: 15_000 }, async () => {
+  const before = await depth("work_dlq");
+  await send("throw", "beside");
+  await expect.poll(() => depth("work_dlq"), { timeout: 10_000 }).toBe(before + 2);
+});
+
+test("the rule fires at start and when asked", async () => {
+  await expect.poll(() => said("ticked source=aws.events")).toBe(1);
+  await stack.tick();
+  await expect.poll(() => said("ticked source=aws.events")).toBe(2);
+});
+
+test("a type that is not played is named once", () => {
+  expect(said("AWS::Sundial::Gnomon")).toBe(1);
+});
+
+test("a function is invoked by a part of its name", async () => {
+  expect(await stack.invoke("Tick", { source: "me" })).toMatchObject({ outcome: "returned" });
+  await expect(stack.invoke("Function", {})).rejects.toThrow(/names 3 functions/);
+});

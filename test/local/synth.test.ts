@@ -1,0 +1,63 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { synthesise } from "../../local/synth.ts";
+
+let root: string;
+let told: string[];
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "minutehand-"));
+  mkdirSync(join(root, "infra"));
+  told = [];
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const app = (command: string, source = "") => {
+  writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: command }));
+  writeFileSync(join(root, "infra/app.cjs"), source);
+};
+const run = () =>
+  synthesise({ root, cacheDir: join(root, ".minutehand/synthesised"), progress: (line) => told.push(line) });
+
+const WRITES = 'require("node:fs").writeFileSync(process.env.CDK_OUTDIR + "/manifest.json", "{}");';
+
+test("the app runs again only when its inputs have changed", async () => {
+  app("node infra/app.cjs", WRITES);
+  const first = await run();
+  expect(existsSync(join(first, "manifest.json"))).toBe(true);
+  expect(await run()).toBe(first);
+  expect(told).toHaveLength(1);
+  app("node infra/app.cjs", `${WRITES} // changed`);
+  expect(await run()).not.toBe(first);
+  expect(told).toHaveLength(2);
+});
+
+test("two at once do not disturb each other", async () => {
+  app("node infra/app.cjs", WRITES);
+  const [first, second] = await Promise.all([run(), run()]);
+  expect(first).toBe(second);
+});
+
+test("an app that fails is quoted in one line, and nothing of it is kept", async () => {
+  app("node infra/app.cjs", 'throw new RangeError("topic must not be empty");');
+  await expect(run()).rejects.toThrow(
+    /^synthesising failed: `node infra\/app.cjs` ended with 1: RangeError: topic must not be empty$/,
+  );
+  await expect(run()).rejects.toThrow();
+});
+
+test("a reason of several lines becomes one", async () => {
+  app("node infra/app.cjs", 'throw new Error("props that cannot be:\\n  - ttr is 0\\n  - shards is 0");');
+  await expect(run()).rejects.toThrow(/: Error: props that cannot be: - ttr is 0 - shards is 0$/);
+});
+
+test("an app that writes nothing is named", async () => {
+  app("node infra/app.cjs");
+  await expect(run()).rejects.toThrow(/wrote no manifest\.json/);
+});
+
+test("a project without a cdk.json is named", async () => {
+  await expect(run()).rejects.toThrow(/there is no .*cdk\.json/);
+});
