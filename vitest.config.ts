@@ -6,6 +6,8 @@ import { defineConfig } from "vitest/config";
  */
 export default defineConfig({
   test: {
+    // Most of the time is waiting for jobs to fall due: all files at once, the longest included.
+    maxWorkers: 12,
     projects: [
       {
         test: {

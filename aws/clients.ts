@@ -2,7 +2,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 
 /** ms. Without these the SDK waits for ever. */
-export const CONNECTION_TIMEOUT = 1000;
+const CONNECTION_TIMEOUT = 1000;
 export const REQUEST_TIMEOUT = 5000;
 
 const SOCKETS = { keepAlive: true, maxSockets: 64 };

@@ -46,7 +46,7 @@ export function isUnknown(thrown: unknown): boolean {
 }
 
 /** Timeouts of the SDK's and Node's own errors, such as ECONNRESET and EAI_AGAIN. */
-export function isNetworkTrouble(thrown: Error): boolean {
+function isNetworkTrouble(thrown: Error): boolean {
   const { code } = thrown as { code?: unknown };
   return thrown.name === "TimeoutError" || (typeof code === "string" && /^E[A-Z_]+$/.test(code));
 }

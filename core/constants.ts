@@ -10,7 +10,7 @@ export const BUCKET = MINUTE;
 /** How far ahead of the clock a sweep hands jobs over. */
 export const LOOKAHEAD = 180 * SECOND;
 /** What a writer adds to `LOOKAHEAD`, so that a sweep running beside it cannot pass unseen. */
-export const GUARD = 30 * SECOND;
+const GUARD = 30 * SECOND;
 /** A job due within this time of its writer's clock is sent by the writer. */
 export const NEAR = LOOKAHEAD + GUARD;
 /** How long the audit stays behind the sweep, in the sweep's own time. */
@@ -20,7 +20,7 @@ export const WRITER_DEADLINE = 60 * SECOND;
 /** How long past its end a lease counts as live, since clocks differ. */
 export const CLOCK_MARGIN = 15 * SECOND;
 /** AWS refuses a request whose signature is older ("Signature Version 4 signing", IAM User Guide). */
-export const SIGNATURE_LIFE = 5 * MINUTE;
+const SIGNATURE_LIFE = 5 * MINUTE;
 
 // A write issued at its deadline can land SIGNATURE_LIFE later. Were the audit's cursor past the look by
 // then, a crash right after would leave an acknowledged job that nobody ever looks at again.
@@ -40,7 +40,7 @@ export const UNKNOWN_TOPIC_AFTER = HOUR;
 /** Looks and untracked homes go this long past their time: no outage may outlast it. */
 export const STALE_AFTER = 90 * DAY;
 /** A once item answers until this long after its job's due time. */
-export const ONCE_AFTER = DAY;
+export const ONCE_AFTER = 24 * HOUR;
 /** The least time between two entries of a cursor's trail. */
 export const TRAIL_STEP = 20 * SECOND;
 
@@ -89,6 +89,7 @@ export const GROUP_CHARS = 128;
 export const IDEMPOTENCY_KEY_CHARS = 256;
 export const MOST_ATTEMPTS = 100;
 export const LIST_JOBS = 1000;
+export const PAGE_JOBS = 100;
 export const RECEIVE_WAIT_SECONDS = 20;
 /** Jobs a second. Slower than the lowest, 500 jobs would be spread over more than a week. */
 export const REDRIVE_RATES = { lowest: 0.001, highest: 1000 } as const;

@@ -31,8 +31,3 @@ export function stateAt(home: Home, now: number): State | "handed-off" {
   if (hasCrashed(home, now)) return "scheduled";
   return home.state;
 }
-
-/** Whether a job is too late to be run by its own rule. */
-export function isExpired(home: Home, now: number): boolean {
-  return home.expiresAfter !== undefined && now > home.wantedAt + home.expiresAfter;
-}

@@ -9,7 +9,7 @@ export function toJson(value: unknown): string {
   return escapeForSqs(JSON.stringify(value));
 }
 
-export function escapeForSqs(json: string): string {
+function escapeForSqs(json: string): string {
   return json.replace(NOT_XML, (char) => `\\u${char.charCodeAt(0).toString(16)}`);
 }
 

@@ -14,6 +14,10 @@ export function encodeReceipt(receipt: Receipt): string {
   return Buffer.from(JSON.stringify(receipt)).toString("base64url");
 }
 
+// As `drawToken` and SQS write them: anything else was made up, and DynamoDB or SQS might not take it.
+const TOKEN = /^[\w-]{1,64}$/;
+const HANDLE = /^[!-~]{1,4096}$/;
+
 /** The receipt that `text` is, `undefined` for garbage. */
 export function decodeReceipt(text: string): Receipt | undefined {
   try {
@@ -25,7 +29,8 @@ export function decodeReceipt(text: string): Receipt | undefined {
       Number.isInteger(value.revision) &&
       Number.isInteger(value.attempt) &&
       typeof value.handle === "string" &&
-      (value.token === undefined || typeof value.token === "string");
+      HANDLE.test(value.handle) &&
+      (value.token === undefined || (typeof value.token === "string" && TOKEN.test(value.token)));
     return fits ? (value as Receipt) : undefined;
   } catch {
     return undefined;

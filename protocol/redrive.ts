@@ -1,3 +1,4 @@
+import { inParallel } from "../core/batches.ts";
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { deadKey, type Home } from "../core/items.ts";
@@ -19,6 +20,7 @@ export type RedriveRequest = {
 
 export type Redriven = { redriven: number; left: number };
 
+const WIDTH = 8;
 /** Counting what is left stops here: the answer is then at least that. */
 const COUNT_TO = 1000;
 
@@ -32,11 +34,10 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
     : await oldestHomes(ctx, topic, request.max);
   const start = ctx.clock() + request.delay;
   const apart = request.ratePerSecond === undefined ? 0 : 1000 / request.ratePerSecond;
-  let redriven = 0;
-  for (const home of chosen) {
-    if (await redriveJob(ctx, home, start + redriven * apart)) redriven++;
-  }
-  return { redriven, left: await countDead(ctx, topic) };
+  const moved = await inParallel([...chosen.entries()], WIDTH, ([i, home]) =>
+    redriveJob(ctx, home, start + i * apart),
+  );
+  return { redriven: moved.filter(Boolean).length, left: await countDead(ctx, topic) };
 }
 
 /** Moves a dead job to `dueAt`. Whether it was dead and moved. */

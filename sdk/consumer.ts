@@ -63,7 +63,7 @@ const TIMERS: Timers = {
 };
 
 /** Calls the handler with one job, and says how that ended. */
-export function runWith<Body>(handler: JobHandler<Body>): RunJob {
+function runWith<Body>(handler: JobHandler<Body>): RunJob {
   return async (job: MessageJob, topic: string, signal: AbortSignal) => {
     let asked: Ending = { end: "done" };
     const view: Job<Body> = {

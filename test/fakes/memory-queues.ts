@@ -51,7 +51,7 @@ type Stored = { -readonly [Name in keyof MemoryMessage]: MemoryMessage[Name] } &
   handle?: string;
 };
 
-export const MAX_RECEIVE_COUNT = 20;
+const MAX_RECEIVE_COUNT = 20;
 const RETENTION = 10 * DAY;
 const DEAD_RETENTION = 14 * DAY;
 

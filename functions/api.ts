@@ -1,0 +1,11 @@
+import { createApp } from "../http/app.ts";
+import { serveEvents } from "../http/lambda.ts";
+import { routes } from "../http/route-table.ts";
+import { createService } from "../http/service.ts";
+import { createContext } from "../sdk/context.ts";
+
+const ctx = createContext();
+const app = createApp(createService(ctx, ctx.telemetry.logger), routes);
+
+/** Every call of the HTTP API that API Gateway does not send to `receive`. */
+export const handler = serveEvents(app, ctx.telemetry.flush);

@@ -1,0 +1,11 @@
+import { createApp } from "../http/app.ts";
+import { serveEvents } from "../http/lambda.ts";
+import { receiveRoute } from "../http/routes/receive.ts";
+import { createService } from "../http/service.ts";
+import { createContext } from "../sdk/context.ts";
+
+const ctx = createContext();
+const app = createApp(createService(ctx, ctx.telemetry.logger), [receiveRoute]);
+
+/** `POST /topics/{topic}/receive` alone: its long polls must not starve the other calls. */
+export const handler = serveEvents(app, ctx.telemetry.flush);

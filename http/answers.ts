@@ -1,0 +1,143 @@
+import * as z from "zod/mini";
+import { answer } from "./named.ts";
+
+/** What answers look like. Times are ISO 8601 UTC with ms, durations seconds. */
+
+const time = z.iso.datetime({ precision: 3 });
+const count = z.int().check(z.minimum(0));
+const text = z.string();
+
+export const STATES = ["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const;
+
+/** A job as lists and batches tell it. */
+const jobSummary = answer(
+  "JobSummary",
+  z.object({
+    id: text,
+    topic: text,
+    key: z.exactOptional(text),
+    state: z.enum(STATES),
+    dueAt: time,
+    revision: count,
+    attempt: count,
+    maxAttempts: count,
+    createdAt: time,
+    claimedAt: z.exactOptional(time),
+    finishedAt: z.exactOptional(time),
+    leaseUntil: z.exactOptional(time),
+    lastError: z.exactOptional(text),
+    headers: z.exactOptional(z.record(text, text)),
+    tag: z.exactOptional(text),
+    group: z.exactOptional(text),
+    expiresAfter: z.exactOptional(z.number()),
+    outcome: z.exactOptional(z.enum(["created", "kept", "replaced", "replayed"])),
+  }),
+);
+export type JobSummary = z.output<typeof jobSummary>;
+
+export const job = answer("Job", z.extend(jobSummary, { body: z.unknown() }));
+export type JobJson = z.output<typeof job>;
+
+/** Of an untracked job nothing is stored that could be answered. */
+export const settledJob = answer("SettledJob", z.partial(job));
+
+export const problem = answer(
+  "Problem",
+  z.looseObject({
+    type: text,
+    title: text,
+    status: z.int(),
+    detail: text,
+    code: text,
+    errors: z.exactOptional(z.array(z.object({ path: text, message: text }))),
+  }),
+);
+export type Problem = z.output<typeof problem>;
+
+export const batchResults = answer(
+  "BatchResults",
+  z.object({
+    results: z.array(
+      z.union([
+        z.object({ status: z.int(), job: jobSummary }),
+        z.object({ status: z.int(), error: problem }),
+      ]),
+    ),
+  }),
+);
+
+export const cancelResults = answer(
+  "CancelResults",
+  z.object({
+    results: z.array(
+      z.union([
+        z.object({ id: text, status: z.int(), job: jobSummary }),
+        z.object({ id: text, status: z.int(), error: problem }),
+      ]),
+    ),
+  }),
+);
+
+export const jobPage = answer(
+  "JobPage",
+  z.object({ jobs: z.array(jobSummary), cursor: z.exactOptional(text) }),
+);
+
+const backoff = z.union([
+  z.object({ waits: z.array(z.number()) }),
+  z.object({ initial: z.number(), factor: z.number(), max: z.number(), jitter: z.number() }),
+]);
+
+export const topicReport = answer(
+  "Topic",
+  z.object({
+    topic: text,
+    policy: z.object({
+      consumer: z.enum(["lambda", "pull"]),
+      tracking: z.enum(["full", "none"]),
+      precision: z.enum(["second", "millisecond"]),
+      pack: count,
+      concurrency: count,
+      backoff,
+      maxAttempts: count,
+      ttr: z.number(),
+    }),
+    depths: z.object({ ready: count, delayed: count, inFlight: count, dead: count }),
+    sweepLag: z
+      .number()
+      .check(z.meta({ description: "How far the sweep is behind its horizon, in seconds." })),
+  }),
+);
+export type TopicJson = z.output<typeof topicReport>;
+
+export const topicReports = answer("Topics", z.object({ topics: z.array(topicReport) }));
+
+export const pulledJobs = answer(
+  "PulledJobs",
+  z.object({
+    jobs: z.array(
+      z.object({
+        id: text,
+        receipt: text,
+        attempt: count,
+        dueAt: time,
+        body: z.unknown(),
+        headers: z.exactOptional(z.record(text, text)),
+        leaseUntil: time,
+      }),
+    ),
+  }),
+);
+
+export const redriven = answer("Redriven", z.object({ redriven: count, left: count }));
+
+export const forecast = answer(
+  "Forecast",
+  z.object({
+    minutes: z.array(z.object({ minute: time, count })),
+    next: z.exactOptional(time.check(z.meta({ description: "The `from` of the call that goes on." }))),
+  }),
+);
+
+export const health = answer("Health", z.object({ status: z.literal("ok"), version: text }));
+export const openapi = answer("OpenApi", z.looseObject({ openapi: text }));

@@ -1,0 +1,59 @@
+import { Hono } from "hono";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import type { Problem } from "./answers.ts";
+import { problem, problemOf } from "./problem.ts";
+import { readCall } from "./read-call.ts";
+import type { Route, Service } from "./route.ts";
+
+const RETRY_AFTER_SECONDS = 2;
+
+/** The HTTP API: these routes on Hono. Every answer that is no success is problem details. */
+export function createApp(service: Service, routes: readonly Route[]): Hono {
+  const app = new Hono();
+  const byPath = [...Map.groupBy(routes, ({ path }) => path)];
+  // Literal paths first: `/jobs/batch` is no job's id, whatever the method.
+  byPath.sort(([a], [b]) => parametersOf(a) - parametersOf(b));
+  for (const [path, mates] of byPath) {
+    app.all(path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
+      // Hono answers HEAD as GET without the body.
+      const method = c.req.method === "HEAD" ? "GET" : c.req.method;
+      const route = mates.find((mate) => mate.method === method);
+      if (!route) return methodNotAllowed(path, c.req.method, mates);
+      const answer = await route.handle(await readCall(route, c.req.raw, c.req.param(), service));
+      return jsonResponse(answer.status, answer.body, "application/json", answer.headers);
+    });
+  }
+  app.notFound((c) => problemResponse(problem("not-found", `there is no ${c.req.path}; see /openapi.json`)));
+  app.onError((thrown) => {
+    if (!(thrown instanceof MinutehandError)) service.log.error("a request failed", thrown);
+    else if (thrown.code === "unavailable") {
+      service.log.warn("a request was not served", { error: messageOf(thrown) });
+    }
+    return problemResponse(problemOf(thrown));
+  });
+  return app;
+}
+
+function parametersOf(path: string): number {
+  return path.split("{").length;
+}
+
+function methodNotAllowed(path: string, method: string, routes: readonly Route[]): Response {
+  const allow = routes.map((route) => route.method).join(", ");
+  const detail = `${path} takes ${allow}, got ${method}`;
+  return problemResponse(problem("method-not-allowed", detail), { allow });
+}
+
+export function problemResponse(body: Problem, headers: Record<string, string> = {}): Response {
+  const retry = body.status === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {};
+  return jsonResponse(body.status, body, "application/problem+json", { ...retry, ...headers });
+}
+
+function jsonResponse(
+  status: number,
+  body: unknown,
+  type: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(JSON.stringify(body), { status, headers: { ...headers, "content-type": type } });
+}

@@ -1,0 +1,51 @@
+import { MinutehandError } from "../core/errors.ts";
+import { isJobId } from "../core/job-id.ts";
+
+// A place is one of the protocol's positions: a bare time, or after a job's entry. Callers see neither.
+const LIST_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})#~)?$/;
+const DEAD_PLACE = /^\d{13}#([0-9A-Z]{26})$/;
+
+/** A list's place, and the range it goes through, which a caller need not repeat. ms since the epoch. */
+export type ListCursor = { place: string; from: number; to: number };
+
+export function encodeListCursor({ place, from, to }: ListCursor): string {
+  return encode(`${from} ${to} ${place}`);
+}
+
+/** Throws `bad-request` for anything but what `encodeListCursor` wrote. */
+export function decodeListCursor(text: string): ListCursor {
+  const [from = "", to = "", place = "", ...rest] = decode(text).split(" ");
+  const [, time, id] = LIST_PLACE.exec(place) ?? [];
+  const whole = /^\d{1,13}$/;
+  const known = time !== undefined && (id === undefined || isJobId(id));
+  if (!known || rest.length > 0 || !whole.test(from) || !whole.test(to) || Number(time) < Number(from)) {
+    throw garbage();
+  }
+  return { place, from: Number(from), to: Number(to) };
+}
+
+export function encodeDeadCursor(place: string): string {
+  return encode(place);
+}
+
+/** Throws `bad-request` for anything but what `encodeDeadCursor` wrote. */
+export function decodeDeadCursor(text: string): string {
+  const place = decode(text);
+  const [, id] = DEAD_PLACE.exec(place) ?? [];
+  if (id === undefined || !isJobId(id)) throw garbage();
+  return place;
+}
+
+function encode(text: string): string {
+  return Buffer.from(text).toString("base64url");
+}
+
+function decode(text: string): string {
+  const decoded = Buffer.from(text, "base64url").toString();
+  if (encode(decoded) !== text) throw garbage();
+  return decoded;
+}
+
+function garbage(): MinutehandError {
+  return new MinutehandError("bad-request", "cursor must be one that a page of this list answered");
+}

@@ -1,0 +1,127 @@
+import * as z from "zod/mini";
+import {
+  DAY,
+  GROUP_CHARS,
+  HEADERS_BYTES,
+  IDEMPOTENCY_KEY_CHARS,
+  KEY_CHARS,
+  LONGEST_DELAY,
+  MOST_ATTEMPTS,
+  TAG_BYTES,
+} from "../core/constants.ts";
+import { parseDuration } from "../core/durations.ts";
+import { isJobId } from "../core/job-id.ts";
+
+/**
+ * The single values of requests. Each schema says its rule as the words that follow the field's name; what
+ * it answers is what the protocol takes: durations are ms.
+ */
+
+/** Text of one pattern. */
+export function matching(pattern: RegExp, rule: string) {
+  return z.string({ error: rule }).check(z.regex(pattern, { error: rule }));
+}
+
+/** A whole number; as a query parameter its digits. */
+export function wholeNumber(least: number, most: number) {
+  const rule = `must be a whole number from ${least} to ${most}`;
+  const checks = [z.minimum(least, { error: rule }), z.maximum(most, { error: rule })] as const;
+  return z.int({ error: rule }).check(...checks);
+}
+
+/** A whole number in a query string. */
+export function digits(least: number, most: number) {
+  const read = (text: unknown) => (typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : text);
+  return z.pipe(z.transform(read), wholeNumber(least, most));
+}
+
+export const topic = matching(/^[a-z0-9-]{1,50}$/, "must be 1 to 50 of a-z, 0-9 and -");
+
+// A path cannot hold "." or ".." as a segment: clients and gateways resolve them away.
+export const key = matching(
+  new RegExp(`^(?!\\.{1,2}$)[A-Za-z0-9._~:@=+,-]{1,${KEY_CHARS}}$`),
+  `must be 1 to ${KEY_CHARS} of A-Z, a-z, 0-9 and ._~:@=+,- and neither "." nor ".."`,
+);
+
+const JOB_ID_RULE = "must be a job's id: 26 characters as enqueue answered them";
+export const jobId = matching(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, JOB_ID_RULE).check(
+  z.refine(isJobId, { error: JOB_ID_RULE }),
+);
+
+export const group = matching(
+  new RegExp(`^[!-~]{1,${GROUP_CHARS}}$`),
+  `must be 1 to ${GROUP_CHARS} ASCII letters, digits or punctuation`,
+);
+
+export const idempotencyKey = matching(
+  new RegExp(`^[ -~]{1,${IDEMPOTENCY_KEY_CHARS}}$`),
+  `must be 1 to ${IDEMPOTENCY_KEY_CHARS} bytes of printable ASCII`,
+);
+
+const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
+
+/** A duration in ms, 0 to 10 years. */
+export const duration = z.pipe(
+  z.union(
+    [
+      z.number({ error: DURATION_RULE }).check(z.minimum(0, { error: DURATION_RULE })),
+      matching(/^(?:\d+(?:ms|[smhd]))+$/, DURATION_RULE),
+    ],
+    { error: DURATION_RULE },
+  ),
+  z.transform((value: number | string, context) => {
+    const ms = parseDuration(value);
+    if (ms !== undefined && ms <= LONGEST_DELAY) return ms;
+    context.issues.push({ code: "custom", message: DURATION_RULE, input: value });
+    return z.NEVER;
+  }),
+);
+
+/** A duration in ms, at least 1 ms. */
+export const longDuration = duration.check(
+  z.refine((ms) => ms > 0, { error: "must be a duration longer than 0" }),
+);
+
+export const maxAttempts = wholeNumber(1, MOST_ATTEMPTS);
+
+/** Text that DynamoDB, SQS and HTTP headers all keep as it is. */
+function isPlainText(text: string): boolean {
+  return text.isWellFormed() && !/\p{Cc}/u.test(text);
+}
+
+const TAG_RULE = `must be 1 to ${TAG_BYTES} bytes of UTF-8 without control characters`;
+export const tag = z.string({ error: TAG_RULE }).check(
+  z.minLength(1, { error: TAG_RULE }),
+  // Text never has more UTF-16 units than bytes, so that the document may say this much.
+  z.maxLength(TAG_BYTES, { error: TAG_RULE }),
+  z.refine((text) => Buffer.byteLength(text) <= TAG_BYTES && isPlainText(text), { error: TAG_RULE }),
+);
+
+const HEADER_NAME_RULE = "must have names of letters, digits and !#$%&'*+.^_`|~-";
+const HEADER_VALUE_RULE = "must be text without control characters";
+const HEADERS_RULE = `must be names and values of together at most ${HEADERS_BYTES} bytes as JSON`;
+
+/** Headers of a job. zod passes over a `__proto__` in a record, so it is looked for before. */
+export const headers = z.pipe(
+  z.transform((value: unknown, context) => {
+    if (typeof value === "object" && value !== null && Object.hasOwn(value, "__proto__")) {
+      context.issues.push({ code: "custom", message: 'must not have the name "__proto__"', input: value });
+    }
+    return value;
+  }),
+  z
+    .record(
+      matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, HEADER_NAME_RULE),
+      z.string({ error: HEADER_VALUE_RULE }).check(z.refine(isPlainText, { error: HEADER_VALUE_RULE })),
+      { error: HEADERS_RULE },
+    )
+    .check(
+      z.refine((value) => Buffer.byteLength(JSON.stringify(value)) <= HEADERS_BYTES, { error: HEADERS_RULE }),
+    ),
+);
+
+/** Any JSON value, but there must be one. */
+export const body = z.unknown().check(
+  z.refine((value) => value !== undefined, { error: "must be given: any JSON value" }),
+  z.meta({ description: "Any JSON value. Its JSON text has at most 200 KiB of UTF-8." }),
+);

@@ -1,0 +1,63 @@
+import type * as z from "zod/mini";
+import { MinutehandError } from "../core/errors.ts";
+import { truncate } from "../core/text.ts";
+
+/** Bytes of a refused value that its refusal shows. */
+const SHOWN = 60;
+/** Issues that `detail` tells; all are in `errors`. */
+const TOLD = 3;
+
+type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
+
+/** The rule that a value broke, for schemas that do not say it themselves. */
+export function ruleOf(issue: RawIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.input === undefined ? "must be given" : `must be ${withArticle(issue.expected)}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.map(String).join(", ")}`;
+    case "unrecognized_keys":
+      return `has unknown ${issue.keys.map(shown).join(", ")}; known are ${knownOf(issue.inst)}`;
+    case "invalid_key":
+      return issue.issues[0]?.message ?? "has a name that is not allowed";
+    default:
+      return "is not valid";
+  }
+}
+
+/** One readable `detail`, and all issues one by one. `where` is what is refused, such as `the request`. */
+export function refusal(issues: readonly z.core.$ZodIssue[], input: unknown, where: string): MinutehandError {
+  const errors = issues.map(({ path, message }) => ({ path: path.map(String).join("."), message }));
+  const told = issues.slice(0, TOLD).map(({ path, message }) => {
+    const subject = path.length === 0 ? where : path.map(String).join(".");
+    if (message.startsWith("must ")) return `${subject} ${message}, got ${shown(valueAt(input, path))}`;
+    return path.length === 0 && !message.startsWith("has ") ? message : `${subject} ${message}`;
+  });
+  const more = issues.length > TOLD ? `; and ${issues.length - TOLD} more` : "";
+  return new MinutehandError("bad-request", `${told.join("; ")}${more}`, { errors });
+}
+
+function withArticle(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function knownOf(schema: unknown): string {
+  const { shape = {} } = (schema as z.core.$ZodObject | undefined)?._zod.def ?? {};
+  return Object.keys(shape).join(", ") || "none";
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input;
+  for (const name of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[name];
+  }
+  return value;
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === "object" && value !== null) return "an object";
+  return truncate(JSON.stringify(value) ?? String(value), SHOWN);
+}

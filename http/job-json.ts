@@ -1,0 +1,36 @@
+import { stateAt } from "../core/home.ts";
+import type { Home } from "../core/items.ts";
+import type { Context } from "../protocol/ports.ts";
+import { policyOf } from "../protocol/send.ts";
+import type { JobJson, JobSummary } from "./answers.ts";
+import { iso } from "./instants.ts";
+
+/** A job without its body, as it is at this moment. */
+export function summaryOf(ctx: Context, home: Home): JobSummary {
+  const { id, topic, key, revision, attempt, headers, tag, group, lastError } = home;
+  const state = stateAt(home, ctx.clock());
+  return {
+    id,
+    topic,
+    ...(key === undefined ? {} : { key }),
+    state,
+    dueAt: iso(home.dueAt),
+    revision,
+    attempt,
+    maxAttempts: home.maxAttempts ?? policyOf(ctx, topic).maxAttempts,
+    createdAt: iso(home.createdAt),
+    ...(home.claimedAt === undefined ? {} : { claimedAt: iso(home.claimedAt) }),
+    ...(home.finishedAt === undefined ? {} : { finishedAt: iso(home.finishedAt) }),
+    ...(state === "running" && home.leaseEnd !== undefined ? { leaseUntil: iso(home.leaseEnd) } : {}),
+    ...(lastError === undefined ? {} : { lastError }),
+    ...(headers === undefined ? {} : { headers }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(group === undefined ? {} : { group }),
+    ...(home.expiresAfter === undefined ? {} : { expiresAfter: home.expiresAfter / 1000 }),
+  };
+}
+
+/** A whole job. The text that is stored was written by `toJson`, its numbers checked, so parsing alters nothing. */
+export function jobOf(ctx: Context, home: Home): JobJson {
+  return { ...summaryOf(ctx, home), body: JSON.parse(home.body) };
+}

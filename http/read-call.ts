@@ -1,0 +1,67 @@
+import * as z from "zod/mini";
+import { BATCH_BYTES } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { parseJson } from "../core/json.ts";
+import { refusal, ruleOf } from "./issues.ts";
+import type { Call, Route, Service } from "./route.ts";
+
+/** What `input` is by `schema`. Throws `bad-request` with every rule that it breaks. */
+export function validate<T>(schema: z.ZodMiniType<T>, input: unknown, where: string): T {
+  const result = z.safeParse(schema, input, { error: ruleOf });
+  if (result.success) return result.data;
+  throw refusal(result.error.issues, input, where);
+}
+
+const NOTHING = z.strictObject({});
+
+/** The call that a request makes of a route. Throws `bad-request` or `too-large`. */
+export async function readCall(
+  route: Route,
+  request: Request,
+  params: Readonly<Record<string, string>>,
+  service: Service,
+): Promise<Call<unknown, unknown, unknown, unknown>> {
+  const { searchParams, pathname } = new URL(request.url);
+  const text = route.body ? await textOf(request) : "";
+  return {
+    service,
+    ctx: service.ctx,
+    method: route.method,
+    path: pathname,
+    params: validate(route.params ?? NOTHING, params, "the path"),
+    query: validate(route.query ?? NOTHING, queryOf(searchParams), "the query string"),
+    headers: route.headers && validate(route.headers, Object.fromEntries(request.headers), "the headers"),
+    body: route.body && validate(route.body, bodyOf(text, route), "the request"),
+    text,
+  };
+}
+
+function queryOf(searchParams: URLSearchParams): Record<string, string> {
+  const names = [...searchParams.keys()];
+  const repeated = names.find((name, i) => names.indexOf(name) !== i);
+  if (repeated !== undefined) {
+    throw new MinutehandError("bad-request", `a query parameter can be given once, ${repeated} is repeated`);
+  }
+  return Object.fromEntries(searchParams);
+}
+
+async function textOf(request: Request): Promise<string> {
+  const bytes = await request.arrayBuffer();
+  if (bytes.byteLength > BATCH_BYTES) {
+    throw new MinutehandError(
+      "too-large",
+      `a request can have ${BATCH_BYTES} bytes (3 MiB), this one has ${bytes.byteLength}`,
+    );
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new MinutehandError("bad-request", "the request must be JSON in UTF-8: its bytes are no UTF-8");
+  }
+}
+
+function bodyOf(text: string, route: Route): unknown {
+  if (text.trim() !== "") return parseJson(text);
+  if (route.bodyOptional) return {};
+  throw new MinutehandError("bad-request", "the request must be a JSON object: its body is empty");
+}

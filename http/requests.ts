@@ -1,0 +1,145 @@
+import * as z from "zod/mini";
+import {
+  BATCH_JOBS,
+  LONGEST_LEASE,
+  RECEIVE_WAIT_SECONDS,
+  REDRIVE_RATES,
+  SQS_BATCH_ENTRIES,
+} from "../core/constants.ts";
+import {
+  body,
+  duration,
+  group,
+  headers,
+  jobId,
+  key,
+  longDuration,
+  matching,
+  maxAttempts,
+  tag,
+  topic,
+  wholeNumber,
+} from "./fields.ts";
+import { instant } from "./instants.ts";
+import { described, request } from "./named.ts";
+
+const time = { delay: z.exactOptional(duration), dueAt: z.exactOptional(instant) };
+
+type Time = { delay?: number; dueAt?: number };
+
+const exactlyOneTime = [
+  z.refine<Time>(({ delay, dueAt }) => (delay === undefined) !== (dueAt === undefined), {
+    error: "exactly one of delay and dueAt must be given",
+  }),
+  z.meta({ oneOf: [{ required: ["delay"] }, { required: ["dueAt"] }] }),
+] as const;
+
+/** What a job has under its own id and under its caller's key alike. */
+const fields = {
+  body,
+  ...time,
+  callbackUrl: z.exactOptional(
+    z
+      .string({ error: "must be a URL" })
+      .check(z.meta({ description: "For topics with a webhook consumer; refused on any other." })),
+  ),
+  headers: z.exactOptional(headers),
+  expiresAfter: z.exactOptional(longDuration),
+  maxAttempts: z.exactOptional(maxAttempts),
+  tag: z.exactOptional(tag),
+  group: z.exactOptional(group),
+};
+
+/** `PUT` by key: all fields but those the path says. */
+export const keyedJob = request("KeyedJob", z.strictObject(fields).check(...exactlyOneTime));
+
+export const newJob = request(
+  "NewJob",
+  z
+    .strictObject({
+      topic,
+      ...fields,
+      key: z.exactOptional(key),
+      onDuplicate: z.exactOptional(z.enum(["reject", "keep", "replace"])),
+    })
+    .check(
+      z.refine(({ key, onDuplicate }) => onDuplicate === undefined || key !== undefined, {
+        error: "onDuplicate needs a key",
+      }),
+      ...exactlyOneTime,
+    ),
+);
+export type NewJobFields = z.output<typeof newJob>;
+
+export const newJobs = request(
+  "NewJobs",
+  z.strictObject({ jobs: z.array(described("NewJob")).check(z.meta({ maxItems: BATCH_JOBS })) }),
+);
+
+export const changes = request(
+  "Changes",
+  z.strictObject({ ...time, body: z.exactOptional(z.unknown()) }).check(
+    z.refine((change) => Object.keys(change).length > 0, {
+      error: "at least one of delay, dueAt and body must be given",
+    }),
+    z.refine(({ delay, dueAt }) => delay === undefined || dueAt === undefined, {
+      error: "delay and dueAt must not both be given",
+    }),
+    z.meta({ minProperties: 1, not: { required: ["delay", "dueAt"] } }),
+  ),
+);
+
+export const jobIds = request(
+  "JobIds",
+  z.strictObject({
+    ids: z.array(z.unknown().check(z.meta({ type: "string" }))).check(z.meta({ maxItems: BATCH_JOBS })),
+  }),
+);
+
+export const receiving = request(
+  "Receiving",
+  z.strictObject({
+    max: z._default(wholeNumber(1, SQS_BATCH_ENTRIES), 1),
+    waitSeconds: z._default(wholeNumber(0, RECEIVE_WAIT_SECONDS), 0),
+  }),
+);
+
+const receipt = matching(/^[\w-]+$/, "must be a receipt as receive answered it");
+const error = z.string({ error: "must be text" });
+
+export const finishing = request("Finishing", z.strictObject({ receipt }));
+export const extending = request(
+  "Extending",
+  z.strictObject({ receipt, seconds: wholeNumber(1, LONGEST_LEASE / 1000) }),
+);
+export const retrying = request(
+  "Retrying",
+  z.strictObject({ receipt, delay: z.exactOptional(duration), error: z.exactOptional(error) }),
+);
+export const burying = request("Burying", z.strictObject({ receipt, error: z.exactOptional(error) }));
+
+const { lowest, highest } = REDRIVE_RATES;
+const RATE_RULE = `must be a number of jobs a second from ${lowest} to ${highest}`;
+const IDS_RULE = `must be an array of at most ${BATCH_JOBS} job ids`;
+
+export const redriving = request(
+  "Redriving",
+  z
+    .strictObject({
+      ids: z.exactOptional(
+        z.array(jobId, { error: IDS_RULE }).check(z.maxLength(BATCH_JOBS, { error: IDS_RULE })),
+      ),
+      max: z.exactOptional(wholeNumber(1, BATCH_JOBS)),
+      delay: z.exactOptional(duration),
+      ratePerSecond: z.exactOptional(
+        z
+          .number({ error: RATE_RULE })
+          .check(z.minimum(lowest, { error: RATE_RULE }), z.maximum(highest, { error: RATE_RULE })),
+      ),
+    })
+    .check(
+      z.refine(({ ids, max }) => ids === undefined || max === undefined, {
+        error: "ids and max must not both be given",
+      }),
+    ),
+);

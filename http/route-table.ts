@@ -1,0 +1,24 @@
+import type { Route } from "./route.ts";
+import { healthRoute, openapiRoute } from "./routes/about.ts";
+import { deadRoutes } from "./routes/dead.ts";
+import { jobRoutes } from "./routes/jobs.ts";
+import { keyedJobRoutes } from "./routes/keyed-jobs.ts";
+import { listRoutes } from "./routes/lists.ts";
+import { manyJobRoutes } from "./routes/many-jobs.ts";
+import { pulledRoutes } from "./routes/pulled.ts";
+import { receiveRoute } from "./routes/receive.ts";
+import { topicRoutes } from "./routes/topics.ts";
+
+/** Every call of the API. */
+export const routes: readonly Route[] = [
+  ...jobRoutes,
+  ...manyJobRoutes,
+  ...keyedJobRoutes,
+  ...listRoutes,
+  ...topicRoutes,
+  receiveRoute,
+  ...pulledRoutes,
+  ...deadRoutes,
+  openapiRoute(() => routes),
+  healthRoute,
+];

@@ -1,0 +1,62 @@
+import type * as z from "zod/mini";
+import type { Context } from "../protocol/ports.ts";
+import type { ProblemCode } from "./problem.ts";
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** What routes need beside the protocol. `wait` resolves after so many ms. */
+export type Service = {
+  readonly ctx: Context;
+  readonly version: string;
+  readonly wait: (ms: number) => Promise<void>;
+  readonly log: {
+    warn(message: string, extra: { error: string }): void;
+    error(message: string, error: Error): void;
+  };
+};
+
+/** A validated request. `text` is its body as it was sent. */
+export type Call<P, Q, H, B> = {
+  readonly service: Service;
+  readonly ctx: Context;
+  readonly method: string;
+  readonly path: string;
+  readonly params: P;
+  readonly query: Q;
+  readonly headers: H;
+  readonly body: B;
+  readonly text: string;
+};
+
+export type Answer = {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** One call of the API: what it takes, what it answers and what it does. The OpenAPI document is made of these. */
+export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
+  readonly method: Method;
+  /** With its parameters in braces. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly params?: z.ZodMiniType<P>;
+  /** A strict object; without one there are no query parameters. */
+  readonly query?: z.ZodMiniType<Q>;
+  /** Lower-case names. */
+  readonly headers?: z.ZodMiniType<H>;
+  readonly body?: z.ZodMiniType<B>;
+  /** An empty body stands for `{}`. */
+  readonly bodyOptional?: true;
+  /** The schemas of successful answers by status. */
+  readonly answers: Readonly<Record<number, z.core.$ZodType>>;
+  /** Beside `bad-request`, `internal` and `unavailable`, which every call knows. */
+  readonly problems: readonly ProblemCode[];
+  handle(call: Call<P, Q, H, B>): Promise<Answer>;
+};
+
+/** Checks a route's handler against its own schemas. */
+export function route<P, Q, H, B>(described: Route<P, Q, H, B>): Route {
+  return described;
+}

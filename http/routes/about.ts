@@ -1,0 +1,30 @@
+import { health, openapi } from "../answers.ts";
+import { openapiDocument } from "../openapi.ts";
+import { type Route, route } from "../route.ts";
+
+export const healthRoute = route({
+  method: "GET",
+  path: "/health",
+  operationId: "health",
+  summary: "Whether the API answers; it asks neither DynamoDB nor SQS.",
+  answers: { 200: health },
+  problems: [],
+  async handle({ service }) {
+    return { status: 200, body: { status: "ok", version: service.version } };
+  },
+});
+
+/** `all` is asked when the route is called, as the route is one of them. */
+export function openapiRoute(all: () => readonly Route[]): Route {
+  return route({
+    method: "GET",
+    path: "/openapi.json",
+    operationId: "openapi",
+    summary: "This document.",
+    answers: { 200: openapi },
+    problems: [],
+    async handle({ service }) {
+      return { status: 200, body: openapiDocument(all(), service.version) };
+    },
+  });
+}

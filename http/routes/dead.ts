@@ -1,0 +1,65 @@
+import * as z from "zod/mini";
+import { LIST_JOBS, PAGE_JOBS } from "../../core/constants.ts";
+import { MinutehandError } from "../../core/errors.ts";
+import { deadJobs } from "../../protocol/dead-jobs.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { redrive } from "../../protocol/redrive.ts";
+import { requireTopic } from "../../protocol/topics.ts";
+import { type JobSummary, jobPage, redriven } from "../answers.ts";
+import { decodeDeadCursor, encodeDeadCursor } from "../cursors.ts";
+import { digits, topic } from "../fields.ts";
+import { summaryOf } from "../job-json.ts";
+import { redriving } from "../requests.ts";
+import { route } from "../route.ts";
+
+const params = z.strictObject({ topic });
+const REDRIVEN_AT_ONCE = 100;
+
+/** Throws `unknown-topic`, `untracked-topic`. */
+function requireTracked(ctx: Context, topic: string): void {
+  if (requireTopic(ctx, topic).tracking === "full") return;
+  throw new MinutehandError("untracked-topic", `deaths of the untracked topic ${topic} are not recorded`);
+}
+
+export const deadRoutes = [
+  route({
+    method: "GET",
+    path: "/topics/{topic}/dead",
+    operationId: "listDead",
+    summary: "Lists a topic's dead jobs with their last errors, oldest first.",
+    params,
+    query: z.strictObject({
+      limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS).check(z.meta({ default: PAGE_JOBS })),
+      cursor: z.exactOptional(z.string()),
+    }),
+    answers: { 200: jobPage },
+    problems: ["unknown-topic", "untracked-topic"],
+    async handle({ ctx, params, query: { limit, cursor } }) {
+      requireTracked(ctx, params.topic);
+      const after = cursor === undefined ? undefined : decodeDeadCursor(cursor);
+      const jobs: JobSummary[] = [];
+      let last = "";
+      for await (const { home, entry } of deadJobs(ctx, params.topic, after)) {
+        if (jobs.length === limit) return { status: 200, body: { jobs, cursor: encodeDeadCursor(last) } };
+        jobs.push(summaryOf(ctx, home));
+        last = entry.sk;
+      }
+      return { status: 200, body: { jobs } };
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/topics/{topic}/redrive",
+    operationId: "redrive",
+    summary: "Runs dead jobs again: those of `ids`, else the oldest `max` (100).",
+    params,
+    body: redriving,
+    answers: { 200: redriven },
+    problems: ["unknown-topic", "untracked-topic", "job-not-found"],
+    async handle({ ctx, params, body }) {
+      requireTracked(ctx, params.topic);
+      const request = { max: REDRIVEN_AT_ONCE, delay: 0, ...body };
+      return { status: 200, body: await redrive(ctx, params.topic, request) };
+    },
+  }),
+];

@@ -1,0 +1,89 @@
+import * as z from "zod/mini";
+import { cancel } from "../../protocol/cancel.ts";
+import { enqueue } from "../../protocol/enqueue.ts";
+import { readJob } from "../../protocol/read-job.ts";
+import { reschedule } from "../../protocol/reschedule.ts";
+import { job } from "../answers.ts";
+import { idempotencyKey, jobId } from "../fields.ts";
+import { jobOf } from "../job-json.ts";
+import { bodyText, dueAtOf, hashOf, newJobOf, statusOf } from "../new-job.ts";
+import { changes, newJob } from "../requests.ts";
+import { route } from "../route.ts";
+
+export const idempotent = z.object({ "idempotency-key": z.exactOptional(idempotencyKey) });
+
+const params = z.strictObject({ id: jobId });
+
+export const jobRoutes = [
+  route({
+    method: "POST",
+    path: "/jobs",
+    operationId: "enqueue",
+    summary: "Files a job. 201 with the new job, 200 when its key named one that was kept or replaced.",
+    headers: idempotent,
+    body: newJob,
+    answers: { 200: job, 201: job },
+    problems: [
+      "unknown-topic",
+      "job-not-found",
+      "job-already-exists",
+      "job-running",
+      "too-large",
+      "idempotency-mismatch",
+    ],
+    async handle({ ctx, method, path, headers, body, text }) {
+      const token = headers["idempotency-key"];
+      const once = token === undefined ? {} : { once: { token, hash: hashOf(method, path, text) } };
+      const enqueued = await enqueue(ctx, { ...newJobOf(ctx, body), ...once });
+      const { outcome, home } = enqueued;
+      const replayed = outcome === "replayed" ? { "idempotent-replayed": "true" } : {};
+      return {
+        status: statusOf(enqueued),
+        body: { ...jobOf(ctx, home), outcome },
+        headers: { location: `/jobs/${home.id}`, ...replayed },
+      };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/jobs/{id}",
+    operationId: "getJob",
+    summary: "Looks at a job.",
+    params,
+    answers: { 200: job },
+    problems: ["job-not-found"],
+    async handle({ ctx, params }) {
+      return { status: 200, body: jobOf(ctx, await readJob(ctx, params.id)) };
+    },
+  }),
+  route({
+    method: "PATCH",
+    path: "/jobs/{id}",
+    operationId: "reschedule",
+    summary: "Gives a waiting job another due time, another body, or both, and a full set of attempts.",
+    params,
+    body: changes,
+    answers: { 200: job },
+    problems: ["job-not-found", "job-running", "job-finished", "too-large"],
+    async handle({ ctx, params, body: { delay, dueAt, body } }) {
+      const time = dueAtOf(ctx.clock(), { delay, dueAt });
+      const change = {
+        ...(time === undefined ? {} : { dueAt: time }),
+        ...(body === undefined ? {} : { body: bodyText(body) }),
+      };
+      return { status: 200, body: jobOf(ctx, await reschedule(ctx, params.id, change)) };
+    },
+  }),
+  route({
+    method: "DELETE",
+    path: "/jobs/{id}",
+    operationId: "cancel",
+    summary: "Cancels a job, again and again. It holds until a handler has claimed the job.",
+    params,
+    answers: { 200: job },
+    problems: ["job-not-found", "job-running", "job-finished", "job-handed-off"],
+    async handle({ ctx, params }) {
+      return { status: 200, body: jobOf(ctx, await cancel(ctx, params.id)) };
+    },
+  }),
+];

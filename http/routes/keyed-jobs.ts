@@ -1,0 +1,69 @@
+import * as z from "zod/mini";
+import { MinutehandError } from "../../core/errors.ts";
+import { cancel } from "../../protocol/cancel.ts";
+import { enqueue } from "../../protocol/enqueue.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { idOfKey, readJob } from "../../protocol/read-job.ts";
+import { requireTopic } from "../../protocol/topics.ts";
+import { job } from "../answers.ts";
+import { key, topic } from "../fields.ts";
+import { jobOf } from "../job-json.ts";
+import { newJobOf, statusOf } from "../new-job.ts";
+import { keyedJob } from "../requests.ts";
+import { route } from "../route.ts";
+
+const path = "/topics/{topic}/jobs/{key}";
+const params = z.strictObject({ topic, key });
+
+/** Throws `unknown-topic`, `bad-request` for an untracked one, whose jobs have no keys, `job-not-found`. */
+async function idOf(ctx: Context, named: z.output<typeof params>): Promise<string> {
+  if (requireTopic(ctx, named.topic).tracking === "none") {
+    throw new MinutehandError("bad-request", `jobs of the untracked topic ${named.topic} have no keys`);
+  }
+  return idOfKey(ctx, named.topic, named.key);
+}
+
+export const keyedJobRoutes = [
+  route({
+    method: "PUT",
+    path,
+    operationId: "putJobByKey",
+    summary:
+      "Files a job under a key, or gives the live one all these fields; absent ones return to defaults.",
+    params,
+    body: keyedJob,
+    answers: { 200: job, 201: job },
+    problems: ["unknown-topic", "job-running", "too-large"],
+    async handle({ ctx, params, body }) {
+      const wanted = newJobOf(ctx, { ...body, ...params, onDuplicate: "replace" });
+      const enqueued = await enqueue(ctx, wanted);
+      const { outcome, home } = enqueued;
+      const headers = { location: `/jobs/${home.id}` };
+      return { status: statusOf(enqueued), body: { ...jobOf(ctx, home), outcome }, headers };
+    },
+  }),
+  route({
+    method: "GET",
+    path,
+    operationId: "getJobByKey",
+    summary: "Looks at the job that a key named last.",
+    params,
+    answers: { 200: job },
+    problems: ["unknown-topic", "job-not-found"],
+    async handle({ ctx, params }) {
+      return { status: 200, body: jobOf(ctx, await readJob(ctx, await idOf(ctx, params))) };
+    },
+  }),
+  route({
+    method: "DELETE",
+    path,
+    operationId: "cancelByKey",
+    summary: "Cancels the job that a key names.",
+    params,
+    answers: { 200: job },
+    problems: ["unknown-topic", "job-not-found", "job-running", "job-finished"],
+    async handle({ ctx, params }) {
+      return { status: 200, body: jobOf(ctx, await cancel(ctx, await idOf(ctx, params))) };
+    },
+  }),
+];

@@ -1,0 +1,80 @@
+import * as z from "zod/mini";
+import { LIST_JOBS, PAGE_JOBS } from "../../core/constants.ts";
+import { MinutehandError } from "../../core/errors.ts";
+import { forecast } from "../../protocol/forecast.ts";
+import { listJobs } from "../../protocol/list.ts";
+import { requireTopic } from "../../protocol/topics.ts";
+import { forecast as forecastAnswer, jobPage, STATES } from "../answers.ts";
+import { decodeListCursor, encodeListCursor } from "../cursors.ts";
+import { digits, topic } from "../fields.ts";
+import { bound, iso } from "../instants.ts";
+import { summaryOf } from "../job-json.ts";
+import { rangeOf } from "../range.ts";
+import { route } from "../route.ts";
+
+const range = {
+  topic: z.exactOptional(topic),
+  from: z.exactOptional(bound),
+  to: z.exactOptional(bound),
+};
+
+const listQuery = z.strictObject({
+  ...range,
+  state: z.exactOptional(z.enum(STATES)),
+  limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS).check(z.meta({ default: PAGE_JOBS })),
+  cursor: z.exactOptional(z.string()),
+});
+
+/** A cursor goes on in the range of its first page, though now has moved on. Throws `bad-request`. */
+function placeOf(
+  now: number,
+  { from, to, cursor }: z.output<typeof listQuery>,
+): { from: number; to: number; cursor?: string } {
+  const asked = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  if (cursor === undefined) return rangeOf(now, asked);
+  const at = decodeListCursor(cursor);
+  if ((from ?? at.from) !== at.from || (to ?? at.to) !== at.to) {
+    const range = `${iso(at.from)} to ${iso(at.to)}`;
+    throw new MinutehandError(
+      "bad-request",
+      `cursor must be used with the from and to it came from: ${range}`,
+    );
+  }
+  return { ...rangeOf(now, at), cursor: at.place };
+}
+
+export const listRoutes = [
+  route({
+    method: "GET",
+    path: "/jobs",
+    operationId: "listJobs",
+    summary:
+      "Lists jobs in due order, `from ≤ dueAt < to`; by default the next hour's, at most 31 days'. A page may be short, or empty with a cursor.",
+    query: listQuery,
+    answers: { 200: jobPage },
+    problems: ["unknown-topic"],
+    async handle({ ctx, query }) {
+      if (query.topic !== undefined) requireTopic(ctx, query.topic);
+      const place = placeOf(ctx.clock(), query);
+      const { cursor: _, ...asked } = query;
+      const { homes, cursor } = await listJobs(ctx, { ...asked, ...place });
+      const next = cursor === undefined ? {} : { cursor: encodeListCursor({ ...place, place: cursor }) };
+      return { status: 200, body: { jobs: homes.map((home) => summaryOf(ctx, home)), ...next } };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/forecast",
+    operationId: "forecast",
+    summary: "How many unfinished jobs fall due in each minute of a range; minutes without any are left out.",
+    query: z.strictObject(range),
+    answers: { 200: forecastAnswer },
+    problems: ["unknown-topic"],
+    async handle({ ctx, query }) {
+      if (query.topic !== undefined) requireTopic(ctx, query.topic);
+      const { minutes, next } = await forecast(ctx, { ...query, ...rangeOf(ctx.clock(), query) });
+      const counts = minutes.map(({ minute, count }) => ({ minute: iso(minute), count }));
+      return { status: 200, body: { minutes: counts, ...(next === undefined ? {} : { next: iso(next) }) } };
+    },
+  }),
+];

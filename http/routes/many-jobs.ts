@@ -1,0 +1,114 @@
+import { BATCH_JOBS } from "../../core/constants.ts";
+import { MinutehandError, messageOf } from "../../core/errors.ts";
+import { toJson } from "../../core/json.ts";
+import { truncate } from "../../core/text.ts";
+import { cancelMany } from "../../protocol/cancel.ts";
+import { enqueueMany, type NewJob } from "../../protocol/enqueue.ts";
+import { batchResults, cancelResults } from "../answers.ts";
+import { jobId } from "../fields.ts";
+import { summaryOf } from "../job-json.ts";
+import { hashOf, newJobOf, statusOf } from "../new-job.ts";
+import { problemOf } from "../problem.ts";
+import { validate } from "../read-call.ts";
+import { jobIds, newJob, newJobs } from "../requests.ts";
+import { route, type Service } from "../route.ts";
+import { idempotent } from "./jobs.ts";
+
+/** What `work` answers, or the error it throws that a caller is to be told. */
+function attempt<T>(work: () => T): T | MinutehandError {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof MinutehandError) return error;
+    throw error;
+  }
+}
+
+function checkCount(name: string, count: number): void {
+  if (count <= BATCH_JOBS) return;
+  throw new MinutehandError("too-many-jobs", `${name} can have ${BATCH_JOBS} entries, this has ${count}`);
+}
+
+/** Each different trouble once: in an outage all entries have the same. */
+function logTrouble(log: Service["log"], results: readonly unknown[]): void {
+  const troubles = results.filter(
+    (result) => result instanceof MinutehandError && result.code === "unavailable",
+  );
+  for (const error of new Set(troubles.map(messageOf)))
+    log.warn("jobs of a batch were not served", { error });
+}
+
+/** Takes the wanted ones together and answers for all in their order. */
+async function each<T, R>(
+  wanted: readonly (T | MinutehandError)[],
+  work: (these: readonly T[]) => Promise<(R | MinutehandError)[]>,
+): Promise<(R | MinutehandError)[]> {
+  const valid = wanted.filter((one): one is T => !(one instanceof MinutehandError));
+  const results = valid.length === 0 ? [] : await work(valid);
+  let next = 0;
+  return wanted.map((one) =>
+    one instanceof MinutehandError ? one : (results[next++] as R | MinutehandError),
+  );
+}
+
+export const manyJobRoutes = [
+  route({
+    method: "POST",
+    path: "/jobs/batch",
+    operationId: "enqueueMany",
+    summary: "Files up to 500 jobs, each on its own, and answers in their order.",
+    headers: idempotent,
+    body: newJobs,
+    answers: { 200: batchResults },
+    problems: ["too-large", "too-many-jobs"],
+    async handle({ service, ctx, method, path, headers, body: { jobs } }) {
+      checkCount("jobs", jobs.length);
+      const token = headers["idempotency-key"];
+      const wanted = jobs.map((fields, i) =>
+        attempt((): NewJob => {
+          const wanted = newJobOf(ctx, validate(newJob, fields, "the job"));
+          if (token === undefined) return wanted;
+          return { ...wanted, once: { token: `${token}#${i}`, hash: hashOf(method, path, toJson(fields)) } };
+        }),
+      );
+      const enqueued = await each(wanted, (these) => enqueueMany(ctx, these));
+      logTrouble(service.log, enqueued);
+      const results = enqueued.map((result) => {
+        if (result instanceof MinutehandError) return failed(result);
+        return { status: statusOf(result), job: { ...summaryOf(ctx, result.home), outcome: result.outcome } };
+      });
+      return { status: 200, body: { results } };
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/jobs/cancel",
+    operationId: "cancelMany",
+    summary: "Cancels up to 500 jobs, each on its own, and answers in their order.",
+    body: jobIds,
+    answers: { 200: cancelResults },
+    problems: ["too-large", "too-many-jobs"],
+    async handle({ service, ctx, body: { ids } }) {
+      checkCount("ids", ids.length);
+      const wanted = ids.map((id) => attempt(() => validate(jobId, id, "the id")));
+      const cancelled = await each(wanted, (these) => cancelMany(ctx, these));
+      logTrouble(service.log, cancelled);
+      const results = cancelled.map((result, i) => {
+        const id = named(ids[i]);
+        if (result instanceof MinutehandError) return { id, ...failed(result) };
+        return { id, status: 200, job: summaryOf(ctx, result) };
+      });
+      return { status: 200, body: { results } };
+    },
+  }),
+];
+
+function failed(error: MinutehandError) {
+  const problem = problemOf(error);
+  return { status: problem.status, error: problem };
+}
+
+/** The start of what was sent for an id, so that a caller can tell which one is meant. */
+function named(id: unknown): string {
+  return truncate(typeof id === "string" ? id : JSON.stringify(id), 64);
+}

@@ -1,0 +1,84 @@
+import * as z from "zod/mini";
+import type { Home } from "../../core/items.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { extend, settlePulled } from "../../protocol/pull.ts";
+import { settledJob } from "../answers.ts";
+import { topic } from "../fields.ts";
+import { iso } from "../instants.ts";
+import { jobOf } from "../job-json.ts";
+import { burying, extending, finishing, retrying } from "../requests.ts";
+import { type Answer, route } from "../route.ts";
+
+const shared = {
+  method: "POST",
+  params: z.strictObject({ topic }),
+  answers: { 200: settledJob },
+} as const;
+
+const problems = ["unknown-topic", "not-a-pull-topic", "job-not-found", "claim-lost"] as const;
+
+/** An untracked job's answer is empty: nothing of it is stored. */
+function settled(ctx: Context, home: Home | undefined): Answer {
+  return { status: 200, body: home ? jobOf(ctx, home) : {} };
+}
+
+/** What a caller said of a failure, as DynamoDB can hold it. */
+function said(error: string | undefined, otherwise: string): string {
+  return error === undefined || error === "" ? otherwise : error.toWellFormed();
+}
+
+export const pulledRoutes = [
+  route({
+    ...shared,
+    path: "/topics/{topic}/finish",
+    operationId: "finish",
+    summary: "Records a pulled job as done.",
+    body: finishing,
+    problems,
+    async handle({ ctx, params, body: { receipt } }) {
+      return settled(ctx, await settlePulled(ctx, params.topic, receipt, { end: "done" }));
+    },
+  }),
+  route({
+    ...shared,
+    path: "/topics/{topic}/extend",
+    operationId: "extend",
+    summary: "Prolongs a pulled job's lease to so many seconds from now, 12 hours from its claim at most.",
+    body: extending,
+    problems,
+    async handle({ ctx, params, body: { receipt, seconds } }) {
+      const { home, leaseUntil } = await extend(ctx, params.topic, receipt, seconds * 1000);
+      return { status: 200, body: { ...(home ? jobOf(ctx, home) : {}), leaseUntil: iso(leaseUntil) } };
+    },
+  }),
+  route({
+    ...shared,
+    path: "/topics/{topic}/retry",
+    operationId: "retry",
+    summary:
+      "Records a pulled job's run as failed: it runs again after `delay`, else by its topic's backoff.",
+    body: retrying,
+    problems,
+    async handle({ ctx, params, body: { receipt, delay, error } }) {
+      const ending = {
+        end: "failed",
+        error: said(error, "its consumer asked for a retry"),
+        verb: "retry",
+        ...(delay === undefined ? {} : { retryAfter: delay }),
+      } as const;
+      return settled(ctx, await settlePulled(ctx, params.topic, receipt, ending));
+    },
+  }),
+  route({
+    ...shared,
+    path: "/topics/{topic}/bury",
+    operationId: "bury",
+    summary: "Records a pulled job as dead, whatever attempts it has left.",
+    body: burying,
+    problems: [...problems, "untracked-topic"],
+    async handle({ ctx, params, body: { receipt, error } }) {
+      const ending = { end: "buried", error: said(error, "buried by its consumer"), verb: "bury" } as const;
+      return settled(ctx, await settlePulled(ctx, params.topic, receipt, ending));
+    },
+  }),
+];

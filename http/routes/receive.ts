@@ -1,0 +1,27 @@
+import * as z from "zod/mini";
+import { receive } from "../../protocol/pull.ts";
+import { pulledJobs } from "../answers.ts";
+import { topic } from "../fields.ts";
+import { iso } from "../instants.ts";
+import { receiving } from "../requests.ts";
+import { route } from "../route.ts";
+
+/** A function of its own serves it, so that long polls do not starve the other calls. */
+export const receiveRoute = route({
+  method: "POST",
+  path: "/topics/{topic}/receive",
+  operationId: "receive",
+  summary: "Pulls due jobs and claims them, waiting for the first for up to `waitSeconds`.",
+  params: z.strictObject({ topic }),
+  body: receiving,
+  bodyOptional: true,
+  answers: { 200: pulledJobs },
+  problems: ["unknown-topic", "not-a-pull-topic"],
+  async handle({ service, ctx, params, body }) {
+    const pulled = await receive(ctx, params.topic, body, service.wait);
+    const jobs = pulled.map(({ dueAt, leaseUntil, ...same }) => {
+      return { ...same, dueAt: iso(dueAt), leaseUntil: iso(leaseUntil) };
+    });
+    return { status: 200, body: { jobs } };
+  },
+});

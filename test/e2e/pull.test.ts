@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { sharedApi } from "./api.ts";
+
+const api = sharedApi();
+
+/** One after the other: whoever pulls a topic takes what is there. */
+describe("pull", () => {
+  it("a pulled job is retried, finished by its receipt, and the receipt is then spent", async () => {
+    const job = await api.file({ topic: "work", delay: 0, body: { n: 1 } });
+    const first = await api.pull("work", job.id, 30_000);
+    const retry = { receipt: first.receipt, delay: 1, error: "busy" };
+    expect(await api.call("POST", "/topics/work/retry", retry)).toMatchObject({
+      status: 200,
+      body: { revision: 1 },
+    });
+    const second = await api.pull("work", job.id, 30_000);
+    expect(second.attempt).toBe(2);
+    const extended = await api.call("POST", "/topics/work/extend", { receipt: second.receipt, seconds: 60 });
+    expect(extended.status).toBe(200);
+    const finish = { receipt: second.receipt };
+    expect(await api.call("POST", "/topics/work/finish", finish)).toMatchObject({
+      status: 200,
+      body: { state: "done" },
+    });
+    expect((await api.call("POST", "/topics/work/finish", finish)).status).toBe(200);
+    const spent = await api.call("POST", "/topics/work/finish", { receipt: first.receipt });
+    expect(spent).toMatchObject({ status: 409, body: { code: "claim-lost" } });
+  });
+
+  it("a new body alone keeps the time", async () => {
+    const job = await api.file({ topic: "work", delay: 3, body: "old" });
+    const moved = await api.call("PATCH", `/jobs/${job.id}`, { body: "new" });
+    expect(moved.body).toMatchObject({ dueAt: job.dueAt, body: "new" });
+    const pulled = await api.pull("work", job.id, 30_000);
+    expect(pulled.body).toBe("new");
+    await api.call("POST", "/topics/work/finish", { receipt: pulled.receipt });
+  });
+
+  it("an untracked job comes once it is due, and is finished by SQS alone", async () => {
+    const job = await api.file({ topic: "events", delay: 2, body: "e" });
+    expect((await api.call("GET", `/jobs/${job.id}`)).status).toBe(404);
+    const pulled = await api.pull("events", job.id, 30_000);
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(job.dueAt));
+    expect((await api.call("POST", "/topics/events/finish", { receipt: pulled.receipt })).status).toBe(200);
+  });
+});

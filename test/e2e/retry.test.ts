@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { type JobView, sharedApi } from "./api.ts";
+
+const api = sharedApi();
+
+describe.concurrent("retries, death and redrive", () => {
+  it("a job that fails runs again after its backoff", async () => {
+    const job = await api.file({ topic: "reminders", delay: 0, body: { fails: "not yet", failsUntil: 2 } });
+    const failed = await api.until(job.id, ({ revision }) => revision === 1, 20_000);
+    expect(failed).toMatchObject({ state: "scheduled", attempt: 1, lastError: "not yet" });
+    const done = await api.until(job.id, ({ state }) => state === "done", 60_000);
+    expect(done.attempt).toBe(2);
+    expect(Date.parse(done.claimedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(failed.dueAt));
+  });
+
+  it("out of attempts it is dead, is listed with its error, and a redrive runs it again", async () => {
+    const job = await api.file({ topic: "reminders", delay: 0, maxAttempts: 1, body: { fails: "no bank" } });
+    const dead = await api.until(job.id, ({ state }) => state === "dead", 30_000);
+    expect(dead).toMatchObject({ attempt: 1, lastError: "no bank" });
+    const list = await api.call<{ jobs: JobView[] }>("GET", "/topics/reminders/dead");
+    expect(list.body.jobs).toContainEqual(expect.objectContaining({ id: job.id, lastError: "no bank" }));
+    const redriven = await api.call("POST", "/topics/reminders/redrive", { ids: [job.id] });
+    expect(redriven).toMatchObject({ status: 200, body: { redriven: 1 } });
+    const again = await api.until(
+      job.id,
+      ({ state, revision }) => state === "dead" && revision === 1,
+      30_000,
+    );
+    expect(again.attempt).toBe(1);
+  });
+
+  it("retryIn counts no attempt, bury ends it at once", async () => {
+    const polled = await api.file({
+      topic: "reminders",
+      delay: 0,
+      body: { retryIn: 2, retryUntil: soon(2) },
+    });
+    expect(await api.until(polled.id, ({ state }) => state === "done", 30_000)).toMatchObject({ attempt: 1 });
+    const buried = await api.file({ topic: "reminders", delay: 0, body: { bury: "closed" } });
+    const dead = await api.until(buried.id, ({ state }) => state === "dead", 30_000);
+    expect(dead).toMatchObject({ attempt: 1, lastError: "closed" });
+  });
+
+  it("a job later than its own bound expires", async () => {
+    const job = await api.file({
+      topic: "reminders",
+      delay: 0,
+      expiresAfter: 1,
+      body: { retryIn: 3, retryUntil: soon(60) },
+    });
+    expect(await api.until(job.id, ({ state }) => state === "expired", 30_000)).toMatchObject({ attempt: 0 });
+  });
+});
+
+function soon(seconds: number): string {
+  return new Date(Date.now() + seconds * 1000).toISOString();
+}

@@ -1,0 +1,77 @@
+import type { APIGatewayProxyEventV2, Context as LambdaContext } from "aws-lambda";
+import { afterEach, expect, test, vi } from "vitest";
+import { createWorld, SECOND, type World } from "../protocol/world.ts";
+
+const shared = vi.hoisted(() => ({ world: undefined as World | undefined, flushed: 0 }));
+
+vi.mock("../../sdk/context.ts", () => ({
+  createContext: () => {
+    shared.world = createWorld();
+    const logger = { warn: () => {}, error: () => {} };
+    return { ...shared.world.ctx, telemetry: { logger, report: () => {}, flush: () => shared.flushed++ } };
+  },
+}));
+
+afterEach(() => {
+  vi.resetModules();
+  shared.flushed = 0;
+});
+
+function eventOf(method: string, rawPath: string, body?: string): APIGatewayProxyEventV2 {
+  const http = { method };
+  const event = {
+    rawPath,
+    rawQueryString: "",
+    headers: {},
+    isBase64Encoded: false,
+    requestContext: { http },
+  };
+  return { ...event, ...(body === undefined ? {} : { body }) } as APIGatewayProxyEventV2;
+}
+
+function lambda(remaining: number): LambdaContext {
+  return { getRemainingTimeInMillis: () => remaining } as LambdaContext;
+}
+
+test("the api function serves every call and flushes its telemetry", async () => {
+  const { handler } = await import("../../functions/api.ts");
+  const body = JSON.stringify({ topic: "work", body: 1, delay: 0 });
+  expect(await handler(eventOf("POST", "/jobs", body))).toMatchObject({ statusCode: 201 });
+  expect(await handler(eventOf("GET", "/topics/work/receive"))).toMatchObject({ statusCode: 405 });
+  const { body: health = "" } = await handler(eventOf("GET", "/health"));
+  expect(JSON.parse(health)).toEqual({ status: "ok", version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+  expect(shared.flushed).toBe(3);
+});
+
+test("the receive function serves receive alone", async () => {
+  const { handler } = await import("../../functions/receive.ts");
+  const received = await handler(eventOf("POST", "/topics/work/receive"));
+  expect(received).toMatchObject({ statusCode: 200, body: '{"jobs":[]}' });
+  expect(await handler(eventOf("GET", "/health"))).toMatchObject({ statusCode: 404 });
+  expect(shared.flushed).toBe(2);
+});
+
+test("the tick function sweeps, and begins nothing in its last ten seconds", async () => {
+  const { handler } = await import("../../functions/tick.ts");
+  const world = shared.world as World;
+  await handler({}, lambda(180 * SECOND));
+  const swept = () => world.events.filter(({ type }) => type === "swept").length;
+  expect(swept()).toBe(2);
+  await world.file({ topic: "orders", delay: 300 * SECOND });
+  await world.pass(200 * SECOND, { ticks: false });
+  await handler({}, lambda(9 * SECOND));
+  expect(world.queues.messages({ topic: "orders" })).toEqual([]);
+  await handler({}, lambda(180 * SECOND));
+  expect(world.queues.messages({ topic: "orders" })).toHaveLength(1);
+  expect(shared.flushed).toBe(3);
+});
+
+test("a tick that fails is thrown, its telemetry flushed all the same", async () => {
+  const { handler } = await import("../../functions/tick.ts");
+  const world = shared.world as World;
+  world.pool.hooks.before = () => {
+    throw new Error("no table");
+  };
+  await expect(handler({}, lambda(180 * SECOND))).rejects.toThrow("no table");
+  expect(shared.flushed).toBe(1);
+});

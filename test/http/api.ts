@@ -1,0 +1,76 @@
+import { expect } from "vitest";
+import * as z from "zod/mini";
+import { problem } from "../../http/answers.ts";
+import { createApp } from "../../http/app.ts";
+import { routes } from "../../http/route-table.ts";
+import { createWorld, type World } from "../protocol/world.ts";
+
+export type Sent = {
+  body?: unknown;
+  text?: string | Uint8Array<ArrayBuffer>;
+  headers?: Record<string, string>;
+};
+export type Json = Record<string, unknown>;
+type Answered = { status: number; headers: Headers; json: Json };
+
+export type Api = {
+  world: World;
+  app: ReturnType<typeof createApp>;
+  /** What the API logged, as text. */
+  logged: string[];
+  /** Calls the API, and holds each answer to the schema that the document promises for it. */
+  call: (method: string, path: string, sent?: Sent) => Promise<Answered>;
+  /** Files a job over HTTP and answers it. */
+  file: (job?: Json, headers?: Record<string, string>) => Promise<Json>;
+};
+
+/** The HTTP API over the protocol in memory, at 2026-03-01T09:00:00.000Z. */
+export function createApi(world: World = createWorld()): Api {
+  const logged: string[] = [];
+  const log = {
+    warn: (message: string, { error }: { error: string }) => void logged.push(`${message}: ${error}`),
+    error: (message: string, error: Error) => void logged.push(`${message}: ${error.stack}`),
+  };
+  const app = createApp({ ctx: world.ctx, version: "1.2.3", wait: async () => {}, log }, routes);
+
+  const call: Api["call"] = async (method, path, { body, text, headers = {} } = {}) => {
+    const content = text ?? (body === undefined ? undefined : JSON.stringify(body));
+    const init = content === undefined ? {} : { body: content };
+    const response = await app.fetch(new Request(`https://api${path}`, { method, headers, ...init }));
+    const written = await response.text();
+    const json: Json = written === "" ? {} : JSON.parse(written);
+    if (method !== "HEAD") expectPromised(method, path, response, json);
+    return { status: response.status, headers: response.headers, json };
+  };
+  const file: Api["file"] = async (job = {}, headers = {}) => {
+    const answered = await call("POST", "/jobs", {
+      body: { topic: "orders", body: { n: 1 }, ...("dueAt" in job ? {} : { delay: "1h" }), ...job },
+      headers,
+    });
+    expect(answered.json).toMatchObject({ id: expect.any(String) });
+    return answered.json;
+  };
+  return { world, app, logged, call, file };
+}
+
+function expectPromised(method: string, path: string, response: Response, json: Json): void {
+  if (response.status >= 400) {
+    expect(response.headers.get("content-type")).toBe("application/problem+json");
+    expect(z.safeParse(problem, json).error).toBeUndefined();
+    expect(json.status).toBe(response.status);
+    return;
+  }
+  const [pathname = ""] = path.split("?");
+  const route = routes
+    .filter((one) => one.method === method && patternOf(one.path).test(pathname))
+    .sort((a, b) => a.path.split("{").length - b.path.split("{").length)[0];
+  const schema = route?.answers[response.status];
+  if (!schema)
+    throw new Error(`${method} ${path} answered ${response.status}, which its route does not name`);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  expect(z.safeParse(schema, json).error).toBeUndefined();
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`);
+}

@@ -1,0 +1,21 @@
+import { describe, expect, test } from "vitest";
+import { routes } from "../../http/route-table.ts";
+import { createApi } from "./api.ts";
+import { hostileRequests } from "./hostile-requests.ts";
+
+describe("nothing that is sent makes an error of the API's own:", () => {
+  test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    "%s",
+    async (_, route) => {
+      const { app, logged } = createApi();
+      for (const { path, text, headers = {} } of hostileRequests(route)) {
+        const body = text === undefined || route.method === "GET" ? {} : { body: text };
+        const init = { method: route.method, headers, ...body };
+        const response = await app.fetch(new Request(`https://api${path}`, init));
+        const { status } = response;
+        expect({ path, text: text?.slice(0, 200), status }).toSatisfy(({ status }) => status < 500);
+      }
+      expect(logged).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,106 @@
+import type { APIGatewayProxyEventV2 } from "aws-lambda";
+import { describe, expect, test } from "vitest";
+import { serveEvents } from "../../http/lambda.ts";
+import { createApi } from "./api.ts";
+
+type Parts = Partial<Pick<APIGatewayProxyEventV2, "body" | "isBase64Encoded" | "rawQueryString" | "headers">>;
+
+/** What API Gateway sends, as far as it is read. */
+function eventOf(method: string, rawPath: string, parts: Parts = {}): APIGatewayProxyEventV2 {
+  return {
+    rawPath,
+    rawQueryString: "",
+    headers: {},
+    isBase64Encoded: false,
+    requestContext: { http: { method } },
+    ...parts,
+  } as APIGatewayProxyEventV2;
+}
+
+function createHandler() {
+  const api = createApi();
+  let answered = 0;
+  const handler = serveEvents(api.app, () => answered++);
+  return { ...api, handler, answered: () => answered };
+}
+
+const job = JSON.stringify({ topic: "orders", body: "é", delay: "1h" });
+
+describe("an event of API Gateway", () => {
+  test("is answered in its own form, and telemetry is flushed", async () => {
+    const { handler, answered } = createHandler();
+    const result = await handler(eventOf("POST", "/jobs", { body: job }));
+    expect(result).toMatchObject({ statusCode: 201, isBase64Encoded: false });
+    expect(result.headers).toMatchObject({ "content-type": "application/json", location: /^\/jobs\// });
+    expect(JSON.parse(result.body ?? "")).toMatchObject({ body: "é" });
+    expect(answered()).toBe(1);
+  });
+
+  test("may carry its body in base 64, whatever its type", async () => {
+    const { handler } = createHandler();
+    const parts = { body: Buffer.from(job).toString("base64"), isBase64Encoded: true };
+    const result = await handler(eventOf("POST", "/jobs", parts));
+    expect(JSON.parse(result.body ?? "")).toMatchObject({ body: "é" });
+    const broken = { body: Buffer.from([0x7b, 0xff]).toString("base64"), isBase64Encoded: true };
+    expect(await handler(eventOf("POST", "/jobs", broken))).toMatchObject({ statusCode: 400 });
+  });
+
+  test("may come with its path decoded or not", async () => {
+    const { handler } = createHandler();
+    const body = JSON.stringify({ body: 1, delay: "1h" });
+    expect(await handler(eventOf("PUT", "/topics/orders/jobs/a:b", { body }))).toMatchObject({
+      statusCode: 201,
+    });
+    for (const path of ["/topics/orders/jobs/a:b", "/topics/orders/jobs/a%3Ab"]) {
+      expect(await handler(eventOf("GET", path))).toMatchObject({ statusCode: 200 });
+    }
+  });
+
+  test.each([
+    "a#b",
+    "a?",
+    "a?b",
+    "a\nb",
+    "a\t",
+    "a\\b",
+    "a/../a",
+    "../a",
+    "a/%2e",
+    ".",
+    "%2E%2e",
+    "a%",
+    "\ud800",
+    "ä",
+  ])("never means another key than the one it names: %j", async (key) => {
+    const { handler, call } = createHandler();
+    await call("PUT", "/topics/orders/jobs/a", { body: { body: 1, delay: "1h" } });
+    const result = await handler(eventOf("DELETE", `/topics/orders/jobs/${key}`));
+    expect([400, 404]).toContain(result.statusCode);
+    expect(result.headers).toMatchObject({ "content-type": "application/problem+json" });
+    expect((await call("GET", "/topics/orders/jobs/a")).json.state).toBe("scheduled");
+  });
+
+  test("with an Idempotency-Key that is not ASCII is refused", async () => {
+    const { handler } = createHandler();
+    for (const name of ["é", "日", "a\nb"]) {
+      const headers = { "idempotency-key": name, "user-agent": "日" };
+      const result = await handler(eventOf("POST", "/jobs", { body: job, headers }));
+      expect(result).toMatchObject({ statusCode: 400 });
+    }
+  });
+
+  test("has its query string read whole", async () => {
+    const { handler } = createHandler();
+    const listed = await handler(eventOf("GET", "/jobs", { rawQueryString: "topic=orders&limit=5" }));
+    expect(listed.statusCode).toBe(200);
+    const cut = await handler(eventOf("GET", "/jobs", { rawQueryString: "topic=orders#&limit=x" }));
+    expect(cut.statusCode).toBe(400);
+  });
+
+  test("of an odd method is refused", async () => {
+    const { handler } = createHandler();
+    expect(await handler(eventOf("TRACE", "/jobs"))).toMatchObject({ statusCode: 400 });
+    expect(await handler(eventOf("PROPFIND", "/jobs"))).toMatchObject({ statusCode: 405 });
+    expect(await handler(eventOf("HEAD", "/health"))).toMatchObject({ statusCode: 200, body: "" });
+  });
+});

@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { createWorld, MINUTE } from "../protocol/world.ts";
+import { type Api, createApi, type Json } from "./api.ts";
+
+const idsOf = (json: Json) => (json.jobs as { id: string }[]).map(({ id }) => id);
+
+async function pagesOf(api: Api, path: string): Promise<string[][]> {
+  const found: string[][] = [];
+  for (let cursor: unknown = ""; cursor !== undefined; ) {
+    const { json } = await api.call("GET", cursor === "" ? path : `${path}&cursor=${cursor}`);
+    found.push(idsOf(json));
+    cursor = json.cursor;
+    await api.world.pass(1000, { ticks: false });
+  }
+  return found;
+}
+
+describe("the list", () => {
+  test("holds the next hour's jobs in due order, without bodies", async () => {
+    const api = createApi();
+    const late = await api.file({ delay: "50m" });
+    const early = await api.file({ delay: "10m" });
+    await api.file({ delay: "1h" });
+    const { json } = await api.call("GET", "/jobs");
+    expect(idsOf(json)).toEqual([early.id, late.id]);
+    expect(json).not.toHaveProperty("cursor");
+    expect(json.jobs).not.toContainEqual(expect.objectContaining({ body: expect.anything() }));
+  });
+
+  test("goes on where its page ended, in the range it began with, though time passes", async () => {
+    const api = createApi();
+    const ids: unknown[] = [];
+    for (let i = 0; i < 5; i++) ids.push((await api.file({ delay: 10 * 60 })).id);
+    expect((await pagesOf(api, "/jobs?limit=2")).flat().sort()).toEqual(ids.sort());
+    const range = "from=2026-03-01T09:00:00Z&to=2026-03-10T10:00:00%2B01:00";
+    expect((await pagesOf(api, `/jobs?limit=3&${range}`)).flat().sort()).toEqual(ids.sort());
+  });
+
+  test("is narrowed by topic and state", async () => {
+    const { call, file } = createApi();
+    const work = await file({ topic: "work", delay: 600 });
+    const orders = await file({ delay: 600 });
+    await call("DELETE", `/jobs/${orders.id}`);
+    expect(idsOf((await call("GET", "/jobs?topic=work")).json)).toEqual([work.id]);
+    expect(idsOf((await call("GET", "/jobs?state=cancelled")).json)).toEqual([orders.id]);
+    expect(idsOf((await call("GET", "/jobs?state=running")).json)).toEqual([]);
+  });
+
+  test.each([
+    ["", "Z"],
+    ["a cursor of the dead", Buffer.from("1772357400000#01ARZ3NDEK00SV4RRFFQ69G5FA").toString("base64url")],
+    ["another range", Buffer.from("1 2 0000000000001").toString("base64url")],
+    ["before its range", Buffer.from("5 9 0000000000001").toString("base64url")],
+    ["too long a range", Buffer.from("0 9999999999999 0000000000001").toString("base64url")],
+    [
+      "a job that cannot be",
+      Buffer.from("1 2 0000000000001#ZZZZZZZZZZZZZZZZZZZZZZZZZZ#~").toString("base64url"),
+    ],
+    ["a longer text", Buffer.from("1 2 0000000000001 3").toString("base64url")],
+    ["odd bytes", "%FF%00"],
+  ])("refuses a cursor of %s %s", async (_, cursor) => {
+    const { call } = createApi();
+    const range = "from=2026-03-01T09:00:00Z&to=2026-03-01T10:00:00Z";
+    const answered = await call("GET", `/jobs?${range}&cursor=${cursor}`);
+    expect(answered).toMatchObject({ status: 400, json: { code: "bad-request" } });
+  });
+});
+
+describe("the forecast", () => {
+  test("counts what falls due in each minute", async () => {
+    const { call, file } = createApi();
+    for (const delay of [90, 100, 200]) await file({ delay });
+    await file({ topic: "work", delay: 90 });
+    expect((await call("GET", "/forecast?topic=orders")).json).toEqual({
+      minutes: [
+        { minute: "2026-03-01T09:01:00.000Z", count: 2 },
+        { minute: "2026-03-01T09:03:00.000Z", count: 1 },
+      ],
+    });
+  });
+
+  test("says where a long range goes on", async () => {
+    const { call } = createApi();
+    const { json } = await call("GET", "/forecast?from=2026-03-01T09:00:00Z&to=2026-03-31T09:00:00Z");
+    expect(json).toEqual({ minutes: [], next: "2026-03-01T17:20:00.000Z" });
+  });
+});
+
+describe("topics", () => {
+  test("are told with policy, depths and sweep lag", async () => {
+    const world = createWorld();
+    const { call, file } = createApi(world);
+    await world.tick();
+    await world.pass(MINUTE, { ticks: false });
+    await file({ delay: 0 });
+    await file({ delay: 100 });
+    const { json } = await call("GET", "/topics/orders");
+    expect(json).toMatchObject({
+      topic: "orders",
+      policy: { consumer: "lambda", tracking: "full", maxAttempts: 3, backoff: { waits: [15, 180] } },
+      depths: { ready: 1, delayed: 1, inFlight: 0, dead: 0 },
+      sweepLag: 60,
+    });
+    const all = await call("GET", "/topics");
+    expect(all.json.topics).toHaveLength(4);
+    expect(all.json.topics).toContainEqual(json);
+  });
+
+  test("that nobody configured are unknown, whatever they are called", async () => {
+    const { call } = createApi();
+    for (const topic of ["nobody", "constructor", "tostring"]) {
+      expect(await call("GET", `/topics/${topic}`)).toMatchObject({
+        status: 404,
+        json: { code: "unknown-topic" },
+      });
+      expect(await call("GET", `/jobs?topic=${topic}`)).toMatchObject({ status: 404 });
+      expect(await call("GET", `/forecast?topic=${topic}`)).toMatchObject({ status: 404 });
+    }
+  });
+});
+
+test("health says the version", async () => {
+  const { call } = createApi();
+  expect((await call("GET", "/health")).json).toEqual({ status: "ok", version: "1.2.3" });
+});

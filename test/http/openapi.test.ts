@@ -1,0 +1,74 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { expect, test } from "vitest";
+import { routes } from "../../http/route-table.ts";
+import { createApi, type Json } from "./api.ts";
+
+const { call } = createApi();
+const document = (await call("GET", "/openapi.json")).json;
+const paths = document.paths as Record<string, Record<string, Json>>;
+const schemas = (document.components as Json).schemas as Record<string, Json>;
+
+test("the OpenAPI document is valid 3.1", async () => {
+  const validator = new Validator();
+  expect(await validator.validate(structuredClone(document))).toEqual({ valid: true });
+  expect(validator.version).toBe("3.1");
+});
+
+test("every route is in the document, and nothing else", () => {
+  const documented = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(documented.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
+});
+
+test("every call of the design is a route", () => {
+  const calls = [
+    "POST /jobs",
+    "POST /jobs/batch",
+    "GET /jobs/{id}",
+    "PATCH /jobs/{id}",
+    "DELETE /jobs/{id}",
+    "POST /jobs/cancel",
+    "PUT /topics/{topic}/jobs/{key}",
+    "GET /topics/{topic}/jobs/{key}",
+    "DELETE /topics/{topic}/jobs/{key}",
+    "GET /jobs",
+    "GET /topics",
+    "GET /topics/{topic}",
+    "POST /topics/{topic}/receive",
+    "POST /topics/{topic}/finish",
+    "POST /topics/{topic}/extend",
+    "POST /topics/{topic}/retry",
+    "POST /topics/{topic}/bury",
+    "GET /topics/{topic}/dead",
+    "POST /topics/{topic}/redrive",
+    "GET /forecast",
+    "GET /openapi.json",
+    "GET /health",
+  ];
+  expect(routes.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(calls.sort());
+});
+
+test("every reference has its schema, and every schema is referred to", () => {
+  const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)];
+  const named = new Set(refs.map(([, name]) => name));
+  expect([...named].sort()).toEqual(Object.keys(schemas).sort());
+});
+
+test("the document says what validation says: required fields, closed requests, either time", () => {
+  expect(schemas.NewJob).toMatchObject({
+    required: ["topic", "body"],
+    additionalProperties: false,
+    oneOf: [{ required: ["delay"] }, { required: ["dueAt"] }],
+  });
+  expect(schemas.Job).not.toHaveProperty("additionalProperties");
+  expect(paths["/jobs"]?.get?.parameters).toContainEqual({
+    name: "limit",
+    in: "query",
+    required: false,
+    schema: expect.objectContaining({ type: "integer", minimum: 1, maximum: 1000 }),
+  });
+  expect(schemas.NewJobs).toMatchObject({
+    properties: { jobs: { type: "array", items: { $ref: "#/components/schemas/NewJob" } } },
+  });
+});

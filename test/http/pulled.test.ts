@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import { MINUTE, SECOND } from "../protocol/world.ts";
+import { type Api, createApi, type Json } from "./api.ts";
+
+/** Files a job that is due, and pulls it. */
+async function pull(
+  { call, file }: Api,
+  topic = "work",
+  job: Json = {},
+): Promise<{ id: string; receipt: string }> {
+  await file({ topic, delay: 0, ...job });
+  const { json } = await call("POST", `/topics/${topic}/receive`);
+  const [pulled] = json.jobs as { id: string; receipt: string }[];
+  if (!pulled) throw new Error("no job was pulled");
+  return pulled;
+}
+
+describe("a pulled job", () => {
+  test("comes with all that its consumer needs", async () => {
+    const { call, file } = createApi();
+    const { id } = await file({ topic: "work", delay: 0, body: [1], headers: { a: "b" } });
+    const { status, json } = await call("POST", "/topics/work/receive", {
+      body: { max: 10, waitSeconds: 0 },
+    });
+    expect(status).toBe(200);
+    expect(json.jobs).toEqual([
+      {
+        id,
+        receipt: expect.any(String),
+        attempt: 1,
+        dueAt: "2026-03-01T09:00:00.000Z",
+        body: [1],
+        headers: { a: "b" },
+        leaseUntil: "2026-03-01T09:00:30.000Z",
+      },
+    ]);
+    expect(await call("GET", `/jobs/${id}`)).toMatchObject({
+      json: { state: "running", attempt: 1, claimedAt: "2026-03-01T09:00:00.000Z" },
+    });
+    expect(await call("DELETE", `/jobs/${id}`)).toMatchObject({ status: 409, json: { code: "job-running" } });
+    expect((await call("POST", "/topics/work/receive")).json).toEqual({ jobs: [] });
+  });
+
+  test("is finished, again and again with the same receipt, and by no other call", async () => {
+    const api = createApi();
+    const { id, receipt } = await pull(api);
+    for (let i = 0; i < 2; i++) {
+      const finished = await api.call("POST", "/topics/work/finish", { body: { receipt } });
+      expect(finished).toMatchObject({ status: 200, json: { id, state: "done", body: { n: 1 } } });
+    }
+    const retried = await api.call("POST", "/topics/work/retry", { body: { receipt } });
+    expect(retried).toMatchObject({ status: 409, json: { code: "claim-lost", id } });
+  });
+
+  test("is extended from now", async () => {
+    const api = createApi();
+    const { id, receipt } = await pull(api);
+    await api.world.pass(20 * SECOND);
+    const extended = await api.call("POST", "/topics/work/extend", { body: { receipt, seconds: 100 } });
+    expect(extended).toMatchObject({ status: 200, json: { id, leaseUntil: "2026-03-01T09:02:00.000Z" } });
+  });
+
+  test("is retried after a wait of the caller's", async () => {
+    const api = createApi();
+    const { receipt } = await pull(api);
+    const body = { receipt, delay: "5m", error: "not yet \ud800" };
+    const retried = await api.call("POST", "/topics/work/retry", { body });
+    expect(retried).toMatchObject({
+      status: 200,
+      json: { state: "scheduled", dueAt: "2026-03-01T09:05:00.000Z", lastError: "not yet \ufffd" },
+    });
+  });
+
+  test("of an untracked topic is settled by SQS alone", async () => {
+    const api = createApi();
+    const { receipt } = await pull(api, "events");
+    const { call } = api;
+    expect(await call("POST", "/topics/events/extend", { body: { receipt, seconds: 60 } })).toMatchObject({
+      json: { leaseUntil: "2026-03-01T09:01:00.000Z" },
+    });
+    expect((await call("POST", "/topics/events/retry", { body: { receipt, delay: 30 } })).json).toEqual({});
+    expect((await call("POST", "/topics/events/finish", { body: { receipt } })).json).toEqual({});
+    const buried = await call("POST", "/topics/events/bury", { body: { receipt } });
+    expect(buried).toMatchObject({ status: 409, json: { code: "untracked-topic" } });
+  });
+
+  test("of a Lambda topic is none", async () => {
+    const api = createApi();
+    const { receipt } = await pull(api);
+    expect(await api.call("POST", "/topics/orders/receive")).toMatchObject({
+      status: 409,
+      json: { code: "not-a-pull-topic" },
+    });
+    expect(await api.call("POST", "/topics/orders/finish", { body: { receipt } })).toMatchObject({
+      status: 409,
+    });
+  });
+});
+
+describe("the dead", () => {
+  async function bury(api: Api, job: Json = {}): Promise<string> {
+    const { id, receipt } = await pull(api, "work", job);
+    const buried = await api.call("POST", "/topics/work/bury", { body: { receipt, error: "hopeless" } });
+    expect(buried).toMatchObject({ status: 200, json: { state: "dead", lastError: "hopeless" } });
+    return id;
+  }
+
+  test("are listed page by page, oldest first", async () => {
+    const api = createApi();
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      ids.push(await bury(api));
+      await api.world.pass(MINUTE);
+    }
+    const first = await api.call("GET", "/topics/work/dead?limit=2");
+    expect(first.json.jobs).toMatchObject([{ id: ids[0], lastError: "hopeless" }, { id: ids[1] }]);
+    const second = await api.call("GET", `/topics/work/dead?limit=2&cursor=${first.json.cursor}`);
+    expect(second.json).toMatchObject({ jobs: [{ id: ids[2] }] });
+    expect(second.json).not.toHaveProperty("cursor");
+  });
+
+  test("run again, chosen or the oldest, at a rate", async () => {
+    const api = createApi();
+    const ids = [await bury(api), await bury(api), await bury(api)];
+    const chosen = await api.call("POST", "/topics/work/redrive", { body: { ids: [ids[1]], delay: 60 } });
+    expect(chosen).toMatchObject({ status: 200, json: { redriven: 1, left: 2 } });
+    const oldest = await api.call("POST", "/topics/work/redrive", { body: { max: 1 } });
+    expect(oldest.json).toEqual({ redriven: 1, left: 1 });
+    const all = await api.call("POST", "/topics/work/redrive", { body: { ratePerSecond: 0.5 } });
+    expect(all.json).toEqual({ redriven: 1, left: 0 });
+    expect(await api.call("GET", `/jobs/${ids[1]}`)).toMatchObject({
+      json: { state: "scheduled", attempt: 0, dueAt: "2026-03-01T09:01:00.000Z" },
+    });
+  });
+
+  test("of an untracked topic are not recorded", async () => {
+    const { call } = createApi();
+    expect(await call("GET", "/topics/events/dead")).toMatchObject({
+      status: 409,
+      json: { code: "untracked-topic" },
+    });
+    expect(await call("POST", "/topics/events/redrive", { body: {} })).toMatchObject({ status: 409 });
+  });
+});

@@ -1,0 +1,186 @@
+import { describe, expect, test } from "vitest";
+import { encodeReceipt } from "../../core/receipt.ts";
+import { createApi, type Sent } from "./api.ts";
+
+const job = { topic: "orders", body: 1, delay: 1 };
+
+const ID = "01ARZ3NDEK00SV4RRFFQ69G5FA";
+const madeUp = (parts: { token?: string; handle?: string }) =>
+  encodeReceipt({ v: 1, id: ID, revision: 0, attempt: 1, token: "A".repeat(22), handle: "h", ...parts });
+const receipt = madeUp({});
+
+/** Method, path, status, and what is sent. */
+const OTHERS: [string, string, number, string, Sent?][] = [
+  ["GET", "/", 404, "not-found"],
+  ["GET", "/job", 404, "not-found"],
+  ["POST", "/jobs/", 404, "not-found"],
+  ["GET", "//jobs", 404, "not-found"],
+  ["GET", "/%zz", 404, "not-found"],
+  ["GET", "/schedules/x", 404, "not-found"],
+  ["POST", "/topics/work/pause", 404, "not-found"],
+  ["PUT", "/jobs", 405, "method-not-allowed"],
+  ["OPTIONS", "/jobs", 405, "method-not-allowed"],
+  ["GET", "/jobs/batch", 405, "method-not-allowed"],
+  ["DELETE", "/jobs/cancel", 405, "method-not-allowed"],
+  ["POST", `/jobs/${ID}`, 405, "method-not-allowed"],
+  ["GET", "/topics/work/receive", 405, "method-not-allowed"],
+  ["DELETE", "/health", 405, "method-not-allowed"],
+  ["GET", "/jobs/1", 400, "bad-request"],
+  ["GET", `/jobs/${ID.toLowerCase()}`, 400, "bad-request"],
+  ["GET", `/jobs/${ID}0`, 400, "bad-request"],
+  ["GET", `/jobs/8${ID.slice(1)}`, 400, "bad-request"],
+  ["GET", `/jobs/${ID}%0A`, 400, "bad-request"],
+  ["GET", "/jobs/%zz", 400, "bad-request"],
+  ["GET", "/jobs/%", 400, "bad-request"],
+  ["GET", "/jobs/%FF", 400, "bad-request"],
+  ["GET", "/jobs/__proto__", 400, "bad-request"],
+  ["DELETE", "/jobs/%00", 400, "bad-request"],
+  ["PATCH", "/jobs/x", 400, "bad-request", { body: { delay: 1 } }],
+  ["PATCH", `/jobs/${ID}`, 400, "bad-request", { body: {} }],
+  ["PATCH", `/jobs/${ID}`, 400, "bad-request", { body: { delay: 1, dueAt: "2026-03-01T12:00:00Z" } }],
+  ["PATCH", `/jobs/${ID}`, 400, "bad-request", { body: { tag: "a" } }],
+  ["PATCH", `/jobs/${ID}`, 400, "bad-request", { body: { delay: -1 } }],
+  ["PATCH", `/jobs/${ID}`, 400, "bad-request", { body: { dueAt: "2036-12-01T00:00:00Z" } }],
+  ["PATCH", `/jobs/${ID}`, 413, "too-large", { body: { body: "x".repeat(204_800) } }],
+  ["PATCH", `/jobs/${ID}`, 400, "bad-request"],
+  ["GET", `/jobs/${ID}?a=1`, 400, "bad-request"],
+  ["POST", "/jobs?dry=1", 400, "bad-request", { body: job }],
+  ["GET", "/jobs?limit=0", 400, "bad-request"],
+  ["GET", "/jobs?limit=1001", 400, "bad-request"],
+  ["GET", "/jobs?limit=", 400, "bad-request"],
+  ["GET", "/jobs?limit=1e2", 400, "bad-request"],
+  ["GET", "/jobs?limit=-1", 400, "bad-request"],
+  ["GET", "/jobs?limit=1&limit=2", 400, "bad-request"],
+  ["GET", "/jobs?state=late", 400, "bad-request"],
+  ["GET", "/jobs?topic=Orders", 400, "bad-request"],
+  ["GET", "/jobs?from=yesterday", 400, "bad-request"],
+  ["GET", "/jobs?from=1969-12-31T23:59:59Z", 400, "bad-request"],
+  ["GET", "/jobs?from=2287-01-01T00:00:00Z", 400, "bad-request"],
+  ["GET", "/jobs?to=2026-03-01T09:00:00Z", 400, "bad-request"],
+  ["GET", "/jobs?from=2026-03-01T09:00:00Z&to=2026-04-01T09:00:01Z", 400, "bad-request"],
+  ["GET", "/jobs?cursor=%zz", 400, "bad-request"],
+  ["GET", "/jobs?__proto__=1", 400, "bad-request"],
+  ["GET", "/forecast?limit=1", 400, "bad-request"],
+  ["GET", "/forecast?from=2026-03-01T09:00:00Z&to=2027-03-01T09:00:00Z", 400, "bad-request"],
+  ["GET", "/topics?x", 400, "bad-request"],
+  ["GET", "/topics/Work", 400, "bad-request"],
+  ["GET", "/topics/work%00", 400, "bad-request"],
+  ["GET", "/topics/nobody", 404, "unknown-topic"],
+  ["PUT", "/topics/nobody/jobs/a", 404, "unknown-topic", { body: { body: 1, delay: 1 } }],
+  ["GET", "/topics/nobody/jobs/a", 404, "unknown-topic"],
+  ["PUT", "/topics/orders/jobs/a%2Fb", 400, "bad-request", { body: { body: 1, delay: 1 } }],
+  ["PUT", "/topics/orders/jobs/a%23b", 400, "bad-request", { body: { body: 1, delay: 1 } }],
+  ["PUT", `/topics/orders/jobs/${"k".repeat(257)}`, 400, "bad-request", { body: { body: 1, delay: 1 } }],
+  ["PUT", "/topics/orders/jobs/a", 400, "bad-request", { body: job }],
+  ["PUT", "/topics/orders/jobs/a", 400, "bad-request", { body: { body: 1, delay: 1, key: "a" } }],
+  ["PUT", "/topics/orders/jobs/a", 400, "bad-request", { body: { body: 1 } }],
+  [
+    "PUT",
+    "/topics/orders/jobs/a",
+    400,
+    "bad-request",
+    { body: { body: 1, delay: 1, callbackUrl: "https://a.b" } },
+  ],
+  ["POST", "/jobs/batch", 400, "bad-request", { body: [] }],
+  ["POST", "/jobs/batch", 400, "bad-request", { body: { jobs: {} } }],
+  ["POST", "/jobs/batch", 400, "bad-request", { body: { jobs: [], more: 1 } }],
+  ["POST", "/jobs/batch", 400, "bad-request", { body: {} }],
+  ["POST", "/jobs/batch", 413, "too-large", { body: { jobs: ["x".repeat(3 * 1024 * 1024)] } }],
+  ["POST", "/jobs/cancel", 400, "bad-request", { body: { ids: ID } }],
+  ["POST", "/jobs/cancel", 400, "bad-request", { body: {} }],
+  ["POST", "/topics/work/receive", 400, "bad-request", { body: { max: 11 } }],
+  ["POST", "/topics/work/receive", 400, "bad-request", { body: { max: 0 } }],
+  ["POST", "/topics/work/receive", 400, "bad-request", { body: { waitSeconds: 21 } }],
+  ["POST", "/topics/work/receive", 400, "bad-request", { body: { waitSeconds: 0.5 } }],
+  ["POST", "/topics/work/receive", 400, "bad-request", { body: { wait: 1 } }],
+  ["POST", "/topics/work/receive", 400, "bad-request", { text: "x" }],
+  ["POST", "/topics/nobody/receive", 404, "unknown-topic"],
+  ["POST", "/topics/work/finish", 400, "bad-request", { body: { receipt: "garbage" } }],
+  ["POST", "/topics/work/finish", 400, "bad-request", { body: { receipt: "" } }],
+  ["POST", "/topics/work/finish", 400, "bad-request", { body: { receipt: 7 } }],
+  ["POST", "/topics/work/finish", 400, "bad-request", { body: {} }],
+  ["POST", "/topics/work/finish", 400, "bad-request"],
+  [
+    "POST",
+    "/topics/work/finish",
+    400,
+    "bad-request",
+    { body: { receipt: Buffer.from("null").toString("base64url") } },
+  ],
+  ["POST", "/topics/work/finish", 400, "bad-request", { body: { receipt: madeUp({ token: "\ud800" }) } }],
+  ["POST", "/topics/work/finish", 400, "bad-request", { body: { receipt: madeUp({ token: "" }) } }],
+  ["POST", "/topics/work/bury", 400, "bad-request", { body: { receipt: madeUp({ handle: "a b" }) } }],
+  ["POST", "/topics/events/finish", 400, "bad-request", { body: { receipt: madeUp({ handle: "\0" }) } }],
+  ["POST", "/topics/work/finish", 404, "job-not-found", { body: { receipt } }],
+  ["POST", "/topics/nobody/finish", 404, "unknown-topic", { body: { receipt } }],
+  ["POST", "/topics/work/extend", 400, "bad-request", { body: { receipt } }],
+  ["POST", "/topics/work/extend", 400, "bad-request", { body: { receipt, seconds: 0 } }],
+  ["POST", "/topics/work/extend", 400, "bad-request", { body: { receipt, seconds: 43_201 } }],
+  ["POST", "/topics/work/retry", 400, "bad-request", { body: { receipt, delay: -1 } }],
+  ["POST", "/topics/work/retry", 400, "bad-request", { body: { receipt, error: 1 } }],
+  ["POST", "/topics/work/bury", 400, "bad-request", { body: { receipt, reason: "a" } }],
+  ["GET", "/topics/work/dead?limit=x", 400, "bad-request"],
+  ["GET", "/topics/work/dead?cursor=AAAA", 400, "bad-request"],
+  ["GET", "/topics/nobody/dead", 404, "unknown-topic"],
+  ["POST", "/topics/work/redrive", 400, "bad-request"],
+  ["POST", "/topics/work/redrive", 400, "bad-request", { body: { ids: [], max: 1 } }],
+  ["POST", "/topics/work/redrive", 400, "bad-request", { body: { ids: ["x"] } }],
+  [
+    "POST",
+    "/topics/work/redrive",
+    400,
+    "bad-request",
+    { body: { ids: Array.from({ length: 501 }, () => ID) } },
+  ],
+  ["POST", "/topics/work/redrive", 400, "bad-request", { body: { max: 501 } }],
+  ["POST", "/topics/work/redrive", 400, "bad-request", { body: { ratePerSecond: 0 } }],
+  ["POST", "/topics/work/redrive", 400, "bad-request", { body: { ratePerSecond: 5e-324 } }],
+  ["POST", "/topics/work/redrive", 400, "bad-request", { body: { ratePerSecond: 1001 } }],
+  ["POST", "/topics/work/redrive", 400, "bad-request", { body: { delay: "x" } }],
+  ["POST", "/topics/work/redrive", 404, "job-not-found", { body: { ids: [ID] } }],
+];
+
+describe("a refused request leaves nothing behind:", () => {
+  test.each(OTHERS)("%s %s is %i %s, sent %j", async (method, path, status, code, sent) => {
+    const { call, world, logged } = createApi();
+    const answered = await call(method, path, sent);
+    expect(answered).toMatchObject({ status, json: { code } });
+    expect(world.pool.items()).toEqual([]);
+    expect(logged).toEqual([]);
+  });
+});
+
+test("a refusal names each field that broke a rule", async () => {
+  const { call } = createApi();
+  const { json } = await call("POST", "/jobs", {
+    body: { ...job, delay: -1, maxAttempts: 0, tag: 1, group: 2 },
+  });
+  const paths = (json.errors as { path: string }[]).map(({ path }) => path);
+  expect(paths.sort()).toEqual(["delay", "group", "maxAttempts", "tag"]);
+  expect(json.detail).toMatch(/; and 1 more$/);
+});
+
+test("a path that takes other methods says which", async () => {
+  const { call } = createApi();
+  expect((await call("PUT", "/jobs")).headers.get("allow")).toBe("POST, GET");
+  expect((await call("HEAD", "/jobs/batch")).status).toBe(405);
+  expect((await call("HEAD", "/health")).status).toBe(200);
+  expect((await call("HEAD", "/nowhere")).status).toBe(404);
+});
+
+test("the largest of everything is taken", async () => {
+  const { call } = createApi();
+  const body = {
+    topic: "orders",
+    body: "x".repeat(200 * 1024 - 2),
+    delay: "3660d",
+    key: "k".repeat(256),
+    headers: { a: "x".repeat(4096 - 8) },
+    tag: "é".repeat(128),
+    group: "!".repeat(128),
+    maxAttempts: 100,
+    expiresAfter: "3660d",
+  };
+  const headers = { "idempotency-key": "~".repeat(256) };
+  expect(await call("POST", "/jobs", { body, headers })).toMatchObject({ status: 201 });
+});
