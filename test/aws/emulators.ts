@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
-import { createServer, Server } from "node:net";
+import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startFauxqs } from "fauxqs";
+import { fileURLToPath } from "node:url";
 
 export type Emulator = { endpoint: string; close(): Promise<void> };
 
@@ -50,25 +50,19 @@ function dynoxideBinary(): string {
   }
 }
 
+/** The launcher of the local stack: on loopback, and mended where it refuses what SQS takes. */
 export async function startSqs(): Promise<Emulator> {
   if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
-  const server = await onLoopback(() => startFauxqs({ port: 0, logger: false }));
-  return { endpoint: `http://127.0.0.1:${server.port}`, close: () => server.stop() };
-}
-
-/** fauxqs has no option for its address: it always listens on all interfaces. */
-async function onLoopback<T>(start: () => Promise<T>): Promise<T> {
-  const { listen } = Server.prototype;
-  Server.prototype.listen = function (this: Server, ...args: unknown[]) {
-    const [options, ...rest] = args;
-    const local = typeof options === "object" ? { ...options, host: "127.0.0.1" } : options;
-    return Reflect.apply(listen, this, [local, ...rest]);
-  } as typeof listen;
-  try {
-    return await start();
-  } finally {
-    Server.prototype.listen = listen;
-  }
+  const port = await freePort();
+  const child = fork(fileURLToPath(new URL("../../local/fauxqs.ts", import.meta.url)), [String(port)]);
+  await once(child, "message");
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    async close() {
+      child.kill();
+      if (child.exitCode === null) await once(child, "exit");
+    },
+  };
 }
 
 async function freePort(): Promise<number> {

@@ -58,5 +58,5 @@ queuesContract(
       },
     };
   },
-  elsewhere ? [] : ["drops-groups", "refuses-astral-characters"],
+  elsewhere ? [] : ["drops-groups"],
 );

@@ -7,7 +7,7 @@ import { sendContract } from "./send-contract.ts";
  * What an emulator does otherwise than SQS. The sentence it breaks must then fail: an emulator that was
  * repaired shows.
  */
-export type Difference = "drops-groups" | "refuses-astral-characters";
+export type Difference = "drops-groups";
 
 export type OpenQueues = {
   readonly queues: Queues;

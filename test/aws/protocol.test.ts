@@ -1,0 +1,116 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { CreateQueueCommand, PurgeQueueCommand } from "@aws-sdk/client-sqs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { dynamoClient, sqsClient } from "../../aws/clients.ts";
+import { dynamoPool } from "../../aws/pool.ts";
+import { sqsQueues } from "../../aws/queues.ts";
+import { enqueue } from "../../protocol/enqueue.ts";
+import type { ProtocolEvent } from "../../protocol/events.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { receive, settlePulled } from "../../protocol/pull.ts";
+import { readJob } from "../../protocol/read-job.ts";
+import { redrive } from "../../protocol/redrive.ts";
+import { tick } from "../../protocol/tick.ts";
+import { createTable } from "./contract-table.ts";
+import { type Emulator, startDynamo, startSqs, useEndpoint } from "./emulators.ts";
+
+const MINUTE = 60_000;
+
+/** The protocol on the emulators, on a clock that is pushed ahead: minutes that no test can wait for. */
+describe("the protocol on DynamoDB and SQS", () => {
+  const emulators: Emulator[] = [];
+  const events: ProtocolEvent[] = [];
+  const sqs = () => sqsClient();
+  let ahead = 0;
+  let urlPrefix = "";
+  let ctx: Context;
+
+  beforeAll(async () => {
+    const [dynamo, queues] = [await startDynamo(), await startSqs()];
+    emulators.push(dynamo, queues);
+    useEndpoint("DYNAMODB", dynamo.endpoint);
+    useEndpoint("SQS", queues.endpoint);
+    const prefix = `protocol-${randomUUID().slice(0, 8)}-`;
+    for (const name of ["work", "work_dlq"]) {
+      const { QueueUrl = "" } = await sqs().send(new CreateQueueCommand({ QueueName: prefix + name }));
+      if (name === "work") urlPrefix = QueueUrl.slice(0, -name.length);
+    }
+    const client = dynamoClient();
+    const table = await createTable(client);
+    const clock = (): number => Date.now() + ahead;
+    ctx = {
+      pool: dynamoPool({ client, table, clock }),
+      queues: sqsQueues({ client: sqs(), urlPrefix }),
+      clock,
+      random: randomBytes,
+      policy: {
+        shards: 2,
+        retention: 86_400,
+        deadRetention: 14 * 86_400,
+        topics: { work: { consumer: "pull" } },
+      },
+      report: (event) => events.push(event),
+    };
+  });
+  afterAll(() => Promise.all(emulators.map((emulator) => emulator.close())));
+
+  const runTick = (): Promise<void> => tick(ctx, ctx.clock() + MINUTE);
+  const pull = () => receive(ctx, "work", { max: 10, waitSeconds: 0 }, async () => {});
+
+  it("a purged queue is filled again by the audit, and the job runs once", async () => {
+    await runTick();
+    const { home } = await enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock() });
+    await sqs().send(new PurgeQueueCommand({ QueueUrl: `${urlPrefix}work` }));
+    expect(await pull()).toEqual([]);
+    for (let i = 0; i < 16; i++) {
+      ahead += MINUTE;
+      await runTick();
+    }
+    expect(events).toContainEqual(expect.objectContaining({ type: "audited", found: 1 }));
+    const jobs = await pull();
+    expect(jobs.map(({ id }) => id)).toEqual([home.id]);
+    await settlePulled(ctx, "work", jobs[0]?.receipt ?? "", { end: "done" });
+    expect(await readJob(ctx, home.id)).toMatchObject({ state: "done", attempt: 1 });
+    for (let i = 0; i < 90; i++) {
+      ahead += MINUTE;
+      await runTick();
+    }
+    expect(await pull()).toEqual([]);
+  });
+
+  it("an outage of a day is swept up by one tick", async () => {
+    const filed = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock() + (10 + i * 60) * MINUTE }),
+      ),
+    );
+    ahead += 24 * 60 * MINUTE;
+    await runTick();
+    const jobs = await pull();
+    expect(new Set(jobs.map(({ id }) => id))).toEqual(new Set(filed.map(({ home }) => home.id)));
+    for (const { receipt } of jobs) await settlePulled(ctx, "work", receipt, { end: "done" });
+  });
+
+  it("a keyed job that died is redriven under its key, and its letter leaves the DLQ", async () => {
+    const key = "order-1";
+    const { home } = await enqueue(ctx, {
+      topic: "work",
+      body: "{}",
+      dueAt: ctx.clock(),
+      key,
+      maxAttempts: 1,
+    });
+    const [first] = await pull();
+    await settlePulled(ctx, "work", first?.receipt ?? "", { end: "failed", error: "no", verb: "retry" });
+    expect(await readJob(ctx, home.id)).toMatchObject({ state: "dead", lastError: "no" });
+    expect(await redrive(ctx, "work", { max: 10, delay: 0 })).toEqual({ redriven: 1, left: 0 });
+    const again = enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock(), key });
+    await expect(again).rejects.toMatchObject({ code: "job-already-exists" });
+    await runTick();
+    expect(await ctx.queues.depth({ topic: "work", dead: true })).toMatchObject({ ready: 0, inFlight: 0 });
+    const [second] = await pull();
+    await settlePulled(ctx, "work", second?.receipt ?? "", { end: "done" });
+    const next = await enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock(), key });
+    expect(next.home.id).not.toBe(home.id);
+  });
+});

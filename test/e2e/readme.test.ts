@@ -1,0 +1,88 @@
+import { exec, spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { freshDataDir } from "./running-stack.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const README = readFileSync(`${ROOT}README.md`, "utf8");
+
+/** What the README tells a user to type, typed. */
+describe("the README", () => {
+  it("names two commands, whose scripts exist, and is short", () => {
+    const commands = [...README.matchAll(/^npm ci && npm (?:run )?(\w+)/gm)].map(([, script]) => script);
+    expect(commands).toEqual(["local", "test"]);
+    const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining([...commands, "check", "synth", "bench"]));
+    expect(README.split("\n").length).toBeLessThanOrEqual(151);
+  });
+
+  it("links only to what exists", () => {
+    const links = [...README.matchAll(/\]\(([^)#:]+)/g)].map(([, path]) => path ?? "");
+    expect(links.length).toBeGreaterThan(5);
+    expect(links.filter((path) => !existsSync(ROOT + path))).toEqual([]);
+  });
+
+  it("npm run local prints a curl line that files a job, tells when it runs, and Ctrl-C ends all of it", async () => {
+    const dataDir = freshDataDir();
+    // A group of its own, which gets Ctrl-C as the terminal's does.
+    const child = spawn("npm", ["run", "local", "--", "--port", "0", "--data", dataDir], {
+      cwd: ROOT,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    child.stdout.on("data", (chunk) => (output += chunk));
+    child.stderr.on("data", (chunk) => (output += chunk));
+    const exited = new Promise((resolve) => child.once("exit", resolve));
+    try {
+      await until(
+        () => /-d '.*'/.test(output),
+        60_000,
+        () => output,
+      );
+      const curl = /curl [\s\S]*?-d '[^']*'/.exec(output)?.[0] ?? "";
+      const { stdout } = await promisify(exec)(curl);
+      const { id, state } = JSON.parse(stdout);
+      expect(state).toBe("scheduled");
+      await until(
+        () => new RegExp(`${id}.* done`).test(output),
+        30_000,
+        () => output,
+      );
+    } finally {
+      process.kill(-(child.pid ?? 0), "SIGINT");
+      await exited;
+    }
+    await until(
+      () => processesNaming(dataDir).length === 0,
+      5000,
+      () => processesNaming(dataDir).join("\n"),
+    );
+  });
+});
+
+async function until(holds: () => boolean, ms: number, tell: () => string): Promise<void> {
+  const end = Date.now() + ms;
+  while (!holds()) {
+    if (Date.now() > end) throw new Error(`not within ${ms} ms:\n${tell()}`);
+    await sleep(50);
+  }
+}
+
+/** The command lines that name a folder: emulators are told theirs. */
+function processesNaming(folder: string): string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const command = readFileSync(`/proc/${name}/cmdline`, "utf8");
+        return command.includes(folder) ? [command] : [];
+      } catch {
+        // It has just ended.
+        return [];
+      }
+    });
+}
