@@ -23,7 +23,15 @@ export type MessageJob = {
   key?: string;
 };
 
-export type Message = { v: number; topic: string; jobs: MessageJob[]; dead?: true; error?: string };
+export type Message = {
+  v: number;
+  topic: string;
+  /** Of all its jobs: the message's `MessageGroupId`. */
+  group?: string;
+  jobs: MessageJob[];
+  dead?: true;
+  error?: string;
+};
 
 /** One job as it stands in a message. Its body is spliced in as stored: no one parses it on the way. */
 export function jobText(home: Home): string {
@@ -40,8 +48,9 @@ export function jobText(home: Home): string {
   return `${toJson(fields).slice(0, -1)},"body":${home.body}}`;
 }
 
-export function messageText(topic: string, jobTexts: readonly string[]): string {
-  return `{"v":${MESSAGE_VERSION},"topic":${toJson(topic)},"jobs":[${jobTexts.join(",")}]}`;
+export function messageText(topic: string, group: string | undefined, jobTexts: readonly string[]): string {
+  const fields = toJson({ v: MESSAGE_VERSION, topic, group });
+  return `${fields.slice(0, -1)},"jobs":[${jobTexts.join(",")}]}`;
 }
 
 /** The envelope that a dead job leaves in its topic's DLQ. */

@@ -1,5 +1,5 @@
 import { batchesOf } from "./batches.ts";
-import { PACK_BYTES, RELEASE_EARLY, SQS_MAX_DELAY } from "./constants.ts";
+import { LONGEST_LEASE, PACK_BYTES, RELEASE_EARLY, SQS_MAX_DELAY } from "./constants.ts";
 import type { Home } from "./items.ts";
 import { jobText, messageText } from "./message.ts";
 import type { TopicPolicy } from "./policy.ts";
@@ -19,6 +19,7 @@ export function packsOf(topic: string, policy: TopicPolicy, homes: readonly Home
       packs.push({
         body: messageText(
           topic,
+          group,
           batch.map(({ text }) => text),
         ),
         dueAt: Math.min(...batch.map(({ home }) => home.dueAt)),
@@ -38,4 +39,9 @@ export function delaySecondsOf(dueAt: number, now: number, precision: TopicPolic
   const left = Math.min(Math.max(dueAt - now, 0), SQS_MAX_DELAY);
   if (precision === "second") return Math.ceil(left / 1000);
   return Math.max(Math.floor((left - RELEASE_EARLY) / 1000), 0);
+}
+
+/** SQS's visibility timeout for a message that must come back in `ms`: whole seconds, at most 12 h. */
+export function hideSecondsOf(ms: number): number {
+  return Math.ceil(Math.min(Math.max(ms, 0), LONGEST_LEASE) / 1000);
 }

@@ -9,10 +9,10 @@ import {
 import { hasCrashed, isFinished } from "../core/home.ts";
 import type { Cursor, Home } from "../core/items.ts";
 import { reachedBy } from "../core/trail.ts";
+import { advance, readCursor } from "./cursor.ts";
 import { pages } from "./pages.ts";
 import type { Context } from "./ports.ts";
 import { fileLooks, send } from "./send.ts";
-import { readCursor } from "./sweep.ts";
 
 /**
  * Trails the sweep of one shard by `AUDIT_AFTER` of the sweep's own time, and sends again what should have
@@ -33,21 +33,13 @@ export async function auditShard(ctx: Context, shard: number, until: number): Pr
     );
     found += await repair(ctx, homes, backlogs);
     entries += page.entries.length;
-    const next = await advance(ctx, cursor, page.position);
+    const next = await advance(ctx, cursor, "audited", page.position);
     if (!next) break;
     cursor = next;
   }
   // The sweep may have added to the trail meanwhile: then it is trimmed next time.
   if (rest.length < cursor.trail.length) await trim(ctx, cursor, rest);
   ctx.report({ type: "audited", shard, entries, found });
-}
-
-async function advance(ctx: Context, cursor: Cursor, position: string): Promise<Cursor | undefined> {
-  const key = { pk: cursor.pk, sk: cursor.sk };
-  const change = { key, expect: { audited: cursor.audited }, set: { audited: position } };
-  const changed = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
-  const found = changed.item as Cursor | undefined;
-  return changed.changed || found?.audited === position ? found : undefined;
 }
 
 async function trim(ctx: Context, cursor: Cursor, trail: Cursor["trail"]): Promise<void> {

@@ -6,6 +6,7 @@ import { releaseKey } from "./keys.ts";
 import type { Attribute, Context } from "./ports.ts";
 import { notFound, readHomes } from "./read-job.ts";
 import { unheld } from "./reschedule.ts";
+import { sendIfNear } from "./send.ts";
 
 const TRIES = 10;
 
@@ -62,7 +63,10 @@ async function pass(
     const outcome = outcomes[i];
     if (outcome === "changed") {
       // Looked at before and after: a sweep may have passed while the write was under way.
-      results.set(home.id, handedOff(home, ctx.clock()) ?? ({ ...home, ...set } as Home));
+      const tooLate = handedOff(home, ctx.clock());
+      if (tooLate) await takeBack(ctx, home, set);
+      results.set(home.id, tooLate ?? ({ ...home, ...set } as Home));
+      if (tooLate) continue;
       await releaseKey(ctx, home, expiresAt, by);
       ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
     } else if (outcome === "refused") again.push(home.id);
@@ -93,4 +97,20 @@ function handedOff(home: Home, now: number): MinutehandError | undefined {
     `job ${home.id} of the untracked topic ${home.topic} is due within 210 s: SQS has it, or may have`,
     { id: home.id },
   );
+}
+
+/**
+ * Undoes a cancel that came too late, and sends the job: a sweep that saw the cancel has passed it over, one
+ * that did not has sent it, and a caller who was refused may count on it. It may so come twice, as an
+ * untracked job may.
+ */
+async function takeBack(ctx: Context, home: Home, set: Record<string, Attribute>): Promise<void> {
+  const change = {
+    key: homeKey(home.id),
+    expect: { state: "cancelled", finishedAt: set.finishedAt as number },
+    set: { state: "scheduled", ...(home.expiresAt === undefined ? {} : { expiresAt: home.expiresAt }) },
+    remove: ["finishedAt"],
+  };
+  await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
+  await sendIfNear(ctx, [home]);
 }

@@ -1,3 +1,4 @@
+import { inParallel } from "../core/batches.ts";
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { hasCrashed, isFinished, isNear, isRunning } from "../core/home.ts";
@@ -112,6 +113,7 @@ async function meet(
   );
   const now = ctx.clock();
   const waiting: Home[] = [];
+  const crashed: { job: MessageJob; home: Home }[] = [];
   const drop = (job: MessageJob, reason: DropReason): void => {
     verdicts.set(job.id, { verdict: "void" });
     ctx.report({ type: "dropped", topic, id: job.id, reason });
@@ -130,11 +132,16 @@ async function meet(
     } else if (isRunning(home, now)) {
       verdicts.set(job.id, { verdict: "left", until: home.leaseEnd ?? now });
       ctx.report({ type: "dropped", topic, id: job.id, reason: "running" });
-    } else if (hasCrashed(home, now)) {
+    } else if (hasCrashed(home, now)) crashed.push({ job, home });
+  }
+  await inParallel(crashed, 8, async ({ job, home }) => {
+    try {
       await settleCrash(ctx, home);
       drop(job, "crashed");
-    } else verdicts.set(job.id, { verdict: "left", until: now + REPEAT_AFTER });
-  }
+    } catch (error) {
+      ctx.report({ type: "trouble", topic, what: "settling a crashed run", error: messageOf(error) });
+    }
+  });
   const sent = await send(ctx, waiting);
   for (const home of waiting) {
     // The message in hand is the only one certain to come back.

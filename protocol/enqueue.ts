@@ -4,7 +4,7 @@ import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type OnceItem, onceKey, ttl } from "../core/items.ts";
 import { addressOf, drawJobId } from "../core/job-id.ts";
-import { fileKeyed } from "./enqueue-keyed.ts";
+import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
 import type { Context, Write } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { policyOf, send, sendIfNear } from "./send.ts";
@@ -130,12 +130,13 @@ async function filePlain(
     const outcome = inserted[i];
     if (outcome instanceof Error) refused.set(home.id, unavailable(outcome));
   }
-  const tracked = filed.filter((home) => !home.untracked && !refused.has(home.id));
+  // Untracked ones too: near only now, the sweep may have passed while they were being written.
+  const stored = filed.filter((home) => !refused.has(home.id));
   try {
-    await sendIfNear(ctx, tracked);
+    await sendIfNear(ctx, stored);
   } catch (error) {
     // Filed, but perhaps for the audit to find: not on time, so not acknowledged.
-    for (const home of tracked) if (isNear(home.dueAt, ctx.clock())) refused.set(home.id, unavailable(error));
+    for (const home of stored) if (isNear(home.dueAt, ctx.clock())) refused.set(home.id, unavailable(error));
   }
   // A near untracked job has no home: what SQS does not take is not acknowledged.
   for (const [id, sent] of await send(ctx, straight)) {
@@ -151,34 +152,24 @@ async function filePlain(
 
 /** One job with a key, an `Idempotency-Key`, or both. */
 async function fileConditional(ctx: Context, job: NewJob, home: Home, by: number): Promise<Enqueued> {
-  const once = job.once && onceItem(job.topic, job.once, home);
-  const stored = once && (await readOnce(ctx, once));
-  if (stored && !isOver(stored, ctx.clock())) return replay(ctx, stored, once, home);
-  if (home.untracked && isNear(home.dueAt, ctx.clock())) return fileUntracked(ctx, home, once, by);
-  const together = once ? [writeOnce(once, stored)] : [];
-  const result =
-    job.key === undefined
-      ? await fileOnce(ctx, home, together, by)
-      : await fileKeyed(ctx, job, home, together, by);
-  if (result) return result;
-  // Somebody filed the same request meanwhile.
-  const theirs = once && (await readOnce(ctx, once));
-  if (theirs && !isOver(theirs, ctx.clock())) return replay(ctx, theirs, once, home);
-  throw new MinutehandError("unavailable", "the same request was being filed elsewhere; repeat it");
+  const { once } = job;
+  if (!once) return fileKeyed(ctx, job, home, undefined, by);
+  const stored = await readOnce(ctx, job.topic, once.token);
+  if (stored && !isOver(stored, ctx.clock())) return replay(ctx, stored, once.hash, home);
+  const nameOnce = (named: Home): Write => onceWrite(named, once, stored);
+  try {
+    if (job.key !== undefined) return await fileKeyed(ctx, job, home, nameOnce, by);
+    return await fileOnce(ctx, home, nameOnce, by);
+  } catch (error) {
+    // The same request may have been filed meanwhile, by a repeat of it.
+    const theirs = await readOnce(ctx, job.topic, once.token);
+    if (theirs && !isOver(theirs, ctx.clock())) return replay(ctx, theirs, once.hash, home);
+    throw error;
+  }
 }
 
-function onceItem(topic: string, once: { token: string; hash: string }, home: Home): OnceItem {
-  return {
-    ...onceKey(topic, once.token),
-    v: ITEM_VERSION,
-    id: home.id,
-    hash: once.hash,
-    expiresAt: ttl(home.dueAt + ONCE_AFTER),
-  };
-}
-
-async function readOnce(ctx: Context, once: OnceItem): Promise<OnceItem | undefined> {
-  const [stored] = await ctx.pool.read([once]);
+async function readOnce(ctx: Context, topic: string, token: string): Promise<OnceItem | undefined> {
+  const [stored] = await ctx.pool.read([onceKey(topic, token)]);
   return stored as OnceItem | undefined;
 }
 
@@ -187,43 +178,37 @@ function isOver(once: OnceItem, now: number): boolean {
   return once.expiresAt * 1000 <= now;
 }
 
-function writeOnce(once: OnceItem, over: OnceItem | undefined): Write {
-  if (!over) return { insert: once };
-  const { pk, sk, id, hash, expiresAt } = once;
-  return { change: { key: { pk, sk }, expect: { id: over.id }, set: { id, hash, expiresAt } } };
+function onceWrite(
+  home: Home,
+  { token, hash }: NonNullable<NewJob["once"]>,
+  over: OnceItem | undefined,
+): Write {
+  const key = onceKey(home.topic, token);
+  const says = { id: home.id, hash, expiresAt: ttl(home.dueAt + ONCE_AFTER) };
+  return over
+    ? { change: { key, expect: { id: over.id }, set: says } }
+    : { insert: { ...key, v: ITEM_VERSION, ...says } };
 }
 
-async function fileOnce(
-  ctx: Context,
-  home: Home,
-  together: readonly Write[],
-  by: number,
-): Promise<Enqueued | undefined> {
-  const outcome = await ctx.pool.transact([{ insert: home }, ...together], by);
-  if (!outcome.done) {
-    const [mine] = await readHomes(ctx, [home.id]);
-    if (!mine) return undefined;
+async function fileOnce(ctx: Context, home: Home, nameOnce: NameOnce, by: number): Promise<Enqueued> {
+  if (home.untracked && isNear(home.dueAt, ctx.clock())) {
+    // To SQS first: a once item without its job would answer for nothing.
+    const [result] = await filePlain(ctx, [{ home }], by);
+    if (!result || result instanceof Error) throw result ?? unavailable(new Error("not sent"));
+    await ctx.pool.transact([nameOnce(home)], by);
+    return result;
   }
-  if (!home.untracked) await sendIfNear(ctx, [home]);
+  const outcome = await ctx.pool.transact([{ insert: home }, nameOnce(home)], by);
+  if (!outcome.done && !(await readHomes(ctx, [home.id]))[0]) {
+    throw unavailable(new Error("the same request was being filed elsewhere"));
+  }
+  await sendIfNear(ctx, [home]);
   ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
   return { outcome: "created", home };
 }
 
-/** A near untracked job goes to SQS first: a once item without its job would answer for nothing. */
-async function fileUntracked(
-  ctx: Context,
-  home: Home,
-  once: OnceItem | undefined,
-  by: number,
-): Promise<Enqueued> {
-  const [result] = await filePlain(ctx, [{ home }], by);
-  if (!result || result instanceof Error) throw result ?? unavailable(new Error("not sent"));
-  if (once) await ctx.pool.insert([once], by);
-  return result;
-}
-
-async function replay(ctx: Context, stored: OnceItem, once: OnceItem, asked: Home): Promise<Enqueued> {
-  if (stored.hash !== once.hash) {
+async function replay(ctx: Context, stored: OnceItem, hash: string, asked: Home): Promise<Enqueued> {
+  if (stored.hash !== hash) {
     throw new MinutehandError(
       "idempotency-mismatch",
       "an Idempotency-Key names one request: it was used with a different one",

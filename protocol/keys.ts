@@ -1,9 +1,10 @@
+import { messageOf } from "../core/errors.ts";
 import { type Home, type KeyItem, keyKey } from "../core/items.ts";
 import type { Context, Write } from "./ports.ts";
 
 /**
  * Lets the key item of a finished job go with its home, if it still names that job. A finished job frees
- * its key in any case: this only keeps the table clean.
+ * its key in any case: this only keeps the table clean, so that its failure is reported and no more.
  */
 export async function releaseKey(
   ctx: Context,
@@ -12,7 +13,12 @@ export async function releaseKey(
   by: number,
 ): Promise<void> {
   if (job.key === undefined) return;
-  await ctx.pool.change({ key: keyKey(job.topic, job.key), expect: { id: job.id }, set: { expiresAt } }, by);
+  try {
+    const key = keyKey(job.topic, job.key);
+    await ctx.pool.change({ key, expect: { id: job.id }, set: { expiresAt } }, by);
+  } catch (error) {
+    ctx.report({ type: "trouble", topic: job.topic, what: "letting a key go", error: messageOf(error) });
+  }
 }
 
 /** What a redrive of a keyed job must hold together with: its key still names it, or names none. */

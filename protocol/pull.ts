@@ -1,8 +1,9 @@
 import { CLOCK_MARGIN, HOLD, LONGEST_LEASE, VISIBILITY_MARGIN, WRITER_DEADLINE } from "../core/constants.ts";
-import { MinutehandError } from "../core/errors.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isRunning } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
 import { type MessageJob, parseMessage } from "../core/message.ts";
+import { hideSecondsOf } from "../core/packs.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../core/receipt.ts";
 import { claim } from "./claim.ts";
 import type { Context, Received } from "./ports.ts";
@@ -22,8 +23,6 @@ export type Pulled = {
   leaseUntil: number;
 };
 
-const LONGEST_HIDE_SECONDS = 43_200;
-
 /**
  * Takes up to `max` (1 to 10) due jobs of a pull topic, waiting up to `waitSeconds` (0 to 20) for the first.
  * Throws `unknown-topic`, `not-a-pull-topic`, `unavailable`. `wait` resolves after so many ms.
@@ -41,7 +40,7 @@ export async function receive(
   for (;;) {
     const waited = (ctx.clock() - started) / 1000;
     const waitSeconds = Math.max(Math.floor(options.waitSeconds - waited), 0);
-    const hideSeconds = Math.ceil((ttr + VISIBILITY_MARGIN) / 1000);
+    const hideSeconds = hideSecondsOf(ttr + VISIBILITY_MARGIN);
     const messages = await ctx.queues.receive({ topic }, { max: options.max, waitSeconds, hideSeconds });
     const pulled = await take(ctx, topic, policy.tracking === "none", messages, ttr, wait);
     // Only void messages came: that was no answer yet.
@@ -50,6 +49,8 @@ export async function receive(
     }
   }
 }
+
+const EXTEND_TRIES = 5;
 
 type Carried = { message: Received; job: MessageJob };
 
@@ -77,7 +78,7 @@ async function take(
     const early = job ? Date.parse(job.dueAt) - ctx.clock() : 0;
     const expired = untracked && job?.expiresAt !== undefined && ctx.clock() > Date.parse(job.expiresAt);
     if (!job || expired) drop.push(message.handle);
-    else if (early >= HOLD) hide.push({ handle: message.handle, seconds: hideFor(early) });
+    else if (early >= HOLD) hide.push({ handle: message.handle, seconds: hideSecondsOf(early) });
     else due.push({ message, job });
   }
   const latest = Math.max(0, ...due.map(({ job }) => Date.parse(job.dueAt)));
@@ -107,12 +108,17 @@ async function take(
       if (verdict?.verdict === "claimed") pulled.push(pulledOf(job, message, leaseEnd, verdict.token));
       else if (verdict?.verdict === "left") {
         const left = verdict.until + CLOCK_MARGIN - ctx.clock();
-        hide.push({ handle: message.handle, seconds: hideFor(left) });
+        hide.push({ handle: message.handle, seconds: hideSecondsOf(left) });
       } else drop.push(message.handle);
     }
   }
-  await ctx.queues.remove({ topic }, drop);
-  await ctx.queues.hide({ topic }, hide);
+  try {
+    await ctx.queues.remove({ topic }, drop);
+    await ctx.queues.hide({ topic }, hide);
+  } catch (error) {
+    // What was claimed must be handed out all the same; these messages come again, and are void then too.
+    ctx.report({ type: "trouble", topic, what: "putting messages away", error: messageOf(error) });
+  }
   for (const { id, attempt, dueAt } of pulled) {
     const lateMs = ctx.clock() - dueAt;
     ctx.report({ type: "started", topic, id, attempt, dueAt, lateMs });
@@ -194,7 +200,9 @@ async function settleUntracked(
   }
   if (ending.end === "done") await ctx.queues.remove({ topic }, [receipt.handle]);
   else
-    await ctx.queues.hide({ topic }, [{ handle: receipt.handle, seconds: hideFor(ending.retryAfter ?? 0) }]);
+    await ctx.queues.hide({ topic }, [
+      { handle: receipt.handle, seconds: hideSecondsOf(ending.retryAfter ?? 0) },
+    ]);
 }
 
 /**
@@ -208,29 +216,25 @@ export async function extend(
   ms: number,
 ): Promise<{ home: Home | undefined; leaseUntil: number }> {
   const { receipt, held } = show(ctx, topic, text);
-  const hide = { handle: receipt.handle, seconds: hideFor(ms + VISIBILITY_MARGIN) };
+  const hide = { handle: receipt.handle, seconds: hideSecondsOf(ms + VISIBILITY_MARGIN) };
   if (!held) {
     await ctx.queues.hide({ topic }, [hide]);
     return { home: undefined, leaseUntil: ctx.clock() + ms };
   }
-  const home = await readJob(ctx, held.id);
-  const now = ctx.clock();
-  if (home.topic !== topic) throw notFound(held.id);
-  if (home.token !== held.token || !isRunning(home, now)) throw claimLost(held.id);
-  const leaseEnd = Math.min(now + ms, (home.claimedAt ?? now) + LONGEST_LEASE);
-  const expect = { token: held.token, state: "running", leaseEnd: home.leaseEnd };
-  const key = homeKey(held.id);
-  const changed = await ctx.pool.change({ key, expect, set: { leaseEnd } }, now + WRITER_DEADLINE);
-  const found = changed.item as Home | undefined;
-  if (!found || !(changed.changed || (found.token === held.token && found.leaseEnd === leaseEnd))) {
-    throw claimLost(held.id);
+  for (let i = 0; i < EXTEND_TRIES; i++) {
+    const home = await readJob(ctx, held.id);
+    const now = ctx.clock();
+    if (home.topic !== topic) throw notFound(held.id);
+    if (home.token !== held.token || !isRunning(home, now)) throw claimLost(held.id);
+    const leaseEnd = Math.min(now + ms, (home.claimedAt ?? now) + LONGEST_LEASE);
+    const expect = { token: held.token, state: "running", leaseEnd: home.leaseEnd };
+    const key = homeKey(held.id);
+    const changed = await ctx.pool.change({ key, expect, set: { leaseEnd } }, now + WRITER_DEADLINE);
+    if (!changed.changed) continue;
+    await ctx.queues.hide({ topic }, [hide]);
+    return { home: changed.item as Home, leaseUntil: leaseEnd };
   }
-  await ctx.queues.hide({ topic }, [hide]);
-  return { home: found, leaseUntil: leaseEnd };
-}
-
-function hideFor(ms: number): number {
-  return Math.min(Math.max(Math.ceil(ms / 1000), 0), LONGEST_HIDE_SECONDS);
+  throw new MinutehandError("unavailable", `job ${held.id} keeps changing; repeat the call`);
 }
 
 function notPull(topic: string): MinutehandError {

@@ -1,6 +1,6 @@
 import { inParallel } from "../core/batches.ts";
 import { WRITER_DEADLINE } from "../core/constants.ts";
-import { MinutehandError } from "../core/errors.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
 import { deadKey, type Home } from "../core/items.ts";
 import { deadJobs } from "./dead-jobs.ts";
 import { reclaimKey } from "./keys.ts";
@@ -53,9 +53,18 @@ export async function redriveJob(ctx: Context, home: Home, dueAt: number): Promi
     why: "redriven",
   });
   if (!moved.moved) return false;
-  // Its dead letter goes in the tick, which sees that the home has moved.
-  const entry = deadKey(home.topic, home.finishedAt ?? 0, home.id);
-  await ctx.pool.remove([entry], ctx.clock() + WRITER_DEADLINE);
+  // Its dead letter goes in the tick, which sees that the home has moved; an entry that stays lists nothing.
+  try {
+    const entry = deadKey(home.topic, home.finishedAt ?? 0, home.id);
+    await ctx.pool.remove([entry], ctx.clock() + WRITER_DEADLINE);
+  } catch (error) {
+    ctx.report({
+      type: "trouble",
+      topic: home.topic,
+      what: "removing a dead entry",
+      error: messageOf(error),
+    });
+  }
   return true;
 }
 

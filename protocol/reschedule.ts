@@ -3,7 +3,7 @@ import { hasCrashed, isFinished, isRunning } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import type { NewJob } from "./enqueue.ts";
 import { move } from "./move.ts";
-import type { Attribute, Context, Expected } from "./ports.ts";
+import type { Attribute, Context, Expected, Write } from "./ports.ts";
 import { readJob } from "./read-job.ts";
 
 const TRIES = 10;
@@ -36,7 +36,12 @@ export async function reschedule(ctx: Context, id: string, change: Reschedule): 
 }
 
 /** Gives a live job all the fields of a new one. `undefined` when it is no longer as read. Throws `job-running`. */
-export async function replaceJob(ctx: Context, holder: Home, job: NewJob): Promise<Home | undefined> {
+export async function replaceJob(
+  ctx: Context,
+  holder: Home,
+  job: NewJob,
+  together?: readonly Write[],
+): Promise<Home | undefined> {
   const expect = unheld(holder, ctx.clock());
   const { body, headers, expiresAfter, maxAttempts, tag, group } = job;
   const optional = { headers, expiresAfter, maxAttempts, tag, group };
@@ -46,7 +51,8 @@ export async function replaceJob(ctx: Context, holder: Home, job: NewJob): Promi
     "lastError",
     ...Object.entries(optional).flatMap(([name, value]) => (value === undefined ? [name] : [])),
   ];
-  const moved = await move(ctx, holder, { dueAt: job.dueAt, expect, set, remove, why: "replaced" });
+  const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
+  const moved = await move(ctx, holder, { ...request, ...(together ? { together } : {}) });
   return moved.moved ? moved.home : undefined;
 }
 

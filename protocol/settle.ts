@@ -9,7 +9,7 @@ import { releaseKey } from "./keys.ts";
 import { move } from "./move.ts";
 import type { Context, Expected } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
-import { policyOf } from "./send.ts";
+import { policyOf, sendIfNear } from "./send.ts";
 
 /** A claim in hand. */
 export type Held = { id: string; topic: string; token: string; attempt: number; key?: string };
@@ -70,7 +70,10 @@ export async function settleOtherwise(
   const verb =
     "verb" in ending && ending.verb !== undefined ? { settledBy: `${ending.verb}:${held.token}` } : {};
   if (home.token !== held.token || home.state !== "running") {
-    return "settledBy" in verb && home.settledBy === verb.settledBy ? "settled" : "lost";
+    if (!("settledBy" in verb) || home.settledBy !== verb.settledBy) return "lost";
+    // The first call may have died before sending.
+    if (home.state === "scheduled") await sendIfNear(ctx, [home]);
+    return "settled";
   }
   const expect = { token: held.token, state: "running" };
   if (ending.end === "buried") {

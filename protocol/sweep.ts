@@ -6,8 +6,9 @@ import {
   UNKNOWN_TOPIC_AFTER,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
-import { type Cursor, cursorKey, type Home, sortable, type TrailEntry, timeOf } from "../core/items.ts";
+import { type Home, sortable, timeOf } from "../core/items.ts";
 import { trailAfter } from "../core/trail.ts";
+import { advance, readCursor } from "./cursor.ts";
 import { die } from "./die.ts";
 import { type Entry, pages } from "./pages.ts";
 import type { Context, Sent } from "./ports.ts";
@@ -37,7 +38,9 @@ export async function sweepShard(ctx: Context, shard: number, until: number): Pr
     const unsent = await handOver(ctx, page.entries, limit);
     const position = unsent ? unsent.before : page.position;
     entries += page.entries.length;
-    const next = await advance(ctx, cursor, position);
+    const reached = { position, reachedAt: ctx.clock() };
+    const trail = trailAfter(cursor.trail, reached, TRAIL_STEP);
+    const next = await advance(ctx, cursor, "swept", position, trail);
     if (!next) {
       end = "overtaken";
       break;
@@ -50,25 +53,6 @@ export async function sweepShard(ctx: Context, shard: number, until: number): Pr
   }
   ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });
   return end;
-}
-
-export async function readCursor(ctx: Context, shard: number): Promise<Cursor> {
-  const [cursor] = await ctx.pool.read([cursorKey(shard)]);
-  if (!cursor) throw new Error(`shard ${shard} has no cursor: a tick creates it before it sweeps`);
-  return cursor as Cursor;
-}
-
-/** `undefined`: the cursor was not where we left it. */
-async function advance(ctx: Context, cursor: Cursor, position: string): Promise<Cursor | undefined> {
-  if (position === cursor.swept) return cursor;
-  const now = ctx.clock();
-  const trail: TrailEntry[] = trailAfter(cursor.trail, { position, reachedAt: now }, TRAIL_STEP);
-  const set = { swept: position, trail };
-  const key = { pk: cursor.pk, sk: cursor.sk };
-  const changed = await ctx.pool.change({ key, expect: { swept: cursor.swept }, set }, now + WRITER_DEADLINE);
-  if (changed.changed) return changed.item as Cursor;
-  // An own advance whose answer was lost.
-  return (changed.item as Cursor | undefined)?.swept === position ? (changed.item as Cursor) : undefined;
 }
 
 /**

@@ -13,13 +13,14 @@ export async function resend(
   ctx: Context,
   topic: string,
   jobs: readonly MessageJob[],
-  delaySeconds: number,
+  { delaySeconds, group }: { delaySeconds: number; group: string | undefined },
 ): Promise<boolean> {
   const limits = { count: policyOf(ctx, topic).pack, bytes: PACK_BYTES };
   const packs = batchesOf(jobs, (job) => Buffer.byteLength(toJson(job)), limits);
   const messages = packs.map((pack) => ({
-    body: toJson({ v: MESSAGE_VERSION, topic, jobs: pack }),
+    body: toJson({ v: MESSAGE_VERSION, topic, group, jobs: pack }),
     delaySeconds,
+    ...(group === undefined ? {} : { group }),
   }));
   const sent = await ctx.queues.send({ topic }, messages);
   return sent.every(({ outcome }) => outcome === "sent");
@@ -32,6 +33,7 @@ export async function resend(
 export async function settleUntracked(
   ctx: Context,
   topic: string,
+  group: string | undefined,
   job: MessageJob,
   ending: Ending,
 ): Promise<void> {
@@ -54,7 +56,7 @@ export async function settleUntracked(
   const attempt = ending.end === "failed" ? job.attempt + 1 : job.attempt;
   const again = { ...job, attempt, dueAt: new Date(ctx.clock() + wait).toISOString() };
   const delaySeconds = Math.ceil(Math.min(wait, SQS_MAX_DELAY) / 1000);
-  if (!(await resend(ctx, topic, [again], delaySeconds))) {
+  if (!(await resend(ctx, topic, [again], { delaySeconds, group }))) {
     throw new MinutehandError("unavailable", `the ready queue of ${topic} took no message`);
   }
   if (ending.end === "failed") ctx.report({ type: "failed", topic, id: job.id, attempt: job.attempt, error });

@@ -132,7 +132,7 @@ describe("leases", () => {
 describe("messages", () => {
   it("carry the body as stored, and the number of the run", () => {
     const body = '{"a":[1,"\\ufffe"],"__proto__":{"x":1}}';
-    const text = messageText("t", [
+    const text = messageText("t", undefined, [
       jobText(home({ body, attempt: 2, revision: 3, headers: { traceparent: "00" } })),
     ]);
     expect(text).toContain(`"body":${body}`);

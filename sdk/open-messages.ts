@@ -1,0 +1,67 @@
+import { HOLD } from "../core/constants.ts";
+import { messageOf } from "../core/errors.ts";
+import { type MessageJob, parseMessage } from "../core/message.ts";
+import { hideSecondsOf } from "../core/packs.ts";
+import type { Context } from "../protocol/ports.ts";
+import { redriveEnvelope } from "../protocol/redrive-envelope.ts";
+
+/** A message as SQS delivered it. */
+export type Delivery = { messageId: string; handle: string; body: string };
+
+/** A job to run, and the message it came in. */
+export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
+
+/**
+ * The jobs in these messages, by due time, each once: the newest message of a job says all, and an older one,
+ * or a duplicate, is void. What cannot be run now is dealt with; what SQS must keep is added to `kept`.
+ */
+export async function openMessages(
+  ctx: Context,
+  deliveries: readonly Delivery[],
+  kept: Set<string>,
+): Promise<Work[]> {
+  const newest = new Map<string, Work>();
+  for (const delivery of deliveries) {
+    const message = parseMessage(delivery.body);
+    if (!message) {
+      // Of a layout to come, or nobody's: maxReceiveCount takes it to the DLQ, where people look.
+      trouble(ctx, "", "reading a message", `message ${delivery.messageId} is none of ours`);
+      kept.add(delivery.messageId);
+      continue;
+    }
+    const { topic, group, jobs } = message;
+    if (message.dead) {
+      try {
+        await redriveEnvelope(ctx, message);
+      } catch (error) {
+        trouble(ctx, topic, "redriving a dead letter", messageOf(error));
+        kept.add(delivery.messageId);
+      }
+      continue;
+    }
+    const early = Math.min(...jobs.map((job) => Date.parse(job.dueAt))) - ctx.clock();
+    if (jobs.length > 0 && early >= HOLD) {
+      kept.add(delivery.messageId);
+      await putAside(ctx, topic, delivery, early);
+      continue;
+    }
+    for (const job of jobs) {
+      const known = newest.get(job.id);
+      if (!known || known.job.revision < job.revision) newest.set(job.id, { job, topic, group, delivery });
+    }
+  }
+  return [...newest.values()].sort((a, b) => Date.parse(a.job.dueAt) - Date.parse(b.job.dueAt));
+}
+
+/** Makes a message invisible for `ms`. If SQS does not, its visibility timeout brings it back all the same. */
+export async function putAside(ctx: Context, topic: string, { handle }: Delivery, ms: number): Promise<void> {
+  try {
+    await ctx.queues.hide({ topic }, [{ handle, seconds: Math.max(hideSecondsOf(ms), 1) }]);
+  } catch (error) {
+    trouble(ctx, topic, "hiding a message", messageOf(error));
+  }
+}
+
+function trouble(ctx: Context, topic: string, what: string, error: string): void {
+  ctx.report({ type: "trouble", topic, what, error });
+}
