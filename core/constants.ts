@@ -65,6 +65,8 @@ export const ABORT_BEFORE = 3 * SECOND;
 export const VISIBILITY_MARGIN = 30 * SECOND;
 /** A pulled job can be extended to this long after its claim ("Visibility timeout", SQS Developer Guide). */
 export const LONGEST_LEASE = 12 * HOUR;
+/** SQS counts its 12 h from the receive, and refuses what would pass them. */
+export const LONGEST_HIDE = LONGEST_LEASE - 5 * MINUTE;
 /** `setTimeout` fires at once when given more. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 

@@ -19,6 +19,8 @@ export type MessageJob = {
   headers?: Record<string, string>;
   /** From then on the job is not run any more. */
   expiresAt?: string;
+  /** Its own, where it has any: an untracked job has no home that says so. */
+  maxAttempts?: number;
   /** Set where the home has one, so that a settle knows there is a key item without reading. */
   key?: string;
 };
@@ -35,7 +37,7 @@ export type Message = {
 
 /** One job as it stands in a message. Its body is spliced in as stored: no one parses it on the way. */
 export function jobText(home: Home): string {
-  const { id, revision, attempt, dueAt, headers, expiresAfter, wantedAt, key } = home;
+  const { id, revision, attempt, dueAt, headers, expiresAfter, wantedAt, maxAttempts, key } = home;
   const fields = {
     id,
     revision,
@@ -43,6 +45,7 @@ export function jobText(home: Home): string {
     dueAt: new Date(dueAt).toISOString(),
     headers,
     expiresAt: expiresAfter === undefined ? undefined : new Date(wantedAt + expiresAfter).toISOString(),
+    maxAttempts,
     key,
   };
   return `${toJson(fields).slice(0, -1)},"body":${home.body}}`;

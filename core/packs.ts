@@ -1,5 +1,5 @@
 import { batchesOf } from "./batches.ts";
-import { LONGEST_LEASE, PACK_BYTES, RELEASE_EARLY, SQS_MAX_DELAY } from "./constants.ts";
+import { LONGEST_HIDE, PACK_BYTES, RELEASE_EARLY, SQS_MAX_DELAY } from "./constants.ts";
 import type { Home } from "./items.ts";
 import { jobText, messageText } from "./message.ts";
 import type { TopicPolicy } from "./policy.ts";
@@ -41,7 +41,7 @@ export function delaySecondsOf(dueAt: number, now: number, precision: TopicPolic
   return Math.max(Math.floor((left - RELEASE_EARLY) / 1000), 0);
 }
 
-/** SQS's visibility timeout for a message that must come back in `ms`: whole seconds, at most 12 h. */
+/** SQS's visibility timeout for a message that must come back in `ms`: whole seconds, a little under 12 h. */
 export function hideSecondsOf(ms: number): number {
-  return Math.ceil(Math.min(Math.max(ms, 0), LONGEST_LEASE) / 1000);
+  return Math.ceil(Math.min(Math.max(ms, 0), LONGEST_HIDE) / 1000);
 }

@@ -2,12 +2,12 @@ import {
   AUDIT_AFTER,
   AUDIT_LADDER,
   BACKLOG_PATIENCE,
-  BUCKET,
   CLOCK_MARGIN,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
 import { hasCrashed, isFinished } from "../core/home.ts";
 import type { Cursor, Home } from "../core/items.ts";
+import { lookAgainAt } from "../core/look-again.ts";
 import { reachedBy } from "../core/trail.ts";
 import { advance, readCursor } from "./cursor.ts";
 import { pages } from "./pages.ts";
@@ -74,8 +74,7 @@ async function repair(
     const patient = late < BACKLOG_PATIENCE && (await hasBacklog(ctx, home.topic, backlogs));
     if (!patient) toSend.push(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
-    // On whole minutes, so that several looks at one job become one.
-    looks.push({ id: home.id, time: Math.ceil((now + after) / BUCKET) * BUCKET });
+    looks.push({ id: home.id, time: lookAgainAt(now, after) });
   }
   await send(ctx, toSend);
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);

@@ -1,5 +1,5 @@
-import { WRITER_DEADLINE } from "../core/constants.ts";
-import { MinutehandError } from "../core/errors.ts";
+import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { releaseKey } from "./keys.ts";
@@ -25,7 +25,7 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
 export async function cancelMany(ctx: Context, ids: readonly string[]): Promise<(Home | MinutehandError)[]> {
   const results = new Map<string, Home | MinutehandError>();
   let left = [...new Set(ids)];
-  for (let i = 0; i < TRIES && left.length > 0; i++) left = await pass(ctx, left, results);
+  for (let i = 0; i < TRIES && left.length > 0; i++) left = await pass(ctx, left, results, i > 0);
   return ids.map(
     (id) =>
       results.get(id) ??
@@ -33,11 +33,12 @@ export async function cancelMany(ctx: Context, ids: readonly string[]): Promise<
   );
 }
 
-/** Answers the ids that were not as read. */
+/** Answers the ids that were not as read. `again`: a pass before this one may have cancelled them, its answer lost. */
 async function pass(
   ctx: Context,
   ids: readonly string[],
   results: Map<string, Home | MinutehandError>,
+  again: boolean,
 ): Promise<string[]> {
   const homes = await readHomes(ctx, ids);
   const now = ctx.clock();
@@ -49,7 +50,8 @@ async function pass(
   for (const [i, id] of ids.entries()) {
     const home = homes[i];
     const answer = home ? answerWithoutWriting(home, now) : notFound(id);
-    if (answer) results.set(id, answer);
+    if (again && home?.state === "cancelled") results.set(id, await cancelled(ctx, home));
+    else if (answer) results.set(id, answer);
     else if (home) waiting.push(home);
   }
   const changes = waiting.map((home) => ({
@@ -58,25 +60,19 @@ async function pass(
     set,
   }));
   const outcomes = await ctx.pool.changeMany(changes, by);
-  const again: string[] = [];
+  const left: string[] = [];
   for (const [i, home] of waiting.entries()) {
     const outcome = outcomes[i];
     if (outcome === "changed") {
-      // Looked at before and after: a sweep may have passed while the write was under way.
-      const tooLate = handedOff(home, ctx.clock());
-      if (tooLate) await takeBack(ctx, home, set);
-      results.set(home.id, tooLate ?? ({ ...home, ...set } as Home));
-      if (tooLate) continue;
-      await releaseKey(ctx, home, expiresAt, by);
-      ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
-    } else if (outcome === "refused") again.push(home.id);
+      results.set(home.id, await cancelled(ctx, { ...home, ...set } as Home));
+    } else if (outcome === "refused") left.push(home.id);
     else
       results.set(
         home.id,
         new MinutehandError("unavailable", outcome?.message ?? "no answer", { id: home.id }),
       );
   }
-  return again;
+  return left;
 }
 
 function answerWithoutWriting(home: Home, now: number): Home | MinutehandError | undefined {
@@ -100,17 +96,28 @@ function handedOff(home: Home, now: number): MinutehandError | undefined {
 }
 
 /**
- * Undoes a cancel that came too late, and sends the job: a sweep that saw the cancel has passed it over, one
- * that did not has sent it, and a caller who was refused may count on it. It may so come twice, as an
- * untracked job may.
+ * What a cancel that has been written is answered with: looked at after the write as before it, since a sweep
+ * may have passed meanwhile. One that came too late is undone and the job sent: a sweep that saw the cancel has
+ * passed it over, and a caller who was refused may count on it. It may so come twice, as an untracked job may.
  */
-async function takeBack(ctx: Context, home: Home, set: Record<string, Attribute>): Promise<void> {
+async function cancelled(ctx: Context, home: Home): Promise<Home | MinutehandError> {
+  const tooLate = handedOff(home, ctx.clock());
+  if (!tooLate) {
+    await releaseKey(ctx, home, home.expiresAt ?? 0, ctx.clock() + WRITER_DEADLINE);
+    ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
+    return home;
+  }
   const change = {
     key: homeKey(home.id),
-    expect: { state: "cancelled", finishedAt: set.finishedAt as number },
-    set: { state: "scheduled", ...(home.expiresAt === undefined ? {} : { expiresAt: home.expiresAt }) },
+    expect: { state: "cancelled", finishedAt: home.finishedAt },
+    set: { state: "scheduled", expiresAt: ttl(home.dueAt + STALE_AFTER) },
     remove: ["finishedAt"],
   };
-  await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
-  await sendIfNear(ctx, [home]);
+  try {
+    await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
+    await sendIfNear(ctx, [home]);
+    return tooLate;
+  } catch (error) {
+    return new MinutehandError("unavailable", messageOf(error), { id: home.id }, error);
+  }
 }

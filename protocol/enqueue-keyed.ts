@@ -34,13 +34,13 @@ export async function fileKeyed(
     // An own transaction whose answer was lost has left our id there.
     if (
       item?.id === home.id ||
-      (!isLive(holder) && (await take(ctx, key, item, holder, home, nameOnce, by)))
+      (!isLive(holder) && (await take(ctx, job, item, holder, home, nameOnce, by)))
     ) {
       await sendIfNear(ctx, [home]);
       ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
       return { outcome: "created", home };
     }
-    const answer = isLive(holder) && (await meetHolder(ctx, job, holder, nameOnce, by));
+    const answer = isLive(holder) && (await meetHolder(ctx, job, holder, home.dueAt, nameOnce, by));
     if (answer) return answer;
   }
   throw new MinutehandError(
@@ -55,13 +55,14 @@ function isLive(holder: Home | undefined): holder is Home {
 
 async function take(
   ctx: Context,
-  key: { pk: string; sk: string },
+  job: NewJob,
   item: KeyItem | undefined,
   holder: Home | undefined,
   home: Home,
   nameOnce: NameOnce | undefined,
   by: number,
 ): Promise<boolean> {
+  const key = keyKey(job.topic, job.key ?? "");
   const writes: Write[] = [
     { insert: home },
     item
@@ -74,7 +75,14 @@ async function take(
   }
   if (nameOnce) writes.push(nameOnce(home));
   const outcome = await ctx.pool.transact(writes, by);
+  if (!outcome.done && nameOnce && outcome.refused.at(-1) !== false) throw takenToken(job);
   return outcome.done;
+}
+
+/** Its request is being filed elsewhere: the caller looks again what it names. */
+function takenToken(job: NewJob): MinutehandError {
+  const what = `the Idempotency-Key of a job of topic ${job.topic}`;
+  return new MinutehandError("unavailable", `${what} has come to name another; repeat the call`);
 }
 
 /** A live job holds the key. `undefined`: it did, but no longer as read. */
@@ -82,22 +90,19 @@ async function meetHolder(
   ctx: Context,
   job: NewJob,
   holder: Home,
+  dueAt: number,
   nameOnce: NameOnce | undefined,
   by: number,
 ): Promise<Enqueued | undefined> {
   if (job.onDuplicate === "keep") {
-    if (nameOnce && !(await ctx.pool.transact([nameOnce(holder)], by)).done) return undefined;
+    if (nameOnce && !(await ctx.pool.transact([nameOnce(holder)], by)).done) throw takenToken(job);
     // Its writer may have died before sending.
     if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [holder]);
     return { outcome: "kept", home: holder };
   }
   if (job.onDuplicate === "replace") {
-    const replaced = await replaceJob(
-      ctx,
-      holder,
-      job,
-      nameOnce && [nameOnce({ ...holder, dueAt: job.dueAt })],
-    );
+    const together = nameOnce && [nameOnce({ ...holder, dueAt })];
+    const replaced = await replaceJob(ctx, holder, job, together);
     return replaced && { outcome: "replaced", home: replaced };
   }
   throw new MinutehandError(

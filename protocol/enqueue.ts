@@ -195,7 +195,17 @@ async function fileOnce(ctx: Context, home: Home, nameOnce: NameOnce, by: number
     // To SQS first: a once item without its job would answer for nothing.
     const [result] = await filePlain(ctx, [{ home }], by);
     if (!result || result instanceof Error) throw result ?? unavailable(new Error("not sent"));
-    await ctx.pool.transact([nameOnce(home)], by);
+    try {
+      await ctx.pool.transact([nameOnce(home)], by);
+    } catch (error) {
+      // It is on its way: a refusal now would only bring it twice.
+      ctx.report({
+        type: "trouble",
+        topic: home.topic,
+        what: "noting an Idempotency-Key",
+        error: messageOf(error),
+      });
+    }
     return result;
   }
   const outcome = await ctx.pool.transact([{ insert: home }, nameOnce(home)], by);
@@ -238,11 +248,11 @@ async function attempt(file: () => Promise<Enqueued>): Promise<Enqueued | Minute
   try {
     return await file();
   } catch (error) {
-    if (error instanceof MinutehandError) return error;
-    throw error;
+    return unavailable(error);
   }
 }
 
+/** One job's trouble is no other's of its batch. */
 function unavailable(cause: unknown): MinutehandError {
   if (cause instanceof MinutehandError) return cause;
   return new MinutehandError("unavailable", `the job was not filed: ${messageOf(cause)}`, {}, cause);

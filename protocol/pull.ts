@@ -70,8 +70,7 @@ async function take(
     // What is not ours, or of a layout to come, stays for who can read it; maxReceiveCount ends it.
     if (!parsed) continue;
     if (parsed.dead) {
-      await redriveEnvelope(ctx, parsed);
-      drop.push(message.handle);
+      if (await redriveEnvelope(ctx, parsed)) drop.push(message.handle);
       continue;
     }
     const [job] = parsed.jobs;

@@ -7,6 +7,7 @@ import {
   WRITER_DEADLINE,
 } from "../core/constants.ts";
 import { type Home, sortable, timeOf } from "../core/items.ts";
+import { lookAgainAt } from "../core/look-again.ts";
 import { trailAfter } from "../core/trail.ts";
 import { advance, readCursor } from "./cursor.ts";
 import { die } from "./die.ts";
@@ -70,13 +71,30 @@ async function handOver(
     due.flatMap(({ home }) => home ?? []),
   );
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
-  const failed: { home: Home; sent: Sent }[] = [];
-  for (const { home } of first === -1 ? due : entries.slice(0, first)) {
+  const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, due)) ? entries.length : first;
+  const failed = new Map<string, { home: Home; sent: Sent }>();
+  for (const { home } of entries.slice(0, stopAt)) {
     const sent = home && outcomes.get(home.id);
-    if (home && sent && sent.outcome !== "sent") failed.push({ home, sent });
+    if (home && sent && sent.outcome !== "sent") failed.set(home.id, { home, sent });
   }
-  await inParallel(failed, 8, ({ home, sent }) => giveUpOrLookAgain(ctx, home, sent, limit));
-  return first === -1 ? undefined : { before: entries[first]?.before ?? "" };
+  await inParallel([...failed.values()], 8, ({ home, sent }) => giveUpOrLookAgain(ctx, home, sent, limit));
+  return stopAt === entries.length ? undefined : { before: entries[stopAt]?.before ?? "" };
+}
+
+/** Whether SQS answers for another message or topic, so that what was unreachable is one queue's trouble. */
+async function answersElsewhere(
+  ctx: Context,
+  outcomes: ReadonlyMap<string, Sent>,
+  due: readonly Entry[],
+): Promise<boolean> {
+  if ([...outcomes.values()].some(({ outcome }) => outcome !== "unreachable")) return true;
+  const tried = new Set(due.map(({ home }) => home?.topic));
+  const other = Object.keys(ctx.policy.topics).find((topic) => !tried.has(topic));
+  if (other === undefined) return false;
+  return ctx.queues.depth({ topic: other }).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function giveUpOrLookAgain(ctx: Context, home: Home, sent: Sent, limit: number): Promise<void> {
@@ -90,6 +108,6 @@ async function giveUpOrLookAgain(ctx: Context, home: Home, sent: Sent, limit: nu
     return;
   }
   // Past the limit, where sweeps have not been, and the later the longer, as the trouble may last.
-  const time = limit + Math.max(FAILING_TOPIC_WAIT, late);
+  const time = lookAgainAt(limit, Math.max(FAILING_TOPIC_WAIT, late));
   await fileLooks(ctx, [{ id: home.id, time }], now + WRITER_DEADLINE);
 }

@@ -1,5 +1,5 @@
 import type { Context as LambdaContext, SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { LONGEST_TIMER } from "../core/constants.ts";
+import { LONGEST_DELAY, LONGEST_TIMER } from "../core/constants.ts";
 import { parseDuration } from "../core/durations.ts";
 import { messageOf } from "../core/errors.ts";
 import type { MessageJob } from "../core/message.ts";
@@ -77,10 +77,9 @@ function runWith<Body>(handler: JobHandler<Body>): RunJob {
       signal,
       retryIn(duration) {
         const wait = parseDuration(duration);
-        if (wait === undefined) {
-          throw new RangeError(
-            `retryIn takes seconds (0 or more) or a string such as "10m", got ${duration}`,
-          );
+        if (wait === undefined || wait > LONGEST_DELAY) {
+          const allowed = 'seconds (0 or more) or a string such as "10m", at most ten years';
+          throw new RangeError(`retryIn takes ${allowed}, got ${duration}`);
         }
         asked = { end: "retry-in", wait };
       },

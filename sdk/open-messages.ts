@@ -31,12 +31,7 @@ export async function openMessages(
     }
     const { topic, group, jobs } = message;
     if (message.dead) {
-      try {
-        await redriveEnvelope(ctx, message);
-      } catch (error) {
-        trouble(ctx, topic, "redriving a dead letter", messageOf(error));
-        kept.add(delivery.messageId);
-      }
+      if (!(await redriveEnvelope(ctx, message))) kept.add(delivery.messageId);
       continue;
     }
     const early = Math.min(...jobs.map((job) => Date.parse(job.dueAt))) - ctx.clock();

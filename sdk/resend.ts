@@ -6,7 +6,7 @@ import { toJson } from "../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob } from "../core/message.ts";
 import type { Context } from "../protocol/ports.ts";
 import { policyOf } from "../protocol/send.ts";
-import type { Ending } from "../protocol/settle.ts";
+import type { Ending, Settled } from "../protocol/settle.ts";
 
 /** Sends jobs again as their message had them. Whether SQS took them all. */
 export async function resend(
@@ -36,28 +36,37 @@ export async function settleUntracked(
   group: string | undefined,
   job: MessageJob,
   ending: Ending,
-): Promise<void> {
-  if (ending.end === "done")
-    return void ctx.report({ type: "done", topic, id: job.id, attempt: job.attempt });
+): Promise<Settled> {
+  const { id, attempt } = job;
   const policy = policyOf(ctx, topic);
   const error = "error" in ending ? ending.error : "";
-  if (ending.end === "buried" || (ending.end === "failed" && job.attempt >= policy.maxAttempts)) {
+  if (ending.end === "done") ctx.report({ type: "done", topic, id, attempt });
+  else if (ending.end === "retry-in") await runAgain(ctx, topic, group, job, ending.wait);
+  else if (ending.end === "buried" || attempt >= (job.maxAttempts ?? policy.maxAttempts)) {
     const body = toJson({ v: MESSAGE_VERSION, topic, jobs: [{ ...job, attempt: 1 }] });
     const [sent] = await ctx.queues.send({ topic, dead: true }, [{ body, delaySeconds: 0 }]);
-    if (sent?.outcome !== "sent")
+    if (sent?.outcome !== "sent") {
       throw new MinutehandError("unavailable", `the DLQ of ${topic} took no message`);
-    return void ctx.report({ type: "dead", topic, id: job.id, attempt: job.attempt, error });
+    }
+    ctx.report({ type: "dead", topic, id, attempt, error });
+  } else {
+    const [byte = 0] = ctx.random(1);
+    const wait = ending.retryAfter ?? backoffMs(policy.backoff, attempt, byte / 256);
+    await runAgain(ctx, topic, group, { ...job, attempt: attempt + 1 }, wait);
+    ctx.report({ type: "failed", topic, id, attempt, error });
   }
-  const [byte = 0] = ctx.random(1);
-  const wait =
-    ending.end === "retry-in"
-      ? ending.wait
-      : (ending.retryAfter ?? backoffMs(policy.backoff, job.attempt, byte / 256));
-  const attempt = ending.end === "failed" ? job.attempt + 1 : job.attempt;
-  const again = { ...job, attempt, dueAt: new Date(ctx.clock() + wait).toISOString() };
+  return "settled";
+}
+
+async function runAgain(
+  ctx: Context,
+  topic: string,
+  group: string | undefined,
+  job: MessageJob,
+  wait: number,
+): Promise<void> {
+  const again = { ...job, dueAt: new Date(ctx.clock() + wait).toISOString() };
   const delaySeconds = Math.ceil(Math.min(wait, SQS_MAX_DELAY) / 1000);
-  if (!(await resend(ctx, topic, [again], { delaySeconds, group }))) {
-    throw new MinutehandError("unavailable", `the ready queue of ${topic} took no message`);
-  }
-  if (ending.end === "failed") ctx.report({ type: "failed", topic, id: job.id, attempt: job.attempt, error });
+  if (await resend(ctx, topic, [again], { delaySeconds, group })) return;
+  throw new MinutehandError("unavailable", `the ready queue of ${topic} took no message`);
 }

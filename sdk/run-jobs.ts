@@ -124,11 +124,13 @@ async function claimAndStart(
       start(one, { id, topic, attempt, token: verdict.token, ...(key === undefined ? {} : { key }) });
     } else if (verdict?.verdict !== "void") kept.add(one.delivery.messageId);
   }
+  const aside = new Map<Delivery, number>();
   for (const [i, { delivery }] of batch.entries()) {
     const verdict = verdicts[i];
-    if (verdict?.verdict === "left") {
-      await putAside(ctx, topic, delivery, verdict.until + CLOCK_MARGIN - ctx.clock());
-    }
+    if (verdict?.verdict === "left") aside.set(delivery, Math.max(aside.get(delivery) ?? 0, verdict.until));
+  }
+  for (const [delivery, until] of aside) {
+    await putAside(ctx, topic, delivery, until + CLOCK_MARGIN - ctx.clock());
   }
 }
 

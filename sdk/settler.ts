@@ -1,7 +1,7 @@
 import { STATEMENT_BATCH } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Context } from "../protocol/ports.ts";
-import { type Ending, type Held, settleDone, settleOtherwise } from "../protocol/settle.ts";
+import { type Ending, type Held, type Settled, settleDone, settleOtherwise } from "../protocol/settle.ts";
 
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 2_000;
@@ -13,7 +13,7 @@ const LONGEST_PAUSE = 2_000;
  */
 export function createSettler(ctx: Context, deadline: number, wait: (ms: number) => Promise<void>) {
   const inHand = new Set<Promise<void>>();
-  let gathered: { held: Held; told: (error?: Error) => void }[] = [];
+  let gathered: { held: Held; told: (result: Settled | Error) => void }[] = [];
   let flushing = false;
 
   async function flush(): Promise<void> {
@@ -28,8 +28,7 @@ export function createSettler(ctx: Context, deadline: number, wait: (ms: number)
           batch.map(({ held }) => held),
           deadline,
         );
-        for (const [i, { told }] of batch.entries())
-          told(results[i] instanceof Error ? results[i] : undefined);
+        for (const [i, { told }] of batch.entries()) told(results[i] ?? new Error("no answer"));
       } catch (error) {
         for (const { told } of batch) told(new Error(messageOf(error), { cause: error }));
       }
@@ -37,30 +36,33 @@ export function createSettler(ctx: Context, deadline: number, wait: (ms: number)
     flushing = false;
   }
 
-  function recordDone(held: Held): Promise<void> {
+  function recordDone(held: Held): Promise<Settled> {
     return new Promise((resolve, reject) => {
-      gathered.push({ held, told: (error) => (error ? reject(error) : resolve()) });
+      gathered.push({ held, told: (result) => (result instanceof Error ? reject(result) : resolve(result)) });
       // In the next microtask, so that handlers that end together share a batch.
       queueMicrotask(() => void flush());
     });
   }
 
   return {
-    /** Records one ending; throws what kept it from being recorded. A claim that is lost is no error. */
-    async record(held: Held, ending: Ending): Promise<void> {
-      if (ending.end === "done") await recordDone(held);
-      else await settleOtherwise(ctx, held, ending);
+    /** Records one ending; throws what kept it from being recorded. */
+    record(held: Held, ending: Ending): Promise<Settled> {
+      return ending.end === "done" ? recordDone(held) : settleOtherwise(ctx, held, ending);
     },
 
-    /** Repeats `record` until it works or the lease ends; then `failed` is told. */
-    settle(record: () => Promise<void>, failed: () => void): void {
+    /**
+     * Repeats `record` until it works or the lease ends. `keep` is told when the message must stay: its run is
+     * not recorded, or its claim was lost, perhaps by a try of ours that died before it sent what waits now.
+     */
+    settle(record: () => Promise<Settled>, keep: () => void): void {
       const attempt = (async () => {
         for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
           try {
-            return await record();
+            if ((await record()) === "lost") keep();
+            return;
           } catch (error) {
             ctx.report({ type: "trouble", topic: "", what: "settling a job", error: messageOf(error) });
-            if (ctx.clock() + pause >= deadline) return failed();
+            if (ctx.clock() + pause >= deadline) return keep();
             await wait(pause);
           }
         }

@@ -6,6 +6,7 @@ import { parseDuration } from "../../core/durations.ts";
 import { hasCrashed, isRunning, stateAt } from "../../core/home.ts";
 import { bucketOf, type Home, homeKey, lookAt, sortable, timeOf } from "../../core/items.ts";
 import { addressOf, drawJobId, drawToken, isJobId } from "../../core/job-id.ts";
+import { lookAgainAt } from "../../core/look-again.ts";
 import { deadText, jobText, messageText, parseMessage } from "../../core/message.ts";
 import { delaySecondsOf, packsOf } from "../../core/packs.ts";
 import { topicPolicy } from "../../core/policy.ts";
@@ -111,6 +112,19 @@ describe("backoff", () => {
       2000, 6000, 18_000, 54_000, 60_000,
     ]);
     expect(backoffMs(backoff, 99, 0.999)).toBeGreaterThanOrEqual(30_000);
+  });
+});
+
+describe("looking again", () => {
+  it("comes after the wait, hardly later, and at few times", () => {
+    for (const wait of [60_000, 300_000, 3_600_000, 86_400_000]) {
+      const times = Array.from({ length: 100 }, (_, i) => lookAgainAt(TIME + i * 600, wait));
+      for (const [i, time] of times.entries()) {
+        expect(time - TIME - i * 600).toBeGreaterThanOrEqual(wait);
+        expect(time - TIME - i * 600).toBeLessThanOrEqual(wait * 1.25 + 60_000);
+      }
+      expect(new Set(times).size).toBeLessThanOrEqual(2);
+    }
   });
 });
 

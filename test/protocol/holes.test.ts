@@ -174,27 +174,6 @@ describe("holes", () => {
     expect(await cancel(world.ctx, job.id)).toMatchObject({ state: "cancelled" });
   });
 
-  it("a claim whose answer was lost knows its own token and runs", async () => {
-    const world = createWorld();
-    const job = await world.file({ delay: 0 });
-    const [message] = [
-      { id: job.id, revision: 0, attempt: 1, dueAt: new Date(job.dueAt).toISOString(), body: {} },
-    ];
-    const original = world.pool.changeMany;
-    world.pool.changeMany = async (changes, by) => {
-      // The SDK repeats a batch whose answer was lost: its condition then fails on its own effect.
-      await original.call(world.pool, changes, by);
-      world.pool.changeMany = original;
-      return original.call(world.pool, changes, by);
-    };
-    expect(await claim(world.ctx, "orders", [message], world.now() + 30_000)).toMatchObject([
-      { verdict: "claimed" },
-    ]);
-    expect(await claim(world.ctx, "orders", [message], world.now() + 30_000)).toMatchObject([
-      { verdict: "left" },
-    ]);
-  });
-
   it("a settle needs the token of the claim, and knows its own repeat", async () => {
     const world = createWorld();
     const job = await world.file({ delay: 0 });
@@ -275,5 +254,25 @@ describe("holes", () => {
     expect(runs).toHaveLength(10);
     const burnt = runs.filter(({ attempt }) => attempt === 2);
     expect(burnt.length).toBe(started.length);
+  });
+
+  it("a queue that fails for days does not multiply the looks at its jobs", async () => {
+    const world = createWorld();
+    await world.file({ delay: 10 * MINUTE });
+    world.queues.trouble({ topic: "orders" }, "failing");
+    await world.pass(48 * HOUR);
+    const looks = world.pool.items().filter(({ sk }) => sk.endsWith("#look"));
+    const ahead = looks.filter(({ sk }) => Number(sk.slice(0, 13)) > world.now());
+    expect(ahead.length).toBeGreaterThanOrEqual(1);
+    expect(looks.length).toBeLessThan(60);
+  });
+
+  it("one queue that does not answer at all does not stop the others", async () => {
+    const world = createWorld();
+    await world.file({ delay: 10 * MINUTE });
+    const other = await world.file({ topic: "precise", delay: 14 * MINUTE });
+    world.queues.trouble({ topic: "orders" }, "unreachable");
+    await world.pass(14 * MINUTE);
+    expect((await consume(world, "precise")).map(({ id }) => id)).toEqual([other.id]);
   });
 });

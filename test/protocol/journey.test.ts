@@ -11,7 +11,9 @@ describe("a job's way", () => {
     expect(await consume(world, "orders")).toEqual([]);
     await world.pass(5 * SECOND);
     expect(await consume(world, "orders")).toMatchObject([{ id: job.id, attempt: 1 }]);
-    expect(await world.home(job.id)).toMatchObject({ state: "done", attempt: 1 });
+    const done = await world.home(job.id);
+    expect(done).toMatchObject({ state: "done", attempt: 1, finishedAt: world.now() });
+    expect(done.expiresAt).toBe(world.now() / 1000 + world.ctx.policy.retention);
     await world.pass(2 * HOUR);
     expect(await consume(world, "orders")).toEqual([]);
   });

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { AUDIT_AFTER, CLOCK_MARGIN, LOOKAHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
+import { cancel } from "../../protocol/cancel.ts";
+import { redrive } from "../../protocol/redrive.ts";
+import { reschedule } from "../../protocol/reschedule.ts";
+import { consume } from "./consume.ts";
+import { type Call, dead, fail, isLook, key, liveHomes, meanwhile, orders } from "./scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND } from "./world.ts";
+
+describe("writers", () => {
+  it("no writer outlives the audit: the sum that the constants must keep", () => {
+    expect(WRITER_DEADLINE + 5 * MINUTE + CLOCK_MARGIN).toBeLessThan(AUDIT_AFTER - LOOKAHEAD);
+  });
+
+  it("an enqueue slower than its deadline gives up, plain, keyed or with a token", async () => {
+    for (const more of [{}, { key }, { once: { token: "t", hash: "h" } }]) {
+      const world = createWorld();
+      const isWrite = ({ operation }: Call) => operation === "insert" || operation === "transact";
+      meanwhile(world, isWrite, () => world.pass(WRITER_DEADLINE, { ticks: false }));
+      await expect(world.file({ delay: HOUR, ...more })).rejects.toMatchObject({ code: "unavailable" });
+      expect(liveHomes(world)).toEqual([]);
+    }
+  });
+
+  it("a writer looks at the clock after its write: the sweep may have passed meanwhile", async () => {
+    for (const more of [{}, { key }, { once: { token: "t", hash: "h" } }]) {
+      const world = createWorld();
+      await world.tick();
+      const isWrite = ({ operation }: Call) => operation === "insert" || operation === "transact";
+      meanwhile(world, isWrite, () => world.pass(50 * SECOND, { ticks: false }).then(world.tick));
+      await world.file({ delay: 215 * SECOND, ...more });
+      expect(world.queues.messages(orders)).toHaveLength(1);
+    }
+  });
+
+  it("a mover looks at the clock after its write", async () => {
+    const world = createWorld();
+    await world.tick();
+    const job = await world.file({ delay: HOUR });
+    meanwhile(world, isLook, () => world.pass(50 * SECOND, { ticks: false }).then(world.tick));
+    await reschedule(world.ctx, job.id, { dueAt: world.now() + 215 * SECOND });
+    expect(world.queues.messages(orders)).toHaveLength(1);
+  });
+
+  it("a move into the past is a move to now, its look too", async () => {
+    const world = createWorld();
+    await world.tick();
+    const job = await world.file({ delay: HOUR });
+    expect(await reschedule(world.ctx, job.id, { dueAt: world.now() - 40 * HOUR })).toMatchObject({
+      dueAt: world.now(),
+    });
+    world.queues.purge(orders);
+    for (let i = 0; i < 20 && world.visible("orders").length === 0; i++) await world.pass(MINUTE);
+    expect(await consume(world, "orders")).toMatchObject([{ id: job.id, revision: 1 }]);
+  });
+
+  it("two movers at once make two revisions", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: HOUR });
+    meanwhile(world, isLook, () => reschedule(world.ctx, job.id, { body: "1" }));
+    expect(await reschedule(world.ctx, job.id, { body: "2" })).toMatchObject({ revision: 2, body: "2" });
+  });
+
+  it("a cancel beside a move answers the job as it was cancelled", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: HOUR });
+    meanwhile(
+      world,
+      ({ operation }) => operation === "changeMany",
+      () => reschedule(world.ctx, job.id, { body: "1" }),
+    );
+    expect(await cancel(world.ctx, job.id)).toMatchObject({ state: "cancelled", revision: 1, body: "1" });
+  });
+
+  it("an untracked job that the sweep passed while it was cancelled counts as handed off", async () => {
+    const world = createWorld();
+    const job = await world.file({ topic: "events", delay: 215 * SECOND });
+    meanwhile(
+      world,
+      ({ operation }) => operation === "changeMany",
+      () => world.pass(10 * SECOND),
+    );
+    await expect(cancel(world.ctx, job.id)).rejects.toMatchObject({ code: "job-handed-off" });
+  });
+
+  it("a look outlives an outage of weeks: what TTL removes is far past its time", async () => {
+    const world = createWorld();
+    await world.tick();
+    const job = await world.file({ delay: HOUR });
+    await reschedule(world.ctx, job.id, { dueAt: world.now() + 2 * HOUR });
+    // Sweep and audit pass the home's own place; only the look is left.
+    await world.pass(80 * MINUTE);
+    await world.pass(30 * 24 * HOUR, { ticks: false });
+    const gone = world.pool
+      .items()
+      .filter((item) => "expiresAt" in item && Number(item.expiresAt) * 1000 <= world.now());
+    await world.pool.remove(gone, Number.POSITIVE_INFINITY);
+    await world.tick();
+    expect(await consume(world, "orders")).toMatchObject([{ id: job.id, revision: 1 }]);
+  });
+
+  it("a move leaves nothing of the last claim, nor a time for TTL", async () => {
+    const world = createWorld();
+    const { id } = await dead(world);
+    expect(await world.home(id)).toHaveProperty("expiresAt");
+    await redrive(world.ctx, "orders", { max: 1, delay: HOUR });
+    for (const name of ["expiresAt", "token", "leaseEnd", "finishedAt"])
+      expect(await world.home(id)).not.toHaveProperty(name);
+  });
+
+  it("a reschedule and a replace begin with a full set of attempts", async () => {
+    const world = createWorld();
+    const job = await world.file({ key });
+    await consume(world, "orders", { run: fail });
+    expect(await world.home(job.id)).toMatchObject({ attempt: 1 });
+    expect(await reschedule(world.ctx, job.id, { dueAt: world.now() })).toMatchObject({ attempt: 0 });
+    await consume(world, "orders", { run: fail });
+    expect((await world.fileAll({ key, onDuplicate: "replace" })).home).toMatchObject({ attempt: 0 });
+  });
+
+  it("expiresAfter counts from the due time a user set last", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: SECOND, expiresAfter: MINUTE });
+    await reschedule(world.ctx, job.id, { dueAt: world.now() + 10 * MINUTE });
+    await world.pass(2 * MINUTE);
+    // The old message, by whose word the job would have expired, is void.
+    expect(await consume(world, "orders")).toEqual([]);
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled" });
+    await world.pass(8 * MINUTE);
+    expect(await consume(world, "orders")).toMatchObject([{ id: job.id }]);
+  });
+});
