@@ -13,6 +13,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/{core,protocol,sdk,functions,http,local,bench}/**/*.test.ts"],
+          testTimeout: 60_000,
         },
       },
       {

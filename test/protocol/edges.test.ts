@@ -191,7 +191,8 @@ describe("edges", () => {
     const kept = await world.file({ key, delay: 48 * HOUR });
     const again = { key, delay: MINUTE, onDuplicate: "keep", once } as const;
     await world.fileAll(again);
-    await world.pass(48 * HOUR);
+    await world.pass(48 * HOUR, { ticks: false });
+    await world.tick();
     await consume(world, "orders");
     expect((await world.fileAll(again)).home.id).toBe(kept.id);
   });
