@@ -6,7 +6,6 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { chunksOf, inParallel } from "../core/batches.ts";
 import { STATEMENT_BATCH } from "../core/constants.ts";
-import { MinutehandError } from "../core/errors.ts";
 import type { Item } from "../core/items.ts";
 import type { Change, Deadline } from "../protocol/ports.ts";
 import { toAttribute, toAttributes } from "./attributes.ts";
@@ -66,7 +65,9 @@ async function runBatch(
   by: Deadline,
   connection: Connection,
 ): Promise<(Decided | Error)[]> {
-  const results = batch.map((): Decided | Error => new MinutehandError("unavailable", "not yet decided"));
+  // Filled to the last: an entry is pending until it has its result. An error made ready for each would cost
+  // a stack trace a statement.
+  const results: (Decided | Error)[] = [];
   const backoff = backoffUntil(by, connection.clock);
   let pending = batch.map((_, index) => index);
   try {

@@ -1,0 +1,38 @@
+import { chunksOf } from "../core/batches.ts";
+import { BATCH_JOBS } from "../core/constants.ts";
+import type { Home } from "../core/items.ts";
+import { enqueueMany, type NewJob } from "../protocol/enqueue.ts";
+import { policyOf } from "../protocol/send.ts";
+import { homesOf } from "./jobs.ts";
+import { messagesOf, sendAll } from "./plain-queue.ts";
+import { attributesOf, insertAll } from "./plain-table.ts";
+import type { Rig } from "./rig.ts";
+
+/** Files jobs as a producer does, who sends what is near. Throws unless every one is filed. */
+export async function file({ ctx }: Rig, jobs: readonly NewJob[]): Promise<Home[]> {
+  const homes: Home[] = [];
+  for (const some of chunksOf(jobs, BATCH_JOBS)) {
+    for (const result of await enqueueMany(ctx, some)) {
+      if (result instanceof Error) throw result;
+      homes.push(result.home);
+    }
+  }
+  return homes;
+}
+
+/** The same for the ceiling: the same items and messages, into a queue of its own. */
+export async function filePlainly(
+  { ctx, plain, stack }: Rig,
+  url: string,
+  jobs: readonly NewJob[],
+): Promise<Home[]> {
+  const homes: Home[] = [];
+  for (const some of chunksOf(jobs, BATCH_JOBS)) {
+    const batch = await homesOf(ctx, some);
+    const topic = some[0]?.topic ?? "";
+    await insertAll(plain.dynamo, stack.tableName, attributesOf(batch));
+    await sendAll(plain.sqs, url, messagesOf(topic, policyOf(ctx, topic), batch));
+    homes.push(...batch);
+  }
+  return homes;
+}

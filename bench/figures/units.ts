@@ -1,0 +1,106 @@
+import { chunksOf } from "../../core/batches.ts";
+import { BATCH_JOBS, BUCKET, NEAR } from "../../core/constants.ts";
+import { minuteOf } from "../../core/items.ts";
+import type { TopicPolicy } from "../../core/policy.ts";
+import { enqueueMany } from "../../protocol/enqueue.ts";
+import { tick } from "../../protocol/tick.ts";
+import type { Figure } from "../figure.ts";
+import { newJobs } from "../jobs.ts";
+import { type Bill, consume, meter, NOTHING } from "../metered.ts";
+import { createQueue } from "../plain-queue.ts";
+import { createTable } from "../plain-table.ts";
+import type { Rig } from "../rig.ts";
+import { atMost, type Row } from "../table.ts";
+
+const COUNT = 1000;
+
+/** A job's whole life: when it is filed, and what it costs each job in the end. */
+type Life = { topic: string; policy: Partial<TopicPolicy>; count: number; far: boolean };
+
+/**
+ * Jobs filed, handed over, run by the real consumer and settled in this process; what that took, as DynamoDB
+ * reports it and as requests to SQS were sent, a job. Batches of one are filed and run alone.
+ */
+export const units: Figure = {
+  name: "units",
+  what: "write units, read units and SQS requests a job",
+  async measure(rig) {
+    const bill = (life: Life) => billOf(rig, life);
+    const alone = await bill({ topic: "bench-alone", policy: {}, count: 1, far: false });
+    const packed = await bill({ topic: "bench-packed", policy: {}, count: COUNT, far: false });
+    const single = await bill({ topic: "bench-single", policy: { pack: 1 }, count: COUNT, far: false });
+    const swept = await bill({ topic: "bench-swept", policy: {}, count: COUNT, far: true });
+    const untracked = await bill({
+      topic: "bench-untracked",
+      policy: { tracking: "none" },
+      count: COUNT,
+      far: true,
+    });
+    return [
+      exactly("write units: one tracked job, enqueued, run, done", alone.write, 3),
+      exactly("write units a tracked job in a burst", packed.write, 3),
+      exactly("write units a tracked job, filed ahead and swept", swept.write, 3),
+      exactly("write units an untracked job, filed ahead and swept", untracked.write, 1),
+      {
+        figure: "write units a sweep of 8 shards for its cursors, however many jobs",
+        ours: shown(swept.cursors),
+      },
+      { figure: "read units a job sent by its writer", ours: shown(packed.read) },
+      { figure: "read units a job, filed ahead and swept", ours: shown(swept.read) },
+      { figure: "SQS requests: one job alone", ours: shown(alone.requests) },
+      {
+        figure: "SQS requests a job in a burst, full packs",
+        ours: shown(packed.requests),
+        aim: atMost(packed.requests, 0.05),
+      },
+      {
+        figure: "SQS requests a job in a burst, no packs",
+        ours: shown(single.requests),
+        aim: atMost(single.requests, 0.31),
+      },
+    ];
+  },
+};
+
+async function billOf(rig: Rig, { topic, policy, count, far }: Life): Promise<Bill> {
+  // A table of its own, as no cursor may have been taken ahead by another life's clock.
+  const table = await createTable(rig.plain.dynamo, topic);
+  await createQueue(rig, topic);
+  let offset = 0;
+  const clock = () => Date.now() + offset;
+  const { ctx, bill } = meter(rig, { table, topics: { [topic]: policy }, clock });
+  // The cursors come up to the present: an idle shard's minutes are no job's.
+  await tick(ctx, Number.POSITIVE_INFINITY);
+  const dueAt = far ? minuteOf(clock() + NEAR + BUCKET) + BUCKET - 1000 : clock();
+  bill();
+  const spent = { ...NOTHING };
+  const add = ({ write, cursors, read, requests }: Bill): void => {
+    spent.write += write / count;
+    spent.cursors += cursors;
+    spent.read += read / count;
+    spent.requests += requests / count;
+  };
+  for (const some of chunksOf(
+    newJobs(count, topic, () => dueAt),
+    BATCH_JOBS,
+  )) {
+    for (const result of await enqueueMany(ctx, some)) if (result instanceof Error) throw result;
+  }
+  add(bill());
+  if (far) {
+    offset = dueAt - Date.now();
+    await tick(ctx, Number.POSITIVE_INFINITY);
+    add(bill());
+  }
+  await consume(ctx, topic, count);
+  add(bill());
+  return spent;
+}
+
+function exactly(figure: string, value: number, wanted: number): Row {
+  return { figure, ours: shown(value), aim: { text: `${wanted}`, met: Math.abs(value - wanted) < 1e-9 } };
+}
+
+function shown(value: number): string {
+  return String(Math.round(value * 10_000) / 10_000);
+}

@@ -1,0 +1,35 @@
+import { DAY } from "../core/constants.ts";
+import type { Home } from "../core/items.ts";
+import { enqueueMany, type NewJob } from "../protocol/enqueue.ts";
+import type { Context } from "../protocol/ports.ts";
+
+/** A body as an example has it; homes with it are about 400 bytes. */
+export const BODY = { text: "remind the owner of the shop that an order is still unpaid", order: 31_415_926 };
+
+/** So far ahead that only the sweep would send it: filing is all that happens. */
+export const FAR = DAY;
+
+export function newJobs(count: number, topic: string, dueAt: (index: number) => number): NewJob[] {
+  return Array.from({ length: count }, (_, index) => ({
+    topic,
+    body: JSON.stringify(BODY),
+    dueAt: dueAt(index),
+  }));
+}
+
+/** The homes that filing these jobs would write, and nothing is written. */
+export async function homesOf(ctx: Context, jobs: readonly NewJob[]): Promise<Home[]> {
+  const insert = async (items: readonly unknown[]) => items.map(() => "inserted" as const);
+  const send = async (_: unknown, messages: readonly unknown[]) =>
+    messages.map(() => ({ outcome: "sent" }) as const);
+  const dry: Context = {
+    ...ctx,
+    pool: { ...ctx.pool, insert },
+    queues: { ...ctx.queues, send },
+    report: () => {},
+  };
+  return (await enqueueMany(dry, jobs)).map((result) => {
+    if (result instanceof Error) throw result;
+    return result.home;
+  });
+}

@@ -1,0 +1,60 @@
+import type { Figure } from "./figure.ts";
+import { batch } from "./figures/batch.ts";
+import { bundles } from "./figures/bundles.ts";
+import { burst } from "./figures/burst.ts";
+import { change } from "./figures/change.ts";
+import { enqueue } from "./figures/enqueue.ts";
+import { handOff } from "./figures/hand-off.ts";
+import { spread } from "./figures/spread.ts";
+import { units } from "./figures/units.ts";
+import { type BenchOptions, helpText, parseCommandLine } from "./options.ts";
+import { startRig } from "./rig.ts";
+import { markdownTable, type Row } from "./table.ts";
+
+const USAGE_ERROR = 2;
+const FIGURES: readonly Figure[] = [bundles, units, enqueue, batch, change, burst, spread, handOff];
+
+function say(line: string): void {
+  console.error(line);
+}
+
+async function run({ quick, only }: BenchOptions): Promise<void> {
+  const began = Date.now();
+  const rig = await startRig(quick, say);
+  const rows: Row[] = [];
+  try {
+    for (const figure of FIGURES) {
+      if (only.length > 0 && !only.includes(figure.name)) continue;
+      const since = Date.now();
+      say(`${figure.name}: ${figure.what}`);
+      try {
+        rows.push(...(await figure.measure(rig)));
+      } catch (error) {
+        // The others' minutes are not lost for it.
+        say(`${figure.name}: ${error instanceof Error ? error.stack : error}`);
+        process.exitCode = 1;
+      }
+      say(`${figure.name}: took ${((Date.now() - since) / 1000).toFixed(1)} s`);
+    }
+  } finally {
+    await rig.stack.stop();
+    if (rows.length > 0) console.log(markdownTable(rows));
+  }
+  say(`all took ${((Date.now() - began) / 1000).toFixed(0)} s`);
+}
+
+function readOptions(): BenchOptions {
+  try {
+    return parseCommandLine(
+      process.argv.slice(2),
+      FIGURES.map(({ name }) => name),
+    );
+  } catch (error) {
+    say(`bench: ${error instanceof Error ? error.message : error}`);
+    process.exit(USAGE_ERROR);
+  }
+}
+
+const options = readOptions();
+if (options.help) console.log(helpText(FIGURES));
+else await run(options);
