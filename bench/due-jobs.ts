@@ -1,7 +1,8 @@
 import { chunksOf } from "../core/batches.ts";
 import { BATCH_JOBS } from "../core/constants.ts";
 import type { Home } from "../core/items.ts";
-import { enqueueMany, type NewJob } from "../protocol/enqueue.ts";
+import { enqueueMany } from "../protocol/enqueue.ts";
+import type { NewJob } from "../protocol/new-job.ts";
 import { policyOf } from "../protocol/send.ts";
 import { homesOf } from "./jobs.ts";
 import { messagesOf, sendAll } from "./plain-queue.ts";

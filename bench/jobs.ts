@@ -1,6 +1,7 @@
 import { DAY } from "../core/constants.ts";
 import type { Home } from "../core/items.ts";
-import { enqueueMany, type NewJob } from "../protocol/enqueue.ts";
+import { enqueueMany } from "../protocol/enqueue.ts";
+import type { NewJob } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
 
 /** A body as an example has it; homes with it are about 400 bytes. */

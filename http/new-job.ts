@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { BODY_BYTES, DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { toJson } from "../core/json.ts";
-import type { Enqueued, NewJob } from "../protocol/enqueue.ts";
+import type { Enqueued, NewJob } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
 import { iso } from "./instants.ts";
 import type { NewJobFields } from "./requests.ts";

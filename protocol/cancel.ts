@@ -15,6 +15,18 @@ const TRIES = 10;
  * `job-finished`, `job-handed-off`, `unavailable`.
  */
 export async function cancel(ctx: Context, id: string): Promise<Home> {
+  // Most jobs that are cancelled wait, and are tracked: those take one call and no read.
+  const now = ctx.clock();
+  const change = {
+    key: homeKey(id),
+    expect: { state: "scheduled", untracked: undefined },
+    set: { state: "cancelled", finishedAt: now, expiresAt: ttl(now + ctx.policy.retention * 1000) },
+  };
+  const changed = await ctx.pool.change(change, now + WRITER_DEADLINE);
+  if (changed.changed) {
+    const home = await cancelled(ctx, changed.item as Home);
+    if (!(home instanceof Error)) return home;
+  }
   const [result] = await cancelMany(ctx, [id]);
   if (!result) throw notFound(id);
   if (result instanceof Error) throw result;

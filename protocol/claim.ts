@@ -54,7 +54,13 @@ export async function claim(
     const outcome = outcomes[i];
     if (outcome === "changed") {
       verdicts.set(job.id, { verdict: "claimed", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt });
-    } else refused.push(job);
+    } else {
+      if (outcome instanceof Error) {
+        ctx.report({ type: "trouble", topic, what: "claiming a job", error: outcome.message });
+      }
+      // Unknown is looked at like refused: it may have been applied.
+      refused.push(job);
+    }
   }
   try {
     await meet(ctx, topic, refused, tokens, leaseEnd, claimedAt, verdicts);

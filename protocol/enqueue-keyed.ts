@@ -1,7 +1,7 @@
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished, isRunning } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type KeyItem, keyKey } from "../core/items.ts";
-import type { Enqueued, NewJob } from "./enqueue.ts";
+import type { Enqueued, NewJob } from "./new-job.ts";
 import type { Context, Write } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { replaceJob } from "./reschedule.ts";

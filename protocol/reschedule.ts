@@ -1,8 +1,8 @@
 import { MinutehandError } from "../core/errors.ts";
 import { hasCrashed, isFinished, isRunning } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
-import type { NewJob } from "./enqueue.ts";
 import { move } from "./move.ts";
+import type { NewJob } from "./new-job.ts";
 import type { Attribute, Context, Expected, Write } from "./ports.ts";
 import { readJob } from "./read-job.ts";
 

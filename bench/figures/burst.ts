@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Home } from "../../core/items.ts";
-import type { NewJob } from "../../protocol/enqueue.ts";
+import type { NewJob } from "../../protocol/new-job.ts";
 import { policyOf } from "../../protocol/send.ts";
 import { file, filePlainly } from "../due-jobs.ts";
 import type { Figure } from "../figure.ts";

@@ -1,8 +1,9 @@
 import type { Home } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
-import { type Enqueued, enqueue, type NewJob } from "../../protocol/enqueue.ts";
+import { enqueue } from "../../protocol/enqueue.ts";
 import type { ProtocolEvent } from "../../protocol/events.ts";
+import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { readHomes } from "../../protocol/read-job.ts";
 import { tick } from "../../protocol/tick.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AUDIT_AFTER, CLOCK_MARGIN, LOOKAHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
-import { cancel } from "../../protocol/cancel.ts";
+import { cancel, cancelMany } from "../../protocol/cancel.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume } from "./consume.ts";
@@ -61,7 +61,7 @@ describe("writers", () => {
     expect(await reschedule(world.ctx, job.id, { body: "2" })).toMatchObject({ revision: 2, body: "2" });
   });
 
-  it("a cancel beside a move answers the job as it was cancelled", async () => {
+  it("a cancel of many beside a move answers the job as it was cancelled", async () => {
     const world = createWorld();
     const job = await world.file({ delay: HOUR });
     meanwhile(
@@ -69,7 +69,9 @@ describe("writers", () => {
       ({ operation }) => operation === "changeMany",
       () => reschedule(world.ctx, job.id, { body: "1" }),
     );
-    expect(await cancel(world.ctx, job.id)).toMatchObject({ state: "cancelled", revision: 1, body: "1" });
+    expect(await cancelMany(world.ctx, [job.id])).toMatchObject([
+      { state: "cancelled", revision: 1, body: "1" },
+    ]);
   });
 
   it("an untracked job that the sweep passed while it was cancelled counts as handed off", async () => {
