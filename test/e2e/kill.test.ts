@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Api, apiAt } from "./api.ts";
-import { freshDataDir, type RunningStack, startStack } from "./running-stack.ts";
+import { freshDataDir, type RunningStack, removeDataDir, startStack } from "./running-stack.ts";
 
 type Batch = { results: { status: number; job: { id: string } }[] };
 
@@ -19,7 +19,10 @@ describe("killed", () => {
     stack = await startStack(dataDir);
     api = apiAt(stack.url);
   });
-  afterAll(() => stack.kill("SIGTERM"));
+  afterAll(async () => {
+    await stack.kill("SIGTERM");
+    removeDataDir(dataDir);
+  });
 
   it("the sweep in mid-page: a tick dies while it hands over", async () => {
     // Beyond what their writer would send, so that a sweep must.

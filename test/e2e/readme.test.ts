@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { freshDataDir } from "./running-stack.ts";
+import { freshDataDir, removeDataDir } from "./running-stack.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const README = readFileSync(`${ROOT}README.md`, "utf8");
@@ -61,6 +61,7 @@ describe("the README", () => {
       5000,
       () => processesNaming(dataDir).join("\n"),
     );
+    removeDataDir(dataDir);
   });
 });
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,6 +19,10 @@ export type RunningStack = {
 /** A data folder that no other run has. */
 export function freshDataDir(): string {
   return mkdtempSync(join(tmpdir(), "minutehand-e2e-"));
+}
+
+export function removeDataDir(dataDir: string): void {
+  rmSync(dataDir, { recursive: true, force: true });
 }
 
 /** Starts the local stack on a port of its own choice; what it prints also goes to `logFile`. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { apiAt } from "./api.ts";
-import { freshDataDir, startStack } from "./running-stack.ts";
+import { freshDataDir, removeDataDir, startStack } from "./running-stack.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -25,5 +25,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("url", stack.url);
   project.provide("logFile", logFile);
   project.provide("waiting", waiting);
-  return () => stack.kill("SIGTERM");
+  return async () => {
+    await stack.kill("SIGTERM");
+    removeDataDir(dataDir);
+  };
 }
