@@ -31,8 +31,13 @@ export class MinutehandError extends Error {
   }
 }
 
-/** The words of anything thrown. */
+/** The words of anything thrown. Never throws itself, whatever that is. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message || thrown.name;
-  return String(thrown);
+  if (typeof thrown === "string") return thrown;
+  try {
+    if (thrown instanceof Error && typeof thrown.message === "string") return thrown.message || thrown.name;
+    return JSON.stringify(thrown) ?? String(thrown);
+  } catch {
+    return "something that cannot be put into words";
+  }
 }

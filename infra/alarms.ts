@@ -37,8 +37,10 @@ export class Alarms extends Construct {
   }
 
   private watchTopic({ topic, settings, ready, dlq }: TopicQueues): void {
+    const tracked = `look at GET /topics/${topic}/dead, then redrive`;
+    const untracked = "look into its DLQ; SQS's own redrive runs them again";
     this.alarm(`${topic}Dead`, {
-      alarmDescription: `Topic ${topic} has dead jobs: look at GET /topics/${topic}/dead, then redrive`,
+      alarmDescription: `Topic ${topic} has dead jobs: ${settings.tracking === "none" ? untracked : tracked}`,
       metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
       threshold: 1,
       evaluationPeriods: 1,

@@ -10,10 +10,18 @@ import { MinutehandStack } from "./minutehand-stack.ts";
 const app = new App();
 const contextOf = (name: string) => app.node.tryGetContext(name);
 
+function readFlag(name: string): boolean {
+  const value = String(contextOf(name) ?? false);
+  if (value !== "true" && value !== "false") {
+    throw new Error(`-c ${name} must be a flag, is "${value}"; allowed: true, false`);
+  }
+  return value === "true";
+}
+
 new MinutehandStack(app, "Minutehand", {
   description: "Minutehand, a serverless delay queue",
   topicsFile: join(import.meta.dirname, "topics.json"),
-  removable: String(contextOf("removable")) === "true",
+  removable: readFlag("removable"),
   api: { auth: contextOf("api") ?? "iam" },
   alarmTopicArn: contextOf("alarmTopicArn"),
 });

@@ -1,9 +1,11 @@
 import type { DataFolder } from "./data-folder.ts";
 import { dynoxide } from "./dynoxide.ts";
 import type { Guardian } from "./guardian.ts";
-import type { LocalError } from "./local-error.ts";
+import { LocalError, messageOf } from "./local-error.ts";
 import { sqsEmulator } from "./sqs-emulator.ts";
 import { type Program, type Supervised, supervise } from "./supervise.ts";
+
+const ANSWER_MS = 5_000;
 
 export type Endpoints = { readonly dynamodb: string; readonly sqs: string };
 
@@ -26,11 +28,9 @@ type Surroundings = {
 /** Starts the embedded services, but for those that the environment says run elsewhere. */
 export async function startEmulators({ folder, ...surroundings }: Surroundings): Promise<Emulators> {
   const started: Supervised[] = [];
-  const serve = async (
-    elsewhere: string | undefined,
-    embedded: () => Promise<Embedded>,
-  ): Promise<Service> => {
-    if (elsewhere) return { endpoint: new URL(elsewhere).origin, pid: () => undefined };
+  const serve = async (variable: string, embedded: () => Promise<Embedded>): Promise<Service> => {
+    const elsewhere = process.env[variable];
+    if (elsewhere) return { endpoint: await answering(variable, elsewhere), pid: () => undefined };
     const { program, endpoint } = await embedded();
     const supervised = await supervise(program, surroundings);
     started.push(supervised);
@@ -40,8 +40,8 @@ export async function startEmulators({ folder, ...surroundings }: Surroundings):
     await Promise.all(started.map((service) => service.stop()));
   };
   const results = await Promise.allSettled([
-    serve(process.env.AWS_ENDPOINT_URL_DYNAMODB, () => dynoxide(folder?.databaseFile)),
-    serve(process.env.AWS_ENDPOINT_URL_SQS, () => sqsEmulator(folder?.queuesDir)),
+    serve("AWS_ENDPOINT_URL_DYNAMODB", () => dynoxide(folder?.databaseFile)),
+    serve("AWS_ENDPOINT_URL_SQS", () => sqsEmulator(folder?.queuesDir)),
   ]);
   const [dynamodb, sqs] = results;
   if (dynamodb.status === "rejected" || sqs.status === "rejected") {
@@ -54,6 +54,21 @@ export async function startEmulators({ folder, ...surroundings }: Surroundings):
     pids: () => ({ ...named("dynamodb", dynamodb.value.pid()), ...named("sqs", sqs.value.pid()) }),
     stop,
   };
+}
+
+/** The origin of a service that runs elsewhere. Throws `LocalError` when it is no URL or does not answer. */
+async function answering(variable: string, url: string): Promise<string> {
+  const rule = `${variable} must be the URL of a service that answers, got "${url}"`;
+  if (!URL.canParse(url)) throw new LocalError(rule);
+  const { origin } = new URL(url);
+  try {
+    // Whatever it answers: it is there.
+    await fetch(origin, { signal: AbortSignal.timeout(ANSWER_MS) });
+  } catch (error) {
+    const cause = error instanceof Error && error.cause ? error.cause : error;
+    throw new LocalError(`${rule}: ${messageOf(cause)}`);
+  }
+  return origin;
 }
 
 type Embedded = { program: Program; endpoint: string };

@@ -1,3 +1,5 @@
+const LONGEST_LINE = 500;
+
 type LogRecord = Readonly<Record<string, unknown>>;
 
 /** What the functions' logger puts into every record beside the event's own fields. */
@@ -21,7 +23,7 @@ const LOGGER_FIELDS = new Set([
  */
 export function readableLine(functionName: string, line: string, now: number): string | undefined {
   const record = parseRecord(line);
-  if (!record) return line.trim() === "" ? undefined : `${clock(now)}  ${functionName}  ${line}`;
+  if (!record) return line.trim() === "" ? undefined : `${clock(now)}  ${functionName}  ${shortened(line)}`;
   if ("_aws" in record) return undefined;
   const time = Date.parse(String(record.timestamp));
   const at = clock(Number.isNaN(time) ? now : time);
@@ -94,6 +96,11 @@ function describe(value: unknown): string {
   if (typeof value === "object" && value !== null && "message" in value && "stack" in value)
     return String(value.message);
   return JSON.stringify(value);
+}
+
+/** A crash makes Node print the line of source it was in, which is the whole bundle. */
+function shortened(line: string): string {
+  return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)} …`;
 }
 
 /** `12:00:05.004`, local time. */

@@ -3,6 +3,7 @@
  * interfaces, so the listening itself is bound to loopback here; and it ends when its parent does.
  */
 import { Server } from "node:net";
+import type { DatabaseSync } from "node:sqlite";
 
 const LOOPBACK = "127.0.0.1";
 
@@ -20,6 +21,19 @@ const sqsTypes = new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href;
 const { INVALID_MESSAGE_BODY_CHAR } = (await import(sqsTypes)) as { INVALID_MESSAGE_BODY_CHAR: RegExp };
 const REFUSED = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
 INVALID_MESSAGE_BODY_CHAR.test = (text) => REFUSED.test(text);
+
+// It keeps a message that is visible again at once with no receive count, which its own table refuses: the
+// message is then in no list until a restart.
+const persistence = new URL("persistence.js", import.meta.resolve("fauxqs")).href;
+type Persistence = { db: DatabaseSync; updateMessageReady(messageId: string): void };
+const { PersistenceManager } = (await import(persistence)) as {
+  PersistenceManager: { prototype: Persistence };
+};
+const READY =
+  "UPDATE sqs_messages SET receipt_handle = NULL, visibility_deadline = NULL WHERE message_id = ?";
+PersistenceManager.prototype.updateMessageReady = function (messageId) {
+  this.db.prepare(READY).run(messageId);
+};
 
 const { startFauxqs } = await import("fauxqs");
 const [port, dataDir] = process.argv.slice(2);

@@ -34,7 +34,7 @@ function parseStrictly(args: readonly string[]) {
         port: { type: "string", default: "4500" },
         data: { type: "string", default: ".minutehand" },
         reset: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
       },
     });
   } catch (error) {

@@ -154,8 +154,11 @@ function show(ctx: Context, topic: string, text: string): Shown {
   if (policy.consumer !== "pull") throw notPull(topic);
   const receipt = decodeReceipt(text);
   if (!receipt) throw new MinutehandError("bad-request", "receipt must be one that `receive` answered with");
-  if (policy.tracking === "none") return { receipt, held: undefined };
   const { id, attempt, token } = receipt;
+  if (policy.tracking === "none") {
+    if (token !== undefined) throw claimLost(id);
+    return { receipt, held: undefined };
+  }
   if (token === undefined) throw claimLost(id);
   return { receipt, held: { id, topic, token, attempt } };
 }

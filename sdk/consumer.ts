@@ -63,7 +63,7 @@ const TIMERS: Timers = {
 };
 
 /** Calls the handler with one job, and says how that ended. */
-function runWith<Body>(handler: JobHandler<Body>): RunJob {
+export function runWith<Body>(handler: JobHandler<Body>): RunJob {
   return async (job: MessageJob, topic: string, signal: AbortSignal) => {
     let asked: Ending = { end: "done" };
     const view: Job<Body> = {
@@ -84,7 +84,8 @@ function runWith<Body>(handler: JobHandler<Body>): RunJob {
         asked = { end: "retry-in", wait };
       },
       bury(reason) {
-        asked = { end: "buried", error: reason };
+        // Whatever JavaScript passes: an error, or nothing.
+        asked = { end: "buried", error: messageOf(reason) };
       },
     };
     try {

@@ -1,7 +1,9 @@
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -54,13 +56,17 @@ function dynoxideBinary(): string {
 export async function startSqs(): Promise<Emulator> {
   if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
   const port = await freePort();
-  const child = fork(fileURLToPath(new URL("../../local/fauxqs.ts", import.meta.url)), [String(port)]);
+  const launcher = fileURLToPath(new URL("../../local/fauxqs.ts", import.meta.url));
+  // With a data folder, as the local stack has it: what it keeps is what it can break.
+  const folder = mkdtempSync(join(tmpdir(), "minutehand-fauxqs-"));
+  const child = fork(launcher, [String(port), folder]);
   await once(child, "message");
   return {
     endpoint: `http://127.0.0.1:${port}`,
     async close() {
       child.kill();
       if (child.exitCode === null) await once(child, "exit");
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
