@@ -44,9 +44,9 @@ export const key = matching(
 );
 
 const JOB_ID_RULE = "must be a job's id: 26 characters as enqueue answered them";
-export const jobId = matching(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, JOB_ID_RULE).check(
-  z.refine(isJobId, { error: JOB_ID_RULE }),
-);
+export const jobId = z
+  .string({ error: JOB_ID_RULE })
+  .check(z.refine(isJobId, { error: JOB_ID_RULE }), z.meta({ pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }));
 
 export const group = matching(
   new RegExp(`^[!-~]{1,${GROUP_CHARS}}$`),
