@@ -35,20 +35,19 @@ export type Message = {
   error?: string;
 };
 
-/** One job as it stands in a message. Its body is spliced in as stored: no one parses it on the way. */
+/**
+ * One job as it stands in a message. Its body is spliced in as stored: no one parses it on the way. Written by
+ * hand but for what a caller named, as a sweep writes thousands at a time.
+ */
 export function jobText(home: Home): string {
   const { id, revision, attempt, dueAt, headers, expiresAfter, wantedAt, maxAttempts, key } = home;
-  const fields = {
-    id,
-    revision,
-    attempt: attempt + 1,
-    dueAt: new Date(dueAt).toISOString(),
-    headers,
-    expiresAt: expiresAfter === undefined ? undefined : new Date(wantedAt + expiresAfter).toISOString(),
-    maxAttempts,
-    key,
-  };
-  return `${toJson(fields).slice(0, -1)},"body":${home.body}}`;
+  const time = new Date(dueAt).toISOString();
+  let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
+  if (headers !== undefined) text += `,"headers":${toJson(headers)}`;
+  if (expiresAfter !== undefined) text += `,"expiresAt":"${new Date(wantedAt + expiresAfter).toISOString()}"`;
+  if (maxAttempts !== undefined) text += `,"maxAttempts":${maxAttempts}`;
+  if (key !== undefined) text += `,"key":${toJson(key)}`;
+  return `${text},"body":${home.body}}`;
 }
 
 export function messageText(topic: string, group: string | undefined, jobTexts: readonly string[]): string {

@@ -38,13 +38,18 @@ export async function* pages(
       const end = sortable(start + BUCKET) < before ? sortable(start + BUCKET) : before;
       for (;;) {
         const last = page.items.at(-1)?.sk;
-        const reached = page.more && last ? last : end;
+        const next = page.more && last !== undefined ? last : undefined;
+        // Read while this page is worked on: the bound was fixed before, so that it does not matter when.
+        const following =
+          next === undefined ? undefined : ctx.pool.page(bucketOf(start, shard), next, before, PAGE);
+        following?.catch(() => {});
+        const reached = next ?? end;
         if (page.items.length > 0 || i === stretch.length - 1) {
           yield { entries: await entriesOf(ctx, page.items as (Home | Look)[], position), position: reached };
         }
         position = reached;
-        if (!page.more || !last) break;
-        page = await ctx.pool.page(bucketOf(start, shard), last, before, PAGE);
+        if (!following) break;
+        page = await following;
       }
     }
   }
