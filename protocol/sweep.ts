@@ -25,32 +25,43 @@ const MARK_EVERY = 2_000;
 
 /**
  * Hands over what falls due in one shard before `LOOKAHEAD` from now, page by page from the cursor: send, then
- * advance. A crash in between repeats up to 2,000 entries and a page, and never skips one. `until`: after it no
- * page but the first is begun.
+ * advance. A crash in between repeats up to 2,000 entries and a page, and never skips one. `until`: no page is begun
+ * after it.
  */
 export async function sweepShard(ctx: Context, shard: number, until: number): Promise<SweepEnd> {
   const limit = ctx.clock() + LOOKAHEAD;
   let cursor = await readCursor(ctx, shard);
   if (cursor.swept >= sortable(limit)) return "done";
+  let position = cursor.swept;
   let entries = 0;
-  let unmarked = 0;
+  let marked = 0;
   let end: SweepEnd = "done";
-  for await (const page of pages(ctx, shard, cursor.swept, sortable(limit))) {
-    const unsent = await handOver(ctx, page.entries, limit);
-    entries += page.entries.length;
-    unmarked += page.entries.length;
-    const position = unsent?.before ?? page.position;
-    if (unsent) end = "unreachable";
-    else if (ctx.clock() >= until && position < sortable(limit)) end = "out-of-time";
-    // Each mark is a round trip and a write unit; what lies after the last one is sent again after a crash.
-    if (unmarked < MARK_EVERY && end === "done" && position < sortable(limit)) continue;
+  const mark = async (): Promise<boolean> => {
     const trail = trailAfter(cursor.trail, { position, reachedAt: ctx.clock() }, TRAIL_STEP);
     const next = await advance(ctx, cursor, "swept", position, trail);
     if (next) cursor = next;
-    else end = "overtaken";
-    if (end !== "done") break;
-    unmarked = 0;
+    marked = entries;
+    return next !== undefined;
+  };
+  for await (const page of pages(ctx, shard, cursor.swept, sortable(limit))) {
+    if (ctx.clock() >= until) {
+      end = "out-of-time";
+      break;
+    }
+    const unsent = await handOver(ctx, page.entries, limit);
+    position = unsent?.before ?? page.position;
+    entries += page.entries.length;
+    if (unsent) {
+      end = "unreachable";
+      break;
+    }
+    // Each mark is a round trip and a write unit; what lies after the last one is sent again after a crash.
+    if (entries - marked >= MARK_EVERY && !(await mark())) {
+      end = "overtaken";
+      break;
+    }
   }
+  if (position !== cursor.swept && end !== "overtaken" && !(await mark())) end = "overtaken";
   ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });
   return end;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LOOKAHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
 import { addressOf } from "../../core/job-id.ts";
+import { enqueueMany } from "../../protocol/enqueue.ts";
 import { extend, type Pulled } from "../../protocol/pull.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { tick } from "../../protocol/tick.ts";
@@ -169,5 +170,24 @@ describe("sweep and audit", () => {
     const others = jobs.filter(({ id }) => addressOf(id).shard !== 2);
     const sent = world.queues.messages(orders).flatMap(({ body }) => JSON.parse(body).jobs);
     expect(sent).toHaveLength(others.length);
+  });
+
+  it("a long sweep marks its cursor on the way, so that a crash repeats little", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    const dueAt = world.now() + HOUR;
+    await enqueueMany(
+      world.ctx,
+      Array.from({ length: 2_600 }, () => ({ topic: "orders", body: "{}", dueAt })),
+    );
+    await world.pass(HOUR - 2 * MINUTE, { ticks: false });
+    const marks: string[] = [];
+    world.pool.hooks.after = ({ operation, keys }) => {
+      if (operation === "change" && keys[0]?.pk === "cursor#0") marks.push(cursors(world)[0]?.swept ?? "");
+    };
+    await world.tick();
+    const sent = world.queues.messages({ topic: "orders" }).length;
+    expect(sent).toBe(260);
+    expect(marks.filter((position) => position.includes("#")).length).toBe(1);
   });
 });
