@@ -14,6 +14,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/{core,protocol,sdk,functions,http,local,bench}/**/*.test.ts"],
           testTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
         },
       },
       {

@@ -96,9 +96,11 @@ test("a function that throws leaves the whole batch", { timeout: 15_000 }, async
 });
 
 test("the rule fires at start and when asked", async () => {
-  await expect.poll(() => said("ticked source=aws.events")).toBe(1);
+  await expect.poll(() => said("ticked source=aws.events")).toBeGreaterThanOrEqual(1);
+  // A whole minute may pass meanwhile, and fires it too.
+  const before = said("ticked source=aws.events");
   await stack.tick();
-  await expect.poll(() => said("ticked source=aws.events")).toBe(2);
+  await expect.poll(() => said("ticked source=aws.events")).toBeGreaterThan(before);
 });
 
 test("a type that is not played is named once", () => {
