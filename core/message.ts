@@ -61,6 +61,16 @@ export function deadText(home: Home, error: string): string {
   return `{"v":${MESSAGE_VERSION},"topic":${toJson(home.topic)},"dead":true,"error":${toJson(error)},${jobs}}`;
 }
 
+/** Each job once: its newest message says all, and an older one, or a duplicate, is void. In their order. */
+export function newestOf<T extends { readonly job: MessageJob }>(carried: readonly T[]): T[] {
+  const newest = new Map<string, T>();
+  for (const one of carried) {
+    const known = newest.get(one.job.id);
+    if (!known || known.job.revision < one.job.revision) newest.set(one.job.id, one);
+  }
+  return [...newest.values()];
+}
+
 /** The message that `text` is; `undefined` when it is none of ours, or of a layout still to come. */
 export function parseMessage(text: string): Message | undefined {
   let value: unknown;

@@ -20,7 +20,7 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
   const change = {
     key: homeKey(id),
     expect: { state: "scheduled", untracked: undefined },
-    set: { state: "cancelled", finishedAt: now, expiresAt: ttl(now + ctx.policy.retention * 1000) },
+    set: asCancelled(ctx, now),
   };
   const changed = await ctx.pool.change(change, now + WRITER_DEADLINE);
   if (changed.changed) {
@@ -55,8 +55,7 @@ async function pass(
   const homes = await readHomes(ctx, ids);
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
-  const expiresAt = ttl(now + ctx.policy.retention * 1000);
-  const set: Record<string, Attribute> = { state: "cancelled", finishedAt: now, expiresAt };
+  const set = asCancelled(ctx, now);
 
   const waiting: Home[] = [];
   for (const [i, id] of ids.entries()) {
@@ -85,6 +84,10 @@ async function pass(
       );
   }
   return left;
+}
+
+function asCancelled(ctx: Context, now: number): Record<string, Attribute> {
+  return { state: "cancelled", finishedAt: now, expiresAt: ttl(now + ctx.policy.retention * 1000) };
 }
 
 function answerWithoutWriting(home: Home, now: number): Home | MinutehandError | undefined {

@@ -2,7 +2,7 @@ import { CLOCK_MARGIN, HOLD, LONGEST_LEASE, VISIBILITY_MARGIN, WRITER_DEADLINE }
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isRunning } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
-import { type MessageJob, parseMessage } from "../core/message.ts";
+import { type MessageJob, newestOf, parseMessage } from "../core/message.ts";
 import { hideSecondsOf } from "../core/packs.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../core/receipt.ts";
 import { claim } from "./claim.ts";
@@ -86,13 +86,7 @@ async function take(
   const pulled: Pulled[] = [];
   // The lease begins before the claim: a slow claim must not outlast it unseen.
   const leaseEnd = ctx.clock() + ttr;
-  const newest = new Map<string, Carried>();
-  for (const carried of due) {
-    // The newest message of a job says all: an older one, or a duplicate, is void.
-    const known = newest.get(carried.job.id);
-    if (!known || known.job.revision < carried.job.revision) newest.set(carried.job.id, carried);
-  }
-  const unique = [...newest.values()];
+  const unique = newestOf(due);
   for (const carried of due) if (!unique.includes(carried)) drop.push(carried.message.handle);
   if (untracked) pulled.push(...unique.map(({ message, job }) => pulledOf(job, message, leaseEnd)));
   else {

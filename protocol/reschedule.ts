@@ -13,7 +13,7 @@ export type Reschedule = { dueAt?: number; body?: string };
 
 /**
  * Moves a job to another time, gives it another body, or both, with a full set of attempts.
- * Throws `job-not-found`, `job-running`, `job-finished`, `untracked-topic`, `unavailable`.
+ * Throws `job-not-found`, `job-running`, `job-finished`, `bad-request` (an untracked topic), `unavailable`.
  */
 export async function reschedule(ctx: Context, id: string, change: Reschedule): Promise<Home> {
   for (let i = 0; i < TRIES; i++) {

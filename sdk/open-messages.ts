@@ -1,6 +1,6 @@
 import { HOLD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { type MessageJob, parseMessage } from "../core/message.ts";
+import { type MessageJob, newestOf, parseMessage } from "../core/message.ts";
 import { hideSecondsOf } from "../core/packs.ts";
 import type { Context } from "../protocol/ports.ts";
 import { redriveEnvelope } from "../protocol/redrive-envelope.ts";
@@ -12,15 +12,14 @@ export type Delivery = { messageId: string; handle: string; body: string };
 export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
 
 /**
- * The jobs in these messages, by due time, each once: the newest message of a job says all, and an older one,
- * or a duplicate, is void. What cannot be run now is dealt with; what SQS must keep is added to `kept`.
+ * The jobs in these messages, by due time, each once, by its newest message. What cannot be run now is dealt with; what SQS must keep is added to `kept`.
  */
 export async function openMessages(
   ctx: Context,
   deliveries: readonly Delivery[],
   kept: Set<string>,
 ): Promise<Work[]> {
-  const newest = new Map<string, Work>();
+  const work: Work[] = [];
   for (const delivery of deliveries) {
     const message = parseMessage(delivery.body);
     if (!message) {
@@ -40,12 +39,9 @@ export async function openMessages(
       await putAside(ctx, topic, delivery, early);
       continue;
     }
-    for (const job of jobs) {
-      const known = newest.get(job.id);
-      if (!known || known.job.revision < job.revision) newest.set(job.id, { job, topic, group, delivery });
-    }
+    work.push(...jobs.map((job) => ({ job, topic, group, delivery })));
   }
-  return [...newest.values()].sort((a, b) => Date.parse(a.job.dueAt) - Date.parse(b.job.dueAt));
+  return newestOf(work).sort((a, b) => Date.parse(a.job.dueAt) - Date.parse(b.job.dueAt));
 }
 
 /** Makes a message invisible for `ms`. If SQS does not, its visibility timeout brings it back all the same. */
