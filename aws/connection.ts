@@ -1,4 +1,5 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { RandomBytes } from "../core/job-id.ts";
 import type { Capacity } from "./capacity.ts";
 
 /** What every request to the table needs. */
@@ -7,5 +8,8 @@ export type Connection = {
   readonly table: string;
   /** ms since the epoch. */
   readonly clock: () => number;
+  /** Resolves after so many ms. */
+  readonly wait: (ms: number) => Promise<void>;
+  readonly random: RandomBytes;
   readonly capacity: Capacity;
 };

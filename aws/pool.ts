@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   ConditionalCheckFailedException,
   DeleteItemCommand,
@@ -8,6 +10,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { inParallel } from "../core/batches.ts";
 import type { Item, Key } from "../core/items.ts";
+import type { RandomBytes } from "../core/job-id.ts";
 import type { Change, Changed, Deadline, Pool } from "../protocol/ports.ts";
 import { fromAttributes, itemIfAny, toAttributes, toKey } from "./attributes.ts";
 import { capacityMeter, type OnCapacity } from "./capacity.ts";
@@ -33,10 +36,15 @@ export function dynamoPool(settings: {
   table: string;
   /** ms since the epoch; deadlines are measured on it. */
   clock: () => number;
+  /** For the pauses between tries: resolves after so many ms. */
+  wait?: (ms: number) => Promise<void>;
+  /** For those pauses' jitter and for transactions' tokens. */
+  random?: RandomBytes;
   onCapacity?: OnCapacity;
 }): Pool {
-  const { client, table, clock } = settings;
-  const connection: Connection = { client, table, clock, capacity: capacityMeter(settings.onCapacity) };
+  const { client, table, clock, wait = sleep, random = randomBytes } = settings;
+  const capacity = capacityMeter(settings.onCapacity);
+  const connection: Connection = { client, table, clock, wait, random, capacity };
   return {
     read: (keys) => readItems(keys, connection),
     page: (pk, after, before, limit) => readPage(pk, after, before, limit, connection),
@@ -93,11 +101,8 @@ async function insert(items: readonly Item[], by: Deadline, connection: Connecti
 }
 
 /** A put costs less time than a statement: there is no text to parse. */
-async function insertOne(
-  item: Item,
-  by: Deadline,
-  { client, table, clock, capacity }: Connection,
-): Promise<Inserted> {
+async function insertOne(item: Item, by: Deadline, connection: Connection): Promise<Inserted> {
+  const { client, table, clock, capacity } = connection;
   const input = {
     TableName: table,
     Item: toAttributes(item),
@@ -105,7 +110,7 @@ async function insertOne(
     ...capacity.asked,
   };
   try {
-    const output = await untilKnown(by, clock, () =>
+    const output = await untilKnown(by, connection, () =>
       client.send(withDeadline(new PutItemCommand(input), by, clock)),
     );
     capacity.used("insert", "write", output.ConsumedCapacity);
@@ -116,11 +121,8 @@ async function insertOne(
   }
 }
 
-async function change(
-  wanted: Change,
-  by: Deadline,
-  { client, table, clock, capacity }: Connection,
-): Promise<Changed> {
+async function change(wanted: Change, by: Deadline, connection: Connection): Promise<Changed> {
+  const { client, table, clock, capacity } = connection;
   const input = {
     TableName: table,
     Key: toKey(wanted.key),
@@ -130,7 +132,7 @@ async function change(
     ...capacity.asked,
   } as const;
   try {
-    const output = await untilKnown(by, clock, () =>
+    const output = await untilKnown(by, connection, () =>
       client.send(withDeadline(new UpdateItemCommand(input), by, clock)),
     );
     capacity.used("change", "write", output.ConsumedCapacity);
@@ -141,9 +143,10 @@ async function change(
   }
 }
 
-async function remove(key: Key, by: Deadline, { client, table, clock, capacity }: Connection): Promise<void> {
+async function remove(key: Key, by: Deadline, connection: Connection): Promise<void> {
+  const { client, table, clock, capacity } = connection;
   const input = { TableName: table, Key: toKey(key), ...capacity.asked };
-  const output = await untilKnown(by, clock, () =>
+  const output = await untilKnown(by, connection, () =>
     client.send(withDeadline(new DeleteItemCommand(input), by, clock)),
   );
   capacity.used("remove", "write", output.ConsumedCapacity);

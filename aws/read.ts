@@ -18,9 +18,9 @@ const BATCH_GET = 100;
 const WIDTH = 8;
 
 /** Reads again while DynamoDB is in trouble. What it refuses is thrown as it is. */
-async function patiently<T>({ clock }: Connection, call: () => Promise<T>): Promise<T> {
+async function patiently<T>(connection: Connection, call: () => Promise<T>): Promise<T> {
   try {
-    return await untilKnown(clock() + PATIENCE, clock, call);
+    return await untilKnown(connection.clock() + PATIENCE, connection, call);
   } catch (thrown) {
     throw isUnknown(thrown) ? unavailable("DynamoDB did not answer a read", thrown) : thrown;
   }
@@ -59,7 +59,7 @@ async function readChunk(
   connection: Connection,
 ): Promise<Record<string, AttributeValue>[]> {
   const { client, table, clock, capacity } = connection;
-  const backoff = backoffUntil(clock() + PATIENCE, clock);
+  const backoff = backoffUntil(clock() + PATIENCE, connection);
   const items: Record<string, AttributeValue>[] = [];
   let pending = chunk.map(toKey);
   while (pending.length > 0) {

@@ -68,7 +68,7 @@ async function runBatch(
   // Filled to the last: an entry is pending until it has its result. An error made ready for each would cost
   // a stack trace a statement.
   const results: (Decided | Error)[] = [];
-  const backoff = backoffUntil(by, connection.clock);
+  const backoff = backoffUntil(by, connection);
   let pending = batch.map((_, index) => index);
   try {
     while (pending.length > 0) {

@@ -1,9 +1,9 @@
-import { randomUUID } from "node:crypto";
 import {
   TransactionCanceledException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
+import { drawToken } from "../core/job-id.ts";
 import type { Deadline, Transacted, Write } from "../protocol/ports.ts";
 import { itemIfAny, toAttributes, toKey } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
@@ -18,14 +18,15 @@ import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 export async function transactWrites(
   writes: readonly Write[],
   by: Deadline,
-  { client, table, clock, capacity }: Connection,
+  connection: Connection,
 ): Promise<Transacted> {
+  const { client, table, clock, random, capacity } = connection;
   const input = {
     TransactItems: writes.map((write) => transactItem(table, write)),
-    ClientRequestToken: randomUUID(),
+    ClientRequestToken: drawToken(random),
     ...capacity.asked,
   };
-  const backoff = backoffUntil(by, clock);
+  const backoff = backoffUntil(by, connection);
   for (;;) {
     try {
       const output = await client.send(withDeadline(new TransactWriteItemsCommand(input), by, clock));

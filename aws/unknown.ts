@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import type { Deadline } from "../protocol/ports.ts";
+import type { Connection } from "./connection.ts";
 import { assertBefore } from "./deadline.ts";
 
 /** ms. */
@@ -52,19 +52,27 @@ function isNetworkTrouble(thrown: Error): boolean {
 }
 
 /** Waits longer after each of its calls, with jitter, and throws `unavailable` once `by` is reached. */
-export function backoffUntil(by: Deadline, clock: () => number): (cause: unknown) => Promise<void> {
-  let wait = FIRST_WAIT;
+export function backoffUntil(
+  by: Deadline,
+  { clock, wait, random }: Connection,
+): (cause: unknown) => Promise<void> {
+  let longest = FIRST_WAIT;
   return async (cause) => {
     assertBefore(by, clock(), cause);
-    await sleep(Math.min(wait * (0.5 + Math.random()), Math.max(0, by - clock())));
-    wait = Math.min(wait * 2, LONGEST_WAIT);
+    const [byte = 0] = random(1);
+    await wait(Math.min(longest * (0.5 + byte / 256), Math.max(0, by - clock())));
+    longest = Math.min(longest * 2, LONGEST_WAIT);
     assertBefore(by, clock(), cause);
   };
 }
 
 /** Calls until the answer is known. From `by` on throws `unavailable`. */
-export async function untilKnown<T>(by: Deadline, clock: () => number, call: () => Promise<T>): Promise<T> {
-  const backoff = backoffUntil(by, clock);
+export async function untilKnown<T>(
+  by: Deadline,
+  connection: Connection,
+  call: () => Promise<T>,
+): Promise<T> {
+  const backoff = backoffUntil(by, connection);
   for (;;) {
     try {
       return await call();

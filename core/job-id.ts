@@ -47,7 +47,7 @@ export function addressOf(id: string): Address {
   };
 }
 
-/** A 128-bit claim token. */
+/** 128 random bits in 22 characters: for claims, and for what may be repeated. */
 export function drawToken(random: RandomBytes): string {
   return Buffer.from(random(16)).toString("base64url");
 }

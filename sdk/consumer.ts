@@ -3,6 +3,7 @@ import { LONGEST_DELAY, LONGEST_TIMER } from "../core/constants.ts";
 import { parseDuration } from "../core/durations.ts";
 import { messageOf } from "../core/errors.ts";
 import type { MessageJob } from "../core/message.ts";
+import type { Context } from "../protocol/ports.ts";
 import type { Ending } from "../protocol/settle.ts";
 import { createContext } from "./context.ts";
 import { type RunJob, runJobs, type Timers } from "./run-jobs.ts";
@@ -40,16 +41,26 @@ export type ConsumerFunction = (event: SQSEvent, context: LambdaContext) => Prom
  */
 export function consumer<Body = unknown>(handler: JobHandler<Body>): ConsumerFunction {
   const ctx = createContext();
+  return consumeOn(ctx, handler, TIMERS, ctx.telemetry.flush);
+}
+
+/** The same over any context. `done` is called after each invocation. */
+export function consumeOn<Body>(
+  ctx: Context,
+  handler: JobHandler<Body>,
+  timers: Timers,
+  done: () => void,
+): ConsumerFunction {
   return async (event, { getRemainingTimeInMillis }) => {
     const deadline = ctx.clock() + getRemainingTimeInMillis();
     const deliveries = event.Records.map(({ messageId, receiptHandle, body }) => {
       return { messageId, handle: receiptHandle, body };
     });
     try {
-      const kept = await runJobs(ctx, deliveries, runWith(handler), deadline, TIMERS);
+      const kept = await runJobs(ctx, deliveries, runWith(handler), deadline, timers);
       return { batchItemFailures: [...kept].map((itemIdentifier) => ({ itemIdentifier })) };
     } finally {
-      ctx.telemetry.flush();
+      done();
     }
   };
 }
