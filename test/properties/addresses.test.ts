@@ -1,0 +1,174 @@
+import fc from "fast-check";
+import { describe, expect } from "vitest";
+import { BUCKET, MAX_SHARDS } from "../../core/constants.ts";
+import {
+  bucketOf,
+  deadDay,
+  deadKey,
+  homeKey,
+  keyKey,
+  lookAt,
+  minuteOf,
+  onceKey,
+  sortable,
+  timeOf,
+  ttl,
+} from "../../core/items.ts";
+import { addressOf, drawJobId, drawToken, isJobId } from "../../core/job-id.ts";
+import { byBytes } from "../fakes/stored-value.ts";
+import { idAt, key, randomBytes, shards, time, topic } from "./kinds.ts";
+import { property } from "./property.ts";
+
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/** Text of the right letters and length, which is an id when its time and shard fit. */
+const idLike = fc
+  .array(fc.constantFrom(...ALPHABET), { minLength: 26, maxLength: 26 })
+  .map((chars) => chars.join(""));
+const nearby = fc.integer({ min: -150_000, max: 150_000 });
+
+describe("job ids", () => {
+  property(
+    "tell the time and the shard they were drawn for",
+    [time, shards, randomBytes],
+    (at, count, random) => {
+      const id = drawJobId(at, count, random);
+      const [high = 0, low = 0] = random(2);
+      expect(isJobId(id)).toBe(true);
+      expect(addressOf(id)).toEqual({ time: at, shard: ((high << 8) | low) % count });
+    },
+  );
+
+  property("and addresses name each other", [idLike, randomBytes], (text, random) => {
+    const address = addressOf(text);
+    expect(isJobId(text)).toBe(address.time < 2 ** 48);
+    if (!isJobId(text)) return;
+    expect(address.shard).toBeLessThan(MAX_SHARDS);
+    const again = drawJobId(address.time, MAX_SHARDS, (count) =>
+      Uint8Array.from([address.shard >> 8, address.shard & 255, ...random(count - 2)]),
+    );
+    expect(again.slice(0, 12)).toBe(text.slice(0, 12));
+  });
+
+  property("sort as their times do", [idAt(time), idAt(time)], (one, other) => {
+    const byTime = Math.sign(addressOf(one).time - addressOf(other).time);
+    fc.pre(byTime !== 0);
+    expect(byBytes(one, other)).toBe(byTime);
+  });
+
+  property(
+    "differ when five bits of any random byte do",
+    [time, randomBytes, fc.nat(13), fc.nat(255)],
+    (at, random, i, byte) => {
+      const drawn = random(16);
+      const other = Uint8Array.from(drawn, (old, j) => (j === i + 2 ? byte : old));
+      const same = ((drawn[i + 2] ?? 0) & 31) === (byte & 31);
+      expect(drawJobId(at, 8, () => drawn) === drawJobId(at, 8, () => other)).toBe(same);
+    },
+  );
+
+  property(
+    "hold no other letter",
+    [idAt(time), fc.nat(25), fc.string({ unit: "binary", maxLength: 2 })],
+    (id, i, text) => {
+      const altered = id.slice(0, i) + text + id.slice(i + 1);
+      const fits = text.length === 1 && (i === 0 ? "01234567" : ALPHABET).includes(text);
+      expect(isJobId(altered)).toBe(fits);
+    },
+  );
+
+  property("have a home key, however late their time", [idLike.filter(isJobId)], (id) => {
+    expect(homeKey(id)).toEqual({
+      pk: bucketOf(addressOf(id).time, addressOf(id).shard),
+      sk: expect.stringMatching(new RegExp(`^\\d{13,}#${id}$`)),
+    });
+  });
+
+  property("are not all there is to a token: that has 128 bits", [randomBytes], (random) => {
+    expect(Buffer.from(drawToken(random), "base64url")).toEqual(Buffer.from(random(16)));
+  });
+});
+
+describe("buckets", () => {
+  property(
+    "are one minute of one shard",
+    [time, nearby, fc.nat(1023), fc.nat(1023)],
+    (at, ms, one, other) => {
+      const later = Math.max(at + ms, 0);
+      const shared = minuteOf(at) === minuteOf(later);
+      expect(bucketOf(at, one) === bucketOf(later, one)).toBe(shared);
+      expect(bucketOf(at, one) === bucketOf(at, other)).toBe(one === other);
+    },
+  );
+
+  property("begin at a whole minute, at or less than a minute before what they hold", [time], (at) => {
+    const minute = minuteOf(at);
+    expect(minute % BUCKET).toBe(0);
+    expect(at - minute).toBeGreaterThanOrEqual(0);
+    expect(at - minute).toBeLessThan(BUCKET);
+    expect(new Date(minute).toISOString().slice(0, 16)).toBe(bucketOf(at, 0).slice(0, 16));
+  });
+
+  property("hold a job's home and its looks at that time", [idAt(time)], (id) => {
+    const home = homeKey(id);
+    const look = lookAt(id, addressOf(id).time);
+    expect(look.pk).toBe(home.pk);
+    expect([look.sk, home.sk, sortable(addressOf(id).time)].sort(byBytes)).toEqual([
+      sortable(addressOf(id).time),
+      home.sk,
+      look.sk,
+    ]);
+  });
+
+  property(
+    "sort their entries by time, whatever they are",
+    [idAt(time), idAt(time), time, time],
+    (one, other, a, b) => {
+      const [before, after] = [Math.min(a, b), Math.max(a, b)];
+      fc.pre(before < after);
+      expect(byBytes(lookAt(one, before).sk, lookAt(other, after).sk)).toBe(-1);
+      expect(byBytes(lookAt(one, before).sk, sortable(after))).toBe(-1);
+    },
+  );
+
+  property("tell their entries' times", [idAt(time), time], (id, at) => {
+    expect(timeOf(sortable(at))).toBe(at);
+    expect(timeOf(lookAt(id, at).sk)).toBe(at);
+    expect(timeOf(homeKey(id).sk)).toBe(addressOf(id).time);
+  });
+});
+
+describe("keys", () => {
+  const token = fc.stringMatching(/^[ -~]{1,40}$/);
+  const text = fc.oneof(key, token);
+
+  property("of two names are two items", [topic, topic, text, text], (one, other, a, b) => {
+    const same = one === other && a === b;
+    expect(keyKey(one, a).pk === keyKey(other, b).pk).toBe(same);
+    expect(onceKey(one, a).pk === onceKey(other, b).pk).toBe(same);
+    expect(keyKey(one, a).pk).not.toBe(onceKey(other, b).pk);
+  });
+
+  // "a#b" as a token and "a" as a topic must not meet: topics have no #.
+  property("of a token that looks like another's end are two items", [topic, token], (name, text) => {
+    fc.pre(name.length > 1);
+    expect(onceKey(name, text).pk).not.toBe(onceKey(name.slice(0, -1), `${name.slice(-1)}#${text}`).pk);
+    expect(onceKey(name, `${name}#${text}`).pk).not.toBe(onceKey(name, text).pk);
+  });
+
+  property(
+    "of dead jobs lie in their own day and sort by time",
+    [topic, idAt(time), time, time],
+    (name, id, a, b) => {
+      const [before, after] = [deadKey(name, Math.min(a, b), id), deadKey(name, Math.max(a, b), id)];
+      expect(before.pk).toBe(deadDay(name, Math.min(a, b)));
+      expect(before.pk === after.pk).toBe(Math.floor(a / 86_400_000) === Math.floor(b / 86_400_000));
+      expect(byBytes(before.sk, after.sk)).toBe(a === b ? 0 : -1);
+    },
+  );
+
+  property("expire in whole seconds, never early and within a second", [time], (at) => {
+    expect(ttl(at) % 1).toBe(0);
+    expect(ttl(at) * 1000 - at).toBeGreaterThanOrEqual(0);
+    expect(ttl(at) * 1000 - at).toBeLessThan(1000);
+  });
+});
