@@ -1,3 +1,5 @@
+import { MOST_ATTEMPTS } from "./constants.ts";
+
 /**
  * How long a topic's failed jobs wait, in seconds: a ladder whose last wait repeats, or
  * `min(initial × factor^(failures − 1), max)`, of which `jitter` (0 to 1) is drawn at random.
@@ -35,7 +37,7 @@ export function backoffMs(backoff: Backoff, attempt: number, random: number): nu
   return Math.round(full * (1 - jitter * random) * 1000);
 }
 
-/** How many runs a policy allows when nobody says: each wait once, after a first run. */
+/** How many runs a policy allows when nobody says: each wait once, after a first run, up to 100 in all. */
 export function attemptsOf(backoff: Backoff): number {
-  return "waits" in backoff ? backoff.waits.length + 1 : 10;
+  return "waits" in backoff ? Math.min(backoff.waits.length + 1, MOST_ATTEMPTS) : 10;
 }

@@ -2,5 +2,7 @@
 export function truncate(text: string, bytes: number): string {
   const whole = text.toWellFormed();
   if (Buffer.byteLength(whole) <= bytes) return whole;
-  return new TextDecoder().decode(Buffer.from(whole).subarray(0, bytes), { stream: true });
+  // A byte order mark is a character like any other here.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return decoder.decode(Buffer.from(whole).subarray(0, bytes), { stream: true });
 }

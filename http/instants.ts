@@ -7,10 +7,13 @@ const LAST = 9_999_999_999_999;
 
 const written = z.iso.datetime({ offset: true, error: RULE });
 
-/** An instant in ms since the epoch. Date.parse drops what is finer than a ms, which would be early: it counts as one more. */
+/**
+ * An instant in ms since the epoch. What is finer than a ms counts as one more, or it would be early. Date.parse
+ * does not see it: of more than nine digits with zeros in front V8 makes up to a second.
+ */
 function toMs(text: string): number {
   const [, finer = ""] = /\.\d{3}(\d+)/.exec(text) ?? [];
-  return Date.parse(text) + (/[1-9]/.test(finer) ? 1 : 0);
+  return Date.parse(text.replace(/(\.\d{3})\d+/, "$1")) + (/[1-9]/.test(finer) ? 1 : 0);
 }
 
 /** Any instant from the year 0 to 9999, in ms since the epoch. */

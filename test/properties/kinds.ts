@@ -44,6 +44,9 @@ export const anyText = fc
   )
   .map((units) => String.fromCharCode(...units));
 
+/** What SQS takes in a message: the characters of XML 1.0 ("SendMessage", SQS API Reference). */
+export const SQS_TEXT = /^[\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u;
+
 const names = fc.oneof(fc.constantFrom("__proto__", "constructor", "toString", ""), anyText);
 
 /** What JSON text can say; objects have own members of any name. */

@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { describe, expect } from "vitest";
+import { BODY_DEPTH } from "../../core/constants.ts";
+import { MinutehandError } from "../../core/errors.ts";
+import { isExact, parseJson, toJson } from "../../core/json.ts";
+import { truncate } from "../../core/text.ts";
+import { anyText, json, SQS_TEXT } from "./kinds.ts";
+import { property } from "./property.ts";
+
+/** The decimal number that a JSON token names, as `digits` times ten to the `exponent`. */
+function decimalOf(token: string): { digits: bigint; exponent: number } {
+  const [mantissa = "", exponent = "0"] = token.toLowerCase().split("e");
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
+}
+
+function isSameNumber(one: string, other: string): boolean {
+  const [a, b] = [decimalOf(one), decimalOf(other)];
+  if (a.digits === 0n || b.digits === 0n) return a.digits === b.digits;
+  const apart = a.exponent - b.exponent;
+  // No double needs more, and a larger power of ten is only slow.
+  if (Math.abs(apart) > 1500) return false;
+  const scale = 10n ** BigInt(Math.abs(apart));
+  return apart > 0 ? a.digits * scale === b.digits : a.digits === b.digits * scale;
+}
+
+/** Any number that JSON can write, doubles' own text and its neighbours among them. */
+const number = fc.oneof(
+  fc.stringMatching(/^-?(?:0|[1-9]\d{0,24})(?:\.\d{1,24})?(?:[eE][+-]?\d{1,3})?$/),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+  fc
+    .tuple(fc.double({ noNaN: true, min: -1, max: 1 }), fc.nat(9))
+    .map(([value, digit]) =>
+      JSON.stringify(value).includes("e")
+        ? "1"
+        : `${JSON.stringify(value)}${JSON.stringify(value).includes(".") ? digit : ""}`,
+    ),
+  fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }).map(String),
+  fc.integer({ min: -400, max: 400 }).map((exponent) => `1e${exponent}`),
+);
+
+describe("JSON text", () => {
+  property("comes back as the value it was made of", [json], (value) => {
+    expect(toJson(parseJson(toJson(value)))).toBe(toJson(value));
+    expect(parseJson(toJson(value))).toEqual(value);
+  });
+
+  property("has only characters that SQS takes", [json], (value) => {
+    expect(toJson(value)).toMatch(SQS_TEXT);
+  });
+
+  property("means the same to any JSON reader", [json], (value) => {
+    expect(JSON.stringify(JSON.parse(toJson(value)))).toBe(JSON.stringify(value));
+  });
+
+  property("has its numbers kept exactly or refused", [number], (token) => {
+    const kept = Number.isFinite(Number(token)) && isSameNumber(token, JSON.stringify(Number(token)));
+    expect(isExact(token)).toBe(kept);
+    const text = `{"a":[${token}]}`;
+    if (kept) expect(parseJson(text)).toEqual({ a: [Number(token)] });
+    else expect(() => parseJson(text)).toThrow("a number must be one that a double holds exactly as written");
+  });
+
+  property("has the digits in its texts left alone", [number, anyText], (token, text) => {
+    const value = { [`${token}"`]: `${text}\\"${token}`, [token]: [token] };
+    expect(parseJson(JSON.stringify(value))).toEqual(value);
+  });
+
+  const edits = fc.array(
+    fc.tuple(fc.nat(200), fc.constantFrom("", '"', "\\", "{", "]", ",", ":", "1", "e", "-", "\u0000", " ")),
+    { maxLength: 3 },
+  );
+  property("is read as JSON.parse reads it, or refused as a bad request", [json, edits], (value, changes) => {
+    let text = toJson(value);
+    for (const [at, part] of changes) text = text.slice(0, at) + part + text.slice(at + 1);
+    let read: unknown;
+    try {
+      read = parseJson(text);
+    } catch (error) {
+      expect(error).toMatchObject({ name: "MinutehandError", code: "bad-request" });
+      return;
+    }
+    expect(read).toEqual(JSON.parse(text));
+  });
+
+  const brackets = fc.array(fc.constantFrom("[", '{"a":'), {
+    minLength: BODY_DEPTH - 3,
+    maxLength: BODY_DEPTH + 3,
+  });
+  property("is refused just when it is nested too deep", [brackets, anyText], (opening, text) => {
+    const closing = opening.map((open) => (open === "[" ? "]" : "}")).reverse();
+    const nested = `${opening.join("")}${JSON.stringify(`[[{${text}`)}${closing.join("")}`;
+    if (opening.length <= BODY_DEPTH) expect(JSON.stringify(parseJson(nested))).toBe(nested);
+    else expect(() => parseJson(nested)).toThrow(MinutehandError);
+  });
+});
+
+describe("cut text", () => {
+  const bytes = fc.nat(40);
+
+  property("is a start of the whole, in whole characters of UTF-8", [anyText, bytes], (text, most) => {
+    const cut = truncate(text, most);
+    expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(most);
+    expect(cut.isWellFormed()).toBe(true);
+    expect(text.toWellFormed().startsWith(cut)).toBe(true);
+  });
+
+  property("has no room for one character more", [anyText, bytes], (text, most) => {
+    const cut = truncate(text, most);
+    const [next] = text.toWellFormed().slice(cut.length);
+    expect(next === undefined || Buffer.byteLength(cut + next) > most).toBe(true);
+  });
+
+  property("is cut no further by a second cut", [anyText, bytes], (text, most) => {
+    expect(truncate(truncate(text, most), most)).toBe(truncate(text, most));
+  });
+});

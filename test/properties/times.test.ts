@@ -1,0 +1,236 @@
+import fc from "fast-check";
+import { describe, expect } from "vitest";
+import * as z from "zod/mini";
+import { attemptsOf, type Backoff, backoffMs } from "../../core/backoff.ts";
+import {
+  BUCKET,
+  DAY,
+  LONGEST_DELAY,
+  LONGEST_HIDE,
+  MOST_ATTEMPTS,
+  RELEASE_EARLY,
+  SQS_MAX_DELAY,
+} from "../../core/constants.ts";
+import { parseDuration } from "../../core/durations.ts";
+import { lookAgainAt } from "../../core/look-again.ts";
+import { delaySecondsOf, hideSecondsOf } from "../../core/packs.ts";
+import { instant, iso } from "../../http/instants.ts";
+import { NOW, time } from "./kinds.ts";
+import { property } from "./property.ts";
+
+const MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY };
+const part = fc.tuple(fc.nat(100_000), fc.constantFrom("ms", "s", "m", "h", "d"));
+
+describe("a duration", () => {
+  property("is the sum of its parts", [fc.array(part, { minLength: 1, maxLength: 6 })], (parts) => {
+    const sum = parts.reduce((ms, [count, unit]) => ms + count * MS[unit], 0);
+    expect(parseDuration(parts.map(([count, unit]) => `${count}${unit}`).join(""))).toBe(sum);
+  });
+
+  property(
+    "of a number is its seconds to the nearest ms",
+    [fc.double({ min: 0, max: 1e9, noNaN: true })],
+    (seconds) => {
+      const ms = parseDuration(seconds);
+      expect(Number.isInteger(ms)).toBe(true);
+      expect(Math.abs((ms ?? Number.NaN) - seconds * 1000)).toBeLessThanOrEqual(0.5);
+    },
+  );
+
+  property("of whole seconds is the same as a number and as text", [fc.nat()], (seconds) => {
+    expect(parseDuration(seconds)).toBe(parseDuration(`${seconds}s`));
+  });
+
+  const written = fc.oneof(
+    fc.double(),
+    fc.string({ maxLength: 8 }),
+    fc.stringMatching(/^[0-9dhms. -]{1,40}$/),
+    fc.stringMatching(/^(?:\d{1,30}(?:ms|[smhd])){1,3}$/),
+  );
+  property("is a whole number of ms that a double holds, or nothing", [written], (value) => {
+    const ms = parseDuration(value);
+    expect(ms === undefined || (Number.isSafeInteger(ms) && ms >= 0)).toBe(true);
+    if (typeof value === "string" && !/^(?:\d+(?:ms|[smhd]))+$/.test(value)) expect(ms).toBeUndefined();
+  });
+
+  const huge = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 20n }), fc.constantFrom("ms", "s", "m", "h", "d"));
+  property(
+    "is exact to the last ms, or refused",
+    [fc.array(huge, { minLength: 1, maxLength: 3 })],
+    (parts) => {
+      const sum = parts.reduce((ms, [count, unit]) => ms + count * BigInt(MS[unit]), 0n);
+      const ms = parseDuration(parts.map(([count, unit]) => `${count}${unit}`).join(""));
+      expect(ms).toBe(sum <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(sum) : undefined);
+    },
+  );
+});
+
+/** All that `infra/validate.ts` lets through. */
+const wait = fc.double({ min: 0, max: LONGEST_DELAY / 1000, noNaN: true });
+const ladder = fc
+  .integer({ min: 1, max: 100 })
+  .chain((steps) => fc.record({ waits: fc.array(wait, { minLength: steps, maxLength: steps }) }));
+const exponential = fc
+  .record({
+    initial: wait,
+    factor: fc.double({ min: 1, max: 100, noNaN: true }),
+    above: wait,
+    jitter: fc.double({ min: 0, max: 1, noNaN: true }),
+  })
+  .map(({ above, ...rest }) => ({ ...rest, max: Math.max(above, rest.initial) }));
+const backoff: fc.Arbitrary<Backoff> = fc.oneof(ladder, exponential);
+const attempt = fc.integer({ min: 1, max: MOST_ATTEMPTS });
+const random = fc.nat(255).map((byte) => byte / 256);
+
+describe("a backoff", () => {
+  property(
+    "waits whole ms, never less than none, never more than its longest",
+    [backoff, attempt, random],
+    (policy, n, drawn) => {
+      const ms = backoffMs(policy, n, drawn);
+      expect(Number.isSafeInteger(ms)).toBe(true);
+      expect(ms).toBeGreaterThanOrEqual(0);
+      const longest = "waits" in policy ? Math.max(...policy.waits) : policy.max;
+      expect(ms).toBeLessThanOrEqual(Math.round(longest * 1000));
+    },
+  );
+
+  property(
+    "of a ladder takes its steps in turn and repeats the last",
+    [ladder, attempt, random],
+    (policy, n, drawn) => {
+      const step = policy.waits[n - 1] ?? policy.waits.at(-1) ?? Number.NaN;
+      expect(backoffMs(policy, n, drawn)).toBe(Math.round(step * 1000));
+    },
+  );
+
+  property(
+    "without jitter never shortens, up to its cap",
+    [exponential, attempt, random],
+    (policy, n, drawn) => {
+      const steady = { ...policy, jitter: 0 };
+      const [first, one, next, last] = [1, n, n + 1, 10_000].map((at) => backoffMs(steady, at, drawn));
+      expect(first).toBe(Math.round(policy.initial * 1000));
+      expect(next).toBeGreaterThanOrEqual(one ?? 0);
+      if (policy.initial > 0.001 && policy.factor > 1.01) expect(last).toBe(Math.round(policy.max * 1000));
+    },
+  );
+
+  property("grows by its factor below its cap", [exponential, attempt], (policy, n) => {
+    const steady = { ...policy, max: Number.MAX_VALUE, jitter: 0 };
+    const [one = 0, next = 0] = [n, n + 1].map((at) => backoffMs(steady, at, 0));
+    fc.pre(one > 1e6 && next < Number.MAX_SAFE_INTEGER);
+    expect(next / one / policy.factor).toBeCloseTo(1, 4);
+  });
+
+  property("gives away at most its jitter's part", [exponential, attempt, random], (policy, n, drawn) => {
+    const full = backoffMs({ ...policy, jitter: 0 }, n, drawn);
+    const jittered = backoffMs(policy, n, drawn);
+    expect(jittered).toBeLessThanOrEqual(full);
+    expect(jittered).toBeGreaterThanOrEqual(Math.floor(full * (1 - policy.jitter)) - 1);
+    expect(Math.abs(full - jittered - full * policy.jitter * drawn)).toBeLessThanOrEqual(1);
+  });
+
+  property("allows as many attempts as a policy may have", [backoff], (policy) => {
+    const attempts = attemptsOf(policy);
+    expect(attempts).toBeGreaterThanOrEqual(1);
+    expect(attempts).toBeLessThanOrEqual(MOST_ATTEMPTS);
+    if ("waits" in policy && policy.waits.length < MOST_ATTEMPTS)
+      expect(attempts).toBe(policy.waits.length + 1);
+  });
+});
+
+describe("a second look", () => {
+  const from = fc.integer({ min: NOW, max: NOW + 10 * DAY });
+  const wait = fc.oneof(
+    fc.integer({ min: 1, max: 90 * DAY }),
+    fc.constantFrom(60_000, 240_000, 480_000, 3_600_000, 4 * 3_600_000, DAY),
+  );
+
+  property("comes after the wait, and at most a quarter of it or a minute later", [from, wait], (at, ms) => {
+    const late = lookAgainAt(at, ms) - at - ms;
+    expect(late).toBeGreaterThanOrEqual(0);
+    expect(late).toBeLessThan(Math.max(ms / 4 + 1, BUCKET));
+  });
+
+  property("begins a minute, as all looks that share it do", [from, wait], (at, ms) => {
+    expect(lookAgainAt(at, ms) % BUCKET).toBe(0);
+  });
+
+  property("never comes before that of who looked earlier", [from, wait, fc.nat(DAY)], (at, ms, later) => {
+    expect(lookAgainAt(at + later, ms)).toBeGreaterThanOrEqual(lookAgainAt(at, ms));
+  });
+
+  property(
+    "is one of two for all who look within an eighth of the wait",
+    [from, wait, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 3 })],
+    (at, ms, parts) => {
+      const looks = parts.map((part) => lookAgainAt(at + Math.floor((part * ms) / 8), ms));
+      expect(new Set(looks).size).toBeLessThanOrEqual(2);
+    },
+  );
+});
+
+describe("a message", () => {
+  const left = fc.integer({ min: -SQS_MAX_DELAY, max: SQS_MAX_DELAY });
+
+  property("to the second is never released early, and within a second", [time, left], (now, ms) => {
+    const seconds = delaySecondsOf(now + ms, now, "second");
+    expect(Number.isInteger(seconds) && seconds >= 0).toBe(true);
+    expect(seconds * 1000).toBeGreaterThanOrEqual(ms);
+    expect(seconds * 1000).toBeLessThan(Math.max(ms, 0) + 1000);
+  });
+
+  property(
+    "to the millisecond is released 0.2 to 1.2 s early, where there is time",
+    [time, left],
+    (now, ms) => {
+      const seconds = delaySecondsOf(now + ms, now, "millisecond");
+      expect(Number.isInteger(seconds) && seconds >= 0).toBe(true);
+      const early = ms - seconds * 1000;
+      expect(early).toBeLessThan(1000 + RELEASE_EARLY);
+      if (seconds > 0) expect(early).toBeGreaterThanOrEqual(RELEASE_EARLY);
+    },
+  );
+
+  const any = fc.constantFrom("second" as const, "millisecond" as const);
+  property("is delayed by what SQS takes", [time, time, any], (dueAt, now, precision) => {
+    const seconds = delaySecondsOf(dueAt, now, precision);
+    expect(Number.isInteger(seconds) && seconds >= 0 && seconds <= 900).toBe(true);
+  });
+
+  const hidden = fc.integer({ min: -DAY, max: 2 * DAY });
+  property("is hidden for whole seconds, no shorter than asked where SQS allows", [hidden], (ms) => {
+    const seconds = hideSecondsOf(ms);
+    expect(Number.isInteger(seconds) && seconds >= 0 && seconds <= 43_200).toBe(true);
+    expect(seconds * 1000).toBeGreaterThanOrEqual(Math.min(ms, LONGEST_HIDE));
+    expect(seconds * 1000).toBeLessThan(Math.max(ms, 0) + 1000);
+  });
+});
+
+describe("an instant", () => {
+  const second = fc.integer({
+    min: Date.parse("0001-01-02T00:00Z") / 1000,
+    max: Date.parse("9999-12-30T00:00Z") / 1000,
+  });
+  const minutes = fc.integer({ min: -23 * 60 - 59, max: 23 * 60 + 59 });
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const offsetText = (value: number): string =>
+    `${value < 0 ? "-" : "+"}${two(Math.floor(Math.abs(value) / 60))}:${two(Math.abs(value) % 60)}`;
+
+  property(
+    "is never read early, and less than a ms late",
+    [second, minutes, fc.stringMatching(/^\d{0,12}$/)],
+    (at, offset, fraction) => {
+      const local = new Date((at + offset * 60) * 1000).toISOString().slice(0, 19);
+      const text = `${local}${fraction && `.${fraction}`}${offsetText(offset)}`;
+      const picoseconds = BigInt(fraction.padEnd(12, "0"));
+      const ms = BigInt(at) * 1000n + (picoseconds + 999_999_999n) / 1_000_000_000n;
+      expect(BigInt(z.parse(instant, text))).toBe(ms);
+    },
+  );
+
+  property("comes back as it was answered", [time], (at) => {
+    expect(z.parse(instant, iso(at))).toBe(at);
+  });
+});
