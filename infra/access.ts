@@ -22,17 +22,21 @@ type QueueAction =
   | "ChangeMessageVisibility"
   | "GetQueueAttributes";
 
-/** What every operation on jobs by their id or key takes: reads, single writes, batches, transactions. */
-export const JOB_ACTIONS: readonly PoolAction[] = [
-  "GetItem",
-  "BatchGetItem",
-  "PutItem",
-  "UpdateItem",
-  "DeleteItem",
-  "ConditionCheckItem",
+/** Whoever meets a job reads it, files looks for it and changes its home; keyed ones in transactions of these. */
+const MEET_JOBS: readonly PoolAction[] = ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"];
+/** Files, looks at, moves and cancels jobs, alone and many at once. */
+export const ENQUEUE_ACTIONS: readonly PoolAction[] = [
+  ...MEET_JOBS,
   "PartiQLInsert",
   "PartiQLUpdate",
+  "ConditionCheckItem",
 ];
+/** Claims and settles jobs, and redrives the dead whose letters SQS has put back: their entries are deleted. */
+export const RUN_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "PartiQLUpdate", "DeleteItem"];
+/** All of the HTTP API but receive: enqueues, lists, and redrives. */
+export const API_ACTIONS: readonly PoolAction[] = [...ENQUEUE_ACTIONS, "Query", "DeleteItem"];
+/** Sweeps and audits, files many looks at once, and creates the first cursors. */
+export const TICK_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "PartiQLInsert", "Query", "DescribeTable"];
 
 /** "DynamoDB encryption at rest usage notes" asks for these of the caller, here by their full names. */
 const TABLE_KEY_ACTIONS = [

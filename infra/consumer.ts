@@ -2,7 +2,7 @@ import { Duration } from "aws-cdk-lib";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { LAST_START } from "../core/constants.ts";
-import { grantPool, grantQueues, JOB_ACTIONS } from "./access.ts";
+import { grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
 export type ConsumerOptions = {
@@ -56,7 +56,8 @@ export function connectConsumer(
 ): void {
   const { topic, settings, ready, dlq } = queues;
   queues.hideFor(fn.timeout ?? LAMBDA_TIMEOUT);
-  grantPool(fn, table, JOB_ACTIONS);
+  // Nothing of an untracked job is stored while it runs.
+  if (queues.isTracked) grantPool(fn, table, RUN_ACTIONS);
   grantQueues(
     fn,
     [ready],

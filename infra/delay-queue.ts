@@ -4,7 +4,7 @@ import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
-import { grantPool, grantQueues, JOB_ACTIONS } from "./access.ts";
+import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { Alarms } from "./alarms.ts";
 import { type ConsumerOptions, connectConsumer, consumerError } from "./consumer.ts";
 import {
@@ -76,8 +76,8 @@ export class DelayQueue extends Construct {
   /**
    * Makes `fn` the topic's one consumer. Sets its environment (`MINUTEHAND_*`, and the service name and
    * namespace of its Powertools logs and metrics), its event source with partial batch responses, the ready
-   * queue's visibility timeout (the function's timeout and 30 s), and grants. Its role reaches every job in
-   * the pool, as the pool is not divided by topic.
+   * queue's visibility timeout (the function's timeout and 30 s), and grants. The role of a tracked topic's
+   * consumer reaches every job in the pool, as the pool is not divided by topic; an untracked one's none.
    *
    * Throws for a topic that is not declared, is pulled or has a consumer, for a timeout under 10 s, and for
    * a batch size out of 1 to 10.
@@ -97,7 +97,7 @@ export class DelayQueue extends Construct {
    * the HTTP API; a function gets the environment too.
    */
   grantEnqueue(producer: IGrantable): void {
-    grantPool(producer, this.table, JOB_ACTIONS);
+    grantPool(producer, this.table, ENQUEUE_ACTIONS);
     const ready = [...this.topics.values()].map((queues) => queues.ready);
     grantQueues(producer, ready, ["SendMessage"]);
     if (producer instanceof LambdaFunction) this.equip(producer);

@@ -6,7 +6,7 @@ import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { grantPool, grantQueues, JOB_ACTIONS } from "./access.ts";
+import { API_ACTIONS, grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
 import { entryOf } from "./build.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import type { ApiProps } from "./props.ts";
@@ -49,22 +49,19 @@ export class JobApi extends Construct {
     this.functions = [api, receive];
 
     const pulled = topics.filter(({ settings }) => settings.consumer === "pull");
+    const claimed = pulled.filter(({ isTracked }) => isTracked);
     const readyOf = (some: readonly TopicQueues[]) => some.map(({ ready }) => ready);
     const dlqOf = (some: readonly TopicQueues[]) => some.map(({ dlq }) => dlq);
-    grantPool(api, table, [...JOB_ACTIONS, "Query"]);
+    grantPool(api, table, API_ACTIONS);
     grantQueues(api, readyOf(topics), ["SendMessage", "GetQueueAttributes"]);
     grantQueues(api, dlqOf(topics), ["GetQueueAttributes"]);
     grantQueues(api, readyOf(pulled), ["DeleteMessage", "ChangeMessageVisibility"]);
-    grantQueues(api, dlqOf(pulled), ["SendMessage"]);
-    grantPool(receive, table, JOB_ACTIONS);
-    grantQueues(receive, readyOf(pulled), [
-      "ReceiveMessage",
-      "ChangeMessageVisibility",
-      "DeleteMessage",
-      "SendMessage",
-    ]);
+    grantQueues(api, dlqOf(claimed), ["SendMessage"]);
+    if (claimed.length > 0) grantPool(receive, table, RUN_ACTIONS);
+    grantQueues(receive, readyOf(pulled), ["ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"]);
+    grantQueues(receive, readyOf(claimed), ["SendMessage"]);
     // Who meets a crashed run that was the job's last records its death.
-    grantQueues(receive, dlqOf(pulled), ["SendMessage"]);
+    grantQueues(receive, dlqOf(claimed), ["SendMessage"]);
 
     this.http = this.routes(api, receive, props);
   }

@@ -5,7 +5,7 @@ import { LambdaFunction as LambdaTarget } from "aws-cdk-lib/aws-events-targets";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
-import { grantPool, grantQueues, JOB_ACTIONS } from "./access.ts";
+import { grantPool, grantQueues, TICK_ACTIONS } from "./access.ts";
 import { entryOf } from "./build.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import type { TopicQueues } from "./topic-queues.ts";
@@ -49,7 +49,7 @@ export class Tick extends Construct {
       ...NO_REPEATS,
       removable,
     }).fn;
-    grantPool(this.fn, table, [...JOB_ACTIONS, "Query", "DescribeTable"]);
+    grantPool(this.fn, table, TICK_ACTIONS);
     grantQueues(
       this.fn,
       topics.map(({ ready }) => ready),
@@ -57,7 +57,7 @@ export class Tick extends Construct {
     );
     grantQueues(
       this.fn,
-      topics.map(({ dlq }) => dlq),
+      topics.filter(({ isTracked }) => isTracked).map(({ dlq }) => dlq),
       ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes"],
     );
     new Rule(this, "EveryMinute", {

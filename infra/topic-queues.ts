@@ -63,6 +63,11 @@ export class TopicQueues extends Construct {
     });
   }
 
+  /** Whether runs and deaths of its jobs are recorded in the pool, and its DLQ kept in order. */
+  get isTracked(): boolean {
+    return this.settings.tracking !== "none";
+  }
+
   /** Fits the visibility timeout to a consumer that runs for at most `run`; a pull topic's is its `ttr`. */
   hideFor(run: Duration): void {
     const resource = this.ready.node.defaultChild as CfnQueue;

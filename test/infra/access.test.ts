@@ -21,17 +21,12 @@ function rightsOf(template: StackTemplate, name: string): string[] {
   return rights.sort();
 }
 
-const ON_JOBS = [
-  "BatchGetItem",
-  "ConditionCheckItem",
-  "DeleteItem",
-  "GetItem",
-  "PartiQLInsert",
-  "PartiQLUpdate",
-  "PutItem",
-].map((action) => `dynamodb:${action} JobsPoolTable`);
-const UPDATE = "dynamodb:UpdateItem JobsPoolTable";
-const QUERY = "dynamodb:Query JobsPoolTable";
+function onPool(...actions: string[]): string[] {
+  return actions.map((action) => `dynamodb:${action} JobsPoolTable`);
+}
+const MEET = ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"];
+const ENQUEUE = onPool(...MEET, "PartiQLInsert", "PartiQLUpdate", "ConditionCheckItem");
+const RUN = onPool(...MEET, "PartiQLUpdate", "DeleteItem");
 
 function logs(log: string): string[] {
   return [`logs:CreateLogStream ${log}`, `logs:PutLogEvents ${log}`];
@@ -46,10 +41,7 @@ describe("what each role may do, and nothing else", () => {
   it("the tick sends, and clears DLQs", () => {
     expect(rightsOf(template, "JobsTick")).toEqual(
       [
-        ...ON_JOBS,
-        UPDATE,
-        QUERY,
-        "dynamodb:DescribeTable JobsPoolTable",
+        ...onPool(...MEET, "PartiQLInsert", "Query", "DescribeTable"),
         ...logs("JobsTickSweeperLog"),
         ...["JobsTopicordertimeoutReady", "JobsTopicworkReady"].flatMap((ready) => [
           `sqs:SendMessage ${ready}`,
@@ -68,9 +60,8 @@ describe("what each role may do, and nothing else", () => {
   it("the API sends, reads depths, and ends pulled jobs", () => {
     expect(rightsOf(template, "JobsApiHandler")).toEqual(
       [
-        ...ON_JOBS,
-        UPDATE,
-        QUERY,
+        ...ENQUEUE,
+        ...onPool("Query", "DeleteItem"),
         ...logs("JobsApiHandlerLog"),
         "sqs:SendMessage JobsTopicordertimeoutReady",
         "sqs:SendMessage JobsTopicworkReady",
@@ -88,8 +79,7 @@ describe("what each role may do, and nothing else", () => {
   it("receive reaches the pull topics alone", () => {
     expect(rightsOf(template, "JobsApiReceive")).toEqual(
       [
-        ...ON_JOBS,
-        UPDATE,
+        ...RUN,
         ...logs("JobsApiReceiveLog"),
         "sqs:ReceiveMessage JobsTopicworkReady",
         "sqs:DeleteMessage JobsTopicworkReady",
@@ -103,8 +93,7 @@ describe("what each role may do, and nothing else", () => {
   it("a consumer reaches its own topic alone", () => {
     expect(rightsOf(template, "Close")).toEqual(
       [
-        ...ON_JOBS,
-        UPDATE,
+        ...RUN,
         "sqs:ReceiveMessage JobsTopicordertimeoutReady",
         "sqs:DeleteMessage JobsTopicordertimeoutReady",
         "sqs:ChangeMessageVisibility JobsTopicordertimeoutReady",
@@ -117,12 +106,30 @@ describe("what each role may do, and nothing else", () => {
 
   it("a producer files and sends", () => {
     expect(rightsOf(template, "Shop")).toEqual(
-      [
-        ...ON_JOBS,
-        UPDATE,
-        "sqs:SendMessage JobsTopicordertimeoutReady",
-        "sqs:SendMessage JobsTopicworkReady",
-      ].sort(),
+      [...ENQUEUE, "sqs:SendMessage JobsTopicordertimeoutReady", "sqs:SendMessage JobsTopicworkReady"].sort(),
     );
+  });
+});
+
+describe("where nothing is tracked", () => {
+  const { stack, queue } = shopWith({
+    topics: { notes: { tracking: "none" }, events: { consumer: "pull", tracking: "none" } },
+  });
+  queue.addConsumer("notes", someFunction(stack, "Note"));
+  const template = templateOf(stack);
+
+  it.each(["Note", "JobsApiReceive"])(
+    "%s has no business with the pool, nor with the other's queues",
+    (name) => {
+      const rights = rightsOf(template, name).filter((right) => !right.startsWith("logs:"));
+      expect(rights).not.toEqual([]);
+      const own = name === "Note" ? /^sqs:\w+ JobsTopicnotes/ : /^sqs:\w+ JobsTopiceventsReady$/;
+      expect(rights.filter((right) => !own.test(right))).toEqual([]);
+    },
+  );
+
+  it("the tick leaves the DLQs alone", () => {
+    const rights = rightsOf(template, "JobsTick").filter((right) => right.includes("Dlq"));
+    expect(rights).toEqual(["sqs:SendMessage JobsTickDlq"]);
   });
 });

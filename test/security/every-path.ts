@@ -1,0 +1,396 @@
+import { PurgeQueueCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
+import { expect } from "vitest";
+import { type Home, keyKey } from "../../core/items.ts";
+import { deadText, jobText, messageText } from "../../core/message.ts";
+import { claim } from "../../protocol/claim.ts";
+import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
+import type { NewJob } from "../../protocol/new-job.ts";
+import { readJob } from "../../protocol/read-job.ts";
+import type { Answer, ConsumedTopic, Deployment } from "./deployment.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+
+/** Stands in whatever a caller sends that is nobody else's business. */
+export const MARK = "s3cr3t";
+/** A body that a consumer runs as it says, and that no log may hold. */
+export const marked = (more: object = {}) => ({ text: `${MARK} body`, ...more });
+const secrets = { headers: { h: `${MARK} header` }, tag: `${MARK}-tag`, group: `${MARK}-group` };
+
+type Job = { id: string; receipt: string };
+
+/** What the scenes below are made of. */
+function createScenes(deployment: Deployment) {
+  const { ctx, call, sqs, urlPrefix, pass, recorder } = deployment;
+  let keys = 0;
+  const ok = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
+    const answered = await call(method, path, body, headers);
+    expect({ method, path, ...answered }).toSatisfy(({ status }: Answer) => status < 300);
+    return answered.json;
+  };
+  const scenes = {
+    ok,
+    newKey: () => `${MARK}-key-${keys++}`,
+    fileByApi: async (topic: string, more: object = {}) =>
+      String((await ok("POST", "/jobs", { topic, body: marked(), delay: 0, ...more })).id),
+    /** Filed by somebody else. */
+    file: async (topic: string, more: Partial<NewJob> = {}) => {
+      const job = { topic, body: JSON.stringify(marked()), dueAt: ctx.clock(), ...more };
+      return (await enqueue(ctx, job)).home;
+    },
+    home: (id: string): Promise<Home> => readJob(ctx, id),
+    messageFor: (home: Home) => messageText(home.topic, home.group, [jobText(home)]),
+    /** Somebody's claim whose process has died since. */
+    crash: async (home: Home) => {
+      const { id, revision } = home;
+      const job = { id, revision, attempt: 1, dueAt: new Date(home.dueAt).toISOString(), body: null };
+      await claim(ctx, home.topic, [job], ctx.clock() + SECOND);
+      pass(20 * SECOND);
+    },
+    /** A dead letter as SQS's own redrive puts it into the ready queue. */
+    deadLetter: async (id: string) => deadText(await readJob(ctx, id), "died"),
+    put: (topic: string, text: string) =>
+      sqs.send(new SendMessageCommand({ QueueUrl: `${urlPrefix}${topic}`, MessageBody: text })),
+    purge: (topic: string) => sqs.send(new PurgeQueueCommand({ QueueUrl: `${urlPrefix}${topic}` })),
+    pull: async (topic: string): Promise<Job[]> =>
+      (await ok("POST", `/topics/${topic}/receive`, { max: 10 })).jobs as Job[],
+    pullOne: async (topic: string, more: object = {}): Promise<Job> => {
+      const id = await scenes.fileByApi(topic, more);
+      // There may be others before it.
+      for (let i = 0; i < 20; i++) {
+        const job = (await scenes.pull(topic)).find((pulled) => pulled.id === id);
+        if (job) return job;
+      }
+      throw new Error(`${id} did not come`);
+    },
+    /** While `work` runs no message reaches SQS. */
+    withoutSqs: async <T>(work: () => Promise<T>): Promise<T> => {
+      recorder.before = ({ operation }) => {
+        if (operation === "SendMessageBatch")
+          throw Object.assign(new Error("down"), { code: "ECONNREFUSED" });
+      };
+      const result = await work();
+      recorder.before = () => {};
+      return result;
+    },
+    /** While `work` runs, time passes after each request of this operation has left. */
+    whilePassing: async <T>(operation: string, ms: number, work: () => Promise<T>): Promise<T> => {
+      recorder.before = (request) => request.operation === operation && pass(ms);
+      const result = await work();
+      recorder.before = () => {};
+      return result;
+    },
+  };
+  return { ...deployment, ...scenes };
+}
+
+type Scenes = ReturnType<typeof createScenes>;
+
+/** Meets every path of the code that calls DynamoDB or SQS, and every outcome of the HTTP API's routes. */
+export async function runEveryPath(deployment: Deployment): Promise<void> {
+  const scenes = createScenes(deployment);
+  await deployment.tick();
+  await callEveryRoute(scenes);
+  await pullEveryWay(scenes);
+  for (const topic of ["orders", "precise"] as const) await consumeEveryWay(scenes, topic);
+  await consumeUntracked(scenes);
+  await produce(scenes);
+  await tickEveryWay(scenes);
+}
+
+async function callEveryRoute(scenes: Scenes): Promise<void> {
+  const { ok, newKey, fileByApi, pullOne, withoutSqs, whilePassing } = scenes;
+  const { call, ctx } = scenes;
+  const once = (name: string) => ({ "idempotency-key": `${MARK}-once-${name}` });
+  const far = { topic: "orders", body: marked(), delay: "1h", ...secrets };
+
+  for (const path of ["/health", "/openapi.json", "/topics", "/topics/orders", "/topics/work"])
+    await ok("GET", path);
+  for (const [name, topic] of [
+    ["a", "orders"],
+    ["b", "work"],
+    ["c", "events"],
+  ] as const) {
+    await ok("POST", "/jobs", { ...far, topic, delay: topic === "events" ? 0 : "1h" }, once(name));
+    await ok("POST", "/jobs", { ...far, topic, delay: topic === "events" ? 0 : "1h" }, once(name));
+  }
+  expect((await call("POST", "/jobs", { ...far, delay: "2h" }, once("a"))).status).toBe(422);
+  const jobs = [far, { ...far, topic: "work", delay: 0 }, { topic: "nobody" }, { ...far, key: newKey() }];
+  await ok("POST", "/jobs/batch", { jobs }, once("batch"));
+  const plain = [
+    far,
+    { ...far, delay: 0 },
+    { ...far, topic: "notes", delay: 0 },
+    { ...far, topic: "precise" },
+  ];
+  await ok("POST", "/jobs/batch", { jobs: plain });
+  await withoutSqs(() =>
+    ok("POST", "/jobs/batch", {
+      jobs: [
+        { ...far, delay: 0 },
+        { ...far, delay: 1 },
+      ],
+    }),
+  );
+  for (const topic of ["events", "notes"])
+    expect((await withoutSqs(() => call("POST", "/jobs", { topic, body: marked(), delay: 0 }))).status).toBe(
+      503,
+    );
+
+  const key = newKey();
+  const id = await fileByApi("orders", { delay: "1h", key });
+  expect((await call("POST", "/jobs", { ...far, key })).status).toBe(409);
+  await ok("POST", "/jobs", { ...far, key, onDuplicate: "keep" });
+  await ok("POST", "/jobs", { ...far, key, onDuplicate: "keep" }, once("kept"));
+  await ok("POST", "/jobs", { ...far, key, onDuplicate: "replace" });
+  await ok("POST", "/jobs", { ...far, key, onDuplicate: "replace" }, once("replaced"));
+  await ok("PUT", `/topics/orders/jobs/${key}`, { body: marked(), delay: "2h" });
+  await ok("GET", `/topics/orders/jobs/${key}`);
+  await ok("GET", `/jobs/${id}`);
+  await ok("PATCH", `/jobs/${id}`, { delay: 0, body: marked({ n: 2 }) });
+  await ok("DELETE", `/topics/orders/jobs/${key}`);
+  await ok("DELETE", `/jobs/${id}`);
+  // The key is free again, and its last holder is held to that.
+  await ok("PUT", `/topics/orders/jobs/${key}`, { body: marked(), delay: "1h" });
+  const ids = [
+    await fileByApi("orders"),
+    await fileByApi("work"),
+    await fileByApi("events", { delay: "1h" }),
+  ];
+  await ok("POST", "/jobs/cancel", { ids: [...ids, ids[0], "none", "01ARZ3NDEK00SV4RRFFQ69G5FA"] });
+  const late = await fileByApi("events", { delay: 215 });
+  expect(
+    (await whilePassing("BatchExecuteStatement", 6 * SECOND, () => call("DELETE", `/jobs/${late}`))).status,
+  ).toBe(409);
+  expect((await call("GET", "/jobs/01ARZ3NDEK00SV4RRFFQ69G5FA")).status).toBe(404);
+
+  const from = new Date(ctx.clock() - DAY / 8).toISOString();
+  await ok("GET", `/jobs?from=${from}`);
+  await ok("GET", "/forecast");
+
+  const extended = await pullOne("work", secrets);
+  await ok("POST", "/topics/work/extend", { receipt: extended.receipt, seconds: 60 });
+  await ok("POST", "/topics/work/finish", { receipt: extended.receipt });
+  expect((await call("POST", "/topics/work/retry", { receipt: extended.receipt })).status).toBe(409);
+  const retried = await pullOne("work");
+  await ok("POST", "/topics/work/retry", { receipt: retried.receipt, delay: "1h", error: "busy" });
+  const buried = [
+    await pullOne("work", { key: newKey() }),
+    await pullOne("work", { key: newKey() }),
+    await pullOne("work"),
+  ];
+  for (const { receipt } of buried) await ok("POST", "/topics/work/bury", { receipt, error: "hopeless" });
+  const loose = await pullOne("events");
+  await ok("POST", "/topics/events/extend", { receipt: loose.receipt, seconds: 60 });
+  await ok("POST", "/topics/events/retry", { receipt: loose.receipt, delay: 60 });
+  await ok("POST", "/topics/events/finish", { receipt: loose.receipt });
+  await ok("GET", "/topics/work/dead");
+  await forgetKeyOf(scenes, buried[0]?.id ?? "");
+  await ok("POST", "/topics/work/redrive", { ids: buried.map((job) => job.id), delay: "1h" });
+  await ok("POST", "/topics/work/redrive", {});
+}
+
+/** As TTL does with the key of a finished job. */
+async function forgetKeyOf({ ctx }: Scenes, id: string): Promise<void> {
+  const home = await readJob(ctx, id);
+  await ctx.pool.remove([keyKey(home.topic, home.key ?? "")], ctx.clock() + MINUTE);
+}
+
+async function pullEveryWay(scenes: Scenes): Promise<void> {
+  const { ok, newKey, file, fileByApi, home, messageFor, crash, put, pull, pullOne, withoutSqs } = scenes;
+  const { pass } = scenes;
+  await pull("work");
+
+  await fileByApi("work", { expiresAfter: 1, key: newKey() });
+  pass(5 * SECOND);
+  await pull("work");
+  const finished = [await file("work", { dueAt: 9e12 }), await file("work", { dueAt: 9e12 })];
+  for (const { id } of finished) await ok("DELETE", `/jobs/${id}`);
+  const moved = await file("work", { dueAt: Date.now() + 30 * MINUTE });
+  await ok("PATCH", `/jobs/${moved.id}`, { delay: 60 });
+  const crashed = [
+    await file("work"),
+    await file("work", { maxAttempts: 1, key: newKey() }),
+    await file("work"),
+  ];
+  await scenes.purge("work");
+  for (const one of crashed) await crash(one);
+  for (const one of [...finished, moved, ...crashed.slice(0, 2)])
+    await put("work", messageFor({ ...one, dueAt: Date.now() }));
+  await pull("work");
+  // A retry that SQS does not take gets a look.
+  await put("work", messageFor(crashed[2] as Home));
+  await withoutSqs(() => pull("work"));
+  await put("work", messageFor(await file("work", { dueAt: Date.now() + 10 * MINUTE })));
+  await put("work", `${MARK}: no message of ours`);
+  await pull("work");
+  expect(await home(crashed[1]?.id ?? "")).toMatchObject({ state: "dead" });
+
+  const buried = [
+    await pullOne("work", { key: newKey() }),
+    await pullOne("work", { key: newKey() }),
+    await pullOne("work"),
+  ];
+  for (const { receipt } of buried) await ok("POST", "/topics/work/bury", { receipt });
+  await forgetKeyOf(scenes, buried[0]?.id ?? "");
+  for (const { id } of buried) await put("work", await scenes.deadLetter(id));
+  await pull("work");
+  for (const { id } of buried)
+    expect(await home(id)).toMatchObject({ state: expect.stringMatching(/sched|run/) });
+
+  await file("events", { expiresAfter: 1 });
+  pass(5 * SECOND);
+  await pull("events");
+  await put("events", messageFor({ ...(await file("events")), dueAt: Date.now() + 10 * MINUTE }));
+  await pull("events");
+}
+
+async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Promise<void> {
+  const { file, home, messageFor, crash, newKey, ok, deadLetter, withoutSqs } = scenes;
+  const { consume, pass } = scenes;
+  const body = (more: object) => JSON.stringify(marked(more));
+  const endings: Partial<NewJob>[] = [
+    { key: newKey(), headers: secrets.headers },
+    {},
+    { body: body({ fails: "no bank" }) },
+    { body: body({ fails: "no bank" }), maxAttempts: 1, key: newKey() },
+    { body: body({ bury: "closed" }), key: newKey() },
+    { body: body({ bury: "closed" }), key: newKey() },
+    { body: body({ bury: "closed" }) },
+    { body: body({ retryIn: "1h", retryUntil: "9999" }) },
+  ];
+  const homes: Home[] = [];
+  for (const more of endings) homes.push(await file(topic, more));
+  const states = async () => Promise.all(homes.map(async ({ id }) => (await home(id)).state));
+  expect(await consume(topic, homes.map(messageFor))).toEqual({ batchItemFailures: [] });
+  expect(await states()).toEqual("done done scheduled dead dead dead dead scheduled".split(" "));
+
+  // Their messages once more: duplicates, and one that was moved and is due.
+  pass(16 * SECOND);
+  await consume(topic, homes.map(messageFor));
+  const dead = homes.slice(4, 7);
+  await forgetKeyOf(scenes, dead[0]?.id ?? "");
+  for (const { id } of dead) await consume(topic, [await deadLetter(id)]);
+  expect((await states()).slice(4, 7)).toEqual(["scheduled", "scheduled", "scheduled"]);
+
+  const expired = await file(topic, { expiresAfter: 1, key: newKey() });
+  pass(5 * SECOND);
+  await consume(topic, [messageFor(expired)]);
+  const crashed = [
+    await file(topic),
+    await file(topic, { maxAttempts: 1, key: newKey() }),
+    await file(topic),
+  ];
+  for (const one of crashed) await crash(one);
+  await consume(topic, crashed.slice(0, 2).map(messageFor));
+  await withoutSqs(() => consume(topic, [messageFor(crashed[2] as Home)]));
+  const moved = await file(topic, { dueAt: Date.now() + 30 * MINUTE });
+  await ok("PATCH", `/jobs/${moved.id}`, { delay: 60 });
+  await consume(topic, [messageFor({ ...moved, dueAt: Date.now() })]);
+  const early = await file(topic, { dueAt: Date.now() + 10 * MINUTE });
+  const late = await file(topic);
+  await consume(topic, [messageFor(early), `${MARK}: no message of ours`, `{"${MARK}"`]);
+  await consume(topic, [messageFor(late)], 0);
+}
+
+/** Nothing of an untracked job is stored, and its dead letters do not say that they are. */
+async function consumeUntracked(scenes: Scenes): Promise<void> {
+  const { file, messageFor } = scenes;
+  const { consume, pass } = scenes;
+  const job = (more: object = {}) => file("notes", { body: JSON.stringify(marked(more)) });
+  await consume("notes", [
+    messageFor(await job()),
+    messageFor(await job({ fails: "no bank" })),
+    messageFor({ ...(await job({ fails: "no bank" })), attempt: 1 }),
+    messageFor(await job({ bury: "closed" })),
+    messageFor(await job({ retryIn: "1h", retryUntil: "9999" })),
+  ]);
+  const expiring = await file("notes", { expiresAfter: 1 });
+  pass(5 * SECOND);
+  await consume("notes", [messageFor(expiring)]);
+  await consume("notes", [messageFor({ ...expiring, dueAt: Date.now() + 10 * MINUTE })]);
+  await consume("notes", [messageFor(await job())], 0);
+}
+
+async function produce(scenes: Scenes): Promise<void> {
+  const { newKey, withoutSqs, whilePassing } = scenes;
+  const { producer } = scenes;
+  const key = newKey();
+  const options = { delay: "1h", ...secrets };
+  const { id } = await producer.enqueue("orders", marked(), { ...options, key });
+  await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "keep" });
+  await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "replace" });
+  expect((await producer.getByKey("orders", key)).id).toBe(id);
+  await producer.get(id);
+  await producer.reschedule(id, { delay: 0 });
+  await producer.cancel(id);
+  await producer.enqueue("orders", marked(), { ...options, key });
+  const jobs = ["orders", "precise", "notes", "work", "events"].map((topic) => ({
+    topic,
+    body: marked(),
+    delay: 0,
+  }));
+  await producer.enqueueMany(jobs);
+  await withoutSqs(() => producer.enqueueMany(jobs.slice(0, 2)));
+  const filed = await producer.enqueueMany(jobs.map((job) => ({ ...job, delay: "1h" })));
+  await producer.cancelMany(filed.map((job) => (job instanceof Error ? "" : job.id)));
+  const late = await producer.enqueue("events", marked(), { delay: 215 });
+  const cancelled = whilePassing("BatchExecuteStatement", 6 * SECOND, () => producer.cancel(late.id));
+  await expect(cancelled).rejects.toMatchObject({ code: "job-handed-off" });
+  await producer.enqueue("orders", marked(), { delay: "1h" });
+}
+
+async function tickEveryWay(scenes: Scenes): Promise<void> {
+  const { file, home, fileByApi, ok, purge, pullOne, withoutSqs } = scenes;
+  const { ctx, tick, tickWithShards, pass } = scenes;
+  const minutes = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      pass(MINUTE);
+      await tick();
+    }
+  };
+  await minutes(1);
+
+  // Homes, looks, and more of one minute than a page takes.
+  const soon = () => Date.now() + 6 * MINUTE;
+  for (const topic of ["orders", "precise", "notes", "work", "events"]) await file(topic, { dueAt: soon() });
+  for (let i = 0; i < 8; i++) {
+    const { id } = await file("orders", { dueAt: Date.now() + DAY });
+    await ok("PATCH", `/jobs/${id}`, { delay: "6m" });
+  }
+  const full = soon() - (soon() % MINUTE);
+  const many = Array.from({ length: 1200 }, (): NewJob => ({ topic: "notes", body: "{}", dueAt: full }));
+  await enqueueMany(ctx, many);
+  // One that no queue is there for: another deployment's topic. Its tick says it is dead.
+  const ghost = { topic: "ghost", key: `${MARK}-ghost`, body: "{}" };
+  const owner = { ...ctx, policy: { ...ctx.policy, topics: { ...ctx.policy.topics, ghost: {} } } };
+  const lost = await enqueue(owner, { ...ghost, dueAt: soon() });
+  await minutes(4);
+  expect(await home(lost.home.id)).toMatchObject({ state: "dead" });
+
+  // SQS as a whole does not answer; then for one topic only.
+  // The tick asks a topic that it had nothing for, each in its turn.
+  for (const topics of [
+    ["orders", "precise"],
+    ["orders", "precise", "notes", "work"],
+  ]) {
+    for (const topic of topics) for (let i = 0; i < 12; i++) await file(topic, { dueAt: soon() });
+    pass(4 * MINUTE);
+    await withoutSqs(tick);
+    await minutes(4);
+  }
+
+  // Messages lost, for the audit; a run that goes on; dead letters of jobs that live again and of dead ones.
+  const longest = await pullOne("work", { body: marked() });
+  await ok("POST", "/topics/work/extend", { receipt: longest.receipt, seconds: 3600 });
+  const missing = await fileByApi("orders");
+  for (const topic of ["orders", "work", "precise"]) await purge(topic);
+  await minutes(16);
+  expect(await home(missing)).toMatchObject({ state: "scheduled" });
+  const dead = [await pullOne("work"), await pullOne("work")];
+  for (const { receipt } of dead) await ok("POST", "/topics/work/bury", { receipt });
+  await ok("POST", "/topics/work/redrive", { ids: [dead[0]?.id], delay: "1h" });
+  await minutes(1);
+  await tickWithShards(3);
+}

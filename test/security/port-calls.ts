@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { SourceMap } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const METHODS = "read|insert|change|changeMany|transact|page|remove|createdAt|send|receive|hide|depth";
+const CALL = new RegExp(`\\.(?:pool|queues)\\.(${METHODS})\\(`, "g");
+const FRAME = /^((?:protocol|sdk)\/[\w-]+\.ts):(\d+):/;
+
+/**
+ * Every place where a function can call a port, as `file:line function method`. Asked of its bundle, since
+ * esbuild leaves out each top-level function that the entry cannot reach.
+ */
+export function portCallsIn(entry: string): string[] {
+  const { outputFiles } = buildSync({
+    entryPoints: [join(ROOT, entry)],
+    absWorkingDir: ROOT,
+    bundle: true,
+    write: false,
+    outfile: "bundle.mjs",
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    sourcemap: "external",
+    sourcesContent: false,
+    packages: "external",
+    logLevel: "silent",
+  });
+  const textOf = (end: string) => outputFiles.find(({ path }) => path.endsWith(end))?.text ?? "";
+  const sources = new SourceMap(JSON.parse(textOf(".map")));
+  const calls = textOf(".mjs")
+    .split("\n")
+    .flatMap((text, line) =>
+      [...text.matchAll(CALL)].map((match) => {
+        const [, method = ""] = match;
+        const found = sources.findEntry(line, match.index + 1);
+        if (!("originalSource" in found)) throw new Error(`the source map has no place for ${text.trim()}`);
+        return callAt(found.originalSource, found.originalLine + 1, method);
+      }),
+    );
+  return [...new Set(calls)].sort();
+}
+
+/** Where `method` of a port is being called from right now. */
+export function callerOf(method: string): string {
+  const stack = new Error("where").stack ?? "";
+  const frames = stack.split(ROOT).flatMap((rest) => FRAME.exec(rest) ?? []);
+  const [, file, line] = frames;
+  if (file === undefined) throw new Error(`${method} is called by nobody of protocol/ or sdk/:\n${stack}`);
+  return callAt(file, Number(line), method);
+}
+
+function callAt(file: string, line: number, method: string): string {
+  const above = readFileSync(join(ROOT, file), "utf8").split("\n").slice(0, line).reverse();
+  const within = above.map((text) => /^(?:export )?(?:async )?function\*? (\w+)/.exec(text)?.[1]);
+  return `${file}:${line} ${within.find((name) => name !== undefined)} ${method}`;
+}

@@ -1,0 +1,90 @@
+import { vi } from "vitest";
+import type { Context } from "../../protocol/ports.ts";
+import { callerOf } from "./port-calls.ts";
+import type { AwsRequest } from "./rights.ts";
+
+/** A request, and the function whose client made it. */
+export type Recorded = AwsRequest & { by: string };
+
+export type Recorder = {
+  requests: Recorded[];
+  /** By function: each place of the code that has called a port. */
+  reached: Map<string, Set<string>>;
+  /** Asked before each request leaves; what it throws is what the network did. */
+  before: (request: Recorded) => void;
+  /** Loads a module as Lambda does, in modules of its own, and records what its clients do as `by`. */
+  load<T>(by: string, module: () => Promise<T>): Promise<T>;
+};
+
+type Outgoing = { request: { headers: Record<string, string>; body: string | Uint8Array } };
+type Next = (args: Outgoing) => Promise<unknown>;
+type Client = {
+  middlewareStack: {
+    add(
+      middleware: (next: Next) => Next,
+      options: { name: string; step: "finalizeRequest"; priority: "low" },
+    ): void;
+  };
+};
+
+export function createRecorder(): Recorder {
+  let loading = "";
+  const recorder: Recorder = { requests: [], reached: new Map(), before: () => {}, load };
+
+  /** The SDK's last step: the request is signed, and every try of its own comes by. */
+  function recorded<C>(client: C): C {
+    const by = loading;
+    const watch =
+      (next: Next): Next =>
+      async (args) => {
+        const operation = args.request.headers["x-amz-target"]?.split(".").at(-1) ?? "none";
+        const { body } = args.request;
+        const text = typeof body === "string" ? body : new TextDecoder().decode(body);
+        const request = { by, operation, input: JSON.parse(text) };
+        recorder.requests.push(request);
+        recorder.before(request);
+        return next(args);
+      };
+    const options = { name: "recorder", step: "finalizeRequest", priority: "low" } as const;
+    (client as Client).middlewareStack.add(watch, options);
+    return client;
+  }
+
+  function traced<P extends object>(port: P, places: Set<string>): P {
+    return new Proxy(port, {
+      get(target, method: string) {
+        const call = (target as Record<string, (...args: unknown[]) => unknown>)[method];
+        return (...args: unknown[]) => {
+          places.add(callerOf(method));
+          return call?.apply(target, args);
+        };
+      },
+    });
+  }
+
+  async function load<T>(by: string, module: () => Promise<T>): Promise<T> {
+    loading = by;
+    const places = new Set<string>();
+    recorder.reached.set(by, places);
+    vi.resetModules();
+    vi.doMock("../../aws/clients.ts", async (original) => {
+      const actual = await original<typeof import("../../aws/clients.ts")>();
+      return {
+        ...actual,
+        dynamoClient: () => recorded(actual.dynamoClient()),
+        sqsClient: () => recorded(actual.sqsClient()),
+      };
+    });
+    vi.doMock("../../sdk/context.ts", async (original) => {
+      const actual = await original<typeof import("../../sdk/context.ts")>();
+      const createContext = () => {
+        const ctx = actual.createContext();
+        return { ...ctx, pool: traced(ctx.pool, places), queues: traced(ctx.queues, places) };
+      };
+      return { ...actual, createContext } satisfies { createContext: () => Context };
+    });
+    return module();
+  }
+
+  return recorder;
+}

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Deployment, deploy, ENTRIES, type FunctionName, functionIn } from "./deployment.ts";
+import { runEveryPath } from "./every-path.ts";
+import { portCallsIn } from "./port-calls.ts";
+import { type Right, rightsFor, rightsOf } from "./rights.ts";
+
+/** What a role allows though its function's code never asks for it: all of them calls that Lambda makes with it. */
+const BY_LAMBDA: Readonly<Record<string, readonly RegExp[]>> = {
+  // "Sending Lambda function logs to CloudWatch Logs".
+  JobsApiHandler: [/^logs:(CreateLogStream|PutLogEvents) JobsApiHandlerLog/],
+  JobsApiReceive: [/^logs:(CreateLogStream|PutLogEvents) JobsApiReceiveLog/],
+  JobsTickSweeper: [
+    /^logs:(CreateLogStream|PutLogEvents) JobsTickSweeperLog/,
+    // "Adding a dead-letter queue": of an asynchronous invocation that failed.
+    /^sqs:SendMessage minutehand_tick_dlq$/,
+  ],
+  // "Creating and configuring an Amazon SQS event source mapping": the poller's.
+  Orders: [/^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-orders$/],
+  Precise: [/^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-precise$/],
+  Notes: [/^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-notes$/],
+};
+
+/** What a function asks for though its role refuses it, and is meant to. */
+const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
+  // A topic that no policy names may be another deployment's: it is sent to, and is dead an hour after.
+  JobsTickSweeper: [/^sqs:SendMessage minutehand-ghost$/],
+};
+
+const STORED =
+  /^(protocol\/(claim|die|keys|move|read-job|redrive|send)\.ts|protocol\/settle\.ts settleDone) /;
+/** Places that a bundle holds and its function never comes to. */
+const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
+  // API Gateway sends `POST /topics/{topic}/receive` to the other function.
+  JobsApiHandler: [/^protocol\/(claim|pull)\.ts (claim|expire|take|receive) /],
+  // What the tick gives up has no queue, so no letter either (`envelope: false`).
+  JobsTickSweeper: [/^protocol\/die\.ts die send$/],
+  // Its topic is tracked.
+  Orders: [/^sdk\/resend\.ts settleUntracked /],
+  Precise: [/^sdk\/resend\.ts settleUntracked /],
+  // Its topic is not: nothing is stored, and no dead letter says that it is one.
+  Notes: [STORED],
+  // Its methods take no `Idempotency-Key`.
+  Shop: [
+    /^protocol\/enqueue-once\.ts /,
+    /^protocol\/(enqueue-keyed\.ts meetHolder|move\.ts changeTogether) /,
+  ],
+};
+
+let deployment: Deployment;
+beforeAll(async () => {
+  deployment = await deploy();
+  await runEveryPath(deployment);
+}, 120_000);
+afterAll(() => deployment.close());
+
+const among =
+  (patterns: readonly RegExp[] = []) =>
+  (text: string) =>
+    patterns.some((one) => one.test(text));
+const unused = (patterns: readonly RegExp[] = [], texts: readonly string[]) =>
+  patterns.filter((pattern) => !texts.some((text) => pattern.test(text)));
+
+describe.each(Object.keys(ENTRIES) as FunctionName[])("the role of %s", (name) => {
+  function compared(): { missing: Right[]; extra: Right[] } {
+    const { template, recorder, table } = deployment;
+    const made = recorder.requests.filter(({ by }) => by === name);
+    const needed = new Set(made.flatMap((request) => rightsFor(request, table)));
+    const allowed = rightsOf(template, functionIn(template, name));
+    return {
+      missing: [...needed].filter((right) => !allowed.has(right)).sort(),
+      extra: [...allowed].filter((right) => !needed.has(right)).sort(),
+    };
+  }
+
+  test("allows every call that its function made", () => {
+    const { missing } = compared();
+    expect(missing.filter((right) => !among(REFUSED[name])(right))).toEqual([]);
+    expect(unused(REFUSED[name], missing)).toEqual([]);
+  });
+
+  test("allows nothing that neither its function nor Lambda asks for", () => {
+    const { extra } = compared();
+    expect(extra.filter((right) => !among(BY_LAMBDA[name])(right))).toEqual([]);
+    expect(unused(BY_LAMBDA[name], extra)).toEqual([]);
+  });
+
+  test("was judged by a run that met every place where its function's code can call AWS", () => {
+    const reached = deployment.recorder.reached.get(name) ?? new Set();
+    const places = portCallsIn(ENTRIES[name]);
+    expect(places.filter((place) => reached.has(place)).length).toBeGreaterThan(0);
+    const unmet = places.filter((place) => !reached.has(place)).map((place) => place.replace(/:\d+/, ""));
+    expect(unmet.filter((place) => !among(UNREACHABLE[name])(place))).toEqual([]);
+    expect(unused(UNREACHABLE[name], unmet)).toEqual([]);
+    expect([...reached].filter((place) => !places.includes(place))).toEqual([]);
+  });
+});
