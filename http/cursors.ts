@@ -16,7 +16,7 @@ export function encodeListCursor({ place, from, to }: ListCursor): string {
 export function decodeListCursor(text: string): ListCursor {
   const [from = "", to = "", place = "", ...rest] = decode(text).split(" ");
   const [, time, id] = LIST_PLACE.exec(place) ?? [];
-  const whole = /^\d{1,13}$/;
+  const whole = /^(?:0|[1-9]\d{0,12})$/;
   const known = time !== undefined && (id === undefined || isJobId(id));
   if (!known || rest.length > 0 || !whole.test(from) || !whole.test(to) || Number(time) < Number(from)) {
     throw garbage();

@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 
 const RULE = "must be an instant of ISO 8601 with its zone, such as 2026-03-01T09:30:00.000Z";
 
-/** The last instant that fits 13 digits of milliseconds, which the pool sorts by. */
-const LAST = 9_999_999_999_999;
+/** The last whole minute of 13 digits of milliseconds, which the pool sorts by: a list goes on at a minute's end. */
+const LAST = 9_999_999_960_000;
 
 const written = z.iso.datetime({ offset: true, error: RULE });
 

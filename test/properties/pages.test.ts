@@ -1,0 +1,349 @@
+import fc from "fast-check";
+import { describe, expect } from "vitest";
+import * as z from "zod/mini";
+import { BUCKET, DAY, TRAIL_STEP } from "../../core/constants.ts";
+import {
+  bucketOf,
+  type Cursor,
+  cursorKey,
+  deadKey,
+  type Home,
+  ITEM_VERSION,
+  type Item,
+  lookAt,
+  sortable,
+  type TrailEntry,
+  timeOf,
+} from "../../core/items.ts";
+import { reachedBy, trailAfter } from "../../core/trail.ts";
+import {
+  decodeDeadCursor,
+  decodeListCursor,
+  encodeDeadCursor,
+  encodeListCursor,
+} from "../../http/cursors.ts";
+import { bound, iso } from "../../http/instants.ts";
+import { advance, readCursor } from "../../protocol/cursor.ts";
+import { deadJobs } from "../../protocol/dead-jobs.ts";
+import { forecast } from "../../protocol/forecast.ts";
+import { listJobs } from "../../protocol/list.ts";
+import { type Entry, pages } from "../../protocol/pages.ts";
+import type { Context, Pool } from "../../protocol/ports.ts";
+import { byBytes } from "../fakes/stored-value.ts";
+import { createWorld } from "../protocol/world.ts";
+import { anyText, homeDueAt, idAt, LAST, NOW, time } from "./kinds.ts";
+import { property } from "./property.ts";
+
+const SHARDS = 2;
+/** Within some minutes of each other, many in the same millisecond. */
+const near = fc.oneof(
+  fc.integer({ min: NOW, max: NOW + 40 * BUCKET }),
+  fc.constantFrom(NOW, NOW + 1, NOW + 20 * BUCKET, NOW - (NOW % BUCKET) + BUCKET),
+);
+/** How many entries a read answers at most, as DynamoDB's 1 MB might. */
+const cut = fc.integer({ min: 1, max: 9 });
+
+function shortened(pool: Pool, most: number): Pool {
+  return { ...pool, page: (pk, after, before, limit) => pool.page(pk, after, before, Math.min(limit, most)) };
+}
+
+/** Over these items, with reads of at most `most` entries. */
+function contextOf(items: readonly Item[], most: number): Context {
+  const { ctx, pool } = createWorld({ shards: SHARDS });
+  for (const item of items) pool.put(item);
+  return { ...ctx, pool: shortened(pool, most) };
+}
+
+/** Jobs, most of them moved: with a look at their due time, and some looks left behind. */
+const filed = fc.uniqueArray(
+  fc.record({
+    home: homeDueAt(near, SHARDS),
+    moved: fc.option(near, { nil: undefined }),
+    stale: fc.array(near, { maxLength: 2 }),
+  }),
+  { selector: ({ home }) => home.id, maxLength: 25 },
+);
+
+/** The homes as they stand, and everything filed for them. */
+function itemsOf(jobs: typeof filed extends fc.Arbitrary<infer T> ? T : never): {
+  homes: Home[];
+  items: Item[];
+} {
+  const homes = jobs.map(({ home, moved }) => ({ ...home, dueAt: moved ?? timeOf(home.sk) }));
+  const looks = jobs.flatMap(({ home, moved, stale }) =>
+    [...(moved === undefined ? [] : [moved]), ...stale].map((at) => lookAt(home.id, at)),
+  );
+  return { homes, items: [...homes, ...looks] };
+}
+
+/** A position: a time, an entry's place, or between two. */
+const positionIn = (items: readonly Item[], [kind, at, index]: [number, number, number]): string => {
+  const sk = items[index % Math.max(items.length, 1)]?.sk;
+  if (kind === 0 || sk === undefined) return sortable(at);
+  return kind === 1 ? sk : `${sk.replace("#look", "")}#~`;
+};
+const position = fc.tuple(fc.nat(2), near, fc.nat(100));
+
+async function read(
+  ctx: Context,
+  shard: number,
+  from: string,
+  before: string,
+): Promise<{ entries: Entry[]; reached: string[] }> {
+  const entries: Entry[] = [];
+  const reached: string[] = [];
+  for await (const page of pages(ctx, shard, from, before)) {
+    entries.push(...page.entries);
+    reached.push(page.position);
+    for (const { sk } of page.entries) expect(byBytes(sk, page.position)).toBeLessThanOrEqual(0);
+  }
+  return { entries, reached };
+}
+
+describe("reading a shard page by page", () => {
+  property(
+    "sees every entry between two positions once, in order, and none outside",
+    [filed, cut, position, position],
+    async (jobs, most, one, other) => {
+      const { items } = itemsOf(jobs);
+      const ctx = contextOf(items, most);
+      const [from = "", before = ""] = [positionIn(items, one), positionIn(items, other)].sort(byBytes);
+      for (let shard = 0; shard < SHARDS; shard++) {
+        const inside = items.filter(
+          ({ pk, sk }) => pk === bucketOf(timeOf(sk), shard) && from < sk && sk < before,
+        );
+        const expected = [...new Set(inside.map(({ sk }) => sk))].sort(byBytes);
+        const { entries, reached } = await read(ctx, shard, from, before);
+        expect(entries.map(({ sk }) => sk)).toEqual(expected);
+        // The last page ends at the bound: nothing is left that the next sweep would not see.
+        expect(reached).toEqual([...reached].sort(byBytes));
+        expect(reached.at(-1) ?? before).toBe(before);
+        expect(reached.length > 0).toBe(from < before);
+      }
+    },
+  );
+
+  property("shows each job as it stands now", [filed, cut], async (jobs, most) => {
+    const { homes, items } = itemsOf(jobs);
+    const ctx = contextOf(items, most);
+    const { entries } = await read(ctx, 0, sortable(0 + NOW - BUCKET), sortable(NOW + 41 * BUCKET));
+    for (const { sk, home } of entries) expect(home).toEqual(homes.find(({ id }) => sk.includes(id)));
+    expect(entries.every(({ home }) => home !== undefined)).toBe(true);
+  });
+
+  property(
+    "goes on from any page's position, or before any entry, where it was left",
+    [filed, cut, fc.nat(60), near],
+    async (jobs, most, index, end) => {
+      const { items } = itemsOf(jobs);
+      const ctx = contextOf(items, most);
+      const before = sortable(end + 20 * BUCKET);
+      const { entries, reached } = await read(ctx, 0, sortable(NOW), before);
+      const stop = reached[index % Math.max(reached.length, 1)] ?? before;
+      const rest = await read(ctx, 0, stop, before);
+      expect(rest.entries.map(({ sk }) => sk)).toEqual(entries.map(({ sk }) => sk).filter((sk) => sk > stop));
+      const at = index % Math.max(entries.length, 1);
+      const again = await read(ctx, 0, entries[at]?.before ?? before, before);
+      expect(again.entries.map(({ sk }) => sk)).toEqual(entries.slice(at).map(({ sk }) => sk));
+    },
+  );
+});
+
+const place = (home: Home): string => `${sortable(home.dueAt)}#${home.id}`;
+
+describe("a list", () => {
+  const limit = fc.integer({ min: 1, max: 10 });
+  property(
+    "answers each job due in its range once, in due order, page by page",
+    [filed, cut, limit, near, near],
+    async (jobs, most, size, one, other) => {
+      const { homes, items } = itemsOf(jobs);
+      const ctx = contextOf(items, most);
+      const [from, to] = [Math.min(one, other), Math.max(one, other) + 1];
+      const listed: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await listJobs(ctx, { from, to, limit: size, ...(cursor ? { cursor } : {}) });
+        expect(page.homes.length).toBeLessThanOrEqual(size);
+        listed.push(...page.homes.map(place));
+        // As over HTTP.
+        cursor = page.cursor && decodeListCursor(encodeListCursor({ place: page.cursor, from, to })).place;
+      } while (cursor !== undefined && listed.length < 1000);
+      const due = homes.filter(({ dueAt }) => dueAt >= from && dueAt < to);
+      expect(listed).toEqual(due.map(place).sort(byBytes));
+    },
+  );
+
+  const last = fc.integer({ min: LAST - 3 * BUCKET, max: LAST - 1 });
+  property("ends, however late its range", [last, last], async (one, other) => {
+    const [from, to] = [Math.min(one, other), Math.max(one, other) + 1];
+    fc.pre(z.safeParse(bound, iso(to)).success);
+    expect(await listJobs(contextOf([], 1), { from, to, limit: 1 })).toEqual({ homes: [] });
+  });
+
+  property("of what falls due counts as many", [filed, near, near], async (jobs, one, other) => {
+    const { homes, items } = itemsOf(jobs);
+    const ctx = contextOf(items, 500);
+    const [from, to] = [Math.min(one, other), Math.max(one, other) + 1];
+    const due = homes.filter(({ dueAt }) => dueAt >= from && dueAt < to);
+    const minutes = Map.groupBy(due, ({ dueAt }) => dueAt - (dueAt % BUCKET));
+    const expected = [...minutes].map(([minute, these]) => ({ minute, count: these.length }));
+    expected.sort((a, b) => a.minute - b.minute);
+    expect(await forecast(ctx, { from, to })).toEqual({ minutes: expected });
+  });
+});
+
+describe("the list of the dead", () => {
+  const deaths = fc.uniqueArray(
+    fc.record({
+      home: homeDueAt(near, SHARDS),
+      daysAgo: fc.nat(40),
+      ms: fc.constantFrom(0, 1, 5),
+      redriven: fc.boolean(),
+    }),
+    { selector: ({ home }) => home.id, maxLength: 20 },
+  );
+  property(
+    "answers each dead job once, oldest first, from any place on",
+    [deaths, cut, fc.nat(20)],
+    async (jobs, most, index) => {
+      const entries = jobs.map(({ home, daysAgo, ms, redriven }) => {
+        const { ctx } = createWorld();
+        const at = ctx.clock() - daysAgo * DAY - ms;
+        const stored: Home = redriven ? home : { ...home, state: "dead", finishedAt: at };
+        const entry = {
+          ...deadKey(home.topic, at, home.id),
+          v: ITEM_VERSION,
+          id: home.id,
+          revision: 0,
+          expiresAt: 0,
+        };
+        return { stored, entry, redriven };
+      });
+      const ctx = contextOf(
+        entries.flatMap(({ stored, entry }) => [stored, entry]),
+        most,
+      );
+      const dead = entries.filter(({ redriven }) => !redriven).map(({ entry }) => entry.sk);
+      dead.sort(byBytes);
+      const listed: string[] = [];
+      for await (const { entry } of deadJobs(ctx, "t")) listed.push(entry.sk);
+      expect(listed).toEqual(dead);
+      const after = dead[index % Math.max(dead.length, 1)];
+      const rest: string[] = [];
+      if (after !== undefined)
+        for await (const { entry } of deadJobs(ctx, "t", decodeDeadCursor(encodeDeadCursor(after))))
+          rest.push(entry.sk);
+      expect(rest).toEqual(dead.filter((sk) => after !== undefined && sk > after));
+    },
+  );
+});
+
+describe("a list's cursor", () => {
+  const entry = fc
+    .tuple(time, fc.option(idAt(time), { nil: undefined }))
+    .map(([at, id]) => (id ? `${sortable(at)}#${id}#~` : sortable(at)));
+
+  property("comes back as it was given", [entry, time, time], (at, one, to) => {
+    const from = Math.min(one, timeOf(at));
+    expect(decodeListCursor(encodeListCursor({ place: at, from, to }))).toEqual({ place: at, from, to });
+  });
+
+  property("of dead jobs comes back as it was given", [time, idAt(time)], (at, id) => {
+    const { sk } = deadKey("t", at, id);
+    expect(decodeDeadCursor(encodeDeadCursor(sk))).toBe(sk);
+  });
+
+  const written = fc.oneof(anyText, fc.stringMatching(/^\d{1,14} \d{1,14} \d{13}(?:#[0-9A-Z]{26}(?:#~)?)?$/));
+  const encoded = fc.oneof(
+    anyText,
+    written.map((text) => Buffer.from(text).toString("base64url")),
+  );
+  property("is what a page answered, or a bad request", [encoded], (text) => {
+    const read = [
+      [decodeListCursor, encodeListCursor],
+      [decodeDeadCursor, encodeDeadCursor],
+    ] as const;
+    for (const [decode, encode] of read) {
+      try {
+        expect((encode as (place: unknown) => string)(decode(text))).toBe(text);
+      } catch (error) {
+        expect(error).toMatchObject({ name: "MinutehandError", code: "bad-request" });
+      }
+    }
+  });
+});
+
+describe("a cursor", () => {
+  const ahead = fc.integer({ min: 1, max: 3 });
+
+  property(
+    "is moved by one of two ticks that read it, or by both to one place",
+    [ahead, ahead, fc.constantFrom("swept" as const, "audited" as const)],
+    async (one, other, what) => {
+      const { ctx, pool } = createWorld();
+      const start = sortable(NOW);
+      const cursor: Cursor = { ...cursorKey(0), v: ITEM_VERSION, swept: start, audited: start, trail: [] };
+      pool.put(cursor);
+      const positions = [one, other].map((minutes) => sortable(NOW + minutes * BUCKET));
+      const moved = await Promise.all(positions.map((position) => advance(ctx, cursor, what, position)));
+      const now = await readCursor(ctx, 0);
+      expect(positions).toContain(now[what]);
+      for (const [i, result] of moved.entries())
+        expect(result !== undefined).toBe(positions[i] === now[what]);
+      expect(now[what === "swept" ? "audited" : "swept"]).toBe(start);
+    },
+  );
+});
+
+describe("a trail", () => {
+  /** Advances of a cursor: each some ms after and some minutes past the one before. */
+  const advances = fc
+    .array(fc.record({ after: fc.oneof(fc.nat(50), fc.nat(90_000)), past: fc.nat(5) }), {
+      minLength: 1,
+      maxLength: 40,
+    })
+    .map((steps) => {
+      let reachedAt = NOW;
+      let minutes = 0;
+      return steps.map(({ after, past }): TrailEntry => {
+        reachedAt += after;
+        minutes += past;
+        return { position: sortable(NOW + minutes * BUCKET), reachedAt };
+      });
+    });
+  const trailOf = (entries: readonly TrailEntry[]): TrailEntry[] =>
+    entries.reduce<TrailEntry[]>((trail, entry) => trailAfter(trail, entry, TRAIL_STEP), []);
+  const moment = fc.integer({ min: NOW - 1000, max: NOW + 40 * 90_000 });
+
+  property("never tells a position that was reached later", [advances, moment], (entries, at) => {
+    const { position } = reachedBy(trailOf(entries), at);
+    const reached = entries.filter(({ reachedAt }) => reachedAt <= at).map((entry) => entry.position);
+    expect(position === undefined || reached.includes(position)).toBe(true);
+  });
+
+  property("is behind the latest advance by less than its step", [advances, moment], (entries, at) => {
+    const { position = "" } = reachedBy(trailOf(entries), at);
+    const latest = entries.findLast(({ reachedAt }) => reachedAt <= at)?.reachedAt ?? 0;
+    const longAgo = entries.findLast(({ reachedAt }) => reachedAt <= latest - TRAIL_STEP);
+    expect(byBytes(position, longAgo?.position ?? "")).toBeGreaterThanOrEqual(0);
+  });
+
+  property("keeps its entries a step apart", [advances], (entries) => {
+    const trail = trailOf(entries);
+    for (const [i, { reachedAt }] of trail.slice(1).entries())
+      expect(reachedAt - (trail[i]?.reachedAt ?? 0)).toBeGreaterThanOrEqual(TRAIL_STEP);
+    expect(trail[0]).toEqual(entries[0]);
+  });
+
+  property(
+    "tells the same when what is no longer needed is gone",
+    [advances, moment, fc.nat(3_600_000)],
+    (entries, at, later) => {
+      const trail = trailOf(entries);
+      const { rest } = reachedBy(trail, at);
+      expect(reachedBy(rest, at + later)).toEqual(reachedBy(trail, at + later));
+      expect(rest.length).toBeLessThanOrEqual(trail.length);
+    },
+  );
+});
