@@ -25,13 +25,21 @@ export function createApp(service: Service, routes: readonly Route[]): Hono {
   }
   app.notFound((c) => problemResponse(problem("not-found", `there is no ${c.req.path}; see /openapi.json`)));
   app.onError((thrown) => {
-    if (!(thrown instanceof MinutehandError)) service.log.error("a request failed", thrown);
+    if (!(thrown instanceof MinutehandError)) service.log.error("a request failed", bare(thrown));
     else if (thrown.code === "unavailable") {
       service.log.warn("a request was not served", { error: messageOf(thrown) });
     }
     return problemResponse(problemOf(thrown));
   });
   return app;
+}
+
+/**
+ * An error as it may be logged. The logger writes every field of one, and those of AWS's carry the items that
+ * stood in the way: bodies, and the tokens of claims.
+ */
+function bare({ name, message, stack }: Error): Error {
+  return Object.assign(new Error(message), { name, stack });
 }
 
 function parametersOf(path: string): number {

@@ -32,5 +32,14 @@ export function summaryOf(ctx: Context, home: Home): JobSummary {
 
 /** A whole job. The text that is stored was written by `toJson`, its numbers checked, so parsing alters nothing. */
 export function jobOf(ctx: Context, home: Home): JobJson {
-  return { ...summaryOf(ctx, home), body: JSON.parse(home.body) };
+  return { ...summaryOf(ctx, home), body: storedBody(home) };
+}
+
+/** Of a pool that somebody wrote to by hand: JSON.parse's own error would quote the body in a log. */
+function storedBody({ id, body }: Home): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw new Error(`the stored body of job ${id} is no JSON`);
+  }
 }

@@ -45,7 +45,7 @@ export async function fileKeyed(
   }
   throw new MinutehandError(
     "unavailable",
-    `key ${job.key} of topic ${job.topic} keeps changing hands; repeat the call`,
+    `the key of a job of topic ${job.topic} keeps changing hands; repeat the call`,
   );
 }
 

@@ -1,9 +1,10 @@
 import { backoffMs } from "../core/backoff.ts";
 import { batchesOf } from "../core/batches.ts";
-import { PACK_BYTES, SQS_MAX_DELAY } from "../core/constants.ts";
+import { ERROR_BYTES, PACK_BYTES, SQS_MAX_DELAY } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { toJson } from "../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob } from "../core/message.ts";
+import { truncate } from "../core/text.ts";
 import type { Context } from "../protocol/ports.ts";
 import { policyOf } from "../protocol/send.ts";
 import type { Ending, Settled } from "../protocol/settle.ts";
@@ -39,7 +40,7 @@ export async function settleUntracked(
 ): Promise<Settled> {
   const { id, attempt } = job;
   const policy = policyOf(ctx, topic);
-  const error = "error" in ending ? ending.error : "";
+  const error = "error" in ending ? truncate(ending.error, ERROR_BYTES) : "";
   if (ending.end === "done") ctx.report({ type: "done", topic, id, attempt });
   else if (ending.end === "retry-in") await runAgain(ctx, topic, group, job, ending.wait);
   else if (ending.end === "buried" || attempt >= (job.maxAttempts ?? policy.maxAttempts)) {

@@ -15,6 +15,9 @@ import { shopWith, someFunction, templateOf } from "../infra/shop-stack.ts";
 import { resourcesOf, type StackTemplate } from "../infra/stack-template.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 
+/** Stands in whatever is nobody else's business. */
+export const MARK = "s3cr3t";
+
 const SHARDS = 2;
 const CONSUMERS = { orders: "Orders", precise: "Precise", notes: "Notes" } as const;
 
@@ -41,6 +44,8 @@ export type Deployment = {
   ctx: Context;
   sqs: SQSClient;
   urlPrefix: string;
+  /** All that the functions have written to stdout and stderr: their logs and metrics. */
+  output: () => string;
   /** Moves every function's clock ahead; SQS's stays. */
   pass: (ms: number) => void;
   /** Calls the API; `POST …/receive` reaches the function that API Gateway sends it to. */
@@ -74,7 +79,9 @@ export async function deploy(): Promise<Deployment> {
   const [dynamo, queues] = [await startDynamo(), await startSqs()];
   useEndpoint("DYNAMODB", dynamo.endpoint);
   useEndpoint("SQS", queues.endpoint);
+  process.env.AWS_SECRET_ACCESS_KEY = `${MARK}-aws-secret`;
   process.env.POWERTOOLS_LOG_LEVEL = "DEBUG";
+  const written = listen();
   const { dynamoClient, sqsClient } = await import("../../aws/clients.ts");
   const sqs = sqsClient();
   const table = await createTable(dynamoClient());
@@ -126,6 +133,7 @@ export async function deploy(): Promise<Deployment> {
     sqs,
     urlPrefix,
     producer,
+    output: () => written.join(""),
     pass(ms) {
       ahead += ms;
     },
@@ -150,6 +158,18 @@ export async function deploy(): Promise<Deployment> {
       await Promise.all([dynamo.close(), queues.close()]);
     },
   };
+}
+
+/** Powertools writes to the streams, functions to the console, which the test runner has replaced. */
+function listen(): string[] {
+  const written: string[] = [];
+  for (const stream of [process.stdout, process.stderr]) {
+    vi.spyOn(stream, "write").mockImplementation((chunk) => written.push(String(chunk)) > 0);
+  }
+  for (const level of ["debug", "info", "log", "warn", "error"] as const) {
+    vi.spyOn(console, level).mockImplementation((...said) => void written.push(`${said.map(String)}\n`));
+  }
+  return written;
 }
 
 /** The whole name of a function in the template, by its beginning. */

@@ -6,14 +6,12 @@ import { claim } from "../../protocol/claim.ts";
 import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
 import { readJob } from "../../protocol/read-job.ts";
-import type { Answer, ConsumedTopic, Deployment } from "./deployment.ts";
+import { type Answer, type ConsumedTopic, type Deployment, MARK } from "./deployment.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
-/** Stands in whatever a caller sends that is nobody else's business. */
-export const MARK = "s3cr3t";
 /** A body that a consumer runs as it says, and that no log may hold. */
 export const marked = (more: object = {}) => ({ text: `${MARK} body`, ...more });
 const secrets = { headers: { h: `${MARK} header` }, tag: `${MARK}-tag`, group: `${MARK}-group` };
@@ -21,9 +19,8 @@ const secrets = { headers: { h: `${MARK} header` }, tag: `${MARK}-tag`, group: `
 type Job = { id: string; receipt: string };
 
 /** What the scenes below are made of. */
-function createScenes(deployment: Deployment) {
+export function createScenes(deployment: Deployment) {
   const { ctx, call, sqs, urlPrefix, pass, recorder } = deployment;
-  let keys = 0;
   const ok = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
     const answered = await call(method, path, body, headers);
     expect({ method, path, ...answered }).toSatisfy(({ status }: Answer) => status < 300);
@@ -85,7 +82,9 @@ function createScenes(deployment: Deployment) {
   return { ...deployment, ...scenes };
 }
 
-type Scenes = ReturnType<typeof createScenes>;
+let keys = 0;
+
+export type Scenes = ReturnType<typeof createScenes>;
 
 /** Meets every path of the code that calls DynamoDB or SQS, and every outcome of the HTTP API's routes. */
 export async function runEveryPath(deployment: Deployment): Promise<void> {
