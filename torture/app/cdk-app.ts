@@ -1,0 +1,33 @@
+import { join } from "node:path";
+import { App, Duration, Stack } from "aws-cdk-lib";
+import { BundledFunction } from "../../infra/bundled-function.ts";
+import { DelayQueue } from "../../infra/delay-queue.ts";
+import type { TopicProps } from "../../infra/props.ts";
+import type { Topic } from "../load.ts";
+
+/**
+ * The app that is hurt: the construct as anyone uses it, with handlers that write to the ledger. Leases and waits are
+ * short, so that a run of minutes sees crashed runs come back.
+ */
+const app = new App();
+const stack = new Stack(app, "Torture");
+const tracked: TopicProps = { backoff: { waits: [1, 2, 5, 10] }, maxAttempts: 50 };
+const queue = new DelayQueue(stack, "Jobs", {
+  prefix: "torture",
+  removable: true,
+  topics: {
+    reminders: tracked,
+    precise: { ...tracked, precision: "millisecond" },
+    work: { ...tracked, consumer: "pull", ttr: Duration.seconds(10) },
+    events: { consumer: "pull", tracking: "none", ttr: Duration.seconds(10) },
+  } satisfies Record<Topic, TopicProps>,
+});
+for (const topic of ["reminders", "precise"] satisfies Topic[]) {
+  const { fn } = new BundledFunction(stack, `Consumer-${topic}`, {
+    entry: join(import.meta.dirname, "torture-handler.ts"),
+    timeout: Duration.seconds(20),
+    memoryMiB: 512,
+    removable: true,
+  });
+  queue.addConsumer(topic, fn);
+}

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { call } from "./call.ts";
+import { judge } from "./judge.ts";
+import { type LedgerEvent, record } from "./ledger.ts";
+
+const LOOK_EVERY_MS = 2_000;
+const CALLERS = 8;
+const FINAL = new Set(["done", "cancelled", "dead", "expired"]);
+/** An untracked job may be lost; one that was merely received by a dead consumer is back sooner. */
+const UNTRACKED_PATIENCE_MS = 90_000;
+
+/**
+ * Waits until everything acknowledged has run to its end and the API says so of each tracked job, or for `ms` at most;
+ * what the API says of a job goes to the ledger. Answers whether that came to pass.
+ */
+export async function drain(
+  url: string,
+  ledger: string,
+  events: () => readonly LedgerEvent[],
+  ms: number,
+): Promise<boolean> {
+  const end = Date.now() + ms;
+  const settled = new Set<string>();
+  let trackedSince: number | undefined;
+  for (;;) {
+    const { waiting } = judge(events(), false);
+    const tracked = waiting.filter(({ untracked }) => !untracked);
+    const open = new Set(tracked.map(({ id }) => id));
+    const ids = trackedJobs(events()).filter(({ id }) => !settled.has(id));
+    const over = Date.now() >= end;
+    await lookAt(over ? ids : ids.filter(({ id }) => !open.has(id)));
+    if (over) return false;
+    if (open.size === 0 && ids.every(({ id }) => settled.has(id))) {
+      trackedSince ??= Date.now();
+      if (waiting.length === 0 || Date.now() - trackedSince > UNTRACKED_PATIENCE_MS) return true;
+    }
+    await sleep(LOOK_EVERY_MS);
+  }
+
+  async function lookAt(jobs: readonly { n: number; id: string }[]): Promise<void> {
+    const left = jobs.values();
+    await Promise.all(
+      Array.from({ length: CALLERS }, async () => {
+        for (const { n, id } of left) {
+          const answer = await call(url, "GET", `/jobs/${id}`);
+          const state =
+            answer?.status === 200 ? (answer.body as { state: string }).state : `${answer?.status}`;
+          if (FINAL.has(state)) settled.add(id);
+          if (FINAL.has(state) || Date.now() >= end)
+            record(ledger, { event: "state", n, id, state, at: Date.now() });
+        }
+      }),
+    );
+  }
+}
+
+function trackedJobs(events: readonly LedgerEvent[]): { n: number; id: string }[] {
+  const topics = new Map<number, string>();
+  const jobs: { n: number; id: string }[] = [];
+  for (const event of events) {
+    if (event.event === "asked") topics.set(event.n, event.topic);
+    const isNew = event.event === "answered" && event.outcome === "created";
+    if (isNew && topics.get(event.n) !== "events") jobs.push({ n: event.n, id: event.id });
+  }
+  return jobs;
+}

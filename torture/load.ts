@@ -1,0 +1,125 @@
+import { between, pick, type Random } from "./random.ts";
+
+export const TOPICS = ["reminders", "precise", "work", "events"] as const;
+export type Topic = (typeof TOPICS)[number];
+/** The topic of `tracking: "none"`. */
+export const UNTRACKED: Topic = "events";
+
+/** How a run is to go; a job's body, beside `n` and `version`. */
+export type Plan = {
+  /** ms that the handler takes. */
+  readonly takes: number;
+  /** Whether its first attempt fails. */
+  readonly fails: boolean;
+};
+
+/** A job's body. */
+export type Body = Plan & { readonly n: number; readonly version: number };
+
+export type PlannedJob = Plan & {
+  readonly n: number;
+  readonly topic: Topic;
+  /** From the request's first try, in ms. */
+  readonly delay: number;
+  readonly keyed: boolean;
+};
+
+/** A request: `at` ms from the beginning at the earliest, and after the producer's earlier ones. */
+export type Request = { readonly at: number } & (
+  | { readonly kind: "create"; readonly jobs: readonly PlannedJob[] }
+  | {
+      readonly kind: "reschedule" | "replace";
+      readonly n: number;
+      readonly version: number;
+      readonly delay: number;
+    }
+  | { readonly kind: "cancel"; readonly n: number; readonly version: number }
+);
+
+export type LoadOptions = {
+  readonly jobs: number;
+  /** Over how many ms they are filed. */
+  readonly ms: number;
+  readonly producers: number;
+  readonly random: Random;
+};
+
+/** Further ahead than this a job is handed over by a sweep; nearer ones by their writer. */
+const SWEPT_MS = 210_000;
+const LONGEST_MS = 240_000;
+const BATCH = { least: 5, most: 25 };
+
+/** What each producer asks for, in order. */
+export function planLoad({ jobs, ms, producers, random }: LoadOptions): Request[][] {
+  const plans: Request[][] = Array.from({ length: producers }, () => []);
+  for (let n = 0; n < jobs; ) {
+    const at = (n / jobs) * ms;
+    const plan = plans[Math.floor(random() * producers)] ?? [];
+    const size = random() < 0.35 ? 1 : Math.floor(between(random, BATCH.least, BATCH.most + 1));
+    const batch = Array.from({ length: Math.min(size, jobs - n) }, (_, i) =>
+      planJob(n + i, size === 1, at / ms, random),
+    );
+    plan.push({ kind: "create", at, jobs: batch });
+    for (const job of batch) plan.push(...planChanges(job, at, random));
+    n += batch.length;
+  }
+  return plans.map((plan) => plan.sort((a, b) => a.at - b.at));
+}
+
+/** `progress`: how much of the load has passed, 0 to 1. */
+function planJob(n: number, single: boolean, progress: number, random: Random): PlannedJob {
+  const topic = pick(random, [
+    ["reminders", 45],
+    ["precise", 15],
+    ["work", 30],
+    [UNTRACKED, 10],
+  ] as const);
+  return {
+    n,
+    topic,
+    delay: planDelay(progress, random),
+    keyed: single && topic !== UNTRACKED && random() < 0.4,
+    takes: pick(random, [
+      [0, 35],
+      [20, 35],
+      [300, 22],
+      [3_000, 8],
+    ]),
+    // An untracked job has no attempts: SQS brings it again as it was.
+    fails: topic !== UNTRACKED && random() < 0.05,
+  };
+}
+
+/** At once, soon, or so late that a sweep must; the latter early enough that the faults are not over. */
+function planDelay(progress: number, random: Random): number {
+  const [low, high] = pick(random, [
+    [[0, 0], 10],
+    [[1_000, 30_000], 50],
+    [[30_000, SWEPT_MS], progress < 0.5 ? 20 : 10],
+    [[SWEPT_MS + 5_000, LONGEST_MS], progress < 0.5 ? 20 : 0],
+  ] as const);
+  return Math.round(between(random, low, high));
+}
+
+function planChanges(job: PlannedJob, at: number, random: Random): Request[] {
+  if (job.topic === UNTRACKED || random() > 0.2) return [];
+  const requests: Request[] = [];
+  let from = at;
+  let due = at + job.delay;
+  for (let version = 1; version < 4; version++) {
+    // Most while it waits, some about when it runs.
+    const when = between(random, from, due + 2_000);
+    const kind = pick(random, [
+      ["cancel", 35],
+      ["reschedule", 40],
+      [job.keyed ? "replace" : "reschedule", 25],
+    ] as const);
+    if (kind === "cancel") return [...requests, { kind, at: when, n: job.n, version }];
+    const delay = Math.round(between(random, 0, Math.min(job.delay, 60_000) + 2_000));
+    requests.push({ kind, at: when, n: job.n, version, delay });
+    if (random() < 0.6) break;
+    from = when;
+    due = when + delay;
+  }
+  return requests;
+}

@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { drain } from "./drain.ts";
+import { planFaults, planTicks } from "./fault-plan.ts";
+import { judge, type Verdict } from "./judge.ts";
+import { followLedger, type LedgerEvent, record } from "./ledger.ts";
+import { planLoad } from "./load.ts";
+import { startMonkey } from "./monkey.ts";
+import { HELP, parseCommandLine, type TortureOptions } from "./options.ts";
+import { startProducers } from "./producers.ts";
+import { startProxy } from "./proxy.ts";
+import { startPullers } from "./pullers.ts";
+import { seededRandom } from "./random.ts";
+import { describeViolations, faultRows, rowsOf, table } from "./report.ts";
+import { type SoakResult, soakRows, watch } from "./soak.ts";
+import { startStack } from "./stack.ts";
+
+const USAGE_ERROR = 2;
+const PRODUCERS = 16;
+const PROGRESS_MS = 10_000;
+
+type Result = { verdict: Verdict; events: readonly LedgerEvent[]; soak: SoakResult | undefined };
+
+const options = readOptions();
+if (options.help) console.log(HELP);
+else await run(options);
+
+function readOptions(): TortureOptions {
+  try {
+    if (process.platform !== "linux") throw new Error("it reads /proc, so it runs on Linux only");
+    return parseCommandLine(process.argv.slice(2), Date.now());
+  } catch (error) {
+    console.error(`torture: ${error instanceof Error ? error.message : error}`);
+    process.exit(USAGE_ERROR);
+  }
+}
+
+async function run(options: TortureOptions): Promise<void> {
+  const { jobs, minutes, seed, families, soak } = options;
+  const faults = soak ? "--soak" : `--faults ${[...families].join(",")}`;
+  const repeat = `npm run torture -- --jobs ${jobs} --minutes ${minutes} --seed ${seed} ${faults}`;
+  console.log(`torture: seed ${seed}; again: ${repeat}`);
+  const began = Date.now();
+  const folder = mkdtempSync(join(tmpdir(), "minutehand-torture-"));
+  let broken = true;
+  try {
+    const { verdict, events, soak: watched } = await torture(options, folder);
+    broken = verdict.violations.length > 0 || (watched?.growing.length ?? 0) > 0;
+    const seconds = Math.round((Date.now() - began) / 1000);
+    const jobRows = rowsOf(verdict);
+    const hurtRows = faultRows(events);
+    console.log(`\n${table("jobs", jobRows)}\n`);
+    if (hurtRows.length > 0) console.log(`${table("faults", hurtRows)}\n`);
+    if (watched) console.log(`${soakRows(watched)}\n`);
+    if (verdict.violations.length > 0) console.log(`${describeViolations(verdict, events)}\n`);
+    console.log(
+      `torture: ${broken ? "FAILED" : "passed"} after ${seconds} s; seed ${seed}; again: ${repeat}`,
+    );
+    if (options.json) {
+      const result = {
+        command: repeat,
+        seconds,
+        broken,
+        jobs: Object.fromEntries(jobRows),
+        faults: Object.fromEntries(hurtRows),
+        ...(watched ? { soak: watched } : {}),
+      };
+      writeFileSync(options.json, `${JSON.stringify(result, undefined, 2)}\n`);
+    }
+  } finally {
+    if (broken) console.log(`torture: ledger and logs are kept in ${folder}`);
+    else rmSync(folder, { recursive: true, force: true });
+  }
+  process.exit(broken ? 1 : 0);
+}
+
+async function torture(options: TortureOptions, folder: string): Promise<Result> {
+  const { jobs, minutes, drainMinutes, seed, families, soak } = options;
+  const ms = minutes * 60_000;
+  // One for each, so that none depends on how often another has drawn.
+  const random = (of: number) => seededRandom(seed * 16 + of);
+  const ledger = join(folder, "ledger.ndjson");
+  const follow = followLedger(ledger);
+  const events: LedgerEvent[] = [];
+  const read = () => {
+    for (const event of follow()) events.push(event);
+    return events;
+  };
+
+  const lost = Promise.withResolvers<never>();
+  const proxies = {
+    api: await startProxy(random(0)),
+    dynamodb: await startProxy(random(1)),
+    sqs: await startProxy(random(2)),
+  };
+  const { url } = proxies.api;
+  const stack = await startStack(folder, ledger, proxies, (how) => {
+    record(ledger, { event: "unexpected", n: -1, what: `the stack ended ${how}`, at: Date.now() });
+    lost.reject(new Error(`the stack ended ${how}`));
+  });
+  const pullers = startPullers(url, ledger);
+  const monkey = startMonkey(
+    { stack, pullers, proxies, ledger },
+    planFaults(random(3), ms, families),
+    planTicks(random(4), ms, families),
+    lost.reject,
+  );
+  const watcher = soak ? watch(() => stack.pid(), pullers.pids) : undefined;
+  const began = Date.now();
+  const progress = setInterval(
+    () => console.log(progressLine(judge(read(), false), Date.now() - began)),
+    PROGRESS_MS,
+  );
+  try {
+    const producers = startProducers(
+      url,
+      planLoad({ jobs, ms, producers: PRODUCERS, random: random(5) }),
+      ledger,
+    );
+    const calmed = new Promise((resolve) => setTimeout(resolve, ms)).then(monkey.calm);
+    const run = async () => {
+      await calmed;
+      await producers.finished;
+      return drain(url, ledger, read, drainMinutes * 60_000);
+    };
+    await Promise.race([run(), lost.promise]);
+    return { verdict: judge(read(), true), events, soak: watcher?.stop() };
+  } finally {
+    clearInterval(progress);
+    monkey.stop();
+    pullers.stop();
+    await stack.stop();
+    for (const proxy of Object.values(proxies)) await proxy.close();
+  }
+}
+
+function progressLine(verdict: Verdict, ms: number): string {
+  const { asked, acknowledged, starts, completed, cancelled, waiting, violations, ranAgain } = verdict;
+  const again = Object.values(ranAgain).reduce((sum, count) => sum + count, 0);
+  return (
+    `${String(Math.round(ms / 1000)).padStart(4)} s  asked ${asked}  acknowledged ${acknowledged}  started ${starts}  ` +
+    `completed ${completed}  cancelled ${cancelled}  waiting ${waiting.length}  run again ${again}  ` +
+    `violations ${violations.length}`
+  );
+}

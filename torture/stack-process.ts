@@ -1,0 +1,36 @@
+/**
+ * The embedded stack as a process of its own, as `local/main.ts` is: `stack-process.ts <CDK project> <data folder>
+ * <ledger> <URL for DynamoDB> <URL for SQS>`. Its emulators are its own, but its functions reach them by these URLs. Its
+ * rules fire when its parent says so, that ticks can be doubled and left out.
+ */
+import { startLocal } from "../local/stack.ts";
+import { LEDGER_VARIABLE } from "./run-job.ts";
+
+/** What the parent is told. */
+export type StackUp = { readonly url: string; readonly dynamodb: string; readonly sqs: string };
+/** What the parent says: fire the rules. */
+export type FireRules = "tick";
+
+const [root = "", dataDir = "", ledger = "", dynamodb = "", sqs = ""] = process.argv.slice(2);
+const stack = await startLocal({
+  port: 0,
+  dataDir,
+  root,
+  tick: false,
+  environment: {
+    AWS_ENDPOINT_URL_DYNAMODB: dynamodb,
+    AWS_ENDPOINT_URL_SQS: sqs,
+    [LEDGER_VARIABLE]: ledger,
+  },
+  log: (line) => console.log(line),
+  progress: (line) => console.error(line),
+  onLost: (error) => {
+    console.error(error.message);
+    process.exit(1);
+  },
+});
+process.on("message", (_: FireRules) => void stack.tick());
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.on(signal, () => void stack.stop().then(() => process.exit()));
+process.on("disconnect", () => process.exit());
+process.send?.({ url: stack.url, ...stack.endpoints } satisfies StackUp);

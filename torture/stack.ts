@@ -1,0 +1,94 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { FaultyProxy } from "./proxy.ts";
+import type { FireRules, StackUp } from "./stack-process.ts";
+
+const PROGRAM = fileURLToPath(new URL("stack-process.ts", import.meta.url));
+const CDK_APP = fileURLToPath(new URL("app/cdk-app.ts", import.meta.url));
+
+/** What callers and functions reach the parts of the stack by, whichever process serves them now. */
+export type Proxies = {
+  readonly api: FaultyProxy;
+  readonly dynamodb: FaultyProxy;
+  readonly sqs: FaultyProxy;
+};
+
+/** The embedded stack under a roof of its own: it can be killed and is started again with the same data. */
+export type HurtStack = {
+  /** Of the runner; the other processes are its descendants. `undefined` while there is none. */
+  readonly pid: () => number | undefined;
+  readonly tick: () => void;
+  /** SIGKILL, to the runner alone; then a new start after so many ms. Resolves when it is up. */
+  readonly killAndRestart: (afterMs: number) => Promise<void>;
+  readonly stop: () => Promise<void>;
+};
+
+/**
+ * Starts the stack with all its data in `folder`. Functions and callers go through the proxies. `onDeath` is called when
+ * it ends without being told to.
+ */
+export async function startStack(
+  folder: string,
+  ledger: string,
+  proxies: Proxies,
+  onDeath: (how: string) => void,
+): Promise<HurtStack> {
+  const root = join(folder, "project");
+  mkdirSync(root);
+  writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: `"${process.execPath}" "${CDK_APP}"` }));
+  const output = createWriteStream(join(folder, "stack.log"), { flags: "a" });
+  let child: ChildProcess | undefined;
+  let expected = false;
+
+  async function start(): Promise<void> {
+    expected = false;
+    // Set, these would be used instead of emulators of its own.
+    const { AWS_ENDPOINT_URL_DYNAMODB: _dynamodb, AWS_ENDPOINT_URL_SQS: _sqs, ...env } = process.env;
+    const args = [root, join(folder, "data"), ledger, proxies.dynamodb.url, proxies.sqs.url];
+    const started = fork(PROGRAM, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"], execArgv: [] });
+    for (const stream of [started.stdout, started.stderr]) stream?.pipe(output, { end: false });
+    const ended = once(started, "exit").then(([code, signal]) => `with ${signal ?? `code ${code}`}`);
+    const up = once(started, "message").then(([message]) => message as StackUp);
+    const outcome = await Promise.race([up, ended]);
+    if (typeof outcome === "string")
+      throw new Error(`the stack ended ${outcome} before it was up: ${output.path}`);
+    proxies.api.setTarget(portOf(outcome.url));
+    proxies.dynamodb.setTarget(portOf(outcome.dynamodb));
+    proxies.sqs.setTarget(portOf(outcome.sqs));
+    child = started;
+    void ended.then((how) => {
+      child = undefined;
+      if (!expected) onDeath(how);
+    });
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (!child) return;
+    expected = true;
+    const exited = once(child, "exit");
+    child.kill(signal);
+    await exited;
+  }
+
+  await start();
+  return {
+    pid: () => child?.pid,
+    tick: () => child?.send("tick" satisfies FireRules, () => {}),
+    killAndRestart: async (afterMs) => {
+      await end("SIGKILL");
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      await start();
+    },
+    stop: async () => {
+      await end("SIGTERM");
+      output.end();
+    },
+  };
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}
