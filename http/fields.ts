@@ -59,12 +59,15 @@ export const idempotencyKey = matching(
 );
 
 const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
+const MOST_SECONDS = LONGEST_DELAY / 1000;
 
 /** A duration in ms, 0 to 10 years. */
 export const duration = z.pipe(
   z.union(
     [
-      z.number({ error: DURATION_RULE }).check(z.minimum(0, { error: DURATION_RULE })),
+      z
+        .number({ error: DURATION_RULE })
+        .check(z.minimum(0, { error: DURATION_RULE }), z.maximum(MOST_SECONDS, { error: DURATION_RULE })),
       matching(/^(?:\d+(?:ms|[smhd]))+$/, DURATION_RULE),
     ],
     { error: DURATION_RULE },
@@ -80,21 +83,22 @@ export const duration = z.pipe(
 /** A duration in ms, at least 1 ms. */
 export const longDuration = duration.check(
   z.refine((ms) => ms > 0, { error: "must be a duration longer than 0" }),
+  z.meta({ description: "Longer than 0." }),
 );
 
 export const maxAttempts = wholeNumber(1, MOST_ATTEMPTS);
 
-/** Text that DynamoDB, SQS and HTTP headers all keep as it is. */
-function isPlainText(text: string): boolean {
-  return text.isWellFormed() && !/\p{Cc}/u.test(text);
-}
+/** Such text, if it is well formed, DynamoDB, SQS and HTTP headers all keep as it is. */
+const NO_CONTROLS = /^\P{Cc}*$/u;
 
 const TAG_RULE = `must be 1 to ${TAG_BYTES} bytes of UTF-8 without control characters`;
 export const tag = z.string({ error: TAG_RULE }).check(
   z.minLength(1, { error: TAG_RULE }),
   // Text never has more UTF-16 units than bytes, so that the document may say this much.
   z.maxLength(TAG_BYTES, { error: TAG_RULE }),
-  z.refine((text) => Buffer.byteLength(text) <= TAG_BYTES && isPlainText(text), { error: TAG_RULE }),
+  z.regex(NO_CONTROLS, { error: TAG_RULE }),
+  z.refine((text) => Buffer.byteLength(text) <= TAG_BYTES && text.isWellFormed(), { error: TAG_RULE }),
+  z.meta({ description: `At most ${TAG_BYTES} bytes of UTF-8.` }),
 );
 
 const HEADER_NAME_RULE = "must have names of letters, digits and !#$%&'*+.^_`|~-";
@@ -111,12 +115,15 @@ export const headers = z.pipe(
   }),
   z
     .record(
-      matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, HEADER_NAME_RULE),
-      z.string({ error: HEADER_VALUE_RULE }).check(z.refine(isPlainText, { error: HEADER_VALUE_RULE })),
+      matching(/^(?!__proto__$)[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, HEADER_NAME_RULE),
+      matching(NO_CONTROLS, HEADER_VALUE_RULE).check(
+        z.refine((text) => text.isWellFormed(), { error: HEADER_VALUE_RULE }),
+      ),
       { error: HEADERS_RULE },
     )
     .check(
       z.refine((value) => Buffer.byteLength(JSON.stringify(value)) <= HEADERS_BYTES, { error: HEADERS_RULE }),
+      z.meta({ description: `Names and values have together at most ${HEADERS_BYTES} bytes as JSON.` }),
     ),
 );
 

@@ -62,7 +62,14 @@ function problemsOf(problems: readonly ProblemCode[]): object {
 
 function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodType | undefined): object[] {
   if (!schema) return [];
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input" });
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, {
+    io: "input",
+    // zod leaves the default of a value that is read from text out of its input.
+    override: ({ zodSchema, jsonSchema }) => {
+      const { def } = zodSchema._zod;
+      if (def.type === "default") jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue;
+    },
+  });
   return Object.entries(properties).map(([name, property]) => {
     return { name, in: place, required: required.includes(name), schema: property };
   });

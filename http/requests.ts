@@ -66,6 +66,7 @@ export const newJob = request(
       z.refine(({ key, onDuplicate }) => onDuplicate === undefined || key !== undefined, {
         error: "onDuplicate needs a key",
       }),
+      z.meta({ dependentRequired: { onDuplicate: ["key"] } }),
       ...exactlyOneTime,
     ),
 );
@@ -141,5 +142,6 @@ export const redriving = request(
       z.refine(({ ids, max }) => ids === undefined || max === undefined, {
         error: "ids and max must not both be given",
       }),
+      z.meta({ not: { required: ["ids", "max"] } }),
     ),
 );

@@ -29,7 +29,7 @@ export const deadRoutes = [
     summary: "Lists a topic's dead jobs with their last errors, oldest first.",
     params,
     query: z.strictObject({
-      limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS).check(z.meta({ default: PAGE_JOBS })),
+      limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS),
       cursor: z.exactOptional(z.string()),
     }),
     answers: { 200: jobPage },

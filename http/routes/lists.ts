@@ -21,7 +21,7 @@ const range = {
 const listQuery = z.strictObject({
   ...range,
   state: z.exactOptional(z.enum(STATES)),
-  limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS).check(z.meta({ default: PAGE_JOBS })),
+  limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS),
   cursor: z.exactOptional(z.string()),
 });
 

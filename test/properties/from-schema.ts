@@ -1,0 +1,240 @@
+import fc from "fast-check";
+import { anyText, json } from "./kinds.ts";
+
+/** The part of JSON Schema that the requests of our OpenAPI document use. */
+export type Schema = {
+  $ref?: string;
+  type?: "string" | "number" | "integer" | "array" | "object";
+  enum?: string[];
+  anyOf?: Schema[];
+  pattern?: string;
+  format?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  items?: Schema;
+  maxItems?: number;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: Schema | false;
+  propertyNames?: Schema;
+  minProperties?: number;
+  dependentRequired?: Record<string, string[]>;
+  oneOf?: { required: string[] }[];
+  not?: { required: string[] };
+  default?: unknown;
+  description?: string;
+};
+
+/** `$ref` to schema. */
+type Resolve = (ref: string) => Schema;
+type Members = Record<string, unknown>;
+
+const KNOWN = new Set<string>(
+  (
+    "$ref type enum anyOf pattern format minLength maxLength minimum maximum items maxItems properties required " +
+    "additionalProperties propertyNames minProperties dependentRequired oneOf not default description"
+  ).split(" "),
+);
+
+/** A keyword that is not drawn from would be a rule that nobody tries. A format must have its pattern. */
+function assertKnown(schema: Schema): void {
+  const strange = Object.keys(schema).filter((keyword) => !KNOWN.has(keyword));
+  if (strange.length > 0) throw new Error(`values cannot be drawn by ${strange.join(", ")} yet`);
+  if (schema.format !== undefined && schema.pattern === undefined)
+    throw new Error(`a format without its pattern: ${schema.format}`);
+}
+
+const wellFormed = anyText.map((text) => text.toWellFormed());
+
+function matching(pattern: string): fc.Arbitrary<string> {
+  const whole = new RegExp(pattern, "u");
+  // fast-check draws by neither look-aheads nor classes of Unicode.
+  const drawn = /\\P\{/i.test(pattern)
+    ? wellFormed
+    : fc.stringMatching(new RegExp(pattern.replace(/\(\?![^)]*\)/g, "")));
+  return drawn.filter((text) => whole.test(text));
+}
+
+function notMatching(pattern: string): fc.Arbitrary<string> {
+  const whole = new RegExp(pattern, "u");
+  const close = fc
+    .tuple(matching(pattern), fc.nat(300), fc.constantFrom("", " ", "!", "é", "\n", "\u0000", "#"))
+    .map(([text, at, part]) => text.slice(0, at) + part + text.slice(at + 1));
+  return fc
+    .oneof(close, wellFormed, fc.constantFrom("__proto__", ".", ".."))
+    .filter((text) => !whole.test(text));
+}
+
+const lengthOf = (text: string): number => [...text].length;
+
+/** Whether an object has the members that go together, and not those that do not. */
+function goTogether(schema: Schema, value: Members): boolean {
+  const has = ({ required }: { required: string[] }): boolean =>
+    required.every((name) => Object.hasOwn(value, name));
+  return (
+    (schema.oneOf === undefined || schema.oneOf.filter(has).length === 1) &&
+    (schema.not === undefined || !has(schema.not)) &&
+    Object.keys(value).length >= (schema.minProperties ?? 0) &&
+    Object.entries(schema.dependentRequired ?? {}).every(
+      ([name, required]) => !Object.hasOwn(value, name) || has({ required }),
+    )
+  );
+}
+
+/** Values that `schema` allows. */
+export function allowedBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown> {
+  assertKnown(schema);
+  const { properties = {}, required = [], additionalProperties, minLength = 0, maxLength = 300 } = schema;
+  const inner = (one: Schema): fc.Arbitrary<unknown> => allowedBy(one, resolve);
+  if (schema.$ref !== undefined) return inner(resolve(schema.$ref));
+  if (schema.enum) return fc.constantFrom(...schema.enum);
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(inner));
+  const range = {
+    ...(schema.minimum !== undefined && { min: schema.minimum }),
+    ...(schema.maximum !== undefined && { max: schema.maximum }),
+  };
+  switch (schema.type) {
+    case "string":
+      return (schema.pattern === undefined ? wellFormed : matching(schema.pattern)).filter(
+        (text) => lengthOf(text) >= minLength && lengthOf(text) <= maxLength,
+      );
+    case "integer":
+      return fc.integer(range);
+    case "number":
+      return fc.double({ ...range, noNaN: true, noDefaultInfinity: true });
+    case "array":
+      return fc.array(inner(schema.items ?? {}), { maxLength: 3 });
+    case undefined:
+      return json;
+    case "object": {
+      const named = Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, inner(one)]));
+      const others = additionalProperties
+        ? fc.dictionary(
+            inner(schema.propertyNames ?? { type: "string" }) as fc.Arbitrary<string>,
+            inner(additionalProperties),
+            { maxKeys: 3, noNullPrototype: true },
+          )
+        : fc.constant({});
+      return fc
+        .tuple(fc.record(named, { requiredKeys: required, noNullPrototype: true }), others)
+        .map(([own, other]): Members => ({ ...other, ...own }))
+        .filter((value) => goTogether(schema, value));
+    }
+    default:
+      throw new Error(`values cannot be drawn of type ${schema.type} yet`);
+  }
+}
+
+const typeOf = (value: unknown): string =>
+  value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+
+/** Values that break one rule of `schema`, whichever; nothing when it has none. */
+export function forbiddenBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown> | undefined {
+  const breaks = breaksOf(schema, resolve);
+  return breaks.length === 0 ? undefined : fc.oneof(...breaks);
+}
+
+function breaksOf(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
+  assertKnown(schema);
+  if (schema.$ref !== undefined) return breaksOf(resolve(schema.$ref), resolve);
+  const alternatives = schema.anyOf ?? [schema];
+  const types = alternatives.map(({ type }) => (type === "integer" ? "number" : type));
+  if (types.includes(undefined)) return [];
+  if (new Set(types).size < types.length)
+    throw new Error("alternatives of one type cannot be broken apart yet");
+  const otherType = json.filter((value) => !types.includes(typeOf(value) as "string"));
+  // What breaks the only alternative of its type breaks them all.
+  return [otherType, ...alternatives.flatMap((one) => breaksWithinType(one, resolve))];
+}
+
+function breaksWithinType(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
+  const { pattern, minLength, maxLength, minimum, maximum, items, maxItems } = schema;
+  const below = fc.double({ min: 1e-6, max: 1e9, noNaN: true });
+  const breaks: fc.Arbitrary<unknown>[] = [];
+  if (schema.enum) breaks.push(wellFormed.filter((text) => !schema.enum?.includes(text)));
+  if (pattern !== undefined) breaks.push(notMatching(pattern));
+  if (minLength !== undefined) breaks.push(fc.string({ maxLength: minLength - 1 }));
+  if (maxLength !== undefined)
+    breaks.push(fc.string({ unit: "grapheme-ascii", minLength: maxLength + 1, maxLength: maxLength + 9 }));
+  if (schema.type === "integer")
+    breaks.push(
+      fc.double({ noNaN: true, noDefaultInfinity: true }).filter((value) => !Number.isInteger(value)),
+    );
+  if (minimum !== undefined)
+    breaks.push(
+      schema.type === "integer" ? fc.integer({ max: minimum - 1 }) : below.map((by) => minimum - by),
+    );
+  if (maximum !== undefined)
+    breaks.push(
+      schema.type === "integer" ? fc.integer({ min: maximum + 1 }) : below.map((by) => maximum + by),
+    );
+  if (items) {
+    const good = allowedBy(items, resolve);
+    const bad = forbiddenBy(items, resolve);
+    if (bad) breaks.push(fc.tuple(good, bad, good));
+    if (maxItems !== undefined)
+      breaks.push(good.map((item) => Array.from({ length: maxItems + 1 }, () => item)));
+  }
+  if (schema.type === "object") breaks.push(...breaksOfObject(schema, resolve));
+  return breaks;
+}
+
+function breaksOfObject(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
+  const {
+    properties = {},
+    required = [],
+    additionalProperties,
+    propertyNames,
+    oneOf = [],
+    not,
+    dependentRequired = {},
+  } = schema;
+  const good = allowedBy(schema, resolve) as fc.Arbitrary<Members>;
+  /** A good object with these members too. */
+  const plus = (names: readonly string[]): fc.Arbitrary<unknown> =>
+    fc
+      .tuple(good, ...names.map((name) => allowedBy(properties[name] ?? {}, resolve)))
+      .map(([value, ...added]) => ({
+        ...value,
+        ...Object.fromEntries(names.map((name, i) => [name, added[i]])),
+      }));
+  const without = (names: readonly string[], value: Members): Members =>
+    Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+  const withMember = (name: fc.Arbitrary<string>, member: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+    // As JSON.parse would: `__proto__` is a member of its own.
+    fc
+      .tuple(good, name, member)
+      .map(([value, at, one]) => Object.fromEntries([...Object.entries(value), [at, one]]));
+
+  const breaks = required.map((name) => good.map((value) => without([name], value)));
+  for (const [name, one] of Object.entries(properties)) {
+    const bad = forbiddenBy(one, resolve);
+    if (bad) breaks.push(fc.tuple(good, bad).map(([value, member]) => ({ ...value, [name]: member })));
+  }
+  const others = fc
+    .oneof(wellFormed, fc.constantFrom("__proto__", "constructor", "Body", "delay ", ""))
+    .filter((name) => !Object.hasOwn(properties, name));
+  if (additionalProperties === false) breaks.push(withMember(others, json) as fc.Arbitrary<Members>);
+  if (additionalProperties) {
+    const names = propertyNames ? (allowedBy(propertyNames, resolve) as fc.Arbitrary<string>) : wellFormed;
+    const bad = forbiddenBy(additionalProperties, resolve);
+    if (bad) breaks.push(withMember(names, bad) as fc.Arbitrary<Members>);
+    const badNames = propertyNames?.pattern && notMatching(propertyNames.pattern);
+    if (badNames)
+      breaks.push(withMember(badNames, allowedBy(additionalProperties, resolve)) as fc.Arbitrary<Members>);
+  }
+  if (oneOf.length > 0) {
+    const all = oneOf.flatMap((one) => one.required);
+    breaks.push(
+      plus(all) as fc.Arbitrary<Members>,
+      good.map((value) => without(all, value)),
+    );
+  }
+  if (not) breaks.push(plus(not.required) as fc.Arbitrary<Members>);
+  if (schema.minProperties === 1) breaks.push(fc.constant({}));
+  for (const [name, needed] of Object.entries(dependentRequired))
+    breaks.push((plus([name]) as fc.Arbitrary<Members>).map((value) => without(needed, value)));
+  return breaks;
+}

@@ -1,0 +1,127 @@
+import fc from "fast-check";
+import { describe, expect } from "vitest";
+import * as z from "zod/mini";
+import { BATCH_JOBS } from "../../core/constants.ts";
+import { jobId } from "../../http/fields.ts";
+import { requests } from "../../http/named.ts";
+import { openapiDocument } from "../../http/openapi.ts";
+import * as bodies from "../../http/requests.ts";
+import { routes } from "../../http/route-table.ts";
+import { allowedBy, forbiddenBy, type Schema } from "./from-schema.ts";
+import { property } from "./property.ts";
+
+type Parameter = { name: string; in: "path" | "query" | "header"; required: boolean; schema: Schema };
+type Document = {
+  paths: Record<string, Record<string, { operationId: string; parameters?: Parameter[] }>>;
+  components: { schemas: Record<string, Schema> };
+};
+
+const document: Document = JSON.parse(JSON.stringify(openapiDocument(routes, "1")));
+const resolve = (ref: string): Schema => schemaOf(ref.replace("#/components/schemas/", ""));
+
+function schemaOf(name: string): Schema {
+  const schema = document.components.schemas[name];
+  if (!schema) throw new Error(`the document has no schema ${name}`);
+  return schema;
+}
+
+/** Rules for which JSON Schema has no words; the document says them in prose. */
+const UNSAYABLE = [
+  // Of texts: of numbers it is a maximum.
+  /^must be seconds \(0 or more\) or a string such as .* days$/,
+  /^must be a duration longer than 0$/,
+  /^must be 1 to 256 bytes of UTF-8/,
+  /^must be names and values of together at most 4096 bytes/,
+  /^must lie between 1970 and 2286$/,
+];
+
+/** What validation has against a body: its schema, then each entry of a batch by itself, as the handlers do. */
+function refusalsOf(name: string, body: z.ZodMiniType, value: unknown): string[] {
+  const issues = (schema: z.ZodMiniType, one: unknown): string[] =>
+    (z.safeParse(schema, one).error?.issues ?? []).map(({ message }) => message);
+  const refused = issues(body, value);
+  const members = value as { jobs?: unknown[]; ids?: unknown[] };
+  if (refused.length > 0 || (name !== "NewJobs" && name !== "JobIds")) return refused;
+  const entries = members.jobs ?? members.ids ?? [];
+  if (entries.length > BATCH_JOBS) return ["has too many entries"];
+  if (name === "NewJobs") return entries.flatMap((entry) => issues(bodies.newJob, entry));
+  // The document asks for any text, as an id that is none is answered in its own result.
+  return entries.flatMap((entry) => (typeof entry === "string" ? [] : issues(jobId, entry)));
+}
+
+const named = Object.values(bodies).map(
+  (schema) => [requests.get(schema)?.id ?? "", schema as z.ZodMiniType] as const,
+);
+
+describe.each(named)("a request's body by %s", (name, body) => {
+  property("is taken when the document allows it", [allowedBy(schemaOf(name), resolve)], (value) => {
+    const refused = refusalsOf(name, body, value).filter(
+      (message) => !UNSAYABLE.some((rule) => rule.test(message)),
+    );
+    expect(refused).toEqual([]);
+  });
+
+  property(
+    "is refused when the document forbids it",
+    [forbiddenBy(schemaOf(name), resolve) ?? fc.constant(undefined)],
+    (value) => {
+      expect(refusalsOf(name, body, value)).not.toEqual([]);
+    },
+  );
+});
+
+const PLACES = { path: "params", query: "query", header: "headers" } as const;
+
+const places = routes.flatMap((route) => {
+  const { parameters = [] } = document.paths[route.path]?.[route.method.toLowerCase()] ?? {};
+  return Object.entries(PLACES).flatMap(([place, field]) => {
+    const these = parameters.filter((parameter) => parameter.in === place);
+    const schema = route[field];
+    return these.length > 0 && schema ? [{ call: route.operationId, place, these, schema }] : [];
+  });
+});
+
+/** Parameters as a URL or a header carries them: all are text. */
+const asText = (values: object): object =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
+  );
+
+describe.each(places)("$place parameters of $call", ({ place, these, schema }) => {
+  const whole: Schema = {
+    type: "object",
+    properties: Object.fromEntries(these.map((one) => [one.name, one.schema])),
+    required: these.filter(({ required }) => required).map(({ name }) => name),
+    // Any header may come along.
+    ...(place === "header" ? {} : { additionalProperties: false }),
+  };
+
+  property("are taken when the document allows them", [allowedBy(whole, resolve)], (values) => {
+    const issues = z.safeParse(schema, asText(values as object)).error?.issues ?? [];
+    const refused = issues.filter(({ message }) => !UNSAYABLE.some((rule) => rule.test(message)));
+    expect(refused).toEqual([]);
+  });
+
+  const broken = forbiddenBy(whole, resolve) ?? fc.constant({});
+  // A number, an object or null is some text too, in a URL.
+  const readable = broken.filter(
+    (values) =>
+      typeof values === "object" &&
+      values !== null &&
+      !Array.isArray(values) &&
+      these.every(({ name, schema: { type } }) => {
+        const value = (values as Record<string, unknown>)[name];
+        return (
+          value === undefined ||
+          typeof value === "string" ||
+          (type === "integer" && typeof value === "number")
+        );
+      }),
+  );
+  property("are refused when the document forbids them", [readable], (values) => {
+    expect(z.safeParse(schema, asText(values as object)).success).toBe(false);
+  });
+});

@@ -1,0 +1,92 @@
+import fc from "fast-check";
+import { describe, expect } from "vitest";
+import { DEFAULT_BACKOFF } from "../../core/backoff.ts";
+import { type TopicPolicy, topicPolicy } from "../../core/policy.ts";
+import { policyOf } from "../../infra/policy.ts";
+import type { TopicProps } from "../../infra/props.ts";
+import { LocalError } from "../../local/local-error.ts";
+import { parseCommandLine } from "../../local/options.ts";
+import { anyText, topic } from "./kinds.ts";
+import { property } from "./property.ts";
+
+const backoff = fc.oneof(
+  fc.constant(DEFAULT_BACKOFF),
+  fc.record({ waits: fc.array(fc.nat(100), { minLength: 1, maxLength: 12 }) }),
+  fc.record({
+    initial: fc.nat(100),
+    factor: fc.constant(2),
+    max: fc.integer({ min: 100, max: 1000 }),
+    jitter: fc.constant(0.5),
+  }),
+);
+/** Values near the defaults, so that many are the default of some other consumer or backoff. */
+const configured: fc.Arbitrary<Partial<TopicPolicy>> = fc.record(
+  {
+    consumer: fc.constantFrom("lambda" as const, "pull" as const),
+    tracking: fc.constantFrom("full" as const, "none" as const),
+    precision: fc.constantFrom("second" as const, "millisecond" as const),
+    pack: fc.constantFrom(1, 2, 10),
+    concurrency: fc.constantFrom(1, 10, 25),
+    maxAttempts: fc.constantFrom(1, 10, 13, 100),
+    ttr: fc.constantFrom(1, 30, 43_200),
+    backoff,
+  },
+  { requiredKeys: [], noNullPrototype: true },
+);
+
+describe("a topic's policy", () => {
+  property("is what was configured, and defaults for the rest", [configured], (given) => {
+    expect(topicPolicy(given)).toEqual({
+      consumer: "lambda",
+      tracking: "full",
+      precision: "second",
+      pack: given.consumer === "pull" ? 1 : 10,
+      concurrency: 10,
+      maxAttempts: topicPolicy({ backoff: given.backoff ?? DEFAULT_BACKOFF }).maxAttempts,
+      ttr: 30,
+      backoff: DEFAULT_BACKOFF,
+      ...given,
+    });
+  });
+
+  property(
+    "is the same after a deploy, which writes down only what differs",
+    [topic, configured],
+    (name, { ttr, ...given }) => {
+      const props = { ...given, ...(ttr && { ttr: { toSeconds: () => ttr } }) } as unknown as TopicProps;
+      const { topics } = policyOf({ topics: { [name]: props } });
+      expect(topicPolicy(topics[name] ?? {})).toEqual(topicPolicy({ ...given, ...(ttr && { ttr }) }));
+    },
+  );
+});
+
+describe("the command line", () => {
+  const folder = anyText.filter((text) => text !== "" && !text.startsWith("-"));
+  property(
+    "is read in any order and either form",
+    [fc.nat(65_535), folder, fc.boolean(), fc.boolean(), fc.array(fc.nat())],
+    (port, data, reset, joined, order) => {
+      const options = [
+        joined ? [`--port=${port}`] : ["--port", `${port}`],
+        joined ? [`--data=${data}`] : ["--data", data],
+        reset ? ["--reset"] : [],
+      ];
+      const sorted = options.map((option, i) => ({ option, at: order[i] ?? i })).sort((a, b) => a.at - b.at);
+      const read = parseCommandLine(sorted.flatMap(({ option }) => option));
+      expect(read).toEqual({ help: false, port, reset, dataDir: data });
+    },
+  );
+
+  const word = fc.oneof(
+    fc.constantFrom("--port", "--data", "--reset", "--help", "-h", "--", "--port=", "80"),
+    anyText,
+  );
+  property("that is not understood is told in words of ours", [fc.array(word, { maxLength: 4 })], (args) => {
+    try {
+      const { port } = parseCommandLine(args);
+      expect(Number.isInteger(port) && port >= 0 && port <= 65_535).toBe(true);
+    } catch (error) {
+      expect(error).toBeInstanceOf(LocalError);
+    }
+  });
+});
