@@ -7,6 +7,8 @@ export type Receipt = {
   revision: number;
   attempt: number;
   token?: string;
+  /** Of an untracked job, which has no home that says so. */
+  topic?: string;
   handle: string;
 };
 
@@ -30,6 +32,7 @@ export function decodeReceipt(text: string): Receipt | undefined {
       Number.isInteger(value.attempt) &&
       typeof value.handle === "string" &&
       HANDLE.test(value.handle) &&
+      (value.topic === undefined || typeof value.topic === "string") &&
       (value.token === undefined || (typeof value.token === "string" && TOKEN.test(value.token)));
     return fits ? (value as Receipt) : undefined;
   } catch {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { MinutehandError } from "../core/errors.ts";
 import { isJobId } from "../core/job-id.ts";
 
@@ -34,6 +35,25 @@ export function decodeDeadCursor(text: string): string {
   const [, id] = DEAD_PLACE.exec(place) ?? [];
   if (id === undefined || !isJobId(id)) throw garbage();
   return place;
+}
+
+/** Ties a cursor to its list: the topic, and whatever else narrows it. */
+export function tie(cursor: string, ...list: readonly (string | undefined)[]): string {
+  return `${cursor}.${markOf(list)}`;
+}
+
+/** The cursor of a tied one. Throws `bad-request` when it is another list's. */
+export function untie(text: string, ...list: readonly (string | undefined)[]): string {
+  const [cursor = "", mark, ...rest] = text.split(".");
+  if (rest.length === 0 && mark === markOf(list)) return cursor;
+  throw new MinutehandError(
+    "bad-request",
+    "cursor must be used with the list it came from, narrowed as it was",
+  );
+}
+
+function markOf(list: readonly (string | undefined)[]): string {
+  return createHash("sha256").update(JSON.stringify(list)).digest("base64url").slice(0, 8);
 }
 
 function encode(text: string): string {

@@ -88,8 +88,9 @@ async function take(
   const leaseEnd = ctx.clock() + ttr;
   const unique = newestOf(due);
   for (const carried of due) if (!unique.includes(carried)) drop.push(carried.message.handle);
-  if (untracked) pulled.push(...unique.map(({ message, job }) => pulledOf(job, message, leaseEnd)));
-  else {
+  if (untracked) {
+    pulled.push(...unique.map(({ message, job }) => pulledOf(job, message, leaseEnd, { topic })));
+  } else {
     const verdicts = await claim(
       ctx,
       topic,
@@ -98,7 +99,8 @@ async function take(
     );
     for (const [i, { message, job }] of unique.entries()) {
       const verdict = verdicts[i];
-      if (verdict?.verdict === "claimed") pulled.push(pulledOf(job, message, leaseEnd, verdict.token));
+      if (verdict?.verdict === "claimed")
+        pulled.push(pulledOf(job, message, leaseEnd, { token: verdict.token }));
       else if (verdict?.verdict === "left") {
         const left = verdict.until + CLOCK_MARGIN - ctx.clock();
         hide.push({ handle: message.handle, seconds: hideSecondsOf(left) });
@@ -119,16 +121,14 @@ async function take(
   return pulled;
 }
 
-function pulledOf(job: MessageJob, message: Received, leaseUntil: number, token?: string): Pulled {
+function pulledOf(
+  job: MessageJob,
+  { handle }: Received,
+  leaseUntil: number,
+  bound: { token: string } | { topic: string },
+): Pulled {
   const { id, revision, attempt, body, headers } = job;
-  const receipt = {
-    v: 1,
-    id,
-    revision,
-    attempt,
-    handle: message.handle,
-    ...(token ? { token } : {}),
-  } as const;
+  const receipt = { v: 1, id, revision, attempt, handle, ...bound } as const;
   return {
     id,
     receipt: encodeReceipt(receipt),
@@ -150,7 +150,8 @@ function show(ctx: Context, topic: string, text: string): Shown {
   if (!receipt) throw new MinutehandError("bad-request", "receipt must be one that `receive` answered with");
   const { id, attempt, token } = receipt;
   if (policy.tracking === "none") {
-    if (token !== undefined) throw claimLost(id);
+    // SQS would pass over a handle of another queue in silence. A receipt of before this check names no topic.
+    if (token !== undefined || (receipt.topic ?? topic) !== topic) throw claimLost(id);
     return { receipt, held: undefined };
   }
   if (token === undefined) throw claimLost(id);

@@ -6,7 +6,7 @@ import type { Context } from "../../protocol/ports.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { requireTopic } from "../../protocol/topics.ts";
 import { type JobSummary, jobPage, redriven } from "../answers.ts";
-import { decodeDeadCursor, encodeDeadCursor } from "../cursors.ts";
+import { decodeDeadCursor, encodeDeadCursor, tie, untie } from "../cursors.ts";
 import { digits, topic } from "../fields.ts";
 import { summaryOf } from "../job-json.ts";
 import { redriving } from "../requests.ts";
@@ -34,13 +34,15 @@ export const deadRoutes = [
     }),
     answers: { 200: jobPage },
     problems: ["unknown-topic", "untracked-topic"],
-    async handle({ ctx, params, query: { limit, cursor } }) {
-      requireTracked(ctx, params.topic);
-      const after = cursor === undefined ? undefined : decodeDeadCursor(cursor);
+    async handle({ ctx, params: { topic }, query: { limit, cursor } }) {
+      requireTracked(ctx, topic);
+      const after = cursor === undefined ? undefined : decodeDeadCursor(untie(cursor, "dead", topic));
       const jobs: JobSummary[] = [];
       let last = "";
-      for await (const { home, entry } of deadJobs(ctx, params.topic, after)) {
-        if (jobs.length === limit) return { status: 200, body: { jobs, cursor: encodeDeadCursor(last) } };
+      for await (const { home, entry } of deadJobs(ctx, topic, after)) {
+        if (jobs.length === limit) {
+          return { status: 200, body: { jobs, cursor: tie(encodeDeadCursor(last), "dead", topic) } };
+        }
         jobs.push(summaryOf(ctx, home));
         last = entry.sk;
       }

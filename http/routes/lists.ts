@@ -5,7 +5,7 @@ import { forecast } from "../../protocol/forecast.ts";
 import { listJobs } from "../../protocol/list.ts";
 import { requireTopic } from "../../protocol/topics.ts";
 import { forecast as forecastAnswer, jobPage, STATES } from "../answers.ts";
-import { decodeListCursor, encodeListCursor } from "../cursors.ts";
+import { decodeListCursor, encodeListCursor, tie, untie } from "../cursors.ts";
 import { digits, topic } from "../fields.ts";
 import { bound, iso } from "../instants.ts";
 import { summaryOf } from "../job-json.ts";
@@ -28,11 +28,11 @@ const listQuery = z.strictObject({
 /** A cursor goes on in the range of its first page, though now has moved on. Throws `bad-request`. */
 function placeOf(
   now: number,
-  { from, to, cursor }: z.output<typeof listQuery>,
+  { from, to, cursor, topic, state }: z.output<typeof listQuery>,
 ): { from: number; to: number; cursor?: string } {
   const asked = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
   if (cursor === undefined) return rangeOf(now, asked);
-  const at = decodeListCursor(cursor);
+  const at = decodeListCursor(untie(cursor, topic, state));
   if ((from ?? at.from) !== at.from || (to ?? at.to) !== at.to) {
     const range = `${iso(at.from)} to ${iso(at.to)}`;
     throw new MinutehandError(
@@ -58,8 +58,10 @@ export const listRoutes = [
       const place = placeOf(ctx.clock(), query);
       const { cursor: _, ...asked } = query;
       const { homes, cursor } = await listJobs(ctx, { ...asked, ...place });
-      const next = cursor === undefined ? {} : { cursor: encodeListCursor({ ...place, place: cursor }) };
-      return { status: 200, body: { jobs: homes.map((home) => summaryOf(ctx, home)), ...next } };
+      const jobs = homes.map((home) => summaryOf(ctx, home));
+      if (cursor === undefined) return { status: 200, body: { jobs } };
+      const next = encodeListCursor({ ...place, place: cursor });
+      return { status: 200, body: { jobs, cursor: tie(next, query.topic, query.state) } };
     },
   }),
   route({

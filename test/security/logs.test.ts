@@ -79,17 +79,20 @@ test("nor a receipt, a claim's token or a message's handle, by which a reader co
   expect(secrets.filter((secret) => output().includes(secret))).toEqual([]);
 });
 
-test.each(["ValidationError", "ConditionalCheckFailed"])(
-  "an error of DynamoDB's (%s) is logged without the items it carries",
-  async (code) => {
-    const said = await failing("TransactWriteItems", carrying(code), async () => {
-      const { status } = await deployment.call("POST", "/jobs", {
-        topic: "orders",
-        delay: "1h",
-        body: marked(),
-        key: scenes.newKey(),
-      });
-      expect(status).toBeGreaterThanOrEqual(500);
+test.each([
+  ["refuses a transaction", "TransactWriteItems", "ConditionalCheckFailed", "POST"],
+  ["fails a transaction", "TransactWriteItems", "ValidationError", "POST"],
+  ["fails an update", "UpdateItem", "ValidationError", "PATCH"],
+])(
+  "an error by which DynamoDB %s is logged without the items it carries",
+  async (_, operation, code, method) => {
+    const { id } = await scenes.file("orders", { dueAt: Date.now() + 3_600_000 });
+    const job = { topic: "orders", delay: "1h", body: marked(), key: scenes.newKey() };
+    const said = await failing(operation, carrying(code), async () => {
+      const { status } = await (method === "POST"
+        ? deployment.call(method, "/jobs", job)
+        : deployment.call(method, `/jobs/${id}`, { body: marked() }));
+      expect(status).toBe(method === "POST" ? 503 : 500);
     });
     expect(said).toMatch(/"level":"(ERROR|WARN)"/);
     expect(said).not.toContain(MARK);
