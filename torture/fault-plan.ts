@@ -93,7 +93,10 @@ export function planFaults(random: Random, totalMs: number, families: ReadonlySe
   return faults.sort((a, b) => a.at - b.at);
 }
 
-/** Endlessly, what becomes of each tick: of three in a row one is doubled and one left out. */
+/**
+ * Endlessly, what becomes of each tick: of three in a row one is doubled and its process killed, one left out, and one
+ * may be frozen.
+ */
 export function* planTicks(
   random: Random,
   totalMs: number,
@@ -101,14 +104,14 @@ export function* planTicks(
 ): Generator<TickPlan> {
   for (;;) {
     for (const times of families.has("ticks") ? shuffled(random, [0, 1, 2] as const) : ([1] as const)) {
-      const fault = random() < 0.5 ? "kill" : "freeze";
-      const hurt = times > 0 && random() < 0.6 && families.has(fault === "kill" ? "kills" : "freezes");
+      const fault = times === 2 ? "kill" : "freeze";
+      const hurt = times === 2 || (times === 1 && random() < 0.5);
       const then = {
         fault,
         afterMs: between(random, 0, 500),
         ms: betweenByMagnitude(random, SECOND, longestFreeze(totalMs)),
       } as const;
-      yield hurt ? { times, then } : { times };
+      yield hurt && families.has(fault === "kill" ? "kills" : "freezes") ? { times, then } : { times };
     }
   }
 }

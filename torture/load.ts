@@ -47,6 +47,8 @@ export type LoadOptions = {
 /** Further ahead than this a job is handed over by a sweep; nearer ones by their writer. */
 const SWEPT_MS = 210_000;
 const LONGEST_MS = 240_000;
+/** What is filed in the second half falls due within this time. */
+const LATER_MS = 120_000;
 const BATCH = { least: 5, most: 25 };
 
 /** What each producer asks for, in order. */
@@ -60,7 +62,7 @@ export function planLoad({ jobs, ms, producers, random }: LoadOptions): Request[
       planJob(n + i, size === 1, at / ms, random),
     );
     plan.push({ kind: "create", at, jobs: batch });
-    for (const job of batch) plan.push(...planChanges(job, at, random));
+    for (const job of batch) plan.push(...planChanges(job, at, lastDue(ms), random));
     n += batch.length;
   }
   return plans.map((plan) => plan.sort((a, b) => a.at - b.at));
@@ -90,18 +92,23 @@ function planJob(n: number, single: boolean, progress: number, random: Random): 
   };
 }
 
-/** At once, soon, or so late that a sweep must; the latter early enough that the faults are not over. */
+/** At once, soon, or so late that a sweep must; the latter only early, so that the faults are not over by then. */
 function planDelay(progress: number, random: Random): number {
   const [low, high] = pick(random, [
     [[0, 0], 10],
     [[1_000, 30_000], 50],
-    [[30_000, SWEPT_MS], progress < 0.5 ? 20 : 10],
+    [[30_000, progress < 0.5 ? SWEPT_MS : LATER_MS], 20],
     [[SWEPT_MS + 5_000, LONGEST_MS], progress < 0.5 ? 20 : 0],
   ] as const);
   return Math.round(between(random, low, high));
 }
 
-function planChanges(job: PlannedJob, at: number, random: Random): Request[] {
+/** When the last job falls due; changes keep to that. */
+function lastDue(ms: number): number {
+  return Math.max(ms / 2 + LONGEST_MS, ms + LATER_MS);
+}
+
+function planChanges(job: PlannedJob, at: number, end: number, random: Random): Request[] {
   if (job.topic === UNTRACKED || random() > 0.2) return [];
   const requests: Request[] = [];
   let from = at;
@@ -116,6 +123,7 @@ function planChanges(job: PlannedJob, at: number, random: Random): Request[] {
     ] as const);
     if (kind === "cancel") return [...requests, { kind, at: when, n: job.n, version }];
     const delay = Math.round(between(random, 0, Math.min(job.delay, 60_000) + 2_000));
+    if (when + delay > end) break;
     requests.push({ kind, at: when, n: job.n, version, delay });
     if (random() < 0.6) break;
     from = when;

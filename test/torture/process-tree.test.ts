@@ -1,0 +1,25 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { descendants, readProcess, signal } from "../../torture/process-tree.ts";
+
+describe("the process tree", () => {
+  it("finds children and grandchildren, kills the one that is meant, and knows it from a later one", async () => {
+    const parent = spawn("sh", ["-c", "sleep 61 & wait"]);
+    const pid = parent.pid ?? -1;
+    await expect.poll(() => descendants(pid).map(({ command }) => command)).toEqual(["sleep 61 "]);
+    expect(descendants(process.pid).map((found) => found.pid)).toEqual(
+      expect.arrayContaining([pid, descendants(pid)[0]?.pid]),
+    );
+    const [child] = descendants(pid);
+    if (!child) throw new Error("it has no child");
+
+    expect(signal({ ...child, startTime: child.startTime - 1 }, "SIGKILL")).toBe(false);
+    expect(readProcess(child.pid)).toEqual(child);
+    const ended = once(parent, "exit");
+    expect(signal(child, "SIGKILL")).toBe(true);
+    await ended;
+    expect(signal(child, "SIGKILL")).toBe(false);
+    expect(readProcess(child.pid)).toBeUndefined();
+  });
+});
