@@ -84,21 +84,44 @@ export function parseMessage(text: string): Message | undefined {
 
 function isMessage(value: unknown): value is Message {
   if (typeof value !== "object" || value === null) return false;
-  const { v, topic, jobs } = value as Partial<Message>;
+  const { v, topic, group, jobs, dead, error } = value as Partial<Message>;
   return (
-    v === MESSAGE_VERSION && typeof topic === "string" && Array.isArray(jobs) && jobs.every(isMessageJob)
+    v === MESSAGE_VERSION &&
+    typeof topic === "string" &&
+    isTextIfAny(group) &&
+    isTextIfAny(error) &&
+    (dead === undefined || dead === true) &&
+    Array.isArray(jobs) &&
+    jobs.every(isMessageJob)
   );
 }
 
+/** All that anyone reads of a job is looked at: one that could not be claimed would keep its mates from it too. */
 function isMessageJob(value: unknown): value is MessageJob {
   if (typeof value !== "object" || value === null) return false;
-  const { id, revision, attempt, dueAt } = value as Partial<MessageJob>;
+  const { id, revision, attempt, dueAt, headers, expiresAt, maxAttempts, key } = value as Partial<MessageJob>;
   return (
     typeof id === "string" &&
     isJobId(id) &&
-    Number.isInteger(revision) &&
-    Number.isInteger(attempt) &&
-    typeof dueAt === "string" &&
-    Number.isFinite(Date.parse(dueAt))
+    isCount(revision) &&
+    isCount(attempt) &&
+    isTime(dueAt) &&
+    (expiresAt === undefined || isTime(expiresAt)) &&
+    (maxAttempts === undefined || isCount(maxAttempts)) &&
+    (headers === undefined || (typeof headers === "object" && headers !== null)) &&
+    isTextIfAny(key)
   );
+}
+
+function isTextIfAny(value: unknown): boolean {
+  return value === undefined || typeof value === "string";
+}
+
+/** What DynamoDB and JavaScript count alike. */
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === "string" && Number.isFinite(Date.parse(value));
 }

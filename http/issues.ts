@@ -4,7 +4,7 @@ import { truncate } from "../core/text.ts";
 
 /** Bytes of a refused value that its refusal shows. */
 const SHOWN = 60;
-/** Issues that `detail` tells; all are in `errors`. */
+/** Issues that `detail` tells, all being in `errors`; and unknown names that an issue tells. */
 const TOLD = 3;
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
@@ -17,7 +17,7 @@ export function ruleOf(issue: RawIssue): string {
     case "invalid_value":
       return `must be one of ${issue.values.map(String).join(", ")}`;
     case "unrecognized_keys":
-      return `has unknown ${issue.keys.map(shown).join(", ")}; known are ${knownOf(issue.inst)}`;
+      return `has unknown ${named(issue.keys)}; known are ${knownOf(issue.inst)}`;
     case "invalid_key":
       return issue.issues[0]?.message ?? "has a name that is not allowed";
     default:
@@ -35,6 +35,12 @@ export function refusal(issues: readonly z.core.$ZodIssue[], input: unknown, whe
   });
   const more = issues.length > TOLD ? `; and ${issues.length - TOLD} more` : "";
   return new MinutehandError("bad-request", `${told.join("; ")}${more}`, { errors });
+}
+
+/** A request of 3 MiB can name more than an answer may hold. */
+function named(keys: readonly string[]): string {
+  const more = keys.length > TOLD ? ` and ${keys.length - TOLD} more` : "";
+  return keys.slice(0, TOLD).map(shown).join(", ") + more;
 }
 
 function withArticle(type: string): string {

@@ -134,12 +134,20 @@ async function claimAndStart(
   }
 }
 
-/** What cannot be started before the deadline goes out in new messages, and the old ones may go. */
+/**
+ * What cannot be started before the deadline goes out in new messages, and the old ones may go. What cannot be
+ * written again stays: nested deeper than the API takes, it was sent by somebody else.
+ */
 async function giveBack(ctx: Context, work: readonly Work[], kept: Set<string>): Promise<void> {
   for (const mates of Map.groupBy(work, ({ topic, group }) => `${topic} ${group ?? ""}`).values()) {
     const { topic, group } = mates[0] as Work;
     const jobs = mates.map(({ job }) => job);
-    const sent = await resend(ctx, topic, jobs, { delaySeconds: 0, group });
+    let sent = false;
+    try {
+      sent = await resend(ctx, topic, jobs, { delaySeconds: 0, group });
+    } catch (error) {
+      ctx.report({ type: "trouble", topic, what: "giving jobs back", error: messageOf(error) });
+    }
     if (!sent) for (const { delivery } of mates) kept.add(delivery.messageId);
   }
 }

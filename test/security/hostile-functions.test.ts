@@ -1,0 +1,247 @@
+import type {
+  APIGatewayProxyEventV2,
+  APIGatewayProxyStructuredResultV2,
+  Context as LambdaContext,
+  SQSBatchResponse,
+  SQSEvent,
+} from "aws-lambda";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Home } from "../../core/items.ts";
+import { jobText, messageText } from "../../core/message.ts";
+import { createWorld, MINUTE, SECOND, type World } from "../protocol/world.ts";
+import { hostileMessages } from "./hostile-messages.ts";
+
+const shared = vi.hoisted(() => ({ world: undefined as World | undefined }));
+
+/** The services in memory, under the telemetry that the functions really have. */
+vi.mock("../../sdk/context.ts", async () => {
+  const { createTelemetry } = await import("../../sdk/telemetry.ts");
+  return {
+    createContext: () => {
+      const telemetry = createTelemetry();
+      const ctx = () => shared.world?.ctx;
+      return {
+        get pool() {
+          return ctx()?.pool;
+        },
+        get queues() {
+          return ctx()?.queues;
+        },
+        get policy() {
+          return ctx()?.policy;
+        },
+        clock: () => ctx()?.clock(),
+        random: (count: number) => ctx()?.random(count),
+        report: telemetry.report,
+        telemetry,
+      };
+    },
+  };
+});
+
+type Handlers = {
+  api: (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
+  consumer: (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>;
+  receive: Handlers["api"];
+  tick: (event: unknown, context: LambdaContext) => Promise<void>;
+};
+let functions: Handlers;
+const written: string[] = [];
+
+beforeAll(async () => {
+  vi.spyOn(process.stdout, "write").mockImplementation((chunk) => written.push(String(chunk)) > 0);
+  vi.spyOn(process.stderr, "write").mockImplementation((chunk) => written.push(String(chunk)) > 0);
+  functions = {
+    api: (await import("../../functions/api.ts")).handler,
+    consumer: (await import("../../functions/reminders.ts")).handler,
+    receive: (await import("../../functions/receive.ts")).handler,
+    tick: (await import("../../functions/tick.ts")).handler,
+  };
+});
+afterAll(() => vi.restoreAllMocks());
+beforeEach(() => {
+  shared.world = createWorld({
+    topics: { orders: {}, notes: { tracking: "none" }, work: { consumer: "pull" } },
+  });
+});
+
+const world = (): World => shared.world as World;
+const context = (remaining: number) => ({ getRemainingTimeInMillis: () => remaining }) as LambdaContext;
+const messageFor = (home: Home) => messageText(home.topic, home.group, [jobText(home)]);
+
+/** One invocation with these bodies; answers which of them SQS must keep, by their places. */
+async function consume(bodies: readonly string[], remaining = 30 * SECOND): Promise<number[]> {
+  const Records = bodies.map((body, i) => ({ messageId: String(i), receiptHandle: `h${i}`, body }));
+  const { batchItemFailures } = await functions.consumer({ Records } as SQSEvent, context(remaining));
+  return batchItemFailures.map(({ itemIdentifier }) => Number(itemIdentifier));
+}
+
+const MESSAGES = [...hostileMessages()];
+
+describe("a consumer runs the mates of", () => {
+  test.each(MESSAGES)("%s", async (_, hostile) => {
+    const mates = [await world().file({ body: "1" }), await world().file({ body: "2" })];
+    const kept = await consume([messageFor(mates[0] as Home), hostile, messageFor(mates[1] as Home)]);
+    expect(kept.filter((place) => place !== 1)).toEqual([]);
+    for (const { id } of mates) expect(await world().home(id)).toMatchObject({ state: "done", attempt: 1 });
+  });
+});
+
+describe("with hostile messages of an untracked topic", () => {
+  const untracked = MESSAGES.map(([what, text]) => [what, text.replaceAll('"orders"', '"notes"')] as const);
+
+  test.each(untracked)("its consumer runs the mates of %s", async (_, hostile) => {
+    const mate = await world().file({ body: "1" });
+    expect(await consume([hostile, messageFor(mate)], 2 * SECOND)).not.toContain(1);
+    expect(await world().home(mate.id)).toMatchObject({ state: "done" });
+  });
+});
+
+test.each(["orders", "notes"])(
+  "an invocation without time left gives back %s and keeps what it cannot write",
+  async (topic) => {
+    const mate = await world().file({ topic: "work" });
+    for (const [what, text] of MESSAGES) {
+      const kept = await consume([text.replaceAll('"orders"', `"${topic}"`), messageFor(mate)], 0);
+      expect(kept).not.toContain(1);
+      if (what === "a deep body") expect(kept).toEqual([0]);
+    }
+  },
+);
+
+test("receive hands out the mates of hostile messages, and answers", async () => {
+  for (const [, text] of MESSAGES) {
+    const body = text.replaceAll('"orders"', '"work"');
+    await world().queues.send({ topic: "work" }, [{ body, delaySeconds: 0 }]);
+  }
+  const mate = await world().file({ topic: "work" });
+  const pulled: string[] = [];
+  for (let i = 0; i < MESSAGES.length; i++) {
+    const answer = await functions.receive(eventOf("POST", "/topics/work/receive", '{"max":10}'));
+    expect(answer).toMatchObject({ statusCode: 200 });
+    const { jobs } = JSON.parse(answer.body ?? "") as { jobs: { id: string }[] };
+    pulled.push(...jobs.map(({ id }) => id));
+  }
+  expect(pulled).toEqual([mate.id]);
+});
+
+test("the tick clears the DLQ of what is over, whatever else lies there", async () => {
+  const filed = await world().file({ maxAttempts: 1, body: '{"fails":"no bank"}' });
+  await consume([messageFor(filed)]);
+  for (const [, body] of MESSAGES)
+    await world().queues.send({ topic: "orders", dead: true }, [{ body, delaySeconds: 0 }]);
+  await functions.tick({}, context(180 * SECOND));
+  await functions.api(eventOf("POST", "/topics/orders/redrive", "{}"));
+  await world().pass(MINUTE, { ticks: false });
+  await functions.tick({}, context(180 * SECOND));
+  const left = world().queues.messages({ topic: "orders", dead: true });
+  expect(left.filter(({ body }) => body.includes(filed.id))).toEqual([]);
+  expect(await world().home(filed.id)).toMatchObject({ state: "scheduled", attempt: 0 });
+});
+
+function eventOf(method: string, rawPath: string, body?: string, more: object = {}): APIGatewayProxyEventV2 {
+  const event: object = {
+    rawPath,
+    rawQueryString: "",
+    headers: { "content-type": "application/json" },
+    isBase64Encoded: false,
+    requestContext: { http: { method } },
+    ...(body === undefined ? {} : { body }),
+    ...more,
+  };
+  return event as APIGatewayProxyEventV2;
+}
+
+const MB = 1_000_000;
+/** Answered within this many ms, though each costs a client nothing. */
+const PATIENCE = 10_000;
+
+const many = (count: number, text: (i: number) => string) =>
+  Array.from({ length: count }, (_, i) => text(i)).join();
+const jobWith = (fields: string) => `{"topic":"orders","delay":1,"body":1,${fields}}`;
+
+const EVENTS: [string, APIGatewayProxyEventV2][] = [
+  ["10 MB of text", eventOf("POST", "/jobs", "x".repeat(10 * MB))],
+  ["10 MB of brackets", eventOf("POST", "/jobs", "[".repeat(10 * MB))],
+  [
+    "10 MB of one string",
+    eventOf("POST", "/jobs", `{"topic":"orders","delay":1,"body":"${"x".repeat(10 * MB)}"}`),
+  ],
+  [
+    "10 MB of zero bytes",
+    eventOf("POST", "/jobs", Buffer.alloc(10 * MB).toString("base64"), { isBase64Encoded: true }),
+  ],
+  ["3 MB of digits", eventOf("POST", "/jobs", `{"body":${"9".repeat(3 * MB)}}`)],
+  ["3 MB of escapes", eventOf("POST", "/jobs", `{"body":"${"\\u0000".repeat(MB / 2)}"}`)],
+  ["3 MB of backslashes", eventOf("POST", "/jobs", `{"body":"${"\\".repeat(3 * MB)}`)],
+  ["3 MB of empty objects", eventOf("POST", "/jobs/batch", `{"jobs":[${"{},".repeat(MB)}{}]}`)],
+  ["3 MB of fields", eventOf("POST", "/jobs", `{${Array.from({ length: 200_000 }, (_, i) => `"f${i}":1`)}}`)],
+  [
+    "3 MB of durations",
+    eventOf("POST", "/jobs", `{"topic":"orders","body":1,"delay":"${"1h".repeat(MB)}!"}`),
+  ],
+  ["3 MB of spaces", eventOf("POST", "/jobs", " ".repeat(3 * MB))],
+  ["an exponent of 10 digits", eventOf("POST", "/jobs", '{"topic":"orders","delay":1,"body":1e9999999999}')],
+  ["base 64 that is none", eventOf("POST", "/jobs", "!!!! ~~~~", { isBase64Encoded: true })],
+  ["a long path", eventOf("GET", `/jobs/${"a".repeat(MB)}`)],
+  ["a path of percent signs", eventOf("GET", `/topics/orders/jobs/${"%".repeat(100_000)}`)],
+  ["a path of slashes", eventOf("GET", "/".repeat(100_000))],
+  ["no path", eventOf("GET", "")],
+  ["another host as path", eventOf("GET", "@example.com/jobs")],
+  ["two slashes and a host", eventOf("GET", "//example.com/jobs")],
+  ["a long query", eventOf("GET", "/jobs", undefined, { rawQueryString: "a&".repeat(20_000) })],
+  [
+    "a prototype in the query",
+    eventOf("GET", "/jobs", undefined, { rawQueryString: "__proto__=1&constructor=2" }),
+  ],
+  [
+    "a prototype among the headers",
+    eventOf("GET", "/health", undefined, { headers: JSON.parse('{"__proto__":"x"}') }),
+  ],
+  [
+    "10,000 headers",
+    eventOf("GET", "/health", undefined, {
+      headers: Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`h${i}`, "x"])),
+    }),
+  ],
+  [
+    "control characters in headers",
+    eventOf("POST", "/jobs", "{}", { headers: { "idempotency-key": "\0\r\n\u0007", "x y": "z" } }),
+  ],
+  [
+    "a lying content-length",
+    eventOf("POST", "/jobs", "{}", { headers: { "content-length": "99999999999" } }),
+  ],
+  [
+    "1,500,000 ids to redrive",
+    eventOf("POST", "/topics/work/redrive", `{"ids":[${"0,".repeat(1.5 * MB)}0]}`),
+  ],
+  ["1,500,000 ids to cancel", eventOf("POST", "/jobs/cancel", `{"ids":[${"0,".repeat(1.5 * MB)}0]}`)],
+  [
+    "150,000 headers of a job",
+    eventOf("POST", "/jobs", jobWith(`"headers":{${many(150_000, (i) => `"é${i}":1`)}}`)),
+  ],
+  ["200,000 unknown fields", eventOf("POST", "/jobs", jobWith(many(200_000, (i) => `"field${i}":1`)))],
+  [
+    "500 jobs of 500 unknown fields",
+    eventOf("POST", "/jobs/batch", `{"jobs":[${many(500, () => `{${many(500, (i) => `"f${i}":1`)}}`)}]}`),
+  ],
+  ["the method CONNECT", eventOf("CONNECT", "/jobs")],
+  ["a method with a space", eventOf("GET /", "/jobs")],
+];
+
+describe("the api function answers, with no error of its own:", () => {
+  test.each(EVENTS)("%s", async (_, event) => {
+    written.length = 0;
+    const startedAt = performance.now();
+    const { statusCode = 0, body = "" } = await functions.api(event);
+    expect(statusCode).toBeGreaterThanOrEqual(200);
+    expect(statusCode).toBeLessThan(500);
+    // "Invocation payload", Lambda quotas; a refusal need not come near.
+    expect(Buffer.byteLength(body)).toBeLessThan(MB);
+    expect(performance.now() - startedAt).toBeLessThan(PATIENCE);
+    expect(written.join("")).not.toContain('"level":"ERROR"');
+    expect((await functions.api(eventOf("GET", "/health"))).statusCode).toBe(200);
+    expect({}).not.toHaveProperty("topic");
+  });
+});
