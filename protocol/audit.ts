@@ -10,6 +10,7 @@ import type { Cursor, Home } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { reachedBy } from "../core/trail.ts";
 import { advance, readCursor } from "./cursor.ts";
+import { releaseLeftKeys } from "./keys.ts";
 import { pages } from "./pages.ts";
 import type { Context } from "./ports.ts";
 import { fileLooks, send } from "./send.ts";
@@ -28,10 +29,10 @@ export async function auditShard(ctx: Context, shard: number, until: number): Pr
   let found = 0;
   for await (const page of pages(ctx, shard, cursor.audited, limit)) {
     if (ctx.clock() >= until) break;
-    const homes = page.entries.flatMap(({ home }) =>
-      home && !home.untracked && !isFinished(home) ? home : [],
-    );
-    found += await repair(ctx, homes, backlogs);
+    const homes = page.entries.flatMap(({ home }) => (home && !home.untracked ? home : []));
+    const [live, finished] = [homes.filter((home) => !isFinished(home)), homes.filter(isFinished)];
+    found += await repair(ctx, live, backlogs);
+    await releaseLeftKeys(ctx, finished, ctx.clock() + WRITER_DEADLINE);
     entries += page.entries.length;
     const next = await advance(ctx, cursor, "audited", page.position);
     if (!next) break;

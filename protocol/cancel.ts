@@ -4,7 +4,7 @@ import { isNear } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { releaseKey } from "./keys.ts";
 import type { Attribute, Context } from "./ports.ts";
-import { notFound, readHomes } from "./read-job.ts";
+import { idOfKey, notFound, readHomes } from "./read-job.ts";
 import { unheld } from "./reschedule.ts";
 import { sendIfNear } from "./send.ts";
 
@@ -15,18 +15,27 @@ const TRIES = 10;
  * `job-finished`, `job-handed-off`, `unavailable`.
  */
 export async function cancel(ctx: Context, id: string): Promise<Home> {
-  // Most jobs that are cancelled wait, and are tracked: those take one call and no read.
+  // Most jobs that are cancelled wait, are tracked and have no key: those take one call and no read.
   const now = ctx.clock();
   const change = {
     key: homeKey(id),
-    expect: { state: "scheduled", untracked: undefined },
-    set: asCancelled(ctx, now),
+    expect: { state: "scheduled", untracked: undefined, key: undefined },
+    set: asCancelled(ctx, now, now),
   };
   const changed = await ctx.pool.change(change, now + WRITER_DEADLINE);
   if (changed.changed) {
     const home = await cancelled(ctx, changed.item as Home);
     if (!(home instanceof Error)) return home;
   }
+  return cancelAsRead(ctx, id);
+}
+
+/** Cancels the job that a caller's own key names. Throws as `cancel`. */
+export async function cancelByKey(ctx: Context, topic: string, key: string): Promise<Home> {
+  return cancelAsRead(ctx, await idOfKey(ctx, topic, key));
+}
+
+async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
   const [result] = await cancelMany(ctx, [id]);
   if (!result) throw notFound(id);
   if (result instanceof Error) throw result;
@@ -55,7 +64,6 @@ async function pass(
   const homes = await readHomes(ctx, ids);
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
-  const set = asCancelled(ctx, now);
 
   const waiting: Home[] = [];
   for (const [i, id] of ids.entries()) {
@@ -68,14 +76,15 @@ async function pass(
   const changes = waiting.map((home) => ({
     key: homeKey(home.id),
     expect: { ...unheld(home, now), revision: home.revision },
-    set,
+    // The audit passes at a keyed job's due time, and lets its key go if nobody lives to do so before.
+    set: asCancelled(ctx, now, home.key === undefined ? now : Math.max(now, home.dueAt)),
   }));
   const outcomes = await ctx.pool.changeMany(changes, by);
   const left: string[] = [];
   for (const [i, home] of waiting.entries()) {
     const outcome = outcomes[i];
     if (outcome === "changed") {
-      results.set(home.id, await cancelled(ctx, { ...home, ...set } as Home));
+      results.set(home.id, await cancelled(ctx, { ...home, ...changes[i]?.set } as Home));
     } else if (outcome === "refused") left.push(home.id);
     else
       results.set(
@@ -86,8 +95,8 @@ async function pass(
   return left;
 }
 
-function asCancelled(ctx: Context, now: number): Record<string, Attribute> {
-  return { state: "cancelled", finishedAt: now, expiresAt: ttl(now + ctx.policy.retention * 1000) };
+function asCancelled(ctx: Context, now: number, keptFrom: number): Record<string, Attribute> {
+  return { state: "cancelled", finishedAt: now, expiresAt: ttl(keptFrom + ctx.policy.retention * 1000) };
 }
 
 function answerWithoutWriting(home: Home, now: number): Home | MinutehandError | undefined {

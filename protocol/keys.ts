@@ -1,24 +1,37 @@
+import { inParallel } from "../core/batches.ts";
 import { messageOf } from "../core/errors.ts";
-import { type Home, type KeyItem, keyKey } from "../core/items.ts";
+import { type Home, homeKey, type KeyItem, keyKey } from "../core/items.ts";
 import type { Context, Write } from "./ports.ts";
+
+/** A job that has finished, as its process knows it. Of a dead one the revision too: it may be redriven meanwhile. */
+type Finished = { id: string; topic: string; key?: string; state?: string; revision?: number };
 
 /**
  * Lets the key item of a finished job go with its home, if it still names that job. A finished job frees
  * its key in any case: this only keeps the table clean, so that its failure is reported and no more.
  */
-export async function releaseKey(
-  ctx: Context,
-  job: { id: string; topic: string; key?: string },
-  expiresAt: number,
-  by: number,
-): Promise<void> {
+export async function releaseKey(ctx: Context, job: Finished, expiresAt: number, by: number): Promise<void> {
+  const { id, topic, state, revision } = job;
   if (job.key === undefined) return;
   try {
-    const key = keyKey(job.topic, job.key);
-    await ctx.pool.change({ key, expect: { id: job.id }, set: { expiresAt } }, by);
+    const change = { key: keyKey(topic, job.key), expect: { id }, set: { expiresAt } };
+    if (state === "dead") {
+      await ctx.pool.transact([{ check: { key: homeKey(id), expect: { state, revision } } }, { change }], by);
+    } else await ctx.pool.change(change, by);
   } catch (error) {
     ctx.report({ type: "trouble", topic: job.topic, what: "letting a key go", error: messageOf(error) });
   }
+}
+
+/** Lets the keys of these finished jobs go where a process died before it did. */
+export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: number): Promise<void> {
+  const keyed = homes.filter(({ key }) => key !== undefined);
+  const items = (await ctx.pool.read(keyed.map(({ topic, key }) => keyKey(topic, key ?? "")))) as (
+    | KeyItem
+    | undefined
+  )[];
+  const left = keyed.filter(({ id }, i) => items[i]?.id === id && items[i].expiresAt === undefined);
+  await inParallel(left, 8, (home) => releaseKey(ctx, home, home.expiresAt ?? 0, by));
 }
 
 /** What a redrive of a keyed job must hold together with: its key still names it, or names none. */

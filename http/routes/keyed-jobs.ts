@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { MinutehandError } from "../../core/errors.ts";
-import { cancel } from "../../protocol/cancel.ts";
+import { cancelByKey } from "../../protocol/cancel.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { idOfKey, readJob } from "../../protocol/read-job.ts";
@@ -15,12 +15,11 @@ import { route } from "../route.ts";
 const path = "/topics/{topic}/jobs/{key}";
 const params = z.strictObject({ topic, key });
 
-/** Throws `unknown-topic`, `bad-request` for an untracked one, whose jobs have no keys, `job-not-found`. */
-async function idOf(ctx: Context, named: z.output<typeof params>): Promise<string> {
-  if (requireTopic(ctx, named.topic).tracking === "none") {
-    throw new MinutehandError("bad-request", `jobs of the untracked topic ${named.topic} have no keys`);
+/** Throws `unknown-topic`, `bad-request` for an untracked one, whose jobs have no keys. */
+function requireKeys(ctx: Context, topic: string): void {
+  if (requireTopic(ctx, topic).tracking === "none") {
+    throw new MinutehandError("bad-request", `jobs of the untracked topic ${topic} have no keys`);
   }
-  return idOfKey(ctx, named.topic, named.key);
 }
 
 export const keyedJobRoutes = [
@@ -51,7 +50,9 @@ export const keyedJobRoutes = [
     answers: { 200: job },
     problems: ["unknown-topic", "job-not-found"],
     async handle({ ctx, params }) {
-      return { status: 200, body: jobOf(ctx, await readJob(ctx, await idOf(ctx, params))) };
+      requireKeys(ctx, params.topic);
+      const id = await idOfKey(ctx, params.topic, params.key);
+      return { status: 200, body: jobOf(ctx, await readJob(ctx, id)) };
     },
   }),
   route({
@@ -63,7 +64,8 @@ export const keyedJobRoutes = [
     answers: { 200: job },
     problems: ["unknown-topic", "job-not-found", "job-running", "job-finished"],
     async handle({ ctx, params }) {
-      return { status: 200, body: jobOf(ctx, await cancel(ctx, await idOf(ctx, params))) };
+      requireKeys(ctx, params.topic);
+      return { status: 200, body: jobOf(ctx, await cancelByKey(ctx, params.topic, params.key)) };
     },
   }),
 ];

@@ -1,0 +1,38 @@
+/** Seeded pseudo-random draws. */
+export type Draws = {
+  /** 0 or more, less than 1. */
+  next(): number;
+  /** A whole number from `low` to `high`, both included. */
+  whole(low: number, high: number): number;
+  chance(probability: number): boolean;
+  pick<T>(from: readonly T[]): T;
+};
+
+/**
+ * Draws that depend on nothing but the seed and the name: taking one decision away leaves the draws of all others
+ * as they were, which is what makes a history shrink.
+ */
+export function drawsOf(seed: number, name: string): Draws {
+  // sfc32, begun from a hash of the name (FNV-1a); both are in the public domain.
+  let a = 2_166_136_261 ^ seed;
+  for (let i = 0; i < name.length; i++) a = Math.imul(a ^ name.charCodeAt(i), 16_777_619);
+  let b = Math.imul(seed ^ 0x9e37_79b9, 0x85eb_ca6b);
+  let c = a ^ 0x2545_f491;
+  let counter = 1;
+  const step = (): number => {
+    const sum = (((a + b) | 0) + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (c << 21) | (c >>> 11);
+    c = (c + sum) | 0;
+    return (sum >>> 0) / 4_294_967_296;
+  };
+  for (let i = 0; i < 12; i++) step();
+  return {
+    next: step,
+    whole: (low, high) => low + Math.floor(step() * (high - low + 1)),
+    chance: (probability) => step() < probability,
+    pick: (from) => from[Math.floor(step() * from.length)] as (typeof from)[number],
+  };
+}

@@ -1,0 +1,256 @@
+import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
+import { type Draws, drawsOf } from "./draws.ts";
+import type { Call } from "./network.ts";
+import { problem } from "./services/service.ts";
+
+/** What happens to one try of a call. Times are ms. */
+export type Fate = {
+  /** How long the request takes; older than its signature's life it never takes effect. */
+  request: number;
+  /** How long the answer takes; infinite when it is lost. */
+  answer: number;
+  /** The caller dies before it is sent, or when it took effect. */
+  crash?: "before" | "after";
+  /** The caller freezes while it waits. */
+  freeze: number;
+  /** The service refuses, without an effect or after one. */
+  refusal?: Error | undefined;
+  refusalAfter?: Error;
+  entryFails(draws: Draws): string | undefined;
+};
+
+/** What can go wrong with one call. Each seed has some of them. */
+const CALL_FAULTS = [
+  "crash",
+  "lost-answer",
+  "slow-request",
+  "freeze",
+  "server-error",
+  "throttled",
+  "conflict",
+  "entry",
+] as const;
+type CallFault = (typeof CALL_FAULTS)[number];
+
+/** What goes wrong for a while. */
+const SPELLS = ["throttling-storm", "pool-down", "queues-down", "topic-fails", "no-ticks"] as const;
+type SpellKind = (typeof SPELLS)[number];
+export type Spell = { kind: SpellKind; from: number; to: number; topic: string };
+
+/** What goes wrong at a moment. */
+const BLOWS = [
+  "purge",
+  "lose-message",
+  "duplicate-message",
+  "native-redrive",
+  "kill",
+  "freeze-machine",
+  "double-tick",
+  "ttl",
+  "more-shards",
+] as const;
+export type Blow = { key: string; kind: (typeof BLOWS)[number]; time: number };
+
+/**
+ * `calm`: nothing goes wrong, so that punctuality and cost can be told. `one crash`: nothing else. `hurt`: a mixture
+ * that differs by seed, since faults hide each other when all come at once.
+ */
+export type Weather = "calm" | "one crash" | "hurt";
+
+export type Plan = {
+  readonly weather: Weather;
+  /** Faults are over then, ms since the epoch. */
+  readonly calmFrom: number;
+  /** ms that clocks are apart at most, from true time. */
+  readonly skew: number;
+  /** Whether messages come in any order. */
+  readonly shuffled: boolean;
+  readonly inFlight: number;
+  readonly spells: readonly Spell[];
+  readonly blows: readonly Blow[];
+  /** Of one receive of Lambda's, or of its deletes, to come to nothing. */
+  readonly lostReceive: number;
+  readonly lateTicks: boolean;
+  /** Whether handlers crash, outlast their lease and so on. */
+  readonly badHandlers: boolean;
+  fateOf(call: Call, draws: Draws, now: number): Fate;
+};
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** A long spell and a short one: an outage of 40 minutes, an unlucky minute. */
+const LONGEST_SPELL = { long: 45 * MINUTE, short: 3 * MINUTE };
+const RATES = [0.002, 0.01, 0.04];
+
+export function weatherOf(seed: number): Weather {
+  if (seed % 10 === 0) return "calm";
+  return seed % 10 === 1 ? "one crash" : "hurt";
+}
+
+/**
+ * The faults of a seed. `suppressed` names some that do not happen; `onFault` is told of each that does, with the name
+ * to suppress it by.
+ */
+export function planOf(
+  seed: number,
+  settings: {
+    start: number;
+    /** ms that things go wrong for. */
+    span: number;
+    topics: readonly string[];
+    suppressed: ReadonlySet<string>;
+    onFault: (key: string, what: string) => void;
+  },
+): Plan {
+  const { start, span, topics, suppressed, onFault } = settings;
+  const weather = weatherOf(seed);
+  const draws = drawsOf(seed, "plan");
+  const calmFrom = start + (weather === "calm" ? 0 : span);
+  const hurt = weather === "hurt";
+  const some = (probability: number): boolean => draws.chance(probability) && hurt;
+  const happens = (key: string, what: string): boolean => {
+    if (suppressed.has(key)) return false;
+    onFault(key, what);
+    return true;
+  };
+
+  const rates = new Map<CallFault, number>();
+  for (const fault of CALL_FAULTS) {
+    const rate = draws.pick(RATES);
+    if (some(0.35)) rates.set(fault, rate);
+  }
+  const longest = some(0.3) ? LONGEST_SPELL.long : LONGEST_SPELL.short;
+  const spells: Spell[] = [];
+  for (const kind of SPELLS) {
+    const from = start + draws.next() * span;
+    const to = Math.min(from + draws.next() * longest, calmFrom);
+    const topic = draws.pick(topics);
+    if (some(0.25) && happens(`spell:${kind}`, `${kind} for ${Math.round((to - from) / 1000)} s (${topic})`))
+      spells.push({ kind, from, to, topic });
+  }
+  const blows: Blow[] = [];
+  for (const kind of BLOWS) {
+    const count = draws.whole(1, kind === "kill" || kind === "duplicate-message" ? 12 : 4);
+    const times = Array.from({ length: count }, () => start + draws.next() * span);
+    if (some(0.35))
+      for (const [i, time] of times.entries()) blows.push({ key: `blow:${kind}:${i}`, kind, time });
+  }
+  const skew = some(0.4) ? draws.pick([1000, 5000, 7000]) : 0;
+  const crash = { role: draws.pick(["api", "producer", "consumer", "tick"]), call: draws.whole(0, 40) };
+  const after = draws.chance(0.5);
+  let calls = 0;
+
+  const base = (own: Draws): Fate => ({
+    request: own.whole(1, 8),
+    answer: own.whole(1, 8),
+    freeze: 0,
+    entryFails: () => undefined,
+  });
+
+  const fateOf: Plan["fateOf"] = (call, own, now) => {
+    const fate = base(own);
+    if (now >= calmFrom) return fate;
+    const key = `${call.machine.name}#${call.index}`;
+    if (weather === "one crash") {
+      if (call.machine.name.startsWith(crash.role) && calls++ === crash.call) {
+        if (happens(key, "crash")) fate.crash = after ? "after" : "before";
+      }
+      return fate;
+    }
+    const storm = (kind: SpellKind): boolean =>
+      spells.some(
+        (spell) => spell.kind === kind && spell.from <= now && now < spell.to && reaches(spell, call),
+      );
+    if (storm("pool-down") || storm("queues-down")) {
+      fate.refusal = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    } else if (storm("topic-fails")) fate.refusal = problem("KmsThrottled", "simulated");
+    else if (storm("throttling-storm") && own.chance(0.6)) fate.refusal = throttled();
+    const roll = own.next();
+    let upTo = 0;
+    for (const [fault, rate] of rates) {
+      upTo += rate;
+      if (roll >= upTo) continue;
+      if (happens(key, fault)) strike(fault, fate, call, own);
+      break;
+    }
+    return fate;
+  };
+
+  return {
+    weather,
+    calmFrom,
+    skew,
+    shuffled: some(0.5),
+    inFlight: some(0.1) ? 3 : 120_000,
+    spells,
+    blows: blows.filter(({ key, kind }) => happens(key, kind)),
+    lostReceive: some(0.2) ? 0.1 : 0,
+    lateTicks: some(0.4),
+    badHandlers: some(0.6),
+    fateOf,
+  };
+}
+
+function reaches({ kind, topic }: Spell, { service, input }: Call): boolean {
+  if (kind === "queues-down") return service === "sqs";
+  if (kind === "topic-fails") return service === "sqs" && (input as { QueueUrl?: string }).QueueUrl === topic;
+  return service === "dynamodb";
+}
+
+function throttled(): Error {
+  return problem("ProvisionedThroughputExceededException", "simulated");
+}
+
+function strike(fault: CallFault, fate: Fate, call: Call, own: Draws): void {
+  switch (fault) {
+    case "crash":
+      fate.crash = own.chance(0.5) ? "before" : "after";
+      break;
+    case "lost-answer":
+      fate.answer = Number.POSITIVE_INFINITY;
+      break;
+    case "slow-request":
+      // Some land as late as a signature lives, some never.
+      fate.request = own.next() * own.pick([4000, 60_000, 360_000]);
+      break;
+    case "freeze":
+      // A producer of a user's own may freeze for an hour, a function for its life.
+      fate.freeze =
+        own.next() * own.pick([5000, 70_000, call.machine.name.startsWith("producer") ? HOUR : 170_000]);
+      break;
+    case "server-error":
+      fate[own.chance(0.5) ? "refusal" : "refusalAfter"] = problem("InternalServerError", "simulated", 500);
+      break;
+    case "throttled":
+      fate.refusal = throttled();
+      break;
+    case "conflict":
+      fate.refusal = conflict(call);
+      break;
+    case "entry":
+      fate.entryFails = (draws) =>
+        draws.chance(0.5)
+          ? draws.pick(
+              call.service === "sqs"
+                ? ["InternalError"]
+                : ["ThrottlingError", "TransactionConflict", "InternalServerError"],
+            )
+          : undefined;
+      break;
+  }
+}
+
+/** Another transaction holds an item of this write. */
+function conflict({ operation, input }: Call): Error | undefined {
+  if (operation === "TransactWriteItems") {
+    const { TransactItems } = input as { TransactItems: unknown[] };
+    return new TransactionCanceledException({
+      message: "simulated",
+      $metadata: { httpStatusCode: 400 },
+      CancellationReasons: TransactItems.map((_, i) => ({ Code: i === 0 ? "TransactionConflict" : "None" })),
+    });
+  }
+  if (["PutItem", "UpdateItem", "DeleteItem"].includes(operation))
+    return problem("TransactionConflictException", "simulated");
+  return undefined;
+}

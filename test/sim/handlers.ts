@@ -1,0 +1,57 @@
+import type { Job } from "../../sdk/consumer.ts";
+import type { Machine } from "./machine.ts";
+import type { Run } from "./witness.ts";
+import type { World } from "./world.ts";
+
+/** What a run of a job does. */
+const FATES = [
+  "done",
+  "done",
+  "done",
+  "done",
+  "fails",
+  "asks",
+  "slow",
+  "buries",
+  "outlasts",
+  "dies",
+] as const;
+type Fate = (typeof FATES)[number];
+/** Of them, what well-behaved handlers do. */
+const GOOD = 6;
+
+/** Decides how each run of a job goes: by the seed, the job and how often it has run. */
+export function fatesOf(world: World): (id: string) => Fate {
+  const runs = new Map<string, number>();
+  return (id) => {
+    const run = (runs.get(id) ?? 0) + 1;
+    runs.set(id, run);
+    // Faults end; and so do handlers that ask again and again.
+    if (run > 6 || (world.timeline.now() >= world.plan.calmFrom && run > 2)) return "done";
+    const draws = world.draws(`handler ${id} ${run}`);
+    return FATES[draws.whole(0, world.plan.badHandlers ? FATES.length - 1 : GOOD - 1)] ?? "done";
+  };
+}
+
+export function runOf({ id, topic, attempt, dueAt, body }: Job): Run {
+  return { id, topic, attempt, dueAt: dueAt.getTime(), body: JSON.stringify(body) };
+}
+
+/** A topic's own handler, as a user writes it. */
+export function handlerOf(world: World, fateOf: (id: string) => Fate) {
+  return async (job: Job, machine: Machine): Promise<void> => {
+    const run = runOf(job);
+    world.witness.started(run, machine.clock());
+    const fate = fateOf(job.id);
+    world.trace(() => `${machine.name} runs ${job.id}, attempt ${job.attempt}: ${fate}`);
+    const draws = world.draws(`takes ${job.id} ${job.attempt}`);
+    if (fate === "dies") machine.kill();
+    const takes = { slow: draws.whole(1000, 50_000), outlasts: 120_000 };
+    await machine.timers.wait(fate in takes ? takes[fate as keyof typeof takes] : draws.whole(0, 30));
+    if (!machine.alive()) return;
+    world.witness.ended(run, fate === "done" || fate === "slow");
+    if (fate === "asks") job.retryIn(draws.whole(0, 90));
+    if (fate === "buries") job.bury("asked for");
+    if (fate === "fails") throw new Error("a handler failed");
+  };
+}

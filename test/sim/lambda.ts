@@ -1,0 +1,55 @@
+import type { Context as LambdaContext } from "aws-lambda";
+import type { Context } from "../../protocol/ports.ts";
+import type { Machine } from "./machine.ts";
+import type { World } from "./world.ts";
+
+export type LambdaHandler<E, R> = (event: E, context: LambdaContext) => Promise<R>;
+
+/** How an invocation ended. One that crashed or ran out of time says nothing. */
+export type Invoked<R> = { returned: R } | { failed: unknown } | { crashed: true };
+
+/** A Lambda function: each environment runs one invocation at a time, is used again, and is killed at the timeout. */
+export type SimulatedLambda<E, R> = { invoke(event: E): Promise<Invoked<R>> };
+
+/** `timeout`: ms. `build`: the function's module, run once in each environment. */
+export function lambdaOf<E, R>(
+  world: World,
+  name: string,
+  timeout: number,
+  build: (ctx: Context, machine: Machine) => LambdaHandler<E, R>,
+): SimulatedLambda<E, R> {
+  const idle: { machine: Machine; handler: LambdaHandler<E, R> }[] = [];
+  let started = 0;
+  return {
+    invoke(event) {
+      const warm = idle.findIndex(({ machine }) => machine.alive());
+      const [environment] = warm === -1 ? [] : idle.splice(warm, 1);
+      const { machine, handler } = environment ?? fresh();
+      const deadline = world.timeline.now() + timeout;
+      return new Promise((resolve) => {
+        let over = false;
+        const end = (how: Invoked<R>): void => {
+          over = true;
+          resolve(how);
+        };
+        machine.onDeath(() => over || end({ crashed: true }));
+        world.timeline.at(deadline, () => over || machine.kill());
+        const context = { getRemainingTimeInMillis: () => deadline - world.timeline.now() } as LambdaContext;
+        const ended = (how: Invoked<R>): void => {
+          if (!machine.alive()) return;
+          idle.push({ machine, handler });
+          end(how);
+        };
+        handler(event, context).then(
+          (returned) => ended({ returned }),
+          (failed: unknown) => ended({ failed }),
+        );
+      });
+    },
+  };
+
+  function fresh() {
+    const { machine, ctx } = world.start(`${name}-${++started}`);
+    return { machine, handler: build(ctx, machine) };
+  }
+}

@@ -1,0 +1,65 @@
+import type { RandomBytes } from "../../core/job-id.ts";
+import type { Timers } from "../../sdk/run-jobs.ts";
+import { drawsOf } from "./draws.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** A process: it has a clock of its own, can freeze, and dies without a word. */
+export type Machine = {
+  readonly name: string;
+  /** ms since the epoch, as this machine believes. */
+  readonly clock: () => number;
+  readonly random: RandomBytes;
+  readonly timers: Timers;
+  /** How many calls it has made, the next one's number. */
+  nextCall(): number;
+  alive(): boolean;
+  /** Lets something happen inside the machine: now, when it thaws, or never. */
+  deliver(act: () => void): void;
+  /** ms. */
+  freeze(ms: number): void;
+  kill(): void;
+  onDeath(act: () => void): void;
+};
+
+/** `skew`: ms that its clock is ahead. */
+export function startMachine(name: string, seed: number, skew: number, timeline: Timeline): Machine {
+  const draws = drawsOf(seed, name);
+  const mourners: (() => void)[] = [];
+  let alive = true;
+  let frozenUntil = 0;
+  let calls = 0;
+
+  const machine: Machine = {
+    name,
+    clock: () => timeline.now() + skew,
+    random: (count) => Uint8Array.from({ length: count }, () => Math.floor(draws.next() * 256)),
+    timers: {
+      wait: (ms) =>
+        new Promise((resolve) => timeline.at(timeline.now() + ms, () => machine.deliver(resolve))),
+      after(ms, act) {
+        let cancelled = false;
+        timeline.at(timeline.now() + ms, () => machine.deliver(() => cancelled || act()));
+        return () => {
+          cancelled = true;
+        };
+      },
+    },
+    nextCall: () => calls++,
+    alive: () => alive,
+    deliver(act) {
+      if (!alive) return;
+      if (timeline.now() < frozenUntil) timeline.at(frozenUntil, () => machine.deliver(act));
+      else act();
+    },
+    freeze(ms) {
+      frozenUntil = Math.max(frozenUntil, timeline.now() + Math.round(ms));
+    },
+    kill() {
+      if (!alive) return;
+      alive = false;
+      for (const mourn of mourners) mourn();
+    },
+    onDeath: (act) => mourners.push(act),
+  };
+  return machine;
+}

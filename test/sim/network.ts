@@ -1,0 +1,129 @@
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { SQSClient } from "@aws-sdk/client-sqs";
+import { REQUEST_TIMEOUT } from "../../aws/clients.ts";
+import { type Draws, drawsOf } from "./draws.ts";
+import type { Fate } from "./faults.ts";
+import type { Machine } from "./machine.ts";
+import { problem, type Service } from "./services/service.ts";
+import type { Timeline } from "./timeline.ts";
+
+type Handler = (args: object) => Promise<{ output: unknown }>;
+type Middleware = (next: Handler) => Handler;
+
+/** As much of an SDK's command as a client needs. */
+type Command = {
+  readonly input: object;
+  readonly constructor: { readonly name: string };
+  readonly middlewareStack: {
+    add(middleware: Middleware, options: { name: string; step: string; priority: string }): void;
+    resolve(handler: Handler, context: object): Handler;
+  };
+};
+
+export type Call = { machine: Machine; index: number; service: string; operation: string; input: object };
+
+export type Network = {
+  readonly timeline: Timeline;
+  readonly seed: number;
+  /** What happens to one try of a call. */
+  fateOf(call: Call, draws: Draws): Fate;
+  /** Told of each try that a service was reached by. */
+  onArrival(call: Call, outcome: "answered" | Error): void;
+};
+
+/** AWS refuses a request whose signature is older: it never takes effect. ms. */
+const SIGNATURE_LIFE = 300_000;
+/** The SDK's standard retry mode. */
+const TRIES = 3;
+const FIRST_PAUSE = 100;
+
+/**
+ * An SDK client whose requests cross this network. Commands, their middleware (the deadline) and the SDK's order of
+ * things are real: each try passes the middleware anew.
+ */
+export function clientOn<C extends DynamoDBClient | SQSClient>(
+  network: Network,
+  machine: Machine,
+  name: string,
+  service: Service,
+): C {
+  const retrying: Middleware = (next) => async (args) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await next(args);
+      } catch (thrown) {
+        if (attempt === TRIES || !isRetried(thrown)) throw thrown;
+        const [byte = 0] = machine.random(1);
+        await machine.timers.wait((FIRST_PAUSE * 2 ** attempt * byte) / 256);
+      }
+    }
+  };
+  const send = async (command: Command, options: { requestTimeout?: number } = {}): Promise<unknown> => {
+    const timeout = options.requestTimeout ?? REQUEST_TIMEOUT;
+    const operation = command.constructor.name.replace(/Command$/, "");
+    command.middlewareStack.add(retrying, {
+      name: "retryMiddleware",
+      step: "finalizeRequest",
+      priority: "high",
+    });
+    const handler = command.middlewareStack.resolve(async () => {
+      const call = { machine, index: machine.nextCall(), service: name, operation, input: command.input };
+      return { output: await tryOnce(network, call, service, timeout) };
+    }, {});
+    return (await handler({ input: command.input, request: {} })).output;
+  };
+  return { send } as unknown as C;
+}
+
+function isRetried(thrown: unknown): boolean {
+  const { name, $metadata } = thrown as { name: string; $metadata?: { httpStatusCode?: number } };
+  return (
+    name === "TimeoutError" ||
+    name === "ProvisionedThroughputExceededException" ||
+    ($metadata?.httpStatusCode ?? 0) >= 500
+  );
+}
+
+/** One request over the network. Who dies on the way never learns how it ended. */
+function tryOnce(network: Network, call: Call, service: Service, timeout: number): Promise<unknown> {
+  const { timeline } = network;
+  const { machine, operation, input } = call;
+  // What the dead had begun in this very moment.
+  if (!machine.alive()) return new Promise(() => {});
+  const draws = drawsOf(network.seed, `${machine.name}#${call.index}`);
+  const fate = network.fateOf(call, draws);
+  return new Promise((resolve, reject) => {
+    if (fate.crash === "before") return machine.kill();
+    if (fate.freeze > 0) machine.freeze(fate.freeze);
+    const issued = timeline.now();
+    let told = false;
+    const tell = (time: number, act: () => void): void => {
+      timeline.at(time, () =>
+        machine.deliver(() => {
+          if (!told) act();
+          told = true;
+        }),
+      );
+    };
+    const answersAt = issued + fate.request + fate.answer;
+    if (answersAt > issued + timeout) {
+      const late = Object.assign(new Error(`no answer within ${timeout} ms`), { name: "TimeoutError" });
+      tell(issued + timeout, () => reject(late));
+    }
+    timeline.at(issued + fate.request, () => {
+      let outcome: { output: unknown } | { error: Error };
+      try {
+        if (fate.request > SIGNATURE_LIFE) throw problem("RequestExpired", "the signature is too old", 403);
+        if (fate.refusal) throw fate.refusal;
+        outcome = { output: service.perform(operation, input, { entryFails: () => fate.entryFails(draws) }) };
+        if (fate.refusalAfter) throw fate.refusalAfter;
+      } catch (thrown) {
+        outcome = { error: thrown as Error };
+      }
+      network.onArrival(call, "error" in outcome ? outcome.error : "answered");
+      if (fate.crash === "after") machine.kill();
+      if (fate.answer === Number.POSITIVE_INFINITY) return;
+      tell(answersAt, () => ("error" in outcome ? reject(outcome.error) : resolve(outcome.output)));
+    });
+  });
+}

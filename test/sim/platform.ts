@@ -1,0 +1,147 @@
+import type {
+  APIGatewayProxyEventV2,
+  APIGatewayProxyStructuredResultV2,
+  SQSBatchResponse,
+  SQSEvent,
+} from "aws-lambda";
+import { createApp } from "../../http/app.ts";
+import { serveEvents } from "../../http/lambda.ts";
+import { routes } from "../../http/route-table.ts";
+import { tick } from "../../protocol/tick.ts";
+import { consumeOn, type Job } from "../../sdk/consumer.ts";
+import { type Invoked, lambdaOf } from "./lambda.ts";
+import type { Machine } from "./machine.ts";
+import { NO_TROUBLE } from "./services/service.ts";
+import type { World } from "./world.ts";
+
+/** ms. */
+const TIMEOUT = { api: 29_000, consumer: 60_000, tick: 180_000 };
+/** What functions/tick.ts leaves of its time. */
+const TICK_MARGIN = 10_000;
+const VISIBILITY_SECONDS = TIMEOUT.consumer / 1000 + 30;
+const BATCH = 10;
+const MOST_INVOCATIONS = 5;
+
+export type Answer = { status: number; body: Record<string, unknown> };
+
+/** The HTTP API as its callers see it: `undefined` when no answer came. */
+export type Api = (
+  method: string,
+  path: string,
+  body?: object,
+  headers?: Record<string, string>,
+) => Promise<Answer | undefined>;
+
+/** API Gateway before the API's function. */
+export function apiOf(world: World): Api {
+  const lambda = lambdaOf<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>(
+    world,
+    "api",
+    TIMEOUT.api,
+    (ctx, machine) => {
+      const log = {
+        warn: (message: string, extra: object) => world.trace(() => `${message} ${JSON.stringify(extra)}`),
+        // An answer 500 is a defect, whatever goes wrong around it.
+        error(message: string, error: Error) {
+          if (machine.alive()) world.witness.defect(`${message}: ${error.stack}`);
+        },
+      };
+      const service = { ctx, log, version: "simulated", wait: machine.timers.wait };
+      return serveEvents(createApp(service, routes), () => {});
+    },
+  );
+  let calls = 0;
+  return async (method, path, body, headers = {}) => {
+    const call = ++calls;
+    world.trace(() => `call ${call}: ${method} ${path} ${JSON.stringify(body)} ${JSON.stringify(headers)}`);
+    const event = {
+      rawPath: path,
+      rawQueryString: "",
+      headers: { "content-type": "application/json", ...headers },
+      requestContext: { http: { method } },
+      ...(body && { body: JSON.stringify(body) }),
+    } as unknown as APIGatewayProxyEventV2;
+    const ended = await lambda.invoke(event);
+    world.trace(() => `call ${call}: ${JSON.stringify(ended)}`);
+    if (!("returned" in ended)) return undefined;
+    const { statusCode = 0, body: text = "{}" } = ended.returned;
+    return { status: statusCode, body: JSON.parse(text) };
+  };
+}
+
+/** Lambda's own pollers of a topic's ready queue, before the topic's function. */
+export function consumeTopic(
+  world: World,
+  topic: string,
+  handle: (job: Job, machine: Machine) => Promise<void>,
+): void {
+  const { timeline, sqs, plan } = world;
+  const lambda = lambdaOf<SQSEvent, SQSBatchResponse>(
+    world,
+    `consumer-${topic}`,
+    TIMEOUT.consumer,
+    (ctx, machine) =>
+      consumeOn(
+        ctx,
+        (job: Job) => handle(job, machine),
+        machine.timers,
+        () => {},
+      ),
+  );
+  const draws = world.draws(`poller-${topic}`);
+  let running = 0;
+  const poll = (): void => {
+    if (running >= MOST_INVOCATIONS) return;
+    const asked = { QueueUrl: topic, MaxNumberOfMessages: BATCH, VisibilityTimeout: VISIBILITY_SECONDS };
+    const { Messages } = sqs.perform("ReceiveMessage", asked, NO_TROUBLE) as { Messages: Received[] };
+    if (Messages.length === 0) return;
+    const faulty = timeline.now() < plan.calmFrom;
+    // A receive can be counted that nobody saw.
+    if (faulty && draws.chance(plan.lostReceive)) return;
+    running += 1;
+    void lambda.invoke(eventOf(Messages)).then((ended) => {
+      running -= 1;
+      world.trace(() => `${topic}'s invocation: ${JSON.stringify(ended)}`);
+      const done = Messages.filter(({ MessageId }) => isDone(ended, MessageId));
+      if (done.length > 0 && !(faulty && draws.chance(plan.lostReceive)))
+        sqs.perform("DeleteMessageBatch", { QueueUrl: topic, Entries: done.map(entryOf) }, NO_TROUBLE);
+      poll();
+    });
+    poll();
+  };
+  // A poller's own round trip.
+  world.watch(topic, () => timeline.at(timeline.now() + draws.whole(1, 10), poll));
+}
+
+type Received = { MessageId: string; Body: string; ReceiptHandle: string };
+
+function entryOf({ MessageId, ReceiptHandle }: Received) {
+  return { Id: MessageId, ReceiptHandle };
+}
+
+function eventOf(messages: readonly Received[]): SQSEvent {
+  const Records = messages.map(({ MessageId, Body, ReceiptHandle }) => {
+    return { messageId: MessageId, body: Body, receiptHandle: ReceiptHandle };
+  });
+  return { Records } as unknown as SQSEvent;
+}
+
+function isDone(ended: Invoked<SQSBatchResponse>, id: string): boolean {
+  if (!("returned" in ended)) return false;
+  return !ended.returned.batchItemFailures.some(({ itemIdentifier }) => itemIdentifier === id);
+}
+
+/** EventBridge's minute rule before the tick's function: `run` makes it fire now. */
+export function tickOf(world: World): () => void {
+  const lambda = lambdaOf<undefined, void>(
+    world,
+    "tick",
+    TIMEOUT.tick,
+    (ctx) =>
+      (_, { getRemainingTimeInMillis }) =>
+        tick(ctx, ctx.clock() + getRemainingTimeInMillis() - TICK_MARGIN),
+  );
+  return () => {
+    void lambda.invoke(undefined).then((ended) => world.trace(() => `tick: ${JSON.stringify(ended)}`));
+  };
+}

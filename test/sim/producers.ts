@@ -1,0 +1,40 @@
+import { MinutehandError } from "../../core/errors.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { directClient } from "../../sdk/client.ts";
+import type { Machine } from "./machine.ts";
+import type { Answer, Api } from "./platform.ts";
+import type { World } from "./world.ts";
+
+/** A process of a user's own with the TypeScript client: it may live and freeze as long as it likes. */
+export function producersOf(world: World): Api {
+  let started = 0;
+  let current: { machine: Machine; ctx: Context } | undefined;
+  return async (method, path, body = {}) => {
+    if (!current?.machine.alive()) current = world.start(`producer-${++started}`);
+    const { machine, ctx } = current;
+    const client = directClient(ctx);
+    const [, , id = ""] = path.split("/");
+    world.trace(() => `${machine.name}: ${method} ${path} ${JSON.stringify(body)}`);
+    const died = new Promise<undefined>((resolve) => machine.onDeath(() => resolve(undefined)));
+    const call = async (): Promise<Answer> => {
+      try {
+        return { status: method === "POST" ? 201 : 200, body: { ...(await run()) } };
+      } catch (error) {
+        if (!(error instanceof MinutehandError)) {
+          if (machine.alive()) world.witness.defect(`the client threw ${(error as Error).stack}`);
+          return { status: 500, body: {} };
+        }
+        return { status: error.code === "unavailable" ? 503 : 409, body: { code: error.code } };
+      }
+    };
+    const run = () => {
+      if (method === "DELETE") return client.cancel(id);
+      if (method === "PATCH") return client.reschedule(id, body);
+      const { topic, body: text, ...options } = body as { topic: string; body: unknown };
+      return client.enqueue(topic, text, options);
+    };
+    const answer = await Promise.race([call(), died]);
+    world.trace(() => `${machine.name}: ${JSON.stringify(answer)}`);
+    return answer;
+  };
+}

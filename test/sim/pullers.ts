@@ -1,0 +1,69 @@
+import type { fatesOf } from "./handlers.ts";
+import type { Api } from "./platform.ts";
+import type { Run } from "./witness.ts";
+import type { World } from "./world.ts";
+
+type Pulled = {
+  id: string;
+  receipt: string;
+  attempt: number;
+  dueAt: string;
+  body: unknown;
+  leaseUntil: string;
+};
+
+const SECOND = 1000;
+
+/** Somebody who empties a pull topic over HTTP: asks when there is something, as a long poll would be answered. */
+export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnType<typeof fatesOf>): void {
+  const { timeline } = world;
+  const draws = world.draws(`puller-${topic}`);
+  let asking = false;
+  const ask = async (): Promise<void> => {
+    if (asking) return;
+    asking = true;
+    const answer = await api("POST", `/topics/${topic}/receive`, { max: draws.whole(1, 10) });
+    asking = false;
+    const jobs = (answer?.status === 200 ? answer.body.jobs : []) as Pulled[];
+    for (const job of jobs) void work(job);
+    // No answer, or more to come.
+    if (answer?.status !== 200) timeline.at(timeline.now() + 20 * SECOND, () => void ask());
+    else if (jobs.length > 0) void ask();
+  };
+  world.watch(topic, () => timeline.at(timeline.now() + draws.whole(10, 900), () => void ask()));
+
+  async function work({ id, receipt, attempt, dueAt, body, leaseUntil }: Pulled): Promise<void> {
+    // Whoever learns of a job when its lease is over leaves it alone.
+    if (timeline.now() >= Date.parse(leaseUntil)) return;
+    const run: Run = { id, topic, attempt, dueAt: Date.parse(dueAt), body: JSON.stringify(body) };
+    world.witness.started(run, timeline.now() + world.plan.skew);
+    const fate = fateOf(id);
+    world.trace(() => `puller of ${topic} runs ${id}, attempt ${attempt}: ${fate}`);
+    const say = (verb: string, more: object = {}) =>
+      api("POST", `/topics/${topic}/${verb}`, { receipt, ...more });
+    const insist = async (verb: string, more: object = {}): Promise<void> => {
+      for (let i = 0; i < 3; i++) {
+        const answer = await say(verb, more);
+        if (answer && answer.status < 500) return;
+        await timeline.wait(3 * SECOND);
+      }
+    };
+    const takes = world.draws(`takes ${id} ${attempt}`);
+    if (fate === "dies") return;
+    if (fate === "slow") {
+      await timeline.wait(takes.whole(0, 20) * SECOND);
+      await say("extend", { seconds: takes.whole(1, 120) });
+      await timeline.wait(takes.whole(0, 100) * SECOND);
+    }
+    if (fate === "outlasts") await timeline.wait(100 * SECOND);
+    await timeline.wait(takes.whole(10, 200));
+    world.witness.ended(run, fate !== "fails" && fate !== "asks" && fate !== "buries");
+    if (fate === "fails" || fate === "asks")
+      await insist("retry", {
+        error: "a puller failed",
+        ...(fate === "asks" && { delay: takes.whole(0, 90) }),
+      });
+    else if (fate === "buries" && topic !== "events") await insist("bury", { error: "asked for" });
+    else await insist("finish");
+  }
+}

@@ -1,0 +1,222 @@
+import {
+  type BatchExecuteStatementCommandInput,
+  type BatchGetItemCommandInput,
+  ConditionalCheckFailedException,
+  type DeleteItemCommandInput,
+  type GetItemCommandInput,
+  type PutItemCommandInput,
+  type QueryCommandInput,
+  TransactionCanceledException,
+  type TransactWriteItemsCommandInput,
+  type UpdateItemCommandInput,
+} from "@aws-sdk/client-dynamodb";
+import { conditionOf, type Row, statementOf, updateOf, updateStatementOf } from "./expressions.ts";
+import { problem, type Service, type Trouble } from "./service.ts";
+import { type Stored, storedTable } from "./stored-table.ts";
+
+/** How long DynamoDB knows a transaction's token ("TransactWriteItems", API reference). ms. */
+const TOKEN_LIFE = 600_000;
+const MOST = { statements: 25, keys: 100, writes: 100 };
+
+/** DynamoDB with one table. What it is asked and does not know is an error. */
+export type Dynamo = Service & {
+  /** All items as they are. */
+  rows(): Row[];
+  row(pk: string, sk: string): Row | undefined;
+  /** Deletes what TTL may delete at `time`, ms. */
+  expire(time: number): void;
+};
+
+export function simulatedDynamo(settings: {
+  clock: () => number;
+  createdAt: number;
+  /** Told of every item that changes. */
+  onWrite: (before: Row | undefined, after: Row | undefined) => void;
+  /** Answers that were not asked for strongly consistent reads would be lies half the time. */
+}): Dynamo {
+  const { clock, createdAt, onWrite } = settings;
+  const table: Stored = storedTable();
+  const tokens = new Map<string, number>();
+
+  const write = (key: Row, after: Row | undefined): void => {
+    const before = table.get(key);
+    if (after) table.put(after);
+    else table.drop(key);
+    onWrite(before, after);
+  };
+
+  const operations: Record<string, (input: never, trouble: Trouble) => unknown> = {
+    DescribeTable: () => ({ Table: { CreationDateTime: new Date(createdAt) } }),
+
+    GetItem({ Key, ConsistentRead }: GetItemCommandInput) {
+      mustBeConsistent(ConsistentRead);
+      const row = table.get(Key as Row);
+      return row ? { Item: { ...row } } : {};
+    },
+
+    BatchGetItem({ RequestItems = {} }: BatchGetItemCommandInput, trouble) {
+      const [[name, { Keys = [], ConsistentRead }]] = Object.entries(RequestItems) as [
+        [string, NonNullable<BatchGetItemCommandInput["RequestItems"]>[string]],
+      ];
+      mustBeConsistent(ConsistentRead);
+      mustFit("keys", Keys as Row[]);
+      const unprocessed = (Keys as Row[]).filter(() => trouble.entryFails() !== undefined);
+      const read = (Keys as Row[]).filter((key) => !unprocessed.includes(key));
+      const found = read.map((key) => table.get(key)).filter((row) => row !== undefined);
+      return {
+        Responses: { [name]: found.map((row): Row => ({ ...row })) },
+        UnprocessedKeys: unprocessed.length > 0 ? { [name]: { Keys: unprocessed } } : {},
+      };
+    },
+
+    Query(input: QueryCommandInput) {
+      const { KeyConditionExpression, ExpressionAttributeValues: values = {}, Limit = 1000 } = input;
+      mustBeConsistent(input.ConsistentRead);
+      if (KeyConditionExpression !== "pk = :pk AND sk BETWEEN :from AND :before")
+        throw new Error(`no such query here: ${KeyConditionExpression}`);
+      const text = (name: string) => values[name]?.S ?? "";
+      const { rows, more } = table.between(text(":pk"), text(":from"), text(":before"), Limit);
+      const last = rows.at(-1);
+      return {
+        Items: rows.map((row) => ({ ...row })),
+        ...(more && last ? { LastEvaluatedKey: { pk: last.pk, sk: last.sk } } : {}),
+      };
+    },
+
+    PutItem({ Item, ...input }: PutItemCommandInput) {
+      const row = Item as Row;
+      if (!conditionOf(input.ConditionExpression, input)(table.get(row))) throw refused(undefined);
+      write(row, { ...row });
+      return {};
+    },
+
+    UpdateItem({ Key, UpdateExpression = "", ...input }: UpdateItemCommandInput) {
+      const before = table.get(Key as Row);
+      if (!conditionOf(input.ConditionExpression, input)(before)) throw refused(before);
+      const after = updated(Key as Row, before, updateOf(UpdateExpression, input));
+      write(Key as Row, after);
+      return { Attributes: { ...after } };
+    },
+
+    DeleteItem({ Key, ConditionExpression }: DeleteItemCommandInput) {
+      if (ConditionExpression !== undefined) throw new Error("no conditional deletes here");
+      if (table.get(Key as Row)) write(Key as Row, undefined);
+      return {};
+    },
+
+    BatchExecuteStatement({ Statements = [] }: BatchExecuteStatementCommandInput, trouble) {
+      const asked = Statements.map(({ Statement = "", Parameters = [] }) =>
+        readStatement(Statement, Parameters),
+      );
+      mustFit(
+        "statements",
+        asked.map(({ key }) => key),
+      );
+      const Responses = asked.map(({ key, apply }) => {
+        const Code = trouble.entryFails() ?? apply(table.get(key));
+        return Code === undefined ? {} : { Error: { Code, Message: "simulated" } };
+      });
+      return { Responses };
+    },
+
+    TransactWriteItems({ TransactItems = [], ClientRequestToken = "" }: TransactWriteItemsCommandInput) {
+      const known = tokens.get(ClientRequestToken);
+      if (known !== undefined && clock() - known < TOKEN_LIFE) return {};
+      const parts = TransactItems.map((item) => {
+        const part = item.Put ?? item.Update ?? item.ConditionCheck;
+        if (!part) throw new Error(`no such transaction here: ${Object.keys(item)}`);
+        const key = ("Item" in part ? part.Item : (part as { Key?: Row }).Key) as Row;
+        return { item, key, holds: conditionOf(part.ConditionExpression, part)(table.get(key)) };
+      });
+      mustFit(
+        "writes",
+        parts.map(({ key }) => key),
+      );
+      if (parts.some(({ holds }) => !holds)) {
+        const CancellationReasons = parts.map(({ key, holds }) => {
+          const row = table.get(key);
+          return holds
+            ? { Code: "None" }
+            : { Code: "ConditionalCheckFailed", ...(row && { Item: { ...row } }) };
+        });
+        throw new TransactionCanceledException({
+          message: "cancelled",
+          $metadata: REFUSED,
+          CancellationReasons,
+        });
+      }
+      for (const { item, key } of parts) {
+        if (item.Put) write(key, { ...(item.Put.Item as Row) });
+        else if (item.Update)
+          write(key, updated(key, table.get(key), updateOf(item.Update.UpdateExpression ?? "", item.Update)));
+      }
+      tokens.set(ClientRequestToken, clock());
+      return {};
+    },
+  };
+
+  const readStatement = (text: string, parameters: NonNullable<unknown>) => {
+    const statement = statementOf(text);
+    const given = parameters as Row[string][];
+    if (statement.kind === "insert") {
+      const row = Object.fromEntries(statement.names.map((name, i) => [name, given[i]])) as Row;
+      const apply = (before: Row | undefined): string | undefined => {
+        if (before) return "DuplicateItem";
+        write(row, row);
+        return undefined;
+      };
+      return { key: row, apply };
+    }
+    const { key, condition, set } = updateStatementOf(statement, given);
+    const apply = (before: Row | undefined): string | undefined => {
+      if (!condition(before)) return "ConditionalCheckFailed";
+      write(key, updated(key, before, { set, remove: [] }));
+      return undefined;
+    };
+    return { key, apply };
+  };
+
+  return {
+    perform(operation, input, trouble) {
+      const run = operations[operation];
+      if (!run) throw new Error(`no such operation here: ${operation}`);
+      return run(input as never, trouble);
+    },
+    rows: () => table.all(),
+    row: (pk, sk) => table.get({ pk: { S: pk }, sk: { S: sk } }),
+    expire(time) {
+      for (const row of table.all())
+        if (row.expiresAt?.N !== undefined && Number(row.expiresAt.N) * 1000 < time) write(row, undefined);
+    },
+  };
+}
+
+const REFUSED = { httpStatusCode: 400 };
+
+function refused(row: Row | undefined): ConditionalCheckFailedException {
+  return new ConditionalCheckFailedException({
+    message: "The conditional request failed",
+    $metadata: REFUSED,
+    ...(row && { Item: { ...row } }),
+  });
+}
+
+function updated(
+  { pk, sk }: Row,
+  before: Row | undefined,
+  { set, remove }: { set: Row; remove: string[] },
+): Row {
+  const after = { ...before, ...set, pk, sk } as Row;
+  for (const name of remove) delete after[name];
+  return after;
+}
+
+function mustBeConsistent(asked: boolean | undefined): void {
+  if (!asked) throw new Error("a read that is not strongly consistent may answer anything");
+}
+
+function mustFit(what: keyof typeof MOST, keys: readonly Row[]): void {
+  const distinct = new Set(keys.map(({ pk, sk }) => `${pk?.S} ${sk?.S}`));
+  if (keys.length < 1 || keys.length > MOST[what] || distinct.size < keys.length)
+    throw problem("ValidationException", `1 to ${MOST[what]} different ${what}, got ${keys.length}`);
+}

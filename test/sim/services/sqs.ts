@@ -1,0 +1,224 @@
+import type {
+  ChangeMessageVisibilityBatchCommandInput,
+  DeleteMessageBatchCommandInput,
+  GetQueueAttributesCommandInput,
+  ReceiveMessageCommandInput,
+  SendMessageBatchCommandInput,
+} from "@aws-sdk/client-sqs";
+import { DAY } from "../../../core/constants.ts";
+import { refusalOf } from "../../fakes/sqs-limits.ts";
+import { problem, type Service, type Trouble } from "./service.ts";
+
+/** A message in a queue. Times are ms since the epoch. */
+export type Message = {
+  readonly id: string;
+  readonly body: string;
+  readonly group: string | undefined;
+  readonly sentAt: number;
+  visibleAt: number;
+  receives: number;
+  handle: string | undefined;
+};
+
+/** SQS with the ready queues and DLQs of some topics. */
+export type Sqs = Service & {
+  /** The queue's messages, in no order. */
+  messages(queue: string): readonly Message[];
+  purge(queue: string): void;
+  lose(queue: string, message: Message): void;
+  /** Makes a message visible at once, in flight or not: SQS delivers twice now and then. */
+  duplicate(queue: string, message: Message): void;
+  /** Moves all that a DLQ holds to its ready queue: SQS's own redrive. */
+  redrive(queue: string): void;
+};
+
+const MAX_RECEIVES = 20;
+const RETENTION = { ready: 10 * DAY, dead: 14 * DAY };
+const BATCH_BYTES = 256 * 1024;
+const LONGEST_HIDE = 43_200;
+/** A batch of SQS's: 1 to 10 entries. */
+const ENTRIES = 10;
+
+export function simulatedSqs(settings: {
+  clock: () => number;
+  topics: readonly string[];
+  /** In flight at most, of one queue; 120,000 on AWS. */
+  inFlight: number;
+  /** Which of `count` visible messages comes next. */
+  pick: (count: number) => number;
+  /** Told when a queue may have something to receive. */
+  onVisible: (queue: string, time: number) => void;
+  /** Told of each message that is taken. */
+  onSent: (queue: string, body: string) => void;
+  /** Text that SQS takes no message with. */
+  unwanted: string;
+}): Sqs {
+  const { clock, topics, pick, onVisible } = settings;
+  const queues = new Map<string, Message[]>();
+  for (const topic of topics) for (const name of [topic, `${topic}_dlq`]) queues.set(name, []);
+  let drawn = 0;
+
+  const contents = (queue: string): Message[] => {
+    const messages = queues.get(queue);
+    if (!messages) throw problem("QueueDoesNotExist", `there is no queue ${queue}`);
+    const oldest = clock() - (queue.endsWith("_dlq") ? RETENTION.dead : RETENTION.ready);
+    if (messages.some(({ sentAt }) => sentAt <= oldest))
+      queues.set(
+        queue,
+        messages.filter(({ sentAt }) => sentAt > oldest),
+      );
+    return queues.get(queue) ?? [];
+  };
+  const drop = (queue: string, gone: (message: Message) => boolean): void => {
+    queues.set(
+      queue,
+      contents(queue).filter((message) => !gone(message)),
+    );
+  };
+  const bury = (queue: string): void => {
+    if (queue.endsWith("_dlq")) return;
+    for (const message of contents(queue)) {
+      if (message.visibleAt > clock() || message.receives < MAX_RECEIVES) continue;
+      drop(queue, ({ id }) => id === message.id);
+      // Its timestamp stays, and so does its retention's end.
+      contents(`${queue}_dlq`).push({ ...message, visibleAt: clock(), receives: 0, handle: undefined });
+    }
+  };
+
+  /** Entries that fail, by the code of each; the others have taken effect. */
+  const each = <E extends { Id: string | undefined }>(
+    entries: readonly E[] | undefined,
+    trouble: Trouble,
+    act: (entry: E) => string | undefined,
+  ) => {
+    const count = entries?.length ?? 0;
+    if (count < 1 || count > ENTRIES)
+      throw problem("TooManyEntriesInBatchRequest", `1 to 10 entries, not ${count}`);
+    const Failed = (entries ?? []).flatMap((entry) => {
+      const own = trouble.entryFails();
+      const Code = own ?? act(entry);
+      return Code === undefined
+        ? []
+        : [{ Id: entry.Id, Code, Message: Code, SenderFault: own === undefined }];
+    });
+    return { Failed };
+  };
+
+  const operations: Record<string, (input: never, trouble: Trouble) => unknown> = {
+    SendMessageBatch({ QueueUrl = "", Entries = [] }: SendMessageBatchCommandInput, trouble) {
+      const queue = contents(QueueUrl);
+      const bytes = Entries.reduce((sum, { MessageBody = "" }) => sum + Buffer.byteLength(MessageBody), 0);
+      if (bytes > BATCH_BYTES)
+        throw problem("BatchRequestTooLong", `at most ${BATCH_BYTES} bytes, got ${bytes}`);
+      return each(Entries as ((typeof Entries)[number] & { Id: string })[], trouble, (entry) => {
+        const { MessageBody = "", DelaySeconds = 0, MessageGroupId } = entry;
+        if (DelaySeconds < 0 || DelaySeconds > 900 || !Number.isInteger(DelaySeconds))
+          return "InvalidParameterValue";
+        const refusal = refusalOf(MessageBody, MessageGroupId);
+        if (refusal !== undefined || MessageBody.includes(settings.unwanted)) return "InvalidMessageContents";
+        const visibleAt = clock() + DelaySeconds * 1000;
+        const id = `m${++drawn}`;
+        queue.push({
+          id,
+          body: MessageBody,
+          group: MessageGroupId,
+          sentAt: clock(),
+          visibleAt,
+          receives: 0,
+          handle: undefined,
+        });
+        settings.onSent(QueueUrl, MessageBody);
+        onVisible(QueueUrl, visibleAt);
+        return undefined;
+      });
+    },
+
+    ReceiveMessage(input: ReceiveMessageCommandInput) {
+      const { QueueUrl = "", MaxNumberOfMessages = 1, VisibilityTimeout = 30 } = input;
+      if (MaxNumberOfMessages > ENTRIES || VisibilityTimeout > LONGEST_HIDE)
+        throw problem("InvalidParameterValue", "at most 10 messages, hidden for at most 12 hours");
+      bury(QueueUrl);
+      const now = clock();
+      const all = contents(QueueUrl);
+      const inFlight = all.filter(({ handle, visibleAt }) => handle !== undefined && visibleAt > now).length;
+      const room = Math.min(MaxNumberOfMessages, Math.max(settings.inFlight - inFlight, 0));
+      const visible = all
+        .filter(({ visibleAt }) => visibleAt <= now)
+        .sort((a, b) => a.visibleAt - b.visibleAt);
+      const Messages = Array.from({ length: Math.min(room, visible.length) }, () => {
+        const [message] = visible.splice(pick(visible.length), 1) as [Message];
+        message.receives += 1;
+        message.visibleAt = now + VisibilityTimeout * 1000;
+        message.handle = `${message.id}/${++drawn}`;
+        onVisible(QueueUrl, message.visibleAt);
+        return { MessageId: message.id, Body: message.body, ReceiptHandle: message.handle };
+      });
+      return { Messages };
+    },
+
+    DeleteMessageBatch({ QueueUrl = "", Entries }: DeleteMessageBatchCommandInput, trouble) {
+      return each(Entries as { Id: string; ReceiptHandle: string }[], trouble, ({ ReceiptHandle }) => {
+        drop(QueueUrl, ({ handle }) => handle === ReceiptHandle);
+        return undefined;
+      });
+    },
+
+    ChangeMessageVisibilityBatch(
+      { QueueUrl = "", Entries }: ChangeMessageVisibilityBatchCommandInput,
+      trouble,
+    ) {
+      type Entry = { Id: string; ReceiptHandle: string; VisibilityTimeout: number };
+      return each(Entries as Entry[], trouble, ({ ReceiptHandle, VisibilityTimeout }) => {
+        const message = contents(QueueUrl).find(({ handle }) => handle === ReceiptHandle);
+        if (!message || message.visibleAt <= clock()) return "MessageNotInflight";
+        if (VisibilityTimeout > LONGEST_HIDE) return "InvalidParameterValue";
+        message.visibleAt = clock() + VisibilityTimeout * 1000;
+        onVisible(QueueUrl, message.visibleAt);
+        return undefined;
+      });
+    },
+
+    GetQueueAttributes({ QueueUrl = "" }: GetQueueAttributesCommandInput) {
+      const hidden = contents(QueueUrl).filter(({ visibleAt }) => visibleAt > clock());
+      const inFlight = hidden.filter(({ handle }) => handle !== undefined).length;
+      return {
+        Attributes: {
+          ApproximateNumberOfMessages: String(contents(QueueUrl).length - hidden.length),
+          ApproximateNumberOfMessagesDelayed: String(hidden.length - inFlight),
+          ApproximateNumberOfMessagesNotVisible: String(inFlight),
+        },
+      };
+    },
+  };
+
+  return {
+    perform(operation, input, trouble) {
+      const run = operations[operation];
+      if (!run) throw new Error(`no such operation here: ${operation}`);
+      return run(input as never, trouble);
+    },
+    messages: (queue) => contents(queue),
+    purge: (queue) => drop(queue, () => true),
+    lose: (queue, { id }) => drop(queue, (message) => message.id === id),
+    duplicate(queue, message) {
+      // One that was not received yet comes twice all the same, but not before its delay is over.
+      if (message.handle !== undefined) message.visibleAt = clock();
+      else contents(queue).push({ ...message });
+      onVisible(queue, message.visibleAt);
+    },
+    redrive(queue) {
+      const moved = contents(`${queue}_dlq`);
+      for (const message of moved) {
+        contents(queue).push({
+          ...message,
+          sentAt: clock(),
+          visibleAt: clock(),
+          receives: 0,
+          handle: undefined,
+        });
+        onVisible(queue, clock());
+      }
+      drop(`${queue}_dlq`, () => true);
+    },
+  };
+}

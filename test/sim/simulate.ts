@@ -1,0 +1,225 @@
+import type { Policy } from "../../core/policy.ts";
+import { type Blow, type Plan, planOf, type Weather } from "./faults.ts";
+import { fatesOf, handlerOf } from "./handlers.ts";
+import { apiOf, consumeTopic, tickOf } from "./platform.ts";
+import { producersOf } from "./producers.ts";
+import { pullTopic } from "./pullers.ts";
+import { timelineFrom } from "./timeline.ts";
+import { users } from "./users.ts";
+import { type Violation, witnessOf } from "./witness.ts";
+import { type World, worldOf } from "./world.ts";
+
+/** One history: what happened, and the first promise that it broke. */
+export type History = {
+  seed: number;
+  weather: Weather;
+  violation: Violation | undefined;
+  /** Faults that happened, by the name that suppresses each. */
+  faults: Map<string, string>;
+  /** Calls that reached a service, by operation. */
+  calls: Map<string, number>;
+  ticks: number;
+  jobs: number;
+  runs: number;
+  /** ms from the due time of each run to its start, in due order of their starts. */
+  lateness: { topic: string; ms: number; attempt: number }[];
+  /** Equal for two histories that are the same call by call. */
+  digest: number;
+  /** What happened, one line each, when asked for. */
+  trace: string[];
+};
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const START = Date.UTC(2026, 2, 1, 9, 0, 0);
+const SPAN = 30 * MINUTE;
+/** After the last fault everything must end within this: a message lost late waits for the audit's second ladder. */
+const PATIENCE = 30 * HOUR;
+const AFTER_ALL_TTL = 400 * DAY;
+
+const TOPICS: Policy["topics"] = {
+  orders: { backoff: { waits: [15, 180] }, maxAttempts: 3 },
+  work: { consumer: "pull", backoff: { waits: [10, 60] }, ttr: 30 },
+  precise: { precision: "millisecond", backoff: { waits: [5] } },
+  logs: { tracking: "none", backoff: { waits: [20] } },
+  events: { consumer: "pull", tracking: "none" },
+};
+const LAMBDA_TOPICS = ["orders", "precise", "logs"];
+const PULL_TOPICS = ["work", "events"];
+
+/** Plays one history. `suppressed`: faults and users that are left out; `traced`: keeps what happened. */
+export async function simulate(
+  seed: number,
+  {
+    suppressed = new Set<string>(),
+    traced = false,
+  }: { suppressed?: ReadonlySet<string>; traced?: boolean } = {},
+): Promise<History> {
+  const timeline = timelineFrom(START);
+  const faults = new Map<string, string>();
+  const calls = new Map<string, number>();
+  const trace: string[] = [];
+  let digest = 0;
+  let violation: Violation | undefined;
+  const stamp = (): string => new Date(timeline.now()).toISOString().slice(11, 23);
+  const note = (line: () => string): void => {
+    if (traced && !violation) trace.push(`${stamp()} ${line()}`);
+  };
+
+  const plan = planOf(seed, {
+    start: START,
+    span: SPAN,
+    topics: Object.keys(TOPICS),
+    suppressed,
+    onFault(key, what) {
+      faults.set(key, what);
+      note(() => `FAULT ${key}: ${what}`);
+    },
+  });
+  const witness = witnessOf({
+    clock: timeline.now,
+    skew: plan.skew,
+    untracked: new Set(Object.keys(TOPICS).filter((topic) => TOPICS[topic]?.tracking === "none")),
+    onViolation(found) {
+      note(() => `VIOLATION of ${found.promise}: ${found.id} ${found.text}`);
+      violation ??= found;
+    },
+  });
+  const world = worldOf({
+    seed,
+    plan,
+    timeline,
+    witness,
+    policy: {
+      shards: 2,
+      retention: seed % 2 === 0 ? 5 * 60 : 7 * 86_400,
+      deadRetention: 14 * 86_400,
+      topics: TOPICS,
+    },
+    trace: note,
+    onCall({ machine, operation, index }) {
+      calls.set(operation, (calls.get(operation) ?? 0) + 1);
+      for (const part of [timeline.now(), index, machine.name.length, operation.length])
+        digest = (Math.imul(digest, 31) + part) | 0;
+    },
+  });
+
+  const api = apiOf(world);
+  const fateOf = fatesOf(world);
+  const handle = handlerOf(world, fateOf);
+  for (const topic of LAMBDA_TOPICS) consumeTopic(world, topic, handle);
+  for (const topic of PULL_TOPICS) pullTopic(world, api, topic, fateOf);
+  const ticks = minuteRule(world, tickOf(world));
+  for (const blow of plan.blows) timeline.at(blow.time, () => strikeBlow(world, blow, ticks.fire));
+  const through = users(world, { api, producers: producersOf(world) }, suppressed, SPAN);
+
+  const enough = (): boolean => violation !== undefined;
+  // Ticks go on until all has ended.
+  for (let end = START + SPAN; end <= START + SPAN + PATIENCE; end += 10 * MINUTE) {
+    await timeline.run(end, enough);
+    if (enough() || (through() && witness.unfinished(mayLose(plan)).length === 0)) break;
+  }
+  if (!enough()) {
+    witness.judge(mayLose(plan));
+    await timeline.run(timeline.now() + MINUTE, enough);
+    ticks.stop();
+    world.dynamo.expire(timeline.now() + AFTER_ALL_TTL);
+    for (const row of world.dynamo.rows())
+      if (!/^(cursor#|meta$)/.test(row.pk?.S ?? "")) witness.rubbish(JSON.stringify(row));
+  }
+  return {
+    seed,
+    weather: plan.weather,
+    violation,
+    faults,
+    calls,
+    ticks: ticks.count(),
+    jobs: witness.count(),
+    runs: witness.lateness.length,
+    lateness: witness.lateness,
+    digest,
+    trace,
+  };
+}
+
+/** Whether messages can be lost after SQS has taken them, which an untracked topic does not survive. */
+function mayLose({ weather, blows, lostReceive, badHandlers }: Plan): boolean {
+  return weather !== "calm" && (badHandlers || lostReceive > 0 || blows.some(({ kind }) => LOSING.has(kind)));
+}
+const LOSING = new Set(["purge", "lose-message"]);
+
+/** The minute rule: on time, late, or silent in a spell. When faults are over and nothing is near, rarer. */
+function minuteRule(world: World, fire: () => void) {
+  const { timeline, plan } = world;
+  const draws = world.draws("rule");
+  const phase = draws.whole(0, 59) * SECOND;
+  let count = 0;
+  let stopped = false;
+  const silent = (now: number) =>
+    plan.spells.some(({ kind, from, to }) => kind === "no-ticks" && from <= now && now < to);
+  const next = (): void => {
+    const now = timeline.now();
+    const late = plan.lateTicks && now < plan.calmFrom ? draws.whole(0, 50) * SECOND : 0;
+    if (!stopped && !silent(now)) {
+      count += 1;
+      timeline.at(now + late, fire);
+    }
+    const quiet = now > START + 2 * HOUR;
+    if (!stopped) timeline.at(now + (quiet ? 10 : 1) * MINUTE, next);
+  };
+  timeline.at(timeline.now() + phase, next);
+  return {
+    fire,
+    count: () => count,
+    stop() {
+      stopped = true;
+    },
+  };
+}
+
+function strikeBlow(world: World, { kind, key }: Blow, tick: () => void): void {
+  const { sqs, timeline } = world;
+  const draws = world.draws(key);
+  const topic = draws.pick(Object.keys(TOPICS));
+  const message = () => {
+    const waiting = sqs.messages(topic);
+    return waiting.length > 0 ? draws.pick(waiting) : undefined;
+  };
+  world.trace(() => `BLOW ${kind} (${topic})`);
+  switch (kind) {
+    case "purge":
+      return sqs.purge(topic);
+    case "lose-message": {
+      const lost = message();
+      if (lost) sqs.lose(topic, lost);
+      return;
+    }
+    case "duplicate-message": {
+      const again = message();
+      if (again) sqs.duplicate(topic, again);
+      return;
+    }
+    case "native-redrive":
+      return sqs.redrive(topic);
+    case "kill":
+    case "freeze-machine": {
+      const machines = [...world.machines];
+      if (machines.length === 0) return;
+      const victim = draws.pick(machines);
+      world.trace(() => `BLOW ${kind} strikes ${victim.name}`);
+      if (kind === "kill") victim.kill();
+      else victim.freeze(draws.next() * draws.pick([10 * SECOND, 80 * SECOND, 170 * SECOND]));
+      return;
+    }
+    case "double-tick":
+      tick();
+      timeline.at(timeline.now() + draws.whole(0, 3000), tick);
+      return;
+    case "ttl":
+      return world.dynamo.expire(timeline.now());
+    case "more-shards":
+      world.policy = { ...world.policy, shards: 4 };
+  }
+}

@@ -1,0 +1,73 @@
+/** Virtual time: nothing passes but from one event to the next. Times are ms since the epoch. */
+export type Timeline = {
+  now(): number;
+  /** Calls back at a time; in the past means now. */
+  at(time: number, act: () => void): void;
+  wait(ms: number): Promise<void>;
+  /** Lets events happen up to a time, or until `enough` says so. */
+  run(until: number, enough: () => boolean): Promise<void>;
+};
+
+type Event = { time: number; seq: number; act: () => void };
+
+export function timelineFrom(start: number): Timeline {
+  const heap: Event[] = [];
+  let time = start;
+  let seq = 0;
+
+  const timeline: Timeline = {
+    now: () => time,
+    at(when, act) {
+      seq += 1;
+      // Clocks tell whole ms.
+      push(heap, { time: Math.max(Math.round(when), time), seq, act });
+    },
+    wait: (ms) => new Promise((resolve) => timeline.at(time + ms, resolve)),
+    async run(until, enough) {
+      for (let next = heap[0]; next && next.time <= until && !enough(); next = heap[0]) {
+        pop(heap);
+        time = next.time;
+        next.act();
+        await consequences();
+      }
+      if (!enough()) time = Math.max(time, until);
+    },
+  };
+  return timeline;
+}
+
+/** Resolves when all that follows from an event has happened: the code under test waits for promises only. */
+function consequences(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function before(a: Event, b: Event): boolean {
+  return a.time < b.time || (a.time === b.time && a.seq < b.seq);
+}
+
+// A binary heap: the package registry's are no smaller than these lines.
+function push(heap: Event[], event: Event): void {
+  let at = heap.push(event) - 1;
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    if (!before(event, heap[parent] as Event)) break;
+    heap[at] = heap[parent] as Event;
+    at = parent;
+  }
+  heap[at] = event;
+}
+
+function pop(heap: Event[]): void {
+  const last = heap.pop();
+  if (!last || heap.length === 0) return;
+  let at = 0;
+  for (;;) {
+    let child = 2 * at + 1;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && before(heap[child + 1] as Event, heap[child] as Event)) child += 1;
+    if (!before(heap[child] as Event, last)) break;
+    heap[at] = heap[child] as Event;
+    at = child;
+  }
+  heap[at] = last;
+}

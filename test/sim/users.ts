@@ -1,0 +1,150 @@
+import type { Draws } from "./draws.ts";
+import type { Answer, Api } from "./platform.ts";
+import type { Told } from "./witness.ts";
+import { UNWANTED, type World } from "./world.ts";
+
+export type Callers = { api: Api; producers: Api };
+
+const SECOND = 1000;
+const MINUTE = 60_000;
+const TOPICS = ["orders", "orders", "orders", "work", "work", "precise", "logs", "events"];
+const UNTRACKED = ["logs", "events"];
+/** Delays around all that decides a job's way, in seconds. */
+const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420, 600, 899, 901, 1200];
+const KEYS = ["a", "b"];
+
+/** What users do in one history: file jobs, and change their mind. All of it by the seed. Answers whether all are through. */
+export function users(
+  world: World,
+  callers: Callers,
+  suppressed: ReadonlySet<string>,
+  span: number,
+): () => boolean {
+  const { timeline } = world;
+  const plan = world.draws("users");
+  const count = plan.whole(3, 14);
+  let busy = 0;
+  for (let n = 1; n <= count; n++) {
+    const draws = world.draws(`user ${n}`);
+    const at = timeline.now() + draws.next() * span * 0.7;
+    if (suppressed.has(`user:${n}`)) continue;
+    busy += 1;
+    timeline.at(at, () => {
+      void user(world, callers, n, draws, suppressed).then(() => {
+        busy -= 1;
+      });
+    });
+  }
+  return () => busy === 0;
+}
+
+async function user(
+  world: World,
+  { api, producers }: Callers,
+  n: number,
+  draws: Draws,
+  suppressed: ReadonlySet<string>,
+): Promise<void> {
+  const { timeline, witness } = world;
+  const topic = draws.pick(TOPICS);
+  const tracked = !UNTRACKED.includes(topic);
+  let edit = 0;
+  const bodyNow = () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) });
+  const unwanted = draws.chance(0.03);
+  const key = tracked && draws.chance(0.35) ? draws.pick(KEYS) : undefined;
+  const once = draws.chance(0.3) ? `token-${n}` : undefined;
+  const direct = draws.chance(0.3) && once === undefined;
+  const caller = direct ? producers : api;
+  const time = () => ({ delay: draws.pick(DELAYS) });
+  const onDuplicate = draws.pick(["reject", "keep", "replace"]);
+  const job = {
+    topic,
+    body: bodyNow(),
+    ...time(),
+    ...(key !== undefined && { key, onDuplicate }),
+    ...(draws.chance(0.1) && { expiresAfter: draws.whole(1, 600) }),
+    ...(draws.chance(0.2) && { maxAttempts: draws.whole(1, 2) }),
+    ...(draws.chance(0.1) && { group: draws.pick(["g", "h"]) }),
+  };
+
+  /** What an answer promises. */
+  const note = (answer: Answer | undefined, request?: string): Told | undefined => {
+    if (!answer || answer.status >= 300) return undefined;
+    const told = answer.body as unknown as Told;
+    witness.acknowledged(told, request);
+    if (tracked && told.state === "scheduled") witness.moved(told);
+    return told;
+  };
+  const file = async (): Promise<Told | undefined> => {
+    const headers = once === undefined ? {} : { "idempotency-key": once };
+    for (let i = 0; i < 4; i++) {
+      const answer = await caller("POST", "/jobs", job, headers);
+      const told = note(answer, once);
+      if (told) return told;
+      // Without a token a repeat would be another job.
+      const repeatable = once !== undefined || (key !== undefined && onDuplicate !== "reject");
+      if (!repeatable || (answer && answer.status < 500)) return undefined;
+      await timeline.wait(draws.whole(1, 30) * SECOND);
+    }
+    return undefined;
+  };
+  const fileMany = async (): Promise<Told | undefined> => {
+    const mates = Array.from({ length: draws.whole(1, 5) }, (_, i) => ({
+      ...job,
+      body: { n, edit: 0, mate: i },
+    }));
+    const jobs = [
+      job,
+      ...mates.map(({ key: _, onDuplicate: __, ...mate }: typeof job & { key?: string }) => mate),
+    ];
+    const answer = await api("POST", "/jobs/batch", { jobs });
+    if (answer?.status !== 200) return undefined;
+    const results = answer.body.results as { status: number; job?: Told }[];
+    for (const { status, job: told } of results) if (told) note({ status, body: told });
+    return results[0]?.job;
+  };
+
+  const told = draws.chance(0.15) && once === undefined && !direct ? await fileMany() : await file();
+  if (once !== undefined && draws.chance(0.5)) {
+    await timeline.wait(draws.whole(0, 300) * SECOND);
+    await file();
+  }
+  if (!told) return;
+  const changes = draws.chance(0.5) ? draws.whole(1, 4) : 0;
+  for (let i = 0; i < changes; i++) {
+    await timeline.wait(draws.next() * draws.pick([2 * SECOND, 4 * MINUTE, 10 * MINUTE]));
+    const what = draws.pick([
+      "cancel",
+      "cancel",
+      "cancel many",
+      "move",
+      "move",
+      "edit",
+      "replace",
+      "redrive",
+    ]);
+    const { delay } = time();
+    if (suppressed.has(`user:${n}:${i}`)) continue;
+    await change(what, delay);
+  }
+
+  async function change(what: string, delay: number): Promise<void> {
+    const id = told?.id ?? "";
+    if (what === "cancel") {
+      const answer = await caller("DELETE", `/jobs/${id}`);
+      if (answer?.status === 200) witness.cancelled(answer.body as unknown as Told);
+    } else if (what === "cancel many") {
+      const answer = await api("POST", "/jobs/cancel", { ids: [id] });
+      const [result] = (answer?.body.results ?? []) as { status: number; job?: Told }[];
+      if (result?.status === 200 && result.job) witness.cancelled(result.job);
+    } else if (!tracked) return;
+    else if (what === "move") note(await caller("PATCH", `/jobs/${id}`, { delay }));
+    else if (what === "edit") note(await caller("PATCH", `/jobs/${id}`, { body: bodyNow() }));
+    else if (what === "replace" && key !== undefined)
+      note(await api("PUT", `/topics/${topic}/jobs/${key}`, { body: bodyNow(), delay }));
+    else if (what === "redrive") {
+      const which = draws.chance(0.5) ? { ids: [id] } : { max: 10 };
+      await api("POST", `/topics/${topic}/redrive`, { ...which, delay: Math.min(delay, 60) });
+    }
+  }
+}

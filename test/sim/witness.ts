@@ -1,0 +1,292 @@
+import { fromAttributes } from "../../aws/attributes.ts";
+import { CLOCK_MARGIN } from "../../core/constants.ts";
+import { isFinished } from "../../core/home.ts";
+import { type Cursor, type Home, sortable } from "../../core/items.ts";
+import { addressOf } from "../../core/job-id.ts";
+import type { Row } from "./services/expressions.ts";
+
+/** A promise that was broken, and how. `P1` to `P6` are the README's; the others say what holds them up. */
+export type Violation = { promise: string; id: string; text: string; time: number };
+
+/** A job as a user was told it is. */
+export type Told = { id: string; topic: string; state: string; dueAt: string; revision: number };
+
+type Revision = { dueAt: number; body: string; attempt: number };
+
+/** What is known of one job. */
+type Known = {
+  home: Home | undefined;
+  revisions: Revision[];
+  /** Runs that began, by what their message said. */
+  starts: Map<string, number>;
+  /** Runs whose handler ended, and those that it ended well, likewise. */
+  ends: Set<string>;
+  successes: Set<string>;
+  acknowledged: boolean;
+  /** No older revision may start. */
+  oldest: number;
+  cancelled: boolean;
+  looks: Set<string>;
+  handedOff: boolean;
+};
+
+/** A run as its message had it. */
+export type Run = { id: string; topic: string; attempt: number; dueAt: number; body: string };
+
+export type Witness = ReturnType<typeof witnessOf>;
+
+/**
+ * Sees every write, every run and every answer from outside, and says when a promise is broken. It trusts nothing
+ * that the code under test says of itself but its answers to users.
+ */
+export function witnessOf(settings: {
+  clock: () => number;
+  /** ms that the writer's clock may be off. */
+  skew: number;
+  untracked: ReadonlySet<string>;
+  onViolation: (violation: Violation) => void;
+}) {
+  const { clock, skew, untracked, onViolation } = settings;
+  const jobs = new Map<string, Known>();
+  const holders = new Map<string, Set<string>>();
+  const requests = new Map<string, string>();
+  const lateness: { topic: string; ms: number; attempt: number }[] = [];
+
+  const violate = (promise: string, id: string, text: string): void =>
+    onViolation({ promise, id, text, time: clock() });
+
+  const known = (id: string): Known => {
+    const found = jobs.get(id);
+    if (found) return found;
+    const fresh: Known = {
+      home: undefined,
+      revisions: [],
+      starts: new Map(),
+      ends: new Set(),
+      successes: new Set(),
+      acknowledged: false,
+      oldest: 0,
+      cancelled: false,
+      looks: new Set(),
+      handedOff: false,
+    };
+    jobs.set(id, fresh);
+    return fresh;
+  };
+
+  const wordsOf = ({ attempt, dueAt, body }: Pick<Run, "attempt" | "dueAt" | "body">): string =>
+    `${attempt} ${dueAt} ${body}`;
+  /** The revisions that a message with these words may be of. */
+  const revisionsOf = (job: Known, words: string): number[] =>
+    job.revisions.flatMap((revision, i) =>
+      revision && wordsOf({ ...revision, attempt: revision.attempt + 1 }) === words ? [i] : [],
+    );
+
+  function homeWritten(before: Home | undefined, after: Home | undefined): void {
+    const id = (after ?? before)?.id ?? "";
+    const job = known(id);
+    job.home = after ?? job.home;
+    if (!after) {
+      if (before && !isFinished(before) && !before.untracked)
+        violate("state", id, "deleted while it is not finished");
+    } else {
+      const wrong = transition(job, before, after);
+      if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
+      job.revisions[after.revision] ??= { dueAt: after.dueAt, body: after.body, attempt: after.attempt };
+    }
+    const key = (after ?? before)?.key;
+    if (key !== undefined) {
+      const name = `${(after ?? before)?.topic} ${key}`;
+      const live = holders.get(name) ?? new Set();
+      holders.set(name, live);
+      if (after && !isFinished(after)) live.add(id);
+      else live.delete(id);
+      if (live.size > 1) violate("key", id, `key ${key} names ${[...live].join(" and ")}, both live`);
+    }
+  }
+
+  /** What the state machine of `core/home.ts` does not allow. */
+  function transition(job: Known, before: Home | undefined, after: Home): string | undefined {
+    const change = `${before?.state ?? "nothing"} → ${after.state}`;
+    if (isFinished(after) !== (after.expiresAt !== undefined) && !after.untracked)
+      return `${change} with a wrong TTL`;
+    if (!before) return after.state === "scheduled" && after.revision === 0 ? undefined : change;
+    const moved = after.revision === before.revision + 1;
+    if (!moved && after.revision !== before.revision) return `${change} by several revisions`;
+    if (moved) {
+      const clean = after.state === "scheduled" && after.token === undefined && after.leaseEnd === undefined;
+      const from = before.state === "scheduled" || before.state === "running" || before.state === "dead";
+      if (!clean || !from) return `${change} as a move`;
+      return before.state === "running" ? endOf(job, before) : undefined;
+    }
+    switch (change) {
+      case "scheduled → running":
+        return after.attempt === before.attempt + 1 && after.token && after.leaseEnd
+          ? undefined
+          : `${change} unclaimed`;
+      case "running → running":
+        return after.token === before.token ? undefined : "a claim over a claim";
+      case "running → done": {
+        if (after.token !== before.token) return `${change} by another claim`;
+        const words = wordsOf(after);
+        return job.successes.has(words) ? undefined : `${change}, but no handler succeeded`;
+      }
+      case "scheduled → cancelled":
+      case "scheduled → dead":
+        return undefined;
+      case "running → dead":
+        return endOf(job, before);
+      case "running → cancelled":
+        return released(before) ? undefined : `${change} under a live lease`;
+      case "scheduled → expired":
+        return before.expiresAfter !== undefined && clock() + skew > before.wantedAt + before.expiresAfter
+          ? undefined
+          : `${change} too soon`;
+      case "cancelled → scheduled":
+        return before.untracked ? undefined : change;
+      default:
+        return change;
+    }
+  }
+
+  /** A run ends by its own handler's word, or by its lease. */
+  function endOf(job: Known, before: Home): string | undefined {
+    return released(before) || job.ends.has(wordsOf(before)) ? undefined : "a run ended by somebody else";
+  }
+
+  /** Whether a lease is over by every clock. */
+  function released({ leaseEnd = 0 }: Home): boolean {
+    return clock() + skew >= leaseEnd + CLOCK_MARGIN;
+  }
+
+  /** The invariant everything rests on (docs/architecture.md): the audit never passes the last look. */
+  function audited(cursor: Cursor): void {
+    const shard = Number(cursor.pk.slice("cursor#".length));
+    for (const [id, { home, looks }] of jobs) {
+      if (!home || home.untracked || isFinished(home) || addressOf(id).shard !== shard) continue;
+      const ahead = [home.sk, ...looks].filter((sk) => sk > cursor.audited);
+      const wanted = home.state === "scheduled" ? sortable(home.dueAt) : "";
+      if (!ahead.some((sk) => sk >= wanted))
+        violate("P1", id, `the audit is at ${cursor.audited}, past its last look: ${JSON.stringify(home)}`);
+    }
+  }
+
+  return {
+    lateness,
+    /** Every item that changes. */
+    written(before: Row | undefined, after: Row | undefined): void {
+      const row = (after ?? before) as Row;
+      if (row.state) {
+        homeWritten(before && (fromAttributes(before) as Home), after && (fromAttributes(after) as Home));
+      } else if (row.sk?.S?.endsWith("#look")) {
+        const { looks } = known(row.id?.S ?? "");
+        if (after) looks.add(row.sk.S);
+        else looks.delete(row.sk.S);
+      } else if (row.pk?.S?.startsWith("key#") && after?.expiresAt) {
+        const home = jobs.get(row.id?.S ?? "")?.home;
+        if (home && !isFinished(home)) violate("key", home.id, `its key is let go: ${JSON.stringify(after)}`);
+      } else if (after?.audited) audited(fromAttributes(after) as Cursor);
+    },
+
+    /** An answer that promises that the job will run as told. `request` names what must become one job. */
+    acknowledged(told: Told, request: string | undefined): void {
+      const job = known(told.id);
+      if (!job.home && !untracked.has(told.topic))
+        violate("P1", told.id, "acknowledged, but not in the pool");
+      job.acknowledged = true;
+      if (request !== undefined) {
+        const named = requests.get(request);
+        if (named !== undefined && named !== told.id) violate("once", told.id, `${request} is ${named} too`);
+        requests.set(request, told.id);
+      }
+    },
+
+    /** An answer that says that only this revision, or a later one, may start from now on. */
+    moved(told: Told): void {
+      const job = known(told.id);
+      job.oldest = Math.max(job.oldest, told.revision);
+      if (job.home && job.home.revision < told.revision)
+        violate("P1", told.id, `revision ${told.revision} was told`);
+    },
+
+    cancelled({ id }: Told): void {
+      known(id).cancelled = true;
+    },
+
+    /** A job whose message SQS took. */
+    handedOff(id: string): void {
+      known(id).handedOff = true;
+    },
+
+    /** A handler begins. `now`: by the clock of its machine. */
+    started(run: Run, now: number): void {
+      const job = known(run.id);
+      lateness.push({ topic: run.topic, ms: clock() - run.dueAt, attempt: run.attempt });
+      if (now < run.dueAt) violate("P2", run.id, `started ${run.dueAt - now} ms early`);
+      if (untracked.has(run.topic)) {
+        if (job.cancelled) violate("P4", run.id, "started after its cancel was acknowledged");
+        job.starts.set("", (job.starts.get("") ?? 0) + 1);
+        return;
+      }
+      const words = wordsOf(run);
+      const revisions = revisionsOf(job, words);
+      const count = (job.starts.get(words) ?? 0) + 1;
+      job.starts.set(words, count);
+      if (job.cancelled) violate("P4", run.id, "started after its cancel was acknowledged");
+      if (revisions.length === 0) violate("P4", run.id, `started as it never was: ${words}`);
+      else if (Math.max(...revisions) < job.oldest)
+        violate("P4", run.id, `revision ${revisions.at(-1)} started, but ${job.oldest} was acknowledged`);
+      else if (count > revisions.length)
+        violate("P5", run.id, `revision ${revisions.at(-1)} started ${count} times`);
+    },
+
+    /** A handler has ended, or whoever pulled the job says so. */
+    ended(run: Run, well: boolean): void {
+      const job = known(run.id);
+      job.ends.add(wordsOf(run));
+      if (well) job.successes.add(wordsOf(run));
+    },
+
+    /** Something that must not happen, whatever goes wrong around it. */
+    defect: (text: string): void => violate("defect", "", text),
+
+    /** An item that nothing will ever delete. */
+    rubbish: (item: string): void => violate("rubbish", "", `stays for ever: ${item}`),
+
+    /** Jobs that are known of. */
+    count: () => jobs.size,
+
+    /** Jobs that have not ended. `mayLose`: whether messages that SQS took can be lost. */
+    unfinished: (mayLose: boolean): string[] =>
+      [...jobs].flatMap(([id, job]) => (isOpen(job) || !cameUntracked(job, mayLose) ? [id] : [])),
+
+    /** When all faults are long over: what was promised and did not happen. */
+    judge(mayLose: boolean): void {
+      for (const [id, job] of jobs) {
+        const what = job.acknowledged ? "acknowledged, but" : "filed, but";
+        if (isOpen(job)) violate("P1", id, `${what} never ended: ${JSON.stringify(job.home)}`);
+        if (!cameUntracked(job, mayLose))
+          violate("P1", id, "an untracked job was not handed off, or did not come");
+      }
+    },
+  };
+}
+
+function isOpen({ home }: Known): boolean {
+  return home !== undefined && !home.untracked && !isFinished(home);
+}
+
+/** Whether an untracked job went the way it was promised: to SQS, and from there too unless messages get lost. */
+function cameUntracked(
+  { home, acknowledged, cancelled, handedOff, starts }: Known,
+  mayLose: boolean,
+): boolean {
+  if (
+    !acknowledged ||
+    cancelled ||
+    (home && (!home.untracked || isFinished(home))) ||
+    home?.expiresAfter !== undefined
+  )
+    return true;
+  return handedOff && (mayLose || starts.size > 0);
+}

@@ -1,0 +1,132 @@
+import { dynamoPool } from "../../aws/pool.ts";
+import { sqsQueues } from "../../aws/queues.ts";
+import { parseMessage } from "../../core/message.ts";
+import type { Policy } from "../../core/policy.ts";
+import type { ProtocolEvent } from "../../protocol/events.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { type Draws, drawsOf } from "./draws.ts";
+import type { Plan } from "./faults.ts";
+import { type Machine, startMachine } from "./machine.ts";
+import { type Call, clientOn, type Network } from "./network.ts";
+import { type Dynamo, simulatedDynamo } from "./services/dynamo.ts";
+import { type Sqs, simulatedSqs } from "./services/sqs.ts";
+import type { Timeline } from "./timeline.ts";
+import type { Witness } from "./witness.ts";
+
+/** A word in a body that makes SQS refuse the message for good. */
+export const UNWANTED = "unwanted";
+
+/** Virtual time, the services, and all who use them. */
+export type World = {
+  readonly seed: number;
+  readonly plan: Plan;
+  readonly timeline: Timeline;
+  readonly dynamo: Dynamo;
+  readonly sqs: Sqs;
+  readonly witness: Witness;
+  /** What a machine started now is configured with: a deploy may change it. */
+  policy: Policy;
+  readonly machines: Set<Machine>;
+  start(name: string): { machine: Machine; ctx: Context };
+  draws(name: string): Draws;
+  /** Calls back when a queue may have something to receive. */
+  watch(queue: string, act: () => void): void;
+  trace(line: () => string): void;
+};
+
+const HOUR = 3_600_000;
+
+export function worldOf(settings: {
+  seed: number;
+  plan: Plan;
+  timeline: Timeline;
+  witness: Witness;
+  policy: Policy;
+  trace: (line: () => string) => void;
+  onCall: (call: Call, outcome: "answered" | Error) => void;
+}): World {
+  const { seed, plan, timeline, witness, policy, trace } = settings;
+  const watchers = new Map<string, () => void>();
+  const order = drawsOf(seed, "order");
+  const dynamo = simulatedDynamo({
+    clock: timeline.now,
+    createdAt: timeline.now() - HOUR,
+    onWrite: (before, after) => {
+      trace(() => `  pool: ${JSON.stringify(plain(before))} → ${JSON.stringify(plain(after))}`);
+      witness.written(before, after);
+    },
+  });
+  const sqs = simulatedSqs({
+    clock: timeline.now,
+    topics: Object.keys(policy.topics),
+    inFlight: plan.inFlight,
+    pick: (count) => (plan.shuffled ? order.whole(0, count - 1) : 0),
+    onVisible: (queue, time) => {
+      const act = watchers.get(queue);
+      if (act) timeline.at(time, act);
+    },
+    onSent: (queue, body) => {
+      trace(() => `  queue ${queue}: ${body}`);
+      if (!queue.endsWith("_dlq")) for (const { id } of parseMessage(body)?.jobs ?? []) witness.handedOff(id);
+    },
+    unwanted: UNWANTED,
+  });
+  const network: Network = {
+    timeline,
+    seed,
+    fateOf: (call, draws) => plan.fateOf(call, draws, timeline.now()),
+    onArrival(call, outcome) {
+      trace(() => `${call.machine.name}#${call.index} ${call.operation}: ${outcome}`);
+      settings.onCall(call, outcome);
+    },
+  };
+  const report = (machine: Machine, event: ProtocolEvent): void =>
+    trace(() => `${machine.name}: ${JSON.stringify(event)}`);
+
+  const world: World = {
+    seed,
+    plan,
+    timeline,
+    dynamo,
+    sqs,
+    witness,
+    policy,
+    machines: new Set(),
+    draws: (name) => drawsOf(seed, name),
+    watch: (queue, act) => void watchers.set(queue, act),
+    trace,
+    start(name) {
+      const own = drawsOf(seed, `${name} clock`);
+      const machine = startMachine(name, seed, own.whole(-plan.skew, plan.skew), timeline);
+      world.machines.add(machine);
+      machine.onDeath(() => {
+        world.machines.delete(machine);
+        trace(() => `${name} dies`);
+      });
+      const { clock, random } = machine;
+      const ctx: Context = {
+        pool: dynamoPool({
+          client: clientOn(network, machine, "dynamodb", dynamo),
+          table: "jobs",
+          clock,
+          wait: machine.timers.wait,
+          random,
+        }),
+        queues: sqsQueues({ client: clientOn(network, machine, "sqs", sqs), urlPrefix: "" }),
+        clock,
+        random,
+        policy: world.policy,
+        report: (event) => report(machine, event),
+      };
+      return { machine, ctx };
+    },
+  };
+  return world;
+}
+
+/** An item without DynamoDB's types, to be read. */
+function plain(row: object | undefined): Record<string, unknown> | undefined {
+  return (
+    row && Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Object.values(value)[0]]))
+  );
+}
