@@ -12,7 +12,9 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["test/{core,protocol,sdk,functions,http,local,bench,properties,security}/**/*.test.ts"],
+          include: [
+            "test/{core,protocol,sdk,functions,http,local,bench,deploy,properties,security}/**/*.test.ts",
+          ],
           testTimeout: 60_000,
           expect: { poll: { timeout: 30_000 } },
         },

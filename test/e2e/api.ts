@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inject } from "vitest";
+import { cannot } from "./places.ts";
+import { inTurn, type Send, senderTo, unsigned } from "./senders.ts";
+import type { Target } from "./target.ts";
 
 export type JobView = {
   id: string;
@@ -27,15 +30,18 @@ export type Pulled = {
 
 export type Answer<T> = { status: number; body: T; headers: Headers };
 
-/** The API at `url` as its users call it. */
-export function apiAt(url: string) {
+/**
+ * The API as its users call it. Throws when a job says that it was claimed before it was due. `patience` is how many
+ * times longer than in the embedded stack things may take.
+ */
+export function apiOver(send: Send, patience = 1) {
   const call = async <T = JobView>(
     method: string,
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Answer<T>> => {
-    const response = await fetch(url + path, {
+    const response = await send(path, {
       method,
       headers: { "content-type": "application/json", ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -43,19 +49,25 @@ export function apiAt(url: string) {
     const text = await response.text();
     return { status: response.status, body: JSON.parse(text) as T, headers: response.headers };
   };
-  const get = async (id: string): Promise<JobView> => (await call("GET", `/jobs/${id}`)).body;
+  const get = async (id: string): Promise<JobView> => {
+    const { body } = await call("GET", `/jobs/${id}`);
+    assertNotEarly(body);
+    return body;
+  };
   return {
     call,
     get,
+    /** Seconds that leave as much time for calls as these do in the embedded stack. */
+    unhurried: (seconds: number) => seconds * patience,
     /** Files a job, by default with an empty body, and answers it; throws unless it was created. */
     async file(job: object): Promise<JobView> {
       const { status, body } = await call("POST", "/jobs", { body: null, ...job });
       if (status !== 201) throw new Error(`POST /jobs answered ${status}: ${JSON.stringify(body)}`);
       return body;
     },
-    /** Resolves when a job is as wanted; throws after `ms`. */
+    /** Resolves when a job is as wanted; throws after `ms`, or longer where functions start slowly. */
     async until(id: string, wanted: (job: JobView) => boolean, ms: number): Promise<JobView> {
-      const end = Date.now() + ms;
+      const end = Date.now() + ms * patience;
       for (;;) {
         const job = await get(id);
         if (wanted(job)) return job;
@@ -65,7 +77,7 @@ export function apiAt(url: string) {
     },
     /** Pulls until a job with this id comes; throws after `ms`. */
     async pull(topic: string, id: string, ms: number): Promise<Pulled> {
-      const end = Date.now() + ms;
+      const end = Date.now() + ms * patience;
       while (Date.now() < end) {
         const { body } = await call<{ jobs: Pulled[] }>("POST", `/topics/${topic}/receive`, {
           max: 1,
@@ -79,9 +91,27 @@ export function apiAt(url: string) {
   };
 }
 
-export type Api = ReturnType<typeof apiAt>;
+export type Api = ReturnType<typeof apiOver>;
+
+/** While it runs and once it is done, a job's `dueAt` is the time it was claimed for. */
+function assertNotEarly({ id, state, dueAt, claimedAt }: JobView): void {
+  if (claimedAt === undefined || (state !== "running" && state !== "done")) return;
+  if (Date.parse(claimedAt) < Date.parse(dueAt))
+    throw new Error(`job ${id} was claimed at ${claimedAt}, before it was due at ${dueAt}`);
+}
+
+/** Over the embedded stack's HTTP API. */
+export function apiAt(url: string): Api {
+  return apiOver(unsigned(url));
+}
+
+/** Functions of a deployment start cold, and several share a core with their emulator. */
+export function apiOf({ place, api }: Target): Api {
+  const send = senderTo(api);
+  return apiOver(cannot(place, "bursts") ? inTurn(send) : send, place === "embedded" ? 1 : 4);
+}
 
 /** The API of the stack that all suites share. */
 export function sharedApi(): Api {
-  return apiAt(inject("url"));
+  return apiOf(inject("target"));
 }

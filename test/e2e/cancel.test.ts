@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { sharedApi } from "./api.ts";
@@ -6,13 +7,13 @@ const api = sharedApi();
 
 describe.concurrent("cancel", () => {
   it("a cancelled job never runs, although its message waits in SQS", async () => {
-    const job = await api.file({ topic: "reminders", delay: 6, body: { text: "never" } });
+    const job = await api.file({ topic: "reminders", delay: api.unhurried(6), body: { text: "never" } });
     expect((await api.call("DELETE", `/jobs/${job.id}`)).body).toMatchObject({ state: "cancelled" });
     expect(await api.call("DELETE", `/jobs/${job.id}`)).toMatchObject({
       status: 200,
       body: { state: "cancelled" },
     });
-    await sleep(12_000);
+    await sleep(api.unhurried(12) * 1000);
     const after = await api.get(job.id);
     expect(after).toMatchObject({ state: "cancelled", attempt: 0 });
     expect(after).not.toHaveProperty("claimedAt");
@@ -35,7 +36,7 @@ describe.concurrent("cancel", () => {
   });
 
   it("a running job cannot be cancelled", async () => {
-    const job = await api.file({ topic: "reminders", delay: 0, body: { takes: 4000 } });
+    const job = await api.file({ topic: "reminders", delay: 0, body: { takes: api.unhurried(4) * 1000 } });
     await api.until(job.id, ({ state }) => state === "running", 20_000);
     expect(await api.call("DELETE", `/jobs/${job.id}`)).toMatchObject({
       status: 409,
@@ -45,10 +46,10 @@ describe.concurrent("cancel", () => {
   });
 
   it("a job cancelled by its caller's key never runs either", async () => {
-    const path = "/topics/reminders/jobs/cancel-by-key";
-    expect((await api.call("PUT", path, { delay: 5, body: null })).status).toBe(201);
+    const path = `/topics/reminders/jobs/cancel-${randomUUID()}`;
+    expect((await api.call("PUT", path, { delay: api.unhurried(5), body: null })).status).toBe(201);
     const { body } = await api.call("DELETE", path);
-    await sleep(10_000);
+    await sleep(api.unhurried(10) * 1000);
     expect(await api.get(body.id)).toMatchObject({ state: "cancelled", attempt: 0 });
   });
 });

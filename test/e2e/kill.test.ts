@@ -2,20 +2,24 @@ import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Api, apiAt } from "./api.ts";
+import { here } from "./here.ts";
 import { freshDataDir, type RunningStack, removeDataDir, startStack } from "./running-stack.ts";
 
 type Batch = { results: { status: number; job: { id: string } }[] };
 
 const SWEPT_BATCHES = 4;
 
+const { skip, title } = here("kills", "killed");
+
 /** SIGKILL to real processes, on a stack of its own. In order: each test leaves the stack running. */
-describe("killed", () => {
-  const dataDir = freshDataDir();
+describe.skipIf(skip)(title, () => {
+  let dataDir: string;
   let stack: RunningStack;
   let api: Api;
   const swept: string[] = [];
 
   beforeAll(async () => {
+    dataDir = freshDataDir();
     stack = await startStack(dataDir);
     api = apiAt(stack.url);
   });

@@ -28,7 +28,7 @@ describe("pull", () => {
   });
 
   it("a new body alone keeps the time", async () => {
-    const job = await api.file({ topic: "work", delay: 3, body: "old" });
+    const job = await api.file({ topic: "work", delay: api.unhurried(3), body: "old" });
     const moved = await api.call("PATCH", `/jobs/${job.id}`, { body: "new" });
     expect(moved.body).toMatchObject({ dueAt: job.dueAt, body: "new" });
     const pulled = await api.pull("work", job.id, 30_000);

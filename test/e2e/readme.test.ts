@@ -4,13 +4,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { here } from "./here.ts";
 import { freshDataDir, removeDataDir } from "./running-stack.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const README = readFileSync(`${ROOT}README.md`, "utf8");
 
+const { skip, title } = here("local-commands", "the README");
+
 /** What the README tells a user to type, typed. */
-describe("the README", () => {
+describe.skipIf(skip)(title, () => {
   it("names two commands, whose scripts exist, and is short", () => {
     const commands = [...README.matchAll(/^npm ci && npm (?:run )?(\w+)/gm)].map(([, script]) => script);
     expect(commands).toEqual(["local", "test"]);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { sharedApi } from "./api.ts";
@@ -6,10 +7,10 @@ const api = sharedApi();
 
 describe.concurrent("reschedule", () => {
   it("later: the message that waits in SQS is void, the new one runs", async () => {
-    const job = await api.file({ topic: "reminders", delay: 4 });
-    const moved = await api.call("PATCH", `/jobs/${job.id}`, { delay: 12 });
+    const job = await api.file({ topic: "reminders", delay: api.unhurried(4) });
+    const moved = await api.call("PATCH", `/jobs/${job.id}`, { delay: api.unhurried(12) });
     expect(moved).toMatchObject({ status: 200, body: { revision: 1 } });
-    await sleep(8_000);
+    await sleep(api.unhurried(8) * 1000);
     expect(await api.get(job.id)).toMatchObject({ state: "scheduled", attempt: 0 });
     const done = await api.until(job.id, ({ state }) => state === "done", 30_000);
     expect(done.attempt).toBe(1);
@@ -26,7 +27,7 @@ describe.concurrent("reschedule", () => {
   });
 
   it("PUT replaces by key, and a new job gets the key when the old one is done", async () => {
-    const path = "/topics/reminders/jobs/order-1";
+    const path = `/topics/reminders/jobs/order-${randomUUID()}`;
     const first = await api.call("PUT", path, { delay: "1h", body: { text: "one" } });
     const second = await api.call("PUT", path, { delay: 0, body: { text: "two" } });
     expect([first.status, second.status]).toEqual([201, 200]);

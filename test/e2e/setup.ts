@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { apiAt } from "./api.ts";
+import { apiOf } from "./api.ts";
+import { deployedTarget } from "./deployed-stack.ts";
+import { PLACES, type Place } from "./places.ts";
 import { freshDataDir, removeDataDir, startStack } from "./running-stack.ts";
+import type { Target } from "./target.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    url: string;
-    logFile: string;
+    target: Target;
     /** The long-waiting jobs, by the seconds of their delay: filed first, looked at last. */
     waiting: Record<number, string>;
   }
@@ -14,19 +16,43 @@ declare module "vitest" {
 
 /** One stack for all suites, and first of all the jobs that take longest to fall due. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dataDir = freshDataDir();
-  const logFile = join(dataDir, "output.log");
-  const stack = await startStack(dataDir, logFile);
-  const api = apiAt(stack.url);
+  const { target, stop } = await open(process.env);
+  const api = apiOf(target);
   const waiting: Record<number, string> = {};
-  for (const delay of [250, 70, 5, 2, 1]) {
-    waiting[delay] = (await api.file({ topic: "reminders", delay, body: { text: `due in ${delay} s` } })).id;
+  try {
+    for (const delay of [225, 70, 5, 2, 1]) {
+      const job = { topic: "reminders", delay, body: { text: `due in ${delay} s` } };
+      waiting[delay] = (await api.file(job)).id;
+    }
+  } catch (error) {
+    await stop();
+    throw error;
   }
-  project.provide("url", stack.url);
-  project.provide("logFile", logFile);
+  project.provide("target", target);
   project.provide("waiting", waiting);
-  return async () => {
-    await stack.kill("SIGTERM");
-    removeDataDir(dataDir);
+  return stop;
+}
+
+type Opened = { target: Target; stop: () => Promise<void> };
+
+/** `MINUTEHAND_E2E_PLACE`, by default `embedded`; elsewhere the deployed stack is `MINUTEHAND_E2E_STACK`. */
+async function open({ MINUTEHAND_E2E_PLACE, MINUTEHAND_E2E_STACK = "" }: NodeJS.ProcessEnv): Promise<Opened> {
+  const place = (MINUTEHAND_E2E_PLACE ?? "embedded") as Place;
+  if (!PLACES.includes(place))
+    throw new Error(`MINUTEHAND_E2E_PLACE must be one of ${PLACES.join(", ")}, is "${place}"`);
+  if (place === "embedded") return embedded();
+  return { target: await deployedTarget(place, MINUTEHAND_E2E_STACK), stop: async () => {} };
+}
+
+async function embedded(): Promise<Opened> {
+  const dataDir = freshDataDir();
+  const file = join(dataDir, "output.log");
+  const stack = await startStack(dataDir, file);
+  return {
+    target: { place: "embedded", api: { url: stack.url }, log: { file } },
+    stop: async () => {
+      await stack.kill("SIGTERM");
+      removeDataDir(dataDir);
+    },
   };
 }

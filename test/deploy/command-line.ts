@@ -1,0 +1,60 @@
+import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { LocalError, messageOf } from "../../local/local-error.ts";
+
+const DEPLOY_HELP = `Deploys the app to MiniStack with the CDK and runs the end-to-end suite there.
+
+  npm run test:deploy [-- --stack NAME]
+
+  --stack NAME   runs the suite against this stack of the app in the AWS account and region of the environment
+                 instead; it files jobs in the stack's topics, and takes from its pull topics
+
+Needs Python 3.10 or later with venv (PYTHON_BIN, else python3) and openssl. MiniStack is kept in
+~/.cache/minutehand-ministack (MINUTEHAND_MINISTACK_CACHE).`;
+
+const LOCALSTACK_HELP = `Deploys the app without its HTTP API to LocalStack with the CDK and runs the end-to-end suite there.
+
+  npm run test:localstack [-- --prepare]
+
+  --prepare      fills the cache of LocalStack without docker, and does nothing else
+
+Takes the LocalStack that LOCALSTACK_ENDPOINT names, else one that answers at http://127.0.0.1:4566 (docker compose
+up -d localstack), else starts the one in ../shared/localstack (MINUTEHAND_LOCALSTACK_KIT) without docker.`;
+
+/** Throws `LocalError` for what it does not know; `undefined`: the help was printed. */
+export function readDeployOptions(args: readonly string[]): { stack: string | undefined } | undefined {
+  const values = parse(args, { stack: { type: "string" } });
+  if (values.help) return print(DEPLOY_HELP);
+  const stack = values.stack as string | undefined;
+  // "Naming", AWS CloudFormation User Guide.
+  if (stack !== undefined && !/^[A-Za-z][A-Za-z0-9-]{0,127}$/.test(stack))
+    throw new LocalError(
+      `--stack must be a stack's name, is "${stack}"; allowed: a letter, then letters, digits and -`,
+    );
+  return { stack };
+}
+
+/** Throws `LocalError` for what it does not know; `undefined`: the help was printed. */
+export function readLocalStackOptions(args: readonly string[]): { prepare: boolean } | undefined {
+  const values = parse(args, { prepare: { type: "boolean" } });
+  return values.help ? print(LOCALSTACK_HELP) : { prepare: values.prepare === true };
+}
+
+function parse(args: readonly string[], own: ParseArgsOptionsConfig) {
+  const options = { ...own, help: { type: "boolean", short: "h" } } satisfies ParseArgsOptionsConfig;
+  try {
+    return parseArgs({ args: [...args], options }).values as Record<string, string | boolean | undefined>;
+  } catch (error) {
+    // parseArgs adds advice after the first sentence, some of it for positional arguments only.
+    const [reason] = messageOf(error).split(/\. |\n/);
+    throw new LocalError(
+      `${reason}; allowed are ${Object.keys(options)
+        .map((name) => `--${name}`)
+        .join(" and ")}`,
+    );
+  }
+}
+
+function print(text: string): undefined {
+  console.log(text);
+  return undefined;
+}

@@ -1,0 +1,39 @@
+import { homedir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+const OTHERS = /^(AWS|CDK|MINUTEHAND_E2E|VITEST)/;
+
+/** This process's environment without what would lead to another account, and with this Node first. */
+export function plainEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !OTHERS.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ""}`,
+    NO_PROXY: "127.0.0.1,localhost",
+    no_proxy: "127.0.0.1,localhost",
+  };
+}
+
+/** With credentials that every emulator knows as its account's root, and its address. */
+export function emulatorEnvironment(endpoint: string): NodeJS.ProcessEnv {
+  return {
+    ...plainEnvironment(),
+    AWS_ENDPOINT_URL: endpoint,
+    AWS_ENDPOINT_URL_S3: endpoint,
+    AWS_S3_FORCE_PATH_STYLE: "1",
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+    AWS_REGION: "us-east-1",
+    AWS_DEFAULT_REGION: "us-east-1",
+    AWS_EC2_METADATA_DISABLED: "true",
+  };
+}
+
+/** A folder for what takes long to make, kept between runs. */
+export function cacheFolder(name: string, variable: string): string {
+  const caches = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
+  return process.env[variable] ?? join(caches, name);
+}

@@ -1,0 +1,83 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { findDynoxide } from "../../local/dynoxide.ts";
+import { LocalError } from "../../local/local-error.ts";
+import { cannot } from "../e2e/places.ts";
+import { deployApp, STACK } from "./cdk.ts";
+import { readLocalStackOptions } from "./command-line.ts";
+import { cacheFolder, emulatorEnvironment, plainEnvironment, ROOT } from "./environment.ts";
+import { runSession, type Session } from "./session.ts";
+import { runSuite } from "./suite.ts";
+import { healthAt, waitHealthy } from "./wait-healthy.ts";
+
+const DEFAULT_ENDPOINT = "http://127.0.0.1:4566";
+/** Its first start fills a virtual environment. */
+const START_LIMIT_MS = 600_000;
+const CACHE_VARIABLE = "MINUTEHAND_LOCALSTACK_CACHE";
+const IS_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 13))";
+
+await runSession("test:localstack", readLocalStackOptions, async (session, { prepare }) => {
+  if (prepare) return startLocalStack(session);
+  const endpoint = await findLocalStack(session);
+  const env = emulatorEnvironment(endpoint);
+  await deployApp(session, { env, context: cannot("localstack", "http-api") ? ["api=none"] : [] });
+  await runSuite(session, "localstack", STACK, env);
+});
+
+/** The address of a LocalStack that runs, if need be one started here. */
+async function findLocalStack(session: Session): Promise<string> {
+  const named = process.env.LOCALSTACK_ENDPOINT;
+  const endpoint = named ?? DEFAULT_ENDPOINT;
+  if ((await healthAt(healthOf(endpoint))) !== undefined) {
+    session.progress(`the LocalStack at ${endpoint} is used, and keeps the stack ${STACK}`);
+    return endpoint;
+  }
+  if (named !== undefined) throw new LocalError(`no LocalStack answers at LOCALSTACK_ENDPOINT, ${named}`);
+  await startLocalStack(session);
+  return endpoint;
+}
+
+function healthOf(endpoint: string): string {
+  return `${endpoint}/_localstack/health`;
+}
+
+/** Starts the LocalStack that needs no docker; ends with the session. */
+async function startLocalStack(session: Session): Promise<void> {
+  const kit = resolve(process.env.MINUTEHAND_LOCALSTACK_KIT ?? join(ROOT, "../shared/localstack"));
+  if (!existsSync(join(kit, "start.sh"))) {
+    throw new LocalError(
+      `there is no LocalStack: start one by "docker compose up -d localstack", or set MINUTEHAND_LOCALSTACK_KIT to the ` +
+        `folder whose start.sh starts one without docker, not ${kit}`,
+    );
+  }
+  const cache = cacheFolder("minutehand-localstack", CACHE_VARIABLE);
+  const env = {
+    ...plainEnvironment(),
+    [CACHE_VARIABLE]: cache,
+    NODE_BIN: process.execPath,
+    DYNOXIDE_BIN: findDynoxide(),
+    // LocalStack's own server listens on all interfaces, whatever address it is given.
+    GATEWAY_SERVER: "hypercorn",
+  };
+  await buildPython(session, kit, cache, env);
+  session.progress("LocalStack starts on 127.0.0.1:4566; its first start takes a minute or two");
+  const server = session.serve({ name: "LocalStack", command: join(kit, "start.sh"), args: [], env });
+  await Promise.race([waitHealthy(healthOf(DEFAULT_ENDPOINT), START_LIMIT_MS), server.ended]);
+}
+
+/** LocalStack needs Python 3.13; where there is an older one only, the kit builds it. */
+async function buildPython(
+  session: Session,
+  kit: string,
+  cache: string,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const own = env.PYTHON_BIN;
+  const candidates = own === undefined ? [join(cache, "python/bin/python3"), "python3"] : [own];
+  if (candidates.some((python) => spawnSync(python, ["-c", IS_ENOUGH]).status === 0)) return;
+  if (own !== undefined)
+    throw new LocalError(`PYTHON_BIN must be Python 3.13 or later for LocalStack, is ${own}`);
+  session.progress("Python 3.13 is built for LocalStack: some minutes, once");
+  await session.run({ name: "python.sh", command: join(kit, "python.sh"), args: [], env });
+}

@@ -1,0 +1,30 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { cannot, EXCEPTIONS, PLACES } from "../e2e/places.ts";
+import { ROOT } from "./environment.ts";
+
+/** Every source that may make an exception of a place. */
+const sources = globSync("test/{e2e,deploy}/*.ts", { cwd: ROOT })
+  .filter((path) => !/places(\.test)?\.ts$/.test(path))
+  .map((path) => readFileSync(join(ROOT, path), "utf8"));
+
+it.for([...new Set(EXCEPTIONS.map(({ exception }) => exception))])(
+  "the exception %s is asked for somewhere, by its name",
+  (exception) => {
+    const asked = new RegExp(`\\b(here|cannot)\\(("?\\w+"?, )?"${exception}"`);
+    expect(sources.some((source) => asked.test(source))).toBe(true);
+  },
+);
+
+it("each is listed once for a place, with its reason", () => {
+  const names = EXCEPTIONS.map(({ place, exception }) => `${place} ${exception}`);
+  expect(new Set(names).size).toBe(names.length);
+  for (const { place, exception, reason } of EXCEPTIONS) expect(cannot(place, exception)).toBe(reason);
+});
+
+it("on AWS nothing of the queue itself is excepted", () => {
+  const excepted = EXCEPTIONS.filter(({ place }) => place === "aws").map(({ exception }) => exception);
+  expect(excepted).toEqual(["local-commands", "kills"]);
+  expect(PLACES.filter((place) => EXCEPTIONS.every((one) => one.place !== place))).toEqual([]);
+});

@@ -1,0 +1,54 @@
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openSession, type Session } from "./session.ts";
+
+/** A program of one line. */
+function script(text: string): { name: string; command: string; args: string[] } {
+  return { name: "the script", command: process.execPath, args: ["-e", text] };
+}
+
+describe("a session", () => {
+  let session: Session;
+  let close: () => Promise<void>;
+
+  beforeEach(() => {
+    ({ session, close } = openSession("session-test"));
+  });
+  afterEach(async () => {
+    await close();
+    rmSync(session.folder, { recursive: true, force: true });
+  });
+
+  it("a program that is not installed is told with what to do", async () => {
+    const missing = { name: "python3", command: "python-of-nobody", args: [], advice: "Install it" };
+    await expect(session.run(missing)).rejects.toThrow("there is no python-of-nobody. Install it");
+  });
+
+  it("a program that fails is told with the line that says why", async () => {
+    const failing = script(
+      `console.log("begun"); console.error("Error: no room\\n    at x"); process.exit(3)`,
+    );
+    await expect(session.run(failing)).rejects.toThrow("the script ended with 3: Error: no room");
+  });
+
+  it("a program that ends well keeps its words in the folder", async () => {
+    await session.run(script("console.log('well')"));
+    expect(existsSync(join(session.folder, "the-script.log"))).toBe(true);
+  });
+
+  it("a server that ends by itself is told of", async () => {
+    await expect(session.serve(script("process.exit(0)")).ended).rejects.toThrow("the script ended with 0");
+  });
+
+  it("every process ends with it, and gets to tidy up", async () => {
+    const [up, tidied] = [join(session.folder, "up"), join(session.folder, "tidied")];
+    const tidy = `process.on("SIGTERM", () => { fs.writeFileSync(${JSON.stringify(tidied)}, ""); process.exit(); });`;
+    session.serve(script(`${tidy} fs.writeFileSync(${JSON.stringify(up)}, ""); setInterval(() => {}, 1000)`));
+    while (!existsSync(up)) await sleep(20);
+    await close();
+    expect(existsSync(tidied)).toBe(true);
+    writeFileSync(up, "");
+  });
+});

@@ -1,0 +1,142 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { codeOf, LocalError, messageOf } from "../../local/local-error.ts";
+import { createTeardown } from "../../local/teardown.ts";
+
+const STOP_LIMIT_MS = 20_000;
+const USAGE_ERROR = 2;
+const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+export type Program = {
+  /** What progress and errors call it; names its log file too. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  /** Prints what it says instead of keeping it in a file. */
+  readonly shown?: boolean;
+  /** What to do when there is no such command. */
+  readonly advice?: string;
+};
+
+export type Server = {
+  /** Rejects, with its last words, when it ends by itself. */
+  readonly ended: Promise<never>;
+  readonly stop: () => Promise<void>;
+};
+
+/** One run of a deployment test: a folder for its files, and its processes, all of which end with it. */
+export type Session = {
+  readonly folder: string;
+  readonly progress: (line: string) => void;
+  /** Runs a program to its end. Throws `LocalError`, with its last words, unless it ends with 0. */
+  readonly run: (program: Program) => Promise<void>;
+  /** Starts a program that is to run until the session ends. */
+  readonly serve: (program: Program) => Server;
+};
+
+/**
+ * Reads the arguments, does the work and exits: 0 when done, 1 for an error, 2 for wrong arguments, 128 + n for a
+ * signal. Whatever the way, first ends every process it has started. The folder stays after an error.
+ */
+export async function runSession<Options>(
+  name: string,
+  readOptions: (args: readonly string[]) => Options | undefined,
+  work: (session: Session, options: Options) => Promise<void>,
+): Promise<never> {
+  let options: Options | undefined;
+  try {
+    options = readOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${name}: ${messageOf(error)}`);
+    process.exit(USAGE_ERROR);
+  }
+  if (options === undefined) process.exit(0);
+  const { session, close } = openSession(name);
+  for (const [signal, code] of Object.entries(SIGNALS)) {
+    process.on(signal, async () => {
+      await close();
+      rmSync(session.folder, { recursive: true, force: true });
+      process.exit(code);
+    });
+  }
+  try {
+    await work(session, options);
+  } catch (error) {
+    await close();
+    const known = error instanceof LocalError || !(error instanceof Error);
+    console.error(`${name}: ${known ? messageOf(error) : error.stack}`);
+    console.error(`${name}: logs of this run are in ${session.folder}`);
+    process.exit(1);
+  }
+  await close();
+  rmSync(session.folder, { recursive: true, force: true });
+  session.progress("done");
+  process.exit(0);
+}
+
+export function openSession(name: string): { session: Session; close: () => Promise<void> } {
+  const folder = mkdtempSync(join(tmpdir(), `minutehand-${name.replaceAll(":", "-")}-`));
+  const began = Date.now();
+  const teardown = createTeardown();
+
+  const launch = (program: Program): { child: ChildProcess; ended: Promise<string | undefined> } => {
+    const { name, command, args, env = process.env, shown = false, advice = "" } = program;
+    const path = logOf(program);
+    const file = shown ? undefined : openSync(path, "a");
+    const child = spawn(command, [...args], { env, stdio: ["ignore", file ?? "inherit", file ?? "inherit"] });
+    if (file !== undefined) closeSync(file);
+    teardown.add(() => end(child));
+    const ended = new Promise<string | undefined>((resolve) => {
+      child.once("error", (error) =>
+        resolve(codeOf(error) === "ENOENT" ? `there is no ${command}. ${advice}`.trim() : messageOf(error)),
+      );
+      child.once("exit", (code, signal) => {
+        const words = shown ? "" : lastWords(path);
+        resolve(code === 0 ? undefined : `${name} ended with ${signal ?? code}${words && `: ${words}`}`);
+      });
+    });
+    return { child, ended };
+  };
+  const logOf = ({ name }: Program): string => join(folder, `${name.replaceAll(" ", "-")}.log`);
+
+  const session: Session = {
+    folder,
+    progress: (line) =>
+      console.error(`${name} ${((Date.now() - began) / 1000).toFixed(0).padStart(4)} s: ${line}`),
+    run: async (program) => {
+      const failure = await launch(program).ended;
+      if (failure !== undefined) throw new LocalError(failure);
+    },
+    serve: (program) => {
+      const { child, ended } = launch(program);
+      const failed = ended.then((failure) => {
+        throw new LocalError(failure ?? `${program.name} ended with 0`);
+      });
+      // Whoever waits for something else sees it through a race; afterwards its end is nobody's concern.
+      failed.catch(() => {});
+      return { ended: failed, stop: () => end(child) };
+    },
+  };
+  return { session, close: teardown.run };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
+  await gone;
+  clearTimeout(timer);
+}
+
+/** The line that tells most of what a program has said. */
+function lastWords(path: string): string {
+  const lines = readFileSync(path, "utf8")
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  return lines.findLast((line) => /\b(error|failed|missing|needs|❌)/i.test(line)) ?? lines.at(-1) ?? "";
+}

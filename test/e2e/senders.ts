@@ -1,0 +1,55 @@
+import { CloudFormationClient } from "@aws-sdk/client-cloudformation";
+import { AwsClient } from "aws4fetch";
+import { createApp } from "../../http/app.ts";
+import { routes } from "../../http/route-table.ts";
+import { createService } from "../../http/service.ts";
+import { createContext } from "../../sdk/context.ts";
+import type { ApiAccess } from "./target.ts";
+
+type Call = { method: string; headers: Record<string, string>; body?: string };
+
+/** Carries a call of a path to the API. */
+export type Send = (path: string, call: Call) => Promise<Response>;
+
+export function senderTo(access: ApiAccess): Send {
+  if ("environment" in access) return inProcess(access.environment);
+  const { url, signedFor } = access;
+  return signedFor === undefined ? unsigned(url) : signed(url, signedFor);
+}
+
+export function unsigned(url: string): Send {
+  return (path, call) => fetch(url + path, call);
+}
+
+/** The credentials are those that the AWS SDK finds in the environment, unless given. */
+export function signed(
+  url: string,
+  region: string,
+  credentials: Credentials = new CloudFormationClient({ region }).config.credentials,
+): Send {
+  return async (path, call) => {
+    const { accessKeyId, secretAccessKey, sessionToken = "" } = await credentials();
+    const keys = { accessKeyId, secretAccessKey, sessionToken };
+    return fetch(await new AwsClient({ ...keys, region, service: "execute-api" }).sign(url + path, call));
+  };
+}
+
+type Credentials = () => Promise<{ accessKeyId: string; secretAccessKey: string; sessionToken?: string }>;
+
+/** The API's very app, on the table and queues that the environment names. */
+function inProcess(environment: Readonly<Record<string, string>>): Send {
+  const ctx = createContext(environment);
+  const app = createApp(createService(ctx, ctx.telemetry.logger), routes);
+  return async (path, call) => app.fetch(new Request(`https://api${path}`, call));
+}
+
+/** Begins each call when the one before has been answered. */
+export function inTurn(send: Send): Send {
+  let before: Promise<unknown> = Promise.resolve();
+  return (path, call) => {
+    const answer = before.then(() => send(path, call));
+    // Whoever made that call learns of its failure.
+    before = answer.catch(() => {});
+    return answer;
+  };
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CloudWatchLogsClient, paginateFilterLogEvents } from "@aws-sdk/client-cloudwatch-logs";
+import { inject } from "vitest";
+
+/** CloudWatch Logs shows a line some seconds after it was written. */
+const LOG_DELAY_MS = 60_000;
+const SUITE_MS = 900_000;
+
+/**
+ * When the handler itself says that it started a reminder, ms since the epoch: once for each run. Waits for the
+ * first of these lines; throws when none comes.
+ */
+export async function startsOf(id: string): Promise<number[]> {
+  const { log } = inject("target");
+  const end = Date.now() + LOG_DELAY_MS;
+  for (;;) {
+    const lines = "file" in log ? readFileSync(log.file, "utf8").split("\n") : await linesIn(log.group, id);
+    const starts = lines.flatMap((line) => {
+      if (!/\breminder\b/.test(line) || !line.includes(id)) return [];
+      const at = /startedAt[=:" ]+(\d{13})/.exec(line)?.[1];
+      return at ? [Number(at)] : [];
+    });
+    if (starts.length > 0) return starts;
+    if (Date.now() > end) throw new Error(`the log does not say that ${id} started: ${JSON.stringify(log)}`);
+    await sleep(1000);
+  }
+}
+
+async function linesIn(logGroupName: string, id: string): Promise<string[]> {
+  const client = new CloudWatchLogsClient({});
+  const pages = paginateFilterLogEvents(
+    { client },
+    { logGroupName, filterPattern: `"${id}"`, startTime: Date.now() - SUITE_MS },
+  );
+  const lines: string[] = [];
+  for await (const { events = [] } of pages) lines.push(...events.map(({ message = "" }) => message));
+  client.destroy();
+  return lines;
+}
