@@ -16,6 +16,8 @@ const MAX_HEADER_BYTES = 10_240;
 const REQUEST_LIMIT_MS = 30_000;
 const HEADERS_LIMIT_MS = 10_000;
 const KEEP_ALIVE_MS = 60_000;
+/** How often Node looks for those past their limits; by default only each half minute. */
+const LIMITS_EVERY_MS = 1_000;
 
 type Target = { readonly invoke: (event: object) => Promise<Outcome>; readonly timeoutMs: number };
 
@@ -36,6 +38,7 @@ export async function openHttpApi(port: number): Promise<HttpApi> {
       requestTimeout: REQUEST_LIMIT_MS,
       headersTimeout: HEADERS_LIMIT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: LIMITS_EVERY_MS,
     },
     (request, response) => {
       void (async () => {

@@ -1,0 +1,229 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startDynamo, startSqs } from "../aws/emulators.ts";
+import { scriptedService } from "../aws/scripted-service.ts";
+import { freshDataDir, type RunningStack, removeDataDir, startStack } from "../e2e/running-stack.ts";
+import { beyondLoopback, familyOf, listenersOf } from "./listeners.ts";
+
+let stack: RunningStack;
+const dataDir = freshDataDir();
+beforeAll(async () => {
+  stack = await startStack(dataDir);
+}, 100_000);
+afterAll(async () => {
+  await stack.kill("SIGTERM");
+  removeDataDir(dataDir);
+});
+
+const portOf = (url: string) => Number(new URL(url).port);
+const get = (path: string) => fetch(stack.url + path);
+const post = (body: string | Uint8Array<ArrayBuffer>, path = "/jobs") =>
+  fetch(stack.url + path, { method: "POST", body });
+
+/** The functions' processes and the runner's own parts, by their pids. */
+function parts(): number[] {
+  return familyOf(stack.pid).filter((pid) => {
+    const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    return pid === stack.pid || /runtime\.ts|fauxqs|dynoxide/.test(command);
+  });
+}
+
+describe("nothing local listens beyond loopback:", () => {
+  test("the embedded stack, with all that it starts", async () => {
+    await post('{"topic":"reminders","delay":0,"body":{}}');
+    await expect.poll(() => stack.output()).toContain("done in attempt 1");
+    const listeners = listenersOf(stack.pid);
+    expect(new Set(listeners.map(({ pid }) => pid)).size).toBe(3);
+    expect(listeners.map(({ port }) => port)).toContain(portOf(stack.url));
+    expect(beyondLoopback(listeners)).toEqual([]);
+  });
+
+  test("the emulators and services that tests start", async () => {
+    const services = [await startDynamo(), await startSqs(), await scriptedService(() => "hang")];
+    const listeners = listenersOf(process.pid);
+    await Promise.all(services.map((service) => service.close()));
+    const ports = services.map(({ endpoint }) => portOf(endpoint));
+    expect(ports.filter((port) => !listeners.some((listener) => listener.port === port))).toEqual([]);
+    expect(beyondLoopback(listeners)).toEqual([]);
+  });
+
+  test.each([["0.0.0.0"], ["::"]])("a server on %s would be noticed", async (host) => {
+    const server = createServer().listen(0, host);
+    await once(server, "listening");
+    const found = beyondLoopback(listenersOf(process.pid));
+    server.close();
+    expect(found).toMatchObject([{ pid: process.pid, port: expect.any(Number) }]);
+  });
+
+  test("a UDP socket on all interfaces would be noticed, ones on loopback are not", async () => {
+    const [open, kept] = [createSocket("udp4").bind(0), createSocket("udp6").bind(0, "::1")];
+    await Promise.all([once(open, "listening"), once(kept, "listening")]);
+    const { port } = open.address();
+    const found = beyondLoopback(listenersOf(process.pid));
+    open.close();
+    kept.close();
+    expect(found.map((listener) => listener.port)).toEqual([port]);
+  });
+});
+
+/** A connection that has sent this much, and no more yet. What comes back is gathered. */
+async function sent(
+  bytes: string | Buffer,
+): Promise<{ socket: Socket; heard: () => string; ended: Promise<unknown> }> {
+  const socket = connect(portOf(stack.url), "127.0.0.1");
+  let heard = "";
+  socket.on("data", (data) => (heard += data));
+  // A reset is an answer as good as any.
+  socket.on("error", () => {});
+  const ended = once(socket, "close");
+  await once(socket, "connect");
+  socket.write(bytes);
+  return { socket, heard: () => heard, ended };
+}
+
+const MB = 1_000_000;
+const HOST = "Host: x\r\n";
+
+describe("hostile connections leave the stack as it was:", () => {
+  let before: number[];
+  beforeAll(async () => {
+    // A function's process that is not there yet cannot die.
+    await Promise.all([get("/health"), post("{}", "/topics/work/receive")]);
+    before = parts();
+    expect(before.length).toBeGreaterThanOrEqual(5);
+  });
+  afterAll(async () => {
+    expect((await get("/health")).status).toBe(200);
+    const after = parts();
+    expect(before.filter((pid) => !after.includes(pid))).toEqual([]);
+    expect(stack.output()).not.toMatch(/its process ended|timed out after|could not start/);
+  });
+
+  test.each([
+    // The rest of such a body is not read: the answer may be lost in a reset.
+    ["10 MiB and a byte", 10 * 1024 * 1024 + 1, [413, "cut"]],
+    ["10 MB", 10 * MB, [413]],
+    ["5 MB", 5 * MB, [413]],
+    ["3 MB", 3 * MB, [400]],
+  ])("a body of %s", async (_, bytes, statuses) => {
+    for (const body of ["x".repeat(bytes), new Uint8Array(bytes)])
+      expect(statuses).toContain(
+        await post(body).then(
+          ({ status }) => status,
+          () => "cut",
+        ),
+      );
+  });
+
+  test("bodies of 10 MB in chunks, many at once", async () => {
+    const answers = Array.from({ length: 10 }, async () => {
+      const chunk = Buffer.alloc(MB, "x");
+      const { socket, heard, ended } = await sent(
+        `POST /jobs HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n`,
+      );
+      for (let i = 0; i < 11; i++) {
+        socket.write(`${chunk.length.toString(16)}\r\n`);
+        socket.write(chunk);
+        socket.write("\r\n");
+      }
+      socket.end("0\r\n\r\n");
+      await ended;
+      return heard();
+    });
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^(HTTP\/1\.1 413 |$)/);
+  });
+
+  test.each([
+    ["a header too long", `GET / HTTP/1.1\r\n${HOST}X: ${"x".repeat(20_000)}\r\n\r\n`, /^HTTP\/1\.1 431 /],
+    ["1,000 headers", `GET / HTTP/1.1\r\n${HOST}${"a:b\r\n".repeat(1_000)}\r\n`, /^HTTP\/1\.1 [24]/],
+    ["no HTTP", "\x16\x03\x01\x02\x00\x01\x00\x01", /^HTTP\/1\.1 400 /],
+    [
+      "two lengths",
+      `POST / HTTP/1.1\r\n${HOST}Content-Length: 1\r\nContent-Length: 2\r\n\r\nx`,
+      /^HTTP\/1\.1 400 /,
+    ],
+    [
+      "a length and chunks",
+      `POST / HTTP/1.1\r\n${HOST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      /^HTTP\/1\.1 400 /,
+    ],
+    ["a negative length", `POST / HTTP/1.1\r\n${HOST}Content-Length: -1\r\n\r\n`, /^HTTP\/1\.1 400 /],
+    ["no host", "GET /health HTTP/1.1\r\n\r\n", /^HTTP\/1\.1 400 /],
+    ["a star for a path", `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, /^HTTP\/1\.1 404 /],
+    ["another server's URL", `GET http://[::1 HTTP/1.1\r\n${HOST}\r\n`, /^HTTP\/1\.1 4/],
+    ["a path with a broken escape", `GET /%zz%ff HTTP/1.1\r\n${HOST}\r\n`, /^HTTP\/1\.1 400 /],
+    [
+      "an upgrade",
+      `GET /health HTTP/1.1\r\n${HOST}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+      /^HTTP\/1\.1 [24]/,
+    ],
+    ["a tunnel", `CONNECT example.com:443 HTTP/1.1\r\n${HOST}\r\n`, /^(HTTP\/1\.1 4|$)/],
+    [
+      "an expectation",
+      `POST /jobs HTTP/1.1\r\n${HOST}Expect: the worst\r\nContent-Length: 0\r\n\r\n`,
+      /^HTTP\/1\.1 4/,
+    ],
+    [
+      "two requests in one",
+      `GET /health HTTP/1.1\r\n${HOST}\r\nGET /nothing HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`,
+      /^HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 404 /,
+    ],
+  ])("%s", async (_, bytes, answer) => {
+    const { socket, heard, ended } = await sent(Buffer.from(bytes, "latin1"));
+    await expect.poll(heard, { timeout: 5_000 }).toMatch(answer);
+    socket.destroy();
+    await ended;
+  });
+
+  test("uploads that break off", async () => {
+    for (let i = 0; i < 50; i++) {
+      const { socket } = await sent(`POST /jobs HTTP/1.1\r\n${HOST}Content-Length: ${5 * MB}\r\n\r\n`);
+      socket.write(Buffer.alloc(i * 20_000, "x"), () => socket.destroy());
+    }
+    expect((await get("/health")).status).toBe(200);
+  });
+
+  test("answers that nobody waits for", async () => {
+    for (let i = 0; i < 50; i++) {
+      const { socket } = await sent(`GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`);
+      socket.destroy();
+    }
+    expect((await get("/health")).status).toBe(200);
+  });
+
+  test("500 idle connections, slow headers and bodies that never end: all are ended, and others are served meanwhile", {
+    timeout: 60_000,
+  }, async () => {
+    const slow = [
+      ...Array.from({ length: 500 }, () => ""),
+      ...Array.from({ length: 50 }, () => `GET /health HTTP/1.1\r\n${HOST}`),
+      ...Array.from({ length: 50 }, () => `POST /jobs HTTP/1.1\r\n${HOST}Content-Length: 1000\r\n\r\n{`),
+      ...Array.from(
+        { length: 50 },
+        () => `POST /jobs HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`,
+      ),
+    ];
+    const connections = await Promise.all(slow.map(sent));
+    const open = () => connections.filter(({ socket }) => !socket.closed).length;
+    // A byte now and then, so that the connection is never silent.
+    const drip = setInterval(() => {
+      for (const { socket } of connections.slice(500, 550)) socket.write("X");
+      for (const { socket } of connections.slice(550, 600)) socket.write("x");
+      for (const { socket } of connections.slice(600)) socket.write("1\r\nx\r\n");
+    }, 500);
+    const startedAt = Date.now();
+    while (open() > 0 && Date.now() - startedAt < 50_000) {
+      expect((await get("/health")).status).toBe(200);
+      await sleep(500);
+    }
+    clearInterval(drip);
+    const left = open();
+    for (const { socket } of connections) socket.destroy();
+    expect(left).toBe(0);
+    expect(connections[500]?.heard()).toMatch(/^HTTP\/1\.1 408 /);
+  });
+});
