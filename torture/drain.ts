@@ -2,23 +2,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { call } from "./call.ts";
 import { judge } from "./judge.ts";
 import { type LedgerEvent, record } from "./ledger.ts";
+import { FINAL } from "./promises.ts";
+import { isUntracked, tellStories } from "./story.ts";
 
 const LOOK_EVERY_MS = 2_000;
 const CALLERS = 8;
-const FINAL = new Set(["done", "cancelled", "dead", "expired"]);
 /** An untracked job may be lost; one that was merely received by a dead consumer is back sooner. */
 const UNTRACKED_PATIENCE_MS = 90_000;
 
 /**
  * Waits until everything acknowledged has run to its end and the API says so of each tracked job, or for `ms` at most;
- * what the API says of a job goes to the ledger. Answers whether that came to pass.
+ * what the API says of a job goes to the ledger.
  */
 export async function drain(
   url: string,
   ledger: string,
   events: () => readonly LedgerEvent[],
   ms: number,
-): Promise<boolean> {
+): Promise<void> {
   const end = Date.now() + ms;
   const settled = new Set<string>();
   let trackedSince: number | undefined;
@@ -29,10 +30,10 @@ export async function drain(
     const ids = trackedJobs(events()).filter(({ id }) => !settled.has(id));
     const over = Date.now() >= end;
     await lookAt(over ? ids : ids.filter(({ id }) => !open.has(id)));
-    if (over) return false;
+    if (over) return;
     if (open.size === 0 && ids.every(({ id }) => settled.has(id))) {
       trackedSince ??= Date.now();
-      if (waiting.length === 0 || Date.now() - trackedSince > UNTRACKED_PATIENCE_MS) return true;
+      if (waiting.length === 0 || Date.now() - trackedSince > UNTRACKED_PATIENCE_MS) return;
     }
     await sleep(LOOK_EVERY_MS);
   }
@@ -55,12 +56,9 @@ export async function drain(
 }
 
 function trackedJobs(events: readonly LedgerEvent[]): { n: number; id: string }[] {
-  const topics = new Map<number, string>();
-  const jobs: { n: number; id: string }[] = [];
-  for (const event of events) {
-    if (event.event === "asked") topics.set(event.n, event.topic);
-    const isNew = event.event === "answered" && event.outcome === "created";
-    if (isNew && topics.get(event.n) !== "events") jobs.push({ n: event.n, id: event.id });
-  }
-  return jobs;
+  return tellStories(events)
+    .stories.filter((story) => !isUntracked(story))
+    .flatMap(({ n, answered }) =>
+      answered.flatMap(({ id, outcome }) => (outcome === "created" ? [{ n, id }] : [])),
+    );
 }

@@ -49,9 +49,9 @@ const KILLS: Readonly<Partial<Record<Victim, number>>> = {
 const FREEZES: Readonly<Partial<Record<Victim, number>>> = {
   function: 10,
   puller: 20,
-  dynamodb: 75,
-  sqs: 75,
-  stack: 100,
+  dynamodb: 150,
+  sqs: 150,
+  stack: 150,
 };
 const NETWORK = { cut: 12, "lose answers": 15, swallow: 25, delay: 20 } as const;
 const LONGEST_STORM_MS = 8 * SECOND;

@@ -1,27 +1,20 @@
 import { percentile } from "../bench/statistics.ts";
-import { historyOf, type Verdict } from "./judge.ts";
+import type { Verdict } from "./judge.ts";
 import type { LedgerEvent } from "./ledger.ts";
+import { VIOLATIONS } from "./promises.ts";
+import { historyOf } from "./story.ts";
 
 const MOST_SHOWN = 10;
 
-/** The promises whose breach ends the run with 1, in the order they are told. */
-const VIOLATIONS = [
-  "lost",
-  "early",
-  "ran after its cancel or change",
-  "ran twice in one attempt",
-  "ran again under a live lease",
-  "not settled",
-  "unexpected answer",
-] as const satisfies readonly Verdict["violations"][number]["kind"][];
-
 export type Row = readonly [what: string, count: number | string];
 
-export function rowsOf(verdict: Verdict): Row[] {
+/** `underFaults`: how many jobs were acknowledged by the end of the faults. */
+export function rowsOf(verdict: Verdict, underFaults: number): Row[] {
   const { changes, untracked, lateness, violations, ranAgain } = verdict;
   const late = (share: number) => `${(percentile(lateness, share) / 1000).toFixed(2)} s`;
   return [
     ["jobs acknowledged", verdict.acknowledged],
+    ["of these while the faults went on", underFaults],
     ["cancelled before they ran", verdict.cancelled],
     ["run to their end", verdict.completed],
     ["recorded dead", verdict.dead],

@@ -217,6 +217,20 @@ describe("the ledger's judgement", () => {
     });
   });
 
+  it("accuses two jobs that one request brought about", () => {
+    const twin = { id: "job-b", at: DUE + 100 };
+    expect(violationsOf(...CREATED, started(), ended(), started(twin), ended(twin))).toEqual([
+      "two jobs of one request",
+    ]);
+  });
+
+  it("accuses a cancelled job that is something else at the end", () => {
+    const cancel = [...CREATED, asked(1, "cancel"), answered(1, "applied")];
+    const state: LedgerEvent = { event: "state", n: 1, id: ID, state: "done", at: DUE };
+    expect(violationsOf(...cancel, state)).toEqual(["not settled"]);
+    expect(violationsOf(...cancel, { ...state, state: "cancelled" })).toEqual([]);
+  });
+
   it("accuses a job that ran, but that the API calls scheduled at the end", () => {
     const state: LedgerEvent = { event: "state", n: 1, id: ID, state: "scheduled", at: DUE };
     expect(violationsOf(...CREATED, started(), ended(), state)).toEqual(["not settled"]);
