@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { batchesOf, chunksOf, inParallel } from "../../core/batches.ts";
@@ -64,7 +65,14 @@ describe("packs", () => {
     .map(
       ([home, size]): Home => (size === 0 ? home : { ...home, body: JSON.stringify("é".repeat(size / 2)) }),
     );
-  const homes = fc.uniqueArray(padded, { selector: ({ id }) => id, maxLength: 25 });
+  /** Of one second and no group. */
+  const burst = homeDueAt(fc.integer({ min: NOW, max: NOW + 500 })).map(
+    ({ group: _, ...home }): Home => home,
+  );
+  const homes = fc.oneof(
+    fc.uniqueArray(padded, { selector: ({ id }) => id, maxLength: 25 }),
+    fc.uniqueArray(burst, { selector: ({ id }) => id, minLength: 9, maxLength: 25 }),
+  );
   const policy = fc.integer({ min: 1, max: 10 }).map((pack) => topicPolicy({ pack }));
   const bytesOf = ({ body }: Pack): number => Buffer.byteLength(body);
   /** What a message's own words may take beside its jobs'. */
@@ -112,7 +120,10 @@ describe("packs", () => {
 
 describe("work in parallel", () => {
   /** How many turns of the event loop each call takes, and which fail. */
-  const calls = fc.array(fc.record({ turns: fc.nat(4), fails: fc.boolean() }), { maxLength: 12 });
+  const calls = fc.array(
+    fc.record({ turns: fc.integer({ min: 1, max: 4 }), fails: fc.nat(4).map((n) => n === 0) }),
+    { maxLength: 12 },
+  );
   const width = fc.integer({ min: 1, max: 5 });
 
   property("answers in order, a bounded number at a time", [calls, width], async (items, most) => {
@@ -120,7 +131,7 @@ describe("work in parallel", () => {
     let peak = 0;
     const answered = await inParallel(items, most, async (item) => {
       peak = Math.max(peak, ++running);
-      for (let i = 0; i < item.turns; i++) await Promise.resolve();
+      for (let i = 0; i < item.turns; i++) await turn();
       running--;
       return item;
     });
@@ -135,16 +146,17 @@ describe("work in parallel", () => {
     async (items, most) => {
       let running = 0;
       let failed = false;
+      let startedLate = 0;
       const outcome = await inParallel(items, most, async ({ turns, fails }) => {
-        expect(failed).toBe(false);
+        if (failed) startedLate++;
         running++;
-        for (let i = 0; i < turns; i++) await Promise.resolve();
+        for (let i = 0; i < turns; i++) await turn();
         running--;
         if (!fails) return "done";
         failed = true;
         throw new Error("it failed");
       }).catch((error: Error) => error.message);
-      expect(running).toBe(0);
+      expect({ running, startedLate }).toEqual({ running: 0, startedLate: 0 });
       expect(outcome).toEqual(items.some(({ fails }) => fails) ? "it failed" : items.map(() => "done"));
     },
   );
