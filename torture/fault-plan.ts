@@ -1,19 +1,11 @@
 import { between, betweenByMagnitude, type Random } from "./random.ts";
+import type { Role } from "./roles.ts";
 
 export const FAMILIES = ["kills", "freezes", "network", "ticks"] as const;
 export type Family = (typeof FAMILIES)[number];
 
-/** What is hurt. `stack`: the runner, and with it all that it has started. `function`: any of them. */
-export type Victim =
-  | "api"
-  | "receive"
-  | "consumer"
-  | "tick"
-  | "function"
-  | "puller"
-  | "dynamodb"
-  | "sqs"
-  | "stack";
+/** Whose process is hurt. `stack`: the runner, and with it all that it has started. `function`: any of them. */
+export type Victim = Exclude<Role, "guard"> | "function" | "puller" | "stack";
 export type Service = "api" | "dynamodb" | "sqs";
 
 export type PlannedFault = {

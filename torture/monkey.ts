@@ -2,21 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startMinuteClock } from "../local/minute-clock.ts";
 import type { PlannedFault, Service, TickPlan, Victim } from "./fault-plan.ts";
 import { type Fault, record } from "./ledger.ts";
-import { descendants, type ProcessInfo, readProcess, signal } from "./process-tree.ts";
+import { type ProcessInfo, readProcess, signal } from "./process-tree.ts";
 import { CALM, type Weather } from "./proxy.ts";
 import type { Pullers } from "./pullers.ts";
+import { FUNCTIONS, processesOf } from "./roles.ts";
 import type { HurtStack, Proxies } from "./stack.ts";
-
-/** Named by the functions' names in the template, and by the emulators' programs. */
-const PATTERNS: Readonly<Partial<Record<Victim, RegExp>>> = {
-  api: /runtime\.ts.*ApiHandler/,
-  receive: /runtime\.ts.*ApiReceive/,
-  consumer: /runtime\.ts.*Consumer/,
-  tick: /runtime\.ts.*Sweeper/,
-  function: /runtime\.ts/,
-  dynamodb: /dynoxide serve/,
-  sqs: /fauxqs\.ts/,
-};
 
 const STORMS: Readonly<Record<"lose answers" | "swallow" | "delay", Weather>> = {
   "lose answers": { ...CALM, cutAnswers: 0.2 },
@@ -55,29 +45,25 @@ export function startMonkey(
     const pid = stack.pid();
     if (pid === undefined) return [];
     if (victim === "stack") return [pid].flatMap((one) => readProcess(one) ?? []);
-    const pattern = PATTERNS[victim];
-    return descendants(pid).filter(({ command }) => pattern?.test(command));
+    return processesOf(pid, victim === "function" ? FUNCTIONS : [victim]);
   }
 
   function hurt(fault: "kill" | "freeze", victim: Victim, which: number, ms: number): void {
-    if (fault === "kill" && victim === "stack") {
-      killStack(ms);
-      return;
-    }
+    if (calm) return;
     const all = victims(victim);
     const found = all[Math.floor(which * all.length)];
-    if (!found) {
-      // The stack is being started again: what was planned is done when there is somebody to do it to.
-      setTimeout(() => calm || hurt(fault, victim, which, ms), NOBODY_MS);
-      return;
-    }
-    if (fault === "kill") {
-      if (signal(found, "SIGKILL")) note(`kill ${victim}`, { pid: found.pid });
-    } else if (signal(found, "SIGSTOP")) {
-      frozen.add(found);
-      note(`freeze ${victim}`, { pid: found.pid, ms });
-      setTimeout(thaw, ms, found);
-    }
+    // The stack is being started again: what was planned is done when there is somebody to do it to.
+    if (!found) setTimeout(hurt, NOBODY_MS, fault, victim, which, ms);
+    else if (fault === "freeze") freeze(victim, found, ms);
+    else if (victim === "stack") killStack(ms);
+    else if (signal(found, "SIGKILL")) note(`kill ${victim}`, { pid: found.pid });
+  }
+
+  function freeze(victim: Victim, process: ProcessInfo, ms: number): void {
+    if (!signal(process, "SIGSTOP")) return;
+    frozen.add(process);
+    note(`freeze ${victim}`, { pid: process.pid, ms });
+    setTimeout(thaw, ms, process);
   }
 
   function thaw(process: ProcessInfo): void {
@@ -85,7 +71,6 @@ export function startMonkey(
   }
 
   function killStack(downMs: number): void {
-    if (stack.pid() === undefined) return;
     note("kill stack", { ms: downMs });
     restarting = stack.killAndRestart(downMs).then(fire);
     restarting.catch(onLost);
@@ -117,11 +102,7 @@ export function startMonkey(
     if (plan.times === 0) note("skip tick");
     for (let i = 0; i < plan.times; i++) stack.tick();
     if (plan.times === 2) note("double tick");
-    const { then } = plan;
-    if (!then) return;
-    setTimeout(() => {
-      if (!calm) hurt(then.fault, "tick", 0, then.ms);
-    }, then.afterMs);
+    if (plan.then) setTimeout(hurt, plan.then.afterMs, plan.then.fault, "tick", 0, plan.then.ms);
   }
 
   async function carryOut(): Promise<void> {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { median } from "../bench/statistics.ts";
 import { descendants, readProcess } from "./process-tree.ts";
 import { type Row, table } from "./report.ts";
+import { roleOf } from "./roles.ts";
 
 const SAMPLE_MS = 5_000;
 /** Of all samples, those before are warm-up: code is compiled, caches fill, the load becomes even. */
@@ -23,16 +24,6 @@ export type SoakResult = {
   readonly roles: readonly Growth[];
   readonly growing: readonly string[];
 };
-
-const ROLES: readonly (readonly [role: string, pattern: RegExp])[] = [
-  ["DynamoDB's emulator", /dynoxide serve/],
-  ["SQS's emulator", /fauxqs\.ts/],
-  ["guard", /guard\.ts/],
-  ["api function", /runtime\.ts.*ApiHandler/],
-  ["receive function", /runtime\.ts.*ApiReceive/],
-  ["tick function", /runtime\.ts.*Sweeper/],
-  ["consumer functions", /runtime\.ts.*Consumer/],
-];
 
 /** Samples the stack's processes until stopped; then tells whether they grew after the warm-up. */
 export function watch(
@@ -99,9 +90,9 @@ function sampleAll(stackPid: number, pullers: readonly number[]): Map<string, Sa
   };
   add("runner", stackPid);
   for (const pid of pullers) add("pullers", pid);
-  for (const { pid, command } of descendants(stackPid)) {
-    const [role] = ROLES.find(([, pattern]) => pattern.test(command)) ?? ["others"];
-    add(role, pid);
+  for (const process of descendants(stackPid)) {
+    const role = roleOf(process);
+    if (role) add(role, process.pid);
   }
   return new Map([...byRole].map(([role, samples]) => [role, mean(samples)]));
 }
