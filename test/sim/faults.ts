@@ -52,10 +52,15 @@ const BLOWS = [
 export type Blow = { key: string; kind: (typeof BLOWS)[number]; time: number };
 
 /**
- * `calm`: nothing goes wrong, so that punctuality and cost can be told. `one crash`: nothing else. `hurt`: a mixture
+ * `calm`: nothing goes wrong, so that punctuality and cost can be told. `one fault`: nothing else. `hurt`: a mixture
  * that differs by seed, since faults hide each other when all come at once.
  */
-export type Weather = "calm" | "one crash" | "hurt";
+export type Weather = "calm" | "one fault" | "hurt";
+
+/** What goes wrong alone: which call of whose. */
+const ROLES = ["api", "producer", "consumer", "tick"] as const;
+type OneFault = { fault: CallFault; role: (typeof ROLES)[number]; call: number };
+const LONE_FAULTS = ["crash", "crash", "crash", "lost-answer", "throttled", "conflict", "entry"] as const;
 
 export type Plan = {
   readonly weather: Weather;
@@ -73,6 +78,8 @@ export type Plan = {
   readonly lateTicks: boolean;
   /** Whether handlers crash, outlast their lease and so on. */
   readonly badHandlers: boolean;
+  /** ms from its due time at most that a run may start; without a bound where much goes wrong. */
+  readonly latest: number;
   fateOf(call: Call, draws: Draws, now: number): Fate;
 };
 
@@ -84,7 +91,7 @@ const RATES = [0.002, 0.01, 0.04];
 
 export function weatherOf(seed: number): Weather {
   if (seed % 10 === 0) return "calm";
-  return seed % 10 === 1 ? "one crash" : "hurt";
+  return seed % 10 <= 2 ? "one fault" : "hurt";
 }
 
 /**
@@ -136,8 +143,7 @@ export function planOf(
       for (const [i, time] of times.entries()) blows.push({ key: `blow:${kind}:${i}`, kind, time });
   }
   const skew = some(0.4) ? draws.pick([1000, 5000, 7000]) : 0;
-  const crash = { role: draws.pick(["api", "producer", "consumer", "tick"]), call: draws.whole(0, 40) };
-  const after = draws.chance(0.5);
+  const one: OneFault = { fault: draws.pick(LONE_FAULTS), role: draws.pick(ROLES), call: draws.whole(0, 40) };
   let calls = 0;
 
   const base = (own: Draws): Fate => ({
@@ -151,10 +157,9 @@ export function planOf(
     const fate = base(own);
     if (now >= calmFrom) return fate;
     const key = `${call.machine.name}#${call.index}`;
-    if (weather === "one crash") {
-      if (call.machine.name.startsWith(crash.role) && calls++ === crash.call) {
-        if (happens(key, "crash")) fate.crash = after ? "after" : "before";
-      }
+    if (weather === "one fault") {
+      const struck = call.machine.name.startsWith(one.role) && calls++ === one.call;
+      if (struck && happens(key, one.fault)) strike(one.fault, fate, call, own);
       return fate;
     }
     const storm = (kind: SpellKind): boolean =>
@@ -187,8 +192,28 @@ export function planOf(
     lostReceive: some(0.2) ? 0.1 : 0,
     lateTicks: some(0.4),
     badHandlers: some(0.6),
+    latest: weather === "hurt" ? Number.POSITIVE_INFINITY : weather === "calm" ? ON_TIME : boundOf(one),
     fateOf,
   };
+}
+
+/** SQS's whole seconds, and a puller's own pace. */
+const ON_TIME = 2000;
+/** Till a call that got no answer has been repeated. */
+const REPEATED = 10_000;
+/** A run's lease, the rest of its message's visibility and a round more. */
+const CRASHED = 250_000;
+/** Till the audit comes by. */
+const AUDITED = 16 * MINUTE;
+
+/**
+ * How late one fault may make a job. The tick works minutes ahead, so that nothing of its own is late. A run's message
+ * comes back. Only what a producer did not live to send waits for the audit.
+ */
+function boundOf({ fault, role }: OneFault): number {
+  if (role === "tick") return ON_TIME;
+  if (fault !== "crash") return REPEATED;
+  return role === "consumer" ? CRASHED : AUDITED;
 }
 
 function reaches({ kind, topic }: Spell, { service, input }: Call): boolean {

@@ -1,40 +1,58 @@
+import { messageOf } from "../../core/errors.ts";
+import { HELP, type Options, parseCommandLine } from "./options.ts";
+import { type Share, shares } from "./share.ts";
+import { shrink, storyOf } from "./shrink.ts";
 import { simulate } from "./simulate.ts";
 
-const from = Number(process.argv[2] ?? 1),
-  n = Number(process.argv[3] ?? 50),
-  traced = process.argv[4] === "trace";
-const t0 = Date.now();
-const viol = new Map<string, number[]>();
-let runs = 0,
-  jobs = 0,
-  callsN = 0,
-  faults = 0;
-for (let seed = from; seed < from + n; seed++) {
-  const t1 = Date.now();
-  const h = await simulate(seed, { traced });
-  runs += h.runs;
-  jobs += h.jobs;
-  faults += h.faults.size;
-  for (const c of h.calls.values()) callsN += c;
-  if (traced) for (const l of h.trace) console.log(l.slice(0, 700));
-  if (h.violation) {
-    const k = h.violation.promise;
-    viol.set(k, [...(viol.get(k) ?? []), seed]);
-    if ((viol.get(k)?.length ?? 0) <= 3)
-      console.log(seed, h.weather, h.violation.promise, h.violation.id, h.violation.text.slice(0, 500));
-  }
-  if (process.env.V)
-    console.log(
-      seed,
-      h.weather,
-      h.jobs,
-      h.runs,
-      h.ticks,
-      h.faults.size,
-      [...h.calls.values()].reduce((a, b) => a + b, 0),
-      Date.now() - t1,
-      h.digest,
-    );
+const USAGE_ERROR = 2;
+const EVERY = 5000;
+const SHRINKING = 200;
+const WIDTH = 220;
+
+try {
+  const options = parseCommandLine(process.argv.slice(2));
+  if (options.help) console.log(HELP);
+  else process.exitCode = (await run(options)) ? 0 : 1;
+} catch (error) {
+  console.error(`sim: ${messageOf(error)}\n\n${HELP}`);
+  process.exitCode = USAGE_ERROR;
 }
-console.log({ ms: Date.now() - t0, jobs, runs, callsN, faults });
-for (const [k, v] of viol) console.log(k, v.length, v.slice(0, 10).join(" "));
+
+async function run({ seeds, from, trace }: Options): Promise<boolean> {
+  const sum = shares();
+  const began = Date.now();
+  let told = began;
+  for (let seed = from; seed < from + seeds; seed++) {
+    const history = await simulate(seed, { traced: trace });
+    sum.add(history);
+    if (trace) console.log(history.trace.join("\n"));
+    if (history.violation) await explain(seed);
+    if (Date.now() - told < EVERY) continue;
+    told = Date.now();
+    console.error(`${seed - from + 1} of ${seeds} histories, ${sum.share.broken} broken`);
+  }
+  print(sum.share, from, (Date.now() - began) / 1000);
+  return sum.share.broken === 0;
+}
+
+/** Tells the shortest story that breaks the same promise, and how to see it again. */
+async function explain(seed: number): Promise<void> {
+  const { history, suppressed } = await shrink(seed, SHRINKING);
+  const { violation } = history;
+  console.log(`\nseed ${seed} breaks ${violation?.promise}: ${violation?.text}`);
+  console.log(`${suppressed.size} users and faults are not needed for it; what is left:\n`);
+  for (const line of storyOf(history, WIDTH)) console.log(`  ${line}`);
+  console.log(`\nplay it again:  npm run sim -- --seeds 1 --from ${seed} --trace\n`);
+}
+
+function print(
+  { histories, faults, jobs, runs, calls, broken, latest }: Share,
+  from: number,
+  seconds: number,
+): void {
+  console.log(
+    `${histories} histories (seeds ${from} to ${from + histories - 1}) in ${seconds.toFixed(0)} s: ${jobs} jobs, ` +
+      `${runs} runs, ${calls} calls, ${faults} faults; ${broken} broke a promise. ` +
+      `Without faults the latest run was ${latest} ms late.`,
+  );
+}

@@ -1,4 +1,5 @@
 import type { Policy } from "../../core/policy.ts";
+import { beyondBudget } from "./budget.ts";
 import { type Blow, type Plan, planOf, type Weather } from "./faults.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
 import { apiOf, consumeTopic, tickOf } from "./platform.ts";
@@ -20,9 +21,11 @@ export type History = {
   calls: Map<string, number>;
   ticks: number;
   jobs: number;
+  /** Calls of users and invocations of consumers. */
+  operations: number;
   runs: number;
-  /** ms from the due time of each run to its start, in due order of their starts. */
-  lateness: { topic: string; ms: number; attempt: number }[];
+  /** ms from the due time of each run to its start, in the order of their starts. */
+  lateness: number[];
   /** Equal for two histories that are the same call by call. */
   digest: number;
   /** What happened, one line each, when asked for. */
@@ -35,6 +38,8 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const START = Date.UTC(2026, 2, 1, 9, 0, 0);
 const SPAN = 30 * MINUTE;
+const SHARDS = 2;
+
 /** After the last fault everything must end within this: a message lost late waits for the audit's second ladder. */
 const PATIENCE = 30 * HOUR;
 const AFTER_ALL_TTL = 400 * DAY;
@@ -81,6 +86,7 @@ export async function simulate(
   const witness = witnessOf({
     clock: timeline.now,
     skew: plan.skew,
+    latest: plan.latest,
     untracked: new Set(Object.keys(TOPICS).filter((topic) => TOPICS[topic]?.tracking === "none")),
     onViolation(found) {
       note(() => `VIOLATION of ${found.promise}: ${found.id} ${found.text}`);
@@ -93,7 +99,7 @@ export async function simulate(
     timeline,
     witness,
     policy: {
-      shards: 2,
+      shards: SHARDS,
       retention: seed % 2 === 0 ? 5 * 60 : 7 * 86_400,
       deadRetention: 14 * 86_400,
       topics: TOPICS,
@@ -116,6 +122,13 @@ export async function simulate(
   const through = users(world, { api, producers: producersOf(world) }, suppressed, SPAN);
 
   const enough = (): boolean => violation !== undefined;
+  const spending = () => ({
+    calls,
+    ticks: ticks.count(),
+    shards: SHARDS,
+    trackedTopics: LAMBDA_TOPICS.length + PULL_TOPICS.length - witness.untracked.size,
+    steps: world.operations + witness.lateness.length,
+  });
   // Ticks go on until all has ended.
   for (let end = START + SPAN; end <= START + SPAN + PATIENCE; end += 10 * MINUTE) {
     await timeline.run(end, enough);
@@ -123,6 +136,8 @@ export async function simulate(
   }
   if (!enough()) {
     witness.judge(mayLose(plan));
+    const spent = plan.weather === "calm" && beyondBudget(spending());
+    if (spent) witness.overspent(spent);
     await timeline.run(timeline.now() + MINUTE, enough);
     ticks.stop();
     world.dynamo.expire(timeline.now() + AFTER_ALL_TTL);
@@ -137,6 +152,7 @@ export async function simulate(
     calls,
     ticks: ticks.count(),
     jobs: witness.count(),
+    operations: world.operations,
     runs: witness.lateness.length,
     lateness: witness.lateness,
     digest,
@@ -190,7 +206,8 @@ function strikeBlow(world: World, { kind, key }: Blow, tick: () => void): void {
   world.trace(() => `BLOW ${kind} (${topic})`);
   switch (kind) {
     case "purge":
-      return sqs.purge(topic);
+      sqs.purge(topic);
+      return;
     case "lose-message": {
       const lost = message();
       if (lost) sqs.lose(topic, lost);
@@ -202,7 +219,8 @@ function strikeBlow(world: World, { kind, key }: Blow, tick: () => void): void {
       return;
     }
     case "native-redrive":
-      return sqs.redrive(topic);
+      sqs.redrive(topic);
+      return;
     case "kill":
     case "freeze-machine": {
       const machines = [...world.machines];
@@ -218,7 +236,8 @@ function strikeBlow(world: World, { kind, key }: Blow, tick: () => void): void {
       timeline.at(timeline.now() + draws.whole(0, 3000), tick);
       return;
     case "ttl":
-      return world.dynamo.expire(timeline.now());
+      world.dynamo.expire(timeline.now());
+      return;
     case "more-shards":
       world.policy = { ...world.policy, shards: 4 };
   }

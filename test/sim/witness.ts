@@ -44,13 +44,15 @@ export function witnessOf(settings: {
   /** ms that the writer's clock may be off. */
   skew: number;
   untracked: ReadonlySet<string>;
+  /** ms that a run may start after its due time. */
+  latest: number;
   onViolation: (violation: Violation) => void;
 }) {
-  const { clock, skew, untracked, onViolation } = settings;
+  const { clock, skew, untracked, latest, onViolation } = settings;
   const jobs = new Map<string, Known>();
   const holders = new Map<string, Set<string>>();
   const requests = new Map<string, string>();
-  const lateness: { topic: string; ms: number; attempt: number }[] = [];
+  const lateness: number[] = [];
 
   const violate = (promise: string, id: string, text: string): void =>
     onViolation({ promise, id, text, time: clock() });
@@ -173,6 +175,7 @@ export function witnessOf(settings: {
 
   return {
     lateness,
+    untracked,
     /** Every item that changes. */
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;
@@ -213,15 +216,22 @@ export function witnessOf(settings: {
       known(id).cancelled = true;
     },
 
-    /** A job whose message SQS took. */
+    /** A job of a message that SQS took. */
     handedOff(id: string): void {
       known(id).handedOff = true;
     },
 
+    /** More was spent than growth may cost. */
+    overspent: (text: string): void => violate("P6", "", text),
+
     /** A handler begins. `now`: by the clock of its machine. */
     started(run: Run, now: number): void {
       const job = known(run.id);
-      lateness.push({ topic: run.topic, ms: clock() - run.dueAt, attempt: run.attempt });
+      // SQS alone knows when an untracked job that was given back is due again.
+      const again = untracked.has(run.topic) && job.starts.size > 0;
+      const late = clock() - run.dueAt;
+      if (!again) lateness.push(late);
+      if (!again && late > latest) violate("P3", run.id, `started ${late} ms late`);
       if (now < run.dueAt) violate("P2", run.id, `started ${run.dueAt - now} ms early`);
       if (untracked.has(run.topic)) {
         if (job.cancelled) violate("P4", run.id, "started after its cancel was acknowledged");

@@ -27,6 +27,8 @@ export type World = {
   /** What a machine started now is configured with: a deploy may change it. */
   policy: Policy;
   readonly machines: Set<Machine>;
+  /** How many calls of the API, of the client and of consumers there were. */
+  operations: number;
   start(name: string): { machine: Machine; ctx: Context };
   draws(name: string): Draws;
   /** Calls back when a queue may have something to receive. */
@@ -34,7 +36,7 @@ export type World = {
   trace(line: () => string): void;
 };
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
 
 export function worldOf(settings: {
   seed: number;
@@ -50,7 +52,7 @@ export function worldOf(settings: {
   const order = drawsOf(seed, "order");
   const dynamo = simulatedDynamo({
     clock: timeline.now,
-    createdAt: timeline.now() - HOUR,
+    createdAt: timeline.now() - 10 * MINUTE,
     onWrite: (before, after) => {
       trace(() => `  pool: ${JSON.stringify(plain(before))} → ${JSON.stringify(plain(after))}`);
       witness.written(before, after);
@@ -92,6 +94,7 @@ export function worldOf(settings: {
     witness,
     policy,
     machines: new Set(),
+    operations: 0,
     draws: (name) => drawsOf(seed, name),
     watch: (queue, act) => void watchers.set(queue, act),
     trace,

@@ -1,0 +1,33 @@
+import { parseArgs } from "node:util";
+
+export const HELP = `Plays histories of Minutehand against simulated services with virtual time, and judges each.
+
+  npm run sim -- [--seeds N] [--from S] [--trace]
+
+  --seeds N   how many histories, 1 or more (1000)
+  --from S    the first one's seed, 1 or more (1)
+  --trace     prints all that happened in each; for one or a few seeds
+
+A seed is a history: played again it is the same, call by call. Exits with 1 when a promise was broken.`;
+
+export type Options = { seeds: number; from: number; trace: boolean; help: boolean };
+
+/** Throws an Error that names the rule and what was given. */
+export function parseCommandLine(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seeds: { type: "string", default: "1000" },
+      from: { type: "string", default: "1" },
+      trace: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  return { ...values, seeds: wholeOf("--seeds", values.seeds), from: wholeOf("--from", values.from) };
+}
+
+export function wholeOf(name: string, text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new Error(`${name} must be a whole number of 1 or more, got ${text}`);
+}

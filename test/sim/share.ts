@@ -1,0 +1,29 @@
+import type { History } from "./simulate.ts";
+
+/** What many histories came to. */
+export type Share = {
+  histories: number;
+  jobs: number;
+  runs: number;
+  calls: number;
+  faults: number;
+  broken: number;
+  /** ms that the latest run of the calm ones started after its due time. */
+  latest: number;
+};
+
+export function shares(): { readonly share: Share; add(history: History): void } {
+  const share: Share = { histories: 0, jobs: 0, runs: 0, calls: 0, faults: 0, broken: 0, latest: 0 };
+  return {
+    share,
+    add({ jobs, runs, calls, faults, violation, weather, lateness }) {
+      share.histories += 1;
+      share.jobs += jobs;
+      share.runs += runs;
+      share.faults += faults.size;
+      share.broken += violation ? 1 : 0;
+      for (const count of calls.values()) share.calls += count;
+      if (weather === "calm") share.latest = Math.max(share.latest, ...lateness);
+    },
+  };
+}

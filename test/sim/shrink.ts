@@ -1,0 +1,47 @@
+import { type History, simulate } from "./simulate.ts";
+
+/** What is left of a history when faults and users that it does not need are taken out. */
+export type Shrunk = { history: History; suppressed: Set<string> };
+
+const MOST_USERS = 14;
+const MOST_CHANGES = 4;
+
+/**
+ * Leaves out, as long as the same promise breaks: first half of what is left, then a quarter, in the end one by one.
+ * `tries`: how many histories it may play.
+ */
+export async function shrink(seed: number, tries: number): Promise<Shrunk> {
+  let best = await simulate(seed, { traced: true });
+  const suppressed = new Set<string>();
+  const promise = best.violation?.promise;
+  let left = tries;
+  const users = Array.from({ length: MOST_USERS }, (_, i) => `user:${i + 1}`);
+  const changes = users.flatMap((user) => Array.from({ length: MOST_CHANGES }, (_, i) => `${user}:${i}`));
+  const removable = (): string[] =>
+    [...users, ...changes, ...best.faults.keys()].filter((key) => !suppressed.has(key));
+
+  for (
+    let size = Math.ceil(removable().length / 2);
+    size >= 1 && left > 0;
+    size = size === 1 ? 0 : Math.ceil(size / 2)
+  ) {
+    for (let at = 0; at < removable().length && left > 0; left--) {
+      const out = removable().slice(at, at + size);
+      const history = await simulate(seed, { suppressed: new Set([...suppressed, ...out]), traced: true });
+      if (history.violation?.promise === promise) {
+        best = history;
+        for (const key of out) suppressed.add(key);
+      } else at += size;
+    }
+  }
+  return { history: best, suppressed };
+}
+
+/** What is worth reading of a trace: what names the job, faults, deaths and ticks' troubles. */
+export function storyOf({ trace, violation }: History, width: number): string[] {
+  const id = violation?.id ?? "";
+  const telling = /FAULT|BLOW|dies|VIOLATION|"type":"trouble"/;
+  return trace
+    .filter((line) => telling.test(line) || (id !== "" && line.includes(id)))
+    .map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line));
+}
