@@ -22,15 +22,16 @@ type QueueAction =
   | "ChangeMessageVisibility"
   | "GetQueueAttributes";
 
-/** Whoever meets a job reads it, files looks for it and changes its home; keyed ones in transactions of these. */
-const MEET_JOBS: readonly PoolAction[] = ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"];
-/** Files, looks at, moves and cancels jobs, alone and many at once. */
-export const ENQUEUE_ACTIONS: readonly PoolAction[] = [
-  ...MEET_JOBS,
-  "PartiQLInsert",
-  "PartiQLUpdate",
+/** Whoever meets a job reads it, files looks for it and changes its home; keyed ones in transactions. */
+const MEET_JOBS: readonly PoolAction[] = [
+  "GetItem",
+  "BatchGetItem",
+  "PutItem",
+  "UpdateItem",
   "ConditionCheckItem",
 ];
+/** Files, looks at, moves and cancels jobs, alone and many at once. */
+export const ENQUEUE_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "PartiQLInsert", "PartiQLUpdate"];
 /** Claims and settles jobs, and redrives the dead whose letters SQS has put back: their entries are deleted. */
 export const RUN_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "PartiQLUpdate", "DeleteItem"];
 /** All of the HTTP API but receive: enqueues, lists, and redrives. */

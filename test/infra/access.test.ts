@@ -24,8 +24,8 @@ function rightsOf(template: StackTemplate, name: string): string[] {
 function onPool(...actions: string[]): string[] {
   return actions.map((action) => `dynamodb:${action} JobsPoolTable`);
 }
-const MEET = ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"];
-const ENQUEUE = onPool(...MEET, "PartiQLInsert", "PartiQLUpdate", "ConditionCheckItem");
+const MEET = ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "ConditionCheckItem"];
+const ENQUEUE = onPool(...MEET, "PartiQLInsert", "PartiQLUpdate");
 const RUN = onPool(...MEET, "PartiQLUpdate", "DeleteItem");
 
 function logs(log: string): string[] {

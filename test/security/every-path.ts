@@ -71,6 +71,16 @@ export function createScenes(deployment: Deployment) {
       recorder.before = () => {};
       return result;
     },
+    /** While `work` runs no key is let go, as by a process that has died. */
+    losingKeys: async <T>(work: () => Promise<T>): Promise<T> => {
+      recorder.before = ({ operation, input }) => {
+        const { pk } = (input.Key ?? {}) as { pk?: { S: string } };
+        if (operation === "UpdateItem" && pk?.S.startsWith("key#")) throw new Error("died");
+      };
+      const result = await work();
+      recorder.before = () => {};
+      return result;
+    },
     /** While `work` runs, time passes after each request of this operation has left. */
     whilePassing: async <T>(operation: string, ms: number, work: () => Promise<T>): Promise<T> => {
       recorder.before = (request) => request.operation === operation && pass(ms);
@@ -341,7 +351,7 @@ async function produce(scenes: Scenes): Promise<void> {
 }
 
 async function tickEveryWay(scenes: Scenes): Promise<void> {
-  const { file, home, fileByApi, ok, purge, pullOne, withoutSqs } = scenes;
+  const { file, home, fileByApi, losingKeys, newKey, ok, purge, pullOne, withoutSqs } = scenes;
   const { ctx, tick, tickWithShards, pass } = scenes;
   const minutes = async (count: number) => {
     for (let i = 0; i < count; i++) {
@@ -384,6 +394,8 @@ async function tickEveryWay(scenes: Scenes): Promise<void> {
   const longest = await pullOne("work", { body: marked() });
   await ok("POST", "/topics/work/extend", { receipt: longest.receipt, seconds: 3600 });
   const missing = await fileByApi("orders");
+  const left = await fileByApi("orders", { delay: "6m", key: newKey() });
+  await losingKeys(() => ok("DELETE", `/jobs/${left}`));
   for (const topic of ["orders", "work", "precise"]) await purge(topic);
   await minutes(16);
   expect(await home(missing)).toMatchObject({ state: "scheduled" });

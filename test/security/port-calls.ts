@@ -52,7 +52,16 @@ export function callerOf(method: string): string {
   return callAt(file, Number(line), method);
 }
 
+const named = new Map<string, string>();
+
 function callAt(file: string, line: number, method: string): string {
+  const place = `${file}:${line} ${method}`;
+  const known = named.get(place) ?? nameOf(file, line, method);
+  named.set(place, known);
+  return known;
+}
+
+function nameOf(file: string, line: number, method: string): string {
   const above = readFileSync(join(ROOT, file), "utf8").split("\n").slice(0, line).reverse();
   const within = above.map((text) => /^(?:export )?(?:async )?function\*? (\w+)/.exec(text)?.[1]);
   return `${file}:${line} ${within.find((name) => name !== undefined)} ${method}`;

@@ -39,8 +39,9 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   Precise: [/^sdk\/resend\.ts settleUntracked /],
   // Its topic is not: nothing is stored, and no dead letter says that it is one.
   Notes: [STORED],
-  // Its methods take no `Idempotency-Key`.
+  // Its methods take no `Idempotency-Key`, and record no deaths.
   Shop: [
+    /^protocol\/keys\.ts releaseKey transact$/,
     /^protocol\/enqueue-once\.ts /,
     /^protocol\/(enqueue-keyed\.ts meetHolder|move\.ts changeTogether) /,
   ],
