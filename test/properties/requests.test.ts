@@ -53,10 +53,23 @@ const encodedBy = (text: string, choices: readonly number[]): string =>
     .join("");
 const choices = fc.array(fc.nat(2), { minLength: 1, maxLength: 9 });
 
+/** Text with what URLs are made of. */
+const text = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+      fc.constantFrom(..."%#?&=+ ;\\:@aZ4"),
+    ),
+    {
+      maxLength: 12,
+    },
+  )
+  .map((parts) => parts.join("").toWellFormed());
+
 /** Text that clients can name in a path. Dots alone they resolve themselves, and %41 is taken for an encoded A. */
-const segment = fc
-  .string({ unit: "binary", minLength: 1, maxLength: 12 })
-  .filter((text) => text.isWellFormed() && !/(^|\/)\.{1,2}(\/|$)/.test(text) && !/%[0-9a-f]{2}/i.test(text));
+const segment = text.filter(
+  (one) => one !== "" && !/(^|\/)\.{1,2}(\/|$)/.test(one) && !/%[0-9a-f]{2}/i.test(one),
+);
 
 describe("a request", () => {
   property(
@@ -78,10 +91,9 @@ describe("a request", () => {
     },
   );
 
-  const word = fc.string({ unit: "binary", maxLength: 8 }).map((text) => text.toWellFormed());
   property(
     "keeps its query, whatever it says",
-    [fc.array(fc.tuple(word, word), { maxLength: 4 }), fc.boolean()],
+    [fc.array(fc.tuple(text, text), { maxLength: 4 }), fc.boolean()],
     async (pairs, plus) => {
       const encoded = new URLSearchParams(pairs).toString();
       const query = plus ? encoded : encoded.replaceAll("+", "%20");
@@ -90,7 +102,7 @@ describe("a request", () => {
     },
   );
 
-  const raw = fc.stringMatching(/^[!"$-~]{0,20}$/);
+  const raw = fc.stringMatching(/^[!-~]{0,20}$/);
   property("keeps a query that no library wrote", [raw], async (query) => {
     const { searchParams } = new URL((await arrived({ method: "GET", url: `/jobs?${query}` })).url);
     expect([...searchParams]).toEqual([...new URLSearchParams(`?${query}`)]);
@@ -125,15 +137,11 @@ describe("a route", () => {
   const ROUTES = ["GET /jobs/{id}", "ANY /jobs/batch", "POST /topics/{topic}/receive", "ANY /{proxy+}"].map(
     (one) => parseRoute(one, one),
   );
-  const path = fc.array(
-    fc.oneof(
-      fc.constantFrom("jobs", "topics", "receive", "batch"),
-      segment.filter((text) => !text.includes("/")),
-    ),
-    {
-      minLength: 1,
-      maxLength: 4,
-    },
+  const one = segment.filter((each) => !each.includes("/"));
+  const path = fc.oneof(
+    fc.tuple(fc.constant("jobs"), fc.oneof(one, fc.constant("batch"))),
+    fc.tuple(fc.constant("topics"), one, fc.constant("receive")),
+    fc.array(one, { minLength: 1, maxLength: 4 }),
   );
 
   property("gives its parameters the very segments that were sent", [path, choices], (segments, how) => {

@@ -78,7 +78,18 @@ describe("the command line", () => {
   );
 
   const word = fc.oneof(
-    fc.constantFrom("--port", "--data", "--reset", "--help", "-h", "--", "--port=", "80"),
+    fc.constantFrom(
+      "--port",
+      "--data",
+      "--reset",
+      "--help",
+      "-h",
+      "--",
+      "--port=",
+      "--port=65535",
+      "--port=65536",
+      "80",
+    ),
     anyText,
   );
   property("that is not understood is told in words of ours", [fc.array(word, { maxLength: 4 })], (args) => {
