@@ -44,6 +44,8 @@ export type Deployment = {
   ctx: Context;
   sqs: SQSClient;
   urlPrefix: string;
+  /** Of all jobs that were pulled. */
+  receipts: string[];
   /** All that the functions have written to stdout and stderr: their logs and metrics. */
   output: () => string;
   /** Moves every function's clock ahead; SQS's stays. */
@@ -100,6 +102,7 @@ export async function deploy(): Promise<Deployment> {
     POWERTOOLS_METRICS_NAMESPACE: "Minutehand",
   });
 
+  const receipts: string[] = [];
   const wallClock = Date.now;
   let ahead = 0;
   vi.spyOn(Date, "now").mockImplementation(() => wallClock() + ahead);
@@ -133,13 +136,17 @@ export async function deploy(): Promise<Deployment> {
     sqs,
     urlPrefix,
     producer,
+    receipts,
     output: () => written.join(""),
     pass(ms) {
       ahead += ms;
     },
     async call(method, path, body, headers) {
-      const handler = method === "POST" && path.endsWith("/receive") ? receive : api;
-      return answerOf(await handler(eventOf(method, path, body, headers)));
+      const pulls = method === "POST" && path.endsWith("/receive");
+      const answer = answerOf(await (pulls ? receive : api)(eventOf(method, path, body, headers)));
+      const pulled = (pulls && answer.json.jobs ? answer.json.jobs : []) as { receipt: string }[];
+      receipts.push(...pulled.map(({ receipt }) => receipt));
+      return answer;
     },
     tick: () => tick({}, contextWith(170_000)),
     async tickWithShards(shards) {

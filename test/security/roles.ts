@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Deployment, deploy, ENTRIES, type FunctionName, functionIn } from "./deployment.ts";
-import { runEveryPath } from "./every-path.ts";
+import { describe, expect, test } from "vitest";
+import { type Deployment, ENTRIES, type FunctionName, functionIn } from "./deployment.ts";
 import { portCallsIn } from "./port-calls.ts";
 import { type Right, rightsFor, rightsOf } from "./rights.ts";
 
@@ -47,13 +46,6 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   ],
 };
 
-let deployment: Deployment;
-beforeAll(async () => {
-  deployment = await deploy();
-  await runEveryPath(deployment);
-}, 120_000);
-afterAll(() => deployment.close());
-
 const among =
   (patterns: readonly RegExp[] = []) =>
   (text: string) =>
@@ -61,37 +53,40 @@ const among =
 const unused = (patterns: readonly RegExp[] = [], texts: readonly string[]) =>
   patterns.filter((pattern) => !texts.some((text) => pattern.test(text)));
 
-describe.each(Object.keys(ENTRIES) as FunctionName[])("the role of %s", (name) => {
-  function compared(): { missing: Right[]; extra: Right[] } {
-    const { template, recorder, table } = deployment;
-    const made = recorder.requests.filter(({ by }) => by === name);
-    const needed = new Set(made.flatMap((request) => rightsFor(request, table)));
-    const allowed = rightsOf(template, functionIn(template, name));
-    return {
-      missing: [...needed].filter((right) => !allowed.has(right)).sort(),
-      extra: [...allowed].filter((right) => !needed.has(right)).sort(),
-    };
-  }
+/** Compares each role with what its function did in a run of every path. */
+export function testRoles(deployed: () => Deployment): void {
+  describe.each(Object.keys(ENTRIES) as FunctionName[])("the role of %s", (name) => {
+    function compared(): { missing: Right[]; extra: Right[] } {
+      const { template, recorder, table } = deployed();
+      const made = recorder.requests.filter(({ by }) => by === name);
+      const needed = new Set(made.flatMap((request) => rightsFor(request, table)));
+      const allowed = rightsOf(template, functionIn(template, name));
+      return {
+        missing: [...needed].filter((right) => !allowed.has(right)).sort(),
+        extra: [...allowed].filter((right) => !needed.has(right)).sort(),
+      };
+    }
 
-  test("allows every call that its function made", () => {
-    const { missing } = compared();
-    expect(missing.filter((right) => !among(REFUSED[name])(right))).toEqual([]);
-    expect(unused(REFUSED[name], missing)).toEqual([]);
-  });
+    test("allows every call that its function made", () => {
+      const { missing } = compared();
+      expect(missing.filter((right) => !among(REFUSED[name])(right))).toEqual([]);
+      expect(unused(REFUSED[name], missing)).toEqual([]);
+    });
 
-  test("allows nothing that neither its function nor Lambda asks for", () => {
-    const { extra } = compared();
-    expect(extra.filter((right) => !among(BY_LAMBDA[name])(right))).toEqual([]);
-    expect(unused(BY_LAMBDA[name], extra)).toEqual([]);
-  });
+    test("allows nothing that neither its function nor Lambda asks for", () => {
+      const { extra } = compared();
+      expect(extra.filter((right) => !among(BY_LAMBDA[name])(right))).toEqual([]);
+      expect(unused(BY_LAMBDA[name], extra)).toEqual([]);
+    });
 
-  test("was judged by a run that met every place where its function's code can call AWS", () => {
-    const reached = deployment.recorder.reached.get(name) ?? new Set();
-    const places = portCallsIn(ENTRIES[name]);
-    expect(places.filter((place) => reached.has(place)).length).toBeGreaterThan(0);
-    const unmet = places.filter((place) => !reached.has(place)).map((place) => place.replace(/:\d+/, ""));
-    expect(unmet.filter((place) => !among(UNREACHABLE[name])(place))).toEqual([]);
-    expect(unused(UNREACHABLE[name], unmet)).toEqual([]);
-    expect([...reached].filter((place) => !places.includes(place))).toEqual([]);
+    test("was judged by a run that met every place where its function's code can call AWS", () => {
+      const reached = deployed().recorder.reached.get(name) ?? new Set();
+      const places = portCallsIn(ENTRIES[name]);
+      expect(places.filter((place) => reached.has(place)).length).toBeGreaterThan(0);
+      const unmet = places.filter((place) => !reached.has(place)).map((place) => place.replace(/:\d+/, ""));
+      expect(unmet.filter((place) => !among(UNREACHABLE[name])(place))).toEqual([]);
+      expect(unused(UNREACHABLE[name], unmet)).toEqual([]);
+      expect([...reached].filter((place) => !places.includes(place))).toEqual([]);
+    });
   });
-});
+}

@@ -1,0 +1,150 @@
+import { DynamoDBClient, ScanCommand, TransactionCanceledException } from "@aws-sdk/client-dynamodb";
+import { describe, expect, test } from "vitest";
+import { ERROR_BYTES } from "../../core/constants.ts";
+import { decodeReceipt } from "../../core/receipt.ts";
+import { type Deployment, MARK } from "./deployment.ts";
+import { createScenes, marked } from "./every-path.ts";
+
+/** What was written since, by what is called here. */
+async function saidBy({ output }: Deployment, work: () => Promise<unknown>): Promise<string> {
+  const before = output().length;
+  await work();
+  return output().slice(before);
+}
+
+/** An error of AWS's as the SDK throws it: with the items that stood in the way, and the answer that said so. */
+function carrying(code: string): TransactionCanceledException {
+  const message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${code}]`;
+  const CancellationReasons = [{ Code: code, Item: { body: { S: JSON.stringify(marked()) } } }];
+  const error = new TransactionCanceledException({ message, CancellationReasons, $metadata: {} });
+  return Object.assign(error, { $response: { statusCode: 400, body: MARK } });
+}
+
+async function failing(
+  deployment: Deployment,
+  operation: string,
+  error: Error,
+  work: () => Promise<unknown>,
+): Promise<string> {
+  deployment.recorder.before = (request) => {
+    if (request.operation === operation) throw error;
+  };
+  const said = await saidBy(deployment, work);
+  deployment.recorder.before = () => {};
+  return said;
+}
+
+/** Reads all that was written in a run of every path, and then in failures of each kind. */
+export function testLogs(deployed: () => Deployment): void {
+  const scenes = () => createScenes(deployed());
+  describe("what is logged:", () => {
+    test("every step of every job was logged and measured", () => {
+      const output = deployed().output();
+      const types = [
+        "enqueued",
+        "moved",
+        "cancelled",
+        "handed-over",
+        "hand-over-failed",
+        "started",
+        "dropped",
+      ];
+      for (const type of [...types, "done", "failed", "dead", "expired", "swept", "audited", "trouble"])
+        expect(output).toContain(`"message":"job ${type}"`);
+      expect(output).toContain('"Namespace":"Minutehand"');
+    });
+
+    test("no body, header, key, tag, group, Idempotency-Key or AWS secret is in any of it", () => {
+      const at = deployed().output().indexOf(MARK);
+      expect(
+        at === -1
+          ? ""
+          : deployed()
+              .output()
+              .slice(Math.max(at - 500, 0), at + 100),
+      ).toBe("");
+    });
+
+    test("nor a receipt, a claim's token or a message's handle, by which a reader could settle jobs", async () => {
+      const { table, output, recorder } = deployed();
+      const { Items = [] } = await new DynamoDBClient().send(new ScanCommand({ TableName: table }));
+      const secrets = [
+        ...deployed().receipts.flatMap((receipt) => [
+          receipt,
+          decodeReceipt(receipt)?.token,
+          decodeReceipt(receipt)?.handle,
+        ]),
+        ...Items.map(({ token }) => token?.S),
+        ...recorder.requests.flatMap(({ input }) => {
+          const entries = (input.Entries ?? []) as { ReceiptHandle?: string }[];
+          return entries.map(({ ReceiptHandle }) => ReceiptHandle);
+        }),
+      ].flatMap((secret) => secret ?? []);
+      expect(secrets.length).toBeGreaterThan(20);
+      expect(secrets.filter((secret) => output().includes(secret))).toEqual([]);
+    });
+
+    test.each([
+      ["refuses a transaction", "TransactWriteItems", "ConditionalCheckFailed", "POST"],
+      ["fails a transaction", "TransactWriteItems", "ValidationError", "POST"],
+      ["fails an update", "UpdateItem", "ValidationError", "PATCH"],
+    ])(
+      "an error by which DynamoDB %s is logged without the items it carries",
+      async (_, operation, code, method) => {
+        const { id } = await scenes().file("orders", { dueAt: Date.now() + 3_600_000 });
+        const job = { topic: "orders", delay: "1h", body: marked(), key: scenes().newKey() };
+        const said = await failing(deployed(), operation, carrying(code), async () => {
+          const { status } = await (method === "POST"
+            ? deployed().call(method, "/jobs", job)
+            : deployed().call(method, `/jobs/${id}`, { body: marked() }));
+          expect(status).toBe(method === "POST" ? 503 : 500);
+        });
+        expect(said).toMatch(/"level":"(ERROR|WARN)"/);
+        expect(said).not.toContain(MARK);
+      },
+    );
+
+    test("errors of a consumer's, a pull's and a tick's calls are logged without what they carry", async () => {
+      const { consume, call, tick } = deployed();
+      const home = await scenes().file("orders");
+      const error = carrying("ValidationError");
+      const consumed = () => consume("orders", [scenes().messageFor(home)], 2_000);
+      for (const work of [consumed, () => call("POST", "/topics/work/receive", {}), tick]) {
+        for (const operation of ["BatchExecuteStatement", "GetItem", "ReceiveMessage", "Query"]) {
+          const said = await failing(deployed(), operation, error, () => work().catch(() => {}));
+          expect(said).not.toContain(MARK);
+        }
+      }
+    });
+
+    test.each([
+      ["JSON that ends early", `{"topic":"orders","body":"${MARK}`],
+      ["no JSON", MARK],
+      ["an unknown field", `{"topic":"orders","delay":0,"body":1,"${MARK}":"${MARK}"}`],
+      ["a number too long", `{"topic":"orders","delay":0,"body":{"${MARK}":12345678901234567890}}`],
+    ])("a refused request is not logged: %s", async (_, text) => {
+      expect(await saidBy(deployed(), () => deployed().call("POST", "/jobs", text))).toBe("");
+    });
+
+    test("a stored body that is no JSON is not quoted", async () => {
+      const home = await scenes().file("orders", { body: `${MARK} no JSON`, dueAt: Date.now() + 3_600_000 });
+      const said = await saidBy(deployed(), () => deployed().call("GET", `/jobs/${home.id}`));
+      expect(said).toContain(home.id);
+      expect(said).not.toContain(MARK);
+    });
+
+    test.each(["orders", "notes"] as const)(
+      "what a handler of %s throws is logged when its job dies, and cut: it is the handler's to keep secrets out",
+      async (topic) => {
+        const body = JSON.stringify(marked({ fails: "no bank ".repeat(1000) }));
+        const home = await scenes().file(topic, { body, maxAttempts: 1 });
+        const said = await saidBy(deployed(), () => deployed().consume(topic, [scenes().messageFor(home)]));
+        const dead = said.split("\n").filter((line) => line.includes('"job dead"'));
+        expect(dead.map((line) => JSON.parse(line))).toMatchObject([
+          { level: "WARN", id: home.id, error: "no bank ".repeat(1000).slice(0, ERROR_BYTES) },
+        ]);
+        expect(said).not.toContain(MARK);
+      },
+    );
+  });
+}
