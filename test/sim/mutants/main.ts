@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import { inParallel } from "../../../core/batches.ts";
+import { messageOf } from "../../../core/errors.ts";
+import { wholeOf } from "../options.ts";
+import { MUTANTS, type Mutant } from "./mutants.ts";
+
+const HELP = `Takes the protocol's rules away, one at a time, and shows which promise notices and after how many histories.
+
+  npm run sim:mutants -- [--seeds N] [--only TEXT]
+
+  --seeds N    how many histories a mutant may survive before it is a survivor, 1 or more (1000)
+  --only TEXT  the mutants whose name or file contains this
+
+Exits with 1 when one survives.`;
+
+const USAGE_ERROR = 2;
+const HUNT = fileURLToPath(new URL("hunt.ts", import.meta.url));
+
+type Caught = { promise?: string; after?: number; text?: string };
+
+try {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: "string", default: "1000" },
+      only: { type: "string", default: "" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) console.log(HELP);
+  else process.exitCode = (await run(wholeOf("--seeds", values.seeds), values.only)) ? 0 : 1;
+} catch (error) {
+  console.error(`sim:mutants: ${messageOf(error)}\n\n${HELP}`);
+  process.exitCode = USAGE_ERROR;
+}
+
+async function run(seeds: number, only: string): Promise<boolean> {
+  const chosen = MUTANTS.filter(({ name, file }) => `${name} ${file}`.includes(only));
+  if (chosen.length === 0) throw new Error(`--only must be part of a mutant's name or file, got ${only}`);
+  const began = Date.now();
+  const results = await inParallel(chosen, availableParallelism(), async (mutant) => {
+    const caught = await hunt(mutant, seeds);
+    console.log(lineOf(mutant, caught, seeds));
+    return caught;
+  });
+  const survivors = results.filter(({ promise }) => promise === undefined).length;
+  const seconds = ((Date.now() - began) / 1000).toFixed(0);
+  console.log(`\n${chosen.length - survivors} of ${chosen.length} mutants were caught, in ${seconds} s`);
+  return survivors === 0;
+}
+
+async function hunt({ name }: Mutant, seeds: number): Promise<Caught> {
+  const { stdout } = await promisify(execFile)(process.execPath, [HUNT, name, String(seeds)]);
+  return JSON.parse(stdout) as Caught;
+}
+
+function lineOf({ name, file }: Mutant, { promise, after }: Caught, seeds: number): string {
+  const end = promise === undefined ? `SURVIVED ${seeds}` : `${promise.padEnd(8)} after ${after}`;
+  return `${end.padEnd(20)} ${name} (${file})`;
+}

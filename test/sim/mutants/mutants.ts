@@ -1,0 +1,376 @@
+/** A small deliberate defect: `find` stands once in the file and becomes `put`. */
+export type Mutant = {
+  name: string;
+  /** From the root of the repository. */
+  file: string;
+  find: string;
+  put: string;
+  /** A second place in the same file. */
+  and?: { find: string; put: string };
+};
+
+/** Rules of the protocol, each taken away once. The first ones are those of the holes that naive versions fall into. */
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: "put without its condition",
+    file: "aws/pool.ts",
+    find: '...checkExpression("absent"),',
+    put: "",
+  },
+  {
+    name: "statement batch taken as applied whatever it answers",
+    file: "aws/statements.ts",
+    find: 'if (Code !== undefined && REFUSED.has(Code)) return "refused";',
+    put: 'if (Code !== undefined && REFUSED.has(Code)) return "applied";',
+  },
+  {
+    name: "look filed after the home",
+    file: "protocol/move.ts",
+    find: "  await fileLooks(ctx, [{ id: home.id, time: dueAt }], by);\n",
+    put: "",
+    and: {
+      find: "  const found = changed.item as Home | undefined;\n",
+      put: "  const found = changed.item as Home | undefined;\n  await fileLooks(ctx, [{ id: home.id, time: dueAt }], by);\n",
+    },
+  },
+  {
+    name: "move into the past files its look there",
+    file: "protocol/move.ts",
+    find: "const dueAt = Math.max(request.dueAt, now);",
+    put: "const dueAt = request.dueAt;",
+  },
+  {
+    name: "move without the revision",
+    file: "protocol/move.ts",
+    find: "expect: { ...request.expect, revision: home.revision },",
+    put: "expect: { ...request.expect },",
+  },
+  {
+    name: "move leaves expiresAt",
+    file: "protocol/move.ts",
+    find: '["token", "leaseEnd", "finishedAt", "expiresAt"]',
+    put: '["token", "leaseEnd", "finishedAt"]',
+  },
+  {
+    name: "move leaves the claim",
+    file: "protocol/move.ts",
+    find: '["token", "leaseEnd", "finishedAt", "expiresAt"]',
+    put: '["finishedAt", "expiresAt"]',
+  },
+  {
+    name: "clock not looked at after a move",
+    file: "protocol/move.ts",
+    find: "  await sendIfNear(ctx, [found]);\n",
+    put: "",
+  },
+  {
+    name: "clock not looked at after filing",
+    file: "protocol/enqueue-plain.ts",
+    find: "    await sendIfNear(ctx, stored);\n",
+    put: "",
+  },
+  {
+    name: "no deadline for writers",
+    file: "aws/deadline.ts",
+    find: "  if (now < by) return;",
+    put: "  if (now < by || cause === undefined) return;",
+  },
+  {
+    name: "claim without the revision",
+    file: "protocol/claim.ts",
+    find: '      expect: { revision: job.revision, state: "scheduled" },\n      set: { state: "running"',
+    put: '      expect: { state: "scheduled" },\n      set: { state: "running"',
+  },
+  {
+    name: "claim over a claim whose lease has ended",
+    file: "protocol/claim.ts",
+    find: "    } else if (hasCrashed(home, now)) crashed.push({ job, home });",
+    put: `    } else if (hasCrashed(home, now)) {
+      const over = await ctx.pool.change(
+        { key: homeKey(job.id), expect: { revision: job.revision, state: "running", leaseEnd: home.leaseEnd }, set: { token: tokens.get(job.id) ?? "", leaseEnd, claimedAt } },
+        claimedAt + WRITER_DEADLINE,
+      );
+      if (over.changed) verdicts.set(job.id, { verdict: "claimed", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt });
+    }`,
+  },
+  {
+    name: "lease compared without a margin",
+    file: "core/home.ts",
+    find: 'return home.state === "running" && now < (home.leaseEnd ?? 0) + CLOCK_MARGIN;',
+    put: 'return home.state === "running" && now < (home.leaseEnd ?? 0);',
+  },
+  {
+    name: "a handler starts past its own lease",
+    file: "protocol/claim.ts",
+    find: "const tooLate = ctx.clock() >= leaseEnd;",
+    put: "const tooLate = false;",
+  },
+  {
+    name: "lease recorded shorter than the run",
+    file: "protocol/claim.ts",
+    find: 'set: { state: "running", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt',
+    put: 'set: { state: "running", token: tokens.get(job.id) ?? "", leaseEnd: leaseEnd - 45_000, claimedAt',
+  },
+  {
+    name: "a token per invocation",
+    file: "protocol/claim.ts",
+    find: "new Map(runnable.map((job) => [job.id, drawToken(ctx.random)]))",
+    put: "new Map(runnable.map((job) => [job.id, `t${leaseEnd}`]))",
+  },
+  {
+    name: "a claim's repeat does not know its own token",
+    file: "protocol/claim.ts",
+    find: 'else if (home.state === "running" && home.token === tokens.get(job.id)) {',
+    put: 'else if (home.state === "running" && home.token === "nobody") {',
+  },
+  {
+    name: "stale message does not send the revision that waits",
+    file: "protocol/claim.ts",
+    find: 'if (home.state === "scheduled" && isNear(home.dueAt, now)) waiting.push(home);',
+    put: "",
+  },
+  {
+    name: "message of a live lease deleted",
+    file: "protocol/claim.ts",
+    find: 'verdicts.set(job.id, { verdict: "left", until: home.leaseEnd ?? now });',
+    put: 'verdicts.set(job.id, { verdict: "void" });',
+  },
+  {
+    name: "crashed run never settled by a claim",
+    file: "protocol/claim.ts",
+    find: "else if (hasCrashed(home, now)) crashed.push({ job, home });",
+    put: 'else if (hasCrashed(home, now)) drop(job, "crashed");',
+  },
+  {
+    name: "settle without the token",
+    file: "protocol/settle.ts",
+    find: '      expect: { token, state: "running" },\n      set: { state: "done"',
+    put: '      expect: { state: "running" },\n      set: { state: "done"',
+  },
+  {
+    name: "failed run moved without the token",
+    file: "protocol/settle.ts",
+    find: 'if (home.token !== held.token || home.state !== "running") {',
+    put: 'if (home.state !== "running") {',
+  },
+  {
+    name: "crash settled while the lease lives",
+    file: "core/home.ts",
+    find: 'return home.state === "running" && !isRunning(home, now);',
+    put: 'return home.state === "running";',
+  },
+  {
+    name: "dead marked before the envelope",
+    file: "protocol/die.ts",
+    find: "  if (death.envelope !== false) {",
+    put: "  const envelope = async (): Promise<void> => {\n    if (death.envelope === false) return;",
+    and: {
+      find: "  const found = changed.item as Home | undefined;\n",
+      put: "  await envelope();\n  const found = changed.item as Home | undefined;\n",
+    },
+  },
+  {
+    name: "redrive deletes what is not dead yet",
+    file: "protocol/dead-letters.ts",
+    find: 'return isFinished(home) && home.state !== "dead";',
+    put: 'return home.state !== "dead";',
+  },
+  {
+    name: "SQS's own redrive: an envelope is void",
+    file: "sdk/open-messages.ts",
+    find: "      if (!(await redriveEnvelope(ctx, message))) kept.add(delivery.messageId);\n",
+    put: "",
+  },
+  {
+    name: "key taken without checking its holder",
+    file: "protocol/enqueue-keyed.ts",
+    find: '    const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";\n    writes.push({ check: { key: homeKey(item.id), expect } });',
+    put: "",
+  },
+  {
+    name: "redrive without its key",
+    file: "protocol/redrive.ts",
+    find: "    ...(together ? { together: [together] } : {}),\n",
+    put: "",
+  },
+  {
+    name: "a dead job's key let go while it is redriven",
+    file: "protocol/keys.ts",
+    find: 'if (state === "dead") {',
+    put: 'if (state === "nothing") {',
+  },
+  {
+    name: "keys of crashed processes left",
+    file: "protocol/audit.ts",
+    find: "    await releaseLeftKeys(ctx, finished, ctx.clock() + WRITER_DEADLINE);\n",
+    put: "",
+  },
+  {
+    name: "no once item",
+    file: "protocol/enqueue-once.ts",
+    find: "  const outcome = await ctx.pool.transact([{ insert: home }, nameOnce(home)], by);",
+    put: "  const outcome = await ctx.pool.transact([{ insert: home }], by);",
+  },
+  {
+    name: "once item goes when its job is done",
+    file: "protocol/enqueue-once.ts",
+    find: "if (stored && !isOver(stored, ctx.clock())) return replay(ctx, stored, once.hash, home);",
+    put: 'if (stored && (await readHomes(ctx, [stored.id]))[0]?.state === "scheduled") return replay(ctx, stored, once.hash, home);',
+  },
+  {
+    name: "keep answers for a writer that died",
+    file: "protocol/enqueue-keyed.ts",
+    find: "    if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [holder]);\n",
+    put: "",
+  },
+  {
+    name: "cursor advanced before the send",
+    file: "protocol/sweep.ts",
+    find: "    const unsent = await handOver(ctx, page.entries, limit);",
+    put: '    position = page.position;\n    if (page.entries.length > 0 && !(await mark())) return "overtaken";\n    const unsent = await handOver(ctx, page.entries, limit);',
+  },
+  {
+    name: "cursor advanced to the clock, not to the limit",
+    file: "protocol/sweep.ts",
+    find: "    const trail = trailAfter(cursor.trail, { position, reachedAt: ctx.clock() }, TRAIL_STEP);",
+    put: "    if (position === sortable(limit)) position = sortable(ctx.clock() + LOOKAHEAD);\n    const trail = trailAfter(cursor.trail, { position, reachedAt: ctx.clock() }, TRAIL_STEP);",
+  },
+  {
+    name: "a page cut short",
+    file: "protocol/pages.ts",
+    find: "const reached = next ?? end;",
+    put: "const reached = end;\n        if (next !== undefined) page = { ...page, more: false };",
+  },
+  {
+    name: "the last entry of a page not looked at",
+    file: "protocol/sweep.ts",
+    find: 'const due = entries.filter(({ home }) => home?.state === "scheduled" && home.dueAt < limit);',
+    put: 'const due = entries.slice(0, -1).filter(({ home }) => home?.state === "scheduled" && home.dueAt < limit);',
+  },
+  {
+    name: "a failing topic's jobs not looked at again",
+    file: "protocol/sweep.ts",
+    find: "  await fileLooks(ctx, [{ id: home.id, time }], now + WRITER_DEADLINE);\n",
+    put: "  void time;\n",
+  },
+  {
+    name: "a failing topic stops its page",
+    file: "protocol/sweep.ts",
+    find: 'outcomes.get(home.id)?.outcome === "unreachable");',
+    put: '!["sent", undefined].includes(outcomes.get(home.id)?.outcome));',
+  },
+  {
+    name: "no audit",
+    file: "protocol/audit.ts",
+    find: "    found += await repair(ctx, live, backlogs);\n",
+    put: "",
+  },
+  {
+    name: "audit's new look omitted",
+    file: "protocol/audit.ts",
+    find: "  await fileLooks(ctx, looks, now + WRITER_DEADLINE);\n",
+    put: "",
+  },
+  {
+    name: "audit's cursor before its looks",
+    file: "protocol/audit.ts",
+    find: "    found += await repair(ctx, live, backlogs);\n",
+    put: '    const ahead = await advance(ctx, cursor, "audited", page.position);\n    if (!ahead) break;\n    cursor = ahead;\n    found += await repair(ctx, live, backlogs);\n',
+  },
+  {
+    name: "audit does not trail",
+    file: "protocol/audit.ts",
+    find: "reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER)",
+    put: "reachedBy(cursor.trail, ctx.clock())",
+  },
+  {
+    name: "audit trails by one minute",
+    file: "protocol/audit.ts",
+    find: "reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER)",
+    put: "reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER / 10)",
+  },
+  {
+    name: "audit passes a running job without a look",
+    file: "protocol/audit.ts",
+    find: "      looks.push({ id: home.id, time: (home.leaseEnd ?? now) + CLOCK_MARGIN });\n",
+    put: "",
+  },
+  {
+    name: "new shard's cursors start at the sweep's limit",
+    file: "protocol/shards.ts",
+    find: "sortable(meta ? now - AUDIT_AFTER :",
+    put: "sortable(meta ? now + 180_000 :",
+  },
+  {
+    name: "meta raised before the new cursors",
+    file: "protocol/shards.ts",
+    find: "  for (const outcome of await ctx.pool.insert(cursors, by)) if (outcome instanceof Error) throw outcome;\n  if (meta) {",
+    put: "  if (!meta) for (const outcome of await ctx.pool.insert(cursors, by)) if (outcome instanceof Error) throw outcome;\n  if (meta) {",
+  },
+  {
+    name: "started early: hold until dueAt omitted",
+    file: "sdk/run-jobs.ts",
+    find: "    const early = Date.parse(job.dueAt) - ctx.clock();\n    if (ctx.clock() >= lastStart)",
+    put: "    const early = 0;\n    if (ctx.clock() >= lastStart)",
+  },
+  {
+    name: "a second of delay rounded down",
+    file: "core/packs.ts",
+    find: 'if (precision === "second") return Math.ceil(left / 1000);',
+    put: 'if (precision === "second") return Math.floor(left / 1000) + 3;',
+  },
+  {
+    name: "cancel over a running claim",
+    file: "protocol/cancel.ts",
+    find: 'expect: { state: "scheduled", untracked: undefined, key: undefined },',
+    put: "expect: { untracked: undefined, key: undefined },",
+  },
+  {
+    name: "cancel of an untracked job not looked at after the write",
+    file: "protocol/cancel.ts",
+    find: "  const tooLate = handedOff(home, ctx.clock());",
+    put: "  const tooLate = undefined as MinutehandError | undefined;",
+  },
+  {
+    name: "a job given up is not written back: message deleted before the settle",
+    file: "sdk/settler.ts",
+    find: "            if (ctx.clock() + pause >= deadline) return keep();",
+    put: "            return;",
+  },
+  {
+    name: "transaction repeated with another token",
+    file: "aws/transact.ts",
+    find: "      const output = await client.send(withDeadline(new TransactWriteItemsCommand(input), by, clock));",
+    put: "      input.ClientRequestToken = drawToken(random);\n      const output = await client.send(withDeadline(new TransactWriteItemsCommand(input), by, clock));",
+  },
+  {
+    name: "unprocessed keys taken as absent",
+    file: "aws/read.ts",
+    find: "pending = output.UnprocessedKeys?.[table]?.Keys ?? [];",
+    put: "pending = [];",
+  },
+  {
+    name: "an undecided statement taken as applied",
+    file: "aws/statements.ts",
+    find: "if (result === undefined) undecided.push(index);",
+    put: 'if (result === undefined) results[index] = "applied";',
+  },
+  {
+    name: "a message SQS failed taken as sent",
+    file: "aws/send.ts",
+    find: 'if (entry === undefined) return { sent: { outcome: "sent" } };',
+    put: 'if (entry === undefined || index > -1) return { sent: { outcome: "sent" } };',
+  },
+  {
+    name: "a near untracked job acknowledged before SQS has it",
+    file: "protocol/enqueue-plain.ts",
+    find: 'if (sent.outcome !== "sent") refused.set(id, unavailable(new Error(sent.reason)));',
+    put: "",
+  },
+  {
+    name: "reads that are not strongly consistent",
+    file: "aws/read.ts",
+    find: "Key: toKey(key), ConsistentRead: true",
+    put: "Key: toKey(key), ConsistentRead: false",
+  },
+];

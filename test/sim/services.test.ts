@@ -1,0 +1,62 @@
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { SQSClient } from "@aws-sdk/client-sqs";
+import { dynamoPool } from "../../aws/pool.ts";
+import { sqsQueues } from "../../aws/queues.ts";
+import { numbers } from "../contract/contract-items.ts";
+import { NOW, poolContract } from "../contract/pool-contract.ts";
+import { queuesContract } from "../contract/queues-contract.ts";
+import type { Fate } from "./faults.ts";
+import { startMachine } from "./machine.ts";
+import { clientOn, type Network } from "./network.ts";
+import { simulatedDynamo } from "./services/dynamo.ts";
+import type { Service } from "./services/service.ts";
+import { simulatedSqs } from "./services/sqs.ts";
+import { timelineFrom } from "./timeline.ts";
+
+const FATE: Fate = { request: 1, answer: 1, freeze: 0, entryFails: () => undefined };
+
+/** A client of a service on a network where nothing goes wrong, whose time passes as fast as it is needed. */
+function directly<C extends DynamoDBClient | SQSClient>(service: Service): C {
+  const timeline = timelineFrom(NOW);
+  const network: Network = { timeline, seed: 1, fateOf: () => FATE, onArrival: () => {} };
+  const client = clientOn<C>(network, startMachine("contract", 1, 0, timeline), "any", service);
+  return {
+    send(command: never, options: never) {
+      const sent = (client as DynamoDBClient).send(command, options) as Promise<unknown>;
+      void timeline.run(timeline.now() + 60_000, () => false);
+      return sent;
+    },
+  } as unknown as C;
+}
+
+poolContract("of the simulator", async (clock) => {
+  const dynamo = simulatedDynamo({ clock, createdAt: NOW, onWrite: () => {} });
+  return {
+    pool: dynamoPool({ client: directly<DynamoDBClient>(dynamo), table: "jobs", clock }),
+    createdBetween: [NOW, NOW],
+    close: async () => {},
+  };
+});
+
+queuesContract("of the simulator", async () => {
+  let now = NOW;
+  const unused = numbers(0, 80).map((n) => `topic-${n}`);
+  const sqs = simulatedSqs({
+    clock: () => now,
+    topics: [...unused],
+    inFlight: 120_000,
+    pick: () => 0,
+    onVisible: () => {},
+    onSent: () => {},
+    unwanted: "\u0000",
+  });
+  return {
+    queues: sqsQueues({ client: directly<SQSClient>(sqs), urlPrefix: "" }),
+    topic: async () => unused.pop() ?? "",
+    groups: async (topic) => sqs.messages(topic).map(({ group }) => group),
+    async pass(seconds) {
+      now += seconds * 1000;
+    },
+    close: async () => {},
+  };
+});
