@@ -1,7 +1,8 @@
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { commandOf } from "../../local/processes.ts";
 import { openSession, type Session } from "./session.ts";
 
 /** A program of one line. */
@@ -44,11 +45,24 @@ describe("a session", () => {
 
   it("every process ends with it, and gets to tidy up", async () => {
     const [up, tidied] = [join(session.folder, "up"), join(session.folder, "tidied")];
-    const tidy = `process.on("SIGTERM", () => { fs.writeFileSync(${JSON.stringify(tidied)}, ""); process.exit(); });`;
-    session.serve(script(`${tidy} fs.writeFileSync(${JSON.stringify(up)}, ""); setInterval(() => {}, 1000)`));
+    const tidy = `process.on("SIGTERM", () => { ${touch(tidied)} process.exit(); });`;
+    session.serve(script(`${tidy} ${touch(up)} setInterval(() => {}, 1000)`));
     while (!existsSync(up)) await sleep(20);
     await close();
     expect(existsSync(tidied)).toBe(true);
-    writeFileSync(up, "");
+  });
+
+  it("what a program leaves behind ends with it", async () => {
+    const pidFile = join(session.folder, "pid");
+    const child = `spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" })`;
+    const parent = `const { pid } = child_process.${child}; fs.writeFileSync(${JSON.stringify(pidFile)}, String(pid));`;
+    await session.run(script(`${parent} process.exit()`));
+    const left = Number(readFileSync(pidFile, "utf8"));
+    await expect.poll(() => commandOf(left), { timeout: 5000 }).toBe("");
   });
 });
+
+/** A statement that makes an empty file. */
+function touch(path: string): string {
+  return `fs.writeFileSync(${JSON.stringify(path)}, "");`;
+}

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { codeOf, LocalError, messageOf } from "../../local/local-error.ts";
+import { end as endProcess } from "../../local/processes.ts";
 import { createTeardown } from "../../local/teardown.ts";
 
 const STOP_LIMIT_MS = 20_000;
@@ -55,20 +56,27 @@ export async function runSession<Options>(
   }
   if (options === undefined) process.exit(0);
   const { session, close } = openSession(name);
+  let interrupted: Promise<never> | undefined;
   for (const [signal, code] of Object.entries(SIGNALS)) {
-    process.on(signal, async () => {
-      await close();
-      rmSync(session.folder, { recursive: true, force: true });
-      process.exit(code);
+    process.on(signal, () => {
+      session.progress(`${signal}: ending what was started`);
+      interrupted ??= close().then(() => {
+        rmSync(session.folder, { recursive: true, force: true });
+        process.exit(code);
+      });
     });
   }
   try {
     await work(session, options);
   } catch (error) {
+    // Then it is no failure that a program was ended.
+    await interrupted;
     await close();
     const known = error instanceof LocalError || !(error instanceof Error);
     console.error(`${name}: ${known ? messageOf(error) : error.stack}`);
-    console.error(`${name}: logs of this run are in ${session.folder}`);
+    if (readdirSync(session.folder).length > 0)
+      console.error(`${name}: logs of this run are in ${session.folder}`);
+    else rmdirSync(session.folder);
     process.exit(1);
   }
   await close();
@@ -86,7 +94,9 @@ export function openSession(name: string): { session: Session; close: () => Prom
     const { name, command, args, env = process.env, shown = false, advice = "" } = program;
     const path = logOf(program);
     const file = shown ? undefined : openSync(path, "a");
-    const child = spawn(command, [...args], { env, stdio: ["ignore", file ?? "inherit", file ?? "inherit"] });
+    // A process group of its own, so that what it leaves behind can be ended with it.
+    const stdio = ["ignore", file ?? "inherit", file ?? "inherit"] as const;
+    const child = spawn(command, [...args], { env, stdio: [...stdio], detached: true });
     if (file !== undefined) closeSync(file);
     teardown.add(() => end(child));
     const ended = new Promise<string | undefined>((resolve) => {
@@ -94,6 +104,8 @@ export function openSession(name: string): { session: Session; close: () => Prom
         resolve(codeOf(error) === "ENOENT" ? `there is no ${command}. ${advice}`.trim() : messageOf(error)),
       );
       child.once("exit", (code, signal) => {
+        // At once: later the group's id may be another's.
+        if (child.pid !== undefined) endProcess(-child.pid, "SIGKILL");
         const words = shown ? "" : lastWords(path);
         resolve(code === 0 ? undefined : `${name} ended with ${signal ?? code}${words && `: ${words}`}`);
       });
