@@ -5,6 +5,7 @@ import {
   findEarly,
   findRepeats,
   findTwins,
+  findUnanswered,
   findUnsettled,
   findVoid,
   isMet,
@@ -71,6 +72,7 @@ export function judge(events: readonly LedgerEvent[], over: boolean): Verdict {
     count.starts += started.length;
     changes.applied += answered.filter((one) => one.version > 0 && one.outcome !== "refused").length;
     changes.refused += answered.filter((one) => one.outcome === "refused").length;
+    if (over && unexpected.every((one) => one.n !== n)) findUnanswered(story, accuse);
     lateness.push(...findEarly(story, accuse));
     waiting.push(...open.map(({ id }) => ({ n, id, untracked: isUntracked(story) })));
 

@@ -121,16 +121,14 @@ async function torture(options: TortureOptions, folder: string): Promise<Result>
     PROGRESS_MS,
   );
   try {
-    const producers = startProducers(
-      url,
-      planLoad({ jobs, ms, producers: PRODUCERS, random: random(5) }),
-      ledger,
-    );
+    const load = planLoad({ jobs, ms, producers: PRODUCERS, random: random(5) });
+    const lastRequest = Math.max(...load.flat().map(({ at }) => at));
+    const producers = startProducers(url, load, ledger);
     const run = async (): Promise<Result> => {
       await sleep(ms);
       const underFaults = judge(read(), false).acknowledged;
       await monkey.calm();
-      await producers.finished;
+      await Promise.race([producers.finished, sleep(Math.max(lastRequest - ms, 0) + drainMinutes * 60_000)]);
       await drain(url, ledger, read, drainMinutes * 60_000);
       return { verdict: judge(read(), true), underFaults, events, soak: watcher?.stop() };
     };

@@ -11,6 +11,7 @@ export const VIOLATIONS = [
   "two jobs of one request",
   "not settled",
   "unexpected answer",
+  "never answered",
 ] as const;
 export type ViolationKind = (typeof VIOLATIONS)[number];
 
@@ -74,6 +75,13 @@ export function findUnsettled({ states }: Story, { cancelled }: Obligations, acc
     else if (id === cancelled && state !== "cancelled")
       accuse("not settled", `job ${id} is ${state} though its cancel was acknowledged`);
   }
+}
+
+/** Long after the faults a repeated request has got its answer. */
+export function findUnanswered({ asked, answered }: Story, accuse: Accuse): void {
+  for (const { version, change } of asked)
+    if (!answered.some((one) => one.version === version))
+      accuse("never answered", `nobody knows what became of the ${change} of version ${version}`);
 }
 
 /** A request is repeated under one `Idempotency-Key`, so all its runs are of one job. */

@@ -71,12 +71,13 @@ describe("the ledger's judgement", () => {
     });
 
     it("not what was never acknowledged", () => {
-      expect(violationsOf(asked(0, "create"))).toEqual([]);
+      expect(kindsOf(judge([asked(0, "create")], false))).toEqual([]);
+      expect(violationsOf(asked(0, "create"))).toEqual(["never answered"]);
     });
 
     it("not what was cancelled, or may have been", () => {
       expect(violationsOf(...CREATED, asked(1, "cancel"), answered(1, "applied"))).toEqual([]);
-      expect(violationsOf(...CREATED, asked(1, "cancel"))).toEqual([]);
+      expect(violationsOf(...CREATED, asked(1, "cancel"))).toEqual(["never answered"]);
     });
 
     it("what a refused cancel left", () => {
@@ -86,7 +87,9 @@ describe("the ledger's judgement", () => {
     it("not what either version of a refused or unanswered change has done", () => {
       const change = asked(1, "reschedule");
       expect(violationsOf(...CREATED, change, answered(1, "refused"), started(), ended())).toEqual([]);
-      expect(violationsOf(...CREATED, change, started({ version: 1 }), ended({ version: 1 }))).toEqual([]);
+      expect(violationsOf(...CREATED, change, started({ version: 1 }), ended({ version: 1 }))).toEqual([
+        "never answered",
+      ]);
     });
 
     it("each of two jobs, where a replace came after the first had ended", () => {
@@ -239,6 +242,8 @@ describe("the ledger's judgement", () => {
 
   it("accuses an answer that no rule allows", () => {
     const event: LedgerEvent = { event: "unexpected", n: 1, what: "404", at: 1 };
-    expect(judge([event], false).violations).toEqual([{ kind: "unexpected answer", n: 1, why: "404" }]);
+    expect(judge([asked(0, "create"), event], true).violations).toEqual([
+      { kind: "unexpected answer", n: 1, why: "404" },
+    ]);
   });
 });
