@@ -35,7 +35,8 @@ export const EXCEPTIONS = [
     place: "ministack",
     exception: "batch-permissions",
     reason:
-      "asks for permissions by the names of batch calls, such as sqs:SendMessageBatch, which AWS has not",
+      "asks for permissions by the names of batch calls, such as sqs:SendMessageBatch, which AWS has not; those for " +
+      "statement batches it asks for no table in particular",
   },
 
   { place: "localstack", exception: "local-commands", reason: "the README's commands start another stack" },
