@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 /**
  * `unit`: pure rules and the protocol over the in-memory fakes. `contract`: each port's suite against its
- * fake and the emulators. `template`: what the stack synthesises to. `e2e`: the embedded stack over HTTP.
+ * fake, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: what the stack synthesises to. `e2e`: the embedded stack over HTTP.
  */
 export default defineConfig({
   test: {
@@ -22,9 +22,15 @@ export default defineConfig({
       {
         test: {
           name: "contract",
-          include: ["test/{aws,fakes}/**/*.test.ts"],
+          include: ["test/{aws,fakes}/**/*.test.ts", "test/sim/services.test.ts"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: "sim",
+          include: ["test/sim/simulate.test.ts"],
         },
       },
       {

@@ -1,5 +1,6 @@
 import { messageOf } from "../core/errors.ts";
-import type { Message } from "../core/message.ts";
+import type { Home } from "../core/items.ts";
+import { deadText, type Message } from "../core/message.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { redriveJob } from "./redrive.ts";
@@ -16,7 +17,8 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
     );
     for (const [i, job] of message.jobs.entries()) {
       const home = homes[i];
-      if (home?.state === "dead" && home.revision === job.revision) await redriveJob(ctx, home, ctx.clock());
+      if (home?.state !== "dead" || home.revision !== job.revision) continue;
+      if (!(await redriveJob(ctx, home, ctx.clock())) && !(await putBack(ctx, home))) return false;
     }
     return true;
   } catch (error) {
@@ -24,4 +26,13 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
     ctx.report({ type: "trouble", topic: message.topic, what, error: messageOf(error) });
     return false;
   }
+}
+
+/** A job that cannot be redriven, as its key names another by now, lies in its DLQ as before. */
+async function putBack(ctx: Context, home: Home): Promise<boolean> {
+  const [now] = await readHomes(ctx, [home.id]);
+  if (now?.state !== "dead" || now.revision !== home.revision) return true;
+  const body = deadText(now, now.lastError ?? "");
+  const [sent] = await ctx.queues.send({ topic: now.topic, dead: true }, [{ body, delaySeconds: 0 }]);
+  return sent?.outcome === "sent";
 }

@@ -1,7 +1,7 @@
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { isNear } from "../core/home.ts";
 import { type Home, lookAt } from "../core/items.ts";
-import { delaySecondsOf, packsOf } from "../core/packs.ts";
+import { delaySecondsOf, type Pack, packsOf } from "../core/packs.ts";
 import { type TopicPolicy, topicPolicy } from "../core/policy.ts";
 import type { Context, Outgoing, Sent } from "./ports.ts";
 
@@ -25,27 +25,44 @@ async function sendTopic(
   outcomes: Map<string, Sent>,
 ): Promise<void> {
   const policy = policyOf(ctx, topic);
-  const packs = packsOf(topic, policy, homes);
+  const packed = await sendPacks(ctx, topic, policy, packsOf(topic, policy, homes));
+  // What SQS refuses in one job's text is no fault of its mates: those go alone.
+  const refused = packed.filter(({ pack, sent }) => sent.outcome === "refused" && pack.homes.length > 1);
+  const mates = refused.flatMap(({ pack }) => pack.homes);
+  const alone = await sendPacks(ctx, topic, policy, packsOf(topic, { ...policy, pack: 1 }, mates));
+  const refusals = new Map<string, number>();
+  let jobs = 0;
+  let messages = 0;
+  for (const { pack, sent } of [...packed.filter((one) => !refused.includes(one)), ...alone]) {
+    for (const home of pack.homes) outcomes.set(home.id, sent);
+    if (sent.outcome === "sent") {
+      jobs += pack.homes.length;
+      messages += 1;
+    } else refusals.set(sent.reason, (refusals.get(sent.reason) ?? 0) + pack.homes.length);
+  }
+  if (jobs > 0) ctx.report({ type: "handed-over", topic, jobs, messages });
+  for (const [reason, count] of refusals)
+    ctx.report({ type: "hand-over-failed", topic, jobs: count, reason });
+}
+
+async function sendPacks(
+  ctx: Context,
+  topic: string,
+  { precision }: TopicPolicy,
+  packs: readonly Pack[],
+): Promise<{ pack: Pack; sent: Sent }[]> {
   const now = ctx.clock();
   const messages = packs.map(
     ({ body, dueAt, group }): Outgoing => ({
       body,
-      delaySeconds: delaySecondsOf(dueAt, now, policy.precision),
+      delaySeconds: delaySecondsOf(dueAt, now, precision),
       ...(group === undefined ? {} : { group }),
     }),
   );
   const sent = await ctx.queues.send({ topic }, messages);
-  const refusals = new Map<string, number>();
-  let jobs = 0;
-  for (const [i, pack] of packs.entries()) {
-    const outcome = sent[i] ?? { outcome: "failing", reason: "no answer for this message" };
-    for (const home of pack.homes) outcomes.set(home.id, outcome);
-    if (outcome.outcome === "sent") jobs += pack.homes.length;
-    else refusals.set(outcome.reason, (refusals.get(outcome.reason) ?? 0) + pack.homes.length);
-  }
-  if (jobs > 0) ctx.report({ type: "handed-over", topic, jobs, messages: packs.length });
-  for (const [reason, count] of refusals)
-    ctx.report({ type: "hand-over-failed", topic, jobs: count, reason });
+  return packs.map((pack, i) => {
+    return { pack, sent: sent[i] ?? { outcome: "failing", reason: "no answer for this message" } };
+  });
 }
 
 /**

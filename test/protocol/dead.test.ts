@@ -117,6 +117,47 @@ describe("dead jobs", () => {
     expect(await deadIds(world)).toEqual([]);
   });
 
+  it("SQS's own redrive of a job whose key names another puts its envelope back", async () => {
+    const world = createWorld();
+    const old = await world.file({ maxAttempts: 1, key: "order-1" });
+    await consume(world, "orders", { run: fail });
+    const taken = await world.file({ key: "order-1", delay: HOUR });
+    world.queues.redriveNatively("orders");
+    expect(await consume(world, "orders")).toEqual([]);
+    expect(world.queues.messages({ topic: "orders" })).toEqual([]);
+    const [letter] = world.queues.messages({ topic: "orders", dead: true });
+    expect(JSON.parse(letter?.body ?? "{}")).toMatchObject({
+      dead: true,
+      error: fail().error,
+      jobs: [{ id: old.id }],
+    });
+    expect(await world.home(old.id)).toMatchObject({ state: "dead" });
+    expect(await world.home(taken.id)).toMatchObject({ state: "scheduled" });
+  });
+
+  it("a job that SQS refuses for good dies alone: its pack mates run", async () => {
+    const world = createWorld();
+    const delay = 5 * MINUTE;
+    const bad = await world.file({ delay, body: '"unwanted"' });
+    const mates = [await world.file({ delay }), await world.file({ delay })];
+    const send = world.queues.send;
+    world.queues.send = async (queue, messages) => {
+      const good = messages.filter(({ body }) => !body.includes("unwanted"));
+      const sent = await send(queue, good);
+      return messages.map(
+        (message) => sent[good.indexOf(message)] ?? { outcome: "refused", reason: "InvalidMessageContents" },
+      );
+    };
+    await world.pass(delay);
+    expect((await consume(world, "orders")).map(({ id }) => id).sort()).toEqual(
+      mates.map(({ id }) => id).sort(),
+    );
+    expect(await world.home(bad.id)).toMatchObject({
+      state: "dead",
+      lastError: expect.stringContaining("InvalidMessageContents"),
+    });
+  });
+
   it("a job redriven and dead again is listed once", async () => {
     const world = createWorld();
     const [id] = await die(world);

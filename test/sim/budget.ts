@@ -30,8 +30,8 @@ export function beyondBudget(spent: Spent): string | undefined {
     if (QUEUE_CALLS.test(operation)) queues += count;
     else pool += count;
   }
-  // A first tick reads what lies before it.
-  const ticked = ticks + 1;
+  // The first tick reads the ten minutes before it.
+  const ticked = ticks + 2;
   const most = {
     pool: ticked * (BUDGET.tick + shards * BUDGET.tickOfShard) + steps * BUDGET.step,
     queues: ticked * trackedTopics * BUDGET.tickOfTopic + steps * BUDGET.queueStep,

@@ -59,7 +59,8 @@ export type Weather = "calm" | "one fault" | "hurt";
 
 /** What goes wrong alone: which call of whose. */
 const ROLES = ["api", "producer", "consumer", "tick"] as const;
-type OneFault = { fault: CallFault; role: (typeof ROLES)[number]; call: number };
+/** Which call: the how many-th of an operation, of a role's machines. */
+type OneFault = { fault: CallFault; role: (typeof ROLES)[number]; operation: string; call: number };
 const LONE_FAULTS = ["crash", "crash", "crash", "lost-answer", "throttled", "conflict", "entry"] as const;
 
 export type Plan = {
@@ -78,6 +79,8 @@ export type Plan = {
   readonly lateTicks: boolean;
   /** Whether handlers crash, outlast their lease and so on. */
   readonly badHandlers: boolean;
+  /** Whether attempts can be lost that never ran. */
+  readonly burns: boolean;
   /** ms from its due time at most that a run may start; without a bound where much goes wrong. */
   readonly latest: number;
   fateOf(call: Call, draws: Draws, now: number): Fate;
@@ -91,7 +94,7 @@ const RATES = [0.002, 0.01, 0.04];
 
 export function weatherOf(seed: number): Weather {
   if (seed % 10 === 0) return "calm";
-  return seed % 10 <= 2 ? "one fault" : "hurt";
+  return seed % 10 <= 3 ? "one fault" : "hurt";
 }
 
 /**
@@ -121,6 +124,7 @@ export function planOf(
     return true;
   };
 
+  const victim = draws.pick(ROLES);
   const rates = new Map<CallFault, number>();
   for (const fault of CALL_FAULTS) {
     const rate = draws.pick(RATES);
@@ -143,7 +147,18 @@ export function planOf(
       for (const [i, time] of times.entries()) blows.push({ key: `blow:${kind}:${i}`, kind, time });
   }
   const skew = some(0.4) ? draws.pick([1000, 5000, 7000]) : 0;
-  const one: OneFault = { fault: draws.pick(LONE_FAULTS), role: draws.pick(ROLES), call: draws.whole(0, 40) };
+  const one: OneFault = {
+    fault: draws.pick(LONE_FAULTS),
+    role: draws.pick(ROLES),
+    operation: draws.pick([
+      "UpdateItem",
+      "PutItem",
+      "BatchExecuteStatement",
+      "TransactWriteItems",
+      "SendMessageBatch",
+    ]),
+    call: draws.whole(0, 7),
+  };
   let calls = 0;
 
   const base = (own: Draws): Fate => ({
@@ -158,7 +173,8 @@ export function planOf(
     if (now >= calmFrom) return fate;
     const key = `${call.machine.name}#${call.index}`;
     if (weather === "one fault") {
-      const struck = call.machine.name.startsWith(one.role) && calls++ === one.call;
+      const its = call.machine.name.startsWith(one.role) && call.operation === one.operation;
+      const struck = its && calls++ === one.call;
       if (struck && happens(key, one.fault)) strike(one.fault, fate, call, own);
       return fate;
     }
@@ -170,7 +186,8 @@ export function planOf(
       fate.refusal = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     } else if (storm("topic-fails")) fate.refusal = problem("KmsThrottled", "simulated");
     else if (storm("throttling-storm") && own.chance(0.6)) fate.refusal = throttled();
-    const roll = own.next();
+    // Ticks make most of the calls: without a victim they would have most of the faults too.
+    const roll = own.next() / (call.machine.name.startsWith(victim) ? 8 : 1);
     let upTo = 0;
     for (const [fault, rate] of rates) {
       upTo += rate;
@@ -192,6 +209,7 @@ export function planOf(
     lostReceive: some(0.2) ? 0.1 : 0,
     lateTicks: some(0.4),
     badHandlers: some(0.6),
+    burns: weather === "hurt" || (weather === "one fault" && one.fault === "crash"),
     latest: weather === "hurt" ? Number.POSITIVE_INFINITY : weather === "calm" ? ON_TIME : boundOf(one),
     fateOf,
   };
@@ -199,8 +217,8 @@ export function planOf(
 
 /** SQS's whole seconds, and a puller's own pace. */
 const ON_TIME = 2000;
-/** Till a call that got no answer has been repeated. */
-const REPEATED = 10_000;
+/** Till a call that got no answer has been repeated; a receive's messages are hidden so long. */
+const REPEATED = 65_000;
 /** A run's lease, the rest of its message's visibility and a round more. */
 const CRASHED = 250_000;
 /** Till the audit comes by. */

@@ -40,8 +40,12 @@ export function runOf({ id, topic, attempt, dueAt, body }: Job): Run {
 /** A topic's own handler, as a user writes it. */
 export function handlerOf(world: World, fateOf: (id: string) => Fate) {
   return async (job: Job, machine: Machine): Promise<void> => {
+    // A mate may have ended this very process.
+    if (!machine.alive()) return new Promise(() => {});
     const run = runOf(job);
     world.witness.started(run, machine.clock());
+    const stop = world.witness.running(run);
+    machine.onDeath(stop);
     const fate = fateOf(job.id);
     world.trace(() => `${machine.name} runs ${job.id}, attempt ${job.attempt}: ${fate}`);
     const draws = world.draws(`takes ${job.id} ${job.attempt}`);
@@ -49,6 +53,7 @@ export function handlerOf(world: World, fateOf: (id: string) => Fate) {
     const takes = { slow: draws.whole(1000, 50_000), outlasts: 120_000 };
     await machine.timers.wait(fate in takes ? takes[fate as keyof typeof takes] : draws.whole(0, 30));
     if (!machine.alive()) return;
+    stop();
     world.witness.ended(run, fate === "done" || fate === "slow");
     if (fate === "asks") job.retryIn(draws.whole(0, 90));
     if (fate === "buries") job.bury("asked for");

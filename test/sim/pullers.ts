@@ -9,7 +9,6 @@ type Pulled = {
   attempt: number;
   dueAt: string;
   body: unknown;
-  leaseUntil: string;
 };
 
 const SECOND = 1000;
@@ -32,9 +31,7 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
   };
   world.watch(topic, () => timeline.at(timeline.now() + draws.whole(10, 900), () => void ask()));
 
-  async function work({ id, receipt, attempt, dueAt, body, leaseUntil }: Pulled): Promise<void> {
-    // Whoever learns of a job when its lease is over leaves it alone.
-    if (timeline.now() >= Date.parse(leaseUntil)) return;
+  async function work({ id, receipt, attempt, dueAt, body }: Pulled): Promise<void> {
     const run: Run = { id, topic, attempt, dueAt: Date.parse(dueAt), body: JSON.stringify(body) };
     world.witness.started(run, timeline.now() + world.plan.skew);
     const fate = fateOf(id);

@@ -1,3 +1,4 @@
+import { parseMessage } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
 import { beyondBudget } from "./budget.ts";
 import { type Blow, type Plan, planOf, type Weather } from "./faults.ts";
@@ -5,10 +6,12 @@ import { fatesOf, handlerOf } from "./handlers.ts";
 import { apiOf, consumeTopic, tickOf } from "./platform.ts";
 import { producersOf } from "./producers.ts";
 import { pullTopic } from "./pullers.ts";
+import type { Dynamo } from "./services/dynamo.ts";
+import type { Row } from "./services/expressions.ts";
 import { timelineFrom } from "./timeline.ts";
 import { users } from "./users.ts";
 import { type Violation, witnessOf } from "./witness.ts";
-import { type World, worldOf } from "./world.ts";
+import { UNWANTED, type World, worldOf } from "./world.ts";
 
 /** One history: what happened, and the first promise that it broke. */
 export type History = {
@@ -35,14 +38,12 @@ export type History = {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const START = Date.UTC(2026, 2, 1, 9, 0, 0);
 const SPAN = 30 * MINUTE;
 const SHARDS = 2;
 
 /** After the last fault everything must end within this: a message lost late waits for the audit's second ladder. */
 const PATIENCE = 30 * HOUR;
-const AFTER_ALL_TTL = 400 * DAY;
 
 const TOPICS: Policy["topics"] = {
   orders: { backoff: { waits: [15, 180] }, maxAttempts: 3 },
@@ -87,6 +88,8 @@ export async function simulate(
     clock: timeline.now,
     skew: plan.skew,
     latest: plan.latest,
+    burns: plan.burns,
+    unwanted: UNWANTED,
     untracked: new Set(Object.keys(TOPICS).filter((topic) => TOPICS[topic]?.tracking === "none")),
     onViolation(found) {
       note(() => `VIOLATION of ${found.promise}: ${found.id} ${found.text}`);
@@ -135,14 +138,20 @@ export async function simulate(
     if (enough() || (through() && witness.unfinished(mayLose(plan)).length === 0)) break;
   }
   if (!enough()) {
-    witness.judge(mayLose(plan));
+    witness.judge(mayLose(plan), ({ topic, id, revision }) =>
+      world.sqs.messages(`${topic}_dlq`).some(({ body }) => {
+        const [job] = parseMessage(body)?.jobs ?? [];
+        return job?.id === id && job.revision === revision;
+      }),
+    );
     const spent = plan.weather === "calm" && beyondBudget(spending());
     if (spent) witness.overspent(spent);
-    await timeline.run(timeline.now() + MINUTE, enough);
+    // What a process did not live to clear away, the audit does when it comes to the job's last look.
+    const end = timeline.now() + PATIENCE;
+    while (staying(world.dynamo).length > 0 && timeline.now() < end && !enough())
+      await timeline.run(timeline.now() + 10 * MINUTE, enough);
     ticks.stop();
-    world.dynamo.expire(timeline.now() + AFTER_ALL_TTL);
-    for (const row of world.dynamo.rows())
-      if (!/^(cursor#|meta$)/.test(row.pk?.S ?? "")) witness.rubbish(JSON.stringify(row));
+    for (const { id, pk } of staying(world.dynamo)) witness.rubbish(id?.S ?? "", pk?.S ?? "");
   }
   return {
     seed,
@@ -158,6 +167,11 @@ export async function simulate(
     digest,
     trace,
   };
+}
+
+/** What TTL will never delete, and no shard needs. */
+function staying(dynamo: Dynamo): Row[] {
+  return dynamo.rows().filter(({ pk, expiresAt }) => !expiresAt && !/^(cursor#|meta$)/.test(pk?.S ?? ""));
 }
 
 /** Whether messages can be lost after SQS has taken them, which an untracked topic does not survive. */

@@ -55,7 +55,13 @@ async function user(
   const once = draws.chance(0.3) ? `token-${n}` : undefined;
   const direct = draws.chance(0.3) && once === undefined;
   const caller = direct ? producers : api;
-  const time = () => ({ delay: draws.pick(DELAYS) });
+  const time = () => {
+    const delay = draws.pick(DELAYS);
+    // Now and then a time that is long past.
+    return draws.chance(0.15)
+      ? { dueAt: new Date(timeline.now() - 2 * delay * SECOND).toISOString() }
+      : { delay };
+  };
   const onDuplicate = draws.pick(["reject", "keep", "replace"]);
   const job = {
     topic,
@@ -123,12 +129,12 @@ async function user(
       "replace",
       "redrive",
     ]);
-    const { delay } = time();
+    const when = time();
     if (suppressed.has(`user:${n}:${i}`)) continue;
-    await change(what, delay);
+    await change(what, when);
   }
 
-  async function change(what: string, delay: number): Promise<void> {
+  async function change(what: string, when: ReturnType<typeof time>): Promise<void> {
     const id = told?.id ?? "";
     if (what === "cancel") {
       const answer = await caller("DELETE", `/jobs/${id}`);
@@ -138,13 +144,13 @@ async function user(
       const [result] = (answer?.body.results ?? []) as { status: number; job?: Told }[];
       if (result?.status === 200 && result.job) witness.cancelled(result.job);
     } else if (!tracked) return;
-    else if (what === "move") note(await caller("PATCH", `/jobs/${id}`, { delay }));
+    else if (what === "move") note(await caller("PATCH", `/jobs/${id}`, when));
     else if (what === "edit") note(await caller("PATCH", `/jobs/${id}`, { body: bodyNow() }));
     else if (what === "replace" && key !== undefined)
-      note(await api("PUT", `/topics/${topic}/jobs/${key}`, { body: bodyNow(), delay }));
+      note(await api("PUT", `/topics/${topic}/jobs/${key}`, { body: bodyNow(), ...when }));
     else if (what === "redrive") {
       const which = draws.chance(0.5) ? { ids: [id] } : { max: 10 };
-      await api("POST", `/topics/${topic}/redrive`, { ...which, delay: Math.min(delay, 60) });
+      await api("POST", `/topics/${topic}/redrive`, { ...which, delay: draws.pick([0, 5, 60]) });
     }
   }
 }

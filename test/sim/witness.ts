@@ -28,6 +28,11 @@ type Known = {
   cancelled: boolean;
   looks: Set<string>;
   handedOff: boolean;
+  /** Revisions that the DLQ was given, and whether the job is listed as dead. */
+  envelopes: Set<number>;
+  listed: boolean;
+  /** Handlers that run it now. */
+  running: number;
 };
 
 /** A run as its message had it. */
@@ -46,13 +51,19 @@ export function witnessOf(settings: {
   untracked: ReadonlySet<string>;
   /** ms that a run may start after its due time. */
   latest: number;
+  /** Text that SQS takes no message with. */
+  unwanted: string;
+  /** Whether an attempt may be lost without a run. */
+  burns: boolean;
   onViolation: (violation: Violation) => void;
 }) {
-  const { clock, skew, untracked, latest, onViolation } = settings;
+  const { clock, skew, untracked, latest, burns, onViolation } = settings;
   const jobs = new Map<string, Known>();
   const holders = new Map<string, Set<string>>();
   const requests = new Map<string, string>();
   const lateness: number[] = [];
+  /** How far each shard was audited. */
+  const audits = new Map<number, string>();
 
   const violate = (promise: string, id: string, text: string): void =>
     onViolation({ promise, id, text, time: clock() });
@@ -71,6 +82,9 @@ export function witnessOf(settings: {
       cancelled: false,
       looks: new Set(),
       handedOff: false,
+      envelopes: new Set(),
+      listed: false,
+      running: 0,
     };
     jobs.set(id, fresh);
     return fresh;
@@ -95,6 +109,7 @@ export function witnessOf(settings: {
       const wrong = transition(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
       job.revisions[after.revision] ??= { dueAt: after.dueAt, body: after.body, attempt: after.attempt };
+      mustBeAhead(job, audits.get(addressOf(id).shard) ?? "");
     }
     const key = (after ?? before)?.key;
     if (key !== undefined) {
@@ -134,10 +149,11 @@ export function witnessOf(settings: {
         return job.successes.has(words) ? undefined : `${change}, but no handler succeeded`;
       }
       case "scheduled → cancelled":
-      case "scheduled → dead":
         return undefined;
+      case "scheduled → dead":
+        return recorded(job, after);
       case "running → dead":
-        return endOf(job, before);
+        return endOf(job, before) ?? recorded(job, after);
       case "running → cancelled":
         return released(before) ? undefined : `${change} under a live lease`;
       case "scheduled → expired":
@@ -153,7 +169,17 @@ export function witnessOf(settings: {
 
   /** A run ends by its own handler's word, or by its lease. */
   function endOf(job: Known, before: Home): string | undefined {
-    return released(before) || job.ends.has(wordsOf(before)) ? undefined : "a run ended by somebody else";
+    if (job.ends.has(wordsOf(before))) return undefined;
+    if (!burns) return "an attempt was lost without a run";
+    return released(before) ? undefined : "a run ended by somebody else";
+  }
+
+  /** A job is dead when everybody can know: it is listed, and its envelope lies in the DLQ, if SQS takes it. */
+  function recorded({ envelopes, listed }: Known, { revision, body }: Home): string | undefined {
+    if (!listed) return "dead, but not listed";
+    return envelopes.has(revision) || body.includes(settings.unwanted)
+      ? undefined
+      : "dead without an envelope";
   }
 
   /** Whether a lease is over by every clock. */
@@ -164,13 +190,15 @@ export function witnessOf(settings: {
   /** The invariant everything rests on (docs/architecture.md): the audit never passes the last look. */
   function audited(cursor: Cursor): void {
     const shard = Number(cursor.pk.slice("cursor#".length));
-    for (const [id, { home, looks }] of jobs) {
-      if (!home || home.untracked || isFinished(home) || addressOf(id).shard !== shard) continue;
-      const ahead = [home.sk, ...looks].filter((sk) => sk > cursor.audited);
-      const wanted = home.state === "scheduled" ? sortable(home.dueAt) : "";
-      if (!ahead.some((sk) => sk >= wanted))
-        violate("P1", id, `the audit is at ${cursor.audited}, past its last look: ${JSON.stringify(home)}`);
-    }
+    audits.set(shard, cursor.audited);
+    for (const [id, job] of jobs) if (addressOf(id).shard === shard) mustBeAhead(job, cursor.audited);
+  }
+
+  function mustBeAhead({ home, looks }: Known, position: string): void {
+    if (!home || home.untracked || isFinished(home)) return;
+    const wanted = home.state === "scheduled" ? sortable(home.dueAt) : "";
+    if (![home.sk, ...looks].some((sk) => sk > position && sk >= wanted))
+      violate("P1", home.id, `the audit is at ${position}, past its last look: ${JSON.stringify(home)}`);
   }
 
   return {
@@ -185,6 +213,8 @@ export function witnessOf(settings: {
         const { looks } = known(row.id?.S ?? "");
         if (after) looks.add(row.sk.S);
         else looks.delete(row.sk.S);
+      } else if (row.pk?.S?.startsWith("dead#")) {
+        known(row.id?.S ?? "").listed = after !== undefined;
       } else if (row.pk?.S?.startsWith("key#") && after?.expiresAt) {
         const home = jobs.get(row.id?.S ?? "")?.home;
         if (home && !isFinished(home)) violate("key", home.id, `its key is let go: ${JSON.stringify(after)}`);
@@ -221,6 +251,24 @@ export function witnessOf(settings: {
       known(id).handedOff = true;
     },
 
+    /** A dead job's envelope that its DLQ took. */
+    enveloped(id: string, revision: number): void {
+      known(id).envelopes.add(revision);
+    },
+
+    /** A handler runs a job until the callback: two at once are one too many, as a function dies with its lease. */
+    running({ id, topic }: Run): () => void {
+      const job = known(id);
+      if (untracked.has(topic)) return () => {};
+      job.running += 1;
+      if (job.running > 1) violate("P5", id, "runs twice at the same time");
+      let over = false;
+      return () => {
+        if (!over) job.running -= 1;
+        over = true;
+      };
+    },
+
     /** More was spent than growth may cost. */
     overspent: (text: string): void => violate("P6", "", text),
 
@@ -238,6 +286,8 @@ export function witnessOf(settings: {
         job.starts.set("", (job.starts.get("") ?? 0) + 1);
         return;
       }
+      const { state, leaseEnd = 0 } = job.home ?? {};
+      if (state === "running" && now > leaseEnd + skew) violate("P5", run.id, "started past its own lease");
       const words = wordsOf(run);
       const revisions = revisionsOf(job, words);
       const count = (job.starts.get(words) ?? 0) + 1;
@@ -261,7 +311,7 @@ export function witnessOf(settings: {
     defect: (text: string): void => violate("defect", "", text),
 
     /** An item that nothing will ever delete. */
-    rubbish: (item: string): void => violate("rubbish", "", `stays for ever: ${item}`),
+    rubbish: (id: string, pk: string): void => violate("rubbish", id, `${pk} stays for ever`),
 
     /** Jobs that are known of. */
     count: () => jobs.size,
@@ -270,10 +320,13 @@ export function witnessOf(settings: {
     unfinished: (mayLose: boolean): string[] =>
       [...jobs].flatMap(([id, job]) => (isOpen(job) || !cameUntracked(job, mayLose) ? [id] : [])),
 
-    /** When all faults are long over: what was promised and did not happen. */
-    judge(mayLose: boolean): void {
+    /** When all faults are long over: what was promised and did not happen. `lies`: whether a DLQ has its envelope. */
+    judge(mayLose: boolean, lies: (dead: Home) => boolean): void {
       for (const [id, job] of jobs) {
         const what = job.acknowledged ? "acknowledged, but" : "filed, but";
+        const { home } = job;
+        const dead = home?.state === "dead" && !home.untracked && !home.body.includes(settings.unwanted);
+        if (dead && !lies(home)) violate("P1", id, "dead, but its envelope is gone from the DLQ");
         if (isOpen(job)) violate("P1", id, `${what} never ended: ${JSON.stringify(job.home)}`);
         if (!cameUntracked(job, mayLose))
           violate("P1", id, "an untracked job was not handed off, or did not come");

@@ -69,7 +69,10 @@ export function worldOf(settings: {
     },
     onSent: (queue, body) => {
       trace(() => `  queue ${queue}: ${body}`);
-      if (!queue.endsWith("_dlq")) for (const { id } of parseMessage(body)?.jobs ?? []) witness.handedOff(id);
+      for (const { id, revision } of parseMessage(body)?.jobs ?? []) {
+        if (queue.endsWith("_dlq")) witness.enveloped(id, revision);
+        else witness.handedOff(id);
+      }
     },
     unwanted: UNWANTED,
   });

@@ -112,10 +112,10 @@ export const MUTANTS: readonly Mutant[] = [
     put: 'set: { state: "running", token: tokens.get(job.id) ?? "", leaseEnd: leaseEnd - 45_000, claimedAt',
   },
   {
-    name: "a token per invocation",
+    name: "a claim's token by what its message says",
     file: "protocol/claim.ts",
     find: "new Map(runnable.map((job) => [job.id, drawToken(ctx.random)]))",
-    put: "new Map(runnable.map((job) => [job.id, `t${leaseEnd}`]))",
+    put: "new Map(runnable.map((job) => [job.id, `${job.id} ${job.revision}`]))",
   },
   {
     name: "a claim's repeat does not know its own token",
@@ -128,12 +128,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: "protocol/claim.ts",
     find: 'if (home.state === "scheduled" && isNear(home.dueAt, now)) waiting.push(home);',
     put: "",
-  },
-  {
-    name: "message of a live lease deleted",
-    file: "protocol/claim.ts",
-    find: 'verdicts.set(job.id, { verdict: "left", until: home.leaseEnd ?? now });',
-    put: 'verdicts.set(job.id, { verdict: "void" });',
   },
   {
     name: "crashed run never settled by a claim",
@@ -152,12 +146,10 @@ export const MUTANTS: readonly Mutant[] = [
     file: "protocol/settle.ts",
     find: 'if (home.token !== held.token || home.state !== "running") {',
     put: 'if (home.state !== "running") {',
-  },
-  {
-    name: "crash settled while the lease lives",
-    file: "core/home.ts",
-    find: 'return home.state === "running" && !isRunning(home, now);',
-    put: 'return home.state === "running";',
+    and: {
+      find: 'const expect = { token: held.token, state: "running" };',
+      put: 'const expect = { state: "running" };',
+    },
   },
   {
     name: "dead marked before the envelope",
@@ -188,6 +180,18 @@ export const MUTANTS: readonly Mutant[] = [
     put: "",
   },
   {
+    name: "one refused job takes its pack mates with it",
+    file: "protocol/send.ts",
+    find: 'sent.outcome === "refused" && pack.homes.length > 1',
+    put: 'sent.outcome === "refused" && pack.homes.length > 10',
+  },
+  {
+    name: "an envelope of a job that cannot be redriven dropped",
+    file: "protocol/redrive-envelope.ts",
+    find: "if (!(await redriveJob(ctx, home, ctx.clock())) && !(await putBack(ctx, home))) return false;",
+    put: "await redriveJob(ctx, home, ctx.clock());",
+  },
+  {
     name: "redrive without its key",
     file: "protocol/redrive.ts",
     find: "    ...(together ? { together: [together] } : {}),\n",
@@ -216,12 +220,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: "protocol/enqueue-once.ts",
     find: "if (stored && !isOver(stored, ctx.clock())) return replay(ctx, stored, once.hash, home);",
     put: 'if (stored && (await readHomes(ctx, [stored.id]))[0]?.state === "scheduled") return replay(ctx, stored, once.hash, home);',
-  },
-  {
-    name: "keep answers for a writer that died",
-    file: "protocol/enqueue-keyed.ts",
-    find: "    if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [holder]);\n",
-    put: "",
   },
   {
     name: "cursor advanced before the send",

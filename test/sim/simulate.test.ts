@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { weatherOf } from "./faults.ts";
+import { MUTANTS } from "./mutants/mutants.ts";
+import { parseCommandLine } from "./options.ts";
+import { simulate } from "./simulate.ts";
+
+const HISTORIES = 1000;
+const PORTION = 50;
+
+describe("the simulator", () => {
+  it.for(Array.from({ length: HISTORIES / PORTION }, (_, i) => i * PORTION + 1))(
+    `keeps every promise in ${PORTION} histories from seed %i`,
+    { timeout: 120_000 },
+    async (from) => {
+      const broken: string[] = [];
+      for (let seed = from; seed < from + PORTION; seed++) {
+        const { violation } = await simulate(seed);
+        if (violation)
+          broken.push(`npm run sim -- --seeds 1 --from ${seed}  # ${violation.promise}: ${violation.text}`);
+      }
+      expect(broken).toEqual([]);
+    },
+  );
+
+  it.for([7, 17, 31, 60])("plays seed %i the same, call by call", async (seed) => {
+    const [first, second] = [await simulate(seed, { traced: true }), await simulate(seed, { traced: true })];
+    expect(first.runs).toBeGreaterThan(0);
+    expect(second.trace).toEqual(first.trace);
+  });
+
+  it("plays different seeds differently, most of them with many faults", async () => {
+    const histories = await Promise.all([13, 14, 15, 16].map((seed) => simulate(seed)));
+    expect(new Set(histories.map(({ digest }) => digest)).size).toBe(4);
+    expect(Math.max(...histories.map(({ faults }) => faults.size))).toBeGreaterThan(20);
+  });
+
+  it("leaves out what is suppressed, and nothing else", async () => {
+    const whole = await simulate(13);
+    const [first = ""] = whole.faults.keys();
+    const less = await simulate(13, { suppressed: new Set([first]) });
+    expect(less.faults.has(first)).toBe(false);
+    const none = await simulate(13, { suppressed: new Set([...Array(14)].map((_, i) => `user:${i + 1}`)) });
+    expect(none.jobs).toBe(0);
+  });
+
+  it("has calm seeds, seeds with one fault and many that hurt", () => {
+    const weathers = Array.from({ length: 100 }, (_, seed) => weatherOf(seed));
+    expect(weathers.filter((weather) => weather === "calm")).toHaveLength(10);
+    expect(weathers.filter((weather) => weather === "one fault")).toHaveLength(20);
+  });
+});
+
+describe("a mutant", () => {
+  it.for(MUTANTS)("$name stands where it says", ({ file, find, and }) => {
+    const source = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+    for (const text of [find, ...(and ? [and.find] : [])]) expect(source.split(text)).toHaveLength(2);
+  });
+});
+
+describe("the command line", () => {
+  it("has defaults, and takes numbers of 1 or more", () => {
+    expect(parseCommandLine([])).toMatchObject({ seeds: 1000, from: 1, trace: false });
+    expect(parseCommandLine(["--seeds", "5", "--from", "7"])).toMatchObject({ seeds: 5, from: 7 });
+  });
+
+  it.for(["0", "-1", "1.5", "many", ""])("refuses %s seeds", (text) => {
+    expect(() => parseCommandLine([`--seeds=${text}`])).toThrow(
+      "--seeds must be a whole number of 1 or more",
+    );
+  });
+});
