@@ -48,20 +48,33 @@ function assertKnown(schema: Schema): void {
 
 const wellFormed = anyText.map((text) => text.toWellFormed());
 
+/** What callers might send. Drawn by their patterns alone, most times and durations would be out of all bounds. */
+const LIKELY = [
+  ...["0", "90s", "1h30m", "7d", "2026-03-01T09:30:00.000Z", "2100-02-28T23:59:59+05:30", "a", "order-17"],
+  ...["__proto__", "constructor", ".", "..", "\u0000", "a b", "a.b"],
+];
+
 function matching(pattern: string): fc.Arbitrary<string> {
   const whole = new RegExp(pattern, "u");
   // fast-check draws by neither look-aheads nor classes of Unicode.
   const drawn = /\\P\{/i.test(pattern)
     ? wellFormed
     : fc.stringMatching(new RegExp(pattern.replace(/\(\?![^)]*\)/g, "")));
-  return drawn.filter((text) => whole.test(text));
+  const likely = LIKELY.filter((text) => whole.test(text));
+  return fc.oneof(...likely.map((text) => fc.constant(text)), {
+    weight: 2,
+    arbitrary: drawn.filter((text) => whole.test(text)),
+  });
 }
 
 function notMatching(pattern: string): fc.Arbitrary<string> {
   const whole = new RegExp(pattern, "u");
   const close = fc
-    .tuple(matching(pattern), fc.nat(300), fc.constantFrom("", " ", "!", "é", "\n", "\u0000", "#"))
-    .map(([text, at, part]) => text.slice(0, at) + part + text.slice(at + 1));
+    .tuple(matching(pattern), fc.nat(300), fc.constantFrom(..."aZ9_-. !#é\n\u0000".split(""), ""))
+    .map(([text, anywhere, part]) => {
+      const at = anywhere % (text.length + 1);
+      return text.slice(0, at) + part + text.slice(at + 1);
+    });
   return fc
     .oneof(close, wellFormed, fc.constantFrom("__proto__", ".", ".."))
     .filter((text) => !whole.test(text));
@@ -103,7 +116,10 @@ export function allowedBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
     case "integer":
       return fc.integer(range);
     case "number":
-      return fc.double({ ...range, noNaN: true, noDefaultInfinity: true });
+      return fc.oneof(
+        fc.double({ ...range, noNaN: true, noDefaultInfinity: true }),
+        fc.integer({ min: Math.ceil(schema.minimum ?? -1e9), max: Math.floor(schema.maximum ?? 1e9) }),
+      );
     case "array":
       return fc.array(inner(schema.items ?? {}), { maxLength: 3 });
     case undefined:
@@ -117,8 +133,14 @@ export function allowedBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
             { maxKeys: 3, noNullPrototype: true },
           )
         : fc.constant({});
+      const requiredOnly = Object.fromEntries(required.map((name) => [name, named[name] ?? json]));
+      const whole = fc.record(named, { requiredKeys: required, noNullPrototype: true });
+      const own = fc.oneof(
+        { weight: 9, arbitrary: whole },
+        { weight: 1, arbitrary: fc.record(requiredOnly) },
+      );
       return fc
-        .tuple(fc.record(named, { requiredKeys: required, noNullPrototype: true }), others)
+        .tuple(own, others)
         .map(([own, other]): Members => ({ ...other, ...own }))
         .filter((value) => goTogether(schema, value));
     }
@@ -151,7 +173,12 @@ function breaksOf(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
 
 function breaksWithinType(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
   const { pattern, minLength, maxLength, minimum, maximum, items, maxItems } = schema;
-  const below = fc.double({ min: 1e-6, max: 1e9, noNaN: true });
+  const by = fc.oneof(
+    fc.constant(1),
+    schema.type === "integer"
+      ? fc.integer({ min: 1, max: 2 ** 31 })
+      : fc.double({ min: 1e-3, max: 1e9, noNaN: true }),
+  );
   const breaks: fc.Arbitrary<unknown>[] = [];
   if (schema.enum) breaks.push(wellFormed.filter((text) => !schema.enum?.includes(text)));
   if (pattern !== undefined) breaks.push(notMatching(pattern));
@@ -162,14 +189,8 @@ function breaksWithinType(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
     breaks.push(
       fc.double({ noNaN: true, noDefaultInfinity: true }).filter((value) => !Number.isInteger(value)),
     );
-  if (minimum !== undefined)
-    breaks.push(
-      schema.type === "integer" ? fc.integer({ max: minimum - 1 }) : below.map((by) => minimum - by),
-    );
-  if (maximum !== undefined)
-    breaks.push(
-      schema.type === "integer" ? fc.integer({ min: maximum + 1 }) : below.map((by) => maximum + by),
-    );
+  if (minimum !== undefined) breaks.push(by.map((less) => minimum - less));
+  if (maximum !== undefined) breaks.push(by.map((more) => maximum + more));
   if (items) {
     const good = allowedBy(items, resolve);
     const bad = forbiddenBy(items, resolve);

@@ -25,13 +25,11 @@ function schemaOf(name: string): Schema {
   return schema;
 }
 
-/** Rules for which JSON Schema has no words; the document says them in prose. */
+/** Rules for which JSON Schema has no words, as it has none for bytes, which what is drawn here is too short for. */
 const UNSAYABLE = [
   // Of texts: of numbers it is a maximum.
   /^must be seconds \(0 or more\) or a string such as .* days$/,
   /^must be a duration longer than 0$/,
-  /^must be 1 to 256 bytes of UTF-8/,
-  /^must be names and values of together at most 4096 bytes/,
   /^must lie between 1970 and 2286$/,
 ];
 
@@ -106,19 +104,16 @@ describe.each(places)("$place parameters of $call", ({ place, these, schema }) =
   });
 
   const broken = forbiddenBy(whole, resolve) ?? fc.constant({});
-  // A number, an object or null is some text too, in a URL.
+  // A number, an object or null is some text too, in a URL, and text may be a number.
   const readable = broken.filter(
-    (values) =>
+    (values): values is Record<string, unknown> =>
       typeof values === "object" &&
       values !== null &&
       !Array.isArray(values) &&
       these.every(({ name, schema: { type } }) => {
         const value = (values as Record<string, unknown>)[name];
-        return (
-          value === undefined ||
-          typeof value === "string" ||
-          (type === "integer" && typeof value === "number")
-        );
+        if (typeof value === "string") return type !== "integer" || !/^\d+$/.test(value);
+        return value === undefined || (type === "integer" && typeof value === "number");
       }),
   );
   property("are refused when the document forbids them", [readable], (values) => {
