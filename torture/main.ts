@@ -24,7 +24,7 @@ const PROGRESS_MS = 10_000;
 
 type Result = {
   readonly verdict: Verdict;
-  /** Jobs acknowledged by the end of the faults; a busy machine files the others afterwards. */
+  /** Jobs acknowledged while the faults went on; a busy machine files the others afterwards. */
   readonly underFaults: number;
   readonly events: readonly LedgerEvent[];
   readonly soak: SoakResult | undefined;

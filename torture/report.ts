@@ -8,13 +8,13 @@ const MOST_SHOWN = 10;
 
 export type Row = readonly [what: string, count: number | string];
 
-/** `underFaults`: how many jobs were acknowledged by the end of the faults. */
+/** `underFaults`: how many jobs were acknowledged within the planned minutes. */
 export function rowsOf(verdict: Verdict, underFaults: number): Row[] {
   const { changes, untracked, lateness, violations, ranAgain } = verdict;
   const late = (share: number) => `${(percentile(lateness, share) / 1000).toFixed(2)} s`;
   return [
     ["jobs acknowledged", verdict.acknowledged],
-    ["of these while the faults went on", underFaults],
+    ["of these within the planned minutes", underFaults],
     ["cancelled before they ran", verdict.cancelled],
     ["run to their end", verdict.completed],
     ["recorded dead", verdict.dead],

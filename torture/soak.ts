@@ -8,7 +8,7 @@ const SAMPLE_MS = 5_000;
 /** Of all samples, those before are warm-up: code is compiled, caches fill, the load becomes even. */
 const WARM_UP = 0.4;
 /** What later memory may exceed earlier memory by, of one process: collected late, it swings by this much. */
-const MEMORY_BOUND_MIB = 48;
+const MEMORY_BOUND_MIB = 32;
 const FILES_BOUND = 16;
 
 /** Of each process of one role on average. */
