@@ -114,11 +114,13 @@ async function take(
     // What was claimed must be handed out all the same; these messages come again, and are void then too.
     ctx.report({ type: "trouble", topic, what: "putting messages away", error: messageOf(error) });
   }
-  for (const { id, attempt, dueAt } of pulled) {
+  // Nobody starts past the lease: putting the others away may have taken what was left of it.
+  const live = pulled.filter(({ leaseUntil }) => untracked || ctx.clock() < leaseUntil);
+  for (const { id, attempt, dueAt } of live) {
     const lateMs = ctx.clock() - dueAt;
     ctx.report({ type: "started", topic, id, attempt, dueAt, lateMs });
   }
-  return pulled;
+  return live;
 }
 
 function pulledOf(

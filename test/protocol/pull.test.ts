@@ -30,6 +30,22 @@ describe("pull", () => {
     expect(world.queues.messages({ topic: "work" })).toEqual([]);
   });
 
+  it("a job whose lease ended while other messages were put away is not handed out", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "work" });
+    await world.file({ topic: "work" });
+    const cancelled = await world.file({ topic: "work" });
+    await cancel(world.ctx, cancelled.id);
+    world.queues.hooks.before = async ({ operation }) => {
+      if (operation === "remove") await world.pass(31 * SECOND, { ticks: false });
+    };
+    expect(await pull(world)).toEqual([]);
+    delete world.queues.hooks.before;
+    expect(await world.home(id)).toMatchObject({ state: "running" });
+    for (let i = 0; i < 3; i++) await world.pass(MINUTE).then(() => pull(world));
+    expect(await world.home(id)).toMatchObject({ attempt: 2 });
+  });
+
   it("a retry by its receipt moves the job, and can be repeated; finish then is too late", async () => {
     const world = createWorld();
     const { id } = await world.file({ topic: "work" });

@@ -134,7 +134,9 @@ export function planOf(
   const spells: Spell[] = [];
   for (const kind of SPELLS) {
     const from = start + draws.next() * span;
-    const to = Math.min(from + draws.next() * longest, calmFrom);
+    const end = from + draws.next() * longest;
+    // Ticks may be missing for hours, as nobody but the table's jobs waits for them.
+    const to = kind === "no-ticks" ? from + (end - from) * 6 : Math.min(end, calmFrom);
     const topic = draws.pick(topics);
     if (some(0.25) && happens(`spell:${kind}`, `${kind} for ${Math.round((to - from) / 1000)} s (${topic})`))
       spells.push({ kind, from, to, topic });
@@ -259,7 +261,8 @@ function strike(fault: CallFault, fate: Fate, call: Call, own: Draws): void {
     case "freeze":
       // A producer of a user's own may freeze for an hour, a function for its life.
       fate.freeze =
-        own.next() * own.pick([5000, 70_000, call.machine.name.startsWith("producer") ? HOUR : 170_000]);
+        own.next() *
+        own.pick(call.machine.name.startsWith("producer") ? [5000, HOUR, HOUR] : [5000, 29_000, 170_000]);
       break;
     case "server-error":
       fate[own.chance(0.5) ? "refusal" : "refusalAfter"] = problem("InternalServerError", "simulated", 500);

@@ -1,6 +1,6 @@
 import { parseMessage } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
-import { beyondBudget } from "./budget.ts";
+import { beyondBudget, DLQ_CALL } from "./budget.ts";
 import { type Blow, type Plan, planOf, type Weather } from "./faults.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
 import { apiOf, consumeTopic, tickOf } from "./platform.ts";
@@ -20,7 +20,7 @@ export type History = {
   violation: Violation | undefined;
   /** Faults that happened, by the name that suppresses each. */
   faults: Map<string, string>;
-  /** Calls that reached a service, by operation. */
+  /** Calls that reached a service, by operation; those of DLQs are one. */
   calls: Map<string, number>;
   ticks: number;
   jobs: number;
@@ -47,7 +47,7 @@ const PATIENCE = 30 * HOUR;
 
 const TOPICS: Policy["topics"] = {
   orders: { backoff: { waits: [15, 180] }, maxAttempts: 3 },
-  work: { consumer: "pull", backoff: { waits: [10, 60] }, ttr: 30 },
+  work: { consumer: "pull", backoff: { waits: [10, 60] }, ttr: 10 },
   precise: { precision: "millisecond", backoff: { waits: [5] } },
   logs: { tracking: "none", backoff: { waits: [20] } },
   events: { consumer: "pull", tracking: "none" },
@@ -108,8 +108,9 @@ export async function simulate(
       topics: TOPICS,
     },
     trace: note,
-    onCall({ machine, operation, index }) {
-      calls.set(operation, (calls.get(operation) ?? 0) + 1);
+    onCall({ machine, operation, index, input }) {
+      const name = "QueueUrl" in input && String(input.QueueUrl).endsWith("_dlq") ? DLQ_CALL : operation;
+      calls.set(name, (calls.get(name) ?? 0) + 1);
       for (const part of [timeline.now(), index, machine.name.length, operation.length])
         digest = (Math.imul(digest, 31) + part) | 0;
     },

@@ -8,10 +8,17 @@ export type Callers = { api: Api; producers: Api };
 const SECOND = 1000;
 const MINUTE = 60_000;
 const TOPICS = ["orders", "orders", "orders", "work", "work", "precise", "logs", "events"];
+const CHANGES = ["cancel", "cancel", "cancel many", "move", "move", "edit", "replace", "redrive"];
+const RIVALRY = ["redrive", "redrive", "redrive", "replace", "cancel"];
+/** A redrive looks through each day of the dead jobs' retention, twice. */
+const REDRIVE_STEPS = 12;
 const UNTRACKED = ["logs", "events"];
 /** Delays around all that decides a job's way, in seconds. */
 const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420, 600, 899, 901, 1200];
 const KEYS = ["a", "b"];
+/** What users of one history have in common: nothing, or that all of them want one key of one topic. */
+const THEMES = ["mixed", "mixed", "mixed", "one key"] as const;
+type Theme = (typeof THEMES)[number];
 
 /** What users do in one history: file jobs, and change their mind. All of it by the seed. Answers whether all are through. */
 export function users(
@@ -23,6 +30,7 @@ export function users(
   const { timeline } = world;
   const plan = world.draws("users");
   const count = plan.whole(3, 14);
+  const theme = plan.pick(THEMES);
   let busy = 0;
   for (let n = 1; n <= count; n++) {
     const draws = world.draws(`user ${n}`);
@@ -30,7 +38,7 @@ export function users(
     if (suppressed.has(`user:${n}`)) continue;
     busy += 1;
     timeline.at(at, () => {
-      void user(world, callers, n, draws, suppressed).then(() => {
+      void user(world, callers, n, draws, theme, suppressed).then(() => {
         busy -= 1;
       });
     });
@@ -43,17 +51,19 @@ async function user(
   { api, producers }: Callers,
   n: number,
   draws: Draws,
+  theme: Theme,
   suppressed: ReadonlySet<string>,
 ): Promise<void> {
   const { timeline, witness } = world;
-  const topic = draws.pick(TOPICS);
+  const rivals = theme === "one key";
+  const topic = rivals ? "orders" : draws.pick(TOPICS);
   const tracked = !UNTRACKED.includes(topic);
   let edit = 0;
   const bodyNow = () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) });
   const unwanted = draws.chance(0.03);
-  const key = tracked && draws.chance(0.35) ? draws.pick(KEYS) : undefined;
+  const key = tracked && (rivals || draws.chance(0.35)) ? draws.pick(rivals ? ["a"] : KEYS) : undefined;
   const once = draws.chance(0.3) ? `token-${n}` : undefined;
-  const direct = draws.chance(0.3) && once === undefined;
+  const direct = draws.chance(0.4) && once === undefined;
   const caller = direct ? producers : api;
   const time = () => {
     const delay = draws.pick(DELAYS);
@@ -69,7 +79,7 @@ async function user(
     ...time(),
     ...(key !== undefined && { key, onDuplicate }),
     ...(draws.chance(0.1) && { expiresAfter: draws.whole(1, 600) }),
-    ...(draws.chance(0.2) && { maxAttempts: draws.whole(1, 2) }),
+    ...(draws.chance(rivals ? 0.7 : 0.2) && { maxAttempts: draws.whole(1, 2) }),
     ...(draws.chance(0.1) && { group: draws.pick(["g", "h"]) }),
   };
 
@@ -116,19 +126,10 @@ async function user(
     await file();
   }
   if (!told) return;
-  const changes = draws.chance(0.5) ? draws.whole(1, 4) : 0;
+  const changes = rivals || draws.chance(0.5) ? draws.whole(1, 4) : 0;
   for (let i = 0; i < changes; i++) {
     await timeline.wait(draws.next() * draws.pick([2 * SECOND, 4 * MINUTE, 10 * MINUTE]));
-    const what = draws.pick([
-      "cancel",
-      "cancel",
-      "cancel many",
-      "move",
-      "move",
-      "edit",
-      "replace",
-      "redrive",
-    ]);
+    const what = draws.pick(rivals ? RIVALRY : CHANGES);
     const when = time();
     if (suppressed.has(`user:${n}:${i}`)) continue;
     await change(what, when);
@@ -149,6 +150,7 @@ async function user(
     else if (what === "replace" && key !== undefined)
       note(await api("PUT", `/topics/${topic}/jobs/${key}`, { body: bodyNow(), ...when }));
     else if (what === "redrive") {
+      world.operations += REDRIVE_STEPS;
       const which = draws.chance(0.5) ? { ids: [id] } : { max: 10 };
       await api("POST", `/topics/${topic}/redrive`, { ...which, delay: draws.pick([0, 5, 60]) });
     }

@@ -142,16 +142,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: '      expect: { state: "running" },\n      set: { state: "done"',
   },
   {
-    name: "failed run moved without the token",
-    file: "protocol/settle.ts",
-    find: 'if (home.token !== held.token || home.state !== "running") {',
-    put: 'if (home.state !== "running") {',
-    and: {
-      find: 'const expect = { token: held.token, state: "running" };',
-      put: 'const expect = { state: "running" };',
-    },
-  },
-  {
     name: "dead marked before the envelope",
     file: "protocol/die.ts",
     find: "  if (death.envelope !== false) {",
@@ -330,7 +320,13 @@ export const MUTANTS: readonly Mutant[] = [
     put: "  const tooLate = undefined as MinutehandError | undefined;",
   },
   {
-    name: "a job given up is not written back: message deleted before the settle",
+    name: "a pulled job handed out past its lease",
+    file: "protocol/pull.ts",
+    find: "untracked || ctx.clock() < leaseUntil",
+    put: "true",
+  },
+  {
+    name: "a settle that failed is not repeated and its message deleted",
     file: "sdk/settler.ts",
     find: "            if (ctx.clock() + pause >= deadline) return keep();",
     put: "            return;",
