@@ -25,7 +25,8 @@ const REPEAT_AFTER = 5_000;
 
 /**
  * Takes jobs before they run, in one batch: a revision is claimed at most once, never over another claim.
- * `jobs` names no job twice. `leaseEnd` is when the runner is dead for certain, ms since the epoch.
+ * `jobs` names no job twice. `leaseEnd`, ms since the epoch, is when the runner is dead for certain, or else looks
+ * at the clock itself before a job is started.
  */
 export async function claim(
   ctx: Context,
@@ -68,12 +69,7 @@ export async function claim(
     // What was claimed must run all the same, or it would burn an attempt.
     ctx.report({ type: "trouble", topic, what: "looking at refused claims", error: messageOf(error) });
   }
-  // No handler starts past its own lease: such a claim is left to whoever settles it as a crash.
-  const tooLate = ctx.clock() >= leaseEnd;
-  return jobs.map((job): Verdict => {
-    const verdict = verdicts.get(job.id) ?? { verdict: "left", until: claimedAt + REPEAT_AFTER };
-    return tooLate && verdict.verdict === "claimed" ? { verdict: "left", until: leaseEnd } : verdict;
-  });
+  return jobs.map((job) => verdicts.get(job.id) ?? { verdict: "left", until: claimedAt + REPEAT_AFTER });
 }
 
 /** A job later than its own bound is not run. */

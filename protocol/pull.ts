@@ -114,7 +114,8 @@ async function take(
     // What was claimed must be handed out all the same; these messages come again, and are void then too.
     ctx.report({ type: "trouble", topic, what: "putting messages away", error: messageOf(error) });
   }
-  // Nobody starts past the lease: putting the others away may have taken what was left of it.
+  // Nobody starts past the lease, which the claim and putting the others away may have taken: such a claim is left to
+  // whoever settles it as a crash.
   const live = pulled.filter(({ leaseUntil }) => untracked || ctx.clock() < leaseUntil);
   for (const { id, attempt, dueAt } of live) {
     const lateMs = ctx.clock() - dueAt;

@@ -287,7 +287,8 @@ export function witnessOf(settings: {
         return;
       }
       const { state, leaseEnd = 0 } = job.home ?? {};
-      if (state === "running" && clock() > leaseEnd + skew) violate("P5", run.id, "started past its own lease");
+      if (state === "running" && clock() > leaseEnd + skew)
+        violate("P5", run.id, "started past its own lease");
       const words = wordsOf(run);
       const revisions = revisionsOf(job, words);
       const count = (job.starts.get(words) ?? 0) + 1;

@@ -100,12 +100,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: 'return home.state === "running" && now < (home.leaseEnd ?? 0);',
   },
   {
-    name: "a handler starts past its own lease",
-    file: "protocol/claim.ts",
-    find: "const tooLate = ctx.clock() >= leaseEnd;",
-    put: "const tooLate = false;",
-  },
-  {
     name: "lease recorded shorter than the run",
     file: "protocol/claim.ts",
     find: 'set: { state: "running", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt',
