@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { descendants } from "../../torture/process-tree.ts";
 import { type Api, apiAt } from "./api.ts";
 import { here } from "./here.ts";
 import { freshDataDir, type RunningStack, removeDataDir, startStack } from "./running-stack.ts";
@@ -91,28 +91,6 @@ describe.skipIf(skip)(title, () => {
     }
   });
 });
-
-/** The children of a process, and theirs. */
-function descendants(pid: number): { pid: number; command: string }[] {
-  const all = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-        const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-        return [{ pid: Number(name), parent, command: readFileSync(`/proc/${name}/cmdline`, "utf8") }];
-      } catch {
-        return [];
-      }
-    });
-  const found: { pid: number; command: string }[] = [];
-  for (let parents = [pid]; parents.length > 0; ) {
-    const children = all.filter(({ parent }) => parents.includes(parent));
-    found.push(...children);
-    parents = children.map((child) => child.pid);
-  }
-  return found;
-}
 
 function functionPids(pid: number, name: string): number[] {
   return descendants(pid)

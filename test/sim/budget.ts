@@ -1,5 +1,5 @@
 /** What a history without faults may cost (P6), in requests. docs/reliability.md states it. */
-export const BUDGET = {
+const BUDGET = {
   /** Of the pool: a tick's own, and its reads and marks in each shard. */
   tick: 1,
   tickOfShard: 10,

@@ -33,7 +33,7 @@ export function fatesOf(world: World): (id: string) => Fate {
   };
 }
 
-export function runOf({ id, topic, attempt, dueAt, body }: Job): Run {
+function runOf({ id, topic, attempt, dueAt, body }: Job): Run {
   return { id, topic, attempt, dueAt: dueAt.getTime(), body: JSON.stringify(body) };
 }
 

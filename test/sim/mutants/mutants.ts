@@ -109,7 +109,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a claim's token by what its message says",
     file: "protocol/claim.ts",
     find: "new Map(runnable.map((job) => [job.id, drawToken(ctx.random)]))",
-    put: "new Map(runnable.map((job) => [job.id, `${job.id} ${job.revision}`]))",
+    put: "new Map(runnable.map((job) => [job.id, job.id + job.revision]))",
   },
   {
     name: "a claim's repeat does not know its own token",
