@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           name: "template",
           include: ["test/infra/**/*.test.ts"],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 60_000,
         },
       },

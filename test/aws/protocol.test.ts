@@ -17,7 +17,7 @@ import { type Emulator, startDynamo, startSqs, useEndpoint } from "./emulators.t
 const MINUTE = 60_000;
 
 /** The protocol on the emulators, on a clock that is pushed ahead: minutes that no test can wait for. */
-describe("the protocol on DynamoDB and SQS", () => {
+describe("the protocol on DynamoDB and SQS", { timeout: 120_000 }, () => {
   const emulators: Emulator[] = [];
   const events: ProtocolEvent[] = [];
   const sqs = () => sqsClient();

@@ -247,6 +247,13 @@ async function pullEveryWay(scenes: Scenes): Promise<void> {
   await pull("work");
   for (const { id } of buried)
     expect(await home(id)).toMatchObject({ state: expect.stringMatching(/sched|run/) });
+  const key = newKey();
+  const outrun = await pullOne("work", { key });
+  await ok("POST", "/topics/work/bury", { receipt: outrun.receipt });
+  await file("work", { key, dueAt: Date.now() + DAY });
+  await put("work", await scenes.deadLetter(outrun.id));
+  await pull("work");
+  expect((await home(outrun.id)).state).toBe("dead");
 
   await file("events", { expiresAfter: 1 });
   pass(5 * SECOND);
@@ -282,6 +289,11 @@ async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Promise<vo
   await forgetKeyOf(scenes, dead[0]?.id ?? "");
   for (const { id } of dead) await consume(topic, [await deadLetter(id)]);
   expect((await states()).slice(4, 7)).toEqual(["scheduled", "scheduled", "scheduled"]);
+  // One whose key names another by now goes back to its DLQ.
+  const outrun = homes[3] as Home;
+  await file(topic, { key: outrun.key ?? "", dueAt: Date.now() + DAY });
+  await consume(topic, [await deadLetter(outrun.id)]);
+  expect((await home(outrun.id)).state).toBe("dead");
 
   const expired = await file(topic, { expiresAfter: 1, key: newKey() });
   pass(5 * SECOND);

@@ -26,11 +26,11 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 const STORED =
-  /^(protocol\/(claim|die|keys|move|read-job|redrive|send)\.ts|protocol\/settle\.ts settleDone) /;
+  /^(protocol\/(claim|die|keys|move|read-job|redrive|redrive-envelope|send)\.ts|protocol\/settle\.ts settleDone) /;
 /** Places that a bundle holds and its function never comes to. */
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
-  JobsApiHandler: [/^protocol\/(claim|pull)\.ts (claim|expire|take|receive) /],
+  JobsApiHandler: [/^protocol\/(claim|pull|redrive-envelope)\.ts (claim|expire|take|receive|putBack) /],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
   JobsTickSweeper: [/^protocol\/die\.ts die send$/],
   // Its topic is tracked.

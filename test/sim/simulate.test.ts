@@ -47,7 +47,7 @@ describe("the simulator", () => {
   it("has calm seeds, seeds with one fault and many that hurt", () => {
     const weathers = Array.from({ length: 100 }, (_, seed) => weatherOf(seed));
     expect(weathers.filter((weather) => weather === "calm")).toHaveLength(10);
-    expect(weathers.filter((weather) => weather === "one fault")).toHaveLength(20);
+    expect(weathers.filter((weather) => weather === "one fault")).toHaveLength(30);
   });
 });
 

@@ -34,7 +34,8 @@ export function users(
   let busy = 0;
   for (let n = 1; n <= count; n++) {
     const draws = world.draws(`user ${n}`);
-    const at = timeline.now() + draws.next() * span * 0.7;
+    const time = timeline.now() + draws.next() * span * 0.7;
+    const at = theme === "one key" ? rushAfter(time, draws) : time;
     if (suppressed.has(`user:${n}`)) continue;
     busy += 1;
     timeline.at(at, () => {
@@ -44,6 +45,11 @@ export function users(
     });
   }
   return () => busy === 0;
+}
+
+/** Rivals act in the same moments, a few round trips long, so that they meet. */
+function rushAfter(time: number, draws: Draws): number {
+  return Math.ceil(time / (30 * SECOND)) * 30 * SECOND + draws.whole(0, 90);
 }
 
 async function user(
@@ -129,6 +135,7 @@ async function user(
   const changes = rivals || draws.chance(0.5) ? draws.whole(1, 4) : 0;
   for (let i = 0; i < changes; i++) {
     await timeline.wait(draws.next() * draws.pick([2 * SECOND, 4 * MINUTE, 10 * MINUTE]));
+    if (rivals) await timeline.wait(rushAfter(timeline.now(), draws) - timeline.now());
     const what = draws.pick(rivals ? RIVALRY : CHANGES);
     const when = time();
     if (suppressed.has(`user:${n}:${i}`)) continue;
