@@ -9,12 +9,13 @@ const SECOND = 1000;
 const MINUTE = 60_000;
 const TOPICS = ["orders", "orders", "orders", "work", "work", "precise", "logs", "events"];
 const CHANGES = ["cancel", "cancel", "cancel many", "move", "move", "edit", "replace", "redrive"];
-const RIVALRY = ["redrive", "redrive", "redrive", "replace", "cancel"];
+const RIVALRY = ["redrive", "redrive", "replace", "replace", "cancel"];
 /** A redrive looks through each day of the dead jobs' retention, twice. */
 const REDRIVE_STEPS = 12;
 const UNTRACKED = ["logs", "events"];
 /** Delays around all that decides a job's way, in seconds. */
 const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420, 600, 899, 901, 1200];
+const SOON = [0, 1, 5];
 const KEYS = ["a", "b"];
 /** What users of one history have in common: nothing, or that all of them want one key of one topic. */
 const THEMES = ["mixed", "mixed", "mixed", "one key"] as const;
@@ -49,7 +50,7 @@ export function users(
 
 /** Rivals act in the same moments, a few round trips long, so that they meet. */
 function rushAfter(time: number, draws: Draws): number {
-  return Math.ceil(time / (30 * SECOND)) * 30 * SECOND + draws.whole(0, 90);
+  return Math.ceil(time / (2 * MINUTE)) * 2 * MINUTE + draws.whole(0, 60);
 }
 
 async function user(
@@ -72,7 +73,7 @@ async function user(
   const direct = draws.chance(0.4) && once === undefined;
   const caller = direct ? producers : api;
   const time = () => {
-    const delay = draws.pick(DELAYS);
+    const delay = draws.pick(rivals ? SOON : DELAYS);
     // Now and then a time that is long past.
     return draws.chance(0.15)
       ? { dueAt: new Date(timeline.now() - 2 * delay * SECOND).toISOString() }
@@ -158,8 +159,8 @@ async function user(
       note(await api("PUT", `/topics/${topic}/jobs/${key}`, { body: bodyNow(), ...when }));
     else if (what === "redrive") {
       world.operations += REDRIVE_STEPS;
-      const which = draws.chance(0.5) ? { ids: [id] } : { max: 10 };
-      await api("POST", `/topics/${topic}/redrive`, { ...which, delay: draws.pick([0, 5, 60]) });
+      const which = !rivals && draws.chance(0.5) ? { ids: [id] } : { max: 10 };
+      await api("POST", `/topics/${topic}/redrive`, { ...which, delay: draws.pick([0, 60, 600]) });
     }
   }
 }

@@ -11,7 +11,7 @@ const HELP = `Takes the protocol's rules away, one at a time, and shows which pr
 
   npm run sim:mutants -- [--seeds N] [--only TEXT]
 
-  --seeds N    how many histories a mutant may survive before it is a survivor, 1 or more (1000)
+  --seeds N    how many histories a mutant may survive before it is a survivor, 1 or more (2000)
   --only TEXT  the mutants whose name or file contains this
 
 Exits with 1 when one survives.`;
@@ -24,7 +24,7 @@ type Caught = { promise?: string; after?: number; text?: string };
 try {
   const { values } = parseArgs({
     options: {
-      seeds: { type: "string", default: "1000" },
+      seeds: { type: "string", default: "2000" },
       only: { type: "string", default: "" },
       help: { type: "boolean", short: "h", default: false },
     },
