@@ -72,6 +72,8 @@ export type Plan = {
   /** Whether messages come in any order. */
   readonly shuffled: boolean;
   readonly inFlight: number;
+  /** How many items DynamoDB reads at most in one page. */
+  readonly pageItems: number;
   readonly spells: readonly Spell[];
   readonly blows: readonly Blow[];
   /** Of one receive of Lambda's, or of its deletes, to come to nothing. */
@@ -208,6 +210,7 @@ export function planOf(
     inFlight: some(0.1) ? 3 : 120_000,
     spells,
     blows: blows.filter(({ key, kind }) => happens(key, kind)),
+    pageItems: some(0.5) ? 2 : 10_000,
     lostReceive: some(0.2) ? 0.1 : 0,
     lateTicks: some(0.4),
     badHandlers: some(0.6),

@@ -30,7 +30,7 @@ function directly<C extends DynamoDBClient | SQSClient>(service: Service): C {
 }
 
 poolContract("of the simulator", async (clock) => {
-  const dynamo = simulatedDynamo({ clock, createdAt: NOW, onWrite: () => {} });
+  const dynamo = simulatedDynamo({ clock, createdAt: NOW, pageItems: 10_000, onWrite: () => {} });
   return {
     pool: dynamoPool({ client: directly<DynamoDBClient>(dynamo), table: "jobs", clock }),
     createdBetween: [NOW, NOW],

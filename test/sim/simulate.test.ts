@@ -1,4 +1,7 @@
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { weatherOf } from "./faults.ts";
 import { MUTANTS } from "./mutants/mutants.ts";
@@ -52,6 +55,16 @@ describe("the simulator", () => {
 });
 
 describe("a mutant", () => {
+  it("is caught, and its history is told without what it does not need", { timeout: 120_000 }, async () => {
+    const hunt = fileURLToPath(new URL("mutants/hunt.ts", import.meta.url));
+    const args = [hunt, "claim without the revision", "100", "story"];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    const { promise, story } = JSON.parse(stdout) as { promise: string; story: string[] };
+    expect(promise).toMatch(/^(P4|P5|state)$/);
+    expect(story.at(-1)).toContain("VIOLATION");
+    expect(story.length).toBeLessThan(40);
+  });
+
   it.for(MUTANTS)("$name stands where it says", ({ file, find, and }) => {
     const source = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
     for (const text of [find, ...(and ? [and.find] : [])]) expect(source.split(text)).toHaveLength(2);

@@ -53,6 +53,7 @@ export function worldOf(settings: {
   const dynamo = simulatedDynamo({
     clock: timeline.now,
     createdAt: timeline.now() - 10 * MINUTE,
+    pageItems: plan.pageItems,
     onWrite: (before, after) => {
       trace(() => `  pool: ${JSON.stringify(plain(before))} → ${JSON.stringify(plain(after))}`);
       witness.written(before, after);

@@ -9,40 +9,42 @@ import { MUTANTS, type Mutant } from "./mutants.ts";
 
 const HELP = `Takes the protocol's rules away, one at a time, and shows which promise notices and after how many histories.
 
-  npm run sim:mutants -- [--seeds N] [--only TEXT]
+  npm run sim:mutants -- [--seeds N] [--only TEXT] [--story]
 
   --seeds N    how many histories a mutant may survive before it is a survivor, 1 or more (2000)
   --only TEXT  the mutants whose name or file contains this
+  --story      tells the shortest history in which each breaks a promise
 
 Exits with 1 when one survives.`;
 
 const USAGE_ERROR = 2;
 const HUNT = fileURLToPath(new URL("hunt.ts", import.meta.url));
 
-type Caught = { promise?: string; after?: number; text?: string };
+type Caught = { promise?: string; after?: number; story?: string[] };
 
 try {
   const { values } = parseArgs({
     options: {
       seeds: { type: "string", default: "2000" },
       only: { type: "string", default: "" },
+      story: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
   });
   if (values.help) console.log(HELP);
-  else process.exitCode = (await run(wholeOf("--seeds", values.seeds), values.only)) ? 0 : 1;
+  else process.exitCode = (await run(wholeOf("--seeds", values.seeds), values.only, values.story)) ? 0 : 1;
 } catch (error) {
   console.error(`sim:mutants: ${messageOf(error)}\n\n${HELP}`);
   process.exitCode = USAGE_ERROR;
 }
 
-async function run(seeds: number, only: string): Promise<boolean> {
+async function run(seeds: number, only: string, story: boolean): Promise<boolean> {
   const chosen = MUTANTS.filter(({ name, file }) => `${name} ${file}`.includes(only));
   if (chosen.length === 0) throw new Error(`--only must be part of a mutant's name or file, got ${only}`);
   const began = Date.now();
   const results = await inParallel(chosen, availableParallelism(), async (mutant) => {
-    const caught = await hunt(mutant, seeds);
-    console.log(lineOf(mutant, caught, seeds));
+    const caught = await hunt(mutant, seeds, story);
+    console.log([lineOf(mutant, caught, seeds), ...(caught.story ?? [])].join("\n    "));
     return caught;
   });
   const survivors = results.filter(({ promise }) => promise === undefined).length;
@@ -51,8 +53,9 @@ async function run(seeds: number, only: string): Promise<boolean> {
   return survivors === 0;
 }
 
-async function hunt({ name }: Mutant, seeds: number): Promise<Caught> {
-  const { stdout } = await promisify(execFile)(process.execPath, [HUNT, name, String(seeds)]);
+async function hunt({ name }: Mutant, seeds: number, story: boolean): Promise<Caught> {
+  const args = [HUNT, name, String(seeds), ...(story ? ["story"] : [])];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
   return JSON.parse(stdout) as Caught;
 }
 

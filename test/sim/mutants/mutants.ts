@@ -230,12 +230,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: 'const due = entries.slice(0, -1).filter(({ home }) => home?.state === "scheduled" && home.dueAt < limit);',
   },
   {
-    name: "a failing topic's jobs not looked at again",
-    file: "protocol/sweep.ts",
-    find: "  await fileLooks(ctx, [{ id: home.id, time }], now + WRITER_DEADLINE);\n",
-    put: "  void time;\n",
-  },
-  {
     name: "a failing topic stops its page",
     file: "protocol/sweep.ts",
     find: 'outcomes.get(home.id)?.outcome === "unreachable");',

@@ -30,11 +30,12 @@ export type Dynamo = Service & {
 export function simulatedDynamo(settings: {
   clock: () => number;
   createdAt: number;
+  /** How many items are 1 MB here, where a page ends. */
+  pageItems: number;
   /** Told of every item that changes. */
   onWrite: (before: Row | undefined, after: Row | undefined) => void;
-  /** Answers that were not asked for strongly consistent reads would be lies half the time. */
 }): Dynamo {
-  const { clock, createdAt, onWrite } = settings;
+  const { clock, createdAt, pageItems, onWrite } = settings;
   const table: Stored = storedTable();
   const tokens = new Map<string, number>();
 
@@ -75,7 +76,12 @@ export function simulatedDynamo(settings: {
       if (KeyConditionExpression !== "pk = :pk AND sk BETWEEN :from AND :before")
         throw new Error(`no such query here: ${KeyConditionExpression}`);
       const text = (name: string) => values[name]?.S ?? "";
-      const { rows, more } = table.between(text(":pk"), text(":from"), text(":before"), Limit);
+      const { rows, more } = table.between(
+        text(":pk"),
+        text(":from"),
+        text(":before"),
+        Math.min(Limit, pageItems),
+      );
       const last = rows.at(-1);
       return {
         Items: rows.map((row) => ({ ...row })),
