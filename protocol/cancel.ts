@@ -1,4 +1,4 @@
-import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { RETRY_LOOK_AFTER, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
@@ -6,7 +6,7 @@ import { releaseKey } from "./keys.ts";
 import type { Attribute, Context } from "./ports.ts";
 import { idOfKey, notFound, readHomes } from "./read-job.ts";
 import { unheld } from "./reschedule.ts";
-import { sendIfNear } from "./send.ts";
+import { fileLooks, sendIfNear } from "./send.ts";
 
 const TRIES = 10;
 
@@ -20,7 +20,7 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
   const change = {
     key: homeKey(id),
     expect: { state: "scheduled", untracked: undefined, key: undefined },
-    set: asCancelled(ctx, now, now),
+    set: asCancelled(ctx, now),
   };
   const changed = await ctx.pool.change(change, now + WRITER_DEADLINE);
   if (changed.changed) {
@@ -76,9 +76,15 @@ async function pass(
   const changes = waiting.map((home) => ({
     key: homeKey(home.id),
     expect: { ...unheld(home, now), revision: home.revision },
-    // The audit passes at a keyed job's due time, and lets its key go if nobody lives to do so before.
-    set: asCancelled(ctx, now, home.key === undefined ? now : Math.max(now, home.dueAt)),
+    set: asCancelled(ctx, now),
   }));
+  // The audit lets a key go if nobody lives to do so before; by the due time TTL may have taken the home.
+  const looks = waiting.filter(({ key, dueAt }) => key !== undefined && dueAt > now + RETRY_LOOK_AFTER);
+  await fileLooks(
+    ctx,
+    looks.map(({ id }) => ({ id, time: now + RETRY_LOOK_AFTER })),
+    by,
+  );
   const outcomes = await ctx.pool.changeMany(changes, by);
   const left: string[] = [];
   for (const [i, home] of waiting.entries()) {
@@ -95,8 +101,8 @@ async function pass(
   return left;
 }
 
-function asCancelled(ctx: Context, now: number, keptFrom: number): Record<string, Attribute> {
-  return { state: "cancelled", finishedAt: now, expiresAt: ttl(keptFrom + ctx.policy.retention * 1000) };
+function asCancelled(ctx: Context, now: number): Record<string, Attribute> {
+  return { state: "cancelled", finishedAt: now, expiresAt: ttl(now + ctx.policy.retention * 1000) };
 }
 
 function answerWithoutWriting(home: Home, now: number): Home | MinutehandError | undefined {

@@ -11,19 +11,28 @@ type Finished = { id: string; topic: string; key?: string; state?: string; revis
  * its key in any case: this only keeps the table clean, so that its failure is reported and no more.
  */
 export async function releaseKey(ctx: Context, job: Finished, expiresAt: number, by: number): Promise<void> {
-  const { id, topic, state, revision } = job;
   if (job.key === undefined) return;
   try {
-    const change = { key: keyKey(topic, job.key), expect: { id }, set: { expiresAt } };
-    if (state === "dead") {
-      await ctx.pool.transact([{ check: { key: homeKey(id), expect: { state, revision } } }, { change }], by);
-    } else await ctx.pool.change(change, by);
+    await letGo(ctx, job, job.key, expiresAt, by);
   } catch (error) {
     ctx.report({ type: "trouble", topic: job.topic, what: "letting a key go", error: messageOf(error) });
   }
 }
 
-/** Lets the keys of these finished jobs go where a process died before it did. */
+async function letGo(
+  ctx: Context,
+  { id, topic, state, revision }: Finished,
+  key: string,
+  expiresAt: number,
+  by: number,
+): Promise<void> {
+  const change = { key: keyKey(topic, key), expect: { id }, set: { expiresAt } };
+  if (state === "dead") {
+    await ctx.pool.transact([{ check: { key: homeKey(id), expect: { state, revision } } }, { change }], by);
+  } else await ctx.pool.change(change, by);
+}
+
+/** Lets the keys of these finished jobs go where a process died before it did. Throws what keeps it from that. */
 export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: number): Promise<void> {
   const keyed = homes.filter(({ key }) => key !== undefined);
   const items = (await ctx.pool.read(keyed.map(({ topic, key }) => keyKey(topic, key ?? "")))) as (
@@ -31,7 +40,7 @@ export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: 
     | undefined
   )[];
   const left = keyed.filter(({ id }, i) => items[i]?.id === id && items[i].expiresAt === undefined);
-  await inParallel(left, 8, (home) => releaseKey(ctx, home, home.expiresAt ?? 0, by));
+  await inParallel(left, 8, (home) => letGo(ctx, home, home.key ?? "", home.expiresAt ?? 0, by));
 }
 
 /** What a redrive of a keyed job must hold together with: its key still names it, or names none. */

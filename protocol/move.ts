@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { type Home, homeKey } from "../core/items.ts";
-import type { Attribute, Changed, Context, Expected, Write } from "./ports.ts";
+import type { Attribute, Change, Changed, Context, Expected, Write } from "./ports.ts";
 import { fileLooks, sendIfNear } from "./send.ts";
 
 export type Move = {
@@ -38,7 +38,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     remove: [...OF_THE_LAST_CLAIM, ...(request.remove ?? [])],
   };
   const changed = request.together
-    ? await changeTogether(ctx, change, request.together, by)
+    ? await changeTogether(ctx, home, change, request.together, by)
     : await ctx.pool.change(change, by);
   const found = changed.item as Home | undefined;
   // A repeat after a lost answer finds its own work; another's that looks the same serves as well.
@@ -54,13 +54,17 @@ export function isAsSet(item: object, set: object): boolean {
   return Object.entries(set).every(([name, value]) => isDeepStrictEqual(values[name], value));
 }
 
+/** A transaction answers no item: at the revision as read the home became what it was and what was set. */
 async function changeTogether(
   ctx: Context,
-  change: { key: Home | { pk: string; sk: string }; expect: Expected; set: Record<string, Attribute> },
+  home: Home,
+  change: Change,
   together: readonly Write[],
   by: number,
 ): Promise<Changed> {
   const outcome = await ctx.pool.transact([{ change }, ...together], by);
-  const [item] = await ctx.pool.read([change.key]);
-  return outcome.done && item ? { changed: true, item } : { changed: false, item };
+  if (!outcome.done) return { changed: false, item: (await ctx.pool.read([change.key]))[0] };
+  const removed = new Set(change.remove);
+  const kept = Object.entries(home).filter(([name]) => !removed.has(name));
+  return { changed: true, item: { ...Object.fromEntries(kept), ...change.set } as Home };
 }

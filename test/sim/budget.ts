@@ -1,53 +1,67 @@
-/** What a history without faults may cost (P6), in requests. docs/reliability.md states it. */
-const BUDGET = {
-  /** Of the pool: a tick's own, and its reads and marks in each shard. */
-  tick: 1,
-  tickOfShard: 10,
-  /** Of the pool: whose letters lie in a tracked topic's DLQ, each tick. */
-  letters: 1,
-  /** Of the pool, on average: a call of a user's, an invocation of a consumer, a run. */
-  step: 3,
-  /** Of the ready queues, on average: a step. */
-  queueStep: 2.25,
-  /** Of a tracked topic's DLQ: a tick's look; where dead letters lie, a pass over a few of them. */
-  tickOfTopic: 5,
-} as const;
+import type { Call } from "./network.ts";
 
-const QUEUE_CALLS = /Message|Queue/;
-export const DLQ_CALL = "DLQ";
+/** Who calls: a tick's calls are many, and would hide what the others' cost. */
+const ROLES = ["api", "producer", "consumer", "tick"] as const;
 
-export type Spent = {
-  /** Requests by operation. */
+/** What is counted of a call: whose it is, and of which service; DLQs apart. */
+export function kindOf({ machine, service, input }: Call): string {
+  const role = ROLES.find((name) => machine.name.startsWith(name)) ?? "nobody";
+  if (service === "dynamodb") return `${role} pool`;
+  return `${role} ${"QueueUrl" in input && String(input.QueueUrl).endsWith("_dlq") ? "DLQ" : "queue"}`;
+}
+
+/** What a history without faults did. */
+export type Done = {
+  /** Requests by kind. */
   calls: ReadonlyMap<string, number>;
   ticks: number;
   shards: number;
   trackedTopics: number;
-  /** Users' calls, invocations and runs. */
-  steps: number;
+  /** Users' and pullers' calls of the API and of the client; a redrive is several. */
+  requests: number;
+  /** Of consumers, and what they ran. */
+  invocations: number;
+  runs: number;
+  /** Revisions that jobs had, and messages that carried one. */
+  revisions: number;
+  messages: number;
 };
 
-/** What was spent beyond the budget, in words. */
-export function beyondBudget(spent: Spent): string | undefined {
-  const { calls, ticks, shards, trackedTopics, steps } = spent;
-  let [pool, queues, deadLetters] = [0, 0, 0];
-  for (const [operation, count] of calls) {
-    if (operation === DLQ_CALL) deadLetters += count;
-    else if (QUEUE_CALLS.test(operation)) queues += count;
-    else pool += count;
-  }
+type Line = { what: string; spent: number; most: number };
+
+/** What growth may cost (P6), in requests; docs/reliability.md states it. */
+function linesOf(done: Done): Line[] {
+  const { calls, ticks, shards, trackedTopics, requests, invocations, runs, revisions, messages } = done;
+  const spent = (...kinds: string[]) => kinds.reduce((sum, kind) => sum + (calls.get(kind) ?? 0), 0);
   // The first tick reads the ten minutes before it.
   const ticked = ticks + 2;
-  const most = {
-    pool:
-      ticked * (BUDGET.tick + shards * BUDGET.tickOfShard + trackedTopics * BUDGET.letters) +
-      steps * BUDGET.step,
-    queues: steps * BUDGET.queueStep,
-    deadLetters: ticked * trackedTopics * BUDGET.tickOfTopic,
-  };
-  const what = `in ${ticks} ticks and ${steps} steps`;
-  if (pool > most.pool) return `${pool} requests to the pool ${what}, at most ${most.pool} are allowed`;
-  if (queues > most.queues) return `${queues} requests to SQS ${what}, at most ${most.queues} are allowed`;
-  if (deadLetters > most.deadLetters)
-    return `${deadLetters} requests to DLQs ${what}, at most ${most.deadLetters} are allowed`;
-  return undefined;
+  return [
+    {
+      what: "requests of ticks to the pool",
+      spent: spent("tick pool"),
+      most: ticked * (1 + 10 * shards + trackedTopics),
+    },
+    { what: "requests of ticks to DLQs", spent: spent("tick DLQ"), most: ticked * trackedTopics * 5 },
+    {
+      what: "requests of callers to the pool",
+      spent: spent("api pool", "producer pool"),
+      most: 5 * requests,
+    },
+    { what: "requests of callers to SQS", spent: spent("api queue", "producer queue"), most: 2 * requests },
+    {
+      what: "requests of consumers to the pool",
+      spent: spent("consumer pool"),
+      most: invocations + 3.5 * runs,
+    },
+    { what: "messages", spent: messages, most: 2 * revisions },
+  ];
+}
+
+/** What was spent beyond the budget, in words. */
+export function beyondBudget(done: Done): string | undefined {
+  const line = linesOf(done).find(({ spent, most }) => spent > most);
+  return (
+    line &&
+    `${line.spent} ${line.what}, at most ${line.most} are allowed: ${JSON.stringify({ ...done, calls: [...done.calls] })}`
+  );
 }

@@ -55,6 +55,6 @@ function print(
   console.log(
     `${histories} histories (seeds ${from} to ${from + histories - 1}) in ${seconds.toFixed(0)} s: ${jobs} jobs, ` +
       `${runs} runs, ${calls} calls, ${faults} faults; ${broken} broke a promise. ` +
-      `Without faults the latest run was ${latest} ms late.`,
+      (latest === undefined ? "" : `Without faults the latest run was ${latest} ms late.`),
   );
 }

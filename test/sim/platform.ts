@@ -53,7 +53,7 @@ export function apiOf(world: World): Api {
   let calls = 0;
   return async (method, path, body, headers = {}) => {
     const call = ++calls;
-    world.operations += 1;
+    world.requests += 1;
     world.trace(() => `call ${call}: ${method} ${path} ${JSON.stringify(body)} ${JSON.stringify(headers)}`);
     const event = {
       rawPath: path,
@@ -100,7 +100,7 @@ export function consumeTopic(
     // A receive can be counted that nobody saw.
     if (faulty && draws.chance(plan.lostReceive)) return;
     running += 1;
-    world.operations += 1;
+    world.invocations += 1;
     void lambda.invoke(eventOf(Messages)).then((ended) => {
       running -= 1;
       world.trace(() => `${topic}'s invocation: ${JSON.stringify(ended)}`);

@@ -13,7 +13,7 @@ export function producersOf(world: World): Api {
     if (!current?.machine.alive()) current = world.start(`producer-${++started}`);
     const { machine, ctx } = current;
     const client = directClient(ctx);
-    world.operations += 1;
+    world.requests += 1;
     const [, , id = ""] = path.split("/");
     world.trace(() => `${machine.name}: ${method} ${path} ${JSON.stringify(body)}`);
     const died = new Promise<undefined>((resolve) => machine.onDeath(() => resolve(undefined)));

@@ -9,6 +9,7 @@ type Pulled = {
   attempt: number;
   dueAt: string;
   body: unknown;
+  leaseUntil: string;
 };
 
 const SECOND = 1000;
@@ -31,9 +32,11 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
   };
   world.watch(topic, () => timeline.at(timeline.now() + draws.whole(10, 900), () => void ask()));
 
-  async function work({ id, receipt, attempt, dueAt, body }: Pulled): Promise<void> {
+  async function work({ id, receipt, attempt, dueAt, body, leaseUntil }: Pulled): Promise<void> {
     const run: Run = { id, topic, attempt, dueAt: Date.parse(dueAt), body: JSON.stringify(body) };
     world.witness.started(run, timeline.now() + world.plan.skew);
+    const stop = world.witness.running(run);
+    timeline.at(Date.parse(leaseUntil), stop);
     const fate = fateOf(id);
     world.trace(() => `puller of ${topic} runs ${id}, attempt ${attempt}: ${fate}`);
     const say = (verb: string, more: object = {}) =>
@@ -54,6 +57,7 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
     }
     if (fate === "outlasts") await timeline.wait(100 * SECOND);
     await timeline.wait(takes.whole(10, 200));
+    stop();
     world.witness.ended(run, fate !== "fails" && fate !== "asks" && fate !== "buries");
     if (fate === "fails" || fate === "asks")
       await insist("retry", {

@@ -9,11 +9,11 @@ export type Share = {
   faults: number;
   broken: number;
   /** ms that the latest run of the calm ones started after its due time. */
-  latest: number;
+  latest: number | undefined;
 };
 
 export function shares(): { readonly share: Share; add(history: History): void } {
-  const share: Share = { histories: 0, jobs: 0, runs: 0, calls: 0, faults: 0, broken: 0, latest: 0 };
+  const share: Share = { histories: 0, jobs: 0, runs: 0, calls: 0, faults: 0, broken: 0, latest: undefined };
   return {
     share,
     add({ jobs, runs, calls, faults, violation, weather, lateness }) {
@@ -23,7 +23,7 @@ export function shares(): { readonly share: Share; add(history: History): void }
       share.faults += faults.size;
       share.broken += violation ? 1 : 0;
       for (const count of calls.values()) share.calls += count;
-      if (weather === "calm") share.latest = Math.max(share.latest, ...lateness);
+      if (weather === "calm") share.latest = Math.max(share.latest ?? 0, ...lateness);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { parseMessage } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
-import { beyondBudget, DLQ_CALL } from "./budget.ts";
+import { beyondBudget, kindOf } from "./budget.ts";
 import { type Blow, type Plan, planOf, type Weather } from "./faults.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
 import { apiOf, consumeTopic, tickOf } from "./platform.ts";
@@ -20,12 +20,10 @@ export type History = {
   violation: Violation | undefined;
   /** Faults that happened, by the name that suppresses each. */
   faults: Map<string, string>;
-  /** Calls that reached a service, by operation; those of DLQs are one. */
+  /** Calls that reached a service, by who called which. */
   calls: Map<string, number>;
   ticks: number;
   jobs: number;
-  /** Calls of users and invocations of consumers. */
-  operations: number;
   runs: number;
   /** ms from the due time of each run to its start, in the order of their starts. */
   lateness: number[];
@@ -43,6 +41,8 @@ const SPAN = 30 * MINUTE;
 const SHARDS = 2;
 
 /** After the last fault everything must end within this: a message lost late waits for the audit's second ladder. */
+/** Of looks and untracked homes, with a day for the time they are filed at. */
+const LONGEST_TTL = 91 * 24 * HOUR;
 const PATIENCE = 30 * HOUR;
 
 const TOPICS: Policy["topics"] = {
@@ -108,9 +108,10 @@ export async function simulate(
       topics: TOPICS,
     },
     trace: note,
-    onCall({ machine, operation, index, input }) {
-      const name = "QueueUrl" in input && String(input.QueueUrl).endsWith("_dlq") ? DLQ_CALL : operation;
-      calls.set(name, (calls.get(name) ?? 0) + 1);
+    onCall(call) {
+      const { machine, operation, index } = call;
+      const kind = kindOf(call);
+      calls.set(kind, (calls.get(kind) ?? 0) + 1);
       for (const part of [timeline.now(), index, machine.name.length, operation.length])
         digest = (Math.imul(digest, 31) + part) | 0;
     },
@@ -126,12 +127,15 @@ export async function simulate(
   const through = users(world, { api, producers: producersOf(world) }, suppressed, SPAN);
 
   const enough = (): boolean => violation !== undefined;
-  const spending = () => ({
+  const done = () => ({
     calls,
     ticks: ticks.count(),
     shards: SHARDS,
     trackedTopics: LAMBDA_TOPICS.length + PULL_TOPICS.length - witness.untracked.size,
-    steps: world.operations + witness.lateness.length,
+    requests: world.requests,
+    invocations: world.invocations,
+    runs: witness.lateness.length,
+    ...witness.sent(),
   });
   // Ticks go on until all has ended.
   for (let end = START + SPAN; end <= START + SPAN + PATIENCE; end += 10 * MINUTE) {
@@ -145,14 +149,14 @@ export async function simulate(
         return job?.id === id && job.revision === revision;
       }),
     );
-    const spent = plan.weather === "calm" && beyondBudget(spending());
+    const spent = plan.weather === "calm" && beyondBudget(done());
     if (spent) witness.overspent(spent);
     // What a process did not live to clear away, the audit does when it comes to the job's last look.
     const end = timeline.now() + PATIENCE;
-    while (staying(world.dynamo).length > 0 && timeline.now() < end && !enough())
+    while (staying(world.dynamo, timeline.now()).length > 0 && timeline.now() < end && !enough())
       await timeline.run(timeline.now() + 10 * MINUTE, enough);
     ticks.stop();
-    for (const { id, pk } of staying(world.dynamo)) witness.rubbish(id?.S ?? "", pk?.S ?? "");
+    for (const { id, pk } of staying(world.dynamo, timeline.now())) witness.rubbish(id?.S ?? "", pk?.S ?? "");
   }
   return {
     seed,
@@ -162,7 +166,6 @@ export async function simulate(
     calls,
     ticks: ticks.count(),
     jobs: witness.count(),
-    operations: world.operations,
     runs: witness.lateness.length,
     lateness: witness.lateness,
     digest,
@@ -171,8 +174,9 @@ export async function simulate(
 }
 
 /** What TTL will never delete, and no shard needs. */
-function staying(dynamo: Dynamo): Row[] {
-  return dynamo.rows().filter(({ pk, expiresAt }) => !expiresAt && !/^(cursor#|meta$)/.test(pk?.S ?? ""));
+function staying(dynamo: Dynamo, now: number): Row[] {
+  const stays = ({ expiresAt }: Row): boolean => !(Number(expiresAt?.N) * 1000 < now + LONGEST_TTL);
+  return dynamo.rows().filter((row) => stays(row) && !/^(cursor#|meta$)/.test(row.pk?.S ?? ""));
 }
 
 /** Whether messages can be lost after SQS has taken them, which an untracked topic does not survive. */

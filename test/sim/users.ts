@@ -1,6 +1,6 @@
 import type { Draws } from "./draws.ts";
 import type { Answer, Api } from "./platform.ts";
-import type { Told } from "./witness.ts";
+import type { Asked, Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
 export type Callers = { api: Api; producers: Api };
@@ -9,7 +9,7 @@ const SECOND = 1000;
 const MINUTE = 60_000;
 const TOPICS = ["orders", "orders", "orders", "work", "work", "precise", "logs", "events"];
 const CHANGES = ["cancel", "cancel", "cancel many", "move", "move", "edit", "replace", "redrive"];
-const RIVALRY = ["redrive", "redrive", "replace", "replace", "cancel"];
+const RIVALRY = ["redrive", "redrive", "replace", "replace", "cancel", "cancel many", "move", "edit"];
 /** A redrive looks through each day of the dead jobs' retention, twice. */
 const REDRIVE_STEPS = 12;
 const UNTRACKED = ["logs", "events"];
@@ -32,6 +32,7 @@ export function users(
   const plan = world.draws("users");
   const count = plan.whole(3, 14);
   const theme = plan.pick(THEMES);
+  const arena = plan.pick(["orders", "orders", "work"]);
   let busy = 0;
   for (let n = 1; n <= count; n++) {
     const draws = world.draws(`user ${n}`);
@@ -40,7 +41,7 @@ export function users(
     if (suppressed.has(`user:${n}`)) continue;
     busy += 1;
     timeline.at(at, () => {
-      void user(world, callers, n, draws, theme, suppressed).then(() => {
+      void user(world, callers, n, draws, theme, arena, suppressed).then(() => {
         busy -= 1;
       });
     });
@@ -59,11 +60,12 @@ async function user(
   n: number,
   draws: Draws,
   theme: Theme,
+  arena: string,
   suppressed: ReadonlySet<string>,
 ): Promise<void> {
   const { timeline, witness } = world;
   const rivals = theme === "one key";
-  const topic = rivals ? "orders" : draws.pick(TOPICS);
+  const topic = rivals ? arena : draws.pick(TOPICS);
   const tracked = !UNTRACKED.includes(topic);
   let edit = 0;
   const bodyNow = () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) });
@@ -90,19 +92,27 @@ async function user(
     ...(draws.chance(0.1) && { group: draws.pick(["g", "h"]) }),
   };
 
-  /** What an answer promises. */
-  const note = (answer: Answer | undefined, request?: string): Told | undefined => {
+  /** What an answer to a request promises. `changed`: it is no other's job, kept or found again. */
+  const note = (
+    answer: Answer | undefined,
+    wish: Wish,
+    sentAt: number,
+    { changed, request }: { changed: boolean; request?: string | undefined },
+  ): Told | undefined => {
     if (!answer || answer.status >= 300) return undefined;
     const told = answer.body as unknown as Told;
     witness.acknowledged(told, request);
+    const own = told.outcome === undefined ? changed : GRANTED.has(told.outcome);
+    if (own) witness.granted(told, askedBy(wish, sentAt, timeline.now(), world.plan.skew));
     if (tracked && told.state === "scheduled") witness.moved(told);
     return told;
   };
   const file = async (): Promise<Told | undefined> => {
     const headers = once === undefined ? {} : { "idempotency-key": once };
     for (let i = 0; i < 4; i++) {
+      const sentAt = timeline.now();
       const answer = await caller("POST", "/jobs", job, headers);
-      const told = note(answer, once);
+      const told = note(answer, job, sentAt, { changed: key === undefined, request: once });
       if (told) return told;
       // Without a token a repeat would be another job.
       const repeatable = once !== undefined || (key !== undefined && onDuplicate !== "reject");
@@ -112,18 +122,17 @@ async function user(
     return undefined;
   };
   const fileMany = async (): Promise<Told | undefined> => {
-    const mates = Array.from({ length: draws.whole(1, 5) }, (_, i) => ({
-      ...job,
-      body: { n, edit: 0, mate: i },
-    }));
-    const jobs = [
-      job,
-      ...mates.map(({ key: _, onDuplicate: __, ...mate }: typeof job & { key?: string }) => mate),
-    ];
+    const { key: _, onDuplicate: __, ...plain } = job as typeof job & { key?: string; onDuplicate?: string };
+    const mates = Array.from({ length: draws.whole(1, 5) }, (___, mate) => {
+      return { ...plain, body: { n, edit: 0, mate } };
+    });
+    const jobs = [job, ...mates];
+    const sentAt = timeline.now();
     const answer = await api("POST", "/jobs/batch", { jobs });
     if (answer?.status !== 200) return undefined;
     const results = answer.body.results as { status: number; job?: Told }[];
-    for (const { status, job: told } of results) if (told) note({ status, body: told });
+    for (const [i, { status, job: told }] of results.entries())
+      if (told) note({ status, body: told }, jobs[i] ?? {}, sentAt, { changed: false });
     return results[0]?.job;
   };
 
@@ -153,14 +162,38 @@ async function user(
       const [result] = (answer?.body.results ?? []) as { status: number; job?: Told }[];
       if (result?.status === 200 && result.job) witness.cancelled(result.job);
     } else if (!tracked) return;
-    else if (what === "move") note(await caller("PATCH", `/jobs/${id}`, when));
-    else if (what === "edit") note(await caller("PATCH", `/jobs/${id}`, { body: bodyNow() }));
-    else if (what === "replace" && key !== undefined)
-      note(await api("PUT", `/topics/${topic}/jobs/${key}`, { body: bodyNow(), ...when }));
-    else if (what === "redrive") {
-      world.operations += REDRIVE_STEPS;
+    else if (what === "move") await patch(id, when);
+    else if (what === "edit") await patch(id, { body: bodyNow() });
+    else if (what === "replace" && key !== undefined) {
+      const wish = { body: bodyNow(), ...when };
+      const sentAt = timeline.now();
+      note(await api("PUT", `/topics/${topic}/jobs/${key}`, wish), wish, sentAt, { changed: true });
+    } else if (what === "redrive") {
+      world.requests += REDRIVE_STEPS;
       const which = !rivals && draws.chance(0.5) ? { ids: [id] } : { max: 10 };
       await api("POST", `/topics/${topic}/redrive`, { ...which, delay: draws.pick([0, 60, 600]) });
     }
   }
+
+  async function patch(id: string, wish: Wish): Promise<void> {
+    const sentAt = timeline.now();
+    note(await caller("PATCH", `/jobs/${id}`, wish), wish, sentAt, { changed: true });
+  }
+}
+
+/** What a request says of a job. */
+type Wish = { delay?: number; dueAt?: string; body?: unknown };
+
+/** Outcomes that give a job what its request said. */
+const GRANTED = new Set(["created", "replaced"]);
+
+/** When a job may be due by a request: its clock was looked at between sending and answer. */
+function askedBy({ delay, dueAt, body }: Wish, sentAt: number, answeredAt: number, skew: number): Asked {
+  const [earliest, latest] = [sentAt - skew, answeredAt + skew];
+  const time = dueAt === undefined ? undefined : Date.parse(dueAt);
+  return {
+    body,
+    ...(delay !== undefined && { from: earliest + delay * SECOND, to: latest + delay * SECOND }),
+    ...(time !== undefined && { from: Math.max(time, earliest), to: Math.max(time, latest) }),
+  };
 }

@@ -1,7 +1,7 @@
 import { fromAttributes } from "../../aws/attributes.ts";
-import { CLOCK_MARGIN } from "../../core/constants.ts";
+import { CLOCK_MARGIN, DAY } from "../../core/constants.ts";
 import { isFinished } from "../../core/home.ts";
-import { type Cursor, type Home, sortable } from "../../core/items.ts";
+import { type Cursor, type Home, sortable, timeOf } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import type { Row } from "./services/expressions.ts";
 
@@ -9,7 +9,18 @@ import type { Row } from "./services/expressions.ts";
 export type Violation = { promise: string; id: string; text: string; time: number };
 
 /** A job as a user was told it is. */
-export type Told = { id: string; topic: string; state: string; dueAt: string; revision: number };
+export type Told = {
+  id: string;
+  topic: string;
+  state: string;
+  dueAt: string;
+  revision: number;
+  body?: unknown;
+  outcome?: string;
+};
+
+/** What a user asked for: the body, if it was said, and a time from `from` to `to` by anybody's clock. */
+export type Asked = { body?: unknown; from?: number; to?: number };
 
 type Revision = { dueAt: number; body: string; attempt: number };
 
@@ -34,6 +45,9 @@ type Known = {
   /** Handlers that run it now. */
   running: number;
 };
+
+/** ms that a look must outlast its time, since ticks may be missing so long (docs/operations.md). */
+const OUTAGE = 89 * DAY;
 
 /** A run as its message had it. */
 export type Run = { id: string; topic: string; attempt: number; dueAt: number; body: string };
@@ -62,6 +76,7 @@ export function witnessOf(settings: {
   const holders = new Map<string, Set<string>>();
   const requests = new Map<string, string>();
   const lateness: number[] = [];
+  let messages = 0;
   /** How far each shard was audited. */
   const audits = new Map<number, string>();
 
@@ -211,6 +226,8 @@ export function witnessOf(settings: {
         homeWritten(before && (fromAttributes(before) as Home), after && (fromAttributes(after) as Home));
       } else if (row.sk?.S?.endsWith("#look")) {
         const { looks } = known(row.id?.S ?? "");
+        if (after && Number(after.expiresAt?.N) * 1000 < timeOf(row.sk.S) + OUTAGE)
+          violate("P1", row.id?.S ?? "", `a look that an outage outlasts: ${JSON.stringify(after)}`);
         if (after) looks.add(row.sk.S);
         else looks.delete(row.sk.S);
       } else if (row.pk?.S?.startsWith("dead#")) {
@@ -234,6 +251,22 @@ export function witnessOf(settings: {
       }
     },
 
+    /** An answer to a call that changed the job to what was asked, and nothing else. */
+    granted(told: Told, { body, from, to }: Asked): void {
+      const dueAt = Date.parse(told.dueAt);
+      if (from !== undefined && dueAt < from)
+        violate("P2", told.id, `due ${from - dueAt} ms before it was asked for`);
+      if (to !== undefined && dueAt > to)
+        violate("P3", told.id, `due ${dueAt - to} ms after it was asked for`);
+      const job = known(told.id);
+      const stored = job.revisions[told.revision];
+      if (untracked.has(told.topic)) return;
+      if (stored?.dueAt !== dueAt)
+        violate("P1", told.id, `told to be due at ${dueAt}, stored as ${stored?.dueAt}`);
+      if (body !== undefined && stored?.body !== JSON.stringify(body))
+        violate("P1", told.id, `asked to be ${JSON.stringify(body)}, stored as ${stored?.body}`);
+    },
+
     /** An answer that says that only this revision, or a later one, may start from now on. */
     moved(told: Told): void {
       const job = known(told.id);
@@ -249,6 +282,13 @@ export function witnessOf(settings: {
     /** A job of a message that SQS took. */
     handedOff(id: string): void {
       known(id).handedOff = true;
+      messages += 1;
+    },
+
+    /** How many revisions jobs had, untracked ones that were never stored too, and how often one was handed off. */
+    sent: () => {
+      const revisions = [...jobs.values()].reduce((sum, job) => sum + Math.max(job.revisions.length, 1), 0);
+      return { revisions, messages };
     },
 
     /** A dead job's envelope that its DLQ took. */

@@ -27,8 +27,9 @@ export type World = {
   /** What a machine started now is configured with: a deploy may change it. */
   policy: Policy;
   readonly machines: Set<Machine>;
-  /** How many calls of the API, of the client and of consumers there were. */
-  operations: number;
+  /** How many calls of the API and of the client there were, and how many invocations of consumers. */
+  requests: number;
+  invocations: number;
   start(name: string): { machine: Machine; ctx: Context };
   draws(name: string): Draws;
   /** Calls back when a queue may have something to receive. */
@@ -98,7 +99,8 @@ export function worldOf(settings: {
     witness,
     policy,
     machines: new Set(),
-    operations: 0,
+    requests: 0,
+    invocations: 0,
     draws: (name) => drawsOf(seed, name),
     watch: (queue, act) => void watchers.set(queue, act),
     trace,

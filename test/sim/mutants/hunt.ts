@@ -15,7 +15,8 @@ const WIDTH = 200;
 let caught: { promise: string; after: number; story: string[] } | undefined;
 for (let seed = 1; seed <= Number(seeds) && !caught; seed++) {
   const { violation } = await simulate(seed);
-  if (!violation) continue;
+  // A mutant that merely throws is no proof.
+  if (!violation || violation.promise === "defect") continue;
   const told = story === "story" ? storyOf((await shrink(seed, SHRINKING)).history, WIDTH) : [];
   caught = { promise: violation.promise, after: seed, story: told };
 }

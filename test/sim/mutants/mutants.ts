@@ -73,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "no deadline for writers",
     file: "aws/deadline.ts",
     find: "  if (now < by) return;",
-    put: "  if (now < by || cause === undefined) return;",
+    put: "  if (now < by || by > 0) return;",
   },
   {
     name: "claim without the revision",
@@ -236,6 +236,42 @@ export const MUTANTS: readonly Mutant[] = [
     put: '!["sent", undefined].includes(outcomes.get(home.id)?.outcome));',
   },
   {
+    name: "looks that TTL removes half an hour past their time",
+    file: "core/constants.ts",
+    find: "export const STALE_AFTER = 90 * DAY;",
+    put: "export const STALE_AFTER = DAY / 48;",
+  },
+  {
+    name: "TTL in ms",
+    file: "core/items.ts",
+    find: "return Math.ceil(time / 1000);",
+    put: "return Math.ceil(time);",
+  },
+  {
+    name: "due at half the delay",
+    file: "http/new-job.ts",
+    find: "now + delay",
+    put: "now + delay / 2",
+  },
+  {
+    name: "another body stored than asked for",
+    file: "http/new-job.ts",
+    find: "  if (bytes <= BODY_BYTES) return text;",
+    put: '  if (bytes <= BODY_BYTES) return "1";',
+  },
+  {
+    name: "every message sent twice",
+    file: "protocol/send.ts",
+    find: "  const sent = await ctx.queues.send({ topic }, messages);",
+    put: "  await ctx.queues.send({ topic }, messages);\n  const sent = await ctx.queues.send({ topic }, messages);",
+  },
+  {
+    name: "homes read at each settle",
+    file: "protocol/settle.ts",
+    find: '  const refused = held.filter((_, i) => outcomes[i] === "refused");',
+    put: '  for (const { id } of held) for (let i = 0; i < 2; i++) await readHomes(ctx, [id]);\n  const refused = held.filter((_, i) => outcomes[i] === "refused");',
+  },
+  {
     name: "no audit",
     file: "protocol/audit.ts",
     find: "    found += await repair(ctx, live, backlogs);\n",
@@ -290,10 +326,10 @@ export const MUTANTS: readonly Mutant[] = [
     put: "    const early = 0;\n    if (ctx.clock() >= lastStart)",
   },
   {
-    name: "a second of delay rounded down",
+    name: "three seconds of delay too many",
     file: "core/packs.ts",
     find: 'if (precision === "second") return Math.ceil(left / 1000);',
-    put: 'if (precision === "second") return Math.floor(left / 1000) + 3;',
+    put: 'if (precision === "second") return Math.ceil(left / 1000) + 3;',
   },
   {
     name: "cancel over a running claim",
@@ -348,11 +384,5 @@ export const MUTANTS: readonly Mutant[] = [
     file: "protocol/enqueue-plain.ts",
     find: 'if (sent.outcome !== "sent") refused.set(id, unavailable(new Error(sent.reason)));',
     put: "",
-  },
-  {
-    name: "reads that are not strongly consistent",
-    file: "aws/read.ts",
-    find: "Key: toKey(key), ConsistentRead: true",
-    put: "Key: toKey(key), ConsistentRead: false",
   },
 ];
