@@ -3,8 +3,8 @@ import type { KeyItem } from "../../core/items.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { consume } from "./consume.ts";
-import { dead, isAt, isLook, key, liveHomes, meanwhile } from "./scenes.ts";
-import { createWorld, HOUR, type World } from "./world.ts";
+import { type Call, dead, fail, isAt, isLook, key, liveHomes, liveOrRunning, meanwhile } from "./scenes.ts";
+import { createWorld, HOUR, MINUTE, type World } from "./world.ts";
 
 describe("keys", () => {
   const keyItem = (world: World): KeyItem | undefined =>
@@ -50,6 +50,38 @@ describe("keys", () => {
     await consume(world, "orders");
     expect(keyItem(world)).toMatchObject({ id: liveHomes(world)[0]?.id });
     expect(keyItem(world)).not.toHaveProperty("expiresAt");
+  });
+
+  it("a death lets no key go whose job was redriven meanwhile", async () => {
+    const world = createWorld();
+    await world.file({ key, maxAttempts: 1 });
+    const isRelease = ({ operation, keys }: Call) =>
+      operation === "transact" && isAt("key#")({ operation, keys });
+    let redriven = 0;
+    world.pool.hooks.before = async (call) => {
+      // The redrive itself is a transaction of the key and the home too.
+      if (!isRelease(call) || liveOrRunning(world).length > 0) return;
+      delete world.pool.hooks.before;
+      redriven = (await redrive(world.ctx, "orders", { max: 1, delay: HOUR })).redriven;
+    };
+    await consume(world, "orders", { run: fail });
+    expect(redriven).toBe(1);
+    expect(liveHomes(world)).toHaveLength(1);
+    expect(keyItem(world)).not.toHaveProperty("expiresAt");
+  });
+
+  it("the audit lets a key go whose job's process died before it did", async () => {
+    const world = createWorld();
+    await world.file({ key, delay: 20 * MINUTE });
+    const died = new Error("died");
+    world.pool.hooks.before = ({ operation, keys }) => {
+      if (operation === "change" && isAt("key#")({ operation, keys })) throw died;
+    };
+    await cancel(world.ctx, liveHomes(world)[0]?.id ?? "").catch(() => {});
+    delete world.pool.hooks.before;
+    expect(keyItem(world)).not.toHaveProperty("expiresAt");
+    await world.pass(30 * MINUTE);
+    expect(keyItem(world)).toHaveProperty("expiresAt");
   });
 
   it("the key of a cancelled and of a dead job goes with it", async () => {

@@ -182,12 +182,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "",
   },
   {
-    name: "a dead job's key let go while it is redriven",
-    file: "protocol/keys.ts",
-    find: 'if (state === "dead") {',
-    put: 'if (state === "nothing") {',
-  },
-  {
     name: "keys of crashed processes left",
     file: "protocol/audit.ts",
     find: "    await releaseLeftKeys(ctx, finished, ctx.clock() + WRITER_DEADLINE);\n",
