@@ -10,13 +10,17 @@ const SHRINKING = 500;
 const MOST_STORIES = 3;
 const WIDTH = 220;
 
-try {
-  const options = parseCommandLine(process.argv.slice(2));
-  if (options.help) console.log(HELP);
-  else process.exitCode = (await run(options)) ? 0 : 1;
-} catch (error) {
-  console.error(`sim: ${messageOf(error)}\n\n${HELP}`);
-  process.exitCode = USAGE_ERROR;
+const options = readOptions();
+if (options.help) console.log(HELP);
+else process.exitCode = (await run(options)) ? 0 : 1;
+
+function readOptions(): Options {
+  try {
+    return parseCommandLine(process.argv.slice(2));
+  } catch (error) {
+    console.error(`sim: ${messageOf(error)}\n\n${HELP}`);
+    process.exit(USAGE_ERROR);
+  }
 }
 
 async function run({ seeds, from, trace }: Options): Promise<boolean> {

@@ -69,7 +69,7 @@ async function user(
   const tracked = !UNTRACKED.includes(topic);
   let edit = 0;
   const bodyNow = () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) });
-  const unwanted = draws.chance(0.03);
+  const unwanted = draws.chance(0.06);
   const key = tracked && (rivals || draws.chance(0.35)) ? draws.pick(rivals ? ["a"] : KEYS) : undefined;
   const once = draws.chance(0.3) ? `token-${n}` : undefined;
   const direct = draws.chance(0.4) && once === undefined;

@@ -22,25 +22,35 @@ const HUNT = fileURLToPath(new URL("hunt.ts", import.meta.url));
 
 type Caught = { promise?: string; after?: number; story?: string[] };
 
-try {
-  const { values } = parseArgs({
-    options: {
-      seeds: { type: "string", default: "2000" },
-      only: { type: "string", default: "" },
-      story: { type: "boolean", default: false },
-      help: { type: "boolean", short: "h", default: false },
-    },
-  });
-  if (values.help) console.log(HELP);
-  else process.exitCode = (await run(wholeOf("--seeds", values.seeds), values.only, values.story)) ? 0 : 1;
-} catch (error) {
-  console.error(`sim:mutants: ${messageOf(error)}\n\n${HELP}`);
-  process.exitCode = USAGE_ERROR;
+const { seeds, only, story, help } = readOptions();
+if (help) console.log(HELP);
+else process.exitCode = (await run(seeds, only, story)) ? 0 : 1;
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        seeds: { type: "string", default: "2000" },
+        only: { type: "string", default: "" },
+        story: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+    if (!MUTANTS.some((mutant) => matches(mutant, values.only)))
+      throw new Error(`--only must be part of a mutant's name or file, got ${values.only}`);
+    return { ...values, seeds: wholeOf("--seeds", values.seeds) };
+  } catch (error) {
+    console.error(`sim:mutants: ${messageOf(error)}\n\n${HELP}`);
+    process.exit(USAGE_ERROR);
+  }
+}
+
+function matches({ name, file }: Mutant, only: string): boolean {
+  return `${name} ${file}`.includes(only);
 }
 
 async function run(seeds: number, only: string, story: boolean): Promise<boolean> {
-  const chosen = MUTANTS.filter(({ name, file }) => `${name} ${file}`.includes(only));
-  if (chosen.length === 0) throw new Error(`--only must be part of a mutant's name or file, got ${only}`);
+  const chosen = MUTANTS.filter((mutant) => matches(mutant, only));
   const began = Date.now();
   const results = await inParallel(chosen, availableParallelism(), async (mutant) => {
     const caught = await hunt(mutant, seeds, story);
