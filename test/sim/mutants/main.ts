@@ -11,7 +11,7 @@ const HELP = `Takes the protocol's rules away, one at a time, and shows which pr
 
   npm run sim:mutants -- [--seeds N] [--only TEXT] [--story]
 
-  --seeds N    how many histories a mutant may survive before it is a survivor, 1 or more (2000)
+  --seeds N    how many histories a mutant may survive before it is a survivor, 1 or more (3000)
   --only TEXT  the mutants whose name or file contains this
   --story      tells the shortest history in which each breaks a promise
 
@@ -30,7 +30,7 @@ function readOptions() {
   try {
     const { values } = parseArgs({
       options: {
-        seeds: { type: "string", default: "2000" },
+        seeds: { type: "string", default: "3000" },
         only: { type: "string", default: "" },
         story: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },

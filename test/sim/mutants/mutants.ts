@@ -224,12 +224,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: 'const due = entries.slice(0, -1).filter(({ home }) => home?.state === "scheduled" && home.dueAt < limit);',
   },
   {
-    name: "a failing topic stops its page",
-    file: "protocol/sweep.ts",
-    find: 'outcomes.get(home.id)?.outcome === "unreachable");',
-    put: '!["sent", undefined].includes(outcomes.get(home.id)?.outcome));',
-  },
-  {
     name: "looks that TTL removes half an hour past their time",
     file: "core/constants.ts",
     find: "export const STALE_AFTER = 90 * DAY;",
@@ -314,10 +308,14 @@ export const MUTANTS: readonly Mutant[] = [
     put: "  if (!meta) for (const outcome of await ctx.pool.insert(cursors, by)) if (outcome instanceof Error) throw outcome;\n  if (meta) {",
   },
   {
-    name: "started early: hold until dueAt omitted",
+    name: "a message's jobs not held until they are due",
     file: "sdk/run-jobs.ts",
     find: "    const early = Date.parse(job.dueAt) - ctx.clock();\n    if (ctx.clock() >= lastStart)",
     put: "    const early = 0;\n    if (ctx.clock() >= lastStart)",
+    and: {
+      find: "one.topic !== topic || Date.parse(one.job.dueAt) > now);",
+      put: "one.topic !== topic || now < 0);",
+    },
   },
   {
     name: "three seconds of delay too many",
@@ -332,28 +330,10 @@ export const MUTANTS: readonly Mutant[] = [
     put: "expect: { untracked: undefined, key: undefined },",
   },
   {
-    name: "cancel of an untracked job not looked at after the write",
-    file: "protocol/cancel.ts",
-    find: "  const tooLate = handedOff(home, ctx.clock());",
-    put: "  const tooLate = undefined as MinutehandError | undefined;",
-  },
-  {
     name: "a pulled job handed out past its lease",
     file: "protocol/pull.ts",
     find: "untracked || ctx.clock() < leaseUntil",
     put: "true",
-  },
-  {
-    name: "a settle that failed is not repeated and its message deleted",
-    file: "sdk/settler.ts",
-    find: "            if (ctx.clock() + pause >= deadline) return keep();",
-    put: "            return;",
-  },
-  {
-    name: "transaction repeated with another token",
-    file: "aws/transact.ts",
-    find: "      const output = await client.send(withDeadline(new TransactWriteItemsCommand(input), by, clock));",
-    put: "      input.ClientRequestToken = drawToken(random);\n      const output = await client.send(withDeadline(new TransactWriteItemsCommand(input), by, clock));",
   },
   {
     name: "unprocessed keys taken as absent",
