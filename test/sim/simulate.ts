@@ -144,9 +144,10 @@ export async function simulate(
   }
   if (!enough()) {
     witness.judge(mayLose(plan), ({ topic, id, revision }) =>
-      world.sqs.messages(`${topic}_dlq`).some(({ body }) => {
-        const [job] = parseMessage(body)?.jobs ?? [];
-        return job?.id === id && job.revision === revision;
+      // Where SQS's own redrive has put it, it is still to be met.
+      [...world.sqs.messages(`${topic}_dlq`), ...world.sqs.messages(topic)].some(({ body }) => {
+        const message = parseMessage(body);
+        return message?.dead && message.jobs.some((job) => job.id === id && job.revision === revision);
       }),
     );
     const spent = plan.weather === "calm" && beyondBudget(done());
