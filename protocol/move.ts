@@ -63,7 +63,7 @@ async function changeTogether(
   by: number,
 ): Promise<Changed> {
   const outcome = await ctx.pool.transact([{ change }, ...together], by);
-  if (!outcome.done) return { changed: false, item: (await ctx.pool.read([change.key]))[0] };
+  if (!outcome.done) return { changed: false, item: outcome.refused[0] || undefined };
   const removed = new Set(change.remove);
   const kept = Object.entries(home).filter(([name]) => !removed.has(name));
   return { changed: true, item: { ...Object.fromEntries(kept), ...change.set } as Home };

@@ -40,7 +40,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   Notes: [STORED],
   // Its methods take no `Idempotency-Key`, and record no deaths.
   Shop: [
-    /^protocol\/keys\.ts releaseKey transact$/,
+    /^protocol\/keys\.ts letGo transact$/,
     /^protocol\/enqueue-once\.ts /,
     /^protocol\/(enqueue-keyed\.ts meetHolder|move\.ts changeTogether) /,
   ],
