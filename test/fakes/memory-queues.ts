@@ -1,8 +1,8 @@
 import { batchesOf } from "../../core/batches.ts";
-import { DAY, SQS_BATCH_BYTES, SQS_BATCH_ENTRIES } from "../../core/constants.ts";
+import { SQS_BATCH_BYTES, SQS_BATCH_ENTRIES } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import type { Depth, Outgoing, QueueName, Queues, Received, Sent } from "../../protocol/ports.ts";
-import { assertWhole, refusalOf } from "./sqs-limits.ts";
+import { assertWhole, DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, refusalOf } from "./sqs-limits.ts";
 
 /** A message as it lies in a queue. Times are ms since the epoch. */
 export type MemoryMessage = {
@@ -50,10 +50,6 @@ type Stored = { -readonly [Name in keyof MemoryMessage]: MemoryMessage[Name] } &
   seq: number;
   handle?: string;
 };
-
-const MAX_RECEIVE_COUNT = 20;
-const RETENTION = 10 * DAY;
-const DEAD_RETENTION = 14 * DAY;
 
 /**
  * The ready queues and DLQs of `topics` in memory, with SQS's semantics and the time of `clock` (ms since

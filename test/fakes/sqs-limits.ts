@@ -1,9 +1,14 @@
-import { SQS_BATCH_BYTES } from "../../core/constants.ts";
+import { DAY, SQS_BATCH_BYTES } from "../../core/constants.ts";
 
 // "SendMessage", SQS API Reference: "#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to
 // #x10FFFF". With the flag `u` a lone surrogate is a character of its own.
 const REFUSED = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u;
 const GROUP = /^[!-~]{1,128}$/;
+
+/** As the construct sets its queues; ms. */
+export const MAX_RECEIVE_COUNT = 20;
+export const RETENTION = 10 * DAY;
+export const DEAD_RETENTION = 14 * DAY;
 
 /** Why SQS never takes such a message, if so. */
 export function refusalOf(body: string, group: string | undefined): string | undefined {

@@ -1,6 +1,5 @@
 import { homeKey } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
-import type { Policy } from "../../core/policy.ts";
 import { beyondBudget, kindOf } from "./budget.ts";
 import { type Blow, type Plan, planOf, type Weather } from "./faults.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
@@ -10,6 +9,7 @@ import { pullTopic } from "./pullers.ts";
 import type { Dynamo } from "./services/dynamo.ts";
 import type { Row } from "./services/expressions.ts";
 import { timelineFrom } from "./timeline.ts";
+import { LAMBDA_TOPICS, PULL_TOPICS, TOPICS, UNTRACKED } from "./topics.ts";
 import { users } from "./users.ts";
 import { type Violation, witnessOf } from "./witness.ts";
 import { UNWANTED, type World, worldOf } from "./world.ts";
@@ -23,7 +23,6 @@ export type History = {
   faults: Map<string, string>;
   /** Calls that reached a service, by who called which. */
   calls: Map<string, number>;
-  ticks: number;
   jobs: number;
   runs: number;
   /** ms from the due time of each run to its start, in the order of their starts. */
@@ -45,16 +44,6 @@ const SHARDS = 2;
 /** Of looks and untracked homes, with a day for the time they are filed at. */
 const LONGEST_TTL = 91 * 24 * HOUR;
 const PATIENCE = 30 * HOUR;
-
-const TOPICS: Policy["topics"] = {
-  orders: { backoff: { waits: [15, 180] }, maxAttempts: 3 },
-  work: { consumer: "pull", backoff: { waits: [10, 60] }, ttr: 10 },
-  precise: { precision: "millisecond", backoff: { waits: [5] } },
-  logs: { tracking: "none", backoff: { waits: [20] } },
-  events: { consumer: "pull", tracking: "none" },
-};
-const LAMBDA_TOPICS = ["orders", "precise", "logs"];
-const PULL_TOPICS = ["work", "events"];
 
 /** Plays one history. `suppressed`: faults and users that are left out; `traced`: keeps what happened. */
 export async function simulate(
@@ -91,7 +80,7 @@ export async function simulate(
     latest: plan.latest,
     burns: plan.burns,
     unwanted: UNWANTED,
-    untracked: new Set(Object.keys(TOPICS).filter((topic) => TOPICS[topic]?.tracking === "none")),
+    untracked: UNTRACKED,
     onViolation(found) {
       note(() => `VIOLATION of ${found.promise}: ${found.id} ${found.text}`);
       violation ??= found;
@@ -132,7 +121,7 @@ export async function simulate(
     calls,
     ticks: ticks.count(),
     shards: SHARDS,
-    trackedTopics: LAMBDA_TOPICS.length + PULL_TOPICS.length - witness.untracked.size,
+    trackedTopics: Object.keys(TOPICS).length - UNTRACKED.size,
     requests: world.requests,
     invocations: world.invocations,
     runs: witness.lateness.length,
@@ -166,7 +155,6 @@ export async function simulate(
     violation,
     faults,
     calls,
-    ticks: ticks.count(),
     jobs: witness.count(),
     runs: witness.lateness.length,
     lateness: witness.lateness,

@@ -1,5 +1,6 @@
 import type { Draws } from "./draws.ts";
 import type { Answer, Api } from "./platform.ts";
+import { UNTRACKED } from "./topics.ts";
 import type { Asked, Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
@@ -7,12 +8,12 @@ export type Callers = { api: Api; producers: Api };
 
 const SECOND = 1000;
 const MINUTE = 60_000;
-const TOPICS = ["orders", "orders", "orders", "work", "work", "precise", "logs", "events"];
+/** The usual ones more often. */
+const CHOICE = ["orders", "orders", "orders", "work", "work", "precise", "logs", "events"];
 const CHANGES = ["cancel", "cancel", "cancel many", "move", "move", "edit", "replace", "redrive"];
 const RIVALRY = ["redrive", "redrive", "replace", "replace", "cancel", "cancel many", "move", "edit"];
 /** A redrive looks through each day of the dead jobs' retention, twice. */
 const REDRIVE_STEPS = 12;
-const UNTRACKED = ["logs", "events"];
 /** Delays around all that decides a job's way, in seconds. */
 const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420, 600, 899, 901, 1200];
 const SOON = [0, 1, 5];
@@ -65,8 +66,8 @@ async function user(
 ): Promise<void> {
   const { timeline, witness } = world;
   const rivals = theme === "one key";
-  const topic = rivals ? arena : draws.pick(TOPICS);
-  const tracked = !UNTRACKED.includes(topic);
+  const topic = rivals ? arena : draws.pick(CHOICE);
+  const tracked = !UNTRACKED.has(topic);
   let edit = 0;
   const bodyNow = () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) });
   const unwanted = draws.chance(0.06);

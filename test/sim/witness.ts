@@ -218,7 +218,6 @@ export function witnessOf(settings: {
 
   return {
     lateness,
-    untracked,
     /** Every item that changes. */
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;

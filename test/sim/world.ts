@@ -46,7 +46,7 @@ export function worldOf(settings: {
   witness: Witness;
   policy: Policy;
   trace: (line: () => string) => void;
-  onCall: (call: Call, outcome: "answered" | Error) => void;
+  onCall: (call: Call) => void;
 }): World {
   const { seed, plan, timeline, witness, policy, trace } = settings;
   const watchers = new Map<string, () => void>();
@@ -84,7 +84,7 @@ export function worldOf(settings: {
     fateOf: (call, draws) => plan.fateOf(call, draws, timeline.now()),
     onArrival(call, outcome) {
       trace(() => `${call.machine.name}#${call.index} ${call.operation}: ${outcome}`);
-      settings.onCall(call, outcome);
+      settings.onCall(call);
     },
   };
   const report = (machine: Machine, event: ProtocolEvent): void =>

@@ -5,8 +5,7 @@ import type {
   ReceiveMessageCommandInput,
   SendMessageBatchCommandInput,
 } from "@aws-sdk/client-sqs";
-import { DAY } from "../../../core/constants.ts";
-import { refusalOf } from "../../fakes/sqs-limits.ts";
+import { DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, refusalOf } from "../../fakes/sqs-limits.ts";
 import { problem, type Service, type Trouble } from "./service.ts";
 
 /** A message in a queue. Times are ms since the epoch. */
@@ -32,8 +31,6 @@ export type Sqs = Service & {
   redrive(queue: string): void;
 };
 
-const MAX_RECEIVES = 20;
-const RETENTION = { ready: 10 * DAY, dead: 14 * DAY };
 const BATCH_BYTES = 256 * 1024;
 const LONGEST_HIDE = 43_200;
 /** A batch of SQS's: 1 to 10 entries. */
@@ -61,7 +58,7 @@ export function simulatedSqs(settings: {
   const contents = (queue: string): Message[] => {
     const messages = queues.get(queue);
     if (!messages) throw problem("QueueDoesNotExist", `there is no queue ${queue}`);
-    const oldest = clock() - (queue.endsWith("_dlq") ? RETENTION.dead : RETENTION.ready);
+    const oldest = clock() - (queue.endsWith("_dlq") ? DEAD_RETENTION : RETENTION);
     if (messages.some(({ sentAt }) => sentAt <= oldest))
       queues.set(
         queue,
@@ -78,7 +75,7 @@ export function simulatedSqs(settings: {
   const bury = (queue: string): void => {
     if (queue.endsWith("_dlq")) return;
     for (const message of contents(queue)) {
-      if (message.visibleAt > clock() || message.receives < MAX_RECEIVES) continue;
+      if (message.visibleAt > clock() || message.receives < MAX_RECEIVE_COUNT) continue;
       drop(queue, ({ id }) => id === message.id);
       // Its timestamp stays, and so does its retention's end.
       contents(`${queue}_dlq`).push({ ...message, visibleAt: clock(), receives: 0, handle: undefined });
