@@ -1,12 +1,12 @@
-import { RETRY_LOOK_AFTER, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
-import { releaseKey } from "./keys.ts";
+import { lookAtKeys, releaseKey } from "./keys.ts";
 import type { Attribute, Context } from "./ports.ts";
 import { idOfKey, notFound, readHomes } from "./read-job.ts";
 import { unheld } from "./reschedule.ts";
-import { fileLooks, sendIfNear } from "./send.ts";
+import { sendIfNear } from "./send.ts";
 
 const TRIES = 10;
 
@@ -78,13 +78,7 @@ async function pass(
     expect: { ...unheld(home, now), revision: home.revision },
     set: asCancelled(ctx, now),
   }));
-  // The audit lets a key go if nobody lives to do so before; by the due time TTL may have taken the home.
-  const looks = waiting.filter(({ key, dueAt }) => key !== undefined && dueAt > now + RETRY_LOOK_AFTER);
-  await fileLooks(
-    ctx,
-    looks.map(({ id }) => ({ id, time: now + RETRY_LOOK_AFTER })),
-    by,
-  );
+  await lookAtKeys(ctx, waiting, now);
   const outcomes = await ctx.pool.changeMany(changes, by);
   const left: string[] = [];
   for (const [i, home] of waiting.entries()) {

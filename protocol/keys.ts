@@ -1,7 +1,9 @@
 import { inParallel } from "../core/batches.ts";
+import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { type Home, homeKey, type KeyItem, keyKey } from "../core/items.ts";
 import type { Context, Write } from "./ports.ts";
+import { fileLooks } from "./send.ts";
 
 /** A job that has finished, as its process knows it. Of a dead one the revision too: it may be redriven meanwhile. */
 type Finished = { id: string; topic: string; key?: string; state?: string; revision?: number };
@@ -16,6 +18,25 @@ export async function releaseKey(ctx: Context, job: Finished, expiresAt: number,
     await letGo(ctx, job, job.key, expiresAt, by);
   } catch (error) {
     ctx.report({ type: "trouble", topic: job.topic, what: "letting a key go", error: messageOf(error) });
+  }
+}
+
+/**
+ * Files looks at keyed jobs that are cancelled at `now` long before they are due: the audit then lets their keys go if
+ * nobody lives to do so before. By the due time TTL may have taken the home. As with `releaseKey`, a failure is
+ * reported and no more.
+ */
+export async function lookAtKeys(ctx: Context, homes: readonly Home[], now: number): Promise<void> {
+  const time = now + RETRY_LOOK_AFTER;
+  const far = homes.filter(({ key, dueAt }) => key !== undefined && dueAt > time);
+  try {
+    await fileLooks(
+      ctx,
+      far.map(({ id }) => ({ id, time })),
+      now + WRITER_DEADLINE,
+    );
+  } catch (error) {
+    ctx.report({ type: "trouble", topic: "", what: "filing looks at keys", error: messageOf(error) });
   }
 }
 

@@ -12,7 +12,8 @@ export type Delivery = { messageId: string; handle: string; body: string };
 export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
 
 /**
- * The jobs in these messages, by due time, each once, by its newest message. What cannot be run now is dealt with; what SQS must keep is added to `kept`.
+ * The jobs in these messages, by due time, each once, by its newest message. What cannot be run now is dealt with;
+ * what SQS must keep is added to `kept`.
  */
 export async function openMessages(
   ctx: Context,

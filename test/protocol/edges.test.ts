@@ -6,6 +6,7 @@ import { extend, receive, settlePulled } from "../../protocol/pull.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import type { PoolCall } from "../fakes/memory-pool.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
+import { isLook } from "./scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 const key = "order-1";
@@ -149,6 +150,18 @@ describe("edges", () => {
       jobs.map(({ id }) => id),
     );
     expect(results).toMatchObject([{ state: "cancelled" }, { state: "cancelled" }]);
+  });
+
+  it("the look at one cancelled job's key that cannot be filed does not fail the others' answers", async () => {
+    const world = createWorld();
+    const jobs = [await world.file({ key, delay: HOUR }), await world.file({ delay: HOUR })];
+    refuseOnce(world, isLook);
+    const results = await cancelMany(
+      world.ctx,
+      jobs.map(({ id }) => id),
+    );
+    expect(results).toMatchObject([{ state: "cancelled" }, { state: "cancelled" }]);
+    expect(world.events).toContainEqual(expect.objectContaining({ type: "trouble" }));
   });
 
   it("a claim whose answer was lost runs although a crashed mate cannot be settled", async () => {
