@@ -194,9 +194,9 @@ describe("a list", () => {
     expect(await listJobs(contextOf([], 1), { from, to, limit: 1 })).toEqual({ homes: [] });
   });
 
-  property("of what falls due counts as many", [filed, near, near], async (jobs, one, other) => {
+  property("of what falls due counts as many", [filed, cut, near, near], async (jobs, most, one, other) => {
     const { homes, items } = itemsOf(jobs);
-    const ctx = contextOf(items, 500);
+    const ctx = contextOf(items, most);
     const [from, to] = [Math.min(one, other), Math.max(one, other) + 1];
     const due = homes.filter(({ dueAt }) => dueAt >= from && dueAt < to);
     const minutes = Map.groupBy(due, ({ dueAt }) => dueAt - (dueAt % BUCKET));
