@@ -5,9 +5,11 @@ import { descendants, readProcess, signal } from "../../torture/process-tree.ts"
 
 describe("the process tree", () => {
   it("finds children and grandchildren, kills the one that is meant, and knows it from a later one", async () => {
-    const parent = spawn("sh", ["-c", "sleep 61 & wait"]);
+    const parent = spawn("sh", ["-c", `"${process.execPath}" -e "setTimeout(() => {}, 61000)" & wait`]);
     const pid = parent.pid ?? -1;
-    await expect.poll(() => descendants(pid).map(({ command }) => command)).toEqual(["sleep 61 "]);
+    await expect
+      .poll(() => descendants(pid).map(({ command }) => command))
+      .toEqual([`${process.execPath} -e setTimeout(() => {}, 61000) `]);
     expect(descendants(process.pid).map((found) => found.pid)).toEqual(
       expect.arrayContaining([pid, descendants(pid)[0]?.pid]),
     );
