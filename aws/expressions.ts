@@ -54,6 +54,16 @@ export function changeExpression({ expect, set, remove = [] }: Change) {
   return { UpdateExpression: update.join(" "), ConditionExpression, ...used.all() };
 }
 
+export function countExpression(
+  amounts: Readonly<Record<string, number>>,
+  set: Readonly<Record<string, number>>,
+) {
+  const used = placeholders();
+  const sets = Object.entries(set).map(([name, value]) => `${used.name(name)} = ${used.value(value)}`);
+  const adds = Object.entries(amounts).map(([name, amount]) => `${used.name(name)} ${used.value(amount)}`);
+  return { UpdateExpression: `SET ${sets.join(", ")} ADD ${adds.join(", ")}`, ...used.all() };
+}
+
 export function checkExpression(expect: Expected | "absent") {
   const used = placeholders();
   const ConditionExpression =

@@ -9,14 +9,14 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { inParallel } from "../core/batches.ts";
-import type { Item, Key } from "../core/items.ts";
+import { ITEM_VERSION, type Item, type Key } from "../core/items.ts";
 import type { RandomBytes } from "../core/job-id.ts";
 import type { Change, Changed, Deadline, Pool } from "../protocol/ports.ts";
 import { fromAttributes, itemIfAny, toAttributes, toKey } from "./attributes.ts";
 import { capacityMeter, type OnCapacity } from "./capacity.ts";
 import type { Connection } from "./connection.ts";
 import { withDeadline } from "./deadline.ts";
-import { changeExpression, checkExpression } from "./expressions.ts";
+import { changeExpression, checkExpression, countExpression } from "./expressions.ts";
 import { readItems, readPage } from "./read.ts";
 import { insertStatement, runStatements, updateStatement } from "./statements.ts";
 import { transactWrites } from "./transact.ts";
@@ -61,6 +61,8 @@ export function dynamoPool(settings: {
       const decided = await runStatements("changeMany", statements, by, connection);
       return decided.map((result) => (result === "applied" ? "changed" : result));
     },
+
+    count: (key, amounts, expiresAt, by) => count(key, amounts, expiresAt, by, connection),
 
     async remove(keys, by) {
       await inParallel(keys, WIDTH, (key) => remove(key, by, connection));
@@ -141,6 +143,29 @@ async function change(wanted: Change, by: Deadline, connection: Connection): Pro
     if (!(thrown instanceof ConditionalCheckFailedException)) throw thrown;
     return { changed: false, item: itemIfAny(thrown.Item) };
   }
+}
+
+async function count(
+  key: Key,
+  amounts: Readonly<Record<string, number>>,
+  expiresAt: number,
+  by: Deadline,
+  connection: Connection,
+): Promise<Record<string, number>> {
+  const { client, table, clock, capacity } = connection;
+  const input = {
+    TableName: table,
+    Key: toKey(key),
+    ...countExpression(amounts, { v: ITEM_VERSION, expiresAt }),
+    ReturnValues: "UPDATED_NEW",
+    ...capacity.asked,
+  } as const;
+  const output = await untilKnown(by, connection, () =>
+    client.send(withDeadline(new UpdateItemCommand(input), by, clock)),
+  );
+  capacity.used("count", "write", output.ConsumedCapacity);
+  const updated = output.Attributes ?? {};
+  return Object.fromEntries(Object.keys(amounts).map((name) => [name, Number(updated[name]?.N)]));
 }
 
 async function remove(key: Key, by: Deadline, connection: Connection): Promise<void> {

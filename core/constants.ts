@@ -44,6 +44,11 @@ export const ONCE_AFTER = 24 * HOUR;
 /** The least time between two entries of a cursor's trail. */
 export const TRAIL_STEP = 20 * SECOND;
 
+/** How long before it is due a schedule promotes a job: by then SQS can keep it. */
+export const PROMOTE_BEFORE = 4 * MINUTE;
+/** How long whoever hands jobs over or runs them may believe what it knows of a pause. */
+export const PAUSE_KNOWN_FOR = 5 * SECOND;
+
 /** The audit looks again at a job it found: `[late by less than, look again after]`. */
 export const AUDIT_LADDER = [
   [HOUR, HOUR],
@@ -93,7 +98,8 @@ export const MOST_ATTEMPTS = 100;
 export const LIST_JOBS = 1000;
 export const PAGE_JOBS = 100;
 export const RECEIVE_WAIT_SECONDS = 20;
-/** Jobs a second. Slower than the lowest, 500 jobs would be spread over more than a week. */
-export const REDRIVE_RATES = { lowest: 0.001, highest: 1000 } as const;
+/** Jobs a second of a redrive or a resume. Slower than the lowest, 500 jobs would be spread over more than a week. */
+export const RATES = { lowest: 0.001, highest: 1000 } as const;
+export const CALLBACK_URL_CHARS = 2048;
 export const LONGEST_DELAY = 10 * 366 * DAY;
 export const MAX_SHARDS = 1024;

@@ -20,14 +20,19 @@ export function hasCrashed(home: Home, now: number): boolean {
   return home.state === "running" && !isRunning(home, now);
 }
 
+/** When a job may start: when it is due, or when a pause or a limit lets it. */
+export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">): number {
+  return Math.max(dueAt, heldUntil ?? dueAt);
+}
+
 /** Whether a writer must send a job's message itself, since the sweep may already have passed it. */
-export function isNear(dueAt: number, now: number): boolean {
-  return dueAt <= now + NEAR;
+export function isNear(start: number, now: number): boolean {
+  return start <= now + NEAR;
 }
 
 /** The state a user is told: `running` only while the lease is live; an untracked job that SQS has is handed off. */
 export function stateAt(home: Home, now: number): State | "handed-off" {
-  if (home.untracked && home.state === "scheduled" && isNear(home.dueAt, now)) return "handed-off";
+  if (home.untracked && home.state === "scheduled" && isNear(startsAt(home), now)) return "handed-off";
   if (hasCrashed(home, now)) return "scheduled";
   return home.state;
 }

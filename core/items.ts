@@ -30,7 +30,15 @@ export type Home = Key & {
   attempt: number;
   createdAt: number;
   untracked?: true;
+  /** It does not start before, though it is due, as its topic was paused or has a limit. */
+  heldUntil?: number;
+  /** A schedule was asked to promote it. */
+  hasSchedule?: true;
+  /** How often it was redriven. */
+  redrives?: number;
   key?: string;
+  /** Where a webhook topic's job is sent. */
+  callbackUrl?: string;
   headers?: Record<string, string>;
   tag?: string;
   group?: string;
@@ -56,8 +64,22 @@ export type TrailEntry = { position: string; reachedAt: number };
 export type Cursor = Key & { v: number; swept: string; audited: string; trail: TrailEntry[] };
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
 export type Meta = Key & { v: number; shards: number };
+/**
+ * A topic that is paused, or is being resumed until its parked jobs are let go. `changedAt`: when it became so.
+ * Resumed ones start at `rate` a second, the next at `nextAt`.
+ */
+export type Pause = Key & {
+  v: number;
+  state: "paused" | "resuming";
+  since: number;
+  changedAt: number;
+  rate?: number;
+  nextAt?: number;
+};
+/** A paused topic's job that a look has met: it is moved when the topic is resumed, if it is at that revision still. */
+export type Parked = Key & { v: number; id: string; revision: number };
 
-export type Item = Home | Look | KeyItem | OnceItem | Cursor | DeadEntry | Meta;
+export type Item = Home | Look | KeyItem | OnceItem | Cursor | DeadEntry | Meta | Pause | Parked;
 
 export const META_KEY: Key = { pk: "meta", sk: "meta" };
 
@@ -111,6 +133,24 @@ export function onceKey(topic: string, token: string): Key {
 
 export function cursorKey(shard: number): Key {
   return { pk: `cursor#${shard}`, sk: "cursor" };
+}
+
+export function pauseKey(topic: string): Key {
+  return { pk: `pause#${topic}`, sk: "pause" };
+}
+
+/** The partition key of a paused topic's parked jobs of one shard. */
+export function parkedIn(topic: string, shard: number): string {
+  return `paused#${topic}#${shard}`;
+}
+
+export function parkedKey({ topic, id, dueAt }: Home): Key {
+  return { pk: parkedIn(topic, addressOf(id).shard), sk: `${sortable(dueAt)}#${id}` };
+}
+
+/** The counters of a topic's starts in one minute: attributes `s0` to `s59`, by the second. */
+export function startsKey(topic: string, minute: number): Key {
+  return { pk: `starts#${topic}#${new Date(minute).toISOString().slice(0, -8)}`, sk: "starts" };
 }
 
 export function deadKey(topic: string, time: number, id: string): Key {

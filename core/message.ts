@@ -23,6 +23,12 @@ export type MessageJob = {
   maxAttempts?: number;
   /** Set where the home has one, so that a settle knows there is a key item without reading. */
   key?: string;
+  /** ISO 8601, UTC: it does not start before, though it is due, as its topic was paused or has a limit. */
+  heldUntil?: string;
+  /** Where a webhook topic's job is sent. */
+  callbackUrl?: string;
+  /** How often it was redriven; absent: never. */
+  redrives?: number;
 };
 
 export type Message = {
@@ -41,12 +47,16 @@ export type Message = {
  */
 export function jobText(home: Home): string {
   const { id, revision, attempt, dueAt, headers, expiresAfter, wantedAt, maxAttempts, key } = home;
+  const { heldUntil, callbackUrl, redrives } = home;
   const time = new Date(dueAt).toISOString();
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   if (headers !== undefined) text += `,"headers":${toJson(headers)}`;
   if (expiresAfter !== undefined) text += `,"expiresAt":"${new Date(wantedAt + expiresAfter).toISOString()}"`;
   if (maxAttempts !== undefined) text += `,"maxAttempts":${maxAttempts}`;
   if (key !== undefined) text += `,"key":${toJson(key)}`;
+  if (heldUntil !== undefined) text += `,"heldUntil":"${new Date(heldUntil).toISOString()}"`;
+  if (callbackUrl !== undefined) text += `,"callbackUrl":${toJson(callbackUrl)}`;
+  if (redrives !== undefined) text += `,"redrives":${redrives}`;
   return `${text},"body":${home.body}}`;
 }
 
@@ -69,6 +79,11 @@ export function newestOf<T extends { readonly job: MessageJob }>(carried: readon
     if (!known || known.job.revision < one.job.revision) newest.set(one.job.id, one);
   }
   return [...newest.values()];
+}
+
+/** When a message's job may start, ms since the epoch. */
+export function startOf({ dueAt, heldUntil = dueAt }: Pick<MessageJob, "dueAt" | "heldUntil">): number {
+  return Math.max(Date.parse(dueAt), Date.parse(heldUntil));
 }
 
 /** The message that `text` is; `undefined` when it is none of ours, or of a layout still to come. */
@@ -99,7 +114,8 @@ function isMessage(value: unknown): value is Message {
 /** All that anyone reads of a job is looked at: one that could not be claimed would keep its mates from it too. */
 function isMessageJob(value: unknown): value is MessageJob {
   if (typeof value !== "object" || value === null) return false;
-  const { id, revision, attempt, dueAt, headers, expiresAt, maxAttempts, key } = value as Partial<MessageJob>;
+  const job = value as Partial<MessageJob>;
+  const { id, revision, attempt, dueAt, headers, expiresAt, maxAttempts, key } = job;
   return (
     typeof id === "string" &&
     isJobId(id) &&
@@ -109,6 +125,9 @@ function isMessageJob(value: unknown): value is MessageJob {
     (expiresAt === undefined || isTime(expiresAt)) &&
     (maxAttempts === undefined || isCount(maxAttempts)) &&
     (headers === undefined || (typeof headers === "object" && headers !== null)) &&
+    (job.heldUntil === undefined || isTime(job.heldUntil)) &&
+    (job.redrives === undefined || isCount(job.redrives)) &&
+    isTextIfAny(job.callbackUrl) &&
     isTextIfAny(key)
   );
 }

@@ -1,15 +1,16 @@
 import { batchesOf } from "./batches.ts";
 import { LONGEST_HIDE, PACK_BYTES, RELEASE_EARLY, SQS_MAX_DELAY } from "./constants.ts";
+import { startsAt } from "./home.ts";
 import type { Home } from "./items.ts";
 import { jobText, messageText } from "./message.ts";
 import type { TopicPolicy } from "./policy.ts";
 
-/** Jobs of one topic, one group and one second of due time, that share a message. */
-export type Pack = { body: string; dueAt: number; group?: string; homes: Home[] };
+/** Jobs of one topic and one group that start in one second and share a message. `start`: the earliest's. */
+export type Pack = { body: string; start: number; group?: string; homes: Home[] };
 
-/** Packs the jobs of one topic by its policy's `pack` and 60 KB, in due order. */
+/** Packs the jobs of one topic by its policy's `pack` and 60 KB, in the order of their starts. */
 export function packsOf(topic: string, policy: TopicPolicy, homes: readonly Home[]): Pack[] {
-  const bySecond = Map.groupBy(homes, (home) => `${Math.floor(home.dueAt / 1000)} ${home.group ?? ""}`);
+  const bySecond = Map.groupBy(homes, (home) => `${Math.floor(startsAt(home) / 1000)} ${home.group ?? ""}`);
   const packs: Pack[] = [];
   for (const mates of bySecond.values()) {
     const texts = mates.map((home) => ({ home, text: jobText(home) }));
@@ -22,21 +23,21 @@ export function packsOf(topic: string, policy: TopicPolicy, homes: readonly Home
           group,
           batch.map(({ text }) => text),
         ),
-        dueAt: Math.min(...batch.map(({ home }) => home.dueAt)),
+        start: Math.min(...batch.map(({ home }) => startsAt(home))),
         ...(group === undefined ? {} : { group }),
         homes: batch.map(({ home }) => home),
       });
     }
   }
-  return packs.sort((a, b) => a.dueAt - b.dueAt);
+  return packs.sort((a, b) => a.start - b.start);
 }
 
 /**
- * SQS's `DelaySeconds` for a message due at `dueAt`: what is left, rounded up, so that nothing comes early;
- * for `millisecond` rounded down, `RELEASE_EARLY` at least before it is due, since the consumer holds it.
+ * SQS's `DelaySeconds` for a message that starts at `start`: what is left, rounded up, so that nothing comes early;
+ * for `millisecond` rounded down, `RELEASE_EARLY` at least before, since the consumer holds it.
  */
-export function delaySecondsOf(dueAt: number, now: number, precision: TopicPolicy["precision"]): number {
-  const left = Math.min(Math.max(dueAt - now, 0), SQS_MAX_DELAY);
+export function delaySecondsOf(start: number, now: number, precision: TopicPolicy["precision"]): number {
+  const left = Math.min(Math.max(start - now, 0), SQS_MAX_DELAY);
   if (precision === "second") return Math.ceil(left / 1000);
   return Math.max(Math.floor((left - RELEASE_EARLY) / 1000), 0);
 }

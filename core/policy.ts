@@ -1,9 +1,25 @@
 import { attemptsOf, type Backoff, DEFAULT_BACKOFF } from "./backoff.ts";
 
+/** Whom a webhook topic may call, and how. */
+export type WebhookPolicy = {
+  /** Where jobs without a `callbackUrl` of their own go. */
+  readonly url?: string;
+  /** Of one call, from looking its host up to reading the answer, in seconds, 1 to 30. */
+  readonly timeout: number;
+  /** Whether `http:` may be called, not only `https:`. */
+  readonly allowHttp: boolean;
+  /** Hosts that may be called wherever they are: names or literal addresses as `new URL(…).hostname` has them. */
+  readonly allowHosts: readonly string[];
+};
+
 /** What differs between topics. Durations are seconds. */
 export type TopicPolicy = {
-  /** Who empties the ready queue: a Lambda function, or callers of `receive`. */
-  readonly consumer: "lambda" | "pull";
+  /** Who empties the ready queue: a Lambda function, callers of `receive`, or the built-in webhook consumer. */
+  readonly consumer: "lambda" | "pull" | "webhook";
+  /** Of a webhook topic: what differs from the defaults of `webhookPolicy`. */
+  readonly webhook?: Partial<WebhookPolicy>;
+  /** How many of its jobs may start in a second: whole from 1 to 1,000, or 1 / n for one each n seconds up to 60. */
+  readonly maxPerSecond?: number;
   /** `none` gives up claims, retries and the audit for a third of the writes. */
   readonly tracking: "full" | "none";
   /** `millisecond` releases messages early and holds them in the consumer. */
@@ -23,6 +39,8 @@ export type TopicPolicy = {
 export type Policy = {
   /** Hash partitions of each minute, 1 to 1,024; it can only grow. */
   readonly shards: number;
+  /** Jobs due later than this get a schedule that promotes them; absent: none do. */
+  readonly longDelay?: number;
   /** How long a done, cancelled or expired job can be read. */
   readonly retention: number;
   /** How long a dead job can be read and redriven. */
@@ -31,15 +49,15 @@ export type Policy = {
 };
 
 export const DEFAULT_SHARDS = 8;
+export const DEFAULT_LONG_DELAY_S = 7 * 86_400;
 export const DEFAULT_RETENTION_S = 7 * 86_400;
 export const DEFAULT_DEAD_RETENTION_S = 90 * 86_400;
 
 /** A topic's whole policy: what is configured over the defaults. */
 export function topicPolicy(configured: Partial<TopicPolicy>): TopicPolicy {
-  const consumer = configured.consumer ?? "lambda";
+  const consumer = configured.consumer ?? (configured.webhook === undefined ? "lambda" : "webhook");
   const backoff = configured.backoff ?? DEFAULT_BACKOFF;
   return {
-    consumer,
     tracking: "full",
     precision: "second",
     pack: consumer === "pull" ? 1 : 10,
@@ -47,6 +65,12 @@ export function topicPolicy(configured: Partial<TopicPolicy>): TopicPolicy {
     maxAttempts: attemptsOf(backoff),
     ttr: 30,
     ...configured,
+    consumer,
     backoff,
   };
+}
+
+/** A webhook topic's whole policy of calls. */
+export function webhookPolicy({ webhook = {} }: TopicPolicy): WebhookPolicy {
+  return { timeout: 15, allowHttp: false, allowHosts: [], ...webhook };
 }

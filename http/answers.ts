@@ -24,6 +24,10 @@ const jobSummary = answer(
     createdAt: time,
     claimedAt: z.exactOptional(time),
     finishedAt: z.exactOptional(time),
+    heldUntil: z.exactOptional(
+      time.check(z.meta({ description: "It does not start before: its topic was paused or has a limit." })),
+    ),
+    callbackUrl: z.exactOptional(text),
     leaseUntil: z.exactOptional(time),
     lastError: z.exactOptional(text),
     headers: z.exactOptional(z.record(text, text)),
@@ -93,7 +97,8 @@ export const topicReport = answer(
   z.object({
     topic: text,
     policy: z.object({
-      consumer: z.enum(["lambda", "pull"]),
+      consumer: z.enum(["lambda", "pull", "webhook"]),
+      maxPerSecond: z.exactOptional(z.number()),
       tracking: z.enum(["full", "none"]),
       precision: z.enum(["second", "millisecond"]),
       pack: count,

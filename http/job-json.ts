@@ -19,6 +19,8 @@ export function summaryOf(ctx: Context, home: Home): JobSummary {
     attempt,
     maxAttempts: home.maxAttempts ?? policyOf(ctx, topic).maxAttempts,
     createdAt: iso(home.createdAt),
+    ...(home.heldUntil === undefined ? {} : { heldUntil: iso(home.heldUntil) }),
+    ...(home.callbackUrl === undefined ? {} : { callbackUrl: home.callbackUrl }),
     ...(home.claimedAt === undefined ? {} : { claimedAt: iso(home.claimedAt) }),
     ...(home.finishedAt === undefined ? {} : { finishedAt: iso(home.finishedAt) }),
     ...(state === "running" && home.leaseEnd !== undefined ? { leaseUntil: iso(home.leaseEnd) } : {}),

@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import {
   BATCH_JOBS,
   LONGEST_LEASE,
+  RATES,
   RECEIVE_WAIT_SECONDS,
-  REDRIVE_RATES,
   SQS_BATCH_ENTRIES,
 } from "../core/constants.ts";
 import {
@@ -119,7 +119,7 @@ export const retrying = request(
 );
 export const burying = request("Burying", z.strictObject({ receipt, error: z.exactOptional(error) }));
 
-const { lowest, highest } = REDRIVE_RATES;
+const { lowest, highest } = RATES;
 const RATE_RULE = `must be a number of jobs a second from ${lowest} to ${highest}`;
 const IDS_RULE = `must be an array of at most ${BATCH_JOBS} job ids`;
 

@@ -5,7 +5,7 @@ import {
   CLOCK_MARGIN,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
-import { hasCrashed, isFinished } from "../core/home.ts";
+import { hasCrashed, isFinished, startsAt } from "../core/home.ts";
 import type { Cursor, Home } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { reachedBy } from "../core/trail.ts";
@@ -66,12 +66,12 @@ async function repair(
   for (const home of homes) {
     if (home.state === "running" && !hasCrashed(home, now)) {
       looks.push({ id: home.id, time: (home.leaseEnd ?? now) + CLOCK_MARGIN });
-    } else if (home.state === "running" || home.dueAt <= now) overdue.push(home);
+    } else if (home.state === "running" || startsAt(home) <= now) overdue.push(home);
     // Any other waits for a later time, and has its look there.
   }
   const toSend: Home[] = [];
   for (const home of overdue) {
-    const late = now - home.dueAt;
+    const late = now - startsAt(home);
     const patient = late < BACKLOG_PATIENCE && (await hasBacklog(ctx, home.topic, backlogs));
     if (!patient) toSend.push(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];

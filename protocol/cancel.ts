@@ -1,6 +1,6 @@
 import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
-import { isNear } from "../core/home.ts";
+import { isNear, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { lookAtKeys, releaseKey } from "./keys.ts";
 import type { Attribute, Context } from "./ports.ts";
@@ -111,7 +111,7 @@ function answerWithoutWriting(home: Home, now: number): Home | MinutehandError |
 }
 
 function handedOff(home: Home, now: number): MinutehandError | undefined {
-  if (!home.untracked || !isNear(home.dueAt, now)) return undefined;
+  if (!home.untracked || !isNear(startsAt(home), now)) return undefined;
   return new MinutehandError(
     "job-handed-off",
     `job ${home.id} of the untracked topic ${home.topic} is due within 210 s: SQS has it, or may have`,
@@ -134,7 +134,7 @@ async function cancelled(ctx: Context, home: Home): Promise<Home | MinutehandErr
   const change = {
     key: homeKey(home.id),
     expect: { state: "cancelled", finishedAt: home.finishedAt },
-    set: { state: "scheduled", expiresAt: ttl(home.dueAt + STALE_AFTER) },
+    set: { state: "scheduled", expiresAt: ttl(startsAt(home) + STALE_AFTER) },
     remove: ["finishedAt"],
   };
   try {

@@ -1,7 +1,7 @@
 import { inParallel } from "../core/batches.ts";
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { hasCrashed, isFinished, isNear, isRunning } from "../core/home.ts";
+import { hasCrashed, isFinished, isNear, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import type { MessageJob } from "../core/message.ts";
@@ -46,7 +46,15 @@ export async function claim(
     runnable.map((job) => ({
       key: homeKey(job.id),
       expect: { revision: job.revision, state: "scheduled" },
-      set: { state: "running", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt, attempt: job.attempt },
+      set: {
+        state: "running",
+        token: tokens.get(job.id) ?? "",
+        leaseEnd,
+        claimedAt,
+        attempt: job.attempt,
+        // A start that only its message knows: so that anybody can see why it is late.
+        ...(job.heldUntil === undefined ? {} : { heldUntil: Date.parse(job.heldUntil) }),
+      },
     })),
     by,
   );
@@ -129,7 +137,7 @@ async function meet(
     } else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
     else if (home.revision !== job.revision) {
       // Whoever moved it may have died before sending.
-      if (home.state === "scheduled" && isNear(home.dueAt, now)) waiting.push(home);
+      if (home.state === "scheduled" && isNear(startsAt(home), now)) waiting.push(home);
       drop(job, "moved");
     } else if (isRunning(home, now)) {
       verdicts.set(job.id, { verdict: "left", until: home.leaseEnd ?? now });

@@ -1,3 +1,5 @@
+import { type MessageJob, startOf } from "../core/message.ts";
+
 /** Why a message's claim came to nothing. */
 export type DropReason = "finished" | "moved" | "gone" | "running" | "crashed" | "expired";
 
@@ -11,7 +13,18 @@ export type ProtocolEvent =
   | { type: "cancelled"; topic: string; id: string }
   | { type: "handed-over"; topic: string; jobs: number; messages: number }
   | { type: "hand-over-failed"; topic: string; jobs: number; reason: string }
-  | { type: "started"; topic: string; id: string; attempt: number; dueAt: number; lateMs: number }
+  /** `lateMs`: after it was due; of that a pause or a limit made `heldMs`. */
+  | {
+      type: "started";
+      topic: string;
+      id: string;
+      attempt: number;
+      dueAt: number;
+      lateMs: number;
+      heldMs: number;
+    }
+  | { type: "paused" | "resumed"; topic: string }
+  | { type: "parked" | "released" | "deferred"; topic: string; jobs: number }
   | { type: "dropped"; topic: string; id: string; reason: DropReason }
   | { type: "done"; topic: string; id: string; attempt: number }
   | { type: "failed"; topic: string; id: string; attempt: number; error: string }
@@ -21,3 +34,14 @@ export type ProtocolEvent =
   | { type: "audited"; shard: number; entries: number; found: number }
   | { type: "trouble"; topic: string; what: string; error: string }
   | { type: "dead-letters-removed"; topic: string; messages: number };
+
+/** A message's job begins to run at `now`, ms since the epoch. */
+export function startedEvent(
+  topic: string,
+  job: Pick<MessageJob, "id" | "attempt" | "dueAt" | "heldUntil">,
+  now: number,
+): Extract<ProtocolEvent, { type: "started" }> {
+  const { id, attempt } = job;
+  const dueAt = Date.parse(job.dueAt);
+  return { type: "started", topic, id, attempt, dueAt, lateMs: now - dueAt, heldMs: startOf(job) - dueAt };
+}

@@ -51,6 +51,16 @@ export interface Pool {
   transact(writes: readonly Write[], by: Deadline): Promise<Transacted>;
   /** Items of a partition with `after < sk < before`, at most `limit` (or 1 MB) of them. */
   page(pk: string, after: string, before: string, limit: number): Promise<Page>;
+  /**
+   * Adds to counters of an item, creating what is not there, and answers their values after. The one write without a
+   * condition: repeated after a lost answer it counts twice. `expiresAt`: the item's TTL, seconds since the epoch.
+   */
+  count(
+    key: Key,
+    amounts: Readonly<Record<string, number>>,
+    expiresAt: number,
+    by: Deadline,
+  ): Promise<Record<string, number>>;
   /** Deletes items, there or not. */
   remove(keys: readonly Key[], by: Deadline): Promise<void>;
   /** When the table was created, ms since the epoch. */
@@ -94,10 +104,28 @@ export interface Queues {
   depth(queue: QueueName): Promise<Depth>;
 }
 
+/** One-time schedules of EventBridge Scheduler that promote jobs which are due long after, named by the jobs' ids. */
+export interface Promotions {
+  /** Files the schedule that fires at `time` (ms since the epoch, at most a minute late), or replaces it. */
+  put(id: string, time: number): Promise<void>;
+  /** Deletes it, there or not. */
+  remove(id: string): Promise<void>;
+}
+
+/** The event source mappings by which Lambda polls the ready queues. */
+export interface EventSources {
+  /** Lets Lambda poll a topic's ready queue or not; it follows within a minute. A topic without a mapping is passed over. */
+  enable(topic: string, enabled: boolean): Promise<void>;
+}
+
 /** All that an operation touches: no other clock, randomness or service. */
 export type Context = {
   readonly pool: Pool;
   readonly queues: Queues;
+  /** Absent: every job is left to the sweep. */
+  readonly promotions?: Promotions;
+  /** Absent: consumers alone keep to a pause. */
+  readonly eventSources?: EventSources;
   /** ms since the epoch. */
   readonly clock: () => number;
   readonly random: RandomBytes;

@@ -2,10 +2,11 @@ import { CLOCK_MARGIN, HOLD, LONGEST_LEASE, VISIBILITY_MARGIN, WRITER_DEADLINE }
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isRunning } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
-import { type MessageJob, newestOf, parseMessage } from "../core/message.ts";
+import { type MessageJob, newestOf, parseMessage, startOf } from "../core/message.ts";
 import { hideSecondsOf } from "../core/packs.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../core/receipt.ts";
 import { claim } from "./claim.ts";
+import { startedEvent } from "./events.ts";
 import type { Context, Received } from "./ports.ts";
 import { notFound, readJob } from "./read-job.ts";
 import { redriveEnvelope } from "./redrive-envelope.ts";
@@ -74,13 +75,13 @@ async function take(
       continue;
     }
     const [job] = parsed.jobs;
-    const early = job ? Date.parse(job.dueAt) - ctx.clock() : 0;
+    const early = job ? startOf(job) - ctx.clock() : 0;
     const expired = untracked && job?.expiresAt !== undefined && ctx.clock() > Date.parse(job.expiresAt);
     if (!job || expired) drop.push(message.handle);
     else if (early >= HOLD) hide.push({ handle: message.handle, seconds: hideSecondsOf(early) });
     else due.push({ message, job });
   }
-  const latest = Math.max(0, ...due.map(({ job }) => Date.parse(job.dueAt)));
+  const latest = Math.max(0, ...due.map(({ job }) => startOf(job)));
   if (latest > ctx.clock()) await wait(latest - ctx.clock());
 
   const pulled: Pulled[] = [];
@@ -117,10 +118,8 @@ async function take(
   // Nobody starts past the lease, which the claim and putting the others away may have taken: such a claim is left to
   // whoever settles it as a crash.
   const live = pulled.filter(({ leaseUntil }) => untracked || ctx.clock() < leaseUntil);
-  for (const { id, attempt, dueAt } of live) {
-    const lateMs = ctx.clock() - dueAt;
-    ctx.report({ type: "started", topic, id, attempt, dueAt, lateMs });
-  }
+  const started = new Set(live.map(({ id }) => id));
+  for (const { job } of unique) if (started.has(job.id)) ctx.report(startedEvent(topic, job, ctx.clock()));
   return live;
 }
 

@@ -1,5 +1,5 @@
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
-import { isNear } from "../core/home.ts";
+import { isNear, startsAt } from "../core/home.ts";
 import { type Home, lookAt } from "../core/items.ts";
 import { delaySecondsOf, type Pack, packsOf } from "../core/packs.ts";
 import { type TopicPolicy, topicPolicy } from "../core/policy.ts";
@@ -53,9 +53,9 @@ async function sendPacks(
 ): Promise<{ pack: Pack; sent: Sent }[]> {
   const now = ctx.clock();
   const messages = packs.map(
-    ({ body, dueAt, group }): Outgoing => ({
+    ({ body, start, group }): Outgoing => ({
       body,
-      delaySeconds: delaySecondsOf(dueAt, now, precision),
+      delaySeconds: delaySecondsOf(start, now, precision),
       ...(group === undefined ? {} : { group }),
     }),
   );
@@ -71,7 +71,7 @@ async function sendPacks(
  * good, the sweep decides.
  */
 export async function sendIfNear(ctx: Context, homes: readonly Home[]): Promise<void> {
-  const near = homes.filter((home) => isNear(home.dueAt, ctx.clock()));
+  const near = homes.filter((home) => isNear(startsAt(home), ctx.clock()));
   if (near.length === 0) return;
   const outcomes = await send(ctx, near);
   const unsent = near.filter((home) => outcomes.get(home.id)?.outcome !== "sent");

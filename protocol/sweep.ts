@@ -6,6 +6,7 @@ import {
   UNKNOWN_TOPIC_AFTER,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
+import { startsAt } from "../core/home.ts";
 import { type Home, sortable, timeOf } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { trailAfter } from "../core/trail.ts";
@@ -75,7 +76,7 @@ async function handOver(
   entries: readonly Entry[],
   limit: number,
 ): Promise<{ before: string } | undefined> {
-  const due = entries.filter(({ home }) => home?.state === "scheduled" && home.dueAt < limit);
+  const due = entries.filter(({ home }) => home?.state === "scheduled" && startsAt(home) < limit);
   const outcomes = await send(
     ctx,
     due.flatMap(({ home }) => home ?? []),

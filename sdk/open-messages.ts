@@ -1,6 +1,6 @@
 import { HOLD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { type MessageJob, newestOf, parseMessage } from "../core/message.ts";
+import { type MessageJob, newestOf, parseMessage, startOf } from "../core/message.ts";
 import { hideSecondsOf } from "../core/packs.ts";
 import type { Context } from "../protocol/ports.ts";
 import { redriveEnvelope } from "../protocol/redrive-envelope.ts";
@@ -12,7 +12,7 @@ export type Delivery = { messageId: string; handle: string; body: string };
 export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
 
 /**
- * The jobs in these messages, by due time, each once, by its newest message. What cannot be run now is dealt with;
+ * The jobs in these messages, by their starts, each once, by its newest message. What cannot be run now is dealt with;
  * what SQS must keep is added to `kept`.
  */
 export async function openMessages(
@@ -34,7 +34,7 @@ export async function openMessages(
       if (!(await redriveEnvelope(ctx, message))) kept.add(delivery.messageId);
       continue;
     }
-    const early = Math.min(...jobs.map((job) => Date.parse(job.dueAt))) - ctx.clock();
+    const early = Math.min(...jobs.map(startOf)) - ctx.clock();
     if (jobs.length > 0 && early >= HOLD) {
       kept.add(delivery.messageId);
       await putAside(ctx, topic, delivery, early);
@@ -42,7 +42,7 @@ export async function openMessages(
     }
     work.push(...jobs.map((job) => ({ job, topic, group, delivery })));
   }
-  return newestOf(work).sort((a, b) => Date.parse(a.job.dueAt) - Date.parse(b.job.dueAt));
+  return newestOf(work).sort((a, b) => startOf(a.job) - startOf(b.job));
 }
 
 /** Makes a message invisible for `ms`. If SQS does not, its visibility timeout brings it back all the same. */

@@ -66,7 +66,8 @@ async function runAgain(
   job: MessageJob,
   wait: number,
 ): Promise<void> {
-  const again = { ...job, dueAt: new Date(ctx.clock() + wait).toISOString() };
+  const { heldUntil: _, ...same } = job;
+  const again = { ...same, dueAt: new Date(ctx.clock() + wait).toISOString() };
   const delaySeconds = Math.ceil(Math.min(wait, SQS_MAX_DELAY) / 1000);
   if (await resend(ctx, topic, [again], { delaySeconds, group })) return;
   throw new MinutehandError("unavailable", `the ready queue of ${topic} took no message`);

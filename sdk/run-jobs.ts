@@ -1,7 +1,8 @@
 import { ABORT_BEFORE, CLOCK_MARGIN, LAST_START } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import type { MessageJob } from "../core/message.ts";
+import { type MessageJob, startOf } from "../core/message.ts";
 import { claim } from "../protocol/claim.ts";
+import { startedEvent } from "../protocol/events.ts";
 import type { Context } from "../protocol/ports.ts";
 import { policyOf } from "../protocol/send.ts";
 import type { Ending, Held } from "../protocol/settle.ts";
@@ -48,9 +49,7 @@ export async function runJobs(
   const running = new Set<Promise<void>>();
 
   const start = ({ job, topic, group, delivery }: Work, held: Held | undefined): void => {
-    const { id, attempt } = job;
-    const dueAt = Date.parse(job.dueAt);
-    ctx.report({ type: "started", topic, id, attempt, dueAt, lateMs: ctx.clock() - dueAt });
+    ctx.report(startedEvent(topic, job, ctx.clock()));
     const slot = run(job, topic, abort.signal).then((ending) => {
       running.delete(slot);
       // Not waited for: the slot is free when the handler has ended.
@@ -66,7 +65,7 @@ export async function runJobs(
   while (work.length > 0) {
     const [{ job, topic }] = work as [Work];
     const { concurrency, tracking } = policyOf(ctx, topic);
-    const early = Date.parse(job.dueAt) - ctx.clock();
+    const early = startOf(job) - ctx.clock();
     if (ctx.clock() >= lastStart) await giveBack(ctx, work.splice(0), kept);
     else if (running.size >= concurrency) await Promise.race([...running, lastCall.promise]);
     else if (early > 0) await Promise.race([timers.wait(early), lastCall.promise]);
@@ -85,7 +84,7 @@ export async function runJobs(
 /** How many of the first jobs are due, of this topic, and have a free slot. */
 function startable(ctx: Context, work: readonly Work[], topic: string, free: number): number {
   const now = ctx.clock();
-  const end = work.findIndex((one) => one.topic !== topic || Date.parse(one.job.dueAt) > now);
+  const end = work.findIndex((one) => one.topic !== topic || startOf(one.job) > now);
   return Math.min(end === -1 ? work.length : end, free);
 }
 

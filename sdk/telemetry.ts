@@ -29,7 +29,12 @@ export function createTelemetry(): Telemetry {
         break;
       case "started":
         // Retries are late by intent.
-        if (event.attempt === 1) of(event.topic).addMetric("Lateness", MetricUnit.Milliseconds, event.lateMs);
+        if (event.attempt === 1) {
+          const { topic, lateMs, heldMs } = event;
+          of(topic).addMetric("Lateness", MetricUnit.Milliseconds, lateMs - heldMs);
+          // What a pause or a limit made late is no failing, so it is counted apart.
+          if (heldMs > 0) of(topic).addMetric("Held", MetricUnit.Milliseconds, heldMs);
+        }
         break;
       case "dropped":
         of(event.topic).addMetric("Dropped", MetricUnit.Count, 1);

@@ -188,7 +188,7 @@ describe("packs", () => {
     const homes = [0, 10, 20, 700, 749, 750, 1100].map((ms, i) =>
       home({ dueAt: TIME + ms, ...(i === 1 ? { group: "a" } : {}) }),
     );
-    const packs = packsOf("t", policy, homes).map(({ homes: mates, group, dueAt }) => [
+    const packs = packsOf("t", policy, homes).map(({ homes: mates, group, start: dueAt }) => [
       mates.length,
       group,
       dueAt - TIME,

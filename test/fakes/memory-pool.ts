@@ -1,5 +1,5 @@
 import { MinutehandError } from "../../core/errors.ts";
-import type { Item, Key } from "../../core/items.ts";
+import { ITEM_VERSION, type Item, type Key } from "../../core/items.ts";
 import type {
   Change,
   Changed,
@@ -158,6 +158,16 @@ export function memoryPool({
           .sort(byBytes);
         const items = between.slice(0, limit).map((sk) => copyOf(partition.get(sk)) as Item);
         return { items, more: between.length > limit };
+      }),
+
+    count: (key, amounts, expiresAt, by) =>
+      perform({ operation: "count", keys: [key] }, by, () => {
+        const row = find(key) ?? {};
+        const sums = Object.entries(amounts).map(
+          ([name, amount]) => [name, Number(row[name] ?? 0) + amount] as const,
+        );
+        put({ ...row, ...Object.fromEntries(sums), ...key, v: ITEM_VERSION, expiresAt });
+        return Object.fromEntries(sums);
       }),
 
     async remove(keys, by) {

@@ -93,7 +93,7 @@ describe("packs", () => {
     "hold jobs of one second and one group, and say the first one's time",
     [homes, policy],
     (due, rules) => {
-      for (const { homes, group, dueAt } of packsOf("t", rules, due)) {
+      for (const { homes, group, start: dueAt } of packsOf("t", rules, due)) {
         expect(new Set(homes.map((home) => Math.floor(home.dueAt / 1000))).size).toBe(1);
         expect(homes.every((home) => home.group === group)).toBe(true);
         expect(dueAt).toBe(Math.min(...homes.map((home) => home.dueAt)));
@@ -113,7 +113,7 @@ describe("packs", () => {
   );
 
   property("come in due order", [homes, policy], (due, rules) => {
-    const times = packsOf("t", rules, due).map(({ dueAt }) => dueAt);
+    const times = packsOf("t", rules, due).map(({ start: dueAt }) => dueAt);
     expect(times).toEqual([...times].sort((a, b) => a - b));
   });
 });
