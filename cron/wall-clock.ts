@@ -1,0 +1,53 @@
+const DAY = 86_400_000;
+
+/** What the clocks of one time zone show. A wall time is written as the milliseconds it would be in UTC. */
+export type WallClock = {
+  /** What the clock shows at an instant. */
+  at(instant: number): number;
+  /** The first instant at which the clock shows `wall`; `undefined` where it is put forward over it. */
+  instantOf(wall: number): number | undefined;
+};
+
+/** @throws RangeError for what is no IANA time zone, such as an offset. */
+export function wallClock(timezone: string): WallClock {
+  const format = formatOf(timezone);
+  const at = (instant: number): number => {
+    const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, +value]));
+    const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = parts;
+    return Date.UTC(year, month - 1, day, hour, minute, second);
+  };
+  const offset = (instant: number): number => at(instant) - wholeSecond(instant);
+  return {
+    at,
+    instantOf(wall) {
+      // No clock is more than 14 hours from UTC, so these are the offsets before and after a change near `wall`.
+      const instants = [offset(wall - DAY), offset(wall + DAY)].map((ahead) => wall - ahead);
+      return instants.sort((a, b) => a - b).find((instant) => at(instant) === wall);
+    },
+  };
+}
+
+function formatOf(timezone: string): Intl.DateTimeFormat {
+  try {
+    if (/^[+-]/.test(timezone)) throw new RangeError("an offset has no rules");
+    return new Intl.DateTimeFormat("en-US", {
+      timeZone: timezone,
+      calendar: "gregory",
+      numberingSystem: "latn",
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    });
+  } catch (cause) {
+    throw new RangeError(
+      `timezone must be an IANA name such as Europe/Berlin or UTC, got ${JSON.stringify(timezone)}`,
+      { cause },
+    );
+  }
+}
+
+const wholeSecond = (instant: number): number => Math.floor(instant / 1000) * 1000;
