@@ -46,14 +46,14 @@ function dayOfMonthOf(text: string): string {
   if (text === "?") return "*";
   if (text === "L" || text === "LW") return text;
   const nearest = /^(\d+)W$/.exec(text)?.[1];
-  return nearest === undefined ? listOf(DAY_OF_MONTH, text) : `${valueOf(DAY_OF_MONTH, nearest)}W`;
+  return nearest === undefined ? listOf(DAY_OF_MONTH, text) : `${numberOf(DAY_OF_MONTH, nearest)}W`;
 }
 
 function dayOfWeekOf(text: string): string {
   if (text === "?") return "*";
   if (text === "L") return String(DAY_OF_WEEK.highest);
   const [, day, which] = /^([^#,-]+)(L|#[1-5])$/.exec(text) ?? [];
-  return day === undefined ? listOf(DAY_OF_WEEK, text) : `${valueOf(DAY_OF_WEEK, day)}${which}`;
+  return day === undefined ? listOf(DAY_OF_WEEK, text) : `${numberOf(DAY_OF_WEEK, day)}${which}`;
 }
 
 const listOf = (field: Field, text: string): string =>
@@ -70,9 +70,9 @@ function partOf(field: Field, part: string): string {
 }
 
 function rangeOf(field: Field, from: string, to: string | undefined): string {
-  const first = valueOf(field, from);
+  const first = numberOf(field, from);
   if (to === undefined) return String(first);
-  const last = valueOf(field, to);
+  const last = numberOf(field, to);
   if (first > last) {
     throw new RangeError(`expression must have ranges that ascend, got "${from}-${to}" in ${field.name}`);
   }
@@ -89,7 +89,7 @@ function stepOf(field: Field, step: string | undefined): string {
   return `/${+step}`;
 }
 
-function valueOf(field: Field, text: string): number {
+function numberOf(field: Field, text: string): number {
   const value = field.names.includes(text) ? field.names.indexOf(text) + 1 : +text;
   if ((!/^\d{1,4}$/.test(text) && !field.names.includes(text)) || !inside(field, value)) {
     throw refused(field, text);
