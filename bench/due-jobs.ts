@@ -3,7 +3,7 @@ import { BATCH_JOBS } from "../core/constants.ts";
 import type { Home } from "../core/items.ts";
 import { enqueueMany } from "../protocol/enqueue.ts";
 import type { NewJob } from "../protocol/new-job.ts";
-import { policyOf } from "../protocol/send.ts";
+import { policyOf } from "../protocol/policy.ts";
 import { homesOf } from "./jobs.ts";
 import { messagesOf, sendAll } from "./plain-queue.ts";
 import { attributesOf, insertAll } from "./plain-table.ts";

@@ -75,6 +75,8 @@ export type Pause = Key & {
   changedAt: number;
   rate?: number;
   nextAt?: number;
+  /** Set when it is over. */
+  expiresAt?: number;
 };
 /** A paused topic's job that a look has met: it is moved when the topic is resumed, if it is at that revision still. */
 export type Parked = Key & { v: number; id: string; revision: number };
@@ -144,8 +146,8 @@ export function parkedIn(topic: string, shard: number): string {
   return `paused#${topic}#${shard}`;
 }
 
-export function parkedKey({ topic, id, dueAt }: Home): Key {
-  return { pk: parkedIn(topic, addressOf(id).shard), sk: `${sortable(dueAt)}#${id}` };
+export function parkedKey({ topic, id, dueAt, revision }: Home): Key {
+  return { pk: parkedIn(topic, addressOf(id).shard), sk: `${sortable(dueAt)}#${id}#${revision}` };
 }
 
 /** The counters of a topic's starts in one minute: attributes `s0` to `s59`, by the second. */

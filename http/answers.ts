@@ -92,12 +92,24 @@ const backoff = z.union([
   z.object({ initial: z.number(), factor: z.number(), max: z.number(), jitter: z.number() }),
 ]);
 
+const parked = count.check(
+  z.meta({ description: "Jobs that wait for the pause's end, counted up to 1,000." }),
+);
+
 export const topicReport = answer(
   "Topic",
   z.object({
     topic: text,
     policy: z.object({
       consumer: z.enum(["lambda", "pull", "webhook"]),
+      webhook: z.exactOptional(
+        z.object({
+          url: z.exactOptional(text),
+          timeout: z.number(),
+          allowHttp: z.boolean(),
+          allowHosts: z.array(text),
+        }),
+      ),
       maxPerSecond: z.exactOptional(z.number()),
       tracking: z.enum(["full", "none"]),
       precision: z.enum(["second", "millisecond"]),
@@ -111,6 +123,14 @@ export const topicReport = answer(
     sweepLag: z
       .number()
       .check(z.meta({ description: "How far the sweep is behind its horizon, in seconds." })),
+    pause: z.exactOptional(
+      z.object({
+        state: z.enum(["paused", "resuming"]),
+        since: time,
+        ratePerSecond: z.exactOptional(z.number()),
+        parked,
+      }),
+    ),
   }),
 );
 export type TopicJson = z.output<typeof topicReport>;
@@ -133,6 +153,10 @@ export const pulledJobs = answer(
     ),
   }),
 );
+
+export const paused = answer("Paused", z.object({ topic: text, state: z.literal("paused"), since: time }));
+
+export const resumed = answer("Resumed", z.object({ topic: text, released: count, left: parked }));
 
 export const redriven = answer("Redriven", z.object({ redriven: count, left: count }));
 

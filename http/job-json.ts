@@ -1,7 +1,7 @@
 import { stateAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
+import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
-import { policyOf } from "../protocol/send.ts";
 import type { JobJson, JobSummary } from "./answers.ts";
 import { iso } from "./instants.ts";
 

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import {
   BATCH_JOBS,
+  CALLBACK_URL_CHARS,
   LONGEST_LEASE,
   RATES,
   RECEIVE_WAIT_SECONDS,
@@ -41,7 +42,11 @@ const fields = {
   callbackUrl: z.exactOptional(
     z
       .string({ error: "must be a URL" })
-      .check(z.meta({ description: "For topics with a webhook consumer; refused on any other." })),
+      .check(
+        z.meta({
+          description: `For topics with a webhook consumer; at most ${CALLBACK_URL_CHARS} characters.`,
+        }),
+      ),
   ),
   headers: z.exactOptional(headers),
   expiresAfter: z.exactOptional(longDuration),
@@ -123,6 +128,16 @@ const { lowest, highest } = RATES;
 const RATE_RULE = `must be a number of jobs a second from ${lowest} to ${highest}`;
 const IDS_RULE = `must be an array of at most ${BATCH_JOBS} job ids`;
 
+const ratePerSecond = z
+  .number({ error: RATE_RULE })
+  .check(z.minimum(lowest, { error: RATE_RULE }), z.maximum(highest, { error: RATE_RULE }));
+
+export const pausing = request("Pausing", z.strictObject({}));
+export const resuming = request(
+  "Resuming",
+  z.strictObject({ ratePerSecond: z.exactOptional(ratePerSecond) }),
+);
+
 export const redriving = request(
   "Redriving",
   z
@@ -132,11 +147,7 @@ export const redriving = request(
       ),
       max: z.exactOptional(wholeNumber(1, BATCH_JOBS)),
       delay: z.exactOptional(duration),
-      ratePerSecond: z.exactOptional(
-        z
-          .number({ error: RATE_RULE })
-          .check(z.minimum(lowest, { error: RATE_RULE }), z.maximum(highest, { error: RATE_RULE })),
-      ),
+      ratePerSecond: z.exactOptional(ratePerSecond),
     })
     .check(
       z.refine(({ ids, max }) => ids === undefined || max === undefined, {

@@ -5,6 +5,7 @@ import { jobRoutes } from "./routes/jobs.ts";
 import { keyedJobRoutes } from "./routes/keyed-jobs.ts";
 import { listRoutes } from "./routes/lists.ts";
 import { manyJobRoutes } from "./routes/many-jobs.ts";
+import { pauseRoutes } from "./routes/pauses.ts";
 import { pulledRoutes } from "./routes/pulled.ts";
 import { receiveRoute } from "./routes/receive.ts";
 import { topicRoutes } from "./routes/topics.ts";
@@ -16,6 +17,7 @@ export const routes: readonly Route[] = [
   ...keyedJobRoutes,
   ...listRoutes,
   ...topicRoutes,
+  ...pauseRoutes,
   receiveRoute,
   ...pulledRoutes,
   ...deadRoutes,

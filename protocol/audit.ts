@@ -11,9 +11,10 @@ import { lookAgainAt } from "../core/look-again.ts";
 import { reachedBy } from "../core/trail.ts";
 import { advance, readCursor } from "./cursor.ts";
 import { releaseLeftKeys } from "./keys.ts";
+import { fileLooks } from "./looks.ts";
 import { pages } from "./pages.ts";
 import type { Context } from "./ports.ts";
-import { fileLooks, send } from "./send.ts";
+import { send } from "./send.ts";
 
 /**
  * Trails the sweep of one shard by `AUDIT_AFTER` of the sweep's own time, and sends again what should have
@@ -74,12 +75,18 @@ async function repair(
     const late = now - startsAt(home);
     const patient = late < BACKLOG_PATIENCE && (await hasBacklog(ctx, home.topic, backlogs));
     if (!patient) toSend.push(home);
-    const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
-    looks.push({ id: home.id, time: lookAgainAt(now, after) });
   }
-  await send(ctx, toSend);
+  const outcomes = await send(ctx, toSend);
+  for (const home of overdue) {
+    const late = now - startsAt(home);
+    const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
+    // A pause may last a year, and what is parked is let go without a look.
+    const isHeld = outcomes.get(home.id)?.outcome === "held";
+    looks.push({ id: home.id, time: lookAgainAt(now, isHeld ? Math.max(after, late) : after) });
+  }
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
-  return toSend.length;
+  // What a pause or a limit holds is not amiss.
+  return toSend.filter(({ id }) => outcomes.get(id)?.outcome !== "held").length;
 }
 
 /** Whether a topic's consumers are merely behind. Asked once a pass and topic. */

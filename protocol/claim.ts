@@ -7,9 +7,10 @@ import { drawToken } from "../core/job-id.ts";
 import type { MessageJob } from "../core/message.ts";
 import type { DropReason } from "./events.ts";
 import { releaseKey } from "./keys.ts";
+import { parkCarried } from "./park.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
-import { send } from "./send.ts";
+import { isSeenTo, send } from "./send.ts";
 import { settleCrash } from "./settle.ts";
 
 /**
@@ -26,7 +27,8 @@ const REPEAT_AFTER = 5_000;
 /**
  * Takes jobs before they run, in one batch: a revision is claimed at most once, never over another claim.
  * `jobs` names no job twice. `leaseEnd`, ms since the epoch, is when the runner is dead for certain, or else looks
- * at the clock itself before a job is started.
+ * at the clock itself before a job is started. Those of a paused topic are parked instead. Throws when the pool does
+ * not say whether it is paused: nothing is claimed then.
  */
 export async function claim(
   ctx: Context,
@@ -37,7 +39,14 @@ export async function claim(
   const claimedAt = ctx.clock();
   const by = Math.min(claimedAt + WRITER_DEADLINE, leaseEnd);
   const verdicts = new Map<string, Verdict>();
-  const late = jobs.filter((job) => job.expiresAt !== undefined && claimedAt > Date.parse(job.expiresAt));
+  const parked = await parkCarried(ctx, topic, jobs);
+  for (const id of parked) {
+    verdicts.set(id, { verdict: "void" });
+    ctx.report({ type: "dropped", topic, id, reason: "paused" });
+  }
+  const late = jobs.filter(
+    ({ id, expiresAt }) => !parked.has(id) && expiresAt !== undefined && claimedAt > Date.parse(expiresAt),
+  );
   await expire(ctx, topic, late, by, verdicts);
 
   const runnable = jobs.filter((job) => !verdicts.has(job.id));
@@ -155,7 +164,6 @@ async function meet(
   const sent = await send(ctx, waiting);
   for (const home of waiting) {
     // The message in hand is the only one certain to come back.
-    if (sent.get(home.id)?.outcome !== "sent")
-      verdicts.set(home.id, { verdict: "left", until: now + REPEAT_AFTER });
+    if (!isSeenTo(sent.get(home.id))) verdicts.set(home.id, { verdict: "left", until: now + REPEAT_AFTER });
   }
 }

@@ -3,9 +3,9 @@ import { messageOf } from "../core/errors.ts";
 import { isFinished } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { type MessageJob, parseMessage } from "../core/message.ts";
+import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
-import { policyOf } from "./send.ts";
 
 const BATCHES_A_PASS = 20;
 const HIDE_SECONDS = 30;

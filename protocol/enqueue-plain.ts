@@ -1,9 +1,12 @@
 import { MinutehandError, messageOf } from "../core/errors.ts";
-import { isNear } from "../core/home.ts";
+import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
+import { booking } from "./limit.ts";
+import { fileLooks } from "./looks.ts";
 import type { Enqueued } from "./new-job.ts";
+import { pausedTopics } from "./pause.ts";
 import type { Context } from "./ports.ts";
-import { send, sendIfNear } from "./send.ts";
+import { sendIfNear, sendNow } from "./send.ts";
 
 /**
  * Files jobs that have neither key nor `Idempotency-Key`, each on its own, and answers in their order. `by`: the
@@ -14,14 +17,25 @@ export async function filePlain(
   homes: readonly Home[],
   by: number,
 ): Promise<(Enqueued | MinutehandError)[]> {
-  const straight = homes.filter((home) => home.untracked && isNear(home.dueAt, ctx.clock()));
-  const filed = homes.filter((home) => !straight.includes(home));
-  const inserted = await ctx.pool.insert(filed, by);
   const refused = new Map<string, MinutehandError>();
+  const refuse = (some: readonly Home[], cause: unknown): void => {
+    for (const { id } of some) refused.set(id, unavailable(cause));
+  };
+  const near = homes.filter((home) => home.untracked && isNear(home.dueAt, ctx.clock()));
+  const filed = homes.filter((home) => !near.includes(home));
+  let straight: Home[] = [];
+  try {
+    const placed = await withoutHomes(ctx, near, by);
+    straight = placed.straight;
+    filed.push(...placed.held);
+  } catch (error) {
+    refuse(near, error);
+  }
+  const inserted = await ctx.pool.insert(filed, by);
   for (const [i, home] of filed.entries()) {
     // An id just drawn that exists is one's own earlier effect.
     const outcome = inserted[i];
-    if (outcome instanceof Error) refused.set(home.id, unavailable(outcome));
+    if (outcome instanceof Error) refuse([home], outcome);
   }
   // Untracked ones too: near only now, the sweep may have passed while they were being written.
   const stored = filed.filter((home) => !refused.has(home.id));
@@ -29,10 +43,13 @@ export async function filePlain(
     await sendIfNear(ctx, stored);
   } catch (error) {
     // Filed, but perhaps for the audit to find: not on time, so not acknowledged.
-    for (const home of stored) if (isNear(home.dueAt, ctx.clock())) refused.set(home.id, unavailable(error));
+    refuse(
+      stored.filter((home) => isNear(startsAt(home), ctx.clock())),
+      error,
+    );
   }
   // A near untracked job has no home: what SQS does not take is not acknowledged.
-  for (const [id, sent] of await send(ctx, straight)) {
+  for (const [id, sent] of await sendNow(ctx, straight)) {
     if (sent.outcome !== "sent") refused.set(id, unavailable(new Error(sent.reason)));
   }
   return homes.map((home) => {
@@ -41,6 +58,37 @@ export async function filePlain(
     ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
     return { outcome: "created", home };
   });
+}
+
+/**
+ * Near untracked jobs by whether they can go straight to SQS, unstored, or a pause or their topic's limit holds them:
+ * those must be in the pool until then.
+ */
+async function withoutHomes(
+  ctx: Context,
+  near: readonly Home[],
+  by: number,
+): Promise<{ straight: Home[]; held: Home[] }> {
+  const paused = await pausedTopics(
+    ctx,
+    near.map(({ topic }) => topic),
+  );
+  const held = near.filter(({ topic }) => paused.has(topic));
+  const straight: Home[] = [];
+  for (const [topic, jobs] of Map.groupBy(near, (home) => home.topic)) {
+    if (paused.has(topic)) continue;
+    const booked = await booking(ctx, topic, jobs);
+    const far = booked.filter((home) => !isNear(startsAt(home), ctx.clock()));
+    straight.push(...booked.filter((home) => !far.includes(home)));
+    held.push(...far);
+    // A home's own place may lie behind the sweep.
+    await fileLooks(
+      ctx,
+      far.map((home) => ({ id: home.id, time: startsAt(home) })),
+      by,
+    );
+  }
+  return { straight, held };
 }
 
 /** One job's trouble is no other's of its batch. */

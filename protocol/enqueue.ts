@@ -7,8 +7,8 @@ import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
 import { filePlain, unavailable } from "./enqueue-plain.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
+import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
-import { policyOf } from "./send.ts";
 import { shardCount } from "./shards.ts";
 
 /**
@@ -74,7 +74,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   const dueAt = Math.max(job.dueAt, now);
   const id = drawJobId(dueAt, shards, ctx.random);
   const untracked = policyOf(ctx, job.topic).tracking === "none";
-  const { topic, body, key, headers, expiresAfter, maxAttempts, tag, group } = job;
+  const { topic, body, key, callbackUrl, headers, expiresAfter, maxAttempts, tag, group } = job;
   return {
     ...homeKey(id),
     v: ITEM_VERSION,
@@ -88,6 +88,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     attempt: 0,
     createdAt: now,
     ...(key === undefined ? {} : { key }),
+    ...(callbackUrl === undefined ? {} : { callbackUrl }),
     ...(headers === undefined ? {} : { headers }),
     ...(expiresAfter === undefined ? {} : { expiresAfter }),
     ...(maxAttempts === undefined ? {} : { maxAttempts }),

@@ -1,7 +1,7 @@
 import { type MessageJob, startOf } from "../core/message.ts";
 
 /** Why a message's claim came to nothing. */
-export type DropReason = "finished" | "moved" | "gone" | "running" | "crashed" | "expired";
+export type DropReason = "finished" | "moved" | "gone" | "running" | "crashed" | "expired" | "paused";
 
 /**
  * What the protocol did, for logs and metrics. Jobs are named by topic and id; bodies never appear.

@@ -2,8 +2,8 @@ import { inParallel } from "../core/batches.ts";
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { type Home, homeKey, type KeyItem, keyKey } from "../core/items.ts";
+import { fileLooks } from "./looks.ts";
 import type { Context, Write } from "./ports.ts";
-import { fileLooks } from "./send.ts";
 
 /** A job that has finished, as its process knows it. Of a dead one the revision too: it may be redriven meanwhile. */
 type Finished = { id: string; topic: string; key?: string; state?: string; revision?: number };

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { type Home, homeKey } from "../core/items.ts";
+import { fileLooks } from "./looks.ts";
 import type { Attribute, Change, Changed, Context, Expected, Write } from "./ports.ts";
-import { fileLooks, sendIfNear } from "./send.ts";
+import { sendIfNear } from "./send.ts";
 
 export type Move = {
   /** ms since the epoch; a time in the past becomes now, since a look filed there might lie behind the audit. */
@@ -18,7 +19,8 @@ export type Move = {
 
 export type Moved = { moved: true; home: Home } | { moved: false; home: Home | undefined };
 
-const OF_THE_LAST_CLAIM = ["token", "leaseEnd", "finishedAt", "expiresAt"];
+/** Of the last claim, or the last hold. */
+const OVER = ["token", "leaseEnd", "finishedAt", "expiresAt", "heldUntil"];
 
 /**
  * Changes the time of a waiting, failed or dead job. The look stands before the home says the new time, and
@@ -35,7 +37,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     key: homeKey(home.id),
     expect: { ...request.expect, revision: home.revision },
     set,
-    remove: [...OF_THE_LAST_CLAIM, ...(request.remove ?? [])],
+    remove: [...OVER, ...(request.remove ?? [])],
   };
   const changed = request.together
     ? await changeTogether(ctx, home, change, request.together, by)

@@ -9,6 +9,8 @@ export type NewJob = {
   dueAt: number;
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace";
+  /** Where a webhook topic's job is sent, if not to the topic's own URL. */
+  callbackUrl?: string;
   headers?: Record<string, string>;
   expiresAfter?: number;
   maxAttempts?: number;

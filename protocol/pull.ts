@@ -1,4 +1,11 @@
-import { CLOCK_MARGIN, HOLD, LONGEST_LEASE, VISIBILITY_MARGIN, WRITER_DEADLINE } from "../core/constants.ts";
+import {
+  CLOCK_MARGIN,
+  HOLD,
+  LONGEST_LEASE,
+  PAUSE_KNOWN_FOR,
+  VISIBILITY_MARGIN,
+  WRITER_DEADLINE,
+} from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isRunning } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
@@ -7,6 +14,7 @@ import { hideSecondsOf } from "../core/packs.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../core/receipt.ts";
 import { claim } from "./claim.ts";
 import { startedEvent } from "./events.ts";
+import { isPaused } from "./pause.ts";
 import type { Context, Received } from "./ports.ts";
 import { notFound, readJob } from "./read-job.ts";
 import { redriveEnvelope } from "./redrive-envelope.ts";
@@ -25,7 +33,8 @@ export type Pulled = {
 };
 
 /**
- * Takes up to `max` (1 to 10) due jobs of a pull topic, waiting up to `waitSeconds` (0 to 20) for the first.
+ * Takes up to `max` (1 to 10) due jobs of a pull topic, waiting up to `waitSeconds` (0 to 20) for the first; none of a
+ * paused one.
  * Throws `unknown-topic`, `not-a-pull-topic`, `unavailable`. `wait` resolves after so many ms.
  */
 export async function receive(
@@ -41,8 +50,22 @@ export async function receive(
   for (;;) {
     const waited = (ctx.clock() - started) / 1000;
     const waitSeconds = Math.max(Math.floor(options.waitSeconds - waited), 0);
+    if (await isPaused(ctx, topic)) {
+      if (waitSeconds === 0) return [];
+      // It may be resumed meanwhile.
+      await wait(Math.min(waitSeconds * 1000, PAUSE_KNOWN_FOR));
+      continue;
+    }
     const hideSeconds = hideSecondsOf(ttr + VISIBILITY_MARGIN);
     const messages = await ctx.queues.receive({ topic }, { max: options.max, waitSeconds, hideSeconds });
+    if (policy.tracking === "none" && messages.length > 0 && (await isPaused(ctx, topic))) {
+      // Paused while this waited. Of tracked ones each claim asks.
+      await ctx.queues.hide(
+        { topic },
+        messages.map(({ handle }) => ({ handle, seconds: 0 })),
+      );
+      return [];
+    }
     const pulled = await take(ctx, topic, policy.tracking === "none", messages, ttr, wait);
     // Only void messages came: that was no answer yet.
     if (pulled.length > 0 || messages.length === 0 || ctx.clock() - started >= options.waitSeconds * 1000) {

@@ -43,8 +43,8 @@ export async function replaceJob(
   together?: readonly Write[],
 ): Promise<Home | undefined> {
   const expect = unheld(holder, ctx.clock());
-  const { body, headers, expiresAfter, maxAttempts, tag, group } = job;
-  const optional = { headers, expiresAfter, maxAttempts, tag, group };
+  const { body, callbackUrl, headers, expiresAfter, maxAttempts, tag, group } = job;
+  const optional = { callbackUrl, headers, expiresAfter, maxAttempts, tag, group };
   const set: Record<string, Attribute> = { body, attempt: 0, wantedAt: Math.max(job.dueAt, ctx.clock()) };
   for (const [name, value] of Object.entries(optional)) if (value !== undefined) set[name] = value;
   const remove = [

@@ -1,21 +1,45 @@
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { isNear, startsAt } from "../core/home.ts";
-import { type Home, lookAt } from "../core/items.ts";
+import type { Home } from "../core/items.ts";
 import { delaySecondsOf, type Pack, packsOf } from "../core/packs.ts";
-import { type TopicPolicy, topicPolicy } from "../core/policy.ts";
+import type { TopicPolicy } from "../core/policy.ts";
+import { shape } from "./limit.ts";
+import { fileLooks } from "./looks.ts";
+import { park } from "./park.ts";
+import { policyOf } from "./policy.ts";
 import type { Context, Outgoing, Sent } from "./ports.ts";
 
-/** A topic's policy; one that is not configured (a deploy in mid-flight, a removed topic) has the defaults. */
-export function policyOf(ctx: Context, topic: string): TopicPolicy {
-  return topicPolicy(Object.hasOwn(ctx.policy.topics, topic) ? (ctx.policy.topics[topic] ?? {}) : {});
+/** `held`: its topic is paused, or has a limit that lets it start only later. The pool knows; nothing is left to do. */
+export type HandedOver = Sent | { outcome: "held" };
+
+/**
+ * Hands over the current revision of each of these jobs as their topics' pauses and limits let it, and says by job id
+ * what became of it. Throws when the pool does not answer.
+ */
+export async function send(ctx: Context, homes: readonly Home[]): Promise<Map<string, HandedOver>> {
+  const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
+  const parked = await park(ctx, unique);
+  const { going, failed } = await shape(
+    ctx,
+    unique.filter(({ id }) => !parked.has(id)),
+  );
+  const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
+  for (const [id, { message }] of failed) outcomes.set(id, { outcome: "failing", reason: message });
+  for (const [id, sent] of await sendNow(ctx, going)) outcomes.set(id, sent);
+  return outcomes;
 }
 
-/** Sends the current revision of each of these jobs, packed, and says by job id what became of it. */
-export async function send(ctx: Context, homes: readonly Home[]): Promise<Map<string, Sent>> {
+/** Sends these jobs' messages, packed, whatever their topics say of it. */
+export async function sendNow(ctx: Context, homes: readonly Home[]): Promise<Map<string, Sent>> {
   const outcomes = new Map<string, Sent>();
-  const topics = Map.groupBy(new Map(homes.map((home) => [home.id, home])).values(), (home) => home.topic);
+  const topics = Map.groupBy(homes, (home) => home.topic);
   await Promise.all([...topics].map(([topic, jobs]) => sendTopic(ctx, topic, jobs, outcomes)));
   return outcomes;
+}
+
+/** Whether nothing more is to be done for a job that was handed over so. */
+export function isSeenTo(outcome: HandedOver | undefined): boolean {
+  return outcome?.outcome === "sent" || outcome?.outcome === "held";
 }
 
 async function sendTopic(
@@ -74,23 +98,11 @@ export async function sendIfNear(ctx: Context, homes: readonly Home[]): Promise<
   const near = homes.filter((home) => isNear(startsAt(home), ctx.clock()));
   if (near.length === 0) return;
   const outcomes = await send(ctx, near);
-  const unsent = near.filter((home) => outcomes.get(home.id)?.outcome !== "sent");
+  const unsent = near.filter((home) => !isSeenTo(outcomes.get(home.id)));
   const now = ctx.clock();
   await fileLooks(
     ctx,
     unsent.map((home) => ({ id: home.id, time: now + RETRY_LOOK_AFTER })),
     now + WRITER_DEADLINE,
   );
-}
-
-/** Files looks; one that is there already is one's own earlier effect, or as good. */
-export async function fileLooks(
-  ctx: Context,
-  looks: readonly { id: string; time: number }[],
-  by: number,
-): Promise<void> {
-  if (looks.length === 0) return;
-  const items = new Map(looks.map(({ id, time }) => [`${id} ${time}`, lookAt(id, time)]));
-  for (const outcome of await ctx.pool.insert([...items.values()], by))
-    if (outcome instanceof Error) throw outcome;
 }

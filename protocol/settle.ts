@@ -7,9 +7,10 @@ import { truncate } from "../core/text.ts";
 import { die } from "./die.ts";
 import { releaseKey } from "./keys.ts";
 import { move } from "./move.ts";
+import { policyOf } from "./policy.ts";
 import type { Context, Expected } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
-import { policyOf, sendIfNear } from "./send.ts";
+import { sendIfNear } from "./send.ts";
 
 /** A claim in hand. */
 export type Held = { id: string; topic: string; token: string; attempt: number; key?: string };

@@ -12,9 +12,10 @@ import { lookAgainAt } from "../core/look-again.ts";
 import { trailAfter } from "../core/trail.ts";
 import { advance, readCursor } from "./cursor.ts";
 import { die } from "./die.ts";
+import { fileLooks } from "./looks.ts";
 import { type Entry, pages } from "./pages.ts";
-import type { Context, Sent } from "./ports.ts";
-import { fileLooks, send } from "./send.ts";
+import type { Context } from "./ports.ts";
+import { type HandedOver, isSeenTo, send } from "./send.ts";
 
 /**
  * `done`: up to the limit. `overtaken`: another sweep moved the cursor, and goes on. `out-of-time`,
@@ -83,10 +84,10 @@ async function handOver(
   );
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, due)) ? entries.length : first;
-  const failed = new Map<string, { home: Home; sent: Sent }>();
+  const failed = new Map<string, { home: Home; sent: HandedOver }>();
   for (const { home } of entries.slice(0, stopAt)) {
     const sent = home && outcomes.get(home.id);
-    if (home && sent && sent.outcome !== "sent") failed.set(home.id, { home, sent });
+    if (home && sent && !isSeenTo(sent)) failed.set(home.id, { home, sent });
   }
   await inParallel([...failed.values()], 8, ({ home, sent }) => giveUpOrLookAgain(ctx, home, sent, limit));
   return stopAt === entries.length ? undefined : { before: entries[stopAt]?.before ?? "" };
@@ -95,10 +96,11 @@ async function handOver(
 /** Whether SQS answers for another message or topic, so that what was unreachable is one queue's trouble. */
 async function answersElsewhere(
   ctx: Context,
-  outcomes: ReadonlyMap<string, Sent>,
+  outcomes: ReadonlyMap<string, HandedOver>,
   due: readonly Entry[],
 ): Promise<boolean> {
-  if ([...outcomes.values()].some(({ outcome }) => outcome !== "unreachable")) return true;
+  const asked = [...outcomes.values()].filter(({ outcome }) => outcome !== "held");
+  if (asked.some(({ outcome }) => outcome !== "unreachable")) return true;
   const tried = new Set(due.map(({ home }) => home?.topic));
   const other = Object.keys(ctx.policy.topics).find((topic) => !tried.has(topic));
   if (other === undefined) return false;
@@ -108,7 +110,7 @@ async function answersElsewhere(
   );
 }
 
-async function giveUpOrLookAgain(ctx: Context, home: Home, sent: Sent, limit: number): Promise<void> {
+async function giveUpOrLookAgain(ctx: Context, home: Home, sent: HandedOver, limit: number): Promise<void> {
   const now = ctx.clock();
   const late = now - home.dueAt;
   const unknown = !Object.hasOwn(ctx.policy.topics, home.topic) && late >= UNKNOWN_TOPIC_AFTER;

@@ -1,10 +1,12 @@
 import { inParallel } from "../core/batches.ts";
 import { LOOKAHEAD } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
-import { type Cursor, cursorKey, timeOf } from "../core/items.ts";
+import { type Cursor, cursorKey, type Pause, timeOf } from "../core/items.ts";
 import type { TopicPolicy } from "../core/policy.ts";
+import { readPauses } from "./pause.ts";
+import { policyOf } from "./policy.ts";
 import type { Context, Depth } from "./ports.ts";
-import { policyOf } from "./send.ts";
+import { countParked } from "./release.ts";
 import { shardCount } from "./shards.ts";
 
 export type TopicReport = {
@@ -13,6 +15,8 @@ export type TopicReport = {
   queue: Depth;
   dead: number;
   sweepLag: number;
+  /** `parked`: how many jobs wait for its end, counted up to 1,000. Absent: it is neither paused nor being resumed. */
+  pause?: { state: "paused" | "resuming"; since: number; ratePerSecond?: number; parked: number };
 };
 
 /** Throws `unknown-topic`. */
@@ -26,11 +30,13 @@ export function requireTopic(ctx: Context, topic: string): TopicPolicy {
 
 /** Each topic's policy, the depths of its queues as SQS counts them (approximately), and the sweep lag in ms. */
 export async function reportTopics(ctx: Context, topics: readonly string[]): Promise<TopicReport[]> {
-  const lag = await sweepLag(ctx);
-  return inParallel(topics, 8, async (topic) => {
-    const [queue, dead] = await Promise.all([
+  const [lag, pauses] = await Promise.all([sweepLag(ctx), readPauses(ctx, topics)]);
+  return inParallel([...topics.entries()], 8, async ([i, topic]) => {
+    const pause = pauses[i];
+    const [queue, dead, parked] = await Promise.all([
       ctx.queues.depth({ topic }),
       ctx.queues.depth({ topic, dead: true }),
+      pause ? countParked(ctx, topic) : 0,
     ]);
     return {
       topic,
@@ -38,8 +44,13 @@ export async function reportTopics(ctx: Context, topics: readonly string[]): Pro
       queue,
       dead: dead.ready + dead.inFlight,
       sweepLag: lag,
+      ...(pause ? { pause: pauseReport(pause, parked) } : {}),
     };
   });
+}
+
+function pauseReport({ state, since, rate }: Pause, parked: number): NonNullable<TopicReport["pause"]> {
+  return { state, since, parked, ...(rate === undefined ? {} : { ratePerSecond: rate }) };
 }
 
 /** How far the slowest shard's sweep is behind `LOOKAHEAD` from now, in ms; a minute is normal. */

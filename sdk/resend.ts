@@ -5,8 +5,8 @@ import { MinutehandError } from "../core/errors.ts";
 import { toJson } from "../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob } from "../core/message.ts";
 import { truncate } from "../core/text.ts";
+import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
-import { policyOf } from "../protocol/send.ts";
 import type { Ending, Settled } from "../protocol/settle.ts";
 
 /** Sends jobs again as their message had them. Whether SQS took them all. */

@@ -3,8 +3,8 @@ import { messageOf } from "../core/errors.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
 import { claim } from "../protocol/claim.ts";
 import { startedEvent } from "../protocol/events.ts";
+import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
-import { policyOf } from "../protocol/send.ts";
 import type { Ending, Held } from "../protocol/settle.ts";
 import { type Delivery, openMessages, putAside, type Work } from "./open-messages.ts";
 import { resend, settleUntracked } from "./resend.ts";
@@ -23,7 +23,8 @@ export type Timers = {
 /**
  * Runs the jobs of an invocation's messages: holds each until it is due, claims as many as there are free
  * slots in one call, and settles in batches meanwhile. `deadline`: when the runtime kills this process, ms
- * since the epoch; the leases end then.
+ * since the epoch; the leases end then. `longestRun`: ms that a run may take by its own rule, so that none is
+ * started which could not end before; 0: nobody knows.
  *
  * Answers the ids of the messages that SQS must keep.
  */
@@ -33,10 +34,11 @@ export async function runJobs(
   run: RunJob,
   deadline: number,
   timers: Timers,
+  longestRun = 0,
 ): Promise<Set<string>> {
   const kept = new Set<string>();
   const span = deadline - ctx.clock();
-  const lastStart = deadline - Math.min(LAST_START, span / 4);
+  const lastStart = deadline - longestRun - Math.min(LAST_START, span / 4);
   const lastCall = Promise.withResolvers<void>();
   const abort = new AbortController();
   const cancels = [

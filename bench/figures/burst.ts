@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Home } from "../../core/items.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
-import { policyOf } from "../../protocol/send.ts";
+import { policyOf } from "../../protocol/policy.ts";
 import { file, filePlainly } from "../due-jobs.ts";
 import type { Figure } from "../figure.ts";
 import { newJobs } from "../jobs.ts";

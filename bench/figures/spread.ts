@@ -1,4 +1,4 @@
-import { policyOf } from "../../protocol/send.ts";
+import { policyOf } from "../../protocol/policy.ts";
 import { file, filePlainly } from "../due-jobs.ts";
 import type { Figure } from "../figure.ts";
 import { newJobs } from "../jobs.ts";

@@ -1,19 +1,32 @@
 import * as z from "zod/mini";
+import { type TopicPolicy, webhookPolicy } from "../../core/policy.ts";
 import { reportTopics, requireTopic, type TopicReport } from "../../protocol/topics.ts";
 import { type TopicJson, topicReport, topicReports } from "../answers.ts";
 import { topic } from "../fields.ts";
+import { iso } from "../instants.ts";
 import { route } from "../route.ts";
 
-function topicJson({ topic, policy, queue, dead, sweepLag }: TopicReport): TopicJson {
+function topicJson({ topic, policy, queue, dead, sweepLag, pause }: TopicReport): TopicJson {
   const { ready, delayed, inFlight } = queue;
-  const { backoff, ...settings } = policy;
+  const { backoff, webhook, ...settings } = policy;
   const waits = "waits" in backoff ? { waits: [...backoff.waits] } : backoff;
   return {
     topic,
-    policy: { ...settings, backoff: waits },
+    policy: {
+      ...settings,
+      backoff: waits,
+      ...(webhook === undefined ? {} : { webhook: webhookJson(policy) }),
+    },
     depths: { ready, delayed, inFlight, dead },
     sweepLag: sweepLag / 1000,
+    ...(pause === undefined ? {} : { pause: { ...pause, since: iso(pause.since) } }),
   };
+}
+
+/** Whom its webhook may call, and how, with what is not configured. */
+function webhookJson(policy: TopicPolicy): NonNullable<TopicJson["policy"]["webhook"]> {
+  const { allowHosts, ...same } = webhookPolicy(policy);
+  return { ...same, allowHosts: [...allowHosts] };
 }
 
 export const topicRoutes = [

@@ -1,0 +1,14 @@
+import { lookAt } from "../core/items.ts";
+import type { Context } from "./ports.ts";
+
+/** Files looks; one that is there already is one's own earlier effect, or as good. */
+export async function fileLooks(
+  ctx: Context,
+  looks: readonly { id: string; time: number }[],
+  by: number,
+): Promise<void> {
+  if (looks.length === 0) return;
+  const items = new Map(looks.map(({ id, time }) => [`${id} ${time}`, lookAt(id, time)]));
+  for (const outcome of await ctx.pool.insert([...items.values()], by))
+    if (outcome instanceof Error) throw outcome;
+}

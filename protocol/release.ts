@@ -1,0 +1,154 @@
+import { inParallel } from "../core/batches.ts";
+import { AUDIT_AFTER, DAY, WRITER_DEADLINE } from "../core/constants.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import { hasCrashed } from "../core/home.ts";
+import { type Home, type Parked, type Pause, parkedIn, pauseKey, ttl } from "../core/items.ts";
+import { holdUntil } from "./hold.ts";
+import { bookStarts } from "./limit.ts";
+import { lift, pollQueue, readPauses } from "./pause.ts";
+import { policyOf } from "./policy.ts";
+import type { Context } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
+import { sendIfNear } from "./send.ts";
+import { shardCount } from "./shards.ts";
+
+/** `released`: how many parked jobs this call let go. `left`: how many are parked still, counted up to 1,000. */
+export type Resumed = { released: number; left: number };
+
+const PAGE = 100;
+const MOST = 1000;
+const WIDTH = 16;
+const COUNT_TO = 1000;
+/** How long a caller waits for a resume; ticks do the rest. */
+const CALLER_WAITS = 5_000;
+
+/** Lets a paused topic's jobs go, at most `rate` a second, or all at once. Throws `unavailable`. */
+export async function resume(ctx: Context, topic: string, rate: number | undefined): Promise<Resumed> {
+  const until = ctx.clock() + CALLER_WAITS;
+  if (!(await lift(ctx, topic, rate))) return { released: 0, left: 0 };
+  const released = await release(ctx, topic, until);
+  return { released, left: await countParked(ctx, topic) };
+}
+
+/** How many jobs of a topic are parked, counted up to 1,000. */
+export async function countParked(ctx: Context, topic: string): Promise<number> {
+  let count = 0;
+  for (let shard = 0, shards = await shardCount(ctx); shard < shards && count < COUNT_TO; shard++)
+    count += (await ctx.pool.page(parkedIn(topic, shard), "", "~", COUNT_TO)).items.length;
+  return Math.min(count, COUNT_TO);
+}
+
+/**
+ * The tick's part: goes on with what is being resumed, and repeats to Lambda what was last wished of a topic's queue for
+ * as long as an earlier wish may still be on its way.
+ */
+export async function tendPauses(ctx: Context, until: number): Promise<void> {
+  const topics = Object.keys(ctx.policy.topics);
+  const pauses = await readPauses(ctx, topics);
+  await inParallel([...topics.entries()], WIDTH, async ([i, topic]) => {
+    const pause = pauses[i];
+    try {
+      if (pause) await tend(ctx, topic, pause, until);
+    } catch (error) {
+      // One topic's trouble is its own, and the next tick comes in a minute.
+      ctx.report({ type: "trouble", topic, what: "resuming a topic", error: messageOf(error) });
+    }
+  });
+}
+
+async function tend(ctx: Context, topic: string, pause: Pause, until: number): Promise<void> {
+  const { state, changedAt } = pause;
+  const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
+  if (isRecent) await pollQueue(ctx, topic, state === "resuming");
+  if (state === "paused") return;
+  await release(ctx, topic, until);
+  if (isRecent || (await countParked(ctx, topic)) > 0) return;
+  // Whoever read the pause before it was lifted has written its note by now, or never will.
+  const now = ctx.clock();
+  const change = { key: pauseKey(topic), expect: { state, changedAt }, set: { expiresAt: ttl(now + DAY) } };
+  await ctx.pool.change(change, now + WRITER_DEADLINE);
+}
+
+/** Moves a topic's parked jobs to their starts, the oldest first, while it is being resumed. Answers how many it moved. */
+async function release(ctx: Context, topic: string, until: number): Promise<number> {
+  const shards = Array.from({ length: await shardCount(ctx) }, (_, shard) => shard);
+  let released = 0;
+  while (ctx.clock() < until) {
+    const pages = await inParallel(shards, WIDTH, (shard) =>
+      ctx.pool.page(parkedIn(topic, shard), "", "~", PAGE),
+    );
+    // Beyond the end of a page that has more behind it there may be older ones.
+    const ends = pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : [])).sort();
+    const notes = pages
+      .flatMap(({ items }) => items as Parked[])
+      .filter(({ sk }) => ends[0] === undefined || sk <= ends[0])
+      .sort((a, b) => (a.sk < b.sk ? -1 : 1))
+      .slice(0, MOST);
+    if (notes.length === 0) return released;
+    const moved = await releaseThese(ctx, topic, notes);
+    if (moved === "paused again") return released;
+    released += moved;
+  }
+  return released;
+}
+
+async function releaseThese(
+  ctx: Context,
+  topic: string,
+  notes: readonly Parked[],
+): Promise<number | "paused again"> {
+  const homes = await readHomes(
+    ctx,
+    notes.map(({ id }) => id),
+  );
+  const now = ctx.clock();
+  const waiting: Home[] = [];
+  // Crashed runs are settled by whoever meets their message; of a job that has moved on its mover may have died.
+  const toSend: Home[] = [];
+  for (const [i, { revision }] of notes.entries()) {
+    const home = homes[i];
+    if (home?.state === "scheduled" && home.revision === revision) waiting.push(home);
+    else if (home && (home.state === "scheduled" || hasCrashed(home, now))) toSend.push(home);
+  }
+  const starts = await reserve(ctx, topic, waiting.length);
+  if (!starts) return "paused again";
+  const outcomes = await holdUntil(
+    ctx,
+    waiting.map((home, i) => ({ home, start: starts[i] ?? now })),
+  );
+  const moved = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
+  await sendIfNear(ctx, [...moved, ...toSend]);
+  const unknown = new Set(waiting.filter((_, i) => outcomes[i] instanceof Error).map(({ id }) => id));
+  const done = notes.filter(({ id }) => !unknown.has(id));
+  await ctx.pool.remove(done, ctx.clock() + WRITER_DEADLINE);
+  if (moved.length > 0) ctx.report({ type: "released", topic, jobs: moved.length });
+  if (unknown.size > 0) {
+    const message = `${unknown.size} parked jobs of topic ${topic} could not be moved; the next tick tries again`;
+    throw new MinutehandError("unavailable", message);
+  }
+  return moved.length;
+}
+
+const TRIES = 10;
+
+/** The next `count` starts of a topic that is being resumed; `undefined`: it is paused again, or over. */
+async function reserve(ctx: Context, topic: string, count: number): Promise<number[] | undefined> {
+  for (let i = 0; i < TRIES; i++) {
+    const now = ctx.clock();
+    const [pause] = await readPauses(ctx, [topic]);
+    if (pause?.state !== "resuming") return undefined;
+    const { changedAt, rate, nextAt = now } = pause;
+    const first = Math.max(nextAt, now);
+    const apart = rate === undefined ? 0 : 1000 / rate;
+    const wanted = Array.from({ length: count }, (_, n) => Math.round(first + n * apart));
+    if (rate !== undefined && count > 0) {
+      const expect = { state: "resuming", changedAt, rate, nextAt: pause.nextAt };
+      const set = { nextAt: Math.round(first + count * apart) };
+      const change = { key: pauseKey(topic), expect, set };
+      if (!(await ctx.pool.change(change, now + WRITER_DEADLINE)).changed) continue;
+    }
+    const { maxPerSecond } = policyOf(ctx, topic);
+    return maxPerSecond === undefined ? wanted : bookStarts(ctx, topic, maxPerSecond, wanted);
+  }
+  throw new MinutehandError("unavailable", `the pause of topic ${topic} keeps changing; repeat the call`);
+}
