@@ -1,12 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "./environment.ts";
 import { gatewayAnswer, type HttpAnswer, httpAnswer } from "./http-answer.ts";
 import { decodePath, httpEvent } from "./http-event.ts";
-import { codeOf, LocalError, messageOf } from "./local-error.ts";
+import { close, listen, readBody } from "./loopback-server.ts";
 import { matchRoute, type Route } from "./routes.ts";
 
 /** API Gateway's limit: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
@@ -42,7 +40,7 @@ export async function openHttpApi(port: number): Promise<HttpApi> {
     },
     (request, response) => {
       void (async () => {
-        const body = await readBody(request);
+        const body = await readBody(request, MAX_BODY_BYTES);
         if (body === "too-large") {
           // The rest of the body is not worth reading, so the connection cannot be used again.
           response.setHeader("connection", "close");
@@ -53,45 +51,12 @@ export async function openHttpApi(port: number): Promise<HttpApi> {
       })().catch(() => response.destroy());
     },
   );
-  await listen(server, port);
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listen(server, port);
   return {
     url,
     serve: (routes, account) => serve([routes, account]),
-    stop: async (graceMs) => {
-      if (!server.listening) return;
-      const closed = once(server, "close");
-      server.close();
-      server.closeIdleConnections();
-      await Promise.race([closed, sleep(graceMs)]);
-      server.closeAllConnections();
-    },
+    stop: (graceMs) => close(server, graceMs),
   };
-}
-
-async function listen(server: Server, port: number): Promise<void> {
-  server.listen(port, "127.0.0.1");
-  try {
-    await once(server, "listening");
-  } catch (error) {
-    if (codeOf(error) === "EADDRINUSE")
-      throw new LocalError(
-        `port ${port} of 127.0.0.1 is in use; --port takes another one, 0 picks a free one`,
-      );
-    throw new LocalError(`port ${port} of 127.0.0.1 cannot be opened: ${messageOf(error)}`);
-  }
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer | "too-large"> {
-  if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) return "too-large";
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) return "too-large";
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 async function answer(

@@ -68,6 +68,8 @@ export function scopeOf(template: Template, site: Site): Scope {
         return { name, ref: name, arn: arn("lambda", `function:${name}`) };
       case "AWS::Events::Rule":
         return { name, ref: name, arn: arn("events", `rule/${name}`) };
+      case "AWS::IAM::Role":
+        return { name, ref: name, arn: `arn:aws:iam::${site.account}:role/${name}` };
       default:
         return { name, ref: name, arn: arn(resource.Type.split("::")[1]?.toLowerCase() ?? "local", name) };
     }

@@ -1,0 +1,39 @@
+/** One attempt to invoke a schedule's target. */
+export type Execution = {
+  readonly scheduleArn: string;
+  /** ms since the epoch. */
+  readonly scheduledTime: number;
+  readonly id: string;
+  /** From 1. */
+  readonly attempt: number;
+};
+
+/**
+ * The event for a function: the schedule's input with its keywords replaced
+ * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html), or without
+ * one EventBridge's own.
+ */
+export function scheduleInput(input: string | undefined, execution: Execution): unknown {
+  const { scheduleArn, scheduledTime, id, attempt } = execution;
+  const time = `${new Date(scheduledTime).toISOString().slice(0, 19)}Z`;
+  if (input !== undefined)
+    return JSON.parse(
+      input
+        .replaceAll("<aws.scheduler.schedule-arn>", scheduleArn)
+        .replaceAll("<aws.scheduler.scheduled-time>", time)
+        .replaceAll("<aws.scheduler.execution-id>", id)
+        .replaceAll("<aws.scheduler.attempt-number>", String(attempt)),
+    );
+  const [, , , region, account] = scheduleArn.split(":");
+  return {
+    version: "0",
+    id,
+    "detail-type": "Scheduled Event",
+    source: "aws.scheduler",
+    account,
+    time,
+    region,
+    resources: [scheduleArn],
+    detail: "{}",
+  };
+}

@@ -1,0 +1,235 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { InvokeResult } from "../../../local/services/schedule-firing.ts";
+import { createScheduler, type Scheduler } from "../../../local/services/scheduler.ts";
+import { fakeClock } from "./fake-clock.ts";
+
+const NOON = Date.UTC(2026, 2, 12, 12);
+const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
+const FUNCTION = "arn:aws:lambda:us-east-1:000000000000:function:promote";
+const ROLE = "arn:aws:iam::000000000000:role/scheduler";
+const ARN = "arn:aws:scheduler:us-east-1:000000000000:schedule/default/one";
+
+let folder: string;
+let clock: ReturnType<typeof fakeClock>;
+let scheduler: Scheduler;
+let lines: string[];
+/** When the target was invoked, ms after noon, with what. */
+let calls: { at: number; event: unknown }[];
+/** What the next invocations come to; `done` when there are no more. */
+let results: (InvokeResult | Promise<InvokeResult>)[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "minutehand-"));
+  clock = fakeClock(NOON);
+  [lines, calls, results] = [[], [], []];
+  start();
+});
+
+afterEach(() => {
+  scheduler.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function start(random = 0): void {
+  const file = join(folder, "schedules.sqlite");
+  scheduler = createScheduler({ region: "us-east-1", account: "000000000000", file, clock });
+  scheduler.start({
+    random: () => random,
+    log: (line) => lines.push(line),
+    invoke: async (_, event) => {
+      calls.push({ at: clock.now() - NOON, event });
+      return results.shift() ?? "done";
+    },
+  });
+}
+
+function restart(random?: number): void {
+  scheduler.stop();
+  start(random);
+}
+
+function call(operation: string, body: object = {}, query = ""): object {
+  const { answer } = scheduler.operations[operation] ?? {};
+  if (!answer) throw new Error(`there is no operation ${operation}`);
+  return answer({ parameters: { Name: "one" }, query: new URLSearchParams(query), body });
+}
+
+const request = (expression: string, more: object = {}, target: object = {}) => ({
+  ScheduleExpression: expression,
+  FlexibleTimeWindow: { Mode: "OFF" },
+  Target: { Arn: FUNCTION, RoleArn: ROLE, Input: '"<aws.scheduler.scheduled-time>"', ...target },
+  ...more,
+});
+const create = (expression: string, more: object = {}, target: object = {}) =>
+  call("POST /schedules/{Name}", request(expression, more, target));
+const times = () => calls.map(({ at }) => at);
+const kept = () => Object.values(call("GET /schedules"))[0].length;
+
+test("a one-time schedule fires once, at its time", async () => {
+  create("at(2026-03-12T13:00:00)");
+  await clock.advanceTo(NOON + HOUR - 1);
+  expect(times()).toEqual([]);
+  await clock.advanceTo(NOON + 24 * HOUR);
+  expect(calls).toEqual([{ at: HOUR, event: "2026-03-12T13:00:00Z" }]);
+  expect(kept()).toBe(1);
+});
+
+test("a time that is past already fires at once", async () => {
+  create("at(2026-03-12T11:00:00)");
+  await clock.advanceTo(NOON);
+  expect(times()).toEqual([0]);
+});
+
+test("rate begins with the creation, cron with its first match", async () => {
+  create("rate(2 minutes)");
+  await clock.advanceTo(NOON + 5 * MINUTE);
+  expect(times()).toEqual([0, 2 * MINUTE, 4 * MINUTE]);
+  calls = [];
+  call(
+    "PUT /schedules/{Name}",
+    request("cron(0 14 * * ? *)", { ScheduleExpressionTimezone: "Europe/Berlin" }),
+  );
+  await clock.advanceTo(NOON + 48 * HOUR);
+  expect(times()).toEqual([HOUR, 25 * HOUR]);
+});
+
+test("nothing fires before the start or after the end", async () => {
+  const dates = { StartDate: (NOON + 3 * MINUTE) / 1000, EndDate: (NOON + 6 * MINUTE) / 1000 };
+  create("rate(2 minutes)", dates);
+  await clock.advanceTo(NOON + HOUR);
+  expect(times()).toEqual([3 * MINUTE, 5 * MINUTE]);
+});
+
+test("a flexible window makes it late by a part of the window", async () => {
+  restart(0.5);
+  const window = { FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 10 } };
+  create("at(2026-03-12T13:00:00)", window);
+  await clock.advanceTo(NOON + 2 * HOUR);
+  expect(calls).toEqual([{ at: HOUR + 5 * MINUTE, event: "2026-03-12T13:00:00Z" }]);
+});
+
+test("what is disabled does not fire, nor does it later for that time", async () => {
+  create("rate(1 hour)", { State: "DISABLED" });
+  await clock.advanceTo(NOON + 90 * MINUTE);
+  call("PUT /schedules/{Name}", request("rate(1 hour)"));
+  await clock.advanceTo(NOON + 2 * HOUR);
+  call("PUT /schedules/{Name}", request("rate(1 hour)", { State: "DISABLED" }));
+  await clock.advanceTo(NOON + 9 * HOUR);
+  expect(times()).toEqual([2 * HOUR]);
+});
+
+test("what is deleted does not fire", async () => {
+  create("at(2026-03-12T13:00:00)");
+  call("DELETE /schedules/{Name}");
+  await clock.advanceTo(NOON + 2 * HOUR);
+  expect(times()).toEqual([]);
+});
+
+test("a schedule is deleted after its last run, if it says so, and not before it", async () => {
+  const { promise, resolve } = Promise.withResolvers<InvokeResult>();
+  results = [promise];
+  create("at(2026-03-12T13:00:00)", { ActionAfterCompletion: "DELETE" });
+  await clock.advanceTo(NOON + HOUR);
+  expect(kept()).toBe(1);
+  resolve("done");
+  await clock.advanceTo(NOON + HOUR);
+  expect(kept()).toBe(0);
+});
+
+test("what fails is tried again with growing waits, as often as allowed", async () => {
+  results = ["failed", "failed", "failed"];
+  const more = { ActionAfterCompletion: "DELETE" };
+  const RetryPolicy = { MaximumRetryAttempts: 2 };
+  create("at(2026-03-12T13:00:00)", more, { Input: '"<aws.scheduler.attempt-number>"', RetryPolicy });
+  await clock.advanceTo(NOON + 2 * HOUR);
+  expect(calls).toEqual([
+    { at: HOUR, event: "1" },
+    { at: HOUR + SECOND, event: "2" },
+    { at: HOUR + 3 * SECOND, event: "3" },
+  ]);
+  expect(lines).toEqual([
+    "schedule default/one gave up after attempt 3 of its run of 2026-03-12T13:00:00.000Z",
+  ]);
+  expect(kept()).toBe(0);
+});
+
+test("what fails is not tried beyond its greatest age", async () => {
+  results = Array(99).fill("failed");
+  create("at(2026-03-12T13:00:00)", {}, { RetryPolicy: { MaximumEventAgeInSeconds: 60 } });
+  await clock.advanceTo(NOON + 2 * HOUR);
+  expect(times().at(-1)).toBe(HOUR + 31 * SECOND);
+});
+
+test("what is refused is not tried again", async () => {
+  results = ["refused"];
+  create("at(2026-03-12T13:00:00)");
+  await clock.advanceTo(NOON + 2 * HOUR);
+  expect(times()).toEqual([HOUR]);
+});
+
+test("a slow run does not hold up the next one", async () => {
+  results = [new Promise<InvokeResult>(() => {})];
+  create("rate(1 minute)");
+  await clock.advanceTo(NOON + 2 * MINUTE);
+  expect(times()).toEqual([0, MINUTE, 2 * MINUTE]);
+});
+
+test("a restart keeps schedules and makes up for what it missed, once", async () => {
+  create("rate(1 hour)");
+  await clock.advanceTo(NOON);
+  scheduler.stop();
+  await clock.advanceTo(NOON + 2 * HOUR + MINUTE);
+  start();
+  await clock.advanceTo(NOON + 3 * HOUR);
+  restart();
+  await clock.advanceTo(NOON + 3 * HOUR + MINUTE);
+  expect(calls.map(({ at, event }) => [at, event])).toEqual([
+    [0, "2026-03-12T12:00:00Z"],
+    [2 * HOUR + MINUTE, "2026-03-12T13:00:00Z"],
+    [2 * HOUR + MINUTE, "2026-03-12T14:00:00Z"],
+    [3 * HOUR, "2026-03-12T15:00:00Z"],
+  ]);
+});
+
+test("a run that a crash cut off comes again", async () => {
+  results = [new Promise<InvokeResult>(() => {})];
+  create("at(2026-03-12T13:00:00)", { ActionAfterCompletion: "DELETE" });
+  await clock.advanceTo(NOON + HOUR);
+  restart();
+  await clock.advanceTo(NOON + HOUR);
+  expect(times()).toEqual([HOUR, HOUR]);
+  expect(kept()).toBe(0);
+});
+
+test("what was missed longer ago than its greatest age is let go", async () => {
+  create("at(2026-03-12T13:00:00)", {}, { RetryPolicy: { MaximumEventAgeInSeconds: 60 } });
+  scheduler.stop();
+  await clock.advanceTo(NOON + HOUR + MINUTE + 1);
+  start();
+  await clock.advanceTo(NOON + 2 * HOUR);
+  expect(times()).toEqual([]);
+});
+
+test("the input's keywords are replaced", async () => {
+  const keywords = ["schedule-arn", "scheduled-time", "execution-id", "attempt-number"];
+  const Input = JSON.stringify(keywords.map((keyword) => `<aws.scheduler.${keyword}>`));
+  create("at(2026-03-12T13:00:00)", {}, { Input });
+  await clock.advanceTo(NOON + HOUR);
+  const execution = expect.stringMatching(/^[0-9a-f]{16}$/);
+  expect(calls[0]?.event).toEqual([ARN, "2026-03-12T13:00:00Z", execution, "1"]);
+});
+
+test("without an input the event is EventBridge's", async () => {
+  create("at(2026-03-12T13:00:00)", {}, { Input: undefined });
+  await clock.advanceTo(NOON + HOUR);
+  expect(calls[0]?.event).toMatchObject({
+    source: "aws.scheduler",
+    time: "2026-03-12T13:00:00Z",
+    region: "us-east-1",
+    account: "000000000000",
+    resources: [ARN],
+  });
+});
