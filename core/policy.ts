@@ -71,6 +71,6 @@ export function topicPolicy(configured: Partial<TopicPolicy>): TopicPolicy {
 }
 
 /** A webhook topic's whole policy of calls. */
-export function webhookPolicy({ webhook = {} }: TopicPolicy): WebhookPolicy {
+export function webhookPolicy({ webhook = {} }: Pick<TopicPolicy, "webhook">): WebhookPolicy {
   return { timeout: 15, allowHttp: false, allowHosts: [], ...webhook };
 }

@@ -1,22 +1,43 @@
 import { createHash } from "node:crypto";
+import { callbackHeadersError } from "../core/callback-headers.ts";
+import { callbackUrlError } from "../core/callback-url.ts";
 import { BODY_BYTES, DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { toJson } from "../core/json.ts";
+import { type TopicPolicy, webhookPolicy } from "../core/policy.ts";
 import type { Enqueued, NewJob } from "../protocol/new-job.ts";
+import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import { iso } from "./instants.ts";
 import type { NewJobFields } from "./requests.ts";
 
-/** The job that validated fields ask for. Throws `too-large` for its body, `bad-request` for its time or URL. */
+/**
+ * The job that validated fields ask for. Throws `too-large` for its body, `bad-request` for its time,
+ * its URL or the headers that would go with its call.
+ */
 export function newJobOf(ctx: Context, fields: NewJobFields): NewJob {
-  const { body, delay, dueAt, callbackUrl, ...same } = fields;
-  if (callbackUrl !== undefined) {
-    throw new MinutehandError(
-      "bad-request",
-      `callbackUrl is for topics with a webhook consumer, which ${fields.topic} has not`,
-    );
-  }
+  const { body, delay, dueAt, ...same } = fields;
+  const error = callbackError(policyOf(ctx, fields.topic), fields);
+  if (error !== undefined) throw new MinutehandError("bad-request", error);
   return { ...same, body: bodyText(body), dueAt: dueAtOf(ctx.clock(), { delay, dueAt }) ?? ctx.clock() };
+}
+
+/** What its topic's consumer forbids of where a job is sent, and with which headers; `undefined`: nothing. */
+function callbackError(
+  policy: TopicPolicy,
+  { topic, callbackUrl, headers = {} }: NewJobFields,
+): string | undefined {
+  if (policy.consumer !== "webhook") {
+    if (callbackUrl === undefined) return undefined;
+    return `callbackUrl is for topics with a webhook consumer, which ${topic} has not`;
+  }
+  const webhook = webhookPolicy(policy);
+  const url = callbackUrl ?? webhook.url;
+  if (url === undefined) return `callbackUrl must be given, as topic ${topic} has no URL of its own`;
+  const error = callbackUrlError(url, webhook);
+  if (error !== undefined) return `callbackUrl ${error}`;
+  const wrong = callbackHeadersError(headers);
+  return wrong && `headers go with the call of the job's receiver: ${wrong}`;
 }
 
 /** A job's body as it is stored. Throws `too-large`. */

@@ -30,6 +30,7 @@ export class MinutehandStack extends Stack {
         work: { consumer: "pull" },
         events: { consumer: "pull", tracking: "none" },
         precise: { precision: "millisecond" },
+        callbacks: { webhook: {} },
       },
     });
     this.consume("reminders", "Logs each job", removable);

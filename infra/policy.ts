@@ -21,8 +21,12 @@ export function policyOf(props: DelayQueueProps): Policy {
 }
 
 function differences(props: TopicProps): Partial<TopicPolicy> {
-  const { ttr, maximumConcurrency: _eventSource, oldestMessageAge: _alarm, ...rest } = props;
-  const configured: Partial<TopicPolicy> = { ...rest, ...(ttr && { ttr: ttr.toSeconds() }) };
+  const { ttr, webhook: _below, maximumConcurrency: _eventSource, oldestMessageAge: _alarm, ...rest } = props;
+  const configured: Partial<TopicPolicy> = {
+    ...rest,
+    ...(ttr && { ttr: ttr.toSeconds() }),
+    ...webhookOf(props),
+  };
   const { consumer, backoff } = configured;
   // Other defaults follow from the consumer and the backoff, so those two are compared apart.
   const followed = topicPolicy({ ...(consumer && { consumer }), ...(backoff && { backoff }) });
@@ -31,6 +35,13 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
     ([name, value]) => value !== undefined && !isSame(value, defaults[name as keyof TopicPolicy]),
   );
   return Object.fromEntries(kept);
+}
+
+/** A webhook topic's settings as functions read them; nothing for any other. */
+export function webhookOf({ webhook }: TopicProps): Pick<Partial<TopicPolicy>, "webhook"> {
+  if (webhook === undefined) return {};
+  const { timeout, ...same } = webhook;
+  return { webhook: { ...same, ...(timeout && { timeout: timeout.toSeconds() }) } };
 }
 
 function isSame(a: unknown, b: unknown): boolean {

@@ -3,6 +3,35 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import type { Backoff } from "../core/backoff.ts";
 
+/** Whom a webhook topic's jobs call, and how. */
+export type WebhookTopicProps = {
+  /**
+   * Where jobs without a `callbackUrl` of their own go; at most 2,048 characters.
+   *
+   * @default every job must have one
+   */
+  readonly url?: string;
+  /**
+   * How long a call may take, from looking up its host to the end of the answer, 1 to 30 seconds.
+   *
+   * @default 15 seconds
+   */
+  readonly timeout?: Duration;
+  /**
+   * Whether URLs may begin with `http:` too.
+   *
+   * @default false
+   */
+  readonly allowHttp?: boolean;
+  /**
+   * Hosts that may be called though they are private, such as `hooks.internal`, `10.0.0.7` or `[fd00::7]`: as a
+   * URL's `hostname` has them. Whoever can enqueue reaches every port of them.
+   *
+   * @default none: only addresses of the Internet
+   */
+  readonly allowHosts?: readonly string[];
+};
+
 /** How the jobs of one topic run. */
 export type TopicProps = {
   /**
@@ -11,6 +40,12 @@ export type TopicProps = {
    * @default "lambda"
    */
   readonly consumer?: "lambda" | "pull";
+  /**
+   * Jobs are sent as signed POST requests to their `callbackUrl`, by a function of the construct's own.
+   *
+   * @default none: jobs are run by `consumer`
+   */
+  readonly webhook?: WebhookTopicProps;
   /**
    * `none` gives up claims, retries and the audit for a third of the writes.
    *
@@ -30,7 +65,7 @@ export type TopicProps = {
    */
   readonly pack?: number;
   /**
-   * How many jobs one invocation runs at a time, 1 to 25; for a Lambda consumer only.
+   * How many jobs one invocation runs at a time, 1 to 25; for a Lambda or webhook consumer only.
    *
    * @default 10
    */
@@ -55,11 +90,19 @@ export type TopicProps = {
    */
   readonly ttr?: Duration;
   /**
-   * How many invocations of the consumer may run at once, 2 to 1,000; for a Lambda consumer only.
+   * How many invocations of the consumer may run at once, 2 to 1,000; for a Lambda or webhook consumer only.
    *
-   * @default as many as the account allows
+   * @default 5 for a webhook topic, else as many as the account allows
    */
   readonly maximumConcurrency?: number;
+  /**
+   * How many of its jobs may start in a second, whoever hands them over: a whole number from 1 to 1,000; or 0.0167 to
+   * 1, such as 0.5, for one in a whole number of seconds, up to 60. Those beyond it start later, in the order they are
+   * due, and say so in `heldUntil`. Retries of an untracked topic's jobs are not counted.
+   *
+   * @default no limit
+   */
+  readonly maxPerSecond?: number;
   /**
    * How old the oldest message may be before an alarm, 1 minute to 10 days. A message under a claim ages.
    *

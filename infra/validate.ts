@@ -1,6 +1,9 @@
 import type { Duration } from "aws-cdk-lib";
 import type { Backoff } from "../core/backoff.ts";
+import { callbackUrlError } from "../core/callback-url.ts";
 import { DAY, LONGEST_DELAY, LONGEST_LEASE, MAX_SHARDS } from "../core/constants.ts";
+import { webhookPolicy } from "../core/policy.ts";
+import { webhookOf } from "./policy.ts";
 import type { ApiProps, DelayQueueProps, TopicProps } from "./props.ts";
 
 /** One rule about one value: what it must be, what it is, what is allowed. */
@@ -16,6 +19,7 @@ const LONGEST_RETENTION_DAYS = 3650;
 const LONGEST_WAIT_S = LONGEST_DELAY / 1000;
 const LONGEST_TTR_S = LONGEST_LEASE / 1000;
 const READY_RETENTION_DAYS = 10;
+const LONGEST_CALL_S = 30;
 
 /** Throws one error that names each broken rule, the value met and what is allowed. */
 export function validate(path: string, props: DelayQueueProps): void {
@@ -61,6 +65,7 @@ function apiChecks(api: ApiProps): Check[] {
 function topicChecks(name: string, topic: TopicProps): Check[] {
   const at = `topics.${name}`;
   const pull = topic.consumer === "pull";
+  const { webhook } = topic;
   return [
     {
       holds: /^[a-z0-9-]{1,50}$/.test(name),
@@ -69,6 +74,8 @@ function topicChecks(name: string, topic: TopicProps): Check[] {
       allowed: "1 to 50 of a-z, 0-9 and -",
     },
     oneOf(`${at}.consumer`, topic.consumer, ["lambda", "pull"]),
+    onlyFor("topics without a webhook", webhook === undefined, `${at}.consumer`, topic.consumer),
+    ...webhookChecks(`${at}.webhook`, topic),
     oneOf(`${at}.tracking`, topic.tracking, ["full", "none"]),
     oneOf(`${at}.precision`, topic.precision, ["second", "millisecond"]),
     wholeNumber(`${at}.pack${pull ? " of a pull topic" : ""}`, topic.pack, 1, pull ? 1 : 10),
@@ -76,12 +83,52 @@ function topicChecks(name: string, topic: TopicProps): Check[] {
     wholeNumber(`${at}.concurrency`, topic.concurrency, 1, 25),
     onlyFor("a Lambda consumer", !pull, `${at}.maximumConcurrency`, topic.maximumConcurrency),
     wholeNumber(`${at}.maximumConcurrency`, topic.maximumConcurrency, 2, 1000),
+    {
+      holds: topic.maxPerSecond === undefined || isLimit(topic.maxPerSecond),
+      rule: `${at}.maxPerSecond must be a number of starts a second`,
+      actual: topic.maxPerSecond,
+      allowed: "whole from 1 to 1000, or 1/60 to 1",
+    },
     wholeNumber(`${at}.maxAttempts`, topic.maxAttempts, 1, 100),
     onlyFor("a pull topic", pull, `${at}.ttr`, topic.ttr?.toHumanString()),
     seconds(`${at}.ttr`, topic.ttr, 1, LONGEST_TTR_S),
     seconds(`${at}.oldestMessageAge`, topic.oldestMessageAge, 60, READY_RETENTION_DAYS * DAY_S),
     ...backoffChecks(`${at}.backoff`, topic.backoff),
   ];
+}
+
+function webhookChecks(at: string, topic: TopicProps): Check[] {
+  const { webhook } = topic;
+  if (webhook === undefined) return [];
+  const { url, timeout, allowHosts = [] } = webhook;
+  const error = url === undefined ? undefined : callbackUrlError(url, webhookPolicy(webhookOf(topic)));
+  return [
+    {
+      // Nothing of an untracked job outlasts its call: a receiver that is down for an hour would lose it.
+      holds: topic.tracking !== "none",
+      rule: `${at} needs homes, which keep retries and deaths`,
+      actual: topic.tracking,
+      allowed: 'tracking "full"',
+    },
+    {
+      holds: error === undefined,
+      rule: `${at}.url ${error}`,
+      actual: url,
+      allowed: "a URL that can be called",
+    },
+    seconds(`${at}.timeout`, timeout, 1, LONGEST_CALL_S),
+    ...allowHosts.map((host, index) => ({
+      holds: URL.parse(`https://${host}`)?.hostname === host,
+      rule: `${at}.allowHosts[${index}] must be a host`,
+      actual: host,
+      allowed: "a name or a literal address as a URL's hostname has it",
+    })),
+  ];
+}
+
+function isLimit(perSecond: number): boolean {
+  if (perSecond >= 1) return Number.isInteger(perSecond) && perSecond <= 1000;
+  return perSecond >= 1 / 60;
 }
 
 function backoffChecks(at: string, backoff: Backoff | undefined): Check[] {

@@ -22,6 +22,8 @@ export type EnqueueOptions = {
   dueAt?: string;
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace";
+  /** Where a webhook topic's job is sent, if not to the topic's own URL. */
+  callbackUrl?: string;
   headers?: Record<string, string>;
   expiresAfter?: Duration;
   maxAttempts?: number;

@@ -51,13 +51,24 @@ export function consumeOn<Body>(
   timers: Timers,
   done: () => void,
 ): ConsumerFunction {
+  return consumeWith(ctx, runWith(handler), timers, done);
+}
+
+/** The same for jobs that are run by other means than a handler. `longestRun`: see `runJobs`. */
+export function consumeWith(
+  ctx: Context,
+  run: RunJob,
+  timers: Timers,
+  done: () => void,
+  longestRun = 0,
+): ConsumerFunction {
   return async (event, { getRemainingTimeInMillis }) => {
     const deadline = ctx.clock() + getRemainingTimeInMillis();
     const deliveries = event.Records.map(({ messageId, receiptHandle, body }) => {
       return { messageId, handle: receiptHandle, body };
     });
     try {
-      const kept = await runJobs(ctx, deliveries, runWith(handler), deadline, timers);
+      const kept = await runJobs(ctx, deliveries, run, deadline, timers, longestRun);
       return { batchItemFailures: [...kept].map((itemIdentifier) => ({ itemIdentifier })) };
     } finally {
       done();
@@ -65,7 +76,7 @@ export function consumeOn<Body>(
   };
 }
 
-const TIMERS: Timers = {
+export const TIMERS: Timers = {
   wait: (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, LONGEST_TIMER))),
   after(ms, act) {
     const timer = setTimeout(act, Math.min(ms, LONGEST_TIMER));

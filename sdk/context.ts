@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { dynamoClient, sqsClient } from "../aws/clients.ts";
 import { dynamoPool } from "../aws/pool.ts";
 import { sqsQueues } from "../aws/queues.ts";
+import { allowLoopback } from "../core/callback-url.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
@@ -9,7 +10,8 @@ import { createTelemetry, type Telemetry } from "./telemetry.ts";
 /** The environment that the construct gives each function and each producer. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-function required(environment: Environment, name: string): string {
+/** Throws when it is missing. */
+export function required(environment: Environment, name: string): string {
   const value = environment[name];
   if (value === undefined || value === "") {
     throw new Error(
@@ -23,6 +25,7 @@ function required(environment: Environment, name: string): string {
 export function createContext(environment: Environment = process.env): Context & { telemetry: Telemetry } {
   const clock = (): number => Date.now();
   const telemetry = createTelemetry();
+  const policy = JSON.parse(required(environment, "MINUTEHAND_POLICY")) as Policy;
   return {
     pool: dynamoPool({
       client: dynamoClient(),
@@ -35,7 +38,7 @@ export function createContext(environment: Environment = process.env): Context &
     }),
     clock,
     random: (count) => randomBytes(count),
-    policy: JSON.parse(required(environment, "MINUTEHAND_POLICY")) as Policy,
+    policy: environment.MINUTEHAND_ALLOW_LOOPBACK === "true" ? allowLoopback(policy) : policy,
     report: telemetry.report,
     telemetry,
   };

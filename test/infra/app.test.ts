@@ -35,10 +35,12 @@ async function appWith(context: Record<string, string>): Promise<StackTemplate> 
 }
 
 describe("the app", () => {
-  it("synthesises its four topics and says where they are", async () => {
+  it("synthesises its five topics and says where they are", async () => {
     const template = await cdkSynth();
     const queues = resourcesOf(template, "AWS::SQS::Queue").map(([, { Properties }]) => Properties.QueueName);
     expect(queues.sort()).toEqual([
+      "minutehand-callbacks",
+      "minutehand-callbacks_dlq",
       "minutehand-events",
       "minutehand-events_dlq",
       "minutehand-precise",
@@ -52,14 +54,14 @@ describe("the app", () => {
     expect(Object.keys(template.Outputs)).toEqual(["ApiUrl", "TableName", "QueueUrlPrefix"]);
     const routes = resourcesOf(template, "AWS::ApiGatewayV2::Route").map(([, r]) => r.Properties.RouteKey);
     expect(routes.sort()).toEqual(["ANY /", "ANY /{proxy+}", "POST /topics/{topic}/receive"]);
-    expect(resourcesOf(template, "AWS::Lambda::EventSourceMapping")).toHaveLength(2);
+    expect(resourcesOf(template, "AWS::Lambda::EventSourceMapping")).toHaveLength(3);
   });
 
   it("has no HTTP API with api=none, and all the rest", async () => {
     const template = await appWith({ api: "none" });
     const types = Object.values(template.Resources).map(({ Type }) => Type);
     expect(types.filter((type) => type.startsWith("AWS::ApiGatewayV2"))).toEqual([]);
-    expect(resourcesOf(template, "AWS::Lambda::Function")).toHaveLength(3);
+    expect(resourcesOf(template, "AWS::Lambda::Function")).toHaveLength(4);
     expect(resourcesOf(template, "AWS::Events::Rule")).toHaveLength(1);
     expect(Object.keys(template.Outputs)).toEqual(["TableName", "QueueUrlPrefix"]);
   });
@@ -90,8 +92,8 @@ describe("the alarms", () => {
   const watched = alarms.map(({ Namespace, MetricName }) => `${Namespace} ${MetricName}`);
 
   it.each([
-    ["AWS/SQS ApproximateNumberOfMessagesVisible", 4],
-    ["AWS/SQS ApproximateAgeOfOldestMessage", 4],
+    ["AWS/SQS ApproximateNumberOfMessagesVisible", 5],
+    ["AWS/SQS ApproximateAgeOfOldestMessage", 5],
     ["AWS/Lambda Errors", 1],
     ["AWS/Lambda Invocations", 1],
     ["Minutehand SweepLag", 2],

@@ -50,6 +50,18 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ backoff: { initial: 10, factor: 0.5, max: 60, jitter: 0 } }), "factor must be a number, is 0.5"],
   [inTopic({ backoff: { initial: 10, factor: 2, max: 5, jitter: 0 } }), "max must be a number, is 5"],
   [inTopic({ backoff: { initial: 10, factor: 2, max: 60, jitter: 1.1 } }), "is 1.1; allowed: 0 to 1"],
+  [inTopic({ webhook: {}, consumer: "lambda" }), 'for topics without a webhook only, is "lambda"'],
+  [inTopic({ webhook: {}, tracking: "none" }), 'needs homes, which keep retries and deaths, is "none"'],
+  [inTopic({ webhook: { url: "http://example.com" } }), 'webhook.url must begin with https:, got "http://'],
+  [inTopic({ webhook: { url: "https://10.0.0.7/" } }), "not lead to an address that is not public"],
+  [inTopic({ webhook: { timeout: Duration.seconds(31) } }), "is 31; allowed: 1 to 30 seconds"],
+  [inTopic({ webhook: { timeout: Duration.millis(1500) } }), "is 1.5; allowed: 1 to 30 seconds"],
+  [
+    inTopic({ webhook: { allowHosts: ["ok.example", "Bad.example"] } }),
+    'allowHosts[1] must be a host, is "Bad',
+  ],
+  [inTopic({ webhook: { allowHosts: ["10.0.0.7:8080"] } }), 'must be a host, is "10.0.0.7:8080"'],
+  [inTopic({ webhook: { allowHosts: ["fd00::7"] } }), 'must be a host, is "fd00::7"'],
 ];
 
 const ACCEPTED: readonly DelayQueueProps[] = [
@@ -60,6 +72,17 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
   inTopic({ pack: 10, concurrency: 25, maximumConcurrency: 2, maxAttempts: 100 }),
   inTopic({ backoff: { waits: [0] } }),
+  inTopic({ webhook: {} }),
+  inTopic({
+    webhook: {
+      url: "http://10.0.0.7/hooks",
+      timeout: Duration.seconds(30),
+      allowHttp: true,
+      allowHosts: ["10.0.0.7", "[fd00::7]", "hooks.internal"],
+    },
+    maximumConcurrency: 1000,
+    concurrency: 25,
+  }),
   inTopic({ backoff: { initial: 0, factor: 1, max: 0, jitter: 1 } }),
 ];
 

@@ -1,0 +1,61 @@
+import {
+  GetSecretValueCommand,
+  ResourceNotFoundException,
+  type SecretsManagerClient,
+} from "@aws-sdk/client-secrets-manager";
+import { messageOf } from "../core/errors.ts";
+import { unavailable } from "./unknown.ts";
+
+/** ms for which values are believed, and after which a reading that failed is tried again. */
+const KNOWN_FOR = 5 * 60_000;
+const AGAIN_AFTER = 30_000;
+
+/** The current value of a secret, then the one before it where there is one. */
+export type Secrets = () => Promise<readonly string[]>;
+
+/**
+ * A secret of Secrets Manager and the one it replaced, so that both are good while one takes the other's place. Read
+ * each five minutes; while that fails the last known values are answered, and `onTrouble` is told. Throws
+ * `unavailable` while none are known.
+ */
+export function secretVersions(settings: {
+  client: SecretsManagerClient;
+  arn: string;
+  clock: () => number;
+  onTrouble: (error: string) => void;
+}): Secrets {
+  const { client, arn, clock, onTrouble } = settings;
+  let known: readonly string[] | undefined;
+  let until = Number.NEGATIVE_INFINITY;
+
+  async function valueAt(stage: "AWSCURRENT" | "AWSPREVIOUS"): Promise<string | undefined> {
+    const { SecretString } = await client.send(
+      new GetSecretValueCommand({ SecretId: arn, VersionStage: stage }),
+    );
+    return SecretString;
+  }
+
+  async function previous(): Promise<string | undefined> {
+    try {
+      return await valueAt("AWSPREVIOUS");
+    } catch (error) {
+      // A secret that was never changed has none.
+      if (error instanceof ResourceNotFoundException) return undefined;
+      throw error;
+    }
+  }
+
+  return async () => {
+    if (known !== undefined && clock() < until) return known;
+    try {
+      const values = await Promise.all([valueAt("AWSCURRENT"), previous()]);
+      known = values.filter((value) => value !== undefined);
+      until = clock() + KNOWN_FOR;
+    } catch (error) {
+      if (known === undefined) throw unavailable(`the webhook's secret ${arn} cannot be read`, error);
+      onTrouble(messageOf(error));
+      until = clock() + AGAIN_AFTER;
+    }
+    return known;
+  };
+}

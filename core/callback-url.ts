@@ -1,0 +1,59 @@
+import { CALLBACK_URL_CHARS } from "./constants.ts";
+import type { Policy, WebhookPolicy } from "./policy.ts";
+import { isPublicAddress } from "./public-address.ts";
+import { truncate } from "./text.ts";
+
+/** Bytes of a refused URL that its refusal shows. */
+const SHOWN = 100;
+/** As `hostOf` has them. */
+const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
+
+/** What of a webhook's policy decides whom it may call. */
+type Callable = Pick<WebhookPolicy, "allowHttp" | "allowHosts">;
+
+/**
+ * What can never be called by a webhook topic: the rule and the value, to follow the field's name; `undefined`:
+ * nothing forbids it. Where a name leads is judged when it is called.
+ */
+export function callbackUrlError(text: string, policy: Callable): string | undefined {
+  const refused = (rule: string) => `must ${rule}, got ${truncate(JSON.stringify(text), SHOWN)}`;
+  if (text.length > CALLBACK_URL_CHARS) {
+    return refused(`have at most ${CALLBACK_URL_CHARS} characters, has ${text.length}`);
+  }
+  const url = URL.parse(text);
+  if (url === null) return refused("be a whole URL such as https://example.com/hooks");
+  if (url.protocol !== "https:" && !(policy.allowHttp && url.protocol === "http:")) {
+    return refused(policy.allowHttp ? "begin with https: or http:" : "begin with https:");
+  }
+  // They would lie in the pool and in logs for all to read.
+  if (url.username !== "" || url.password !== "") return refused("have no user name or password in it");
+  const host = hostOf(url);
+  if (policy.allowHosts.includes(host)) return undefined;
+  if (host === "localhost" || host.endsWith(".localhost")) return refused("not lead to this machine");
+  const address = literalOf(host);
+  if (address !== undefined && !isPublicAddress(address)) {
+    return refused("not lead to an address that is not public");
+  }
+  return undefined;
+}
+
+/** A URL's host as `allowHosts` has it: in lower case, without the root's dot, an IPv6 address in brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/\.$/, "");
+}
+
+/** The literal address that a host is: `new URL` has brought all spellings of an IPv4 address into one. */
+function literalOf(host: string): string | undefined {
+  if (host.startsWith("[")) return host.slice(1, -1);
+  return /^[\d.]+$/.test(host) ? host : undefined;
+}
+
+/** A policy whose webhooks may call this machine too, in the clear: for stacks that run on a developer's own. */
+export function allowLoopback(policy: Policy): Policy {
+  const topics = Object.entries(policy.topics).map(([name, topic]) => {
+    if (topic.webhook === undefined) return [name, topic] as const;
+    const allowHosts = [...(topic.webhook.allowHosts ?? []), ...LOOPBACK];
+    return [name, { ...topic, webhook: { ...topic.webhook, allowHttp: true, allowHosts } }] as const;
+  });
+  return { ...policy, topics: Object.fromEntries(topics) };
+}

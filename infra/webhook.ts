@@ -1,0 +1,71 @@
+import { Duration, RemovalPolicy, Validations } from "aws-cdk-lib";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import type { EventSourceMapping, Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { Secret } from "aws-cdk-lib/aws-secretsmanager";
+import { Construct } from "constructs";
+import { LAST_START } from "../core/constants.ts";
+import { webhookPolicy } from "../core/policy.ts";
+import { grantSecret } from "./access.ts";
+import { entryOf } from "./build.ts";
+import { BundledFunction } from "./bundled-function.ts";
+import { connectConsumer } from "./consumer.ts";
+import { webhookOf } from "./policy.ts";
+import type { TopicQueues } from "./topic-queues.ts";
+
+export type WebhookProps = {
+  readonly queues: TopicQueues;
+  readonly table: Table;
+  readonly encryptionKey: IKey | undefined;
+  readonly removable: boolean;
+};
+
+/** Base64 of 33 bytes; Standard Webhooks asks for 24 to 64. */
+const SECRET_CHARS = 44;
+/** Rounds of calls that all time out and still fit into one invocation. */
+const ROUNDS = 4;
+const MEMORY_MIB = 512;
+
+/** A webhook topic's consumer: the function that calls its receivers, and the secret that signs the calls. */
+export class Webhook extends Construct {
+  readonly fn: LambdaFunction;
+  readonly secret: Secret;
+  readonly eventSource: EventSourceMapping;
+
+  constructor(scope: Construct, id: string, props: WebhookProps) {
+    super(scope, id);
+    const { queues, table, encryptionKey, removable } = props;
+    const { topic, settings } = queues;
+    this.secret = new Secret(this, "Secret", {
+      description: `Signs the webhook calls of topic ${topic}`,
+      generateSecretString: { passwordLength: SECRET_CHARS, excludePunctuation: true },
+      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+      ...(encryptionKey === undefined ? {} : { encryptionKey }),
+    });
+    Validations.of(this.secret).acknowledge({
+      id: "AwsSolutions-SMG4",
+      reason:
+        "Receivers have to learn a new secret first, so its time is the user's to choose: docs/operations.md",
+    });
+    this.fn = new BundledFunction(this, "Caller", {
+      entry: entryOf("webhook"),
+      description: `Calls the receivers of topic ${topic}`,
+      timeout: timeoutFor(webhookPolicy(webhookOf(settings)).timeout),
+      memoryMiB: MEMORY_MIB,
+      removable,
+    }).fn;
+    this.fn.addEnvironment("MINUTEHAND_WEBHOOK_TOPIC", topic);
+    this.fn.addEnvironment("MINUTEHAND_WEBHOOK_SECRET", this.secret.secretArn);
+    grantSecret(this.fn, this.secret);
+    this.eventSource = connectConsumer(this.fn, queues, table, {});
+  }
+}
+
+/**
+ * How long an invocation may take whose calls take `seconds` at most. No call is begun that long and `LAST_START`
+ * before its end, so all but the last round is time to begin others. A longer one would only make a crash be
+ * noticed later: the visibility timeout and the leases follow it.
+ */
+function timeoutFor(seconds: number): Duration {
+  return Duration.seconds(ROUNDS * seconds + (2 * LAST_START) / 1000);
+}

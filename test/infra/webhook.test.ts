@@ -1,0 +1,112 @@
+import { App, Duration, Stack } from "aws-cdk-lib";
+import { Template } from "aws-cdk-lib/assertions";
+import { Key } from "aws-cdk-lib/aws-kms";
+import { AwsSolutionsChecks } from "cdk-nag";
+import { describe, expect, it } from "vitest";
+import { DelayQueue } from "../../infra/delay-queue.ts";
+import type { TopicProps } from "../../infra/props.ts";
+import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
+import { type Resource, resourcesOf, type StackTemplate } from "./stack-template.ts";
+
+const MAIL: TopicProps = { webhook: { url: "https://mail.example/hooks", timeout: Duration.seconds(20) } };
+
+function only(template: StackTemplate, type: string, name: string): Resource {
+  const found = resourcesOf(template, type).filter(([id]) => id.startsWith(name));
+  expect(found).toHaveLength(1);
+  return (found[0] as [string, Resource])[1];
+}
+
+describe("a webhook topic", () => {
+  const template = templateOf(shopWith({ topics: { mail: MAIL, orders: {} } }).stack);
+  const fn = only(template, "AWS::Lambda::Function", "JobsWebhookmail");
+  const [secretId] = resourcesOf(template, "AWS::SecretsManager::Secret").map(([id]) => id);
+
+  it("has a secret of 44 letters and digits, which stays when the stack goes", () => {
+    const secret = only(template, "AWS::SecretsManager::Secret", "JobsWebhookmailSecret");
+    expect(secret.Properties.GenerateSecretString).toEqual({ PasswordLength: 44, ExcludePunctuation: true });
+    expect(secret.DeletionPolicy).toBe("Retain");
+  });
+
+  it("has a function that knows its topic, its secret and its policy", () => {
+    const { Variables } = fn.Properties.Environment as { Variables: Record<string, string> };
+    expect(Variables).toMatchObject({
+      MINUTEHAND_WEBHOOK_TOPIC: "mail",
+      MINUTEHAND_WEBHOOK_SECRET: { Ref: secretId },
+      POWERTOOLS_SERVICE_NAME: "minutehand",
+    });
+    expect(JSON.parse(Variables.MINUTEHAND_POLICY ?? "").topics).toEqual({
+      mail: { webhook: { url: "https://mail.example/hooks", timeout: 20 } },
+      orders: {},
+    });
+  });
+
+  it("gives four rounds of calls the time to fail, and hides messages 30 s longer", () => {
+    expect(fn.Properties.Timeout).toBe(90);
+    const ready = resourcesOf(template, "AWS::SQS::Queue").find(
+      ([, { Properties }]) => Properties.QueueName === "minutehand-mail",
+    );
+    expect(ready?.[1].Properties.VisibilityTimeout).toBe(120);
+  });
+
+  it("meets its receivers with five invocations at once, or as many as are asked for", () => {
+    const scaling = (topic: TopicProps) => {
+      const mapping = only(
+        templateOf(shopWith({ topics: { mail: topic } }).stack),
+        "AWS::Lambda::EventSourceMapping",
+        "JobsWebhookmail",
+      );
+      return mapping.Properties.ScalingConfig;
+    };
+    expect(scaling(MAIL)).toEqual({ MaximumConcurrency: 5 });
+    expect(scaling({ ...MAIL, maximumConcurrency: 40 })).toEqual({ MaximumConcurrency: 40 });
+  });
+
+  it("lets its function read that secret and no other", () => {
+    const { Statement } = only(template, "AWS::IAM::Policy", "JobsWebhookmail").Properties.PolicyDocument as {
+      Statement: { Action: string | string[]; Resource: unknown }[];
+    };
+    const onSecrets = Statement.filter(({ Action }) => [Action].flat().join().includes("secretsmanager"));
+    expect(onSecrets).toEqual([
+      { Action: "secretsmanager:GetSecretValue", Effect: "Allow", Resource: { Ref: secretId } },
+    ]);
+    const readers = resourcesOf(template, "AWS::IAM::Policy").filter(([, policy]) =>
+      JSON.stringify(policy).includes("secretsmanager"),
+    );
+    expect(readers).toHaveLength(1);
+  });
+
+  it("hands its secret on to whom the user says, and knows no other topic's", () => {
+    const { stack, queue } = shopWith({ topics: { mail: MAIL, orders: {} } });
+    queue.webhookSecret("mail").grantRead(someFunction(stack, "Teller"));
+    Template.fromStack(stack).resourceCountIs("AWS::SecretsManager::Secret", 1);
+    expect(() => queue.webhookSecret("orders")).toThrow(
+      'webhookSecret\'s topic must have a webhook, is "orders"; allowed: mail',
+    );
+  });
+
+  it("takes no other consumer", () => {
+    const { stack, queue } = shopWith({ topics: { mail: MAIL } });
+    expect(() => queue.addConsumer("mail", someFunction(stack, "Close"))).toThrow(
+      '"mail" is a webhook topic; allowed: no webhook',
+    );
+  });
+
+  it("goes with a stack that is removable", () => {
+    const removable = templateOf(shopWith({ topics: { mail: MAIL }, removable: true }).stack);
+    expect(only(removable, "AWS::SecretsManager::Secret", "Jobs").DeletionPolicy).toBe("Delete");
+  });
+
+  it("encrypts its secret with a customer's key, which its function may use", () => {
+    const app = new App();
+    const stack = new Stack(app, "Shop");
+    const encryptionKey = new Key(stack, "Key", { enableKeyRotation: true });
+    const queue = new DelayQueue(stack, "Jobs", { topics: { mail: MAIL }, encryptionKey });
+    const encrypted = templateOf(stack);
+    const secret = only(encrypted, "AWS::SecretsManager::Secret", "Jobs");
+    expect(secret.Properties.KmsKeyId).toBeDefined();
+    const policy = JSON.stringify(only(encrypted, "AWS::IAM::Policy", "JobsWebhookmail"));
+    expect(policy).toContain("kms:Decrypt");
+    expect(policy).not.toContain("*");
+    expect(new AwsSolutionsChecks(app).validateScope(queue).violations).toEqual([]);
+  });
+});

@@ -1,0 +1,21 @@
+import type { MessageJob } from "../core/message.ts";
+import type { WebhookPolicy } from "../core/policy.ts";
+
+/** One POST to a receiver. Header names are lower case. */
+export type Call = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly policy: WebhookPolicy;
+};
+
+/** What a receiver answered; of the body the start. */
+export type Reply = { readonly status: number; readonly retryAfter?: string; readonly body: string };
+
+/** Makes one call. Throws when no whole answer came, whatever the reason, or `signal` was aborted. */
+export type Post = (call: Call, signal: AbortSignal) => Promise<Reply>;
+
+/** A call's `webhook-id`: the same on each retry, so that receivers can drop repeats, another after a redrive. */
+export function callId({ id, redrives = 0 }: Pick<MessageJob, "id" | "redrives">): string {
+  return redrives === 0 ? id : `${id}-${redrives}`;
+}
