@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import type { Pool } from "../../protocol/ports.ts";
+import { countContract } from "./count-contract.ts";
 import { pageContract } from "./page-contract.ts";
 import { poolBatchContract } from "./pool-batch-contract.ts";
 import { poolWriteContract } from "./pool-write-contract.ts";
@@ -43,6 +44,7 @@ export function poolContract(name: string, open: (clock: () => number) => Promis
     };
     poolWriteContract(bench);
     poolBatchContract(bench);
+    countContract(bench);
     transactContract(bench);
     pageContract(bench);
   });

@@ -166,7 +166,8 @@ export function memoryPool({
         const sums = Object.entries(amounts).map(
           ([name, amount]) => [name, Number(row[name] ?? 0) + amount] as const,
         );
-        put({ ...row, ...Object.fromEntries(sums), ...key, v: ITEM_VERSION, expiresAt });
+        const { pk, sk } = key;
+        put({ ...row, ...Object.fromEntries(sums), pk, sk, v: ITEM_VERSION, expiresAt });
         return Object.fromEntries(sums);
       }),
 

@@ -10,7 +10,14 @@ import {
   type TransactWriteItemsCommandInput,
   type UpdateItemCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import { conditionOf, type Row, statementOf, updateOf, updateStatementOf } from "./expressions.ts";
+import {
+  conditionOf,
+  type Row,
+  statementOf,
+  type Update,
+  updateOf,
+  updateStatementOf,
+} from "./expressions.ts";
 import { problem, type Service, type Trouble } from "./service.ts";
 import { type Stored, storedTable } from "./stored-table.ts";
 
@@ -99,9 +106,10 @@ export function simulatedDynamo(settings: {
     UpdateItem({ Key, UpdateExpression = "", ...input }: UpdateItemCommandInput) {
       const before = table.get(Key as Row);
       if (!conditionOf(input.ConditionExpression, input)(before)) throw refused(before);
-      const after = updated(Key as Row, before, updateOf(UpdateExpression, input));
+      const update = updateOf(UpdateExpression, input);
+      const after = updated(Key as Row, before, update);
       write(Key as Row, after);
-      return { Attributes: { ...after } };
+      return { Attributes: answered(after, update, input.ReturnValues) };
     },
 
     DeleteItem({ Key, ConditionExpression }: DeleteItemCommandInput) {
@@ -176,7 +184,7 @@ export function simulatedDynamo(settings: {
     const { key, condition, set } = updateStatementOf(statement, given);
     const apply = (before: Row | undefined): string | undefined => {
       if (!condition(before)) return "ConditionalCheckFailed";
-      write(key, updated(key, before, { set, remove: [] }));
+      write(key, updated(key, before, { set, remove: [], add: {} }));
       return undefined;
     };
     return { key, apply };
@@ -207,14 +215,19 @@ function refused(row: Row | undefined): ConditionalCheckFailedException {
   });
 }
 
-function updated(
-  { pk, sk }: Row,
-  before: Row | undefined,
-  { set, remove }: { set: Row; remove: string[] },
-): Row {
+function updated({ pk, sk }: Row, before: Row | undefined, { set, remove, add }: Update): Row {
   const after = { ...before, ...set, pk, sk } as Row;
   for (const name of remove) delete after[name];
+  for (const [name, { N }] of Object.entries(add))
+    after[name] = { N: String(Number(after[name]?.N ?? 0) + Number(N)) };
   return after;
+}
+
+function answered(after: Row, { set, add }: Update, asked: string | undefined): Row {
+  if (asked === "ALL_NEW") return { ...after };
+  if (asked !== "UPDATED_NEW") throw new Error(`no such answer of an update here: ${asked}`);
+  const names = new Set(Object.keys({ ...set, ...add }));
+  return Object.fromEntries(Object.entries(after).filter(([name]) => names.has(name)));
 }
 
 function mustBeConsistent(asked: boolean | undefined): void {

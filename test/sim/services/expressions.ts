@@ -6,7 +6,8 @@ export type Row = Record<string, AttributeValue>;
 
 /** A part of DynamoDB's expression language and of PartiQL: what is not understood is an error, never a guess. */
 export type Condition = (row: Row | undefined) => boolean;
-export type Update = { set: Row; remove: string[] };
+/** `add`: what is added to numbers; one that is not there counts as 0. */
+export type Update = { set: Row; remove: string[]; add: Row };
 
 type Placeholders = {
   ExpressionAttributeNames?: Record<string, string> | undefined;
@@ -39,19 +40,25 @@ export function conditionOf(expression: string | undefined, placeholders: Placeh
   return (row) => terms.every((term) => term(row));
 }
 
-/** `SET #a = :v, … REMOVE #b, …`, either alone too. */
+/** `SET #a = :v, … REMOVE #b, … ADD #c :w, …`, each alone too. */
 export function updateOf(expression: string, placeholders: Placeholders): Update {
   const { name, value } = lookup(placeholders);
-  const parts = /^(?:SET (.+?))?(?:(?:^| )REMOVE (.+))?$/.exec(expression);
+  const parts = /^(?:SET (.+?))?(?:(?:^| )REMOVE (.+?))?(?:(?:^| )ADD (.+))?$/.exec(expression);
   if (!parts || expression === "") throw new Error(`no such update here: ${expression}`);
-  const [, sets, removes] = parts;
+  const [, sets, removes, adds] = parts;
   const set: Row = {};
   for (const clause of sets?.split(", ") ?? []) {
     const [left = "", equals, right = ""] = clause.split(" ");
     if (equals !== "=") throw new Error(`no such update here: ${clause}`);
     set[name(left)] = value(right);
   }
-  return { set, remove: removes?.split(", ").map(name) ?? [] };
+  const add: Row = {};
+  for (const clause of adds?.split(", ") ?? []) {
+    const [left = "", right = "", ...rest] = clause.split(" ");
+    if (value(right).N === undefined || rest.length > 0) throw new Error(`no such update here: ${clause}`);
+    add[name(left)] = value(right);
+  }
+  return { set, remove: removes?.split(", ").map(name) ?? [], add };
 }
 
 function lookup({ ExpressionAttributeNames = {}, ExpressionAttributeValues = {} }: Placeholders) {
