@@ -1,9 +1,13 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { LambdaClient } from "@aws-sdk/client-lambda";
+import { SchedulerClient } from "@aws-sdk/client-scheduler";
+import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 
 /** ms. Without these the SDK waits for ever. */
 const CONNECTION_TIMEOUT = 1000;
 export const REQUEST_TIMEOUT = 5000;
+const PROMOTION_TIMEOUT = 2000;
 
 const SOCKETS = { keepAlive: true, maxSockets: 64 };
 
@@ -45,4 +49,21 @@ export function dynamoClient(requestTimeout = REQUEST_TIMEOUT): DynamoDBClient {
 export function sqsClient(): SQSClient {
   // Digests of bodies are for networks that alter them; here TLS sees to that.
   return unlogged(new SQSClient({ ...settings(REQUEST_TIMEOUT), useQueueUrlAsEndpoint: false, md5: false }));
+}
+
+export function secretsClient(): SecretsManagerClient {
+  return unlogged(new SecretsManagerClient(settings(REQUEST_TIMEOUT)));
+}
+
+export function lambdaClient(): LambdaClient {
+  return unlogged(new LambdaClient(settings(REQUEST_TIMEOUT)));
+}
+
+export function schedulerClient(): SchedulerClient {
+  return unlogged(new SchedulerClient(settings(REQUEST_TIMEOUT)));
+}
+
+/** For schedules that the sweep can do without: nobody waits long for them. */
+export function promotionsClient(): SchedulerClient {
+  return unlogged(new SchedulerClient({ ...settings(PROMOTION_TIMEOUT), maxAttempts: 1 }));
 }

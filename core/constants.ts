@@ -80,6 +80,8 @@ export const SQS_MAX_DELAY = 900 * SECOND;
 export const SQS_BATCH_ENTRIES = 10;
 export const SQS_BATCH_BYTES = 256 * 1024;
 export const STATEMENT_BATCH = 25;
+/** "Target", EventBridge Scheduler API Reference, says 256 KB of `Input`. */
+export const SCHEDULE_INPUT_BYTES = 256 * 1000;
 /** SQS bills a request by 64 KB; the envelope's own words take the rest. */
 export const PACK_BYTES = 60 * 1000;
 
@@ -102,4 +104,6 @@ export const RECEIVE_WAIT_SECONDS = 20;
 export const RATES = { lowest: 0.001, highest: 1000 } as const;
 export const CALLBACK_URL_CHARS = 2048;
 export const LONGEST_DELAY = 10 * 366 * DAY;
+export const LONGEST_WINDOW_MINUTES = 1440;
+export const EXPRESSION_CHARS = 256;
 export const MAX_SHARDS = 1024;

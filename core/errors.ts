@@ -3,6 +3,7 @@ export type ErrorCode =
   | "bad-request"
   | "unknown-topic"
   | "job-not-found"
+  | "schedule-not-found"
   | "job-already-exists"
   | "job-running"
   | "job-finished"

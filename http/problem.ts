@@ -9,6 +9,7 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
   "bad-request": 400,
   "unknown-topic": 404,
   "job-not-found": 404,
+  "schedule-not-found": 404,
   "not-found": 404,
   "method-not-allowed": 405,
   "job-already-exists": 409,
@@ -28,7 +29,7 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
 const INTERNAL = "the request met an error of Minutehand's own, which is in its log";
 // Its message may carry the words of AWS, with names of queues and accounts.
 const UNAVAILABLE =
-  "DynamoDB or SQS did not take it in time, or the job kept changing; nothing was acknowledged: repeat the call";
+  "an AWS service did not take it in time, or what it is about kept changing; nothing was acknowledged: repeat the call";
 
 /** Problem details for HTTP APIs (RFC 9457). */
 export function problem(

@@ -2,6 +2,7 @@ import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
+import { keepPromotions } from "./far-ahead.ts";
 import { lookAtKeys, releaseKey } from "./keys.ts";
 import type { Attribute, Context } from "./ports.ts";
 import { idOfKey, notFound, readHomes } from "./read-job.ts";
@@ -25,7 +26,10 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
   const changed = await ctx.pool.change(change, now + WRITER_DEADLINE);
   if (changed.changed) {
     const home = await cancelled(ctx, changed.item as Home);
-    if (!(home instanceof Error)) return home;
+    if (!(home instanceof Error)) {
+      await keepPromotions(ctx, [home]);
+      return home;
+    }
   }
   return cancelAsRead(ctx, id);
 }
@@ -47,6 +51,10 @@ export async function cancelMany(ctx: Context, ids: readonly string[]): Promise<
   const results = new Map<string, Home | MinutehandError>();
   let left = [...new Set(ids)];
   for (let i = 0; i < TRIES && left.length > 0; i++) left = await pass(ctx, left, results, i > 0);
+  await keepPromotions(
+    ctx,
+    [...results.values()].filter((result): result is Home => !(result instanceof Error)),
+  );
   return ids.map(
     (id) =>
       results.get(id) ??

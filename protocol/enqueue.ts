@@ -6,6 +6,7 @@ import { drawJobId } from "../core/job-id.ts";
 import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
 import { filePlain, unavailable } from "./enqueue-plain.ts";
+import { isFar, keepPromotions } from "./far-ahead.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
@@ -56,6 +57,7 @@ export async function enqueueMany(
   await inParallel([...lines.values()], 8, async (line) => {
     for (const { at, job, home } of line) results[at] = await fileConditional(ctx, job, home, by);
   });
+  await keepPromotions(ctx, results.flatMap(promotedBy));
   return results;
 }
 
@@ -68,6 +70,12 @@ function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
     return new MinutehandError("bad-request", `a job of the untracked topic ${job.topic} can have no key`);
   }
   return undefined;
+}
+
+/** Kept and replayed jobs have what their own enqueue gave them. */
+function promotedBy(result: Enqueued | MinutehandError): Home[] {
+  if (result instanceof Error) return [];
+  return result.outcome === "created" || result.outcome === "replaced" ? [result.home] : [];
 }
 
 function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
@@ -95,6 +103,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     ...(tag === undefined ? {} : { tag }),
     ...(group === undefined ? {} : { group }),
     ...(untracked ? { untracked: true, expiresAt: ttl(dueAt + STALE_AFTER) } : {}),
+    ...(!untracked && isFar(ctx, dueAt) ? { hasSchedule: true } : {}),
   };
 }
 

@@ -1,12 +1,13 @@
 import type { Item, Key } from "../core/items.ts";
 import type { RandomBytes } from "../core/job-id.ts";
+import type { Schedule } from "../core/occurrence.ts";
 import type { Policy } from "../core/policy.ts";
 import type { ProtocolEvent } from "./events.ts";
 
 /** ms since the epoch, on the clock of the context. No try of a write is issued at or after it. */
 export type Deadline = number;
 
-export type Attribute = string | number | Readonly<Record<string, string>> | readonly object[];
+export type Attribute = string | number | true | Readonly<Record<string, string>> | readonly object[];
 
 /** Attributes that must have these values; `undefined`: must be absent. */
 export type Expected = Readonly<Record<string, string | number | undefined>>;
@@ -112,6 +113,21 @@ export interface Promotions {
   remove(id: string): Promise<void>;
 }
 
+/**
+ * The recurring schedules of EventBridge Scheduler, which keeps all of them and nothing else does. Their names are 1 to
+ * 64 of `0-9a-zA-Z-_.`. What Scheduler refuses is `bad-request`, what it does not do for now `unavailable`.
+ */
+export interface Schedules {
+  /** `from`: it does not come before (ms since the epoch, at most five minutes ago). */
+  create(schedule: Schedule, from: number | undefined): Promise<"created" | "exists">;
+  /** Replaces all of it. */
+  update(schedule: Schedule, from: number | undefined): Promise<"updated" | "missing">;
+  read(name: string): Promise<Schedule | undefined>;
+  remove(name: string): Promise<"removed" | "missing">;
+  /** Up to `limit` (1 to 100) names, in Scheduler's order, and where the next page begins. */
+  list(limit: number, cursor: string | undefined): Promise<{ names: string[]; cursor?: string }>;
+}
+
 /** The event source mappings by which Lambda polls the ready queues. */
 export interface EventSources {
   /** Lets Lambda poll a topic's ready queue or not; it follows within a minute. A topic without a mapping is passed over. */
@@ -124,6 +140,8 @@ export type Context = {
   readonly queues: Queues;
   /** Absent: every job is left to the sweep. */
   readonly promotions?: Promotions;
+  /** Absent where nobody files recurring schedules. */
+  readonly schedules?: Schedules;
   /** Absent: consumers alone keep to a pause. */
   readonly eventSources?: EventSources;
   /** ms since the epoch. */

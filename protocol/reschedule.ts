@@ -1,6 +1,7 @@
 import { MinutehandError } from "../core/errors.ts";
 import { hasCrashed, isFinished, isRunning } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
+import { isFar, keepPromotions } from "./far-ahead.ts";
 import { move } from "./move.ts";
 import type { NewJob } from "./new-job.ts";
 import type { Attribute, Context, Expected, Write } from "./ports.ts";
@@ -29,13 +30,19 @@ export async function reschedule(ctx: Context, id: string, change: Reschedule): 
     if (change.body !== undefined) set.body = change.body;
     if (change.dueAt !== undefined) set.wantedAt = Math.max(change.dueAt, ctx.clock());
     const dueAt = change.dueAt ?? home.dueAt;
+    if (isFar(ctx, dueAt)) set.hasSchedule = true;
     const moved = await move(ctx, home, { dueAt, expect, set, why: "rescheduled" });
-    if (moved.moved) return moved.home;
+    if (!moved.moved) continue;
+    await keepPromotions(ctx, [moved.home]);
+    return moved.home;
   }
   throw new MinutehandError("unavailable", `job ${id} keeps changing; repeat the call`);
 }
 
-/** Gives a live job all the fields of a new one. `undefined` when it is no longer as read. Throws `job-running`. */
+/**
+ * Gives a live job all the fields of a new one, and leaves its schedule to the caller. `undefined` when it is no longer
+ * as read. Throws `job-running`.
+ */
 export async function replaceJob(
   ctx: Context,
   holder: Home,
@@ -46,6 +53,7 @@ export async function replaceJob(
   const { body, callbackUrl, headers, expiresAfter, maxAttempts, tag, group } = job;
   const optional = { callbackUrl, headers, expiresAfter, maxAttempts, tag, group };
   const set: Record<string, Attribute> = { body, attempt: 0, wantedAt: Math.max(job.dueAt, ctx.clock()) };
+  if (isFar(ctx, job.dueAt)) set.hasSchedule = true;
   for (const [name, value] of Object.entries(optional)) if (value !== undefined) set[name] = value;
   const remove = [
     "lastError",

@@ -1,0 +1,124 @@
+import {
+  ConflictException,
+  CreateScheduleCommand,
+  DeleteScheduleCommand,
+  GetScheduleCommand,
+  ListSchedulesCommand,
+  ResourceNotFoundException,
+  type SchedulerClient,
+  UpdateScheduleCommand,
+  type UpdateScheduleCommandInput,
+  ValidationException,
+} from "@aws-sdk/client-scheduler";
+import { MinutehandError } from "../core/errors.ts";
+import { occurrenceInput, type Schedule, storedInput } from "../core/occurrence.ts";
+import type { Schedules } from "../protocol/ports.ts";
+import type { ScheduleTarget } from "./schedule-target.ts";
+import { unavailable } from "./unknown.ts";
+
+const MINUTE = 60_000;
+
+/** The recurring schedules on EventBridge Scheduler, in a group of their own. */
+export function schedulerSchedules(settings: { client: SchedulerClient; target: ScheduleTarget }): Schedules {
+  const { client, target } = settings;
+  const place = (name: string) => ({ GroupName: target.group, Name: name });
+  return {
+    create: (schedule, from) =>
+      asked("create", async () => {
+        try {
+          await client.send(new CreateScheduleCommand(requestOf(schedule, from, target)));
+          return "created";
+        } catch (thrown) {
+          if (thrown instanceof ConflictException) return "exists";
+          throw thrown;
+        }
+      }),
+
+    async update(schedule, from) {
+      const command = new UpdateScheduleCommand(requestOf(schedule, from, target));
+      return (await asked("update", () => ifThere(client.send(command)))) ? "updated" : "missing";
+    },
+
+    async read(name) {
+      const command = new GetScheduleCommand(place(name));
+      const found = await asked("read", () => ifThere(client.send(command)));
+      const stored = storedInput(found?.Target?.Input ?? "");
+      // Somebody else's in our group.
+      if (!found || !stored) return undefined;
+      const minutes = found.FlexibleTimeWindow?.MaximumWindowInMinutes;
+      return {
+        name,
+        expression: found.ScheduleExpression ?? "",
+        timezone: found.ScheduleExpressionTimezone ?? "UTC",
+        paused: found.State === "DISABLED",
+        ...(minutes === undefined ? {} : { flexibleWindow: minutes * MINUTE }),
+        ...stored,
+      };
+    },
+
+    async remove(name) {
+      const command = new DeleteScheduleCommand(place(name));
+      return (await asked("delete", () => ifThere(client.send(command)))) ? "removed" : "missing";
+    },
+
+    list: (limit, cursor) =>
+      asked("list", async () => {
+        const command = new ListSchedulesCommand({
+          GroupName: target.group,
+          MaxResults: limit,
+          ...(cursor === undefined ? {} : { NextToken: cursor }),
+        });
+        const { Schedules: some = [], NextToken } = await client.send(command);
+        const names = some.map(({ Name = "" }) => Name);
+        return { names, ...(NextToken === undefined ? {} : { cursor: NextToken }) };
+      }),
+  };
+}
+
+function requestOf(
+  schedule: Schedule,
+  from: number | undefined,
+  { group, target, role }: ScheduleTarget,
+): UpdateScheduleCommandInput {
+  const { name, expression, timezone, end, flexibleWindow, paused } = schedule;
+  return {
+    GroupName: group,
+    Name: name,
+    ScheduleExpression: expression,
+    ScheduleExpressionTimezone: timezone,
+    ...(from === undefined ? {} : { StartDate: new Date(from) }),
+    // Scheduler takes no end that is not after the start, and after an only occurrence there is none.
+    ...(end === undefined ? {} : { EndDate: new Date(Math.max(end, (from ?? 0) + 1000)) }),
+    State: paused ? "DISABLED" : "ENABLED",
+    FlexibleTimeWindow:
+      flexibleWindow === undefined
+        ? { Mode: "OFF" }
+        : { Mode: "FLEXIBLE", MaximumWindowInMinutes: flexibleWindow / MINUTE },
+    Target: { Arn: target, RoleArn: role, Input: occurrenceInput(schedule) },
+  };
+}
+
+async function ifThere<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (thrown) {
+    if (thrown instanceof ResourceNotFoundException) return undefined;
+    throw thrown;
+  }
+}
+
+async function asked<T>(what: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (thrown) {
+    if (thrown instanceof ValidationException) {
+      throw new MinutehandError(
+        "bad-request",
+        `EventBridge Scheduler refuses it: ${thrown.message}`,
+        {},
+        thrown,
+      );
+    }
+    throw unavailable(`EventBridge Scheduler did not ${what} a schedule`, thrown);
+  }
+}

@@ -1,0 +1,17 @@
+import { parseOccurrence } from "../core/occurrence.ts";
+import { fileOccurrence } from "../protocol/recurring.ts";
+import { createContext } from "../sdk/context.ts";
+
+const ctx = createContext();
+
+/**
+ * Files the job of a recurring schedule's occurrence. What failed is thrown: Lambda repeats it twice, then puts the event
+ * into the schedules' DLQ.
+ */
+export async function handler(event: unknown): Promise<void> {
+  try {
+    await fileOccurrence(ctx, parseOccurrence(event));
+  } finally {
+    ctx.telemetry.flush();
+  }
+}

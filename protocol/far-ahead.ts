@@ -1,0 +1,46 @@
+import { inParallel } from "../core/batches.ts";
+import { PROMOTE_BEFORE } from "../core/constants.ts";
+import { messageOf } from "../core/errors.ts";
+import type { Home } from "../core/items.ts";
+import type { Context } from "./ports.ts";
+
+const WIDTH = 16;
+
+/** Whether a job that is due then is to have a schedule that promotes it. */
+export function isFar(ctx: Context, dueAt: number): boolean {
+  const { longDelay } = ctx.policy;
+  return ctx.promotions !== undefined && longDelay !== undefined && dueAt - ctx.clock() > longDelay * 1000;
+}
+
+/**
+ * Brings the schedules of jobs in step with their homes, which are written before: far ones get or keep one, others
+ * lose theirs. A home that never had one is passed over, untracked ones among them: they have no claim, so that a
+ * message of the schedule and one of the sweep would run them twice. Whatever Scheduler does is no error, as the sweep
+ * carries every job: after the first failure it is left alone.
+ */
+export async function keepPromotions(ctx: Context, homes: readonly Home[]): Promise<void> {
+  const { promotions } = ctx;
+  if (promotions === undefined) return;
+  let failed = false;
+  await inParallel(
+    homes.filter(({ hasSchedule }) => hasSchedule),
+    WIDTH,
+    async (home) => {
+      if (failed) return;
+      try {
+        if (home.state === "scheduled" && isFar(ctx, home.dueAt)) {
+          await promotions.put(home.id, home.dueAt - PROMOTE_BEFORE);
+        } else await promotions.remove(home.id);
+      } catch (error) {
+        if (failed) return;
+        failed = true;
+        ctx.report({
+          type: "trouble",
+          topic: home.topic,
+          what: "keeping schedules in step",
+          error: messageOf(error),
+        });
+      }
+    },
+  );
+}
