@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import { allowLoopback, callbackUrlError } from "../../core/callback-url.ts";
+import type { Policy } from "../../core/policy.ts";
+import { isPublicAddress } from "../../core/public-address.ts";
+
+const STRICT = { allowHttp: false, allowHosts: [] };
+
+describe("a callback URL", () => {
+  const NOT_PUBLIC = [
+    "https://127.0.0.1/",
+    "https://0x7f.1/",
+    "https://2130706433/",
+    "https://017700000001/",
+    "https://127.0.0.1./",
+    "https://１２７.0.0.1/",
+    "https://[::ffff:7f00:1]/",
+    "https://[0:0:0:0:0:ffff:127.0.0.1]/",
+    "https://[::7f00:1]/",
+    "https://[::1]/",
+    "https://[::]/",
+    "https://0/",
+    "https://10.1.2.3:8443/hooks",
+    "https://172.31.0.1/",
+    "https://192.168.1.1/",
+    "https://169.254.169.254/latest/meta-data/",
+    "https://[fd00:ec2::254]/",
+    "https://[fe80::1]/",
+    "https://[64:ff9b::a9fe:a9fe]/",
+    "https://[2002:a00:1::]/",
+  ];
+  it.each(NOT_PUBLIC)("is not %s, an address that is not public", (url) => {
+    expect(callbackUrlError(url, STRICT)).toMatch(
+      /^must not lead to an address that is not public, got "https:/,
+    );
+  });
+
+  it.each(["https://localhost/", "https://LOCALHOST:8080/", "https://localhost./", "https://api.localhost/"])(
+    "is not %s, this machine",
+    (url) => expect(callbackUrlError(url, STRICT)).toMatch(/^must not lead to this machine, got/),
+  );
+
+  it.each([
+    ["", "be a whole URL"],
+    ["example.com/hooks", "be a whole URL"],
+    ["/hooks", "be a whole URL"],
+    ["https://", "be a whole URL"],
+    ["http://example.com/", "begin with https:"],
+    ["ftp://example.com/", "begin with https:"],
+    ["file:///etc/passwd", "begin with https:"],
+    ["javascript:alert(1)", "begin with https:"],
+    ["https://me@example.com/", "have no user name or password"],
+    ["https://me:secret@example.com/", "have no user name or password"],
+    ["https://:secret@example.com/", "have no user name or password"],
+    [`https://example.com/${"x".repeat(2029)}`, "have at most 2048 characters, has 2049"],
+  ])("is not %j: it must %s", (url, rule) => {
+    expect(callbackUrlError(url, STRICT)).toContain(`must ${rule}`);
+  });
+
+  it.each([
+    "https://example.com",
+    "HTTPS://Example.com:8443/hooks?shop=7#top",
+    "https://8.8.8.8/",
+    "https://[2606:4700::1111]/",
+    "https://[::ffff:8.8.8.8]/",
+    "https://[64:ff9b::808:808]/",
+    "https://xn--bcher-kva.example/",
+    "https://localhost.example/",
+    `https://example.com/${"x".repeat(2028)}`,
+  ])("may be %s", (url) => expect(callbackUrlError(url, STRICT)).toBeUndefined());
+
+  it("may begin with http: where its topic allows that, and with nothing else", () => {
+    const policy = { ...STRICT, allowHttp: true };
+    expect(callbackUrlError("http://example.com/", policy)).toBeUndefined();
+    expect(callbackUrlError("ws://example.com/", policy)).toContain("must begin with https: or http:");
+    expect(callbackUrlError("http://10.0.0.7/", policy)).toContain("not public");
+  });
+
+  it("may lead to a host that its topic allows, however that is written, and to no other", () => {
+    const policy = { allowHttp: false, allowHosts: ["10.0.0.7", "[fd00::7]", "localhost"] };
+    for (const url of [
+      "https://10.0.0.7/",
+      "https://0xa.7:99/",
+      "https://[fd00:0::7]/",
+      "https://LOCALHOST/",
+    ]) {
+      expect(callbackUrlError(url, policy)).toBeUndefined();
+    }
+    for (const url of ["https://10.0.0.8/", "https://[fd00::8]/", "https://a.localhost/"]) {
+      expect(callbackUrlError(url, policy)).toBeDefined();
+    }
+    expect(callbackUrlError("http://10.0.0.7/", policy)).toContain("begin with https:");
+    expect(callbackUrlError("https://me@10.0.0.7/", policy)).toContain("no user name");
+  });
+
+  it("is shown in its refusal by its start", () => {
+    expect(callbackUrlError(`ftp://${"x".repeat(1000)}`, STRICT)?.length).toBeLessThan(200);
+  });
+});
+
+describe("an address", () => {
+  it.each(["nonsense", "", "1.2.3.4.5", "example.com"])("is not %j", (text) => {
+    expect(isPublicAddress(text)).toBe(false);
+  });
+
+  it.each(["4000::1", "5f00::1", "ff02::1", "2001:db8::1", "2001::1", "fe80::1%eth0", "255.255.255.255"])(
+    "of the Internet is not %s",
+    (address) => expect(isPublicAddress(address)).toBe(false),
+  );
+});
+
+describe("a stack on a developer's own machine", () => {
+  const policy: Policy = {
+    shards: 1,
+    retention: 1,
+    deadRetention: 1,
+    topics: { plain: { pack: 3 }, hooks: { webhook: { timeout: 3, allowHosts: ["hooks.internal"] } } },
+  };
+
+  it("may call itself from its webhook topics, in the clear, and other topics stay as they are", () => {
+    const { plain, hooks } = allowLoopback(policy).topics;
+    expect(plain).toEqual({ pack: 3 });
+    expect(hooks).toEqual({
+      webhook: {
+        timeout: 3,
+        allowHttp: true,
+        allowHosts: ["hooks.internal", "localhost", "127.0.0.1", "[::1]"],
+      },
+    });
+    const wide = { allowHttp: true, allowHosts: hooks?.webhook?.allowHosts ?? [] };
+    for (const url of ["http://localhost:4000/", "http://127.0.0.1:4000/", "http://[::1]:4000/"]) {
+      expect(callbackUrlError(url, wide)).toBeUndefined();
+    }
+    expect(callbackUrlError("http://169.254.169.254/", wide)).toContain("not public");
+  });
+});
