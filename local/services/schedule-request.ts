@@ -56,7 +56,7 @@ export function readSchedule(name: string, body: unknown, now: number): Schedule
   const { StartDate = Infinity, EndDate = Infinity } = request;
   if (StartDate * 1000 < now - OLDEST_START_MS)
     throw invalid("StartDate", "cannot be earlier than 5 minutes ago");
-  if (StartDate >= EndDate && EndDate < Infinity)
+  if (request.StartDate !== undefined && StartDate >= EndDate)
     throw invalid("StartDate", "must be earlier than the EndDate");
   try {
     recurrenceOf(request, 0);

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { parseOccurrence, type Schedule } from "../../core/occurrence.ts";
+import type { Schedules } from "../../protocol/ports.ts";
+
+export type OpenSchedules = {
+  readonly schedules: Schedules;
+  /** ms since the epoch. */
+  now(): number;
+  /** What a schedule's target is given of its occurrence at `time`, ms since the epoch. */
+  inputOf(name: string, time: number): Promise<unknown>;
+  close(): Promise<void>;
+};
+
+const DAY = 86_400_000;
+const BAD_REQUEST = expect.objectContaining({ code: "bad-request" });
+
+/** What every implementation of `Schedules` does. */
+export function schedulesContract(name: string, open: () => Promise<OpenSchedules>): void {
+  describe(`the schedules ${name}`, () => {
+    let opened: OpenSchedules;
+    let schedules: Schedules;
+    let drawn = 0;
+    let full: Schedule;
+    let plain: Schedule;
+
+    beforeAll(async () => {
+      opened = await open();
+      ({ schedules } = opened);
+    });
+    beforeEach(() => {
+      const today = Math.floor(opened.now() / DAY) * DAY;
+      plain = {
+        name: `plain-${++drawn}`,
+        expression: "cron(0 9 * * ? *)",
+        timezone: "UTC",
+        anchor: today,
+        paused: false,
+        createdAt: today,
+        job: { topic: "orders", body: "null" },
+      };
+      full = {
+        ...plain,
+        name: `full_${drawn}.x`,
+        timezone: "Europe/Berlin",
+        start: today + DAY,
+        end: today + 9 * DAY,
+        anchor: today + DAY,
+        flexibleWindow: 15 * 60_000,
+        paused: true,
+        job: {
+          topic: "orders",
+          body: '{"a":[1,1.5e-9,true,null],"text":"\\"<b>\\" \\\\ ü \\u2028"}',
+          callbackUrl: "https://example.com/a?b=<c>",
+          headers: { "x-a": "b" },
+          expiresAfter: 60_000,
+          maxAttempts: 3,
+          tag: "t",
+          group: "g",
+        },
+      };
+    });
+    afterAll(() => opened?.close());
+
+    it("keep all fields of what they are given", async () => {
+      expect(await schedules.create(full, full.start)).toBe("created");
+      expect(await schedules.create(plain, undefined)).toBe("created");
+      expect(await schedules.read(plain.name)).toEqual(plain);
+      const read = await schedules.read(full.name);
+      expect(read).toEqual({ ...full, job: { ...full.job, body: read?.job.body } });
+      expect(JSON.parse(read?.job.body ?? "")).toEqual(JSON.parse(full.job.body));
+    });
+
+    it("a name is taken once, and stays as it was", async () => {
+      await schedules.create(plain, undefined);
+      expect(await schedules.create({ ...full, name: plain.name }, undefined)).toBe("exists");
+      expect(await schedules.read(plain.name)).toEqual(plain);
+    });
+
+    it("an update replaces all fields, those it does not name too", async () => {
+      await schedules.create(full, full.start);
+      const other = { ...plain, name: full.name };
+      expect(await schedules.update(other, undefined)).toBe("updated");
+      expect(await schedules.read(full.name)).toEqual(other);
+    });
+
+    it("what is not there is neither read, nor updated, nor removed", async () => {
+      expect(await schedules.read("nobody")).toBeUndefined();
+      expect(await schedules.update({ ...plain, name: "nobody" }, undefined)).toBe("missing");
+      expect(await schedules.remove("nobody")).toBe("missing");
+      expect(await schedules.read("nobody")).toBeUndefined();
+    });
+
+    it("a removed one is gone", async () => {
+      await schedules.create(plain, undefined);
+      expect(await schedules.remove(plain.name)).toBe("removed");
+      expect(await schedules.read(plain.name)).toBeUndefined();
+    });
+
+    it("pages hold each name once, and the last has no cursor", async () => {
+      const names = Array.from({ length: 5 }, (_, i) => `page-${drawn}-${i}`);
+      for (const name of names) await schedules.create({ ...plain, name }, undefined);
+      const found: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await schedules.list(2, cursor);
+        expect(page.names.length).toBeLessThanOrEqual(2);
+        found.push(...page.names);
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+      expect(found.filter((name) => name.startsWith(`page-${drawn}-`)).sort()).toEqual(names);
+      expect(new Set(found).size).toBe(found.length);
+      expect((await schedules.list(100, undefined)).names.sort()).toEqual(found.sort());
+    });
+
+    it("a beginning that is long past is refused", async () => {
+      const long = opened.now() - DAY;
+      await expect(schedules.create(plain, long)).rejects.toEqual(BAD_REQUEST);
+      await schedules.create(plain, undefined);
+      await expect(schedules.update(plain, long)).rejects.toEqual(BAD_REQUEST);
+    });
+
+    it("an only occurrence may be both the beginning and the end", async () => {
+      const only = opened.now() - (opened.now() % 1000) + DAY;
+      const schedule = { ...plain, expression: "rate(1 day)", anchor: only, end: only };
+      expect(await schedules.create(schedule, only)).toBe("created");
+      expect(await schedules.read(plain.name)).toEqual(schedule);
+    });
+
+    it("the target is told the time, and the job as it was given: Scheduler's words in it are only text", async () => {
+      const body = '"<aws.scheduler.scheduled-time> <aws.scheduler.execution-id>"';
+      const headers = { "x-time": "<aws.scheduler.scheduled-time>" };
+      await schedules.create({ ...plain, job: { ...plain.job, body, headers } }, undefined);
+      const time = Date.UTC(2027, 0, 2, 9);
+      const { name } = plain;
+      expect(parseOccurrence(await opened.inputOf(name, time))).toEqual({
+        name,
+        time,
+        job: { ...plain.job, body, headers },
+      });
+    });
+  });
+}

@@ -1,0 +1,39 @@
+import type { Promotions } from "../../protocol/ports.ts";
+
+export type MemoryPromotions = Promotions & {
+  /** When each schedule fires, ms since the epoch, by its job's id. */
+  readonly filed: ReadonlyMap<string, number>;
+  /** How often each call was made. */
+  readonly calls: { put: number; remove: number };
+  /** Thrown by every call while it is set. */
+  trouble: Error | undefined;
+  /** The ids whose time has come: their schedules delete themselves. */
+  fire(): string[];
+};
+
+/** One-time schedules in memory, to the second as EventBridge Scheduler has them. `clock`: ms since the epoch. */
+export function memoryPromotions({ clock }: { clock: () => number }): MemoryPromotions {
+  const filed = new Map<string, number>();
+  const calls = { put: 0, remove: 0 };
+  const fake: MemoryPromotions = {
+    filed,
+    calls,
+    trouble: undefined,
+    async put(id, time) {
+      calls.put += 1;
+      if (fake.trouble) throw fake.trouble;
+      filed.set(id, time - (time % 1000));
+    },
+    async remove(id) {
+      calls.remove += 1;
+      if (fake.trouble) throw fake.trouble;
+      filed.delete(id);
+    },
+    fire() {
+      const due = [...filed].filter(([, time]) => time <= clock()).map(([id]) => id);
+      for (const id of due) filed.delete(id);
+      return due;
+    },
+  };
+  return fake;
+}
