@@ -1,0 +1,99 @@
+import { afterEach, expect, test } from "vitest";
+import { secretsClient } from "../../aws/clients.ts";
+import { secretVersions } from "../../aws/secrets.ts";
+import { MINUTE, SECOND, START } from "../protocol/world.ts";
+import { useEndpoint } from "./emulators.ts";
+import {
+  type Answer,
+  error,
+  ok,
+  type Request,
+  type ScriptedService,
+  scriptedService,
+} from "./scripted-service.ts";
+
+const ARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:hooks-AbCdEf";
+
+let service: ScriptedService | undefined;
+afterEach(() => service?.close());
+
+async function secretsOn(script: (request: Request) => Answer) {
+  service = await scriptedService(script);
+  useEndpoint("SECRETS_MANAGER", service.endpoint);
+  let now = START;
+  const troubles: string[] = [];
+  const secrets = secretVersions({
+    client: secretsClient(),
+    arn: ARN,
+    clock: () => now,
+    onTrouble: (trouble) => troubles.push(trouble),
+  });
+  const { requests } = service;
+  return { secrets, requests, troubles, pass: (ms: number) => (now += ms) };
+}
+
+const stageOf = ({ input }: Request) => String(input.VersionStage);
+
+test("are the current value and the one before it", async () => {
+  const { secrets, requests } = await secretsOn((request) => ok({ SecretString: stageOf(request) }));
+  expect(await secrets()).toEqual(["AWSCURRENT", "AWSPREVIOUS"]);
+  expect(requests.map(({ operation, input }) => [operation, input.SecretId])).toEqual([
+    ["GetSecretValue", ARN],
+    ["GetSecretValue", ARN],
+  ]);
+});
+
+test("are the current value alone when the secret was never changed", async () => {
+  const { secrets } = await secretsOn((request) =>
+    stageOf(request) === "AWSCURRENT"
+      ? ok({ SecretString: "only" })
+      : error(400, "ResourceNotFoundException"),
+  );
+  expect(await secrets()).toEqual(["only"]);
+});
+
+test("are known for five minutes, then read again", async () => {
+  let value = "old";
+  const { secrets, pass, requests } = await secretsOn(() => ok({ SecretString: value }));
+  await secrets();
+  value = "new";
+  pass(5 * MINUTE - 1);
+  expect(await secrets()).toEqual(["old", "old"]);
+  expect(requests).toHaveLength(2);
+  pass(1);
+  expect(await secrets()).toEqual(["new", "new"]);
+});
+
+test("are the last known ones while they cannot be read, which is told and tried again in half a minute", async () => {
+  let failing = false;
+  const { secrets, pass, requests, troubles } = await secretsOn(() =>
+    failing ? error(400, "AccessDeniedException") : ok({ SecretString: "known" }),
+  );
+  await secrets();
+  failing = true;
+  pass(5 * MINUTE);
+  expect(await secrets()).toEqual(["known", "known"]);
+  expect(troubles).toEqual(["scripted AccessDeniedException"]);
+  const before = requests.length;
+  pass(30 * SECOND - 1);
+  await secrets();
+  expect(requests).toHaveLength(before);
+  failing = false;
+  pass(1);
+  await secrets();
+  expect(requests.length).toBeGreaterThan(before);
+  expect(troubles).toHaveLength(1);
+});
+
+test("that nobody has read yet are unavailable, and asked for again at the next call", async () => {
+  let failing = true;
+  const { secrets } = await secretsOn(() =>
+    failing ? error(400, "ResourceNotFoundException") : ok({ SecretString: "there" }),
+  );
+  await expect(secrets()).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringContaining(`the webhook's secret ${ARN} cannot be read`),
+  });
+  failing = false;
+  expect(await secrets()).toEqual(["there", "there"]);
+});
