@@ -16,9 +16,16 @@ import { commandOf, end } from "./processes.ts";
 /** What a runner leaves about itself, for the next one and for people. */
 type Record = { pid: number; url: string; emulators: number[] };
 
+/** What `reset` drops, by how their names begin: SQLite keeps files beside its own. */
+const DROPPED = ["dynamodb.sqlite", "sqs", "schedules.sqlite", "event-sources.json"];
+
 export type DataFolder = {
   readonly databaseFile: string;
   readonly queuesDir: string;
+  readonly schedulesFile: string;
+  readonly eventSourcesFile: string;
+  /** Only its owner may read it. */
+  readonly secretsFile: string;
   /** Where functions keep compiled code. */
   readonly codeCacheDir: string;
   readonly note: (record: Record) => void;
@@ -27,7 +34,8 @@ export type DataFolder = {
 };
 
 /**
- * Takes a folder for this process alone. `reset` drops what an earlier run left, and nothing else in it.
+ * Takes a folder for this process alone. `reset` drops what an earlier run left, but for the secrets, which
+ * receivers know, and nothing else in it.
  * Throws `LocalError` if it is no folder, cannot be written or is in use.
  */
 export function openDataFolder(dir: string, reset: boolean): DataFolder {
@@ -38,6 +46,9 @@ export function openDataFolder(dir: string, reset: boolean): DataFolder {
   const folder = {
     databaseFile: join(path, "dynamodb.sqlite"),
     queuesDir: join(path, "sqs"),
+    schedulesFile: join(path, "schedules.sqlite"),
+    eventSourcesFile: join(path, "event-sources.json"),
+    secretsFile: join(path, "secrets.json"),
     codeCacheDir: join(path, "compiled"),
     note: (record: Record) => writeFileSync(recordFile, `${JSON.stringify(record)}\n`),
     release: () => {
@@ -47,7 +58,7 @@ export function openDataFolder(dir: string, reset: boolean): DataFolder {
   };
   endLeftovers(readRecord(recordFile), path);
   if (reset) {
-    const ours = readdirSync(path).filter((name) => name.startsWith("dynamodb.sqlite") || name === "sqs");
+    const ours = readdirSync(path).filter((name) => DROPPED.some((own) => name.startsWith(own)));
     for (const name of ours) rmSync(join(path, name), { recursive: true, force: true });
   }
   return folder;

@@ -1,16 +1,13 @@
 import type { DataFolder } from "./data-folder.ts";
 import { dynoxide } from "./dynoxide.ts";
+import { elsewhere } from "./elsewhere.ts";
 import type { Guardian } from "./guardian.ts";
-import { LocalError, messageOf } from "./local-error.ts";
+import type { LocalError } from "./local-error.ts";
 import { sqsEmulator } from "./sqs-emulator.ts";
 import { type Program, type Supervised, supervise } from "./supervise.ts";
 
-const ANSWER_MS = 5_000;
-
-export type Endpoints = { readonly dynamodb: string; readonly sqs: string };
-
 export type Emulators = {
-  readonly endpoints: Endpoints;
+  readonly endpoints: { readonly dynamodb: string; readonly sqs: string };
   /** The processes of the embedded services; absent for one that runs elsewhere. */
   readonly pids: () => { dynamodb?: number; sqs?: number };
   readonly stop: () => Promise<void>;
@@ -29,8 +26,8 @@ type Surroundings = {
 export async function startEmulators({ folder, ...surroundings }: Surroundings): Promise<Emulators> {
   const started: Supervised[] = [];
   const serve = async (variable: string, embedded: () => Promise<Embedded>): Promise<Service> => {
-    const elsewhere = process.env[variable];
-    if (elsewhere) return { endpoint: await answering(variable, elsewhere), pid: () => undefined };
+    const outer = await elsewhere(variable);
+    if (outer !== undefined) return { endpoint: outer, pid: () => undefined };
     const { program, endpoint } = await embedded();
     const supervised = await supervise(program, surroundings);
     started.push(supervised);
@@ -54,21 +51,6 @@ export async function startEmulators({ folder, ...surroundings }: Surroundings):
     pids: () => ({ ...named("dynamodb", dynamodb.value.pid()), ...named("sqs", sqs.value.pid()) }),
     stop,
   };
-}
-
-/** The origin of a service that runs elsewhere. Throws `LocalError` when it is no URL or does not answer. */
-async function answering(variable: string, url: string): Promise<string> {
-  const rule = `${variable} must be the URL of a service that answers, got "${url}"`;
-  if (!URL.canParse(url)) throw new LocalError(rule);
-  const { origin } = new URL(url);
-  try {
-    // Whatever it answers: it is there.
-    await fetch(origin, { signal: AbortSignal.timeout(ANSWER_MS) });
-  } catch (error) {
-    const cause = error instanceof Error && error.cause ? error.cause : error;
-    throw new LocalError(`${rule}: ${messageOf(cause)}`);
-  }
-  return origin;
 }
 
 type Embedded = { program: Program; endpoint: string };

@@ -57,7 +57,13 @@ function sayEvent(event: LogRecord): string | undefined {
     case "hand-over-failed":
       return `could not hand over ${count(event.jobs, "job")}: ${event.reason}`;
     case "started":
-      return `started attempt ${event.attempt}, ${event.lateMs} ms late`;
+      return `started attempt ${event.attempt}, ${event.lateMs} ms late${held(event.heldMs)}`;
+    case "parked":
+      return `parked ${count(event.jobs, "job")}: the topic is paused`;
+    case "released":
+      return `released ${count(event.jobs, "job")}`;
+    case "deferred":
+      return `deferred ${count(event.jobs, "job")}: the topic is at its limit`;
     case "dropped":
       return `dropped a message: ${event.reason}`;
     case "done":
@@ -75,6 +81,11 @@ function sayEvent(event: LogRecord): string | undefined {
     default:
       return [event.type, details(event)].filter(Boolean).join(" ");
   }
+}
+
+/** What of a job's lateness was meant. */
+function held(heldMs: unknown): string {
+  return Number(heldMs) > 0 ? `, of that ${heldMs} ms held by a pause or a limit` : "";
 }
 
 function count(number: unknown, one: string, many = `${one}s`): string {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type Json, type Resource, resolve, type Scope, type Template } from "./template.ts";
 
 /** Where a stack stands: what its pseudo parameters and its resources' names are made of. */
@@ -19,6 +20,9 @@ const NAME_PROPERTIES: Readonly<Record<string, string>> = {
   "AWS::SQS::Queue": "QueueName",
   "AWS::Lambda::Function": "FunctionName",
   "AWS::Events::Rule": "Name",
+  "AWS::Scheduler::Schedule": "Name",
+  "AWS::Scheduler::ScheduleGroup": "Name",
+  "AWS::SecretsManager::Secret": "Name",
 };
 
 /** What `Ref`, `Fn::GetAtt` and pseudo parameters of a template stand for at a site. */
@@ -68,6 +72,21 @@ export function scopeOf(template: Template, site: Site): Scope {
         return { name, ref: name, arn: arn("lambda", `function:${name}`) };
       case "AWS::Events::Rule":
         return { name, ref: name, arn: arn("events", `rule/${name}`) };
+      case "AWS::Lambda::EventSourceMapping": {
+        const uuid = stableUuid(`${site.stackName}/${logicalId}`);
+        return { name: uuid, ref: uuid, arn: arn("lambda", `event-source-mapping:${uuid}`) };
+      }
+      case "AWS::Scheduler::Schedule": {
+        const group = String(resolve(resource.Properties?.GroupName ?? "default", scope));
+        return { name, ref: name, arn: arn("scheduler", `schedule/${group}/${name}`) };
+      }
+      case "AWS::Scheduler::ScheduleGroup":
+        return { name, ref: name, arn: arn("scheduler", `schedule-group/${name}`) };
+      case "AWS::SecretsManager::Secret": {
+        // AWS ends it with six random characters; secrets are found without them too.
+        const secretArn = arn("secretsmanager", `secret:${name}`);
+        return { name, ref: secretArn, arn: secretArn };
+      }
       case "AWS::IAM::Role":
         return { name, ref: name, arn: `arn:aws:iam::${site.account}:role/${name}` };
       default:
@@ -76,4 +95,10 @@ export function scopeOf(template: Template, site: Site): Scope {
   }
 
   return scope;
+}
+
+/** The same at each start, so that what is kept by it stays its own. */
+function stableUuid(name: string): string {
+  const hex = createHash("sha256").update(name).digest("hex");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
 }

@@ -1,4 +1,18 @@
-import type { Endpoints } from "./emulators.ts";
+export type Endpoints = {
+  readonly dynamodb: string;
+  readonly sqs: string;
+  readonly scheduler: string;
+  readonly secretsManager: string;
+  readonly lambda: string;
+};
+
+/** What says where a service runs that is not played here. */
+const ELSEWHERE = [
+  "AWS_ENDPOINT_URL_DYNAMODB",
+  "AWS_ENDPOINT_URL_SQS",
+  "AWS_ENDPOINT_URL_SCHEDULER",
+  "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+];
 
 /** Where the stack stands and with what the clients sign. */
 export type Platform = {
@@ -13,7 +27,7 @@ export type Platform = {
  * environment's own account, region and credentials, where it has them.
  */
 export function readPlatform(env: NodeJS.ProcessEnv): Platform {
-  const own = env.AWS_ENDPOINT_URL_DYNAMODB || env.AWS_ENDPOINT_URL_SQS ? env : {};
+  const own = ELSEWHERE.some((variable) => env[variable]) ? env : {};
   return {
     account: own.AWS_ACCOUNT_ID ?? "000000000000",
     region: own.AWS_REGION ?? own.AWS_DEFAULT_REGION ?? "us-east-1",
@@ -38,6 +52,11 @@ export function platformVariables(
     ...(credentials.sessionToken ? { AWS_SESSION_TOKEN: credentials.sessionToken } : {}),
     AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
     AWS_ENDPOINT_URL_SQS: endpoints.sqs,
+    AWS_ENDPOINT_URL_SCHEDULER: endpoints.scheduler,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoints.secretsManager,
+    AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
+    // Receivers that are tried out run on this machine too.
+    MINUTEHAND_ALLOW_LOOPBACK: "true",
     // Job events are logged at this level.
     POWERTOOLS_LOG_LEVEL: "DEBUG",
   };

@@ -23,6 +23,9 @@ export type FunctionSpec = {
   readonly reservedConcurrency: number | undefined;
 };
 export type EventSourceSpec = {
+  readonly uuid: string;
+  /** As the template has it. */
+  readonly enabled: boolean;
   readonly functionArn: string;
   readonly queueArn: string;
   readonly batchSize: number;
@@ -34,6 +37,9 @@ export type RuleSpec = {
   readonly everyMinutes: number;
   readonly functionArns: string[];
 };
+/** Its properties are CreateSchedule's, with dates as text. */
+export type ScheduleSpec = { readonly name: string; readonly properties: JsonObject };
+export type SecretSpec = { readonly name: string; readonly properties: JsonObject };
 type RouteSpec = { readonly key: string; readonly functionArn: string; readonly timeoutMs: number };
 
 /** What of a stack the local runner plays, by kind. */
@@ -43,6 +49,9 @@ export type Stack = {
   readonly functions: FunctionSpec[];
   readonly eventSources: EventSourceSpec[];
   readonly rules: RuleSpec[];
+  readonly scheduleGroups: string[];
+  readonly schedules: ScheduleSpec[];
+  readonly secrets: SecretSpec[];
   readonly routes: RouteSpec[];
   /** Types of the template that are neither played nor known to need no playing. */
   readonly unknownTypes: string[];
@@ -66,6 +75,7 @@ const WITHOUT_LOCAL_EFFECT = new Set([
   "AWS::Lambda::Permission",
   "AWS::Logs::LogGroup",
   "AWS::Logs::ResourcePolicy",
+  "AWS::SecretsManager::ResourcePolicy",
   "AWS::SNS::Subscription",
   "AWS::SNS::Topic",
   "AWS::SNS::TopicPolicy",
@@ -96,6 +106,9 @@ export function readStack({ template, assets }: Assembly, site: Site): Stack {
     functions: [],
     eventSources: [],
     rules: [],
+    scheduleGroups: [],
+    schedules: [],
+    secrets: [],
     routes: [],
     unknownTypes: [],
   };
@@ -130,10 +143,19 @@ export function readStack({ template, assets }: Assembly, site: Site): Stack {
         });
         break;
       case "AWS::Lambda::EventSourceMapping":
-        stack.eventSources.push(...eventSource(propertiesOf(logicalId)));
+        stack.eventSources.push({ uuid: name(), ...eventSource(propertiesOf(logicalId)) });
         break;
       case "AWS::Events::Rule":
         stack.rules.push(...rule(arn(), propertiesOf(logicalId)));
+        break;
+      case "AWS::Scheduler::ScheduleGroup":
+        stack.scheduleGroups.push(name());
+        break;
+      case "AWS::Scheduler::Schedule":
+        stack.schedules.push({ name: name(), properties: propertiesOf(logicalId) });
+        break;
+      case "AWS::SecretsManager::Secret":
+        stack.secrets.push({ name: name(), properties: propertiesOf(logicalId) });
         break;
       case "AWS::ApiGatewayV2::Route":
         stack.routes.push(route(propertiesOf(logicalId)));
@@ -176,18 +198,16 @@ export function readStack({ template, assets }: Assembly, site: Site): Stack {
     return `arn:aws:lambda:${site.region}:${site.account}:function:${reference}`;
   }
 
-  function eventSource(properties: JsonObject): EventSourceSpec[] {
-    if (properties.Enabled === false) return [];
+  function eventSource(properties: JsonObject): Omit<EventSourceSpec, "uuid"> {
     const scaling = asObject(properties.ScalingConfig);
-    return [
-      {
-        functionArn: asFunctionArn(String(properties.FunctionName)),
-        queueArn: String(properties.EventSourceArn),
-        batchSize: Math.min(numberOr(properties.BatchSize, DEFAULT_BATCH_SIZE), 10),
-        maximumConcurrency: optionalNumber(scaling.MaximumConcurrency),
-        reportsFailures: asList(properties.FunctionResponseTypes).includes("ReportBatchItemFailures"),
-      },
-    ];
+    return {
+      enabled: properties.Enabled !== false,
+      functionArn: asFunctionArn(String(properties.FunctionName)),
+      queueArn: String(properties.EventSourceArn),
+      batchSize: Math.min(numberOr(properties.BatchSize, DEFAULT_BATCH_SIZE), 10),
+      maximumConcurrency: optionalNumber(scaling.MaximumConcurrency),
+      reportsFailures: asList(properties.FunctionResponseTypes).includes("ReportBatchItemFailures"),
+    };
   }
 
   function route(properties: JsonObject): RouteSpec {

@@ -1,18 +1,23 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { SchedulerClient } from "@aws-sdk/client-scheduler";
+import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { readAssembly } from "./assembly.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
-import { type Endpoints, startEmulators } from "./emulators.ts";
+import { startEmulators } from "./emulators.ts";
 import type { Outcome } from "./environment.ts";
 import { readableLine } from "./event-lines.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuardian } from "./guardian.ts";
 import { openHttpApi } from "./http-api.ts";
-import { type Platform, platformVariables, readPlatform } from "./platform.ts";
+import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
 import { type FunctionSpec, type QueueSpec, readStack } from "./resources.ts";
+import { createSchedules } from "./schedules.ts";
+import { createSecrets } from "./secrets.ts";
+import { startOwnServices } from "./services/own-services.ts";
 import { synthesise } from "./synth.ts";
 import { createTables } from "./tables.ts";
 import { createTeardown } from "./teardown.ts";
@@ -87,6 +92,9 @@ async function start(
   if (folder) teardown.add(folder.release);
   const api = await openHttpApi(options.port);
   teardown.add(() => api.stop(0));
+  const platform = readPlatform(process.env);
+  const services = await startOwnServices(folder, platform);
+  teardown.add(services.stop);
   const guardian = startGuardian();
   teardown.add(guardian.stop);
 
@@ -97,11 +105,10 @@ async function start(
     starting,
     synthesise({ root, cacheDir: join(root, ".minutehand", "synthesised"), progress }),
   ]);
-  const { endpoints } = emulators;
+  const endpoints = { ...emulators.endpoints, ...services.endpoints };
   note = () => folder?.note({ pid: process.pid, url: api.url, emulators: Object.values(emulators.pids()) });
   note();
 
-  const platform = readPlatform(process.env);
   const assembly = readAssembly(outdir);
   const stack = readStack(assembly, {
     ...platform,
@@ -118,9 +125,13 @@ async function start(
     requestHandler: new NodeHttpHandler({ httpAgent: { maxSockets: MAX_SOCKETS, keepAlive: true } }),
   });
   teardown.add(() => sqs.destroy());
+  const scheduler = new SchedulerClient({ ...platform, endpoint: endpoints.scheduler });
+  const secretsManager = new SecretsManagerClient({ ...platform, endpoint: endpoints.secretsManager });
   await Promise.all([
     createTables(stack.tables, { ...platform, endpoint: endpoints.dynamodb }),
     createQueues(stack.queues, sqs),
+    createSchedules(stack.scheduleGroups, stack.schedules, scheduler),
+    createSecrets(stack.secrets, secretsManager),
   ]);
 
   const say = (logicalId: string, line: string) => {
@@ -142,7 +153,7 @@ async function start(
   };
   const { account } = platform;
   const tick = options.tick ?? true;
-  const triggers = startTriggers(stack, { pools, invoke, api, sqs, account, tick, log });
+  const triggers = startTriggers(stack, { pools, invoke, api, sqs, services, account, tick, log });
   teardown.add(triggers.stop);
 
   const [table] = stack.tables;

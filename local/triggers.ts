@@ -7,6 +7,8 @@ import { LocalError } from "./local-error.ts";
 import { scheduledEvent, startMinuteClock } from "./minute-clock.ts";
 import type { Stack } from "./resources.ts";
 import { parseRoute } from "./routes.ts";
+import type { OwnServices } from "./services/own-services.ts";
+import type { InvokeResult } from "./services/schedule-firing.ts";
 
 const MINUTE_MS = 60_000;
 const HTTP_GRACE_MS = 500;
@@ -14,9 +16,10 @@ const FUNCTION_GRACE_MS = 500;
 
 type Surroundings = {
   readonly pools: readonly FunctionPool[];
-  readonly invoke: (pool: FunctionPool, event: object) => Promise<Outcome>;
+  readonly invoke: (pool: FunctionPool, event: unknown) => Promise<Outcome>;
   readonly api: HttpApi;
   readonly sqs: SQSClient;
+  readonly services: Pick<OwnServices, "scheduler" | "eventSourceMappings">;
   readonly account: string;
   /** Whether the rules fire of themselves: at once and then each minute. */
   readonly tick: boolean;
@@ -25,9 +28,9 @@ type Surroundings = {
 
 export type Triggers = { readonly fireRules: () => Promise<Outcome[]>; readonly stop: () => Promise<void> };
 
-/** Lets routes, queues and rules call their functions. Stopping ends the functions' processes too. */
+/** Lets routes, queues, rules and schedules call their functions. Stopping ends the functions' processes too. */
 export function startTriggers(stack: Stack, surroundings: Surroundings): Triggers {
-  const { pools, invoke, api, sqs, account, tick, log } = surroundings;
+  const { pools, invoke, api, sqs, services, account, tick, log } = surroundings;
   const find = (arn: string): FunctionPool => {
     const pool = pools.find(({ spec }) => spec.arn === arn);
     if (!pool) throw new LocalError(`the template has no function ${arn}`);
@@ -54,16 +57,25 @@ export function startTriggers(stack: Stack, surroundings: Surroundings): Trigger
   const sources = stack.eventSources.map((spec) => {
     const queue = stack.queues.find(({ arn }) => arn === spec.queueArn);
     if (!queue) throw new LocalError(`the template has no queue ${spec.queueArn}`);
-    return { spec, queueUrl: queue.url, invoke: caller(spec.functionArn) };
+    const call = caller(spec.functionArn);
+    return {
+      spec,
+      start: () => startEventSource(spec, { queueUrl: queue.url, invoke: call, client: sqs, log }),
+    };
   });
+  const fireSchedule = async (functionArn: string, event: unknown): Promise<InvokeResult> => {
+    const pool = pools.find(({ spec }) => spec.arn === functionArn);
+    if (pool) return (await invoke(pool, event)).outcome === "returned" ? "done" : "failed";
+    log(`a schedule asks for ${functionArn}, which is no function of the template`);
+    return "refused";
+  };
   const routes = stack.routes.map(({ key, functionArn, timeoutMs }) =>
     parseRoute(key, { invoke: caller(functionArn), timeoutMs }),
   );
 
   api.serve(routes, account);
-  const started = sources.map(({ spec, ...source }) =>
-    startEventSource(spec, { ...source, client: sqs, log }),
-  );
+  services.eventSourceMappings.start(sources);
+  const schedules = services.scheduler?.start({ random: Math.random, invoke: fireSchedule, log });
   if (tick) fire(undefined);
   const clock = tick ? startMinuteClock(fire) : undefined;
 
@@ -72,7 +84,8 @@ export function startTriggers(stack: Stack, surroundings: Surroundings): Trigger
     stop: async () => {
       // Nothing new is taken; what runs gets a moment, then its process ends, and with it whoever waits for it.
       clock?.stop();
-      const quiet = [api.stop(HTTP_GRACE_MS), ...started.map((source) => source.stop())];
+      schedules?.stop();
+      const quiet = [api.stop(HTTP_GRACE_MS), services.eventSourceMappings.stop()];
       await Promise.all(pools.map((pool) => pool.stop(FUNCTION_GRACE_MS)));
       await Promise.all(quiet);
     },

@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import { LocalError, messageOf } from "../local-error.ts";
 
 /** JSON documents by key. What `put` and `remove` did outlives the process once they have returned. */
 export type Documents<T> = {
@@ -8,14 +9,9 @@ export type Documents<T> = {
   readonly close: () => void;
 };
 
-/** Without a file they are kept in memory. */
-export function openDocuments<T>(file: string | undefined): Documents<T> {
-  const database = new DatabaseSync(file ?? ":memory:");
-  // A write costs no wait for the disk: what the operating system has, a killed process cannot lose.
-  database.exec(`
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
-    CREATE TABLE IF NOT EXISTS documents (key TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID`);
+/** Without a file they are kept in memory. Throws `LocalError` if the file is none of these. */
+export function openDocuments<T>(file = ":memory:"): Documents<T> {
+  const database = open(file);
   const select = database.prepare("SELECT document FROM documents ORDER BY key");
   const replace = database.prepare("INSERT OR REPLACE INTO documents VALUES (?, ?)");
   const drop = database.prepare("DELETE FROM documents WHERE key = ?");
@@ -25,4 +21,18 @@ export function openDocuments<T>(file: string | undefined): Documents<T> {
     remove: (key) => void drop.run(key),
     close: () => database.close(),
   };
+}
+
+function open(file: string): DatabaseSync {
+  try {
+    const database = new DatabaseSync(file);
+    // A write costs no wait for the disk: what the operating system has, a killed process cannot lose.
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = NORMAL;
+      CREATE TABLE IF NOT EXISTS documents (key TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID`);
+    return database;
+  } catch (error) {
+    throw new LocalError(`the data in ${file} is broken: ${messageOf(error)}; --reset drops all data`);
+  }
 }

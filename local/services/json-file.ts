@@ -25,9 +25,7 @@ export function jsonFile<T>(file: string | undefined, initial: T): JsonFile<T> {
         return JSON.parse(readFileSync(file, "utf8"));
       } catch (error) {
         if (codeOf(error) === "ENOENT") return initial;
-        throw new LocalError(
-          `${file} cannot be read (${codeOf(error)}); without it the next start makes a new one`,
-        );
+        throw new LocalError(`${file} cannot be read: ${codeOf(error)}; mend it or remove it`);
       }
     },
     write: (value) => {

@@ -23,7 +23,7 @@ export async function startSchedulerEndpoint(options: Options = {}): Promise<Sch
     url: endpoint.url,
     stop: async () => {
       await endpoint.stop();
-      scheduler.stop();
+      scheduler.close();
     },
   };
 }

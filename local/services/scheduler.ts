@@ -17,9 +17,9 @@ type Options = Place & {
 
 export type Scheduler = {
   readonly operations: Operations;
-  /** Begins to fire, with what was missed meanwhile. Until then schedules are only kept. */
-  readonly start: (surroundings: Omit<Surroundings, "book" | "clock">) => void;
-  readonly stop: () => void;
+  /** Begins to fire, with what was missed meanwhile. Until then, and once stopped, schedules are only kept. */
+  readonly start: (surroundings: Omit<Surroundings, "book" | "clock">) => { readonly stop: () => void };
+  readonly close: () => void;
 };
 
 /** EventBridge Scheduler: https://docs.aws.amazon.com/scheduler/latest/APIReference/Welcome.html */
@@ -89,6 +89,11 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
     book.remove(schedule);
   }
 
+  function stop(): void {
+    firing?.stop();
+    firing = undefined;
+  }
+
   const named = (parameters: Readonly<Record<string, string>>, query: URLSearchParams) =>
     find(readName(query.get("groupName") ?? DEFAULT_GROUP), readName(parameters.Name));
 
@@ -144,9 +149,10 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
     start: (surroundings) => {
       firing = createFiring({ ...surroundings, book, clock });
       for (const schedule of book.schedules()) firing.watch(schedule);
+      return { stop };
     },
-    stop: () => {
-      firing?.stop();
+    close: () => {
+      stop();
       book.close();
     },
   };

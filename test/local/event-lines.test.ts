@@ -19,6 +19,12 @@ test.each([
   ["moved", { dueAt: NOW, why: "retry" }, "moved to 12:00:05.004 (retry)"],
   ["cancelled", {}, "cancelled"],
   ["started", { attempt: 1, lateMs: 4, dueAt: NOW }, "started attempt 1, 4 ms late"],
+  ["started", { attempt: 1, lateMs: 4, heldMs: 0, dueAt: NOW }, "started attempt 1, 4 ms late"],
+  [
+    "started",
+    { attempt: 1, lateMs: 9004, heldMs: 9000, dueAt: NOW },
+    "started attempt 1, 9004 ms late, of that 9000 ms held by a pause or a limit",
+  ],
   ["done", { attempt: 2 }, "done in attempt 2"],
   ["failed", { attempt: 1, error: "no" }, "failed attempt 1: no"],
   ["dead", { attempt: 9, error: "no" }, "dead after attempt 9: no"],
@@ -37,6 +43,15 @@ test("events of no single job", () => {
     messages: 2,
   };
   expect(line(handedOver)).toBe("12:00:05.004  work  handed over 11 jobs in 2 messages");
+  const ofTopic = (type: string, fields: object = {}) =>
+    line({ type, message: `job ${type}`, topic: "work", ...fields });
+  expect(ofTopic("paused")).toBe("12:00:05.004  work  paused");
+  expect(ofTopic("resumed")).toBe("12:00:05.004  work  resumed");
+  expect(ofTopic("parked", { jobs: 1 })).toBe("12:00:05.004  work  parked 1 job: the topic is paused");
+  expect(ofTopic("released", { jobs: 2 })).toBe("12:00:05.004  work  released 2 jobs");
+  expect(ofTopic("deferred", { jobs: 2 })).toBe(
+    "12:00:05.004  work  deferred 2 jobs: the topic is at its limit",
+  );
   expect(line({ type: "swept", message: "job swept", shard: 1, entries: 1, lagMs: 2 })).toBe(
     "12:00:05.004  swept 1 entry",
   );

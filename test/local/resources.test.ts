@@ -53,7 +53,7 @@ test("a queue's attributes are SQS's own, as text", () => {
   ]);
 });
 
-test("an event source that is off is left out", () => {
+test("an event source has an id of its own, the same at each start", () => {
   const source = (enabled: boolean): Resource => ({
     Type: "AWS::Lambda::EventSourceMapping",
     Properties: {
@@ -63,8 +63,15 @@ test("an event source that is off is left out", () => {
       ScalingConfig: { MaximumConcurrency: 2 },
     },
   });
-  expect(read({ On: source(true), Off: source(false) }).eventSources).toEqual([
+  const uuids = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  const { eventSources } = read({ On: source(true), Off: source(false) });
+  expect(eventSources).toEqual(read({ On: source(true), Off: source(false) }).eventSources);
+  expect(new Set(eventSources.map(({ uuid }) => uuid)).size).toBe(2);
+  expect(eventSources.map(({ enabled }) => enabled)).toEqual([true, false]);
+  expect(eventSources.slice(0, 1)).toEqual([
     {
+      uuid: uuids,
+      enabled: true,
       functionArn: "arn:aws:lambda:us-east-1:000000000000:function:Demo-F",
       queueArn: "arn",
       batchSize: 10,
@@ -94,4 +101,28 @@ test("unknown types are named, known ones without effect are not", () => {
     C: { Type: "AWS::S3::Bucket" },
   });
   expect(unknownTypes).toEqual(["AWS::S3::Bucket"]);
+});
+
+test("functions find schedule groups, secrets and roles by what AWS calls them", () => {
+  const variables = {
+    GROUP: { Ref: "Group" },
+    SECRET: { Ref: "Secret" },
+    ROLE: { "Fn::GetAtt": ["Role", "Arn"] },
+    SOURCE: { Ref: "Source" },
+  };
+  const stack = read({
+    F: { ...FUNCTION, Properties: { ...FUNCTION.Properties, Environment: { Variables: variables } } },
+    Group: { Type: "AWS::Scheduler::ScheduleGroup", Properties: { Name: "jobs" } },
+    Secret: { Type: "AWS::SecretsManager::Secret", Properties: { GenerateSecretString: {} } },
+    Role: { Type: "AWS::IAM::Role" },
+    Source: { Type: "AWS::Lambda::EventSourceMapping", Properties: { FunctionName: "Demo-F" } },
+  });
+  expect(stack.functions[0]?.environment).toEqual({
+    GROUP: "jobs",
+    SECRET: "arn:aws:secretsmanager:us-east-1:000000000000:secret:Demo-Secret",
+    ROLE: "arn:aws:iam::000000000000:role/Role",
+    SOURCE: stack.eventSources[0]?.uuid,
+  });
+  expect(stack.scheduleGroups).toEqual(["jobs"]);
+  expect(stack.secrets).toMatchObject([{ name: "Demo-Secret" }]);
 });

@@ -1,5 +1,13 @@
 import { fileURLToPath } from "node:url";
-import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { LambdaClient, UpdateEventSourceMappingCommand } from "@aws-sdk/client-lambda";
+import { CreateScheduleCommand, GetScheduleCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
+import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import {
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LocalStack, startLocal } from "../../local/stack.ts";
 
@@ -59,6 +67,12 @@ test("functions find the table, the queues and the context as the template says"
     greeting: "hello",
     level: "DEBUG",
     region: "us-east-1",
+    secret: "arn:aws:secretsmanager:us-east-1:000000000000:secret:demo-secret",
+    source: expect.any(String),
+    lambda: stack.endpoints.lambda,
+    scheduler: stack.endpoints.scheduler,
+    secrets: stack.endpoints.secretsManager,
+    loopback: "true",
   });
 });
 
@@ -101,6 +115,61 @@ test("the rule fires at start and when asked", async () => {
   const before = said("ticked source=aws.events");
   await stack.tick();
   await expect.poll(() => said("ticked source=aws.events")).toBeGreaterThan(before);
+});
+
+test("a schedule of the template fires, one that is made calls its function too", async () => {
+  await expect.poll(() => said("ticked source=demo.schedule")).toBeGreaterThanOrEqual(1);
+  const client = new SchedulerClient({ ...stack.platform, endpoint: stack.endpoints.scheduler });
+  const { Target } = await client.send(
+    new GetScheduleCommand({ GroupName: "demo-schedules", Name: "Demo-Often" }),
+  );
+  const made = (name: string, arn = Target?.Arn) =>
+    client.send(
+      new CreateScheduleCommand({
+        Name: name,
+        GroupName: "demo-schedules",
+        ScheduleExpression: `at(${new Date().toISOString().slice(0, 19)})`,
+        FlexibleTimeWindow: { Mode: "OFF" },
+        Target: { Arn: arn, RoleArn: Target?.RoleArn, Input: `{"source":"${name}"}` },
+      }),
+    );
+  await made("made");
+  await made("astray", `${Target?.Arn}-gone`);
+  client.destroy();
+  await expect.poll(() => said("ticked source=made")).toBe(1);
+  await expect.poll(() => said("-gone, which is no function of the template")).toBe(1);
+});
+
+test("the template's secret has a value as it says", async () => {
+  const client = new SecretsManagerClient({ ...stack.platform, endpoint: stack.endpoints.secretsManager });
+  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: "demo-secret" }));
+  client.destroy();
+  expect(SecretString).toMatch(/^[A-Za-z0-9]{44}$/);
+});
+
+test("an event source that is disabled takes no messages until it is enabled", {
+  timeout: 15_000,
+}, async () => {
+  const client = new LambdaClient({ ...stack.platform, endpoint: stack.endpoints.lambda });
+  const { environment } = JSON.parse(await (await fetch(stack.url)).text());
+  const UUID: string = environment.source;
+  const enable = (Enabled: boolean) => client.send(new UpdateEventSourceMappingCommand({ UUID, Enabled }));
+  await send("before");
+  await expect.poll(() => said("before  done")).toBe(1);
+  expect(await enable(false)).toMatchObject({ UUID, State: "Disabled" });
+  await send("held-1", "held-2");
+  // Pollers would have asked before this does.
+  const { Messages = [] } = await sqs.send(
+    new ReceiveMessageCommand({
+      QueueUrl: `${stack.queueUrlPrefix}work`,
+      MaxNumberOfMessages: 10,
+      WaitTimeSeconds: 1,
+    }),
+  );
+  expect(Messages.map(({ Body }) => Body).sort()).toEqual(["held-1", "held-2"]);
+  expect(await enable(true)).toMatchObject({ State: "Enabled" });
+  await expect.poll(() => said("held-")).toBe(2);
+  client.destroy();
 });
 
 test("a type that is not played is named once", () => {

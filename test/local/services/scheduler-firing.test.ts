@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  scheduler.stop();
+  scheduler.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -47,7 +47,7 @@ function start(random = 0): void {
 }
 
 function restart(random?: number): void {
-  scheduler.stop();
+  scheduler.close();
   start(random);
 }
 
@@ -180,7 +180,7 @@ test("a slow run does not hold up the next one", async () => {
 test("a restart keeps schedules and makes up for what it missed, once", async () => {
   create("rate(1 hour)");
   await clock.advanceTo(NOON);
-  scheduler.stop();
+  scheduler.close();
   await clock.advanceTo(NOON + 2 * HOUR + MINUTE);
   start();
   await clock.advanceTo(NOON + 3 * HOUR);
@@ -206,7 +206,7 @@ test("a run that a crash cut off comes again", async () => {
 
 test("what was missed longer ago than its greatest age is let go", async () => {
   create("at(2026-03-12T13:00:00)", {}, { RetryPolicy: { MaximumEventAgeInSeconds: 60 } });
-  scheduler.stop();
+  scheduler.close();
   await clock.advanceTo(NOON + HOUR + MINUTE + 1);
   start();
   await clock.advanceTo(NOON + 2 * HOUR);

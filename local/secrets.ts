@@ -1,0 +1,30 @@
+import { randomInt } from "node:crypto";
+import {
+  CreateSecretCommand,
+  ResourceExistsException,
+  type SecretsManagerClient,
+} from "@aws-sdk/client-secrets-manager";
+import type { SecretSpec } from "./resources.ts";
+import { generateSecretString } from "./services/random-password.ts";
+import type { JsonObject } from "./template.ts";
+
+/** Creates the secrets that are not there. Those that are there keep their values. */
+export async function createSecrets(
+  secrets: readonly SecretSpec[],
+  client: SecretsManagerClient,
+): Promise<void> {
+  await Promise.all(secrets.map((secret) => createSecret(secret, client)));
+}
+
+async function createSecret({ name, properties }: SecretSpec, client: SecretsManagerClient): Promise<void> {
+  const { SecretString, GenerateSecretString = {} } = properties;
+  const value =
+    typeof SecretString === "string"
+      ? SecretString
+      : generateSecretString(GenerateSecretString as JsonObject, (below) => randomInt(below));
+  try {
+    await client.send(new CreateSecretCommand({ Name: name, SecretString: value }));
+  } catch (error) {
+    if (!(error instanceof ResourceExistsException)) throw error;
+  }
+}

@@ -1,0 +1,90 @@
+import * as z from "zod/mini";
+import type { EventSource } from "../event-source.ts";
+import type { EventSourceSpec } from "../resources.ts";
+import type { Operations } from "./aws-endpoint.ts";
+import { AwsError } from "./aws-error.ts";
+import type { JsonFile } from "./json-file.ts";
+
+/** By the mapping's UUID: whether it is enabled, where that was once said. The template says it for the rest. */
+export type MappingStates = Readonly<Record<string, boolean>>;
+
+export type EventSourceMappings = {
+  readonly operations: Operations;
+  /** Starts those that are enabled. Until then there are none. */
+  readonly start: (sources: readonly StartableSource[]) => void;
+  readonly stop: () => Promise<void>;
+};
+
+type Options = { readonly file: JsonFile<MappingStates>; readonly now: () => number };
+type StartableSource = { readonly spec: EventSourceSpec; readonly start: () => EventSource };
+type Mapping = StartableSource & { source: EventSource | undefined; modifiedAt: number };
+
+const ROUTE = "/2015-03-31/event-source-mappings/{UUID}";
+const updateRequest = z.object({ Enabled: z.optional(z.boolean()) });
+
+/** Lambda's event source mappings: they can be looked at, and switched on and off. */
+export function createEventSourceMappings({ file, now }: Options): EventSourceMappings {
+  const mappings = new Map<string, Mapping>();
+  const ending = new Set<Promise<void>>();
+
+  /** What was received already is still handled. */
+  function apply(mapping: Mapping): void {
+    const { spec, source, start } = mapping;
+    const enabled = file.read()[spec.uuid] ?? spec.enabled;
+    if (enabled) mapping.source ??= start();
+    else if (source) {
+      mapping.source = undefined;
+      const end = source.stop().finally(() => ending.delete(end));
+      ending.add(end);
+    }
+  }
+
+  function update(uuid: string | undefined, body: unknown): object {
+    const mapping = find(uuid);
+    const { success, data } = z.safeParse(updateRequest, body);
+    if (!success) throw new AwsError("InvalidParameterValueException", 400, "Enabled must be true or false");
+    if (data.Enabled !== undefined) {
+      file.write({ ...file.read(), [mapping.spec.uuid]: data.Enabled });
+      mapping.modifiedAt = now();
+      apply(mapping);
+    }
+    return describe(mapping);
+  }
+
+  function find(uuid = ""): Mapping {
+    const mapping = mappings.get(uuid);
+    if (mapping) return mapping;
+    throw new AwsError("ResourceNotFoundException", 404, `there is no event source mapping ${uuid}`);
+  }
+
+  return {
+    operations: {
+      [`GET ${ROUTE}`]: { answer: ({ parameters }) => describe(find(parameters.UUID)) },
+      [`PUT ${ROUTE}`]: { status: 202, answer: ({ parameters, body }) => update(parameters.UUID, body) },
+    },
+    start: (sources) => {
+      for (const source of sources) {
+        const mapping: Mapping = { ...source, source: undefined, modifiedAt: now() };
+        mappings.set(source.spec.uuid, mapping);
+        apply(mapping);
+      }
+    },
+    stop: async () => {
+      const sources = [...mappings.values()].map(({ source }) => source?.stop());
+      mappings.clear();
+      await Promise.all([...sources, ...ending]);
+    },
+  };
+}
+
+function describe({ spec, source, modifiedAt }: Mapping): object {
+  return {
+    UUID: spec.uuid,
+    FunctionArn: spec.functionArn,
+    EventSourceArn: spec.queueArn,
+    BatchSize: spec.batchSize,
+    State: source ? "Enabled" : "Disabled",
+    StateTransitionReason: "USER_INITIATED",
+    LastModified: modifiedAt / 1000,
+  };
+}

@@ -1,0 +1,56 @@
+import type { DataFolder } from "../data-folder.ts";
+import { elsewhere } from "../elsewhere.ts";
+import type { Endpoints } from "../platform.ts";
+import { startAwsEndpoint } from "./aws-endpoint.ts";
+import { systemClock } from "./clock.ts";
+import {
+  createEventSourceMappings,
+  type EventSourceMappings,
+  type MappingStates,
+} from "./event-source-mappings.ts";
+import { jsonFile } from "./json-file.ts";
+import { createScheduler, type Place, type Scheduler } from "./scheduler.ts";
+import { type SecretsFile, secretsManager } from "./secrets-manager.ts";
+
+export type OwnServices = {
+  readonly endpoints: Pick<Endpoints, "scheduler" | "secretsManager" | "lambda">;
+  /** Absent where the environment names another one, which fires its schedules itself, if it does. */
+  readonly scheduler: Scheduler | undefined;
+  readonly eventSourceMappings: EventSourceMappings;
+  readonly stop: () => Promise<void>;
+};
+
+/**
+ * Serves what no emulator plays, all of it on one port of loopback. Of Lambda's functions and mappings there are only
+ * the runner's own, so that service never runs elsewhere. Without a folder everything is kept in memory.
+ */
+export async function startOwnServices(folder: DataFolder | undefined, place: Place): Promise<OwnServices> {
+  const { now } = systemClock;
+  const [outerScheduler, outerSecrets] = await Promise.all([
+    elsewhere("AWS_ENDPOINT_URL_SCHEDULER"),
+    elsewhere("AWS_ENDPOINT_URL_SECRETS_MANAGER"),
+  ]);
+  const eventSourceMappings = createEventSourceMappings({
+    file: jsonFile<MappingStates>(folder?.eventSourcesFile, {}),
+    now,
+  });
+  const secrets = { ...place, file: jsonFile<SecretsFile>(folder?.secretsFile, {}), now };
+  const scheduler =
+    outerScheduler === undefined
+      ? createScheduler({ ...place, file: folder?.schedulesFile, clock: systemClock })
+      : undefined;
+  const { url, stop } = await startAwsEndpoint({
+    ...eventSourceMappings.operations,
+    ...scheduler?.operations,
+    ...(outerSecrets === undefined ? secretsManager(secrets) : {}),
+  });
+  return {
+    endpoints: { scheduler: outerScheduler ?? url, secretsManager: outerSecrets ?? url, lambda: url },
+    scheduler,
+    eventSourceMappings,
+    stop: async () => {
+      await stop();
+      scheduler?.close();
+    },
+  };
+}
