@@ -24,8 +24,11 @@ const jobSummary = answer(
     createdAt: time,
     claimedAt: z.exactOptional(time),
     finishedAt: z.exactOptional(time),
+    heldFrom: z.exactOptional(time),
     heldUntil: z.exactOptional(
-      time.check(z.meta({ description: "It does not start before: its topic was paused or has a limit." })),
+      time.check(
+        z.meta({ description: "It starts then, though due before: its topic was paused, or has a limit." }),
+      ),
     ),
     callbackUrl: z.exactOptional(text),
     leaseUntil: z.exactOptional(time),
@@ -157,6 +160,39 @@ export const pulledJobs = answer(
 export const paused = answer("Paused", z.object({ topic: text, state: z.literal("paused"), since: time }));
 
 export const resumed = answer("Resumed", z.object({ topic: text, released: count, left: parked }));
+
+const scheduleSummary = answer(
+  "ScheduleSummary",
+  z.object({
+    name: text,
+    expression: text,
+    timezone: text,
+    start: z.exactOptional(time),
+    end: z.exactOptional(time),
+    flexibleWindow: z.exactOptional(z.number()),
+    topic: text,
+    callbackUrl: z.exactOptional(text),
+    headers: z.exactOptional(z.record(text, text)),
+    expiresAfter: z.exactOptional(z.number()),
+    maxAttempts: z.exactOptional(count),
+    tag: z.exactOptional(text),
+    group: z.exactOptional(text),
+    paused: z.boolean(),
+    createdAt: time,
+    next: z
+      .array(time)
+      .check(z.meta({ description: "The next five occurrences; while it is paused they will not be." })),
+  }),
+);
+export type ScheduleSummary = z.output<typeof scheduleSummary>;
+
+export const schedule = answer("Schedule", z.extend(scheduleSummary, { body: z.unknown() }));
+export type ScheduleJson = z.output<typeof schedule>;
+
+export const schedulePage = answer(
+  "SchedulePage",
+  z.object({ schedules: z.array(scheduleSummary), cursor: z.exactOptional(text) }),
+);
 
 export const redriven = answer("Redriven", z.object({ redriven: count, left: count }));
 

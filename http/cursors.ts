@@ -37,6 +37,18 @@ export function decodeDeadCursor(text: string): string {
   return place;
 }
 
+/** A page of schedules goes on where EventBridge Scheduler says. */
+export function encodeScheduleCursor(token: string): string {
+  return encode(token);
+}
+
+/** Throws `bad-request` for anything but what `encodeScheduleCursor` may have written. */
+export function decodeScheduleCursor(text: string): string {
+  const token = decode(text);
+  if (token === "") throw garbage();
+  return token;
+}
+
 /** Ties a cursor to its list: the topic, and whatever else narrows it. */
 export function tie(cursor: string, ...list: readonly (string | undefined)[]): string {
   return `${cursor}.${markOf(list)}`;

@@ -1,11 +1,13 @@
 import * as z from "zod/mini";
 import {
   DAY,
+  EXPRESSION_CHARS,
   GROUP_CHARS,
   HEADERS_BYTES,
   IDEMPOTENCY_KEY_CHARS,
   KEY_CHARS,
   LONGEST_DELAY,
+  LONGEST_WINDOW_MINUTES,
   MOST_ATTEMPTS,
   TAG_BYTES,
 } from "../core/constants.ts";
@@ -41,6 +43,12 @@ export const topic = matching(/^[a-z0-9-]{1,50}$/, "must be 1 to 50 of a-z, 0-9 
 export const key = matching(
   new RegExp(`^(?!\\.{1,2}$)[A-Za-z0-9._~:@=+,-]{1,${KEY_CHARS}}$`),
   `must be 1 to ${KEY_CHARS} of A-Z, a-z, 0-9 and ._~:@=+,- and neither "." nor ".."`,
+);
+
+/** As EventBridge Scheduler takes it, but for what a path cannot hold. */
+export const scheduleName = matching(
+  /^(?!\.{1,2}$)[0-9A-Za-z._-]{1,64}$/,
+  'must be 1 to 64 of 0-9, A-Z, a-z and .-_ and neither "." nor ".."',
 );
 
 const JOB_ID_RULE = "must be a job's id: 26 characters as enqueue answered them";
@@ -85,6 +93,23 @@ export const longDuration = duration.check(
   z.refine((ms) => ms > 0, { error: "must be a duration longer than 0" }),
   z.meta({ description: "Longer than 0." }),
 );
+
+const WINDOW_RULE = `must be a duration of whole minutes, 1 to ${LONGEST_WINDOW_MINUTES}`;
+const MINUTE = 60_000;
+/** In ms. */
+export const flexibleWindow = duration.check(
+  z.refine((ms) => ms % MINUTE === 0 && ms >= MINUTE && ms <= LONGEST_WINDOW_MINUTES * MINUTE, {
+    error: WINDOW_RULE,
+  }),
+  z.meta({ description: `Whole minutes, 1 to ${LONGEST_WINDOW_MINUTES}.` }),
+);
+
+// What they mean cron/ says, and refuses the rest.
+const EXPRESSION_RULE = `must be cron(…), rate(…) or at(…) of at most ${EXPRESSION_CHARS} characters`;
+export const expression = z
+  .string({ error: EXPRESSION_RULE })
+  .check(z.maxLength(EXPRESSION_CHARS, { error: EXPRESSION_RULE }));
+export const timezone = z.string({ error: "must be an IANA name such as Europe/Berlin or UTC" });
 
 export const maxAttempts = wholeNumber(1, MOST_ATTEMPTS);
 

@@ -10,6 +10,8 @@ import {
 import {
   body,
   duration,
+  expression,
+  flexibleWindow,
   group,
   headers,
   jobId,
@@ -18,10 +20,11 @@ import {
   matching,
   maxAttempts,
   tag,
+  timezone,
   topic,
   wholeNumber,
 } from "./fields.ts";
-import { instant } from "./instants.ts";
+import { bound, instant } from "./instants.ts";
 import { described, request } from "./named.ts";
 
 const time = { delay: z.exactOptional(duration), dueAt: z.exactOptional(instant) };
@@ -35,18 +38,15 @@ const exactlyOneTime = [
   z.meta({ oneOf: [{ required: ["delay"] }, { required: ["dueAt"] }] }),
 ] as const;
 
-/** What a job has under its own id and under its caller's key alike. */
-const fields = {
+/** What a job has however it came to be filed. */
+const content = {
   body,
-  ...time,
   callbackUrl: z.exactOptional(
-    z
-      .string({ error: "must be a URL" })
-      .check(
-        z.meta({
-          description: `For topics with a webhook consumer; at most ${CALLBACK_URL_CHARS} characters.`,
-        }),
-      ),
+    z.string({ error: "must be a URL" }).check(
+      z.meta({
+        description: `For topics with a webhook consumer; at most ${CALLBACK_URL_CHARS} characters.`,
+      }),
+    ),
   ),
   headers: z.exactOptional(headers),
   expiresAfter: z.exactOptional(longDuration),
@@ -54,6 +54,9 @@ const fields = {
   tag: z.exactOptional(tag),
   group: z.exactOptional(group),
 };
+
+/** What a job has under its own id and under its caller's key alike. */
+const fields = { ...content, ...time };
 
 /** `PUT` by key: all fields but those the path says. */
 export const keyedJob = request("KeyedJob", z.strictObject(fields).check(...exactlyOneTime));
@@ -76,6 +79,26 @@ export const newJob = request(
     ),
 );
 export type NewJobFields = z.output<typeof newJob>;
+
+export const newSchedule = request(
+  "NewSchedule",
+  z
+    .strictObject({
+      expression,
+      timezone: z._default(timezone, "UTC"),
+      start: z.exactOptional(bound),
+      end: z.exactOptional(bound),
+      flexibleWindow: z.exactOptional(flexibleWindow),
+      topic,
+      ...content,
+    })
+    .check(
+      z.refine(({ start, end }) => start === undefined || end === undefined || start <= end, {
+        error: "end must not be before start",
+      }),
+    ),
+);
+export type NewScheduleFields = z.output<typeof newSchedule>;
 
 export const newJobs = request(
   "NewJobs",

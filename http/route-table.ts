@@ -8,6 +8,7 @@ import { manyJobRoutes } from "./routes/many-jobs.ts";
 import { pauseRoutes } from "./routes/pauses.ts";
 import { pulledRoutes } from "./routes/pulled.ts";
 import { receiveRoute } from "./routes/receive.ts";
+import { scheduleRoutes } from "./routes/schedules.ts";
 import { topicRoutes } from "./routes/topics.ts";
 
 /** Every call of the API. */
@@ -21,6 +22,7 @@ export const routes: readonly Route[] = [
   receiveRoute,
   ...pulledRoutes,
   ...deadRoutes,
+  ...scheduleRoutes,
   openapiRoute(() => routes),
   healthRoute,
 ];

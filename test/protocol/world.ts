@@ -8,7 +8,9 @@ import type { Context } from "../../protocol/ports.ts";
 import { readHomes } from "../../protocol/read-job.ts";
 import { tick } from "../../protocol/tick.ts";
 import { type MemoryPool, memoryPool } from "../fakes/memory-pool.ts";
+import { type MemoryPromotions, memoryPromotions } from "../fakes/memory-promotions.ts";
 import { type MemoryQueues, memoryQueues } from "../fakes/memory-queues.ts";
+import { type MemorySchedules, memorySchedules } from "../fakes/memory-schedules.ts";
 
 export const SECOND = 1000;
 export const MINUTE = 60_000;
@@ -19,6 +21,8 @@ export type World = {
   ctx: Context;
   pool: MemoryPool;
   queues: MemoryQueues;
+  promotions: MemoryPromotions;
+  schedules: MemorySchedules;
   events: ProtocolEvent[];
   now: () => number;
   /** Lets time pass, with a tick at each whole minute on the way unless told otherwise. */
@@ -53,6 +57,8 @@ export function createWorld(policy: Partial<Policy> = {}): World {
   const whole = { ...POLICY, ...policy };
   const pool = memoryPool({ clock: now, createdAt: START - HOUR });
   const queues = memoryQueues({ clock: now, topics: Object.keys(whole.topics) });
+  const promotions = memoryPromotions({ clock: now });
+  const schedules = memorySchedules({ clock: now });
   const events: ProtocolEvent[] = [];
   const random = (count: number): Uint8Array =>
     Uint8Array.from({ length: count }, () => {
@@ -60,15 +66,15 @@ export function createWorld(policy: Partial<Policy> = {}): World {
       return drawn >>> 24;
     });
   const report = (event: ProtocolEvent): void => void events.push(event);
-  const ctx: Context = { pool, queues, clock: now, random, policy: whole, report };
+  const ports = { pool, queues, promotions, schedules };
+  const ctx: Context = { ...ports, clock: now, random, policy: whole, report };
   const runTick = (): Promise<void> => tick(ctx, time + 150 * SECOND);
 
   const fileAll: World["fileAll"] = ({ delay = 0, ...job }) =>
     enqueue(ctx, { topic: "orders", body: "{}", dueAt: time + delay, ...job });
   return {
     ctx,
-    pool,
-    queues,
+    ...ports,
     events,
     now,
     tick: runTick,

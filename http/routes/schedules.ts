@@ -1,0 +1,158 @@
+import * as z from "zod/mini";
+import type { Schedule } from "../../core/occurrence.ts";
+import type { Context } from "../../protocol/ports.ts";
+import {
+  listSchedules,
+  type NewSchedule,
+  pauseSchedule,
+  putSchedule,
+  readSchedule,
+  removeSchedule,
+  runSchedule,
+} from "../../protocol/recurring.ts";
+import { requireTopic } from "../../protocol/topics.ts";
+import { job, schedule, schedulePage } from "../answers.ts";
+import { decodeScheduleCursor, encodeScheduleCursor, tie, untie } from "../cursors.ts";
+import { digits, scheduleName } from "../fields.ts";
+import { jobOf } from "../job-json.ts";
+import { hashOf, newJobOf, statusOf } from "../new-job.ts";
+import { type NewScheduleFields, newSchedule } from "../requests.ts";
+import { type Answer, route } from "../route.ts";
+import { scheduleJsonOf, scheduleSummaryOf } from "../schedule-json.ts";
+import { idempotent } from "./jobs.ts";
+
+/** As many as EventBridge Scheduler lists at once. */
+const PAGE = 100;
+const SECOND = 1000;
+
+const params = z.strictObject({ name: scheduleName });
+
+/** Throws `unknown-topic`, `bad-request`, `too-large`, as an enqueue of its job would. */
+function scheduleOf(ctx: Context, name: string, fields: NewScheduleFields): NewSchedule {
+  const { expression, timezone, start, end, flexibleWindow, ...rest } = fields;
+  requireTopic(ctx, rest.topic);
+  const { dueAt: _, ...template } = newJobOf(ctx, { ...rest, dueAt: ctx.clock() });
+  return {
+    name,
+    expression,
+    timezone,
+    // Scheduler counts in whole seconds.
+    ...(start === undefined ? {} : { start: Math.ceil(start / SECOND) * SECOND }),
+    ...(end === undefined ? {} : { end: Math.floor(end / SECOND) * SECOND }),
+    ...(flexibleWindow === undefined ? {} : { flexibleWindow }),
+    job: template,
+  };
+}
+
+function answerOf(ctx: Context, found: Schedule, status = 200): Answer {
+  return { status, body: scheduleJsonOf(found, ctx.clock()) };
+}
+
+export const scheduleRoutes = [
+  route({
+    method: "GET",
+    path: "/schedules",
+    operationId: "listSchedules",
+    summary: "Lists recurring schedules. A page may be short, or empty with a cursor.",
+    query: z.strictObject({
+      limit: z._default(digits(1, PAGE), PAGE),
+      cursor: z.exactOptional(z.string()),
+    }),
+    answers: { 200: schedulePage },
+    problems: [],
+    async handle({ ctx, query: { limit, cursor } }) {
+      const token = cursor === undefined ? undefined : decodeScheduleCursor(untie(cursor, "schedules"));
+      const page = await listSchedules(ctx, limit, token);
+      const schedules = page.schedules.map((found) => scheduleSummaryOf(found, ctx.clock()));
+      if (page.cursor === undefined) return { status: 200, body: { schedules } };
+      const next = tie(encodeScheduleCursor(page.cursor), "schedules");
+      return { status: 200, body: { schedules, cursor: next } };
+    },
+  }),
+  route({
+    method: "PUT",
+    path: "/schedules/{name}",
+    operationId: "putSchedule",
+    summary:
+      "Files a job again and again, at each occurrence of a cron, rate or at expression. Replaces all fields of the schedule of that name, and leaves whether it is paused.",
+    params,
+    body: newSchedule,
+    answers: { 200: schedule, 201: schedule },
+    problems: ["unknown-topic", "too-large"],
+    async handle({ ctx, params: { name }, body }) {
+      const put = await putSchedule(ctx, scheduleOf(ctx, name, body));
+      const answer = answerOf(ctx, put.schedule, put.outcome === "created" ? 201 : 200);
+      return { ...answer, headers: { location: `/schedules/${name}` } };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/schedules/{name}",
+    operationId: "getSchedule",
+    summary: "Looks at a schedule and its next five occurrences.",
+    params,
+    answers: { 200: schedule },
+    problems: ["schedule-not-found"],
+    async handle({ ctx, params: { name } }) {
+      return answerOf(ctx, await readSchedule(ctx, name));
+    },
+  }),
+  route({
+    method: "DELETE",
+    path: "/schedules/{name}",
+    operationId: "deleteSchedule",
+    summary: "Ends a schedule, and answers it as it was. Jobs that it has filed stay.",
+    params,
+    answers: { 200: schedule },
+    problems: ["schedule-not-found"],
+    async handle({ ctx, params: { name } }) {
+      return answerOf(ctx, await removeSchedule(ctx, name));
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/schedules/{name}/pause",
+    operationId: "pauseSchedule",
+    summary: "Lets a schedule's occurrences pass until it is resumed; none is made up for.",
+    params,
+    answers: { 200: schedule },
+    problems: ["schedule-not-found"],
+    async handle({ ctx, params: { name } }) {
+      return answerOf(ctx, await pauseSchedule(ctx, name, true));
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/schedules/{name}/resume",
+    operationId: "resumeSchedule",
+    summary: "Lets a paused schedule go on with its next occurrence.",
+    params,
+    answers: { 200: schedule },
+    problems: ["schedule-not-found"],
+    async handle({ ctx, params: { name } }) {
+      return answerOf(ctx, await pauseSchedule(ctx, name, false));
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/schedules/{name}/run",
+    operationId: "runSchedule",
+    summary: "Files a schedule's job now, paused or not, beside its occurrences.",
+    params,
+    headers: idempotent,
+    answers: { 201: job },
+    problems: ["schedule-not-found", "unknown-topic", "job-not-found", "idempotency-mismatch"],
+    async handle({ ctx, params: { name }, method, path, headers }) {
+      const token = headers["idempotency-key"];
+      const once = token === undefined ? undefined : { token, hash: hashOf(method, path) };
+      const enqueued = await runSchedule(ctx, name, once);
+      const { outcome, home } = enqueued;
+      const replayed = outcome === "replayed" ? { "idempotent-replayed": "true" } : {};
+      return {
+        status: statusOf(enqueued),
+        body: { ...jobOf(ctx, home), outcome },
+        headers: { location: `/jobs/${home.id}`, ...replayed },
+      };
+    },
+  }),
+];
