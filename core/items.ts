@@ -30,8 +30,9 @@ export type Home = Key & {
   attempt: number;
   createdAt: number;
   untracked?: true;
-  /** It does not start before, though it is due, as its topic was paused or has a limit. */
+  /** When it may start, as its topic was paused or has a limit; from `heldFrom` on it waits for that alone. */
   heldUntil?: number;
+  heldFrom?: number;
   /** A schedule was asked to promote it. */
   hasSchedule?: true;
   /** How often it was redriven. */

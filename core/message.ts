@@ -23,8 +23,9 @@ export type MessageJob = {
   maxAttempts?: number;
   /** Set where the home has one, so that a settle knows there is a key item without reading. */
   key?: string;
-  /** ISO 8601, UTC: it does not start before, though it is due, as its topic was paused or has a limit. */
+  /** ISO 8601, UTC: when it may start, as its topic was paused or has a limit; from `heldFrom` on it waits for that alone. */
   heldUntil?: string;
+  heldFrom?: string;
   /** Where a webhook topic's job is sent. */
   callbackUrl?: string;
   /** How often it was redriven; absent: never. */
@@ -47,7 +48,7 @@ export type Message = {
  */
 export function jobText(home: Home): string {
   const { id, revision, attempt, dueAt, headers, expiresAfter, wantedAt, maxAttempts, key } = home;
-  const { heldUntil, callbackUrl, redrives } = home;
+  const { heldFrom, heldUntil, callbackUrl, redrives } = home;
   const time = new Date(dueAt).toISOString();
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   if (headers !== undefined) text += `,"headers":${toJson(headers)}`;
@@ -55,6 +56,7 @@ export function jobText(home: Home): string {
   if (maxAttempts !== undefined) text += `,"maxAttempts":${maxAttempts}`;
   if (key !== undefined) text += `,"key":${toJson(key)}`;
   if (heldUntil !== undefined) text += `,"heldUntil":"${new Date(heldUntil).toISOString()}"`;
+  if (heldFrom !== undefined) text += `,"heldFrom":"${new Date(heldFrom).toISOString()}"`;
   if (callbackUrl !== undefined) text += `,"callbackUrl":${toJson(callbackUrl)}`;
   if (redrives !== undefined) text += `,"redrives":${redrives}`;
   return `${text},"body":${home.body}}`;
@@ -126,6 +128,7 @@ function isMessageJob(value: unknown): value is MessageJob {
     (maxAttempts === undefined || isCount(maxAttempts)) &&
     (headers === undefined || (typeof headers === "object" && headers !== null)) &&
     (job.heldUntil === undefined || isTime(job.heldUntil)) &&
+    (job.heldFrom === undefined || isTime(job.heldFrom)) &&
     (job.redrives === undefined || isCount(job.redrives)) &&
     isTextIfAny(job.callbackUrl) &&
     isTextIfAny(key)

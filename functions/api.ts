@@ -3,8 +3,9 @@ import { serveEvents } from "../http/lambda.ts";
 import { routes } from "../http/route-table.ts";
 import { createService } from "../http/service.ts";
 import { createContext } from "../sdk/context.ts";
+import { createEventSources } from "../sdk/event-sources.ts";
 
-const ctx = createContext();
+const ctx = { ...createContext(), eventSources: createEventSources() };
 const app = createApp(createService(ctx, ctx.telemetry.logger), routes);
 
 /** Every call of the HTTP API that API Gateway does not send to `receive`. */

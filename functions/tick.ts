@@ -1,11 +1,12 @@
 import type { Context as LambdaContext } from "aws-lambda";
 import { tick } from "../protocol/tick.ts";
 import { createContext } from "../sdk/context.ts";
+import { createEventSources } from "../sdk/event-sources.ts";
 
 /** ms that a page begun last, and the telemetry, have before Lambda ends the function. */
 const MARGIN = 10_000;
 
-const ctx = createContext();
+const ctx = { ...createContext(), eventSources: createEventSources() };
 
 /** The minute's sweep, audit and DLQ pass. What failed is thrown, so that Lambda counts an error. */
 export async function handler(_event: unknown, { getRemainingTimeInMillis }: LambdaContext): Promise<void> {

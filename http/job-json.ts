@@ -19,7 +19,7 @@ export function summaryOf(ctx: Context, home: Home): JobSummary {
     attempt,
     maxAttempts: home.maxAttempts ?? policyOf(ctx, topic).maxAttempts,
     createdAt: iso(home.createdAt),
-    ...(home.heldUntil === undefined ? {} : { heldUntil: iso(home.heldUntil) }),
+    ...heldOf(home),
     ...(home.callbackUrl === undefined ? {} : { callbackUrl: home.callbackUrl }),
     ...(home.claimedAt === undefined ? {} : { claimedAt: iso(home.claimedAt) }),
     ...(home.finishedAt === undefined ? {} : { finishedAt: iso(home.finishedAt) }),
@@ -30,6 +30,12 @@ export function summaryOf(ctx: Context, home: Home): JobSummary {
     ...(group === undefined ? {} : { group }),
     ...(home.expiresAfter === undefined ? {} : { expiresAfter: home.expiresAfter / 1000 }),
   };
+}
+
+/** Only of one that waits, or waited, for nothing else. */
+function heldOf({ heldFrom, heldUntil }: Home): Pick<JobSummary, "heldFrom" | "heldUntil"> {
+  if (heldFrom === undefined || heldUntil === undefined || heldUntil <= heldFrom) return {};
+  return { heldFrom: iso(heldFrom), heldUntil: iso(heldUntil) };
 }
 
 /** A whole job. The text that is stored was written by `toJson`, its numbers checked, so parsing alters nothing. */

@@ -1,6 +1,7 @@
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { Grant, type IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
+import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 
 type PoolAction =
@@ -22,22 +23,28 @@ type QueueAction =
   | "ChangeMessageVisibility"
   | "GetQueueAttributes";
 
-/** Whoever meets a job reads it, files looks for it and changes its home; keyed ones in transactions. */
+/**
+ * Whoever meets a job reads it, files looks for it and changes its home, keyed ones in transactions; parks those of a
+ * paused topic, many at once, and takes such a note back.
+ */
 const MEET_JOBS: readonly PoolAction[] = [
   "GetItem",
   "BatchGetItem",
   "PutItem",
   "UpdateItem",
+  "DeleteItem",
   "ConditionCheckItem",
+  "PartiQLInsert",
+  "PartiQLUpdate",
 ];
 /** Files, looks at, moves and cancels jobs, alone and many at once. */
-export const ENQUEUE_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "PartiQLInsert", "PartiQLUpdate"];
-/** Claims and settles jobs, and redrives the dead whose letters SQS has put back: their entries are deleted. */
-export const RUN_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "PartiQLUpdate", "DeleteItem"];
-/** All of the HTTP API but receive: enqueues, lists, and redrives. */
-export const API_ACTIONS: readonly PoolAction[] = [...ENQUEUE_ACTIONS, "Query", "DeleteItem"];
-/** Sweeps and audits, files many looks at once, and creates the first cursors. */
-export const TICK_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "PartiQLInsert", "Query", "DescribeTable"];
+export const ENQUEUE_ACTIONS = MEET_JOBS;
+/** Claims and settles jobs, and redrives the dead whose letters SQS has put back. */
+export const RUN_ACTIONS = MEET_JOBS;
+/** All of the HTTP API but receive: enqueues, lists, redrives and resumes. */
+export const API_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "Query"];
+/** Sweeps, audits and resumes, and creates the first cursors. */
+export const TICK_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "Query", "DescribeTable"];
 
 /** "DynamoDB encryption at rest usage notes" asks for these of the caller, here by their full names. */
 const TABLE_KEY_ACTIONS = [
@@ -51,6 +58,8 @@ const TABLE_KEY_ACTIONS = [
 ];
 /** "Key management", SQS Developer Guide: the first for whoever sends, the second for both sides. */
 const QUEUE_KEY_ACTIONS = ["kms:GenerateDataKey", "kms:Decrypt"];
+/** "Secret encryption and decryption in AWS Secrets Manager", of whoever reads. */
+const SECRET_KEY_ACTIONS = ["kms:Decrypt"];
 
 export function grantPool(grantee: IGrantable, table: Table, actions: readonly PoolAction[]): void {
   grant(
@@ -74,6 +83,12 @@ export function grantQueues(
     arns,
   );
   grantKey(grantee, queues[0]?.encryptionMasterKey, QUEUE_KEY_ACTIONS);
+}
+
+/** To read a secret's value. */
+export function grantSecret(grantee: IGrantable, secret: Secret): void {
+  grant(grantee, ["secretsmanager:GetSecretValue"], [secret.secretArn]);
+  grantKey(grantee, secret.encryptionKey, SECRET_KEY_ACTIONS);
 }
 
 // The constructs' own `grant…` methods say `kms:ReEncrypt*` and `kms:GenerateDataKey*`, and more than is used.

@@ -15,6 +15,8 @@ export type ConsumerOptions = {
 };
 
 const DEFAULT_BATCH_SIZE = 10;
+/** Of a webhook topic that says nothing else: a receiver is not to meet all that the account allows at once. */
+const WEBHOOK_CONCURRENCY = 5;
 /** "Configure Lambda function timeout", AWS Lambda Developer Guide. */
 const LAMBDA_TIMEOUT = Duration.seconds(3);
 /** A consumer starts no job within `LAST_START` of its deadline, so less would leave it no time at all. */
@@ -33,6 +35,9 @@ export function consumerError(
     return `a consumer's topic must be declared, is "${topic}"; allowed: those in topics`;
   if (queues.settings.consumer === "pull") {
     return `a consumer's topic must be emptied by Lambda, "${topic}" is a pull topic; allowed: consumer "lambda"`;
+  }
+  if (queues.settings.webhook !== undefined) {
+    return `a consumer's topic must be emptied by Lambda, "${topic}" is a webhook topic; allowed: no webhook`;
   }
   if (consumer !== undefined) {
     return `a topic must have one consumer, "${topic}" has ${consumer.node.path}; allowed: 1`;
@@ -53,8 +58,9 @@ export function connectConsumer(
   queues: TopicQueues,
   table: Table,
   { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions,
-): void {
+): EventSourceMapping {
   const { topic, settings, ready, dlq } = queues;
+  const maxConcurrency = settings.maximumConcurrency ?? (settings.webhook && WEBHOOK_CONCURRENCY);
   queues.hideFor(fn.timeout ?? LAMBDA_TIMEOUT);
   // Nothing of an untracked job is stored while it runs.
   if (queues.isTracked) grantPool(fn, table, RUN_ACTIONS);
@@ -64,11 +70,11 @@ export function connectConsumer(
     ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes", "SendMessage"],
   );
   grantQueues(fn, [dlq], ["SendMessage"]);
-  new EventSourceMapping(fn, `Topic-${topic}`, {
+  return new EventSourceMapping(fn, `Topic-${topic}`, {
     target: fn,
     eventSourceArn: ready.queueArn,
     batchSize,
     reportBatchItemFailures: true,
-    ...(settings.maximumConcurrency && { maxConcurrency: settings.maximumConcurrency }),
+    ...(maxConcurrency && { maxConcurrency }),
   });
 }

@@ -3,6 +3,7 @@ import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { Alarms } from "./alarms.ts";
@@ -14,6 +15,7 @@ import {
   queueUrlPrefix,
   setEnvironment,
 } from "./environment.ts";
+import { EventSourceControl } from "./event-source-control.ts";
 import { JobApi } from "./http-api.ts";
 import { JobPool } from "./job-pool.ts";
 import { policyOf } from "./policy.ts";
@@ -22,6 +24,7 @@ import { removedTopics } from "./seen-topics.ts";
 import { Tick } from "./tick.ts";
 import { TopicQueues } from "./topic-queues.ts";
 import { validate } from "./validate.ts";
+import { Webhook } from "./webhook.ts";
 
 const DEFAULT_PREFIX = "minutehand";
 
@@ -40,6 +43,8 @@ export class DelayQueue extends Construct {
   private readonly topics: ReadonlyMap<string, TopicQueues>;
   private readonly environment: QueueEnvironment;
   private readonly consumers = new Map<string, LambdaFunction>();
+  private readonly secrets = new Map<string, Secret>();
+  private readonly control: EventSourceControl;
   /** All functions that carry the queue's environment. */
   private readonly equipped = new Set<LambdaFunction>();
 
@@ -60,10 +65,20 @@ export class DelayQueue extends Construct {
     const parts = { table: this.table, topics, prefix, removable };
     const tick = new Tick(this, "Tick", parts);
     this.equip(tick.fn);
+    const pausing = [tick.fn];
     if (api.auth !== "none") {
       const jobApi = new JobApi(this, "Api", { ...parts, api });
       for (const fn of jobApi.functions) this.equip(fn);
       this.api = jobApi.http;
+      pausing.push(jobApi.handler);
+    }
+    this.control = new EventSourceControl(pausing);
+    for (const queues of topics.filter(({ settings }) => settings.webhook !== undefined)) {
+      const webhook = new Webhook(this, `Webhook-${queues.topic}`, { ...parts, queues, encryptionKey });
+      this.equip(webhook.fn);
+      this.consumers.set(queues.topic, webhook.fn);
+      this.secrets.set(queues.topic, webhook.secret);
+      this.control.add(queues.topic, webhook.eventSource);
     }
     new Alarms(this, "Alarms", { tick, topics, prefix, alarmTopic });
 
@@ -89,7 +104,7 @@ export class DelayQueue extends Construct {
       throw new Error(`DelayQueue ${this.node.path}: ${error}`);
     this.consumers.set(topic, fn);
     this.equip(fn);
-    connectConsumer(fn, queues, this.table, options);
+    this.control.add(topic, connectConsumer(fn, queues, this.table, options));
   }
 
   /**
@@ -101,6 +116,20 @@ export class DelayQueue extends Construct {
     const ready = [...this.topics.values()].map((queues) => queues.ready);
     grantQueues(producer, ready, ["SendMessage"]);
     if (producer instanceof LambdaFunction) this.equip(producer);
+  }
+
+  /**
+   * The secret that signs a webhook topic's calls, such as to let a function read it that hands it to receivers.
+   *
+   * Throws for a topic that is not declared or has no webhook.
+   */
+  webhookSecret(topic: string): Secret {
+    const secret = this.secrets.get(topic);
+    if (secret !== undefined) return secret;
+    const allowed = [...this.secrets.keys()].join(", ") || "none";
+    throw new Error(
+      `DelayQueue ${this.node.path}: webhookSecret's topic must have a webhook, is "${topic}"; allowed: ${allowed}`,
+    );
   }
 
   private equip(fn: LambdaFunction): void {

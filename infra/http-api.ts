@@ -29,6 +29,8 @@ const DEFAULT_BURST = 500;
 export class JobApi extends Construct {
   readonly http: HttpApi;
   readonly functions: readonly LambdaFunction[];
+  /** Of them the one that takes all calls but receive. */
+  readonly handler: LambdaFunction;
 
   constructor(scope: Construct, id: string, props: JobApiProps) {
     super(scope, id);
@@ -47,6 +49,7 @@ export class JobApi extends Construct {
       memoryMiB: 512,
     }).fn;
     this.functions = [api, receive];
+    this.handler = api;
 
     const pulled = topics.filter(({ settings }) => settings.consumer === "pull");
     const claimed = pulled.filter(({ isTracked }) => isTracked);
@@ -57,7 +60,8 @@ export class JobApi extends Construct {
     grantQueues(api, dlqOf(topics), ["GetQueueAttributes"]);
     grantQueues(api, readyOf(pulled), ["DeleteMessage", "ChangeMessageVisibility"]);
     grantQueues(api, dlqOf(claimed), ["SendMessage"]);
-    if (claimed.length > 0) grantPool(receive, table, RUN_ACTIONS);
+    // Nothing of an untracked job is stored while it runs, but whether its topic is paused is.
+    grantPool(receive, table, claimed.length > 0 ? RUN_ACTIONS : ["GetItem"]);
     grantQueues(receive, readyOf(pulled), ["ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"]);
     grantQueues(receive, readyOf(claimed), ["SendMessage"]);
     // Who meets a crashed run that was the job's last records its death.

@@ -61,8 +61,6 @@ export async function claim(
         leaseEnd,
         claimedAt,
         attempt: job.attempt,
-        // A start that only its message knows: so that anybody can see why it is late.
-        ...(job.heldUntil === undefined ? {} : { heldUntil: Date.parse(job.heldUntil) }),
       },
     })),
     by,

@@ -1,7 +1,7 @@
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
-import { booking } from "./limit.ts";
+import { book } from "./limit.ts";
 import { fileLooks } from "./looks.ts";
 import type { Enqueued } from "./new-job.ts";
 import { pausedTopics } from "./pause.ts";
@@ -77,9 +77,11 @@ async function withoutHomes(
   const straight: Home[] = [];
   for (const [topic, jobs] of Map.groupBy(near, (home) => home.topic)) {
     if (paused.has(topic)) continue;
-    const booked = await booking(ctx, topic, jobs);
-    const far = booked.filter((home) => !isNear(startsAt(home), ctx.clock()));
-    straight.push(...booked.filter((home) => !far.includes(home)));
+    const holds = await book(ctx, topic, jobs);
+    const placed = holds.map(({ home, from, until }) => ({ ...home, heldFrom: from, heldUntil: until }));
+    const now = ctx.clock();
+    const far = placed.filter((home) => !isNear(startsAt(home), now));
+    straight.push(...(holds.length === 0 ? jobs : placed.filter((home) => !far.includes(home))));
     held.push(...far);
     // A home's own place may lie behind the sweep.
     await fileLooks(

@@ -1,4 +1,4 @@
-import { type MessageJob, startOf } from "../core/message.ts";
+import type { MessageJob } from "../core/message.ts";
 
 /** Why a message's claim came to nothing. */
 export type DropReason = "finished" | "moved" | "gone" | "running" | "crashed" | "expired" | "paused";
@@ -38,10 +38,12 @@ export type ProtocolEvent =
 /** A message's job begins to run at `now`, ms since the epoch. */
 export function startedEvent(
   topic: string,
-  job: Pick<MessageJob, "id" | "attempt" | "dueAt" | "heldUntil">,
+  job: Pick<MessageJob, "id" | "attempt" | "dueAt" | "heldFrom" | "heldUntil">,
   now: number,
 ): Extract<ProtocolEvent, { type: "started" }> {
-  const { id, attempt } = job;
+  const { id, attempt, heldFrom, heldUntil } = job;
   const dueAt = Date.parse(job.dueAt);
-  return { type: "started", topic, id, attempt, dueAt, lateMs: now - dueAt, heldMs: startOf(job) - dueAt };
+  const isHeld = heldFrom !== undefined && heldUntil !== undefined;
+  const heldMs = isHeld ? Math.max(Date.parse(heldUntil) - Date.parse(heldFrom), 0) : 0;
+  return { type: "started", topic, id, attempt, dueAt, lateMs: now - dueAt, heldMs };
 }

@@ -1,46 +1,65 @@
 import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { fileLooks } from "./looks.ts";
-import type { Context } from "./ports.ts";
+import type { Attribute, Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 
-/** A waiting job, and when it may start: ms since the epoch. */
-export type Hold = { readonly home: Home; readonly start: number };
+/** A waiting job, when it may start, and from when on it waits for that alone: ms since the epoch. */
+export type Hold = { readonly home: Home; readonly from: number; readonly until: number };
+
+/** A held job's home as it is then, `undefined` for one that is no longer as read, or what kept it unknown. */
+export type Held = Home | undefined | Error;
 
 /**
  * Moves waiting jobs to later starts, many at once: they stay due when they were, so that anybody can see how long they
- * are held. As in any move the looks stand before the homes say so, and the caller looks at the clock after. Answers
- * each one's home as it is then, `undefined` for one that is no longer as read, or what kept it unknown.
+ * are held. As in any move the looks stand before the homes say so, and the caller looks at the clock after.
  */
-export async function holdUntil(ctx: Context, holds: readonly Hold[]): Promise<(Home | undefined | Error)[]> {
+export async function moveHeld(ctx: Context, holds: readonly Hold[]): Promise<Held[]> {
   const by = ctx.clock() + WRITER_DEADLINE;
   await fileLooks(
     ctx,
-    holds.map(({ home, start }) => ({ id: home.id, time: start })),
+    holds.map(({ home, until }) => ({ id: home.id, time: until })),
     by,
   );
-  const changes = holds.map(({ home, start }) => ({
-    key: homeKey(home.id),
-    expect: { state: "scheduled", revision: home.revision },
-    set: {
-      revision: home.revision + 1,
-      heldUntil: start,
-      ...(home.untracked ? { expiresAt: ttl(start + STALE_AFTER) } : {}),
-    },
+  return hold(ctx, holds, by, ({ home, until }) => ({
+    revision: home.revision + 1,
+    ...(home.untracked ? { expiresAt: ttl(until + STALE_AFTER) } : {}),
   }));
+}
+
+/** Notes the starts of jobs that are sent at once, so that whoever sends them again gives them no other. */
+export function noteStarts(ctx: Context, holds: readonly Hold[]): Promise<Held[]> {
+  return hold(ctx, holds, ctx.clock() + WRITER_DEADLINE, () => ({}));
+}
+
+async function hold(
+  ctx: Context,
+  holds: readonly Hold[],
+  by: number,
+  more: (hold: Hold) => Record<string, Attribute>,
+): Promise<Held[]> {
+  const changes = holds.map((one) => {
+    const { home, from, until } = one;
+    const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };
+    return { key: homeKey(home.id), expect, set: { heldFrom: from, heldUntil: until, ...more(one) } };
+  });
   const outcomes = await ctx.pool.changeMany(changes, by);
   const refused = holds.filter((_, i) => outcomes[i] === "refused");
   const found = await readHomes(
     ctx,
     refused.map(({ home }) => home.id),
   );
-  return holds.map((hold, i) => {
+  return holds.map((one, i) => {
     const outcome = outcomes[i] ?? new Error("no answer");
     if (outcome instanceof Error) return outcome;
-    const held = { ...hold.home, ...changes[i]?.set };
+    const held: Home = { ...one.home, ...changes[i]?.set };
     if (outcome === "changed") return held;
-    // A repeat after a lost answer finds its own work.
-    const stands = found[refused.indexOf(hold)];
-    return stands?.revision === held.revision && stands.heldUntil === hold.start ? stands : undefined;
+    // A repeat after a lost answer finds its own work, and another's start serves as well.
+    const stands = found[refused.indexOf(one)];
+    return stands?.state === "scheduled" &&
+      stands.revision === held.revision &&
+      stands.heldUntil !== undefined
+      ? stands
+      : undefined;
   });
 }

@@ -1,59 +1,58 @@
 import { BUCKET, DAY, WRITER_DEADLINE } from "../core/constants.ts";
-import { isNear, startsAt } from "../core/home.ts";
-import { type Home, type Item, minuteOf, startsKey, ttl } from "../core/items.ts";
+import { isNear } from "../core/home.ts";
+import { type Home, minuteOf, startsKey, ttl } from "../core/items.ts";
 import { askIn, beginOf, counterOf, type Period, periodOf, periodsIn } from "../core/limit.ts";
-import { holdUntil } from "./hold.ts";
+import { type Hold, moveHeld, noteStarts } from "./hold.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 
-/** A start that was booked stands for so long after it: whoever sends the job then need not book again. */
+/** A start that was booked stands for so long after it: whoever sends the job then books no other. */
 const BOOKED_FOR = BUCKET;
 /** Minutes whose counters are read at once, to pass over those that are full. */
 const STRETCH = 60;
 
-/** Jobs by what a limit made of them: those that may be sent now, each saying from when on, and those it could not move. */
+/** Jobs as a limit lets them: those to send now, each saying when it starts, and those it could not settle. */
 export type Shaped = { going: Home[]; failed: Map<string, Error> };
 
 /**
- * Gives the jobs of limited topics their starts, at most `maxPerSecond` in a second, whoever hands them over. One
- * whose start is too far ahead to be sent is moved there in the pool, or with `file` filed there. Throws when
- * DynamoDB does not count.
+ * Gives the jobs of limited topics their starts, at most `maxPerSecond` in a second, whoever hands them over, and notes
+ * them in their homes. One whose start is too far ahead to be sent is moved there. Throws when the pool does not answer.
  */
 export async function shape(ctx: Context, homes: readonly Home[]): Promise<Shaped> {
   const shaped: Shaped = { going: [], failed: new Map() };
   for (const [topic, jobs] of Map.groupBy(homes, (home) => home.topic)) {
-    const booked = await booking(ctx, topic, jobs);
+    // A crashed run is sent to be settled, not to be run.
+    const free = jobs.filter((home) => home.state === "scheduled" && !isBooked(home, ctx.clock()));
+    const holds = await book(ctx, topic, free);
+    shaped.going.push(...jobs.filter((home) => holds.length === 0 || !free.includes(home)));
     const now = ctx.clock();
-    const far = booked.filter((home) => home.state === "scheduled" && !isNear(startsAt(home), now));
-    shaped.going.push(...booked.filter((home) => !far.includes(home)));
-    if (far.length === 0) continue;
-    const outcomes = await holdUntil(
-      ctx,
-      far.map((home) => ({ home, start: startsAt(home) })),
-    );
-    for (const [i, outcome] of outcomes.entries())
-      if (outcome instanceof Error) shaped.failed.set(far[i]?.id ?? "", outcome);
-    ctx.report({ type: "deferred", topic, jobs: far.length });
+    const near = holds.filter(({ until }) => isNear(until, now));
+    const far = holds.filter(({ until }) => !isNear(until, now));
+    const noted = await noteStarts(ctx, near);
+    const moved = await moveHeld(ctx, far);
+    for (const [i, { home }] of [...near, ...far].entries()) {
+      const held = [...noted, ...moved][i];
+      if (held instanceof Error) shaped.failed.set(home.id, held);
+      else if (held && i < near.length) shaped.going.push(held);
+    }
+    if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
   }
   return shaped;
 }
 
-/** These jobs of one topic, each with its start by the topic's limit, if there is one. */
-export async function booking(ctx: Context, topic: string, jobs: readonly Home[]): Promise<Home[]> {
+function isBooked({ heldUntil }: Home, now: number): boolean {
+  return heldUntil !== undefined && heldUntil > now - BOOKED_FOR;
+}
+
+/** Books the starts of one topic's jobs; none if it has no limit. */
+export async function book(ctx: Context, topic: string, jobs: readonly Home[]): Promise<Hold[]> {
   const { maxPerSecond } = policyOf(ctx, topic);
-  if (maxPerSecond === undefined) return [...jobs];
+  if (maxPerSecond === undefined) return [];
   const now = ctx.clock();
-  // A crashed run is sent to be settled, not to be run.
-  const free = jobs.filter(
-    ({ state, heldUntil = 0 }) => state === "scheduled" && heldUntil <= now - BOOKED_FOR,
-  );
-  const starts = await bookStarts(ctx, topic, maxPerSecond, free.map(startsAt));
-  const startOf = new Map(free.map((home, i) => [home.id, starts[i] ?? now]));
-  return jobs.map((home) => {
-    const start = startOf.get(home.id);
-    // One that is late anyhow, or starts in the second it is due in, is not held.
-    return start === undefined || start <= Math.max(home.dueAt, now) ? home : { ...home, heldUntil: start };
-  });
+  // A late job waits for its limit from now on; what came before is another's fault.
+  const wanted = jobs.map((home) => Math.max(home.dueAt, now));
+  const starts = await bookStarts(ctx, topic, maxPerSecond, wanted);
+  return jobs.map((home, i) => ({ home, from: wanted[i] ?? now, until: starts[i] ?? now }));
 }
 
 /**
@@ -85,7 +84,7 @@ export async function bookStarts(
       (begin) => full.has(begin),
     );
     if (asked.size === 0) {
-      minute = await firstOpen(ctx, topic, period, minute + BUCKET);
+      minute += BUCKET;
       continue;
     }
     const amounts = Object.fromEntries(
@@ -105,21 +104,30 @@ export async function bookStarts(
       if (count >= period.starts) full.add(begin);
     }
     open = open.filter((_, place) => !placed.has(place));
+    // Behind others' backlog: where that ends is read, not tried second by second.
+    if (placed.size === 0) minute = await firstOpen(ctx, topic, period, minute, full);
   }
   return starts;
 }
 
-/** The first minute from `from` on that may have a period which is not full. */
-async function firstOpen(ctx: Context, topic: string, period: Period, from: number): Promise<number> {
+/** The first minute from `from` on with a period that is not full. Those of it that are join `full`. */
+async function firstOpen(
+  ctx: Context,
+  topic: string,
+  period: Period,
+  from: number,
+  full: Set<number>,
+): Promise<number> {
   for (let start = from; ; start += STRETCH * BUCKET) {
     const minutes = Array.from({ length: STRETCH }, (_, i) => start + i * BUCKET);
     const items = await ctx.pool.read(minutes.map((minute) => startsKey(topic, minute)));
-    const open = minutes.find((minute, i) => hasRoom(items[i], minute, period));
-    if (open !== undefined) return open;
+    for (const [i, minute] of minutes.entries()) {
+      const counts = (items[i] ?? {}) as Record<string, unknown>;
+      const periods = periodsIn(minute, period);
+      const taken = periods.filter((begin) => Number(counts[counterOf(begin)] ?? 0) >= period.starts);
+      if (taken.length === periods.length) continue;
+      for (const begin of taken) full.add(begin);
+      return minute;
+    }
   }
-}
-
-function hasRoom(item: Item | undefined, minute: number, period: Period): boolean {
-  const counts = (item ?? {}) as unknown as Record<string, number | undefined>;
-  return periodsIn(minute, period).some((begin) => (counts[counterOf(begin)] ?? 0) < period.starts);
 }

@@ -20,7 +20,7 @@ export type Move = {
 export type Moved = { moved: true; home: Home } | { moved: false; home: Home | undefined };
 
 /** Of the last claim, or the last hold. */
-const OVER = ["token", "leaseEnd", "finishedAt", "expiresAt", "heldUntil"];
+const OVER = ["token", "leaseEnd", "finishedAt", "expiresAt", "heldFrom", "heldUntil"];
 
 /**
  * Changes the time of a waiting, failed or dead job. The look stands before the home says the new time, and

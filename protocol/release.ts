@@ -3,7 +3,7 @@ import { AUDIT_AFTER, DAY, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { hasCrashed } from "../core/home.ts";
 import { type Home, type Parked, type Pause, parkedIn, pauseKey, ttl } from "../core/items.ts";
-import { holdUntil } from "./hold.ts";
+import { moveHeld } from "./hold.ts";
 import { bookStarts } from "./limit.ts";
 import { lift, pollQueue, readPauses } from "./pause.ts";
 import { policyOf } from "./policy.ts";
@@ -112,9 +112,9 @@ async function releaseThese(
   }
   const starts = await reserve(ctx, topic, waiting.length);
   if (!starts) return "paused again";
-  const outcomes = await holdUntil(
+  const outcomes = await moveHeld(
     ctx,
-    waiting.map((home, i) => ({ home, start: starts[i] ?? now })),
+    waiting.map((home, i) => ({ home, from: home.dueAt, until: starts[i] ?? now })),
   );
   const moved = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
   await sendIfNear(ctx, [...moved, ...toSend]);

@@ -66,7 +66,7 @@ async function runAgain(
   job: MessageJob,
   wait: number,
 ): Promise<void> {
-  const { heldUntil: _, ...same } = job;
+  const { heldFrom: _, heldUntil: __, ...same } = job;
   const again = { ...same, dueAt: new Date(ctx.clock() + wait).toISOString() };
   const delaySeconds = Math.ceil(Math.min(wait, SQS_MAX_DELAY) / 1000);
   if (await resend(ctx, topic, [again], { delaySeconds, group })) return;

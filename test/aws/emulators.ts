@@ -14,7 +14,10 @@ export type Emulator = { endpoint: string; close(): Promise<void> };
 export const elsewhere = process.env.MINUTEHAND_CONTRACT_ENDPOINT;
 
 /** Lets the SDK's clients find an emulator the way they find AWS. */
-export function useEndpoint(service: "DYNAMODB" | "SQS" | "SCHEDULER", endpoint: string): void {
+export function useEndpoint(
+  service: "DYNAMODB" | "LAMBDA" | "SQS" | "SCHEDULER" | "SECRETS_MANAGER",
+  endpoint: string,
+): void {
   process.env[`AWS_ENDPOINT_URL_${service}`] = endpoint;
   process.env.AWS_REGION = "us-east-1";
   process.env.AWS_ACCESS_KEY_ID = "test";

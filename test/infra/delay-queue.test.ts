@@ -48,6 +48,37 @@ describe("addConsumer", () => {
   });
 });
 
+describe("a topic that Lambda polls", () => {
+  it("is known to the API and the tick, who stop the polling while it is paused", () => {
+    const { stack, queue } = shopWith({ topics: { mail: {}, work: { consumer: "pull" } } });
+    queue.addConsumer("mail", someFunction(stack, "Mail"));
+    const template = templateOf(stack);
+    const [[mapping] = [""]] = resourcesOf(template, "AWS::Lambda::EventSourceMapping");
+    const told = resourcesOf(template, "AWS::Lambda::Function").flatMap(([id, { Properties }]) => {
+      const { Variables } = Properties.Environment as { Variables: Record<string, unknown> };
+      return Variables.MINUTEHAND_EVENT_SOURCES
+        ? [[id.slice(0, 12), Variables.MINUTEHAND_EVENT_SOURCES]]
+        : [];
+    });
+    const mappings = { "Fn::Join": ["", ['{"mail":"', { Ref: mapping }, '"}']] };
+    expect(told).toEqual([
+      ["JobsTickSwee", mappings],
+      ["JobsApiHandl", mappings],
+    ]);
+  });
+
+  it("by a consumer of another stack is left out: two stacks cannot name each other", () => {
+    const app = new App();
+    const queue = new DelayQueue(new Stack(app, "Queue"), "Jobs", { topics: { mail: {} } });
+    const other = new Stack(app, "Other");
+    queue.addConsumer("mail", someFunction(other, "Mail"));
+    Template.fromStack(other).resourceCountIs("AWS::Lambda::EventSourceMapping", 1);
+    Template.fromStack(Stack.of(queue)).hasResourceProperties("AWS::Lambda::Function", {
+      Environment: { Variables: { MINUTEHAND_EVENT_SOURCES: "{}" } },
+    });
+  });
+});
+
 describe("synth warns", () => {
   it("of a topic that nobody empties, and of alarms that wake nobody", () => {
     const { stack } = shopWith();
@@ -95,7 +126,7 @@ describe("the environment", () => {
     const functions = resourcesOf(templateOf(stack), "AWS::Lambda::Function");
     expect(functions).toHaveLength(3);
     for (const [, { Properties }] of functions) {
-      expect(Properties.Environment).toEqual({
+      expect(Properties.Environment).toMatchObject({
         Variables: {
           MINUTEHAND_TABLE: { Ref: expect.stringMatching(/^JobsPoolTable/) },
           MINUTEHAND_QUEUE_URL_PREFIX: {

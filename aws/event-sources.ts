@@ -1,0 +1,22 @@
+import { type LambdaClient, UpdateEventSourceMappingCommand } from "@aws-sdk/client-lambda";
+import type { EventSources } from "../protocol/ports.ts";
+import { unavailable } from "./unknown.ts";
+
+/** Lambda's event source mappings. `mappings`: their ids by topic. */
+export function lambdaEventSources(settings: {
+  client: LambdaClient;
+  mappings: Readonly<Record<string, string>>;
+}): EventSources {
+  const { client, mappings } = settings;
+  return {
+    async enable(topic, enabled) {
+      if (!Object.hasOwn(mappings, topic)) return;
+      const command = new UpdateEventSourceMappingCommand({ UUID: mappings[topic], Enabled: enabled });
+      try {
+        await client.send(command);
+      } catch (thrown) {
+        throw unavailable(`Lambda did not change the event source mapping of ${topic}`, thrown);
+      }
+    },
+  };
+}

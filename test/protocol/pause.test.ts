@@ -1,0 +1,302 @@
+import { describe, expect, test } from "vitest";
+import { DAY, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
+import { type Item, type Pause, pauseKey } from "../../core/items.ts";
+import { cancel } from "../../protocol/cancel.ts";
+import { pause } from "../../protocol/pause.ts";
+import { receive } from "../../protocol/pull.ts";
+import { resume } from "../../protocol/release.ts";
+import { reschedule } from "../../protocol/reschedule.ts";
+import { reportTopics } from "../../protocol/topics.ts";
+import { consume, crashWhileRunning } from "./consume.ts";
+import { fail, isAt, meanwhile, orders } from "./scenes.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+
+const parked = (world: World, topic = "orders"): Item[] =>
+  world.pool.items().filter(({ pk }) => pk.startsWith(`paused#${topic}#`));
+const pauseItem = (world: World, topic = "orders"): Pause | undefined =>
+  world.pool.items().find(({ pk }) => pk === pauseKey(topic).pk) as Pause | undefined;
+/** What is visible, run as a consumer does; several rounds, with ticks. */
+const runFor = async (world: World, ms: number, topic = "orders") => {
+  const runs = [];
+  for (const end = world.now() + ms; world.now() < end; ) {
+    await world.pass(10 * SECOND);
+    runs.push(...(await consume(world, topic)));
+  }
+  return runs;
+};
+
+describe("a paused topic's jobs", () => {
+  test("are parked as they become due, hold up no other topic, and start when it is resumed", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const near = await world.file({ delay: MINUTE });
+    const far = await world.file({ delay: 20 * MINUTE });
+    const other = await world.file({ topic: "precise", delay: 20 * MINUTE });
+    expect(parked(world)).toHaveLength(1);
+    await world.pass(30 * MINUTE);
+    expect(parked(world)).toHaveLength(2);
+    expect(world.queues.messages(orders)).toEqual([]);
+    expect(world.visible("precise").map(({ id }) => id)).toContain(other.id);
+    expect(world.events.filter(({ type }) => type === "audited")).not.toContainEqual(
+      expect.objectContaining({ found: 1 }),
+    );
+
+    expect(await resume(world.ctx, "orders", undefined)).toEqual({ released: 2, left: 0 });
+    const runs = await consume(world, "orders");
+    expect(runs.map(({ id }) => id).sort()).toEqual([near.id, far.id].sort());
+    expect(await world.home(far.id)).toMatchObject({ dueAt: far.dueAt, state: "done" });
+    expect(parked(world)).toEqual([]);
+    const started = world.events.filter(({ type }) => type === "started");
+    expect(started).toContainEqual(
+      expect.objectContaining({ id: far.id, lateMs: 10 * MINUTE, heldMs: 10 * MINUTE }),
+    );
+  });
+
+  test("start at the rate that the resume asks for, the oldest first, and say when in heldUntil", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const ids: string[] = [];
+    for (let i = 0; i < 6; i++) ids.push((await world.file({ delay: i * SECOND })).id);
+    await world.pass(HOUR);
+    const start = world.now();
+    expect(await resume(world.ctx, "orders", 0.01)).toEqual({ released: 6, left: 0 });
+    for (const [i, id] of ids.entries())
+      expect(await world.home(id)).toMatchObject({ heldUntil: start + i * 100 * SECOND, revision: 1 });
+    const runs = await runFor(world, 10 * MINUTE);
+    expect(runs.map(({ id }) => id)).toEqual(ids);
+    for (const [i, { at }] of runs.entries()) expect(at).toBeGreaterThanOrEqual(start + i * 100 * SECOND);
+  });
+
+  test("are cancelled and moved as ever", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const dropped = await world.file({ delay: 0 });
+    const moved = await world.file({ delay: 0 });
+    const kept = await world.file({ delay: 0 });
+    await world.pass(HOUR);
+    expect(await cancel(world.ctx, dropped.id)).toMatchObject({ state: "cancelled" });
+    const later = world.now() + 2 * HOUR;
+    await reschedule(world.ctx, moved.id, { dueAt: later });
+    expect(await resume(world.ctx, "orders", undefined)).toEqual({ released: 1, left: 0 });
+    expect((await consume(world, "orders")).map(({ id }) => id)).toEqual([kept.id]);
+    expect(await world.home(moved.id)).toMatchObject({ dueAt: later, revision: 1 });
+    expect((await runFor(world, 3 * HOUR)).map(({ id }) => id)).toEqual([moved.id]);
+  });
+
+  test("that SQS has already are parked where a consumer meets them, and run once", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: MINUTE });
+    await pause(world.ctx, "orders");
+    await world.pass(2 * MINUTE);
+    expect(await consume(world, "orders")).toEqual([]);
+    expect(world.queues.messages(orders)).toEqual([]);
+    expect(world.events).toContainEqual({ type: "dropped", topic: "orders", id, reason: "paused" });
+    await resume(world.ctx, "orders", undefined);
+    expect(await runFor(world, HOUR)).toHaveLength(1);
+  });
+
+  test("are held from consumers that knew no pause after five seconds", async () => {
+    const world = createWorld();
+    await world.file({ delay: 0 });
+    expect(await consume(world, "orders")).toHaveLength(1);
+    // Another process pauses it: this one's knowledge is as old as its last look.
+    const others = { ...world.ctx, pool: { ...world.pool } };
+    await pause(others, "orders");
+    await world.pass(PAUSE_KNOWN_FOR);
+    await world.file({ delay: 0 });
+    await world.pass(SECOND);
+    expect(await consume(world, "orders")).toEqual([]);
+  });
+
+  test("whose run crashed are sent to be settled when it is resumed", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: 0 });
+    await crashWhileRunning(world, "orders");
+    world.queues.purge(orders);
+    await pause(world.ctx, "orders");
+    await world.pass(2 * HOUR);
+    expect(parked(world)).toHaveLength(1);
+    await resume(world.ctx, "orders", undefined);
+    expect(await runFor(world, HOUR)).toMatchObject([{ id, attempt: 2 }]);
+  });
+
+  test("that are redriven or fail stay held", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: 0 });
+    await consume(world, "orders", { run: fail });
+    await pause(world.ctx, "orders");
+    expect(await runFor(world, 10 * MINUTE)).toEqual([]);
+    expect(parked(world)).toHaveLength(1);
+    await resume(world.ctx, "orders", undefined);
+    expect(await runFor(world, MINUTE)).toMatchObject([{ id, attempt: 2 }]);
+  });
+});
+
+describe("a pause", () => {
+  test("of a year loses nothing and costs few looks", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const { id } = await world.file({ delay: 0 });
+    for (let day = 0; day < 366; day += 6) {
+      await world.pass(6 * DAY, { ticks: false });
+      // What the ticks of six days would do.
+      await world.tick();
+      await world.pass(11 * MINUTE, { ticks: false });
+      await world.tick();
+    }
+    const looks = world.pool.items().filter(({ pk, sk }) => sk.endsWith("#look") && !pk.startsWith("paused"));
+    expect(looks.length).toBeLessThan(30);
+    expect(await resume(world.ctx, "orders", undefined)).toEqual({ released: 1, left: 0 });
+    expect(await consume(world, "orders")).toMatchObject([{ id }]);
+  });
+
+  test("is the same when it is paused again, and resuming what is not paused does nothing", async () => {
+    const world = createWorld();
+    expect(await resume(world.ctx, "orders", undefined)).toEqual({ released: 0, left: 0 });
+    expect(pauseItem(world)).toBeUndefined();
+    const { since } = await pause(world.ctx, "orders");
+    await world.pass(MINUTE);
+    expect((await pause(world.ctx, "orders")).since).toBe(since);
+  });
+
+  test("whose answer is lost is paused all the same, and so is its resume resumed", async () => {
+    const world = createWorld();
+    breakOnce(world, "after", isAt("pause#", "insert"));
+    await expect(pause(world.ctx, "orders")).rejects.toThrow("crash");
+    await world.file({ delay: 0 });
+    expect(parked(world)).toHaveLength(1);
+    breakOnce(world, "after", isAt("pause#", "change"));
+    await expect(resume(world.ctx, "orders", undefined)).rejects.toThrow("crash");
+    expect(await runFor(world, 2 * MINUTE)).toHaveLength(1);
+  });
+
+  test("that comes while the topic is being resumed holds what is not yet let go", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
+    await resume(world.ctx, "orders", 1 / 60);
+    expect(await consume(world, "orders")).toHaveLength(1);
+    await pause(world.ctx, "orders");
+    expect(await runFor(world, 10 * MINUTE)).toEqual([]);
+    await resume(world.ctx, "orders", undefined);
+    expect(await runFor(world, MINUTE)).toHaveLength(2);
+  });
+
+  test("that ends while a sweep parks a job lets that job go on at once", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    meanwhile(world, isAt("paused#orders", "insert"), () => resume(world.ctx, "orders", undefined));
+    await world.file({ delay: 0 });
+    expect(parked(world)).toEqual([]);
+    expect(await consume(world, "orders")).toHaveLength(1);
+  });
+
+  test("is forgotten once nobody can have met it unseen, its queue polled again", async () => {
+    const asked: [string, boolean][] = [];
+    const world = createWorld();
+    const eventSources = { enable: async (topic: string, on: boolean) => void asked.push([topic, on]) };
+    Object.assign(world.ctx, { eventSources });
+    await pause(world.ctx, "orders");
+    await world.pass(30 * MINUTE);
+    expect(new Set(asked.map(String))).toEqual(new Set(["orders,false"]));
+    expect(asked.length).toBeLessThan(12);
+    asked.length = 0;
+    await resume(world.ctx, "orders", undefined);
+    expect(asked[0]).toEqual(["orders", true]);
+    await world.pass(9 * MINUTE);
+    expect(pauseItem(world)).toMatchObject({ state: "resuming" });
+    expect(pauseItem(world)?.expiresAt).toBeUndefined();
+    expect(asked.length).toBeGreaterThan(8);
+    await world.pass(3 * MINUTE);
+    expect(pauseItem(world)?.expiresAt).toBeDefined();
+    expect((await reportTopics(world.ctx, ["orders"]))[0]?.pause).toBeUndefined();
+    await pause(world.ctx, "orders");
+    expect(pauseItem(world)).toMatchObject({ state: "paused" });
+    expect(pauseItem(world)?.expiresAt).toBeUndefined();
+  });
+
+  test("does not fail when Lambda does: ticks try again", async () => {
+    const world = createWorld();
+    let failing = true;
+    let enabled = true;
+    const enable = async (_: string, on: boolean): Promise<void> => {
+      if (failing) throw new Error("down");
+      enabled = on;
+    };
+    Object.assign(world.ctx, { eventSources: { enable } });
+    await pause(world.ctx, "orders");
+    expect(enabled).toBe(true);
+    failing = false;
+    await world.pass(MINUTE);
+    expect(enabled).toBe(false);
+  });
+
+  test("tells in a topic's report since when, and how many jobs it holds", async () => {
+    const world = createWorld();
+    const { since } = await pause(world.ctx, "orders");
+    for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
+    const [report] = await reportTopics(world.ctx, ["orders"]);
+    expect(report?.pause).toEqual({ state: "paused", since, parked: 3 });
+  });
+});
+
+test("a resume that dies after moving jobs leaves notes that move none twice", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push((await world.file({ delay: 0 })).id);
+  breakOnce(world, "before", isAt("paused#", "remove"));
+  await expect(resume(world.ctx, "orders", 0.01)).rejects.toThrow("crash");
+  expect(parked(world)).toHaveLength(3);
+  await world.pass(MINUTE);
+  expect(parked(world)).toEqual([]);
+  for (const id of ids) expect((await world.home(id)).revision).toBe(1);
+  expect(await runFor(world, 10 * MINUTE)).toHaveLength(3);
+});
+
+test("what a caller's resume has no time for the ticks let go", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  for (let i = 0; i < 250; i++) await world.file({ delay: 0 });
+  let pages = 0;
+  world.pool.hooks.before = async ({ operation, keys }) => {
+    if (operation === "changeMany" && keys.length > 0 && ++pages === 50)
+      await world.pass(6 * SECOND, { ticks: false });
+  };
+  const { released, left } = await resume(world.ctx, "orders", undefined);
+  delete world.pool.hooks.before;
+  expect(released + left).toBe(250);
+  expect(left).toBeGreaterThan(0);
+  await world.pass(MINUTE);
+  expect(parked(world)).toEqual([]);
+});
+
+describe("a paused pull topic", () => {
+  test("hands nothing out, and waits as long as it was asked to for its end", async () => {
+    const world = createWorld();
+    const waiting = (ms: number) => world.pass(ms);
+    await world.file({ topic: "work", delay: 0 });
+    await pause(world.ctx, "work");
+    const asked = world.now();
+    expect(await receive(world.ctx, "work", { max: 10, waitSeconds: 12 }, waiting)).toEqual([]);
+    expect(world.now()).toBe(asked + 12 * SECOND);
+    await resume(world.ctx, "work", undefined);
+    expect(await receive(world.ctx, "work", { max: 10, waitSeconds: 0 }, waiting)).toHaveLength(1);
+  });
+
+  test("that is untracked keeps its jobs too: those that come are stored meanwhile", async () => {
+    const world = createWorld();
+    const waiting = (ms: number) => world.pass(ms);
+    const early = await world.file({ topic: "events", delay: 0 });
+    await pause(world.ctx, "events");
+    const late = await world.file({ topic: "events", delay: MINUTE });
+    const far = await world.file({ topic: "events", delay: HOUR });
+    await world.pass(2 * HOUR);
+    expect(await receive(world.ctx, "events", { max: 10, waitSeconds: 0 }, waiting)).toEqual([]);
+    expect(parked(world, "events")).toHaveLength(2);
+    expect((await world.home(late.id)).expiresAt).toBeGreaterThan((world.now() + 3650 * DAY) / 1000);
+    await resume(world.ctx, "events", undefined);
+    const jobs = await receive(world.ctx, "events", { max: 10, waitSeconds: 0 }, waiting);
+    expect(jobs.map(({ id }) => id).sort()).toEqual([early.id, late.id, far.id].sort());
+  });
+});
