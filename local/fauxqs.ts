@@ -2,7 +2,8 @@
  * Runs fauxqs as a process of its own: `fauxqs.ts <port> [data folder]`. It always listens on all
  * interfaces, so the listening itself is bound to loopback here; and it ends when its parent does.
  */
-import { Server } from "node:net";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { Server, type Socket } from "node:net";
 import type { DatabaseSync } from "node:sqlite";
 
 const LOOPBACK = "127.0.0.1";
@@ -33,6 +34,23 @@ const READY =
   "UPDATE sqs_messages SET receipt_handle = NULL, visibility_deadline = NULL WHERE message_id = ?";
 PersistenceManager.prototype.updateMessageReady = function (messageId) {
   this.db.prepare(READY).run(messageId);
+};
+
+// It does not see that a long poll was cut off, and a message that it hands to nobody stays hidden.
+const caller = new AsyncLocalStorage<Socket>();
+const router = new URL("sqs/sqsRouter.js", import.meta.resolve("fauxqs")).href;
+type Handle = (request: { raw: { socket: Socket } }, reply: unknown) => Promise<unknown>;
+const { SqsRouter } = (await import(router)) as { SqsRouter: { prototype: { handle: Handle } } };
+const { handle } = SqsRouter.prototype;
+SqsRouter.prototype.handle = function (request, reply) {
+  return caller.run(request.raw.socket, () => handle.call(this, request, reply));
+};
+const store = new URL("sqs/sqsStore.js", import.meta.resolve("fauxqs")).href;
+type Dequeue = (...args: unknown[]) => unknown[];
+const { SqsQueue } = (await import(store)) as { SqsQueue: { prototype: { dequeue: Dequeue } } };
+const { dequeue } = SqsQueue.prototype;
+SqsQueue.prototype.dequeue = function (...args) {
+  return caller.getStore()?.destroyed ? [] : dequeue.apply(this, args);
 };
 
 const { startFauxqs } = await import("fauxqs");
