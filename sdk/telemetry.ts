@@ -43,6 +43,15 @@ export function createTelemetry(): Telemetry {
       case "dead":
         of(event.topic).addMetric("Dead", MetricUnit.Count, 1);
         break;
+      case "parked":
+        of(event.topic).addMetric("Parked", MetricUnit.Count, event.jobs);
+        break;
+      case "released":
+        of(event.topic).addMetric("Released", MetricUnit.Count, event.jobs);
+        break;
+      case "deferred":
+        of(event.topic).addMetric("Deferred", MetricUnit.Count, event.jobs);
+        break;
       case "swept":
         overall.addMetric("Swept", MetricUnit.Count, event.entries);
         overall.addMetric("SweepLag", MetricUnit.Milliseconds, event.lagMs);
