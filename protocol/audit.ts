@@ -68,6 +68,8 @@ async function repair(
     if (home.state === "running" && !hasCrashed(home, now)) {
       looks.push({ id: home.id, time: (home.leaseEnd ?? now) + CLOCK_MARGIN });
     } else if (home.state === "running" || startsAt(home) <= now) overdue.push(home);
+    // Whoever noted its start may have died before sending, and files no look there.
+    else if (home.dueAt <= now) looks.push({ id: home.id, time: startsAt(home) });
     // Any other waits for a later time, and has its look there.
   }
   const toSend: Home[] = [];
