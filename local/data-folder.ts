@@ -14,7 +14,13 @@ import { codeOf, LocalError, messageOf } from "./local-error.ts";
 import { commandOf, end } from "./processes.ts";
 
 /** What a runner leaves about itself, for the next one and for people. */
-type Record = { pid: number; url: string; emulators: number[] };
+type Record = {
+  pid: number;
+  url: string;
+  /** Where the services answer that no emulator plays, Secrets Manager among them. */
+  services: string;
+  emulators: number[];
+};
 
 /** What `reset` drops, by how their names begin: SQLite keeps files beside its own. */
 const DROPPED = ["dynamodb.sqlite", "sqs", "schedules.sqlite", "event-sources.json"];

@@ -3,17 +3,19 @@ import { LocalError, messageOf } from "./local-error.ts";
 
 export type CommandLine = { help: boolean; port: number; reset: boolean; dataDir: string };
 
-export const HELP = `Runs Minutehand on this machine: the synthesised stack's functions, queues, table, routes and minute tick.
+export const HELP = `Runs Minutehand on this machine: the synthesised stack's functions, queues, table, routes, secrets, schedules
+and minute tick.
 
   npm run local -- [options]
 
   --port N     port of the HTTP API on 127.0.0.1 (default 4500; 0 picks a free one)
-  --data DIR   folder that keeps jobs and messages across restarts (default .minutehand)
-  --reset      drop all jobs and messages first
+  --data DIR   folder that keeps jobs, messages, schedules and secrets across restarts (default .minutehand)
+  --reset      drop all of them but the secrets first
   --help       this text
 
-AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_SQS, if set, name a service to use instead of the embedded
-one. Requests need no signature here: IAM auth is for the deployed API.`;
+AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_SCHEDULER and AWS_ENDPOINT_URL_SECRETS_MANAGER,
+if set, name a service to use instead of the embedded one. Requests need no signature here: IAM auth is for the
+deployed API. Webhooks may call http: and this machine; what signs them is in DIR/secrets.json.`;
 
 /** Reads the arguments after the program's name. Throws `LocalError` for what it does not know. */
 export function parseCommandLine(args: readonly string[]): CommandLine {

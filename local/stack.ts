@@ -106,7 +106,13 @@ async function start(
     synthesise({ root, cacheDir: join(root, ".minutehand", "synthesised"), progress }),
   ]);
   const endpoints = { ...emulators.endpoints, ...services.endpoints };
-  note = () => folder?.note({ pid: process.pid, url: api.url, emulators: Object.values(emulators.pids()) });
+  note = () =>
+    folder?.note({
+      pid: process.pid,
+      url: api.url,
+      services: services.url,
+      emulators: Object.values(emulators.pids()),
+    });
   note();
 
   const assembly = readAssembly(outdir);

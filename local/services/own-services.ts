@@ -13,6 +13,7 @@ import { createScheduler, type Place, type Scheduler } from "./scheduler.ts";
 import { type SecretsFile, secretsManager } from "./secrets-manager.ts";
 
 export type OwnServices = {
+  readonly url: string;
   readonly endpoints: Pick<Endpoints, "scheduler" | "secretsManager" | "lambda">;
   /** Absent where the environment names another one, which fires its schedules itself, if it does. */
   readonly scheduler: Scheduler | undefined;
@@ -45,6 +46,7 @@ export async function startOwnServices(folder: DataFolder | undefined, place: Pl
     ...(outerSecrets === undefined ? secretsManager(secrets) : {}),
   });
   return {
+    url,
     endpoints: { scheduler: outerScheduler ?? url, secretsManager: outerSecrets ?? url, lambda: url },
     scheduler,
     eventSourceMappings,
