@@ -98,7 +98,8 @@ describe("a callback URL", () => {
 });
 
 describe("headers that go with a call", () => {
-  const name = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/);
+  // The one name that the API refuses on every topic.
+  const name = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/).filter((text) => text !== "__proto__");
   const value = fc.oneof(fc.string({ unit: "binary", maxLength: 9 }), fc.stringMatching(/^[ -~]{0,9}$/));
   property("are such as the Fetch standard hands on unchanged", [name, value], (called, said) => {
     if (callbackHeadersError({ [called]: said }) !== undefined) return expect(true).toBe(true);
