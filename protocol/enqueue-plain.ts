@@ -4,7 +4,7 @@ import type { Home } from "../core/items.ts";
 import { book } from "./limit.ts";
 import { fileLooks } from "./looks.ts";
 import type { Enqueued } from "./new-job.ts";
-import { pausedTopics } from "./pause.ts";
+import { EVERYTHING, heldBefore } from "./pause.ts";
 import type { Context } from "./ports.ts";
 import { sendIfNear, sendNow } from "./send.ts";
 
@@ -69,14 +69,17 @@ async function withoutHomes(
   near: readonly Home[],
   by: number,
 ): Promise<{ straight: Home[]; held: Home[] }> {
-  const paused = await pausedTopics(
+  const bounds = await heldBefore(
     ctx,
     near.map(({ topic }) => topic),
   );
-  const held = near.filter(({ topic }) => paused.has(topic));
+  const isPaused = ({ topic }: Home): boolean => bounds.get(topic) === EVERYTHING;
+  const held = near.filter(isPaused);
   const straight: Home[] = [];
-  for (const [topic, jobs] of Map.groupBy(near, (home) => home.topic)) {
-    if (paused.has(topic)) continue;
+  for (const [topic, jobs] of Map.groupBy(
+    near.filter((home) => !isPaused(home)),
+    (home) => home.topic,
+  )) {
     const holds = await book(ctx, topic, jobs);
     const placed = holds.map(({ home, from, until }) => ({ ...home, heldFrom: from, heldUntil: until }));
     const now = ctx.clock();

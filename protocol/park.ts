@@ -1,21 +1,19 @@
 import { LONGEST_DELAY, WRITER_DEADLINE } from "../core/constants.ts";
-import { isFinished, isRunning } from "../core/home.ts";
+import { isFinished, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Parked, parkedKey, ttl } from "../core/items.ts";
-import type { MessageJob } from "../core/message.ts";
-import { isPaused, pausedNow, pausedTopics } from "./pause.ts";
+import { type MessageJob, startOf } from "../core/message.ts";
+import { EVERYTHING, heldBefore, heldBeforeNow } from "./pause.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 
 /**
- * Parks those of these jobs whose topic is paused: each is noted, and moved when its topic is resumed. Answers their
- * ids; the others may go on. Throws what kept a job from being noted.
+ * Parks those of these jobs that their topic's pause holds: each is noted, and moved when its turn comes in the resume.
+ * Answers their ids; the others may go on. Throws what kept a job from being noted.
  */
 export async function park(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
-  const paused = await pausedTopics(
-    ctx,
-    homes.map(({ topic }) => topic),
-  );
-  const held = homes.filter(({ topic }) => paused.has(topic));
+  const topics = [...new Set(homes.map(({ topic }) => topic))];
+  const bounds = await heldBefore(ctx, topics);
+  const held = homes.filter((home) => isHeld(home, bounds));
   if (held.length === 0) return new Set();
   const by = ctx.clock() + WRITER_DEADLINE;
   await keepUntracked(ctx, held, by);
@@ -25,13 +23,20 @@ export async function park(ctx: Context, homes: readonly Home[]): Promise<Set<st
   for (const outcome of await ctx.pool.insert(notes, by)) if (outcome instanceof Error) throw outcome;
 
   // A resume may have read the notes before these stood: what it let go meanwhile goes on from here.
-  const still = await pausedNow(ctx, [...paused]);
-  const parked = held.filter(({ topic }) => still.has(topic));
+  const boundsNow = await heldBeforeNow(ctx, topics);
+  const parked = held.filter((home) => isHeld(home, boundsNow));
   for (const [topic, jobs] of Map.groupBy(parked, (home) => home.topic))
     ctx.report({ type: "parked", topic, jobs: jobs.length });
-  const gone = held.filter(({ topic }) => !still.has(topic));
+  const gone = held.filter((home) => !parked.includes(home));
   await ctx.pool.remove(gone.map(parkedKey), ctx.clock() + WRITER_DEADLINE);
   return new Set(parked.map(({ id }) => id));
+}
+
+/** A crashed run waits for no turn: it is not run but settled. */
+function isHeld(home: Home, bounds: ReadonlyMap<string, number>): boolean {
+  const before = bounds.get(home.topic);
+  if (before === undefined || startsAt(home) >= before) return false;
+  return before === EVERYTHING || home.state === "scheduled";
 }
 
 /** TTL takes an untracked home 90 days past its time, and a pause may last longer. */
@@ -51,14 +56,16 @@ export async function parkCarried(
   topic: string,
   jobs: readonly MessageJob[],
 ): Promise<Set<string>> {
-  if (!(await isPaused(ctx, topic))) return new Set();
+  const before = (await heldBefore(ctx, [topic])).get(topic) ?? 0;
+  const held = jobs.filter((job) => startOf(job) < before);
+  if (held.length === 0) return new Set();
   const now = ctx.clock();
   const homes = await readHomes(
     ctx,
-    jobs.map(({ id }) => id),
+    held.map(({ id }) => id),
   );
   const waiting = homes.flatMap((home, i) =>
-    home && home.revision === jobs[i]?.revision && !isFinished(home) && !isRunning(home, now) ? home : [],
+    home && home.revision === held[i]?.revision && !isFinished(home) && !isRunning(home, now) ? home : [],
   );
   return park(ctx, waiting);
 }

@@ -5,11 +5,15 @@ import type { Attribute, Context, Pool } from "./ports.ts";
 
 const TRIES = 10;
 
-type Known = { paused: boolean; readAt: number };
+type Known = { before: number; readAt: number };
 const known = new WeakMap<Pool, Map<string, Known>>();
 
-/** Which of these topics are paused, as it was read at most `PAUSE_KNOWN_FOR` ago. */
-export async function pausedTopics(ctx: Context, topics: readonly string[]): Promise<Set<string>> {
+/**
+ * Before which start (ms since the epoch) each of these topics' jobs are held, as it was read at most
+ * `PAUSE_KNOWN_FOR` ago: all of a paused topic; of one that is resumed at a rate those of before, which wait for
+ * their turn.
+ */
+export async function heldBefore(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
   const cache = known.get(ctx.pool);
   const isFresh = (topic: string): boolean => {
     const readAt = cache?.get(topic)?.readAt;
@@ -20,17 +24,25 @@ export async function pausedTopics(ctx: Context, topics: readonly string[]): Pro
     ctx,
     unique.filter((topic) => !isFresh(topic)),
   );
-  return new Set(unique.filter((topic) => known.get(ctx.pool)?.get(topic)?.paused));
+  return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? NOTHING]));
+}
+
+/** The same as it is now. */
+export async function heldBeforeNow(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
+  await lookAtPauses(ctx, topics);
+  return heldBefore(ctx, topics);
 }
 
 export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
-  return (await pausedTopics(ctx, [topic])).has(topic);
+  return (await heldBefore(ctx, [topic])).get(topic) === EVERYTHING;
 }
 
-/** Which of these topics are paused now. */
-export async function pausedNow(ctx: Context, topics: readonly string[]): Promise<Set<string>> {
-  await lookAtPauses(ctx, topics);
-  return pausedTopics(ctx, topics);
+export const EVERYTHING = Number.POSITIVE_INFINITY;
+const NOTHING = Number.NEGATIVE_INFINITY;
+
+function boundOf(pause: Pause | undefined): number {
+  if (pause?.state === "paused") return EVERYTHING;
+  return pause?.rate === undefined ? NOTHING : pause.changedAt;
 }
 
 async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<void> {
@@ -40,8 +52,7 @@ async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<vo
   const pauses = await readPauses(ctx, topics);
   const cache = known.get(ctx.pool) ?? new Map<string, Known>();
   known.set(ctx.pool, cache);
-  for (const [i, topic] of topics.entries())
-    cache.set(topic, { paused: pauses[i]?.state === "paused", readAt });
+  for (const [i, topic] of topics.entries()) cache.set(topic, { before: boundOf(pauses[i]), readAt });
 }
 
 /** These topics' pauses in their order, with those that are being resumed; `undefined`: none, or over. */

@@ -1,7 +1,7 @@
 import { inParallel } from "../core/batches.ts";
 import { AUDIT_AFTER, DAY, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
-import { hasCrashed } from "../core/home.ts";
+import { hasCrashed, isNear, startsAt } from "../core/home.ts";
 import { type Home, type Parked, type Pause, parkedIn, pauseKey, ttl } from "../core/items.ts";
 import { moveHeld } from "./hold.ts";
 import { bookStarts } from "./limit.ts";
@@ -9,7 +9,7 @@ import { lift, pollQueue, readPauses } from "./pause.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
-import { sendIfNear } from "./send.ts";
+import { send, sendIfNear } from "./send.ts";
 import { shardCount } from "./shards.ts";
 
 /** `released`: how many parked jobs this call let go. `left`: how many are parked still, counted up to 1,000. */
@@ -103,12 +103,13 @@ async function releaseThese(
   );
   const now = ctx.clock();
   const waiting: Home[] = [];
-  // Crashed runs are settled by whoever meets their message; of a job that has moved on its mover may have died.
+  // Crashed runs are settled by whoever meets their message; the mover of a job that has moved on may have died.
   const toSend: Home[] = [];
   for (const [i, { revision }] of notes.entries()) {
     const home = homes[i];
     if (home?.state === "scheduled" && home.revision === revision) waiting.push(home);
-    else if (home && (home.state === "scheduled" || hasCrashed(home, now))) toSend.push(home);
+    else if (home && (hasCrashed(home, now) || (home.state === "scheduled" && isNear(startsAt(home), now))))
+      toSend.push(home);
   }
   const starts = await reserve(ctx, topic, waiting.length);
   if (!starts) return "paused again";
@@ -117,7 +118,8 @@ async function releaseThese(
     waiting.map((home, i) => ({ home, from: home.dueAt, until: starts[i] ?? now })),
   );
   const moved = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
-  await sendIfNear(ctx, [...moved, ...toSend]);
+  await sendIfNear(ctx, moved);
+  await send(ctx, toSend);
   const unknown = new Set(waiting.filter((_, i) => outcomes[i] instanceof Error).map(({ id }) => id));
   const done = notes.filter(({ id }) => !unknown.has(id));
   await ctx.pool.remove(done, ctx.clock() + WRITER_DEADLINE);

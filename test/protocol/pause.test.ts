@@ -67,6 +67,23 @@ describe("a paused topic's jobs", () => {
     for (const [i, { at }] of runs.entries()) expect(at).toBeGreaterThanOrEqual(start + i * 100 * SECOND);
   });
 
+  test("keep to the resume's rate though SQS had their messages before, and new ones do not wait for them", async () => {
+    const world = createWorld();
+    for (let i = 0; i < 4; i++) await world.file({ delay: MINUTE });
+    await pause(world.ctx, "orders");
+    await world.pass(5 * MINUTE);
+    const from = world.now();
+    await resume(world.ctx, "orders", 0.1);
+    const late = await world.file({ delay: 5 * SECOND });
+    expect(await consume(world, "orders")).toEqual([]);
+    const runs = await runFor(world, 3 * MINUTE);
+    expect(runs).toHaveLength(5);
+    expect(runs[0]).toMatchObject({ id: late.id });
+    const times = runs.slice(1).map(({ at }) => at - from);
+    for (const [i, time] of times.entries()) expect(time).toBeGreaterThanOrEqual(i * 10 * SECOND);
+    expect(parked(world)).toEqual([]);
+  });
+
   test("are cancelled and moved as ever", async () => {
     const world = createWorld();
     await pause(world.ctx, "orders");
