@@ -69,6 +69,8 @@ describe("a paused topic's jobs", () => {
 
   test("keep to the resume's rate though SQS had their messages before, and new ones do not wait for them", async () => {
     const world = createWorld();
+    // The sweep has passed the place of what is filed now.
+    await world.tick();
     for (let i = 0; i < 4; i++) await world.file({ delay: MINUTE });
     await pause(world.ctx, "orders");
     await world.pass(5 * MINUTE);
@@ -151,7 +153,7 @@ describe("a paused topic's jobs", () => {
 
 describe("a pause", () => {
   test("of a year loses nothing and costs few looks", async () => {
-    const world = createWorld();
+    const world = createWorld({ shards: 1 });
     await pause(world.ctx, "orders");
     const { id } = await world.file({ delay: 0 });
     for (let day = 0; day < 366; day += 6) {
