@@ -11,11 +11,13 @@ import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import { DAY, LOOKAHEAD } from "../core/constants.ts";
 import { METRICS_NAMESPACE } from "./environment.ts";
+import type { RecurringSchedules } from "./scheduler.ts";
 import type { Tick } from "./tick.ts";
 import { type TopicQueues, ttrOf } from "./topic-queues.ts";
 
 export type AlarmsProps = {
   readonly tick: Tick;
+  readonly recurring: RecurringSchedules | undefined;
   readonly topics: readonly TopicQueues[];
   readonly prefix: string;
   readonly alarmTopic: ITopic | undefined;
@@ -33,6 +35,7 @@ export class Alarms extends Construct {
     this.props = props;
     for (const topic of props.topics) this.watchTopic(topic);
     this.watchTick();
+    if (props.recurring !== undefined) this.watchOccurrences(props.recurring);
     this.watchPromises();
   }
 
@@ -72,6 +75,16 @@ export class Alarms extends Construct {
       threshold: 1,
       evaluationPeriods: 5,
       treatMissingData: TreatMissingData.BREACHING,
+    });
+  }
+
+  private watchOccurrences({ dlq }: RecurringSchedules): void {
+    this.alarm("OccurrencesLost", {
+      alarmDescription:
+        "Occurrences of recurring schedules could not be filed: see the function's log, then invoke it with what lies in its DLQ",
+      metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
+      threshold: 1,
+      evaluationPeriods: 1,
     });
   }
 

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { type BuildOptions, buildSync, version as esbuildVersion } from "esbuild";
 
 const ROOT = resolve(import.meta.dirname, "..");
-const NAMES = ["api", "receive", "tick", "reminders", "precise", "webhook"] as const;
+const NAMES = ["api", "receive", "tick", "reminders", "precise", "webhook", "promote", "occurrence"] as const;
 
 /** The project's own functions. */
 export type FunctionName = (typeof NAMES)[number];

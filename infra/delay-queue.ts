@@ -20,6 +20,7 @@ import { JobApi } from "./http-api.ts";
 import { JobPool } from "./job-pool.ts";
 import { policyOf } from "./policy.ts";
 import type { DelayQueueProps } from "./props.ts";
+import { Promotions, RecurringSchedules } from "./scheduler.ts";
 import { removedTopics } from "./seen-topics.ts";
 import { Tick } from "./tick.ts";
 import { TopicQueues } from "./topic-queues.ts";
@@ -45,6 +46,7 @@ export class DelayQueue extends Construct {
   private readonly consumers = new Map<string, LambdaFunction>();
   private readonly secrets = new Map<string, Secret>();
   private readonly control: EventSourceControl;
+  private readonly promotions: Promotions | undefined;
   /** All functions that carry the queue's environment. */
   private readonly equipped = new Set<LambdaFunction>();
 
@@ -66,11 +68,20 @@ export class DelayQueue extends Construct {
     const tick = new Tick(this, "Tick", parts);
     this.equip(tick.fn);
     const pausing = [tick.fn];
+    if (props.longDelay !== false) {
+      this.promotions = new Promotions(this, "Promotions", { ...parts, encryptionKey });
+      this.equip(this.promotions.fn);
+    }
+    let recurring: RecurringSchedules | undefined;
     if (api.auth !== "none") {
       const jobApi = new JobApi(this, "Api", { ...parts, api });
       for (const fn of jobApi.functions) this.equip(fn);
       this.api = jobApi.http;
       pausing.push(jobApi.handler);
+      recurring = new RecurringSchedules(this, "Recurring", { ...parts, encryptionKey });
+      this.equip(recurring.fn);
+      recurring.grantManage(jobApi.handler);
+      this.promotions?.grantKeep(jobApi.handler);
     }
     this.control = new EventSourceControl(pausing);
     for (const queues of topics.filter(({ settings }) => settings.webhook !== undefined)) {
@@ -80,7 +91,7 @@ export class DelayQueue extends Construct {
       this.secrets.set(queues.topic, webhook.secret);
       this.control.add(queues.topic, webhook.eventSource);
     }
-    new Alarms(this, "Alarms", { tick, topics, prefix, alarmTopic });
+    new Alarms(this, "Alarms", { tick, recurring, topics, prefix, alarmTopic });
 
     this.node.addValidation({
       validate: () => [...this.equipped].flatMap((fn) => environmentErrors(fn, policy)),
@@ -115,6 +126,7 @@ export class DelayQueue extends Construct {
     grantPool(producer, this.table, ENQUEUE_ACTIONS);
     const ready = [...this.topics.values()].map((queues) => queues.ready);
     grantQueues(producer, ready, ["SendMessage"]);
+    this.promotions?.grantKeep(producer);
     if (producer instanceof LambdaFunction) this.equip(producer);
   }
 

@@ -1,6 +1,7 @@
 import { DEFAULT_BACKOFF } from "../core/backoff.ts";
 import {
   DEFAULT_DEAD_RETENTION_S,
+  DEFAULT_LONG_DELAY_S,
   DEFAULT_RETENTION_S,
   DEFAULT_SHARDS,
   type Policy,
@@ -12,7 +13,9 @@ import type { DelayQueueProps, TopicProps } from "./props.ts";
 /** The policy that functions read, its topics with only what differs from the defaults. */
 export function policyOf(props: DelayQueueProps): Policy {
   const topics = Object.entries(props.topics).map(([name, topic]) => [name, differences(topic)] as const);
+  const { longDelay } = props;
   return {
+    ...(longDelay === false ? {} : { longDelay: longDelay?.toSeconds() ?? DEFAULT_LONG_DELAY_S }),
     shards: props.shards ?? DEFAULT_SHARDS,
     retention: props.retention?.toSeconds() ?? DEFAULT_RETENTION_S,
     deadRetention: props.deadRetention?.toSeconds() ?? DEFAULT_DEAD_RETENTION_S,

@@ -166,7 +166,15 @@ export type DelayQueueProps = {
    */
   readonly deadRetention?: Duration;
   /**
-   * A key of yours for the table and the topics' queues.
+   * Jobs due later than this get a one-time schedule of EventBridge Scheduler beside the minute's sweep, so that either
+   * alone brings them, 1 day to 10 years. `false`: none do, and there is no such function. Untracked topics have none.
+   *
+   * @default 7 days
+   */
+  readonly longDelay?: Duration | false;
+  /**
+   * A key of yours for the table and the topics' queues. What recurring schedules say of their jobs is under
+   * EventBridge Scheduler's own.
    *
    * @default the table by DynamoDB's key in your account, the queues by SQS's own
    */

@@ -34,7 +34,7 @@ export function validate(path: string, props: DelayQueueProps): void {
 }
 
 function queueChecks(props: DelayQueueProps): Check[] {
-  const { prefix, shards, retention, deadRetention, topics } = props;
+  const { prefix, shards, retention, deadRetention, longDelay, topics } = props;
   return [
     {
       holds: Object.keys(topics).length > 0,
@@ -51,6 +51,7 @@ function queueChecks(props: DelayQueueProps): Check[] {
     wholeNumber("shards", shards, 1, MAX_SHARDS),
     days("retention", retention, 1, LONGEST_RETENTION_DAYS),
     days("deadRetention", deadRetention, 14, LONGEST_RETENTION_DAYS),
+    days("longDelay", longDelay === false ? undefined : longDelay, 1, LONGEST_RETENTION_DAYS),
   ];
 }
 

@@ -1,0 +1,73 @@
+import { ArnFormat, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { Grant, type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { ScheduleGroup as SchedulerGroup } from "aws-cdk-lib/aws-scheduler";
+import { Construct } from "constructs";
+
+export type ScheduleGroupProps = {
+  readonly name: string;
+  /** What its schedules invoke. */
+  readonly target: LambdaFunction;
+  /** The variable that says where they are kept. */
+  readonly variable: "MINUTEHAND_PROMOTIONS" | "MINUTEHAND_SCHEDULES";
+};
+
+type ScheduleAction = "CreateSchedule" | "UpdateSchedule" | "GetSchedule" | "DeleteSchedule";
+
+const SERVICE = "scheduler.amazonaws.com";
+
+/**
+ * A group of EventBridge Scheduler's that functions fill while the stack lives, and that goes with it and all that is
+ * in it; and the role that Scheduler takes to invoke the group's target.
+ */
+export class ScheduleGroup extends Construct {
+  private readonly group: SchedulerGroup;
+  private readonly role: Role;
+  private readonly props: ScheduleGroupProps;
+
+  constructor(scope: Construct, id: string, props: ScheduleGroupProps) {
+    super(scope, id);
+    this.props = props;
+    this.group = new SchedulerGroup(this, "Group", {
+      scheduleGroupName: props.name,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    // "Cross-service confused deputy prevention", EventBridge Scheduler User Guide: it names the group, not the schedule.
+    this.role = new Role(this, "Role", {
+      assumedBy: new ServicePrincipal(SERVICE, {
+        conditions: {
+          StringEquals: {
+            "aws:SourceAccount": Stack.of(this).account,
+            "aws:SourceArn": this.group.scheduleGroupArn,
+          },
+        },
+      }),
+    });
+    // The construct's own `grantInvoke` lets every version be invoked, too.
+    this.role.addToPolicy(
+      new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [props.target.functionArn] }),
+    );
+  }
+
+  /** Lets `grantee` do this with the group's schedules; a function is told where they are. */
+  allow(grantee: IGrantable, actions: readonly ScheduleAction[]): void {
+    const { name, target, variable } = this.props;
+    const stack = Stack.of(this);
+    const arnFormat = ArnFormat.SLASH_RESOURCE_NAME;
+    const schedules = { service: "scheduler", resource: "schedule", resourceName: `${name}/*`, arnFormat };
+    Grant.addToPrincipal({
+      grantee,
+      actions: actions.map((action) => `scheduler:${action}`),
+      resourceArns: [stack.formatArn(schedules)],
+    }).assertSuccess();
+    Grant.addToPrincipal({
+      grantee,
+      actions: ["iam:PassRole"],
+      resourceArns: [this.role.roleArn],
+      conditions: { StringEquals: { "iam:PassedToService": SERVICE } },
+    }).assertSuccess();
+    if (!(grantee instanceof LambdaFunction)) return;
+    const where = { group: name, target: target.functionArn, role: this.role.roleArn };
+    grantee.addEnvironment(variable, stack.toJsonString(where));
+  }
+}

@@ -1,0 +1,115 @@
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import { Grant, type IGrantable } from "aws-cdk-lib/aws-iam";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
+import { entryOf } from "./build.ts";
+import { BundledFunction } from "./bundled-function.ts";
+import { ScheduleGroup } from "./schedule-group.ts";
+import type { TopicQueues } from "./topic-queues.ts";
+
+export type SchedulerProps = {
+  readonly table: Table;
+  readonly topics: readonly TopicQueues[];
+  readonly prefix: string;
+  readonly encryptionKey: IKey | undefined;
+  readonly removable: boolean;
+};
+
+const TIMEOUT = Duration.seconds(30);
+const MEMORY_MIB = 512;
+/** Later, the sweep has passed the job. */
+const PROMOTE_WITHIN = Duration.minutes(5);
+
+/** The one-time schedules beside jobs that are due long after, and the function that looks at those jobs for them. */
+export class Promotions extends Construct {
+  readonly fn: LambdaFunction;
+  private readonly group: ScheduleGroup;
+
+  constructor(scope: Construct, id: string, { table, topics, prefix, removable }: SchedulerProps) {
+    super(scope, id);
+    this.fn = new BundledFunction(this, "Promote", {
+      entry: entryOf("promote"),
+      description: "Hands one job over that was due long after it was filed",
+      timeout: TIMEOUT,
+      memoryMiB: MEMORY_MIB,
+      // No DLQ: what fails here the sweep does.
+      retryAttempts: 2,
+      maxEventAge: PROMOTE_WITHIN,
+      removable,
+    }).fn;
+    sendJobs(this.fn, table, topics);
+    const name = `${prefix}-promotions`;
+    this.group = new ScheduleGroup(this, "Schedules", {
+      name,
+      target: this.fn,
+      variable: "MINUTEHAND_PROMOTIONS",
+    });
+  }
+
+  /** Lets whoever files, moves or cancels jobs keep the schedules in step; a function gets the environment too. */
+  grantKeep(grantee: IGrantable): void {
+    this.group.allow(grantee, ["CreateSchedule", "UpdateSchedule", "DeleteSchedule"]);
+  }
+}
+
+/** The recurring schedules, the function that files their jobs, and a DLQ for the occurrences that it could not file. */
+export class RecurringSchedules extends Construct {
+  readonly fn: LambdaFunction;
+  readonly dlq: Queue;
+  private readonly group: ScheduleGroup;
+
+  constructor(scope: Construct, id: string, props: SchedulerProps) {
+    super(scope, id);
+    const { table, topics, prefix, encryptionKey, removable } = props;
+    this.dlq = new Queue(this, "Dlq", {
+      queueName: `${prefix}_schedules_dlq`,
+      retentionPeriod: Duration.days(14),
+      ...(encryptionKey === undefined
+        ? { encryption: QueueEncryption.SQS_MANAGED }
+        : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
+      enforceSSL: true,
+      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+    });
+    this.fn = new BundledFunction(this, "Occurrence", {
+      entry: entryOf("occurrence"),
+      description: "Files the jobs of recurring schedules",
+      timeout: TIMEOUT,
+      memoryMiB: MEMORY_MIB,
+      retryAttempts: 2,
+      deadLetterQueue: this.dlq,
+      removable,
+    }).fn;
+    sendJobs(this.fn, table, topics);
+    grantQueues(this.fn, [this.dlq], ["SendMessage"]);
+    const name = `${prefix}-schedules`;
+    this.group = new ScheduleGroup(this, "Schedules", {
+      name,
+      target: this.fn,
+      variable: "MINUTEHAND_SCHEDULES",
+    });
+  }
+
+  /** Lets `grantee` file, read, list and end schedules; a function gets the environment too. */
+  grantManage(grantee: IGrantable): void {
+    this.group.allow(grantee, ["CreateSchedule", "UpdateSchedule", "GetSchedule", "DeleteSchedule"]);
+    // "Actions, resources, and condition keys for Amazon EventBridge Scheduler": a list is of no resource.
+    Grant.addToPrincipal({
+      grantee,
+      actions: ["scheduler:ListSchedules"],
+      resourceArns: ["*"],
+    }).assertSuccess();
+  }
+}
+
+function sendJobs(fn: LambdaFunction, table: Table, topics: readonly TopicQueues[]): void {
+  grantPool(fn, table, ENQUEUE_ACTIONS);
+  grantQueues(
+    fn,
+    topics.map(({ ready }) => ready),
+    ["SendMessage"],
+  );
+}
