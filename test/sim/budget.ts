@@ -7,6 +7,7 @@ const ROLES = ["api", "producer", "consumer", "tick"] as const;
 export function kindOf({ machine, service, input }: Call): string {
   const role = ROLES.find((name) => machine.name.startsWith(name)) ?? "nobody";
   if (service === "dynamodb") return `${role} pool`;
+  if (service === "lambda") return `${role} event source`;
   return `${role} ${"QueueUrl" in input && String(input.QueueUrl).endsWith("_dlq") ? "DLQ" : "queue"}`;
 }
 
@@ -51,7 +52,8 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of consumers to the pool",
       spent: spent("consumer pool"),
-      most: invocations + 3.5 * runs,
+      // An invocation looks at its topic's pause, and at homes whose claim was refused.
+      most: 3 * invocations + 4 * runs,
     },
     { what: "messages", spent: messages, most: 2 * revisions + 2 },
   ];

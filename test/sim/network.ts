@@ -1,4 +1,5 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { LambdaClient } from "@aws-sdk/client-lambda";
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { REQUEST_TIMEOUT } from "../../aws/clients.ts";
 import { type Draws, drawsOf } from "./draws.ts";
@@ -41,7 +42,7 @@ const FIRST_PAUSE = 100;
  * An SDK client whose requests cross this network. Commands, their middleware (the deadline) and the SDK's order of
  * things are real: each try passes the middleware anew.
  */
-export function clientOn<C extends DynamoDBClient | SQSClient>(
+export function clientOn<C extends DynamoDBClient | SQSClient | LambdaClient>(
   network: Network,
   machine: Machine,
   name: string,

@@ -76,7 +76,7 @@ export function consumeTopic(
   topic: string,
   handle: (job: Job, machine: Machine) => Promise<void>,
 ): void {
-  const { timeline, sqs, plan } = world;
+  const { timeline, sqs, sources, plan } = world;
   const lambda = lambdaOf<SQSEvent, SQSBatchResponse>(
     world,
     `consumer-${topic}`,
@@ -92,7 +92,7 @@ export function consumeTopic(
   const draws = world.draws(`poller-${topic}`);
   let running = 0;
   const poll = (): void => {
-    if (running >= MOST_INVOCATIONS) return;
+    if (running >= MOST_INVOCATIONS || !sources.polls(topic)) return;
     const asked = { QueueUrl: topic, MaxNumberOfMessages: BATCH, VisibilityTimeout: VISIBILITY_SECONDS };
     const { Messages } = sqs.perform("ReceiveMessage", asked, NO_TROUBLE) as { Messages: Received[] };
     if (Messages.length === 0) return;

@@ -9,7 +9,7 @@ const SECOND = 1000;
 
 /** Somebody who empties a pull topic over HTTP: asks when there is something, as a long poll would be answered. */
 export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnType<typeof fatesOf>): void {
-  const { timeline } = world;
+  const { timeline, sqs } = world;
   const draws = world.draws(`puller-${topic}`);
   let asking = false;
   const ask = async (): Promise<void> => {
@@ -19,8 +19,10 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
     asking = false;
     const jobs = (answer?.status === 200 ? answer.body.jobs : []) as Pulled[];
     for (const job of jobs) void work(job);
-    // No answer, or more to come.
-    if (answer?.status !== 200) timeline.at(timeline.now() + 20 * SECOND, () => void ask());
+    const left = sqs.messages(topic).some(({ visibleAt }) => visibleAt <= timeline.now());
+    // No answer, or none while the topic is paused; or more to come.
+    if (answer?.status !== 200 || (left && jobs.length === 0))
+      timeline.at(timeline.now() + 20 * SECOND, () => void ask());
     else if (jobs.length > 0) void ask();
   };
   world.watch(topic, () => timeline.at(timeline.now() + draws.whole(10, 900), () => void ask()));

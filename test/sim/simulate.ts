@@ -3,6 +3,7 @@ import { parseMessage } from "../../core/message.ts";
 import { beyondBudget, kindOf } from "./budget.ts";
 import { type Blow, type Plan, planOf, type Weather } from "./faults.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
+import { operators } from "./operators.ts";
 import { apiOf, consumeTopic, tickOf } from "./platform.ts";
 import { producersOf } from "./producers.ts";
 import { pullTopic } from "./pullers.ts";
@@ -76,11 +77,13 @@ export async function simulate(
   });
   const witness = witnessOf({
     clock: timeline.now,
+    weather: plan.weather,
     skew: plan.skew,
     latest: plan.latest,
     burns: plan.burns,
     unwanted: UNWANTED,
     untracked: UNTRACKED,
+    topics: TOPICS,
     onViolation(found) {
       note(() => `VIOLATION of ${found.promise}: ${found.id} ${found.text}`);
       violation ??= found;
@@ -114,7 +117,9 @@ export async function simulate(
   for (const topic of PULL_TOPICS) pullTopic(world, api, topic, fateOf);
   const ticks = minuteRule(world, tickOf(world));
   for (const blow of plan.blows) timeline.at(blow.time, () => strikeBlow(world, blow, ticks.fire));
-  const through = users(world, { api, producers: producersOf(world) }, suppressed, SPAN);
+  const filed = users(world, { api, producers: producersOf(world) }, suppressed, SPAN);
+  const resumed = operators(world, api, { suppressed, span: SPAN });
+  const through = (): boolean => filed() && resumed();
 
   const enough = (): boolean => violation !== undefined;
   const done = () => ({
@@ -140,6 +145,8 @@ export async function simulate(
         return message?.dead && message.jobs.some((job) => job.id === id && job.revision === revision);
       }),
     );
+    const burst = plan.weather === "calm" && witness.limits.broken();
+    if (burst) witness.overspent(burst);
     const spent = plan.weather === "calm" && beyondBudget(done());
     if (spent) witness.overspent(spent);
     // What a process did not live to clear away, the audit does when it comes to the job's last look.

@@ -1,15 +1,18 @@
 import type { Policy } from "../../core/policy.ts";
 
-/** The topics of every history: each kind of consumer, tracked and not. */
+/** The topics of every history: each kind of consumer, tracked and not, limited and not. */
 export const TOPICS: Policy["topics"] = {
   orders: { backoff: { waits: [15, 180] }, maxAttempts: 3 },
   work: { consumer: "pull", backoff: { waits: [10, 60] }, ttr: 10 },
   precise: { precision: "millisecond", backoff: { waits: [5] } },
   logs: { tracking: "none", backoff: { waits: [20] } },
   events: { consumer: "pull", tracking: "none" },
+  rush: { maxPerSecond: 2, backoff: { waits: [15, 60] }, maxAttempts: 3 },
+  drip: { consumer: "pull", tracking: "none", maxPerSecond: 0.2 },
 };
 
 const NAMES = Object.keys(TOPICS);
 export const PULL_TOPICS = NAMES.filter((topic) => TOPICS[topic]?.consumer === "pull");
 export const LAMBDA_TOPICS = NAMES.filter((topic) => !PULL_TOPICS.includes(topic));
 export const UNTRACKED = new Set(NAMES.filter((topic) => TOPICS[topic]?.tracking === "none"));
+export const LIMITED = new Set(NAMES.filter((topic) => TOPICS[topic]?.maxPerSecond !== undefined));

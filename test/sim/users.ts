@@ -1,6 +1,6 @@
 import type { Draws } from "./draws.ts";
 import type { Answer, Api } from "./platform.ts";
-import { UNTRACKED } from "./topics.ts";
+import { LIMITED, UNTRACKED } from "./topics.ts";
 import type { Asked, Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
@@ -9,11 +9,25 @@ export type Callers = { api: Api; producers: Api };
 const SECOND = 1000;
 const MINUTE = 60_000;
 /** The usual ones more often. */
-const CHOICE = ["orders", "orders", "orders", "work", "work", "precise", "logs", "events"];
+const CHOICE = [
+  "orders",
+  "orders",
+  "orders",
+  "work",
+  "work",
+  "precise",
+  "logs",
+  "events",
+  "rush",
+  "rush",
+  "drip",
+];
 const CHANGES = ["cancel", "cancel", "cancel many", "move", "move", "edit", "replace", "redrive"];
 const RIVALRY = ["redrive", "redrive", "replace", "replace", "cancel", "cancel many", "move", "edit"];
 /** A redrive looks through each day of the dead jobs' retention, twice. */
 const REDRIVE_STEPS = 12;
+/** Jobs at once, of topics that have a limit. */
+const BURST = 40;
 /** Delays around all that decides a job's way, in seconds. */
 const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420, 600, 899, 901, 1200];
 const SOON = [0, 1, 5];
@@ -124,7 +138,7 @@ async function user(
   };
   const fileMany = async (): Promise<Told | undefined> => {
     const { key: _, onDuplicate: __, ...plain } = job as typeof job & { key?: string; onDuplicate?: string };
-    const mates = Array.from({ length: draws.whole(1, 5) }, (___, mate) => {
+    const mates = Array.from({ length: draws.whole(1, LIMITED.has(topic) ? BURST : 5) }, (___, mate) => {
       return { ...plain, body: { n, edit: 0, mate } };
     });
     const jobs = [job, ...mates];
@@ -137,7 +151,10 @@ async function user(
     return results[0]?.job;
   };
 
-  const told = draws.chance(0.15) && once === undefined && !direct ? await fileMany() : await file();
+  const told =
+    draws.chance(LIMITED.has(topic) ? 0.6 : 0.15) && once === undefined && !direct
+      ? await fileMany()
+      : await file();
   if (once !== undefined && draws.chance(0.5)) {
     await timeline.wait(draws.whole(0, 300) * SECOND);
     await file();

@@ -1,8 +1,14 @@
+import { isDeepStrictEqual } from "node:util";
 import { fromAttributes } from "../../aws/attributes.ts";
 import { CLOCK_MARGIN, DAY } from "../../core/constants.ts";
 import { isFinished } from "../../core/home.ts";
 import { type Cursor, type Home, sortable, timeOf } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
+import { type MessageJob, startOf } from "../../core/message.ts";
+import type { Policy } from "../../core/policy.ts";
+import type { Weather } from "./faults.ts";
+import { limitsOf } from "./limits.ts";
+import { pausesOf } from "./pauses.ts";
 import type { Row } from "./services/expressions.ts";
 
 /** A promise that was broken, and how. `P1` to `P6` are the README's; the others say what holds them up. */
@@ -22,6 +28,9 @@ export type Told = {
 /** What a user asked for: the body, if it was said, and a time from `from` to `to` by anybody's clock. */
 export type Asked = { body?: unknown; from?: number; to?: number };
 
+/** When a job's messages let it start, at the earliest and the latest. */
+type Starts = { from: number; to: number };
+
 type Revision = { dueAt: number; body: string; attempt: number };
 
 /** What is known of one job. */
@@ -38,7 +47,8 @@ type Known = {
   oldest: number;
   cancelled: boolean;
   looks: Set<string>;
-  handedOff: boolean;
+  /** When messages that SQS took let it start, by their revision and by their due time. */
+  handedOff: Map<string, Starts>;
   /** Revisions that the DLQ was given, and whether the job is listed as dead. */
   envelopes: Set<number>;
   listed: boolean;
@@ -48,6 +58,9 @@ type Known = {
 
 /** ms that a look must outlast its time, since ticks may be missing so long (docs/operations.md). */
 const OUTAGE = 89 * DAY;
+
+/** ms from looking at a pause to the run: an invocation's life, or till a caller of `receive` gave up. */
+const LONGEST_CLAIM = 60_000;
 
 /** A run as its message had it. */
 export type Run = { id: string; topic: string; attempt: number; dueAt: number; body: string };
@@ -60,6 +73,8 @@ export type Witness = ReturnType<typeof witnessOf>;
  */
 export function witnessOf(settings: {
   clock: () => number;
+  weather: Weather;
+  topics: Policy["topics"];
   /** ms that the writer's clock may be off. */
   skew: number;
   untracked: ReadonlySet<string>;
@@ -71,7 +86,9 @@ export function witnessOf(settings: {
   burns: boolean;
   onViolation: (violation: Violation) => void;
 }) {
-  const { clock, skew, untracked, latest, burns, onViolation } = settings;
+  const { clock, skew, untracked, topics, weather, latest, burns, onViolation } = settings;
+  const pauses = pausesOf({ clock, claims: weather === "calm" ? 2000 : LONGEST_CLAIM });
+  const limits = limitsOf({ clock, topics });
   const jobs = new Map<string, Known>();
   const holders = new Map<string, Set<string>>();
   const requests = new Map<string, string>();
@@ -96,7 +113,7 @@ export function witnessOf(settings: {
       oldest: 0,
       cancelled: false,
       looks: new Set(),
-      handedOff: false,
+      handedOff: new Map(),
       envelopes: new Set(),
       listed: false,
       running: 0,
@@ -163,6 +180,13 @@ export function witnessOf(settings: {
         const words = wordsOf(after);
         return job.successes.has(words) ? undefined : `${change}, but no handler succeeded`;
       }
+      case "scheduled → scheduled": {
+        // A start that is noted, or a TTL put off for a pause's sake.
+        const { heldFrom, heldUntil, expiresAt } = after;
+        return isDeepStrictEqual(after, dropUndefined({ ...before, heldFrom, heldUntil, expiresAt }))
+          ? undefined
+          : change;
+      }
       case "scheduled → cancelled":
         return undefined;
       case "scheduled → dead":
@@ -218,10 +242,12 @@ export function witnessOf(settings: {
 
   return {
     lateness,
+    pauses,
+    limits,
     /** Every item that changes. */
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;
-      if (row.state) {
+      if (row.id && row.state) {
         homeWritten(before && (fromAttributes(before) as Home), after && (fromAttributes(after) as Home));
       } else if (row.sk?.S?.endsWith("#look")) {
         const { looks } = known(row.id?.S ?? "");
@@ -278,10 +304,17 @@ export function witnessOf(settings: {
       known(id).cancelled = true;
     },
 
-    /** A job of a message that SQS took. */
-    handedOff(id: string): void {
-      known(id).handedOff = true;
-      messages += 1;
+    /** Jobs of a message that SQS took, and when it shows it. */
+    handedOff(topic: string, carried: readonly MessageJob[], visibleAt: number): void {
+      for (const job of carried) {
+        const [{ handedOff }, start] = [known(job.id), startOf(job)];
+        for (const name of [`revision ${job.revision}`, `due ${Date.parse(job.dueAt)}`]) {
+          const { from, to } = handedOff.get(name) ?? { from: start, to: start };
+          handedOff.set(name, { from: Math.min(from, start), to: Math.max(to, start) });
+        }
+      }
+      messages += carried.length;
+      limits.sent(topic, carried, visibleAt);
     },
 
     /** How many revisions jobs had, untracked ones that were never stored too, and how often one was handed off. */
@@ -316,10 +349,18 @@ export function witnessOf(settings: {
       const job = known(run.id);
       // SQS alone knows when an untracked job that was given back is due again.
       const again = untracked.has(run.topic) && job.starts.size > 0;
-      const late = clock() - run.dueAt;
+      // Of an untracked job's run nobody else knows the revision.
+      const name = untracked.has(run.topic) ? `due ${run.dueAt}` : `revision ${job.home?.revision}`;
+      const { from, to } = job.handedOff.get(name) ?? { from: run.dueAt, to: run.dueAt };
+      const late = clock() - pauses.freeAt(run.topic, to);
       if (!again) lateness.push(late);
       if (!again && late > latest) violate("P3", run.id, `started ${late} ms late`);
-      if (now < run.dueAt) violate("P2", run.id, `started ${run.dueAt - now} ms early`);
+      if (now < from) violate("P2", run.id, `started ${from - now} ms early`);
+      // Lambda's pollers alone hold what is not claimed.
+      const polled = untracked.has(run.topic) && topics[run.topic]?.consumer !== "pull";
+      const after = polled && weather !== "calm" ? undefined : pauses.tooLate(run.topic, polled);
+      if (after !== undefined)
+        violate("pause", run.id, `started ${after} ms after its topic had to be quiet`);
       if (untracked.has(run.topic)) {
         if (job.cancelled) violate("P4", run.id, "started after its cancel was acknowledged");
         job.starts.set("", (job.starts.get("") ?? 0) + 1);
@@ -375,6 +416,10 @@ export function witnessOf(settings: {
   };
 }
 
+function dropUndefined<T extends object>(values: T): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
+}
+
 function isOpen({ home }: Known): boolean {
   return home !== undefined && !home.untracked && !isFinished(home);
 }
@@ -391,5 +436,5 @@ function cameUntracked(
     home?.expiresAfter !== undefined
   )
     return true;
-  return handedOff && (mayLose || starts.size > 0);
+  return handedOff.size > 0 && (mayLose || starts.size > 0);
 }

@@ -1,3 +1,4 @@
+import { lambdaEventSources } from "../../aws/event-sources.ts";
 import { dynamoPool } from "../../aws/pool.ts";
 import { sqsQueues } from "../../aws/queues.ts";
 import { parseMessage } from "../../core/message.ts";
@@ -9,8 +10,10 @@ import type { Plan } from "./faults.ts";
 import { type Machine, startMachine } from "./machine.ts";
 import { type Call, clientOn, type Network } from "./network.ts";
 import { type Dynamo, simulatedDynamo } from "./services/dynamo.ts";
+import { type EventSources, simulatedEventSources } from "./services/event-sources.ts";
 import { type Sqs, simulatedSqs } from "./services/sqs.ts";
 import type { Timeline } from "./timeline.ts";
+import { LAMBDA_TOPICS } from "./topics.ts";
 import type { Witness } from "./witness.ts";
 
 /** A word in a body that makes SQS refuse the message for good. */
@@ -23,6 +26,7 @@ export type World = {
   readonly timeline: Timeline;
   readonly dynamo: Dynamo;
   readonly sqs: Sqs;
+  readonly sources: EventSources;
   readonly witness: Witness;
   /** What a machine started now is configured with: a deploy may change it. */
   policy: Policy;
@@ -38,6 +42,8 @@ export type World = {
 };
 
 const MINUTE = 60_000;
+/** How long Lambda takes to follow a mapping. */
+const LONGEST_LAG = MINUTE;
 
 export function worldOf(settings: {
   seed: number;
@@ -69,14 +75,23 @@ export function worldOf(settings: {
       const act = watchers.get(queue);
       if (act) timeline.at(time, act);
     },
-    onSent: (queue, body) => {
+    onSent: (queue, body, visibleAt) => {
       trace(() => `  queue ${queue}: ${body}`);
-      for (const { id, revision } of parseMessage(body)?.jobs ?? []) {
-        if (queue.endsWith("_dlq")) witness.enveloped(id, revision);
-        else witness.handedOff(id);
-      }
+      const jobs = parseMessage(body)?.jobs ?? [];
+      if (queue.endsWith("_dlq")) for (const { id, revision } of jobs) witness.enveloped(id, revision);
+      else witness.handedOff(queue, jobs, visibleAt);
     },
     unwanted: UNWANTED,
+  });
+  const lags = drawsOf(seed, "event sources");
+  const sources = simulatedEventSources({
+    clock: timeline.now,
+    topics: LAMBDA_TOPICS,
+    lag: () => lags.whole(0, LONGEST_LAG),
+    onEnabled: (topic, time) => {
+      const act = watchers.get(topic);
+      if (act) timeline.at(time, act);
+    },
   });
   const network: Network = {
     timeline,
@@ -96,6 +111,7 @@ export function worldOf(settings: {
     timeline,
     dynamo,
     sqs,
+    sources,
     witness,
     policy,
     machines: new Set(),
@@ -122,6 +138,10 @@ export function worldOf(settings: {
           random,
         }),
         queues: sqsQueues({ client: clientOn(network, machine, "sqs", sqs), urlPrefix: "" }),
+        eventSources: lambdaEventSources({
+          client: clientOn(network, machine, "lambda", sources),
+          mappings: Object.fromEntries(LAMBDA_TOPICS.map((topic) => [topic, topic])),
+        }),
         clock,
         random,
         policy: world.policy,

@@ -48,14 +48,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "move leaves expiresAt",
     file: "protocol/move.ts",
-    find: '["token", "leaseEnd", "finishedAt", "expiresAt"]',
-    put: '["token", "leaseEnd", "finishedAt"]',
+    find: '["token", "leaseEnd", "finishedAt", "expiresAt", ',
+    put: '["token", "leaseEnd", "finishedAt", ',
   },
   {
     name: "move leaves the claim",
     file: "protocol/move.ts",
-    find: '["token", "leaseEnd", "finishedAt", "expiresAt"]',
-    put: '["finishedAt", "expiresAt"]',
+    find: '["token", "leaseEnd", "finishedAt", ',
+    put: '["finishedAt", ',
   },
   {
     name: "clock not looked at after a move",
@@ -78,8 +78,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "claim without the revision",
     file: "protocol/claim.ts",
-    find: '      expect: { revision: job.revision, state: "scheduled" },\n      set: { state: "running"',
-    put: '      expect: { state: "scheduled" },\n      set: { state: "running"',
+    find: '      expect: { revision: job.revision, state: "scheduled" },\n      set: {\n        state: "running"',
+    put: '      expect: { state: "scheduled" },\n      set: {\n        state: "running"',
   },
   {
     name: "claim over a claim whose lease has ended",
@@ -102,8 +102,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "lease recorded shorter than the run",
     file: "protocol/claim.ts",
-    find: 'set: { state: "running", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt',
-    put: 'set: { state: "running", token: tokens.get(job.id) ?? "", leaseEnd: leaseEnd - 45_000, claimedAt',
+    find: "        leaseEnd,\n        claimedAt,\n",
+    put: "        leaseEnd: leaseEnd - 45_000,\n        claimedAt,\n",
   },
   {
     name: "a claim's token by what its message says",
@@ -120,7 +120,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "stale message does not send the revision that waits",
     file: "protocol/claim.ts",
-    find: 'if (home.state === "scheduled" && isNear(home.dueAt, now)) waiting.push(home);',
+    find: 'if (home.state === "scheduled" && isNear(startsAt(home), now)) waiting.push(home);',
     put: "",
   },
   {
@@ -220,8 +220,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the last entry of a page not looked at",
     file: "protocol/sweep.ts",
-    find: 'const due = entries.filter(({ home }) => home?.state === "scheduled" && home.dueAt < limit);',
-    put: 'const due = entries.slice(0, -1).filter(({ home }) => home?.state === "scheduled" && home.dueAt < limit);',
+    find: 'const due = entries.filter(({ home }) => home?.state === "scheduled" && startsAt(home) < limit);',
+    put: 'const due = entries.slice(0, -1).filter(({ home }) => home?.state === "scheduled" && startsAt(home) < limit);',
   },
   {
     name: "looks that TTL removes half an hour past their time",
@@ -310,10 +310,10 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a message's jobs not held until they are due",
     file: "sdk/run-jobs.ts",
-    find: "    const early = Date.parse(job.dueAt) - ctx.clock();\n    if (ctx.clock() >= lastStart)",
+    find: "    const early = startOf(job) - ctx.clock();\n    if (ctx.clock() >= lastStart)",
     put: "    const early = 0;\n    if (ctx.clock() >= lastStart)",
     and: {
-      find: "one.topic !== topic || Date.parse(one.job.dueAt) > now);",
+      find: "one.topic !== topic || startOf(one.job) > now);",
       put: "one.topic !== topic || now < 0);",
     },
   },

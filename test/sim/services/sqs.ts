@@ -46,7 +46,7 @@ export function simulatedSqs(settings: {
   /** Told when a queue may have something to receive. */
   onVisible: (queue: string, time: number) => void;
   /** Told of each message that is taken. */
-  onSent: (queue: string, body: string) => void;
+  onSent: (queue: string, body: string, visibleAt: number) => void;
   /** Text that SQS takes no message with. */
   unwanted: string;
 }): Sqs {
@@ -124,7 +124,7 @@ export function simulatedSqs(settings: {
           receives: 0,
           handle: undefined,
         });
-        settings.onSent(QueueUrl, MessageBody);
+        settings.onSent(QueueUrl, MessageBody, visibleAt);
         onVisible(QueueUrl, visibleAt);
         return undefined;
       });

@@ -1,0 +1,85 @@
+import type { Draws } from "./draws.ts";
+import type { Api } from "./platform.ts";
+import { TOPICS } from "./topics.ts";
+import type { World } from "./world.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+/** A blink, within what is known of a pause, past the near horizon, past the audit. */
+const PAUSES = [1, 3, 20, 90, 240, 600, 900];
+/** Jobs a second; mostly all at once. */
+const RATES = [undefined, undefined, 0.1, 1, 20];
+/** Till no request of before can take effect any more. */
+const SETTLED = 7 * MINUTE;
+const TRIES = 3;
+
+/** Those who pause topics and resume them. In the end all is resumed. Answers whether all are through. */
+export function operators(
+  world: World,
+  api: Api,
+  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
+): () => boolean {
+  const { timeline, plan } = world;
+  const draws = world.draws("operators");
+  const count = draws.chance(0.4) ? draws.whole(1, 2) : 0;
+  const paused = new Set<string>();
+  let busy = 0;
+  const goOn = async (operator: () => Promise<void>): Promise<void> => {
+    await operator();
+    busy -= 1;
+  };
+  for (let n = 1; n <= count; n++) {
+    const own = world.draws(`operator ${n}`);
+    const topic = own.pick(Object.keys(TOPICS));
+    const time = timeline.now() + own.next() * span * 0.8;
+    if (suppressed.has(`operator:${n}`)) continue;
+    paused.add(topic);
+    busy += 1;
+    timeline.at(time, () => void goOn(() => operate(world, api, own, topic)));
+  }
+  for (const topic of paused) {
+    busy += 1;
+    const time = Math.max(timeline.now() + span, plan.calmFrom) + SETTLED;
+    timeline.at(time, () => void goOn(() => letGo(world, api, topic, undefined, Number.POSITIVE_INFINITY)));
+  }
+  return () => busy === 0;
+}
+
+/** Pauses and resumes, now and then without waiting for an answer to the end. */
+async function operate(world: World, api: Api, draws: Draws, topic: string): Promise<void> {
+  const { timeline } = world;
+  for (let i = draws.whole(1, 3); i > 0; i--) {
+    await hold(world, api, topic);
+    await timeline.wait(draws.pick(PAUSES) * SECOND);
+    if (draws.chance(0.15)) await hold(world, api, topic);
+    await letGo(world, api, topic, draws.pick(RATES), TRIES);
+    await timeline.wait(draws.next() * draws.pick([2 * SECOND, 3 * MINUTE, 10 * MINUTE]));
+  }
+}
+
+async function hold({ timeline, witness }: World, api: Api, topic: string): Promise<void> {
+  for (let i = 0; i < TRIES; i++) {
+    const askedAt = timeline.now();
+    witness.pauses.pauseAsked(topic);
+    const answer = await api("POST", `/topics/${topic}/pause`);
+    if (answer?.status === 200) return witness.pauses.paused(topic, askedAt);
+    await timeline.wait(5 * SECOND);
+  }
+}
+
+async function letGo(
+  { timeline, witness }: World,
+  api: Api,
+  topic: string,
+  ratePerSecond: number | undefined,
+  tries: number,
+): Promise<void> {
+  for (let i = 0; i < tries; i++) {
+    const askedAt = timeline.now();
+    witness.pauses.resumeAsked(topic);
+    const rate = ratePerSecond === undefined ? {} : { ratePerSecond };
+    const answer = await api("POST", `/topics/${topic}/resume`, rate);
+    if (answer?.status === 200) return witness.pauses.resumed(topic, askedAt);
+    await timeline.wait(5 * SECOND);
+  }
+}

@@ -1,0 +1,71 @@
+import { PAUSE_KNOWN_FOR } from "../../core/constants.ts";
+
+/** What users were told of one topic's pauses. Times are ms since the epoch. */
+type Told = {
+  /** From when on nothing starts: a pause was acknowledged and nobody has asked for a resume since. */
+  heldFrom: number | undefined;
+  pauseAskedAt: number;
+  resumeAskedAt: number;
+  /** Until when a resume that got no clean answer may still take effect. */
+  resumesUntil: number;
+  /** Spans in which jobs may be late, the open one's end being infinite. */
+  disturbed: { from: number; to: number }[];
+};
+
+/** Till a request of the API's function that was given up lands or is refused for its age. ms. */
+const LANDS_WITHIN = 29_000 + 300_000;
+/** Lambda's own minute, and a tick's when its wish was refused at first. ms. */
+const RELEASED_WITHIN = 130_000;
+/** How long Lambda may go on polling, and then its last invocation. ms. */
+const POLLED_FOR = 60_000 + 60_000;
+
+/** Of each topic: when it was held, and since when its jobs may go. `claims`: ms that a claim takes at most. */
+export function pausesOf({ clock, claims }: { clock: () => number; claims: number }) {
+  const topics = new Map<string, Told>();
+  const told = (topic: string): Told => {
+    const fresh = { heldFrom: undefined, pauseAskedAt: 0, resumeAskedAt: 0, resumesUntil: 0, disturbed: [] };
+    const found = topics.get(topic) ?? fresh;
+    topics.set(topic, found);
+    return found;
+  };
+  return {
+    pauseAsked(topic: string): void {
+      const found = told(topic);
+      const { disturbed } = found;
+      found.pauseAskedAt = clock();
+      if (disturbed.at(-1)?.to !== Number.POSITIVE_INFINITY)
+        disturbed.push({ from: clock(), to: Number.POSITIVE_INFINITY });
+    },
+    /** A call of `askedAt` was answered; who asked otherwise meanwhile may have had the last word. */
+    paused(topic: string, askedAt: number): void {
+      const found = told(topic);
+      if (found.resumeAskedAt < askedAt) found.heldFrom = Math.max(clock(), found.resumesUntil);
+    },
+    resumeAsked(topic: string): void {
+      const found = told(topic);
+      found.heldFrom = undefined;
+      found.resumeAskedAt = clock();
+      found.resumesUntil = clock() + LANDS_WITHIN;
+    },
+    resumed(topic: string, askedAt: number): void {
+      const found = told(topic);
+      if (found.resumeAskedAt === askedAt) found.resumesUntil = clock();
+      const last = found.disturbed.at(-1);
+      if (last && found.pauseAskedAt < askedAt) last.to = clock();
+    },
+
+    /** ms that a run which starts now starts too late after its topic was paused, if it does. */
+    tooLate(topic: string, polled: boolean): number | undefined {
+      const { heldFrom } = told(topic);
+      if (heldFrom === undefined) return undefined;
+      const late = clock() - (heldFrom + (polled ? POLLED_FOR : PAUSE_KNOWN_FOR + claims));
+      return late > 0 ? late : undefined;
+    },
+
+    /** When at the latest a job that may start at `start` is let go, for all its topic's pauses. */
+    freeAt(topic: string, start: number): number {
+      const spans = told(topic).disturbed.filter(({ to }) => to + RELEASED_WITHIN >= start);
+      return Math.max(start, ...spans.map(({ to }) => to + RELEASED_WITHIN));
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import type { UpdateEventSourceMappingCommandInput } from "@aws-sdk/client-lambda";
+import { problem, type Service } from "./service.ts";
+
+/** Lambda's event source mappings, one a topic, named as it is. */
+export type EventSources = Service & {
+  /** Whether Lambda polls this topic's queue now. */
+  polls(topic: string): boolean;
+};
+
+/** `lag`: how long the next change takes, ms. `onEnabled`: told when Lambda will poll again. */
+export function simulatedEventSources(settings: {
+  clock: () => number;
+  topics: readonly string[];
+  lag: () => number;
+  onEnabled: (topic: string, time: number) => void;
+}): EventSources {
+  const { clock, topics, lag, onEnabled } = settings;
+  const mappings = new Map(topics.map((topic) => [topic, { before: true, after: true, changesAt: 0 }]));
+  const mapping = (topic: string) => {
+    const found = mappings.get(topic);
+    if (!found) throw problem("ResourceNotFoundException", `there is no mapping ${topic}`, 404);
+    return found;
+  };
+  return {
+    perform(operation, input) {
+      if (operation !== "UpdateEventSourceMapping") throw new Error(`no such operation here: ${operation}`);
+      const { UUID = "", Enabled = true } = input as UpdateEventSourceMappingCommandInput;
+      const { after, changesAt } = mapping(UUID);
+      // `Enabling` or `Disabling` ("UpdateEventSourceMapping", API reference).
+      if (clock() < changesAt) throw problem("ResourceInUseException", `${UUID} is being changed`);
+      const time = clock() + (after === Enabled ? 0 : lag());
+      mappings.set(UUID, { before: after, after: Enabled, changesAt: time });
+      if (Enabled) onEnabled(UUID, time);
+      return { UUID, State: Enabled ? "Enabling" : "Disabling" };
+    },
+    polls(topic) {
+      const { before, after, changesAt } = mapping(topic);
+      return clock() < changesAt ? before : after;
+    },
+  };
+}
