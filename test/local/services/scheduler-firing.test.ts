@@ -84,9 +84,10 @@ test("a time that is past already fires at once", async () => {
 });
 
 test("rate begins with the creation, cron with its first match", async () => {
+  await clock.advanceTo(NOON + SECOND);
   create("rate(2 minutes)");
   await clock.advanceTo(NOON + 5 * MINUTE);
-  expect(times()).toEqual([0, 2 * MINUTE, 4 * MINUTE]);
+  expect(times()).toEqual([SECOND, 2 * MINUTE + SECOND, 4 * MINUTE + SECOND]);
   calls = [];
   call(
     "PUT /schedules/{Name}",
@@ -161,6 +162,20 @@ test("what fails is not tried beyond its greatest age", async () => {
   create("at(2026-03-12T13:00:00)", {}, { RetryPolicy: { MaximumEventAgeInSeconds: 60 } });
   await clock.advanceTo(NOON + 2 * HOUR);
   expect(times().at(-1)).toBe(HOUR + 31 * SECOND);
+  expect(lines).toEqual([
+    "schedule default/one gave up after attempt 6 of its run of 2026-03-12T13:00:00.000Z",
+  ]);
+});
+
+test("a run that fails after its schedule was replaced is not tried again", async () => {
+  const { promise, resolve } = Promise.withResolvers<InvokeResult>();
+  results = [promise];
+  create("at(2026-03-12T13:00:00)");
+  await clock.advanceTo(NOON + HOUR);
+  call("PUT /schedules/{Name}", request("at(2026-03-12T15:00:00)"));
+  resolve("failed");
+  await clock.advanceTo(NOON + 4 * HOUR);
+  expect(times()).toEqual([HOUR, 3 * HOUR]);
 });
 
 test("what is refused is not tried again", async () => {
@@ -204,8 +219,11 @@ test("a run that a crash cut off comes again", async () => {
   expect(kept()).toBe(0);
 });
 
-test("what was missed longer ago than its greatest age is let go", async () => {
-  create("at(2026-03-12T13:00:00)", {}, { RetryPolicy: { MaximumEventAgeInSeconds: 60 } });
+test.each([
+  ["", {}],
+  [" after its place in the window", { FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 9 } }],
+])("what was missed longer ago than its greatest age%s is let go", async (_, more) => {
+  create("at(2026-03-12T13:00:00)", more, { RetryPolicy: { MaximumEventAgeInSeconds: 60 } });
   scheduler.close();
   await clock.advanceTo(NOON + HOUR + MINUTE + 1);
   start();

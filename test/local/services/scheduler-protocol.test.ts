@@ -24,11 +24,13 @@ const NOON = Date.UTC(2026, 2, 12, 12);
 const FUNCTION = "arn:aws:lambda:us-east-1:000000000000:function:promote";
 const ROLE = "arn:aws:iam::000000000000:role/scheduler";
 
+let clock: ReturnType<typeof fakeClock>;
 let endpoint: SchedulerEndpoint;
 let client: SchedulerClient;
 
 beforeEach(async () => {
-  endpoint = await startSchedulerEndpoint({ clock: fakeClock(NOON) });
+  clock = fakeClock(NOON);
+  endpoint = await startSchedulerEndpoint({ clock });
   client = new SchedulerClient({
     endpoint: endpoint.url,
     region: "us-east-1",
@@ -91,9 +93,14 @@ test("a name is taken once, but the same request may come again", async () => {
 
 test("an update replaces everything but the time of creation", async () => {
   await create({ Description: "first" });
+  await clock.advanceTo(NOON + 1000);
   await client.send(new UpdateScheduleCommand(request({ State: "DISABLED" })));
   const answer = await client.send(new GetScheduleCommand({ Name: "one" }));
-  expect(answer).toMatchObject({ State: "DISABLED", CreationDate: new Date(NOON) });
+  expect(answer).toMatchObject({
+    State: "DISABLED",
+    CreationDate: new Date(NOON),
+    LastModificationDate: new Date(NOON + 1000),
+  });
   expect(answer.Description).toBeUndefined();
 });
 
