@@ -11,28 +11,33 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 /** What of a webhook's policy decides whom it may call. */
 type Callable = Pick<WebhookPolicy, "allowHttp" | "allowHosts">;
 
-/**
- * What can never be called by a webhook topic: the rule and the value, to follow the field's name; `undefined`:
- * nothing forbids it. Where a name leads is judged when it is called.
- */
+/** What can never be called by a webhook topic, as `callbackUrlRule`, and the value; `undefined`: nothing forbids it. */
 export function callbackUrlError(text: string, policy: Callable): string | undefined {
-  const refused = (rule: string) => `must ${rule}, got ${truncate(JSON.stringify(text), SHOWN)}`;
+  const rule = callbackUrlRule(text, policy);
+  return rule && `${rule}, got ${truncate(JSON.stringify(text), SHOWN)}`;
+}
+
+/**
+ * The rule that forbids a webhook topic to call a URL, to follow the field's name, without the URL, which may hold a
+ * secret; `undefined`: none does. Where a name leads is judged when it is called.
+ */
+export function callbackUrlRule(text: string, policy: Callable): string | undefined {
   if (text.length > CALLBACK_URL_CHARS) {
-    return refused(`have at most ${CALLBACK_URL_CHARS} characters, has ${text.length}`);
+    return `must have at most ${CALLBACK_URL_CHARS} characters, has ${text.length}`;
   }
   const url = URL.parse(text);
-  if (url === null) return refused("be a whole URL such as https://example.com/hooks");
+  if (url === null) return "must be a whole URL such as https://example.com/hooks";
   if (url.protocol !== "https:" && !(policy.allowHttp && url.protocol === "http:")) {
-    return refused(policy.allowHttp ? "begin with https: or http:" : "begin with https:");
+    return policy.allowHttp ? "must begin with https: or http:" : "must begin with https:";
   }
   // They would lie in the pool and in logs for all to read.
-  if (url.username !== "" || url.password !== "") return refused("have no user name or password in it");
+  if (url.username !== "" || url.password !== "") return "must have no user name or password in it";
   const host = hostOf(url);
   if (policy.allowHosts.includes(host)) return undefined;
-  if (host === "localhost" || host.endsWith(".localhost")) return refused("not lead to this machine");
+  if (host === "localhost" || host.endsWith(".localhost")) return "must not lead to this machine";
   const address = literalOf(host);
   if (address !== undefined && !isPublicAddress(address)) {
-    return refused("not lead to an address that is not public");
+    return "must not lead to an address that is not public";
   }
   return undefined;
 }

@@ -105,7 +105,7 @@ export class DelayQueue extends Construct {
    * queue's visibility timeout (the function's timeout and 30 s), and grants. The role of a tracked topic's
    * consumer reaches every job in the pool, as the pool is not divided by topic; an untracked one's none.
    *
-   * Throws for a topic that is not declared, is pulled or has a consumer, for a timeout under 10 s, and for
+   * Throws for a topic that is not declared, is pulled or has a consumer or a webhook, for a timeout under 10 s, and for
    * a batch size out of 1 to 10.
    */
   addConsumer(topic: string, fn: LambdaFunction, options: ConsumerOptions = {}): void {

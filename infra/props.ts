@@ -135,8 +135,8 @@ export type ApiProps = {
 
 export type DelayQueueProps = {
   /**
-   * The topics by name, 1 or more; a name is 1 to 50 of `a-z`, `0-9` and `-`. Each is six resources of the
-   * 500 that CloudFormation takes in a stack, and its differences from the defaults count towards the 4 KB of
+   * The topics by name, 1 or more; a name is 1 to 50 of `a-z`, `0-9` and `-`. Each is six resources, a webhook's
+   * twelve, of the 500 that CloudFormation takes in a stack, and its differences from the defaults count towards the 4 KB of
    * environment that Lambda takes.
    */
   readonly topics: Readonly<Record<string, TopicProps>>;

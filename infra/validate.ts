@@ -1,6 +1,6 @@
 import type { Duration } from "aws-cdk-lib";
 import type { Backoff } from "../core/backoff.ts";
-import { callbackUrlError } from "../core/callback-url.ts";
+import { callbackUrlRule } from "../core/callback-url.ts";
 import { DAY, LONGEST_DELAY, LONGEST_LEASE, MAX_SHARDS } from "../core/constants.ts";
 import { webhookPolicy } from "../core/policy.ts";
 import { webhookOf } from "./policy.ts";
@@ -102,7 +102,7 @@ function webhookChecks(at: string, topic: TopicProps): Check[] {
   const { webhook } = topic;
   if (webhook === undefined) return [];
   const { url, timeout, allowHosts = [] } = webhook;
-  const error = url === undefined ? undefined : callbackUrlError(url, webhookPolicy(webhookOf(topic)));
+  const rule = url === undefined ? undefined : callbackUrlRule(url, webhookPolicy(webhookOf(topic)));
   return [
     {
       // Nothing of an untracked job outlasts its call: a receiver that is down for an hour would lose it.
@@ -112,8 +112,8 @@ function webhookChecks(at: string, topic: TopicProps): Check[] {
       allowed: 'tracking "full"',
     },
     {
-      holds: error === undefined,
-      rule: `${at}.url ${error}`,
+      holds: rule === undefined,
+      rule: `${at}.url ${rule}`,
       actual: url,
       allowed: "a URL that can be called",
     },

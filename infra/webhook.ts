@@ -25,6 +25,8 @@ const SECRET_CHARS = 44;
 /** Rounds of calls that all time out and still fit into one invocation. */
 const ROUNDS = 4;
 const MEMORY_MIB = 512;
+/** More than the calls of an invocation, of which `concurrency` allows 25 at a time. */
+const LOOKUPS = 32;
 
 /** A webhook topic's consumer: the function that calls its receivers, and the secret that signs the calls. */
 export class Webhook extends Construct {
@@ -54,6 +56,8 @@ export class Webhook extends Construct {
       memoryMiB: MEMORY_MIB,
       removable,
     }).fn;
+    // Node looks hosts up in its thread pool: one whose name server never answers must not keep the others waiting.
+    this.fn.addEnvironment("UV_THREADPOOL_SIZE", String(LOOKUPS));
     this.fn.addEnvironment("MINUTEHAND_WEBHOOK_TOPIC", topic);
     this.fn.addEnvironment("MINUTEHAND_WEBHOOK_SECRET", this.secret.secretArn);
     grantSecret(this.fn, this.secret);

@@ -1,5 +1,5 @@
 import { forwarded } from "../core/callback-headers.ts";
-import { callbackUrlError } from "../core/callback-url.ts";
+import { callbackUrlRule } from "../core/callback-url.ts";
 import { messageOf } from "../core/errors.ts";
 import { toJson } from "../core/json.ts";
 import type { MessageJob } from "../core/message.ts";
@@ -37,8 +37,8 @@ function callOf(ctx: Pick<Context, "policy" | "clock">, sign: Sign, job: Message
   const policy = webhookPolicy(policyOf(ctx, topic));
   const url = job.callbackUrl ?? policy.url;
   if (url === undefined) throw new Error(`neither the job nor topic ${topic} says which URL to call`);
-  const error = callbackUrlError(url, policy);
-  if (error !== undefined) throw new Error(`callbackUrl ${error}`);
+  const rule = callbackUrlRule(url, policy);
+  if (rule !== undefined) throw new Error(`callbackUrl ${rule}`);
   const body = toJson(job.body);
   const id = callId(job);
   const now = ctx.clock();

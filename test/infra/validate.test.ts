@@ -28,6 +28,11 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     "deadRetention must be days, is 13; allowed: 14 to 3650 days",
   ],
   [
+    { topics, longDelay: Duration.hours(23) },
+    "longDelay must be days, is 0.9583333333333334; allowed: 1 to 3650",
+  ],
+  [{ topics, longDelay: Duration.days(3651) }, "longDelay must be days, is 3651; allowed: 1 to 3650 days"],
+  [
     { topics, api: { throttlingRate: 0 } },
     "api.throttlingRate must be a whole number, is 0; allowed: 1 to 10000",
   ],
@@ -55,7 +60,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ backoff: { initial: 10, factor: 2, max: 60, jitter: 1.1 } }), "is 1.1; allowed: 0 to 1"],
   [inTopic({ webhook: {}, consumer: "lambda" }), 'for topics without a webhook only, is "lambda"'],
   [inTopic({ webhook: {}, tracking: "none" }), 'needs homes, which keep retries and deaths, is "none"'],
-  [inTopic({ webhook: { url: "http://example.com" } }), 'webhook.url must begin with https:, got "http://'],
+  [inTopic({ webhook: { url: "http://example.com" } }), 'webhook.url must begin with https:, is "http://'],
   [inTopic({ webhook: { url: "https://10.0.0.7/" } }), "not lead to an address that is not public"],
   [inTopic({ webhook: { timeout: Duration.seconds(31) } }), "is 31; allowed: 1 to 30 seconds"],
   [inTopic({ webhook: { timeout: Duration.millis(1500) } }), "is 1.5; allowed: 1 to 30 seconds"],

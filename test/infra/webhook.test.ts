@@ -31,6 +31,7 @@ describe("a webhook topic", () => {
     const { Variables } = fn.Properties.Environment as { Variables: Record<string, string> };
     expect(Variables).toMatchObject({
       MINUTEHAND_WEBHOOK_TOPIC: "mail",
+      UV_THREADPOOL_SIZE: "32",
       MINUTEHAND_WEBHOOK_SECRET: { Ref: secretId },
       POWERTOOLS_SERVICE_NAME: "minutehand",
     });
