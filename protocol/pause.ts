@@ -132,14 +132,16 @@ async function changePause(
 }
 
 /**
- * Lets Lambda poll a topic's queue or not. What fails is reported and no more: consumers keep to a pause themselves,
- * and ticks repeat this for a while after each change.
+ * Lets Lambda poll a topic's queue or not, and says whether Lambda took it. What fails is reported and no more:
+ * consumers keep to a pause themselves, and ticks repeat this for a while after each change.
  */
-export async function pollQueue(ctx: Context, topic: string, enabled: boolean): Promise<void> {
+export async function pollQueue(ctx: Context, topic: string, enabled: boolean): Promise<boolean> {
   try {
     await ctx.eventSources?.enable(topic, enabled);
+    return true;
   } catch (error) {
     const what = enabled ? "letting Lambda poll the queue" : "keeping Lambda from the queue";
     ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
+    return false;
   }
 }

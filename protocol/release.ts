@@ -63,6 +63,8 @@ async function tend(ctx: Context, topic: string, pause: Pause, until: number): P
   if (state === "paused") return;
   await release(ctx, topic, until);
   if (isRecent || (await countParked(ctx, topic)) > 0) return;
+  // Lambda may have refused each wish so far, or no tick was there to repeat it.
+  if (!(await pollQueue(ctx, topic, true))) return;
   // Whoever read the pause before it was lifted has written its note by now, or never will.
   const now = ctx.clock();
   const change = { key: pauseKey(topic), expect: { state, changedAt }, set: { expiresAt: ttl(now + DAY) } };

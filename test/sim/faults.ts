@@ -33,7 +33,14 @@ const CALL_FAULTS = [
 type CallFault = (typeof CALL_FAULTS)[number];
 
 /** What goes wrong for a while. */
-const SPELLS = ["throttling-storm", "pool-down", "queues-down", "topic-fails", "no-ticks"] as const;
+const SPELLS = [
+  "throttling-storm",
+  "pool-down",
+  "queues-down",
+  "topic-fails",
+  "sources-down",
+  "no-ticks",
+] as const;
 type SpellKind = (typeof SPELLS)[number];
 export type Spell = { kind: SpellKind; from: number; to: number; topic: string };
 
@@ -186,7 +193,7 @@ export function planOf(
       spells.some(
         (spell) => spell.kind === kind && spell.from <= now && now < spell.to && reaches(spell, call),
       );
-    if (storm("pool-down") || storm("queues-down")) {
+    if (storm("pool-down") || storm("queues-down") || storm("sources-down")) {
       fate.refusal = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     } else if (storm("topic-fails")) fate.refusal = problem("KmsThrottled", "simulated");
     else if (storm("throttling-storm") && own.chance(0.6)) fate.refusal = throttled();
@@ -241,6 +248,7 @@ function boundOf({ fault, role }: OneFault): number {
 
 function reaches({ kind, topic }: Spell, { service, input }: Call): boolean {
   if (kind === "queues-down") return service === "sqs";
+  if (kind === "sources-down") return service === "lambda";
   if (kind === "topic-fails") return service === "sqs" && (input as { QueueUrl?: string }).QueueUrl === topic;
   return service === "dynamodb";
 }

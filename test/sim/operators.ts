@@ -40,7 +40,7 @@ export function operators(
   for (const topic of paused) {
     busy += 1;
     const time = Math.max(timeline.now() + span, plan.calmFrom) + SETTLED;
-    timeline.at(time, () => void goOn(() => letGo(world, api, topic, undefined, Number.POSITIVE_INFINITY)));
+    timeline.at(time, () => void goOn(() => letGoAtLast(world, api, topic)));
   }
   return () => busy === 0;
 }
@@ -81,5 +81,16 @@ async function letGo(
     const answer = await api("POST", `/topics/${topic}/resume`, rate);
     if (answer?.status === 200) return witness.pauses.resumed(topic, askedAt);
     await timeline.wait(5 * SECOND);
+  }
+}
+
+/** Resumes a topic that is still paused. What is being resumed comes to its end by itself. */
+async function letGoAtLast(world: World, api: Api, topic: string): Promise<void> {
+  for (;;) {
+    const askedAt = world.timeline.now();
+    const answer = await api("GET", `/topics/${topic}`);
+    const { state } = (answer?.body.pause ?? {}) as { state?: string };
+    if (answer?.status === 200 && state !== "paused") return world.witness.pauses.resumed(topic, askedAt);
+    await letGo(world, api, topic, undefined, 1);
   }
 }

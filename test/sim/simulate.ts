@@ -154,6 +154,8 @@ export async function simulate(
     while (staying(world.dynamo, timeline.now()).length > 0 && timeline.now() < end && !enough())
       await timeline.run(timeline.now() + 10 * MINUTE, enough);
     ticks.stop();
+    const silent = LAMBDA_TOPICS.filter((topic) => !world.sources.polls(topic));
+    for (const topic of silent) witness.rubbish("", `${topic}'s event source, disabled,`);
     for (const { id, pk } of staying(world.dynamo, timeline.now())) witness.rubbish(id?.S ?? "", pk?.S ?? "");
   }
   return {
