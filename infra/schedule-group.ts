@@ -1,4 +1,4 @@
-import { ArnFormat, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { Aws, RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
 import { Grant, type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { ScheduleGroup as SchedulerGroup } from "aws-cdk-lib/aws-scheduler";
@@ -52,14 +52,13 @@ export class ScheduleGroup extends Construct {
   /** Lets `grantee` do this with the group's schedules; a function is told where they are. */
   allow(grantee: IGrantable, actions: readonly ScheduleAction[]): void {
     const { name, target, variable } = this.props;
-    const stack = Stack.of(this);
-    const arnFormat = ArnFormat.SLASH_RESOURCE_NAME;
-    const schedules = { service: "scheduler", resource: "schedule", resourceName: `${name}/*`, arnFormat };
+    const schedules = `arn:${Aws.PARTITION}:scheduler:${Aws.REGION}:${Aws.ACCOUNT_ID}:schedule/${name}/*`;
     Grant.addToPrincipal({
       grantee,
       actions: actions.map((action) => `scheduler:${action}`),
-      resourceArns: [stack.formatArn(schedules)],
+      resourceArns: [schedules],
     }).assertSuccess();
+    acknowledgeAll(grantee, schedules, "The schedules of a group are filed while the stack lives");
     Grant.addToPrincipal({
       grantee,
       actions: ["iam:PassRole"],
@@ -68,6 +67,17 @@ export class ScheduleGroup extends Construct {
     }).assertSuccess();
     if (!(grantee instanceof LambdaFunction)) return;
     const where = { group: name, target: target.functionArn, role: this.role.roleArn };
-    grantee.addEnvironment(variable, stack.toJsonString(where));
+    grantee.addEnvironment(variable, Stack.of(this).toJsonString(where));
   }
+}
+
+/** Tells cdk-nag why a role reaches all that this ARN with a `*` names. */
+export function acknowledgeAll({ grantPrincipal }: IGrantable, arn: string, reason: string): void {
+  if (!Construct.isConstruct(grantPrincipal)) return;
+  const shown = Object.entries({
+    [Aws.PARTITION]: "<AWS::Partition>",
+    [Aws.REGION]: "<AWS::Region>",
+    [Aws.ACCOUNT_ID]: "<AWS::AccountId>",
+  }).reduce((text, [token, name]) => text.replaceAll(token, name), arn);
+  Validations.of(grantPrincipal).acknowledge({ id: `AwsSolutions-IAM5[Resource::${shown}]`, reason });
 }

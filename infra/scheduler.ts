@@ -8,7 +8,7 @@ import { Construct } from "constructs";
 import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { entryOf } from "./build.ts";
 import { BundledFunction } from "./bundled-function.ts";
-import { ScheduleGroup } from "./schedule-group.ts";
+import { acknowledgeAll, ScheduleGroup } from "./schedule-group.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
 export type SchedulerProps = {
@@ -102,6 +102,7 @@ export class RecurringSchedules extends Construct {
       actions: ["scheduler:ListSchedules"],
       resourceArns: ["*"],
     }).assertSuccess();
+    acknowledgeAll(grantee, "*", "IAM knows no resource of scheduler:ListSchedules");
   }
 }
 

