@@ -76,6 +76,19 @@ describe("a webhook topic", () => {
     expect(readers).toHaveLength(1);
   });
 
+  it("lets its function reach its own topic's queues and the job pool alone", () => {
+    const policy = only(template, "AWS::IAM::Policy", "JobsWebhookmail");
+    const reached = [...JSON.stringify(policy).matchAll(/"Fn::GetAtt":\["(\w+?)[0-9A-F]{8}"/g)].map(
+      ([, id]) => id,
+    );
+    expect([...new Set(reached)].sort()).toEqual([
+      "JobsPoolTable",
+      "JobsTopicmailDlq",
+      "JobsTopicmailReady",
+      "JobsWebhookmailCallerLog",
+    ]);
+  });
+
   it("hands its secret on to whom the user says, and knows no other topic's", () => {
     const { stack, queue } = shopWith({ topics: { mail: MAIL, orders: {} } });
     queue.webhookSecret("mail").grantRead(someFunction(stack, "Teller"));
