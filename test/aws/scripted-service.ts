@@ -22,6 +22,12 @@ export function ok(body: unknown): Answer {
   return { status: 200, body };
 }
 
+/** Its name, or of a service that speaks REST `GET /schedules/name?group=g`. */
+function operationOf({ headers, method, url }: IncomingMessage): string {
+  const target = headers["x-amz-target"];
+  return target === undefined ? `${method} ${url}` : (String(target).split(".").at(-1) ?? "");
+}
+
 /** A service that answers as `script` says; `count` is 1 for the first request. */
 export async function scriptedService(
   script: (request: Request, count: number) => Answer,
@@ -30,8 +36,7 @@ export async function scriptedService(
   const server = createServer(async (incoming: IncomingMessage, response: ServerResponse) => {
     let text = "";
     for await (const chunk of incoming) text += chunk;
-    const operation = String(incoming.headers["x-amz-target"]).split(".").at(-1) ?? "";
-    const request = { operation, input: JSON.parse(text) };
+    const request = { operation: operationOf(incoming), input: text === "" ? {} : JSON.parse(text) };
     requests.push(request);
     const answer = script(request, requests.length);
     if (answer === "hang") return;

@@ -75,3 +75,36 @@ test("a tick that fails is thrown, its telemetry flushed all the same", async ()
   await expect(handler({}, lambda(180 * SECOND))).rejects.toThrow("no table");
   expect(shared.flushed).toBe(1);
 });
+
+test("the promote function sends one job, and throws what keeps it from that", async () => {
+  const { handler } = await import("../../functions/promote.ts");
+  const world = shared.world as World;
+  const { id } = await world.file({ topic: "orders", delay: 300 * SECOND });
+  await handler({ id });
+  expect(world.queues.messages({ topic: "orders" })).toHaveLength(1);
+  world.pool.hooks.before = () => {
+    throw new Error("no table");
+  };
+  await expect(handler({ id })).rejects.toThrow("no table");
+  expect(shared.flushed).toBe(2);
+});
+
+test("the occurrence function files one job however often it is invoked, and throws what it cannot file", async () => {
+  const { handler } = await import("../../functions/occurrence.ts");
+  const world = shared.world as World;
+  const event = {
+    time: "2026-03-01T10:00:00Z",
+    v: 1,
+    name: "hourly",
+    job: { topic: "orders", body: { n: 1 } },
+  };
+  await handler(event);
+  await handler(event);
+  const homes = world.pool.items().filter((item) => "state" in item);
+  expect(homes).toMatchObject([{ topic: "orders", body: '{"n":1}', dueAt: Date.UTC(2026, 2, 1, 10) }]);
+  await expect(handler({ ...event, job: { topic: "gone", body: 1 } })).rejects.toThrow(
+    "topic must be one of",
+  );
+  await expect(handler({})).rejects.toThrow("must be an occurrence");
+  expect(shared.flushed).toBe(4);
+});
