@@ -26,8 +26,9 @@ export function readableLine(functionName: string, line: string, now: number): s
   if (!record) return line.trim() === "" ? undefined : `${clock(now)}  ${functionName}  ${shortened(line)}`;
   if ("_aws" in record) return undefined;
   const time = Date.parse(String(record.timestamp));
-  const at = clock(Number.isNaN(time) ? now : time);
-  const said = sayEvent(record);
+  const saidAt = Number.isNaN(time) ? now : time;
+  const at = clock(saidAt);
+  const said = sayEvent(record, saidAt);
   if (said === "nothing new") return undefined;
   if (said !== undefined)
     return [at, record.topic, record.id, said].filter((part) => part !== undefined).join("  ");
@@ -45,13 +46,13 @@ function parseRecord(line: string): LogRecord | undefined {
   }
 }
 
-function sayEvent(event: LogRecord): string | undefined {
+function sayEvent(event: LogRecord, now: number): string | undefined {
   if (event.message !== `job ${event.type}`) return undefined;
   switch (event.type) {
     case "enqueued":
-      return `enqueued, due ${clock(Number(event.dueAt))}`;
+      return `enqueued, due ${moment(Number(event.dueAt), now)}`;
     case "moved":
-      return `moved to ${clock(Number(event.dueAt))} (${event.why})`;
+      return `moved to ${moment(Number(event.dueAt), now)} (${event.why})`;
     case "handed-over":
       return `handed over ${count(event.jobs, "job")} in ${count(event.messages, "message")}`;
     case "hand-over-failed":
@@ -112,6 +113,17 @@ function describe(value: unknown): string {
 /** A crash makes Node print the line of source it was in, which is the whole bundle. */
 function shortened(line: string): string {
   return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)} …`;
+}
+
+/** With its date if that is another than `now`'s: `2026-03-12 12:00:05.004`, local time. */
+function moment(time: number, now: number): string {
+  return date(time) === date(now) ? clock(time) : `${date(time)} ${clock(time)}`;
+}
+
+function date(time: number): string {
+  const at = new Date(time);
+  const [year, month, day] = [at.getFullYear(), at.getMonth() + 1, at.getDate()];
+  return [year, ...[month, day].map((part) => String(part).padStart(2, "0"))].join("-");
 }
 
 /** `12:00:05.004`, local time. */

@@ -1,0 +1,22 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openDataFolder } from "../../local/data-folder.ts";
+
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "minutehand-"));
+});
+
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+test("a reset drops what an earlier run left, but neither secrets nor what is not its own", () => {
+  const dropped = ["dynamodb.sqlite", "dynamodb.sqlite-wal", "schedules.sqlite", "schedules.sqlite-shm"];
+  for (const name of [...dropped, "sqs", "event-sources.json", "secrets.json", "notes.txt"])
+    writeFileSync(join(dir, name), "");
+  const { release } = openDataFolder(dir, true);
+  expect(readdirSync(dir).filter((name) => !name.startsWith("lock"))).toEqual(["notes.txt", "secrets.json"]);
+  release();
+});

@@ -1,0 +1,61 @@
+import { ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
+import { CreateSecretCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import { afterEach, expect, test, vi } from "vitest";
+import { type OwnServices, startOwnServices } from "../../../local/services/own-services.ts";
+import { startSchedulerEndpoint } from "../../../local/services/scheduler-endpoint.ts";
+
+const PLACE = { region: "us-east-1", account: "000000000000" };
+const CREDENTIALS = { accessKeyId: "a", secretAccessKey: "b" };
+
+const started: { readonly stop: () => Promise<void> }[] = [];
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  for (const { stop } of started.splice(0)) await stop();
+});
+
+function begun<T extends { readonly stop: () => Promise<void> }>(service: T): T {
+  started.push(service);
+  return service;
+}
+
+const listSchedules = ({ url }: Pick<OwnServices, "url">) =>
+  new SchedulerClient({ endpoint: url, region: PLACE.region, credentials: CREDENTIALS }).send(
+    new ListSchedulesCommand(),
+  );
+
+test("all services answer on one port", async () => {
+  const services = begun(await startOwnServices(undefined, PLACE));
+  const { url, endpoints } = services;
+  expect(endpoints).toEqual({ scheduler: url, secretsManager: url, lambda: url });
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+  expect((await listSchedules(services)).Schedules).toEqual([]);
+});
+
+test("a Scheduler that runs elsewhere is used, and none is played", async () => {
+  const other = begun(await startSchedulerEndpoint());
+  vi.stubEnv("AWS_ENDPOINT_URL_SCHEDULER", other.url);
+  const services = begun(await startOwnServices(undefined, PLACE));
+  expect(services.scheduler).toBeUndefined();
+  expect(services.endpoints).toMatchObject({ scheduler: other.url, secretsManager: services.url });
+  await expect(listSchedules(services)).rejects.toThrow("does not play GET /schedules");
+});
+
+test("a Secrets Manager that runs elsewhere is used, and none is played", async () => {
+  const other = begun(await startOwnServices(undefined, PLACE));
+  vi.stubEnv("AWS_ENDPOINT_URL_SECRETS_MANAGER", other.url);
+  const { url, endpoints } = begun(await startOwnServices(undefined, PLACE));
+  expect(endpoints).toMatchObject({ scheduler: url, secretsManager: other.url });
+  const own = new SecretsManagerClient({ endpoint: url, region: PLACE.region, credentials: CREDENTIALS });
+  const creation = own.send(new CreateSecretCommand({ Name: "demo", SecretString: "first" }));
+  await expect(creation).rejects.toThrow("does not play secretsmanager.CreateSecret");
+});
+
+test("one that does not answer is named", async () => {
+  const { url, stop } = await startSchedulerEndpoint();
+  await stop();
+  vi.stubEnv("AWS_ENDPOINT_URL_SCHEDULER", url);
+  await expect(startOwnServices(undefined, PLACE)).rejects.toThrow(
+    `AWS_ENDPOINT_URL_SCHEDULER must be the URL of a service that answers, got "${url}"`,
+  );
+});
