@@ -12,7 +12,7 @@ export type Call = {
 /** What a receiver answered; of the body the start. */
 export type Reply = { readonly status: number; readonly retryAfter?: string; readonly body: string };
 
-/** Makes one call. Throws when no whole answer came, whatever the reason, or `signal` was aborted. */
+/** Makes one call. Throws when no answer came, whatever the reason, or `signal` was aborted. */
 export type Post = (call: Call, signal: AbortSignal) => Promise<Reply>;
 
 /** A call's `webhook-id`: the same on each retry, so that receivers can drop repeats, another after a redrive. */

@@ -20,8 +20,7 @@ export function httpPost(lookup: LookupFunction = lookUp as LookupFunction): Pos
       return await exchange(call, AbortSignal.any([signal, timeout]), lookup);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      if (timeout.aborted)
-        throw new Error(`no whole answer within ${call.policy.timeout} s`, { cause: error });
+      if (timeout.aborted) throw new Error(`no answer within ${call.policy.timeout} s`, { cause: error });
       throw error;
     }
   };
@@ -29,20 +28,29 @@ export function httpPost(lookup: LookupFunction = lookUp as LookupFunction): Pos
 
 async function exchange(call: Call, signal: AbortSignal, lookup: LookupFunction): Promise<Reply> {
   const response = await respond(call, signal, lookup);
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  // Leaving the loop closes the connection, however much the receiver has left to say.
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes >= READ_BYTES) break;
-  }
   const retryAfter = response.headers["retry-after"];
   return {
     status: response.statusCode ?? 0,
-    body: Buffer.concat(chunks).subarray(0, READ_BYTES).toString(),
+    body: await startOf(response),
     ...(retryAfter === undefined ? {} : { retryAfter }),
   };
+}
+
+/** The start of an answer's body, as far as it came: what the answer means stands in its status. */
+async function startOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    // Leaving the loop closes the connection, however much the receiver has left to say.
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= READ_BYTES) break;
+    }
+  } catch {
+    // It stalled until the call's time was over, or broke off.
+  }
+  return Buffer.concat(chunks).subarray(0, READ_BYTES).toString();
 }
 
 function respond(call: Call, signal: AbortSignal, lookup: LookupFunction): Promise<IncomingMessage> {

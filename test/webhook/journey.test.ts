@@ -42,7 +42,7 @@ function call(world: World, { post }: ReturnType<typeof receiver>): Promise<Run[
 describe("a webhook job's way", () => {
   it("is called until its receiver takes it, by the ladder", async () => {
     const world = createHooks();
-    const shop = receiver({ status: 500, body: "down" }, new Error("no whole answer within 5 s"), {});
+    const shop = receiver({ status: 500, body: "down" }, new Error("no answer within 5 s"), {});
     const job = await file(world);
     await call(world, shop);
     expect(await world.home(job.id)).toMatchObject({
@@ -53,7 +53,7 @@ describe("a webhook job's way", () => {
     await world.pass(15 * SECOND);
     await call(world, shop);
     expect(await world.home(job.id)).toMatchObject({
-      lastError: "no whole answer within 5 s",
+      lastError: "no answer within 5 s",
       dueAt: START + 195 * SECOND,
     });
     await world.pass(180 * SECOND);

@@ -99,8 +99,8 @@ describe("a run", () => {
   });
 
   it("fails when no answer came", async () => {
-    const { ending } = await run({}, { reply: new Error("no whole answer within 15 s") });
-    expect(ending).toEqual({ end: "failed", error: "no whole answer within 15 s" });
+    const { ending } = await run({}, { reply: new Error("no answer within 15 s") });
+    expect(ending).toEqual({ end: "failed", error: "no answer within 15 s" });
   });
 });
 
