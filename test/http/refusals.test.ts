@@ -16,7 +16,7 @@ const OTHERS: [string, string, number, string, Sent?][] = [
   ["POST", "/jobs/", 404, "not-found"],
   ["GET", "//jobs", 404, "not-found"],
   ["GET", "/%zz", 404, "not-found"],
-  ["GET", "/schedules/x", 404, "not-found"],
+  ["GET", "/timetables/x", 404, "not-found"],
   ["POST", "/topics/work/stop", 404, "not-found"],
   ["POST", "/topics/nobody/pause", 404, "unknown-topic"],
   ["POST", "/topics/nobody/resume", 404, "unknown-topic"],

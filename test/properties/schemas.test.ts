@@ -31,6 +31,8 @@ const UNSAYABLE = [
   /^must be seconds \(0 or more\) or a string such as .* days$/,
   /^must be a duration longer than 0$/,
   /^must lie between 1970 and 2286$/,
+  /^must be a duration of whole minutes, 1 to 1440$/,
+  /^end must not be before start$/,
 ];
 
 /** What validation has against a body: its schema, then each entry of a batch by itself, as the handlers do. */
