@@ -53,21 +53,21 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
     if (known && ClientToken !== undefined && known.request.ClientToken === ClientToken)
       return { ScheduleArn: known.arn };
     if (known) throw conflict(`Schedule ${Name} already exists.`);
-    return put(request, clock.now());
+    return put(request);
   }
 
   function updateSchedule(request: ScheduleRequest): { ScheduleArn: string } {
-    return put(request, find(request.GroupName, request.Name).createdAt);
+    return put(request, find(request.GroupName, request.Name));
   }
 
   /** Occurrences count from now on, but for a time that is past: it is late already. */
-  function put(request: ScheduleRequest, createdAt: number): { ScheduleArn: string } {
+  function put(request: ScheduleRequest, known?: Schedule): { ScheduleArn: string } {
     const now = clock.now();
     const isOnce = request.ScheduleExpression.startsWith("at(");
     const schedule = {
       arn: arnOf(`schedule/${keyOf(request)}`),
       request,
-      createdAt,
+      createdAt: known?.createdAt ?? now,
       modifiedAt: now,
       deliveredUntil: isOnce ? 0 : now - 1,
       deliveries: [],

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Clock } from "../../../local/services/clock.ts";
 import type { InvokeResult } from "../../../local/services/schedule-firing.ts";
 import { createScheduler, type Scheduler } from "../../../local/services/scheduler.ts";
 import { fakeClock } from "./fake-clock.ts";
@@ -33,9 +34,9 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function start(random = 0): void {
+function start(random = 0, time: Clock = clock): void {
   const file = join(folder, "schedules.sqlite");
-  scheduler = createScheduler({ region: "us-east-1", account: "000000000000", file, clock });
+  scheduler = createScheduler({ region: "us-east-1", account: "000000000000", file, clock: time });
   scheduler.start({
     random: () => random,
     log: (line) => lines.push(line),
@@ -95,6 +96,15 @@ test("rate begins with the creation, cron with its first match", async () => {
   );
   await clock.advanceTo(NOON + 48 * HOUR);
   expect(times()).toEqual([HOUR, 25 * HOUR]);
+});
+
+test("rate begins with the creation though the clock goes on meanwhile", async () => {
+  scheduler.close();
+  let reads = 0;
+  start(0, { ...clock, now: () => clock.now() + reads++ });
+  create("rate(1 hour)");
+  await clock.advanceTo(NOON + MINUTE);
+  expect(times()).toHaveLength(1);
 });
 
 test("nothing fires before the start or after the end", async () => {
