@@ -16,7 +16,7 @@ const FATES = [
   "outlasts",
   "dies",
 ] as const;
-type Fate = (typeof FATES)[number];
+export type Fate = (typeof FATES)[number];
 /** Of them, what well-behaved handlers do. */
 const GOOD = 6;
 

@@ -7,8 +7,11 @@ import type {
 import { createApp } from "../../http/app.ts";
 import { serveEvents } from "../../http/lambda.ts";
 import { routes } from "../../http/route-table.ts";
+import type { Context } from "../../protocol/ports.ts";
 import { tick } from "../../protocol/tick.ts";
-import { consumeOn, type Job } from "../../sdk/consumer.ts";
+import { type ConsumerFunction, consumeOn, type Job } from "../../sdk/consumer.ts";
+import { webhookOn } from "../../sdk/webhook.ts";
+import type { Post } from "../../webhook/call.ts";
 import { type Invoked, lambdaOf } from "./lambda.ts";
 import type { Machine } from "./machine.ts";
 import { NO_TROUBLE } from "./services/service.ts";
@@ -21,6 +24,10 @@ const TICK_MARGIN = 10_000;
 const VISIBILITY_SECONDS = TIMEOUT.consumer / 1000 + 30;
 const BATCH = 10;
 const MOST_INVOCATIONS = 5;
+
+const SECRET = "bWludXRlaGFuZCBpcyBzaW11bGF0ZWQgaGVyZQ==";
+
+type BuildConsumer = (ctx: Context, machine: Machine) => ConsumerFunction;
 
 export type Answer = { status: number; body: Record<string, unknown> };
 
@@ -70,25 +77,29 @@ export function apiOf(world: World): Api {
   };
 }
 
+/** The function of a topic whose jobs a user's handler runs. */
+export function handledBy(handle: (job: Job, machine: Machine) => Promise<void>): BuildConsumer {
+  return (ctx, machine) =>
+    consumeOn(
+      ctx,
+      (job: Job) => handle(job, machine),
+      machine.timers,
+      () => {},
+    );
+}
+
+/** The function of a webhook topic. */
+export function calling(topic: string, post: (machine: Machine) => Post): BuildConsumer {
+  return (ctx, machine) => {
+    const secrets = async () => [SECRET];
+    return webhookOn(ctx, { topic, secrets, post: post(machine) }, machine.timers, () => {});
+  };
+}
+
 /** Lambda's own pollers of a topic's ready queue, before the topic's function. */
-export function consumeTopic(
-  world: World,
-  topic: string,
-  handle: (job: Job, machine: Machine) => Promise<void>,
-): void {
+export function consumeTopic(world: World, topic: string, build: BuildConsumer): void {
   const { timeline, sqs, sources, plan } = world;
-  const lambda = lambdaOf<SQSEvent, SQSBatchResponse>(
-    world,
-    `consumer-${topic}`,
-    TIMEOUT.consumer,
-    (ctx, machine) =>
-      consumeOn(
-        ctx,
-        (job: Job) => handle(job, machine),
-        machine.timers,
-        () => {},
-      ),
-  );
+  const lambda = lambdaOf<SQSEvent, SQSBatchResponse>(world, `consumer-${topic}`, TIMEOUT.consumer, build);
   const draws = world.draws(`poller-${topic}`);
   let running = 0;
   const poll = (): void => {

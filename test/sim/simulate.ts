@@ -1,16 +1,18 @@
+import { LONGEST_DELAY } from "../../core/constants.ts";
 import { homeKey } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import { beyondBudget, kindOf } from "./budget.ts";
 import { type Blow, type Plan, planOf, type Weather } from "./faults.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
 import { operators } from "./operators.ts";
-import { apiOf, consumeTopic, tickOf } from "./platform.ts";
+import { apiOf, calling, consumeTopic, handledBy, tickOf } from "./platform.ts";
 import { producersOf } from "./producers.ts";
 import { pullTopic } from "./pullers.ts";
+import { receiversOf } from "./receivers.ts";
 import type { Dynamo } from "./services/dynamo.ts";
 import type { Row } from "./services/expressions.ts";
 import { timelineFrom } from "./timeline.ts";
-import { LAMBDA_TOPICS, PULL_TOPICS, TOPICS, UNTRACKED } from "./topics.ts";
+import { LAMBDA_TOPICS, PULL_TOPICS, TOPICS, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import { users } from "./users.ts";
 import { type Violation, witnessOf } from "./witness.ts";
 import { UNWANTED, type World, worldOf } from "./world.ts";
@@ -113,7 +115,9 @@ export async function simulate(
   const api = apiOf(world);
   const fateOf = fatesOf(world);
   const handle = handlerOf(world, fateOf);
-  for (const topic of LAMBDA_TOPICS) consumeTopic(world, topic, handle);
+  const post = receiversOf(world, fateOf);
+  for (const topic of LAMBDA_TOPICS)
+    consumeTopic(world, topic, WEBHOOK_TOPICS.includes(topic) ? calling(topic, post) : handledBy(handle));
   for (const topic of PULL_TOPICS) pullTopic(world, api, topic, fateOf);
   const ticks = minuteRule(world, tickOf(world));
   for (const blow of plan.blows) timeline.at(blow.time, () => strikeBlow(world, blow, ticks.fire));
@@ -174,7 +178,9 @@ export async function simulate(
 
 /** What TTL will never delete, and no shard needs. */
 function staying(dynamo: Dynamo, now: number): Row[] {
-  const stays = ({ expiresAt }: Row): boolean => !(Number(expiresAt?.N) * 1000 < now + LONGEST_TTL);
+  // A pause may last as long as a delay, and a writer may die over what it parks.
+  const longest = ({ untracked }: Row): number => (untracked ? LONGEST_DELAY : LONGEST_TTL);
+  const stays = (row: Row): boolean => !(Number(row.expiresAt?.N) * 1000 < now + longest(row));
   const left = dynamo.rows().filter((row) => stays(row) && !/^(cursor#|meta$)/.test(row.pk?.S ?? ""));
   // TTL comes before the audit where retention is minutes, which no deployment may say (docs/architecture.md).
   return left.filter(({ pk, id }) => !pk?.S?.startsWith("key#") || isStored(dynamo, id?.S ?? ""));

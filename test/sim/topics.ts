@@ -1,5 +1,8 @@
 import type { Policy } from "../../core/policy.ts";
 
+/** Where a webhook topic's jobs go that say nothing else. */
+export const RECEIVER = "https://receiver.example/hook";
+
 /** The topics of every history: each kind of consumer, tracked and not, limited and not. */
 export const TOPICS: Policy["topics"] = {
   orders: { backoff: { waits: [15, 180] }, maxAttempts: 3 },
@@ -8,11 +11,13 @@ export const TOPICS: Policy["topics"] = {
   logs: { tracking: "none", backoff: { waits: [20] } },
   events: { consumer: "pull", tracking: "none" },
   rush: { maxPerSecond: 2, backoff: { waits: [15, 60] }, maxAttempts: 3 },
+  hooks: { webhook: { url: RECEIVER, timeout: 5 }, backoff: { waits: [15, 60] } },
   drip: { consumer: "pull", tracking: "none", maxPerSecond: 0.2 },
 };
 
 const NAMES = Object.keys(TOPICS);
 export const PULL_TOPICS = NAMES.filter((topic) => TOPICS[topic]?.consumer === "pull");
 export const LAMBDA_TOPICS = NAMES.filter((topic) => !PULL_TOPICS.includes(topic));
+export const WEBHOOK_TOPICS = NAMES.filter((topic) => TOPICS[topic]?.webhook !== undefined);
 export const UNTRACKED = new Set(NAMES.filter((topic) => TOPICS[topic]?.tracking === "none"));
 export const LIMITED = new Set(NAMES.filter((topic) => TOPICS[topic]?.maxPerSecond !== undefined));

@@ -1,6 +1,6 @@
 import type { Draws } from "./draws.ts";
 import type { Answer, Api } from "./platform.ts";
-import { LIMITED, UNTRACKED } from "./topics.ts";
+import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import type { Asked, Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
@@ -21,6 +21,8 @@ const CHOICE = [
   "rush",
   "rush",
   "drip",
+  "hooks",
+  "hooks",
 ];
 const CHANGES = ["cancel", "cancel", "cancel many", "move", "move", "edit", "replace", "redrive"];
 const RIVALRY = ["redrive", "redrive", "replace", "replace", "cancel", "cancel many", "move", "edit"];
@@ -104,6 +106,7 @@ async function user(
     ...(key !== undefined && { key, onDuplicate }),
     ...(draws.chance(0.1) && { expiresAfter: draws.whole(1, 600) }),
     ...(draws.chance(rivals ? 0.7 : 0.2) && { maxAttempts: draws.whole(1, 2) }),
+    ...(WEBHOOK_TOPICS.includes(topic) && draws.chance(0.3) && { callbackUrl: `${RECEIVER}/${n}` }),
     ...(draws.chance(0.1) && { group: draws.pick(["g", "h"]) }),
   };
 

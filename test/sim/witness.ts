@@ -6,6 +6,7 @@ import { type Cursor, type Home, sortable, timeOf } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
+import type { Call } from "../../webhook/call.ts";
 import type { Weather } from "./faults.ts";
 import { limitsOf } from "./limits.ts";
 import { pausesOf } from "./pauses.ts";
@@ -54,6 +55,9 @@ type Known = {
   listed: boolean;
   /** Handlers that run it now. */
   running: number;
+  /** The `webhook-id` of its calls, by how often it had been redriven. */
+  callIds: Map<number, string>;
+  redrives: number;
 };
 
 /** ms that a look must outlast its time, since ticks may be missing so long (docs/operations.md). */
@@ -117,6 +121,8 @@ export function witnessOf(settings: {
       envelopes: new Set(),
       listed: false,
       running: 0,
+      callIds: new Map(),
+      redrives: 0,
     };
     jobs.set(id, fresh);
     return fresh;
@@ -166,6 +172,7 @@ export function witnessOf(settings: {
       const clean = after.state === "scheduled" && after.token === undefined && after.leaseEnd === undefined;
       const from = before.state === "scheduled" || before.state === "running" || before.state === "dead";
       if (!clean || !from) return `${change} as a move`;
+      if (before.state === "dead") job.redrives += 1;
       return before.state === "running" ? endOf(job, before) : undefined;
     }
     switch (change) {
@@ -379,6 +386,22 @@ export function witnessOf(settings: {
         violate("P4", run.id, `revision ${revisions.at(-1)} started, but ${job.oldest} was acknowledged`);
       else if (count > revisions.length)
         violate("P5", run.id, `revision ${revisions.at(-1)} started ${count} times`);
+    },
+
+    /** When a job is due as the pool has it. */
+    dueAt: (id: string): number => known(id).home?.dueAt ?? 0,
+
+    /** A receiver is called: one `webhook-id` for all attempts, a new one after each redrive. */
+    called(id: string, { url, headers }: Call): void {
+      const { home, callIds, redrives } = known(id);
+      const callId = headers["webhook-id"] ?? "";
+      const wanted = home?.callbackUrl ?? topics[home?.topic ?? ""]?.webhook?.url;
+      if (url !== wanted) violate("P4", id, `${url} was called, not ${wanted}`);
+      const same = callIds.get(redrives) ?? callId;
+      const others = [...callIds].filter(([at]) => at !== redrives).map(([, other]) => other);
+      if (callId !== same || others.includes(callId))
+        violate("webhook-id", id, `${callId} after ${redrives} redrives, and ${same} and ${others} before`);
+      callIds.set(redrives, callId);
     },
 
     /** A handler has ended, or whoever pulled the job says so. */

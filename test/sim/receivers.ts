@@ -1,0 +1,68 @@
+import type { Call, Post, Reply } from "../../webhook/call.ts";
+import type { Draws } from "./draws.ts";
+import type { Fate, fatesOf } from "./handlers.ts";
+import type { Machine } from "./machine.ts";
+import type { Run } from "./witness.ts";
+import type { World } from "./world.ts";
+
+/** Letters of a job id: what follows it in a `webhook-id` tells redrives apart. */
+const ID_CHARS = 26;
+
+/** Merchants' servers, and the network between: what they answer is the job's fate. */
+export function receiversOf(world: World, fateOf: ReturnType<typeof fatesOf>) {
+  return (machine: Machine): Post => {
+    return async (call, signal) => {
+      // A mate may have ended this very process.
+      if (!machine.alive()) return new Promise(() => {});
+      const run = runOf(world, call);
+      world.witness.started(run, machine.clock());
+      world.witness.called(run.id, call);
+      const stop = world.witness.running(run);
+      machine.onDeath(stop);
+      const fate = fateOf(run.id);
+      world.trace(() => `${machine.name} calls ${call.url} for ${run.id}, attempt ${run.attempt}: ${fate}`);
+      const draws = world.draws(`takes ${run.id} ${run.attempt}`);
+      try {
+        return await answerOf(fate, run, call, signal, draws);
+      } finally {
+        stop();
+      }
+    };
+
+    async function answerOf(
+      fate: Fate,
+      run: Run,
+      { policy }: Call,
+      signal: AbortSignal,
+      draws: Draws,
+    ): Promise<Reply> {
+      const timeout = policy.timeout * 1000;
+      const takes = fate === "slow" ? draws.whole(0, timeout) : draws.whole(1, 200);
+      const [status, retryAfter] = replyOf(fate, draws);
+      const silent = fate === "outlasts" || takes >= timeout;
+      await machine.timers.wait(silent ? timeout : takes);
+      // Whatever becomes of the answer, its sender holds the job for done.
+      world.witness.ended(run, !silent && status < 300);
+      if (fate === "dies") {
+        machine.kill();
+        return new Promise(() => {});
+      }
+      if (signal.aborted || silent) throw new Error("no whole answer came");
+      return { status, body: "simulated", ...(retryAfter === undefined ? {} : { retryAfter }) };
+    }
+  };
+}
+
+function replyOf(fate: Fate, draws: Draws): [status: number, retryAfter?: string] {
+  if (fate === "fails") return [draws.pick([500, 302, 404, 503])];
+  if (fate === "asks") return [429, String(draws.whole(0, 90))];
+  return [fate === "buries" ? 410 : draws.pick([200, 204])];
+}
+
+/** A call names its job; when that is due only the pool knows. */
+function runOf(world: World, { headers, body }: Call): Run {
+  const id = (headers["webhook-id"] ?? "").slice(0, ID_CHARS);
+  const topic = headers["minutehand-topic"] ?? "";
+  const attempt = Number(headers["minutehand-attempt"]);
+  return { id, topic, attempt, dueAt: world.witness.dueAt(id), body };
+}
