@@ -150,6 +150,21 @@ describe("a Scheduler that fails", () => {
     ]);
   });
 
+  test("or is slow holds a batch up for some seconds, not for each job", async () => {
+    const world = farWorld();
+    const { put } = world.promotions;
+    world.promotions.put = async (id, time) => {
+      await world.pass(SECOND, { ticks: false });
+      return put(id, time);
+    };
+    const begun = world.now();
+    const jobs = Array.from({ length: 500 }, () => ({ topic: "orders", body: "{}", dueAt: begun + 2 * FAR }));
+    await enqueueMany(world.ctx, jobs);
+    expect(world.now() - begun).toBeLessThan(30 * SECOND);
+    expect(world.promotions.filed.size).toBeLessThan(500);
+    expect(world.events.filter(({ type }) => type === "trouble")).toHaveLength(1);
+  });
+
   test("keeps no job from being moved or cancelled", async () => {
     const world = farWorld();
     const home = await world.file({ delay: FAR });
