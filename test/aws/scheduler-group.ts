@@ -9,7 +9,7 @@ import { startSchedulerEndpoint } from "../../local/services/scheduler-endpoint.
 import { type Emulator, elsewhere, useEndpoint } from "./emulators.ts";
 
 /** EventBridge Scheduler as the local stack plays it. */
-export async function startScheduler(): Promise<Emulator> {
+async function startScheduler(): Promise<Emulator> {
   if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
   const { url, stop } = await startSchedulerEndpoint();
   return { endpoint: url, close: stop };
