@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { addressOf } from "../../core/job-id.ts";
 import { parseMessage, startOf } from "../../core/message.ts";
+import { summaryOf } from "../../http/job-json.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { bookStarts } from "../../protocol/limit.ts";
 import { pause } from "../../protocol/pause.ts";
 import { resume } from "../../protocol/release.ts";
-import { summaryOf } from "../../http/job-json.ts";
 import { consume } from "./consume.ts";
 import { isAt, liveHomes } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
