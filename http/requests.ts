@@ -38,9 +38,8 @@ const exactlyOneTime = [
   z.meta({ oneOf: [{ required: ["delay"] }, { required: ["dueAt"] }] }),
 ] as const;
 
-/** What a job has however it came to be filed. */
-const content = {
-  body,
+/** What a job may have however it came to be filed. */
+const optional = {
   callbackUrl: z.exactOptional(
     z.string({ error: "must be a URL" }).check(
       z.meta({
@@ -56,7 +55,7 @@ const content = {
 };
 
 /** What a job has under its own id and under its caller's key alike. */
-const fields = { ...content, ...time };
+const fields = { body, ...time, ...optional };
 
 /** `PUT` by key: all fields but those the path says. */
 export const keyedJob = request("KeyedJob", z.strictObject(fields).check(...exactlyOneTime));
@@ -90,7 +89,8 @@ export const newSchedule = request(
       end: z.exactOptional(bound),
       flexibleWindow: z.exactOptional(flexibleWindow),
       topic,
-      ...content,
+      body,
+      ...optional,
     })
     .check(
       z.refine(({ start, end }) => start === undefined || end === undefined || start <= end, {

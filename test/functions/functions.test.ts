@@ -5,6 +5,7 @@ import { createWorld, SECOND, type World } from "../protocol/world.ts";
 const shared = vi.hoisted(() => ({ world: undefined as World | undefined, flushed: 0 }));
 
 vi.mock("../../sdk/context.ts", () => ({
+  required: () => "{}",
   createContext: () => {
     shared.world = createWorld();
     const logger = { warn: () => {}, error: () => {} };
