@@ -9,7 +9,7 @@ import { pause } from "../../protocol/pause.ts";
 import { resume } from "../../protocol/release.ts";
 import { consume } from "./consume.ts";
 import { isAt, liveHomes } from "./scenes.ts";
-import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 const TOPICS = {
   slow: { maxPerSecond: 2 },
@@ -164,6 +164,18 @@ describe("a limited topic", () => {
     const [start] = await bookStarts(world.ctx, "slow", 2, [now]);
     expect(start).toBe(now + 100 * MINUTE);
     expect(calls).toBeLessThan(6);
+  });
+
+  test("whose start is noted by a writer that dies before it sends is found by the audit", async () => {
+    const world = limited();
+    await world.tick();
+    breakOnce(world, "after", ({ operation }) => operation === "changeMany");
+    await expect(world.file({ topic: "slow", delay: 0 })).rejects.toMatchObject({ code: "unavailable" });
+    const [home] = liveHomes(world);
+    expect(home?.heldUntil).toBe(home?.dueAt);
+    expect(sent(world, "slow")).toEqual([]);
+    await world.pass(20 * MINUTE);
+    expect(await consume(world, "slow")).toMatchObject([{ id: home?.id }]);
   });
 
   test("that cannot be counted acknowledges nothing it has not filed", async () => {
