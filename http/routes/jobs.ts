@@ -5,8 +5,9 @@ import { readJob } from "../../protocol/read-job.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { job } from "../answers.ts";
 import { idempotencyKey, jobId } from "../fields.ts";
+import { filed } from "../filed.ts";
 import { jobOf } from "../job-json.ts";
-import { bodyText, dueAtOf, hashOf, newJobOf, statusOf } from "../new-job.ts";
+import { bodyText, dueAtOf, hashOf, newJobOf } from "../new-job.ts";
 import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -34,14 +35,7 @@ export const jobRoutes = [
     async handle({ ctx, method, path, headers, body, text }) {
       const token = headers["idempotency-key"];
       const once = token === undefined ? {} : { once: { token, hash: hashOf(method, path, text) } };
-      const enqueued = await enqueue(ctx, { ...newJobOf(ctx, body), ...once });
-      const { outcome, home } = enqueued;
-      const replayed = outcome === "replayed" ? { "idempotent-replayed": "true" } : {};
-      return {
-        status: statusOf(enqueued),
-        body: { ...jobOf(ctx, home), outcome },
-        headers: { location: `/jobs/${home.id}`, ...replayed },
-      };
+      return filed(ctx, await enqueue(ctx, { ...newJobOf(ctx, body), ...once }));
     },
   }),
   route({

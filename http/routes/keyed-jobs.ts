@@ -7,8 +7,9 @@ import { idOfKey, readJob } from "../../protocol/read-job.ts";
 import { requireTopic } from "../../protocol/topics.ts";
 import { job } from "../answers.ts";
 import { key, topic } from "../fields.ts";
+import { filed } from "../filed.ts";
 import { jobOf } from "../job-json.ts";
-import { newJobOf, statusOf } from "../new-job.ts";
+import { newJobOf } from "../new-job.ts";
 import { keyedJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -35,10 +36,7 @@ export const keyedJobRoutes = [
     problems: ["unknown-topic", "job-running", "too-large"],
     async handle({ ctx, params, body }) {
       const wanted = newJobOf(ctx, { ...body, ...params, onDuplicate: "replace" });
-      const enqueued = await enqueue(ctx, wanted);
-      const { outcome, home } = enqueued;
-      const headers = { location: `/jobs/${home.id}` };
-      return { status: statusOf(enqueued), body: { ...jobOf(ctx, home), outcome }, headers };
+      return filed(ctx, await enqueue(ctx, wanted));
     },
   }),
   route({

@@ -14,8 +14,8 @@ import { requireTopic } from "../../protocol/topics.ts";
 import { job, schedule, schedulePage } from "../answers.ts";
 import { decodeScheduleCursor, encodeScheduleCursor, tie, untie } from "../cursors.ts";
 import { digits, scheduleName } from "../fields.ts";
-import { jobOf } from "../job-json.ts";
-import { hashOf, newJobOf, statusOf } from "../new-job.ts";
+import { filed } from "../filed.ts";
+import { hashOf, newJobOf } from "../new-job.ts";
 import { type NewScheduleFields, newSchedule } from "../requests.ts";
 import { type Answer, route } from "../route.ts";
 import { scheduleJsonOf, scheduleSummaryOf } from "../schedule-json.ts";
@@ -145,14 +145,7 @@ export const scheduleRoutes = [
     async handle({ ctx, params: { name }, method, path, headers }) {
       const token = headers["idempotency-key"];
       const once = token === undefined ? undefined : { token, hash: hashOf(method, path) };
-      const enqueued = await runSchedule(ctx, name, once);
-      const { outcome, home } = enqueued;
-      const replayed = outcome === "replayed" ? { "idempotent-replayed": "true" } : {};
-      return {
-        status: statusOf(enqueued),
-        body: { ...jobOf(ctx, home), outcome },
-        headers: { location: `/jobs/${home.id}`, ...replayed },
-      };
+      return filed(ctx, await runSchedule(ctx, name, once));
     },
   }),
 ];

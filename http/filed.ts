@@ -1,0 +1,16 @@
+import type { Enqueued } from "../protocol/new-job.ts";
+import type { Context } from "../protocol/ports.ts";
+import { jobOf } from "./job-json.ts";
+import { statusOf } from "./new-job.ts";
+import type { Answer } from "./route.ts";
+
+/** The answer to a call that files a job: where it is, and what became of it. */
+export function filed(ctx: Context, enqueued: Enqueued): Answer {
+  const { outcome, home } = enqueued;
+  const replayed = outcome === "replayed" ? { "idempotent-replayed": "true" } : {};
+  return {
+    status: statusOf(enqueued),
+    body: { ...jobOf(ctx, home), outcome },
+    headers: { location: `/jobs/${home.id}`, ...replayed },
+  };
+}
