@@ -8,6 +8,7 @@ export function kindOf({ machine, service, input }: Call): string {
   const role = ROLES.find((name) => machine.name.startsWith(name)) ?? "nobody";
   if (service === "dynamodb") return `${role} pool`;
   if (service === "lambda") return `${role} event source`;
+  if (service === "scheduler") return `${role} schedules`;
   return `${role} ${"QueueUrl" in input && String(input.QueueUrl).endsWith("_dlq") ? "DLQ" : "queue"}`;
 }
 

@@ -1,6 +1,7 @@
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Call } from "./network.ts";
+import type { Firings } from "./services/scheduler.ts";
 import { problem } from "./services/service.ts";
 
 /** What happens to one try of a call. Times are ms. */
@@ -39,6 +40,7 @@ const SPELLS = [
   "queues-down",
   "topic-fails",
   "sources-down",
+  "scheduler-down",
   "no-ticks",
 ] as const;
 type SpellKind = (typeof SPELLS)[number];
@@ -93,6 +95,8 @@ export type Plan = {
   /** ms from its due time at most that a run may start; without a bound where much goes wrong. */
   readonly latest: number;
   fateOf(call: Call, draws: Draws, now: number): Fate;
+  /** How often EventBridge Scheduler fires an occurrence, and how late. */
+  firingsOf(target: string, draws: Draws, now: number): Firings;
 };
 
 const MINUTE = 60_000;
@@ -171,6 +175,7 @@ export function planOf(
     call: draws.whole(0, 7),
   };
   let calls = 0;
+  const badScheduler = some(0.5);
 
   const base = (own: Draws): Fate => ({
     request: own.whole(1, 8),
@@ -193,7 +198,7 @@ export function planOf(
       spells.some(
         (spell) => spell.kind === kind && spell.from <= now && now < spell.to && reaches(spell, call),
       );
-    if (storm("pool-down") || storm("queues-down") || storm("sources-down")) {
+    if (storm("pool-down") || storm("queues-down") || storm("sources-down") || storm("scheduler-down")) {
       fate.refusal = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     } else if (storm("topic-fails")) fate.refusal = problem("KmsThrottled", "simulated");
     else if (storm("throttling-storm") && own.chance(0.6)) fate.refusal = throttled();
@@ -222,11 +227,21 @@ export function planOf(
     lateTicks: some(0.4),
     badHandlers: some(0.6),
     burns: weather === "hurt" || (weather === "one fault" && one.fault === "crash"),
+    firingsOf(target, own, now) {
+      const onTime = own.whole(0, PUNCTUAL);
+      if (now >= calmFrom || !badScheduler) return [onTime];
+      // What promotes may never come: the sweep carries every job.
+      if (target === "promote" && own.chance(0.3)) return [];
+      if (own.chance(0.3)) return [onTime, own.whole(0, 2 * PUNCTUAL)];
+      return [own.chance(0.3) ? own.whole(0, 10 * PUNCTUAL) : onTime];
+    },
     latest: weather === "hurt" ? Number.POSITIVE_INFINITY : weather === "calm" ? ON_TIME : boundOf(one),
     fateOf,
   };
 }
 
+/** EventBridge Scheduler fires within a minute. */
+const PUNCTUAL = MINUTE;
 /** SQS's whole seconds, and a puller's own pace. */
 const ON_TIME = 2000;
 /** Till a call that got no answer has been repeated; a receive's messages are hidden so long. */
@@ -249,6 +264,7 @@ function boundOf({ fault, role }: OneFault): number {
 function reaches({ kind, topic }: Spell, { service, input }: Call): boolean {
   if (kind === "queues-down") return service === "sqs";
   if (kind === "sources-down") return service === "lambda";
+  if (kind === "scheduler-down") return service === "scheduler";
   if (kind === "topic-fails") return service === "sqs" && (input as { QueueUrl?: string }).QueueUrl === topic;
   return service === "dynamodb";
 }

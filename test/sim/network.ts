@@ -1,5 +1,6 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { LambdaClient } from "@aws-sdk/client-lambda";
+import type { SchedulerClient } from "@aws-sdk/client-scheduler";
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { REQUEST_TIMEOUT } from "../../aws/clients.ts";
 import { type Draws, drawsOf } from "./draws.ts";
@@ -42,7 +43,7 @@ const FIRST_PAUSE = 100;
  * An SDK client whose requests cross this network. Commands, their middleware (the deadline) and the SDK's order of
  * things are real: each try passes the middleware anew.
  */
-export function clientOn<C extends DynamoDBClient | SQSClient | LambdaClient>(
+export function clientOn<C extends DynamoDBClient | SQSClient | LambdaClient | SchedulerClient>(
   network: Network,
   machine: Machine,
   name: string,

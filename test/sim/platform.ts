@@ -4,23 +4,28 @@ import type {
   SQSBatchResponse,
   SQSEvent,
 } from "aws-lambda";
+import { parseOccurrence } from "../../core/occurrence.ts";
 import { createApp } from "../../http/app.ts";
 import { serveEvents } from "../../http/lambda.ts";
 import { routes } from "../../http/route-table.ts";
 import type { Context } from "../../protocol/ports.ts";
+import { promote } from "../../protocol/promote.ts";
+import { fileOccurrence } from "../../protocol/recurring.ts";
 import { tick } from "../../protocol/tick.ts";
 import { type ConsumerFunction, consumeOn, type Job } from "../../sdk/consumer.ts";
 import { webhookOn } from "../../sdk/webhook.ts";
 import type { Post } from "../../webhook/call.ts";
-import { type Invoked, lambdaOf } from "./lambda.ts";
+import { type Invoked, lambdaOf, type SimulatedLambda } from "./lambda.ts";
 import type { Machine } from "./machine.ts";
 import { NO_TROUBLE } from "./services/service.ts";
 import type { World } from "./world.ts";
 
 /** ms. */
-const TIMEOUT = { api: 29_000, consumer: 60_000, tick: 180_000 };
+const TIMEOUT = { api: 29_000, consumer: 60_000, tick: 180_000, scheduled: 60_000 };
 /** What functions/tick.ts leaves of its time. */
 const TICK_MARGIN = 10_000;
+/** ms before each try of an asynchronous invocation ("Asynchronous invocation", Lambda Developer Guide). */
+const ASYNC_PAUSES = [0, 60_000, 120_000];
 const VISIBILITY_SECONDS = TIMEOUT.consumer / 1000 + 30;
 const BATCH = 10;
 const MOST_INVOCATIONS = 5;
@@ -157,4 +162,32 @@ export function tickOf(world: World): () => void {
   return () => {
     void lambda.invoke(undefined).then((ended) => world.trace(() => `tick: ${JSON.stringify(ended)}`));
   };
+}
+
+/** What EventBridge Scheduler reaches: it invokes asynchronously, and Lambda tries again after one minute and two. */
+export function scheduleTargets(world: World): void {
+  const { timeline, targets, witness } = world;
+  const promoted = lambdaOf<string, void>(
+    world,
+    "promote",
+    TIMEOUT.scheduled,
+    (ctx) => (input) => promote(ctx, JSON.parse(input).id),
+  );
+  const occurred = lambdaOf<string, void>(world, "occurrence", TIMEOUT.scheduled, (ctx) => async (input) => {
+    await fileOccurrence(ctx, parseOccurrence(JSON.parse(input)));
+  });
+  targets.set("promote", (_, input) => void insist(promoted, input));
+  targets.set("occurrence", (name, input) => {
+    const { time } = parseOccurrence(JSON.parse(input));
+    witness.recurring.fired(name, time);
+    void insist(occurred, input).then((worked) => worked && witness.recurring.filed(name, time));
+  });
+
+  async function insist(lambda: SimulatedLambda<string, void>, input: string): Promise<boolean> {
+    for (const pause of ASYNC_PAUSES) {
+      await timeline.wait(pause);
+      if ("returned" in (await lambda.invoke(input))) return true;
+    }
+    return false;
+  }
 }

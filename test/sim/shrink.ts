@@ -6,6 +6,7 @@ export type Shrunk = { history: History; suppressed: Set<string> };
 const MOST_USERS = 14;
 const MOST_CHANGES = 4;
 const MOST_OPERATORS = 2;
+const MOST_PLANNERS = 2;
 
 /**
  * Leaves out, as long as the same promise breaks: first half of what is left, then a quarter, in the end one by one.
@@ -19,8 +20,11 @@ export async function shrink(seed: number, tries: number): Promise<Shrunk> {
   const users = Array.from({ length: MOST_USERS }, (_, i) => `user:${i + 1}`);
   const changes = users.flatMap((user) => Array.from({ length: MOST_CHANGES }, (_, i) => `${user}:${i}`));
   const operators = Array.from({ length: MOST_OPERATORS }, (_, i) => `operator:${i + 1}`);
+  const planners = Array.from({ length: MOST_PLANNERS }, (_, i) => `planner:${i + 1}`);
   const removable = (): string[] =>
-    [...users, ...operators, ...changes, ...best.faults.keys()].filter((key) => !suppressed.has(key));
+    [...users, ...operators, ...planners, ...changes, ...best.faults.keys()].filter(
+      (key) => !suppressed.has(key),
+    );
 
   for (
     let size = Math.ceil(removable().length / 2);

@@ -5,7 +5,8 @@ import { beyondBudget, kindOf } from "./budget.ts";
 import { type Blow, type Plan, planOf, type Weather } from "./faults.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
 import { operators } from "./operators.ts";
-import { apiOf, calling, consumeTopic, handledBy, tickOf } from "./platform.ts";
+import { planners } from "./planners.ts";
+import { apiOf, calling, consumeTopic, handledBy, scheduleTargets, tickOf } from "./platform.ts";
 import { producersOf } from "./producers.ts";
 import { pullTopic } from "./pullers.ts";
 import { receiversOf } from "./receivers.ts";
@@ -42,6 +43,7 @@ const HOUR = 60 * MINUTE;
 const START = Date.UTC(2026, 2, 1, 9, 0, 0);
 const SPAN = 30 * MINUTE;
 const SHARDS = 2;
+const LONG_DELAY_S = 600;
 
 /** After the last fault everything must end within this: a message lost late waits for the audit's second ladder. */
 /** Of looks and untracked homes, with a day for the time they are filed at. */
@@ -98,6 +100,7 @@ export async function simulate(
     witness,
     policy: {
       shards: SHARDS,
+      longDelay: LONG_DELAY_S,
       retention: seed % 2 === 0 ? 5 * 60 : 7 * 86_400,
       deadRetention: 14 * 86_400,
       topics: TOPICS,
@@ -119,11 +122,13 @@ export async function simulate(
   for (const topic of LAMBDA_TOPICS)
     consumeTopic(world, topic, WEBHOOK_TOPICS.includes(topic) ? calling(topic, post) : handledBy(handle));
   for (const topic of PULL_TOPICS) pullTopic(world, api, topic, fateOf);
+  scheduleTargets(world);
   const ticks = minuteRule(world, tickOf(world));
   for (const blow of plan.blows) timeline.at(blow.time, () => strikeBlow(world, blow, ticks.fire));
   const filed = users(world, { api, producers: producersOf(world) }, suppressed, SPAN);
   const resumed = operators(world, api, { suppressed, span: SPAN });
-  const through = (): boolean => filed() && resumed();
+  const planned = planners(world, api, { suppressed, span: SPAN });
+  const through = (): boolean => filed() && resumed() && planned();
 
   const enough = (): boolean => violation !== undefined;
   const done = () => ({
@@ -158,6 +163,7 @@ export async function simulate(
     while (staying(world.dynamo, timeline.now()).length > 0 && timeline.now() < end && !enough())
       await timeline.run(timeline.now() + 10 * MINUTE, enough);
     ticks.stop();
+    for (const name of world.scheduler.completed()) witness.rubbish("", `schedule ${name}`);
     const silent = LAMBDA_TOPICS.filter((topic) => !world.sources.polls(topic));
     for (const topic of silent) witness.rubbish("", `${topic}'s event source, disabled,`);
     for (const { id, pk } of staying(world.dynamo, timeline.now())) witness.rubbish(id?.S ?? "", pk?.S ?? "");

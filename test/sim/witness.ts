@@ -10,6 +10,7 @@ import type { Call } from "../../webhook/call.ts";
 import type { Weather } from "./faults.ts";
 import { limitsOf } from "./limits.ts";
 import { pausesOf } from "./pauses.ts";
+import { recurringOf } from "./recurring.ts";
 import type { Row } from "./services/expressions.ts";
 
 /** A promise that was broken, and how. `P1` to `P6` are the README's; the others say what holds them up. */
@@ -104,6 +105,8 @@ export function witnessOf(settings: {
   const violate = (promise: string, id: string, text: string): void =>
     onViolation({ promise, id, text, time: clock() });
 
+  const recurring = recurringOf((id, text) => violate("once", id, text));
+
   const known = (id: string): Known => {
     const found = jobs.get(id);
     if (found) return found;
@@ -144,6 +147,7 @@ export function witnessOf(settings: {
       if (before && !isFinished(before) && !before.untracked)
         violate("state", id, "deleted while it is not finished");
     } else {
+      if (!before) recurring.created(id, after.body, !after.untracked);
       const wrong = transition(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
       job.revisions[after.revision] ??= { dueAt: after.dueAt, body: after.body, attempt: after.attempt };
@@ -251,6 +255,7 @@ export function witnessOf(settings: {
     lateness,
     pauses,
     limits,
+    recurring,
     /** Every item that changes. */
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;
@@ -315,6 +320,8 @@ export function witnessOf(settings: {
     handedOff(topic: string, carried: readonly MessageJob[], visibleAt: number): void {
       for (const job of carried) {
         const [{ handedOff }, start] = [known(job.id), startOf(job)];
+        // A near untracked one was never stored.
+        recurring.created(job.id, JSON.stringify(job.body), !untracked.has(topic));
         for (const name of [`revision ${job.revision}`, `due ${Date.parse(job.dueAt)}`]) {
           const { from, to } = handedOff.get(name) ?? { from: start, to: start };
           handedOff.set(name, { from: Math.min(from, start), to: Math.max(to, start) });
@@ -426,6 +433,7 @@ export function witnessOf(settings: {
 
     /** When all faults are long over: what was promised and did not happen. `lies`: whether a DLQ has its envelope. */
     judge(mayLose: boolean, lies: (dead: Home) => boolean): void {
+      recurring.judge();
       for (const [id, job] of jobs) {
         const what = job.acknowledged ? "acknowledged, but" : "filed, but";
         const { home } = job;

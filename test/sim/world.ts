@@ -1,6 +1,8 @@
 import { lambdaEventSources } from "../../aws/event-sources.ts";
 import { dynamoPool } from "../../aws/pool.ts";
+import { schedulerPromotions } from "../../aws/promotions.ts";
 import { sqsQueues } from "../../aws/queues.ts";
+import { schedulerSchedules } from "../../aws/schedules.ts";
 import { parseMessage } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { ProtocolEvent } from "../../protocol/events.ts";
@@ -11,6 +13,7 @@ import { type Machine, startMachine } from "./machine.ts";
 import { type Call, clientOn, type Network } from "./network.ts";
 import { type Dynamo, simulatedDynamo } from "./services/dynamo.ts";
 import { type EventSources, simulatedEventSources } from "./services/event-sources.ts";
+import { type Scheduler, simulatedScheduler } from "./services/scheduler.ts";
 import { type Sqs, simulatedSqs } from "./services/sqs.ts";
 import type { Timeline } from "./timeline.ts";
 import { LAMBDA_TOPICS } from "./topics.ts";
@@ -27,6 +30,9 @@ export type World = {
   readonly dynamo: Dynamo;
   readonly sqs: Sqs;
   readonly sources: EventSources;
+  readonly scheduler: Scheduler;
+  /** The functions that schedules reach, by their ARNs. */
+  readonly targets: Map<string, (name: string, input: string) => void>;
   readonly witness: Witness;
   /** What a machine started now is configured with: a deploy may change it. */
   policy: Policy;
@@ -42,6 +48,8 @@ export type World = {
 };
 
 const MINUTE = 60_000;
+/** Who files schedules: the machines' names. */
+const CALLERS = /^(api|producer)-/;
 /** How long Lambda takes to follow a mapping. */
 const LONGEST_LAG = MINUTE;
 
@@ -93,6 +101,14 @@ export function worldOf(settings: {
       if (act) timeline.at(time, act);
     },
   });
+  const targets: World["targets"] = new Map();
+  const scheduler = simulatedScheduler({
+    clock: timeline.now,
+    at: timeline.at,
+    firingsOf: (target, name, time) =>
+      plan.firingsOf(target, drawsOf(seed, `fires ${name} ${time}`), timeline.now()),
+    fire: (target, name, input) => targets.get(target)?.(name, input),
+  });
   const network: Network = {
     timeline,
     seed,
@@ -112,6 +128,8 @@ export function worldOf(settings: {
     dynamo,
     sqs,
     sources,
+    scheduler,
+    targets,
     witness,
     policy,
     machines: new Set(),
@@ -141,6 +159,16 @@ export function worldOf(settings: {
         eventSources: lambdaEventSources({
           client: clientOn(network, machine, "lambda", sources),
           mappings: Object.fromEntries(LAMBDA_TOPICS.map((topic) => [topic, topic])),
+        }),
+        ...(CALLERS.test(name) && {
+          promotions: schedulerPromotions({
+            client: clientOn(network, machine, "scheduler", scheduler),
+            target: { group: "promotions", target: "promote", role: "scheduler" },
+          }),
+          schedules: schedulerSchedules({
+            client: clientOn(network, machine, "scheduler", scheduler),
+            target: { group: "schedules", target: "occurrence", role: "scheduler" },
+          }),
         }),
         clock,
         random,

@@ -495,4 +495,22 @@ export const MUTANTS: readonly Mutant[] = [
     find: "const url = job.callbackUrl ?? policy.url;",
     put: "const url = policy.url;",
   },
+  {
+    name: "an occurrence without its once item",
+    file: "protocol/recurring.ts",
+    find: 'dueAt: time, once: { token, hash: "occurrence" } });',
+    put: "dueAt: time, ...(token ? {} : { once: undefined }) });",
+  },
+  {
+    name: "every occurrence named the same",
+    file: "protocol/recurring.ts",
+    find: "`§${name}§${new Date(time).toISOString()}`",
+    put: "`§${name}§`",
+  },
+  {
+    name: "schedules of jobs stay when they have fired",
+    file: "aws/promotions.ts",
+    find: '        ActionAfterCompletion: "DELETE" as const,\n',
+    put: "",
+  },
 ];

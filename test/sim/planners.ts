@@ -1,0 +1,67 @@
+import type { Draws } from "./draws.ts";
+import type { Api } from "./platform.ts";
+import { SCHEDULE } from "./recurring.ts";
+import { TOPICS } from "./topics.ts";
+import type { World } from "./world.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const EXPRESSIONS = ["rate(1 minute)", "rate(1 minute)", "rate(2 minutes)"];
+const NAMES = ["a", "b"];
+const DOINGS = ["put", "pause", "resume", "delete"] as const;
+/** Till no request of before can take effect any more. */
+const SETTLED = 7 * MINUTE;
+
+/** Those who keep recurring schedules. In the end all are deleted. Answers whether all are through. */
+export function planners(
+  world: World,
+  api: Api,
+  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
+): () => boolean {
+  const { timeline, plan } = world;
+  const draws = world.draws("planners");
+  const count = draws.chance(0.25) ? draws.whole(1, 2) : 0;
+  let busy = 0;
+  const through = (): void => {
+    busy -= 1;
+  };
+  for (let n = 1; n <= count; n++) {
+    const own = world.draws(`planner ${n}`);
+    const name = own.pick(NAMES);
+    const time = timeline.now() + own.next() * span * 0.5;
+    if (suppressed.has(`planner:${n}`)) continue;
+    busy += 2;
+    timeline.at(time, () => void keep(world, api, own, name).then(through));
+    const end = Math.max(timeline.now() + span, plan.calmFrom) + SETTLED;
+    timeline.at(end, () => void remove(world, api, name).then(through));
+  }
+  return () => busy === 0;
+}
+
+async function keep({ timeline }: World, api: Api, draws: Draws, name: string): Promise<void> {
+  const path = `/schedules/${name}`;
+  const put = () =>
+    api("PUT", path, {
+      expression: draws.pick(EXPRESSIONS),
+      topic: draws.pick(Object.keys(TOPICS)),
+      body: { [SCHEDULE]: name },
+    });
+  await put();
+  for (let i = draws.whole(1, 4); i > 0; i--) {
+    await timeline.wait(draws.next() * draws.pick([5 * SECOND, 3 * MINUTE]));
+    const doing = draws.pick(DOINGS);
+    if (doing === "put") await put();
+    else if (doing === "delete") await api("DELETE", path);
+    else await api("POST", `${path}/${doing}`);
+  }
+  await timeline.wait(draws.next() * 2 * MINUTE);
+  await api("DELETE", path);
+}
+
+async function remove({ timeline }: World, api: Api, name: string): Promise<void> {
+  for (;;) {
+    const answer = await api("DELETE", `/schedules/${name}`);
+    if (answer?.status === 200 || answer?.status === 404) return;
+    await timeline.wait(5 * SECOND);
+  }
+}

@@ -1,0 +1,48 @@
+/** A field of the body of each job that a schedule files: its name. */
+export const SCHEDULE = "schedule";
+
+/** What schedules fired, and which jobs came of it. `broken`: told of what must not be. */
+export function recurringOf(broken: (id: string, text: string) => void) {
+  const fired = new Map<string, Set<number>>();
+  const filed = new Map<string, Set<number>>();
+  const jobs = new Map<string, Set<string>>();
+  const tracked = new Map<string, Set<string>>();
+  const of = <T>(sets: Map<string, Set<T>>, name: string): Set<T> => {
+    const set = sets.get(name) ?? new Set();
+    sets.set(name, set);
+    return set;
+  };
+  return {
+    /** An occurrence reaches its target, perhaps again. */
+    fired: (name: string, time: number): void => void of(fired, name).add(time),
+    /** Its target said that it has filed the job. */
+    filed: (name: string, time: number): void => void of(filed, name).add(time),
+
+    /** A job is there. Tracked ones of a schedule are never more than its occurrences. */
+    created(id: string, body: string, isTracked: boolean): void {
+      const name = nameOf(body);
+      if (name === undefined) return;
+      of(jobs, name).add(id);
+      const some = of(tracked, name);
+      if (isTracked) some.add(id);
+      if (some.size > of(fired, name).size)
+        broken(id, `schedule ${name} filed ${some.size} jobs, and came round ${of(fired, name).size} times`);
+    },
+
+    /** In the end: each occurrence whose target did not fail has its job. */
+    judge(): void {
+      for (const [name, times] of filed)
+        if (of(jobs, name).size < times.size)
+          broken(
+            "",
+            `schedule ${name} came round ${times.size} times, and filed ${of(jobs, name).size} jobs`,
+          );
+    },
+  };
+}
+
+function nameOf(body: string): string | undefined {
+  const value = JSON.parse(body) as Record<string, unknown> | null;
+  const name = value?.[SCHEDULE];
+  return typeof name === "string" ? name : undefined;
+}
