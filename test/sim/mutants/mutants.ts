@@ -366,12 +366,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "    if (!isHeld) looks.push({ id: home.id, time: lookAgainAt(",
   },
   {
-    name: "a start that was noted not looked at again",
-    file: "protocol/audit.ts",
-    find: "else if (home.dueAt <= now) looks.push({ id: home.id, time: startsAt(home) });",
-    put: "",
-  },
-  {
     name: "a parked job not noted",
     file: "protocol/park.ts",
     find: "  for (const outcome of await ctx.pool.insert(notes, by)) if (outcome instanceof Error) throw outcome;\n",
