@@ -39,6 +39,10 @@ const MEET_JOBS: readonly PoolAction[] = [
 ];
 /** Files, looks at, moves and cancels jobs, alone and many at once. */
 export const ENQUEUE_ACTIONS = MEET_JOBS;
+/** The same of one job without a key. */
+export const ONE_JOB_ACTIONS = MEET_JOBS.filter(
+  (action) => action !== "ConditionCheckItem" && action !== "PartiQLInsert",
+);
 /** Claims and settles jobs, and redrives the dead whose letters SQS has put back. */
 export const RUN_ACTIONS = MEET_JOBS;
 /** All of the HTTP API but receive: enqueues, lists, redrives and resumes. */

@@ -5,7 +5,7 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
-import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
+import { grantPool, grantQueues, ONE_JOB_ACTIONS } from "./access.ts";
 import { entryOf } from "./build.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { acknowledgeAll, ScheduleGroup } from "./schedule-group.ts";
@@ -41,7 +41,12 @@ export class Promotions extends Construct {
       maxEventAge: PROMOTE_WITHIN,
       removable,
     }).fn;
-    sendJobs(this.fn, table, topics);
+    // Untracked jobs have no schedule.
+    sendJobs(
+      this.fn,
+      table,
+      topics.filter(({ isTracked }) => isTracked),
+    );
     const name = `${prefix}-promotions`;
     this.group = new ScheduleGroup(this, "Schedules", {
       name,
@@ -107,7 +112,7 @@ export class RecurringSchedules extends Construct {
 }
 
 function sendJobs(fn: LambdaFunction, table: Table, topics: readonly TopicQueues[]): void {
-  grantPool(fn, table, ENQUEUE_ACTIONS);
+  grantPool(fn, table, ONE_JOB_ACTIONS);
   grantQueues(
     fn,
     topics.map(({ ready }) => ready),

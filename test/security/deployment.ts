@@ -1,4 +1,6 @@
-import { CreateQueueCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import type { SchedulerClient } from "@aws-sdk/client-scheduler";
+import { PutSecretValueCommand } from "@aws-sdk/client-secrets-manager";
+import type { SQSClient } from "@aws-sdk/client-sqs";
 import type {
   APIGatewayProxyEventV2,
   APIGatewayProxyStructuredResultV2,
@@ -7,26 +9,41 @@ import type {
   SQSEvent,
 } from "aws-lambda";
 import { vi } from "vitest";
+import { scopeOf } from "../../local/naming.ts";
+import { createQueues } from "../../local/queues.ts";
+import { readStack, type Stack } from "../../local/resources.ts";
+import { createSchedules } from "../../local/schedules.ts";
+import { createSecrets } from "../../local/secrets.ts";
+import { startOwnServices } from "../../local/services/own-services.ts";
+import { createTables } from "../../local/tables.ts";
+import type { Scope, Template } from "../../local/template.ts";
 import type { Context } from "../../protocol/ports.ts";
 import type { DirectClient } from "../../sdk/client.ts";
-import { createTable } from "../aws/contract-table.ts";
 import { startDynamo, startSqs, useEndpoint } from "../aws/emulators.ts";
 import { shopWith, someFunction, templateOf } from "../infra/shop-stack.ts";
 import { resourcesOf, type StackTemplate } from "../infra/stack-template.ts";
+import { type Receivers, startReceivers } from "./receivers.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 
 /** Stands in whatever is nobody else's business. */
 export const MARK = "s3cr3t";
 
 const SHARDS = 2;
+const PLACE = { region: "us-east-1", account: "000000000000" };
 const CONSUMERS = { orders: "Orders", precise: "Precise", notes: "Notes" } as const;
+/** More than any scene hands over, so that a job starts late only where others' starts were counted before. */
+export const LIMIT = { maxPerSecond: 1000 };
 
-export type ConsumedTopic = keyof typeof CONSUMERS;
+/** Emptied by a Lambda function. */
+export type ConsumedTopic = keyof typeof CONSUMERS | "hooks";
 /** The functions, by the beginning of their names in the template, and the file that each is bundled from. */
 export const ENTRIES = {
   JobsApiHandler: "functions/api.ts",
   JobsApiReceive: "functions/receive.ts",
   JobsTickSweeper: "functions/tick.ts",
+  JobsPromotionsPromote: "functions/promote.ts",
+  JobsRecurringOccurrence: "functions/occurrence.ts",
+  JobsWebhookhooksCaller: "functions/webhook.ts",
   Orders: "functions/reminders.ts",
   Precise: "functions/reminders.ts",
   Notes: "functions/reminders.ts",
@@ -38,12 +55,17 @@ export type Answer = { status: number; json: Record<string, unknown> };
 
 export type Deployment = {
   template: StackTemplate;
+  /** What the template's names stand for here. */
+  scope: Scope;
   table: string;
   recorder: Recorder;
   /** Not recorded: what users, SQS, TTL and other processes do. */
   ctx: Context;
   sqs: SQSClient;
+  scheduler: SchedulerClient;
   urlPrefix: string;
+  /** Whom the webhook topic calls. */
+  receivers: Receivers;
   /** Of all jobs that were pulled. */
   receipts: string[];
   /** All that the functions have written to stdout and stderr: their logs and metrics. */
@@ -55,6 +77,10 @@ export type Deployment = {
   tick: () => Promise<void>;
   /** The tick's function after a deployment with another number of shards. */
   tickWithShards: (shards: number) => Promise<void>;
+  /** Invokes the function that the schedules beside far jobs invoke. */
+  promote: (event: unknown) => Promise<void>;
+  /** Invokes the function that recurring schedules invoke. */
+  occur: (event: unknown) => Promise<void>;
   /** Invokes a topic's consumer with messages of these bodies, `remaining` ms before its deadline. */
   consume: (topic: ConsumedTopic, bodies: readonly string[], remaining?: number) => Promise<SQSBatchResponse>;
   /** `queue.grantEnqueue(producer)`: code inside AWS. */
@@ -62,16 +88,18 @@ export type Deployment = {
   close: () => Promise<void>;
 };
 
-/** The functions of a stack with a topic of every kind, in this process, on the emulators. */
+/** The functions of a stack with a topic of every kind, in this process, on the services of the local stack. */
 export async function deploy(): Promise<Deployment> {
+  const receivers = await startReceivers();
   const { stack, queue } = shopWith({
     shards: SHARDS,
     topics: {
-      orders: {},
-      precise: { precision: "millisecond" },
-      notes: { tracking: "none", maxAttempts: 2 },
-      work: { consumer: "pull" },
-      events: { consumer: "pull", tracking: "none" },
+      orders: LIMIT,
+      precise: { ...LIMIT, precision: "millisecond" },
+      notes: { ...LIMIT, tracking: "none", maxAttempts: 2 },
+      work: { ...LIMIT, consumer: "pull" },
+      events: { ...LIMIT, consumer: "pull", tracking: "none" },
+      hooks: { ...LIMIT, webhook: { url: receivers.url, allowHttp: true, allowHosts: ["127.0.0.1"] } },
     },
   });
   for (const [topic, id] of Object.entries(CONSUMERS)) queue.addConsumer(topic, someFunction(stack, id));
@@ -79,63 +107,90 @@ export async function deploy(): Promise<Deployment> {
   const template = templateOf(stack);
 
   const [dynamo, queues] = [await startDynamo(), await startSqs()];
+  const services = await startOwnServices(undefined, PLACE);
   useEndpoint("DYNAMODB", dynamo.endpoint);
   useEndpoint("SQS", queues.endpoint);
+  for (const service of ["SCHEDULER", "SECRETS_MANAGER", "LAMBDA"] as const)
+    useEndpoint(service, services.url);
   process.env.AWS_SECRET_ACCESS_KEY = `${MARK}-aws-secret`;
-  process.env.POWERTOOLS_LOG_LEVEL = "DEBUG";
   const written = listen();
-  const { dynamoClient, sqsClient } = await import("../../aws/clients.ts");
-  const sqs = sqsClient();
-  const table = await createTable(dynamoClient());
-  let urlPrefix = "";
-  for (const [, { Properties }] of resourcesOf(template, "AWS::SQS::Queue")) {
-    const name = String(Properties.QueueName);
-    const { QueueUrl = "" } = await sqs.send(new CreateQueueCommand({ QueueName: name }));
-    if (name.endsWith("-orders")) urlPrefix = QueueUrl.slice(0, -"orders".length);
-  }
-  const policy = policyIn(template);
-  Object.assign(process.env, {
-    MINUTEHAND_TABLE: table,
-    MINUTEHAND_QUEUE_URL_PREFIX: urlPrefix,
-    MINUTEHAND_POLICY: policy,
-    POWERTOOLS_SERVICE_NAME: "minutehand",
-    POWERTOOLS_METRICS_NAMESPACE: "Minutehand",
-  });
+  const site = { ...PLACE, stackName: "Shop", sqsEndpoint: queues.endpoint, apiUrl: "" };
+  const resources = readStack(assemblyOf(template, site.stackName), site);
+  const { secretsClient, schedulerClient, sqsClient } = await import("../../aws/clients.ts");
+  const [sqs, scheduler] = [sqsClient(), schedulerClient()];
+  await createTables(resources.tables, {});
+  await createQueues(resources.queues, sqs);
+  await createSchedules(resources.scheduleGroups, resources.schedules, scheduler);
+  await createSecrets(resources.secrets, secretsClient());
+  await changeSecrets(resources.secrets);
+  // Nobody polls: each scene says when a consumer gets which messages.
+  const idle = () => ({ stop: async () => {} });
+  services.eventSourceMappings.start(resources.eventSources.map((spec) => ({ spec, start: idle })));
+
+  const environmentOf = (name: string): Readonly<Record<string, string>> => {
+    const id = functionIn(template, name);
+    return resources.functions.find(({ logicalId }) => logicalId === id)?.environment ?? {};
+  };
+  /** What one function is told must not reach another. */
+  const enter = (name: string, more: Readonly<Record<string, string>> = {}): void => {
+    for (const variable of Object.keys(process.env))
+      if (variable.startsWith("MINUTEHAND_")) delete process.env[variable];
+    Object.assign(process.env, environmentOf(name), { POWERTOOLS_LOG_LEVEL: "DEBUG" }, more);
+  };
 
   const receipts: string[] = [];
   const wallClock = Date.now;
   let ahead = 0;
   vi.spyOn(Date, "now").mockImplementation(() => wallClock() + ahead);
 
+  enter("JobsApiHandler");
   const { createContext } = await import("../../sdk/context.ts");
   const ctx = createContext();
 
   const recorder = createRecorder();
-  const api = (await recorder.load("JobsApiHandler", () => import("../../functions/api.ts"))).handler;
-  const receive = (await recorder.load("JobsApiReceive", () => import("../../functions/receive.ts"))).handler;
-  const loadTick = async () => {
+  const load = <T>(
+    name: FunctionName,
+    module: () => Promise<T>,
+    more?: Record<string, string>,
+  ): Promise<T> => {
+    enter(name, more);
+    return recorder.load(name, module);
+  };
+  const api = (await load("JobsApiHandler", () => import("../../functions/api.ts"))).handler;
+  const receive = (await load("JobsApiReceive", () => import("../../functions/receive.ts"))).handler;
+  const promote = (await load("JobsPromotionsPromote", () => import("../../functions/promote.ts"))).handler;
+  const occur = (await load("JobsRecurringOccurrence", () => import("../../functions/occurrence.ts")))
+    .handler;
+  const loadTick = async (more?: Record<string, string>) => {
     const places = recorder.reached.get("JobsTickSweeper") ?? [];
-    const { handler } = await recorder.load("JobsTickSweeper", () => import("../../functions/tick.ts"));
+    const { handler } = await load("JobsTickSweeper", () => import("../../functions/tick.ts"), more);
     for (const place of places) recorder.reached.get("JobsTickSweeper")?.add(place);
     return handler;
   };
   let tick = await loadTick();
   const consumers = new Map<string, (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>>();
-  for (const [topic, id] of Object.entries(CONSUMERS)) {
-    const { handler } = await recorder.load(id, () => import("../../functions/reminders.ts"));
+  for (const [topic, id] of Object.entries(CONSUMERS) as [string, FunctionName][]) {
+    const { handler } = await load(id, () => import("../../functions/reminders.ts"));
     consumers.set(topic, handler);
   }
-  const { directClient } = await recorder.load("Shop", () => import("../../sdk/client.ts"));
+  const hooks = await load("JobsWebhookhooksCaller", () => import("../../functions/webhook.ts"));
+  consumers.set("hooks", hooks.handler);
+  const { directClient } = await load("Shop", () => import("../../sdk/client.ts"));
   const producer = directClient();
 
   return {
     template,
-    table,
+    scope: scopeOf(template as unknown as Template, site),
+    table: resources.tables[0]?.name ?? "",
     recorder,
     ctx,
     sqs,
-    urlPrefix,
+    scheduler,
+    urlPrefix: environmentOf("JobsApiHandler").MINUTEHAND_QUEUE_URL_PREFIX ?? "",
+    receivers,
     producer,
+    promote: (event) => promote(event as { id: string }),
+    occur,
     receipts,
     output: () => written.join(""),
     pass(ms) {
@@ -150,8 +205,8 @@ export async function deploy(): Promise<Deployment> {
     },
     tick: () => tick({}, contextWith(170_000)),
     async tickWithShards(shards) {
-      process.env.MINUTEHAND_POLICY = JSON.stringify({ ...JSON.parse(policy), shards });
-      tick = await loadTick();
+      const policy = JSON.parse(environmentOf("JobsTickSweeper").MINUTEHAND_POLICY ?? "");
+      tick = await loadTick({ MINUTEHAND_POLICY: JSON.stringify({ ...policy, shards }) });
       await tick({}, contextWith(170_000));
     },
     async consume(topic, bodies, remaining = 30_000) {
@@ -162,7 +217,7 @@ export async function deploy(): Promise<Deployment> {
     },
     async close() {
       vi.restoreAllMocks();
-      await Promise.all([dynamo.close(), queues.close()]);
+      await Promise.all([dynamo.close(), queues.close(), services.stop(), receivers.stop()]);
     },
   };
 }
@@ -187,11 +242,25 @@ export function functionIn(template: StackTemplate, name: string): string {
   return found;
 }
 
-function policyIn(template: StackTemplate): string {
-  const { Environment } = template.Resources[functionIn(template, "JobsTick")]?.Properties ?? {};
-  const { Variables } = Environment as { Variables: Record<string, unknown> };
-  if (typeof Variables.MINUTEHAND_POLICY !== "string") throw new Error("the tick has no policy");
-  return Variables.MINUTEHAND_POLICY;
+/** As the CDK hands it over, but for the code: that is loaded in this process. */
+function assemblyOf(template: StackTemplate, stackName: string): Parameters<typeof readStack>[0] {
+  const keys = resourcesOf(template, "AWS::Lambda::Function").map(([, { Properties }]) =>
+    String((Properties.Code as { S3Key?: string }).S3Key),
+  );
+  return {
+    stackName,
+    template: template as unknown as Template,
+    assets: new Map(keys.map((key) => [key, ""])),
+  };
+}
+
+/** So that there are two values of each, and no log may hold either. */
+async function changeSecrets(secrets: Stack["secrets"]): Promise<void> {
+  const { secretsClient } = await import("../../aws/clients.ts");
+  for (const { name } of secrets) {
+    const SecretString = `${MARK}${"A".repeat(44 - MARK.length)}`;
+    await secretsClient().send(new PutSecretValueCommand({ SecretId: name, SecretString }));
+  }
 }
 
 function contextWith(remaining: number): LambdaContext {

@@ -1,12 +1,15 @@
+import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
 import { PurgeQueueCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import { expect } from "vitest";
-import { type Home, keyKey } from "../../core/items.ts";
+import { type Home, keyKey, minuteOf, startsKey, ttl } from "../../core/items.ts";
 import { deadText, jobText, messageText } from "../../core/message.ts";
 import { claim } from "../../protocol/claim.ts";
 import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
+import { lift, pause } from "../../protocol/pause.ts";
 import { readJob } from "../../protocol/read-job.ts";
-import { type Answer, type ConsumedTopic, type Deployment, MARK } from "./deployment.ts";
+import { type Answer, type ConsumedTopic, type Deployment, LIMIT, MARK } from "./deployment.ts";
+import type { AwsRequest } from "./rights.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -16,11 +19,26 @@ const DAY = 24 * 60 * MINUTE;
 export const marked = (more: object = {}) => ({ text: `${MARK} body`, ...more });
 const secrets = { headers: { h: `${MARK} header` }, tag: `${MARK}-tag`, group: `${MARK}-group` };
 
+const TRACKED = ["orders", "precise", "work", "hooks"] as const;
+const TOPICS = [...TRACKED, "notes", "events"] as const;
+
 type Job = { id: string; receipt: string };
+
+/** What is done before the first request of a kind leaves. */
+type Step = [is: (request: AwsRequest) => boolean, act: () => unknown];
+
+const partitionOf = (item: unknown) => String((item as { pk?: { S: string } } | undefined)?.pk?.S);
+const isReceive = ({ operation }: AwsRequest) => operation === "ReceiveMessage";
+/** Notes one parked job. */
+const isNote = ({ operation, input }: AwsRequest) =>
+  operation === "PutItem" && partitionOf(input.Item).startsWith("paused#");
+/** Changes a pause that is there. */
+const isPause = ({ operation, input }: AwsRequest) =>
+  operation === "UpdateItem" && partitionOf(input.Key).startsWith("pause#");
 
 /** What the scenes below are made of. */
 export function createScenes(deployment: Deployment) {
-  const { ctx, call, sqs, urlPrefix, pass, recorder } = deployment;
+  const { ctx, call, sqs, scheduler, urlPrefix, receivers, pass, recorder } = deployment;
   const ok = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
     const answered = await call(method, path, body, headers);
     expect({ method, path, ...answered }).toSatisfy(({ status }: Answer) => status < 300);
@@ -33,7 +51,8 @@ export function createScenes(deployment: Deployment) {
       String((await ok("POST", "/jobs", { topic, body: marked(), delay: 0, ...more })).id),
     /** Filed by somebody else. */
     file: async (topic: string, more: Partial<NewJob> = {}) => {
-      const job = { topic, body: JSON.stringify(marked()), dueAt: ctx.clock(), ...more };
+      const job: NewJob = { topic, body: JSON.stringify(marked()), dueAt: ctx.clock(), ...more };
+      if (topic === "hooks") job.callbackUrl = `${receivers.url}?token=${MARK}`;
       return (await enqueue(ctx, job)).home;
     },
     home: (id: string): Promise<Home> => readJob(ctx, id),
@@ -74,8 +93,7 @@ export function createScenes(deployment: Deployment) {
     /** While `work` runs no key is let go, as by a process that has died. */
     losingKeys: async <T>(work: () => Promise<T>): Promise<T> => {
       recorder.before = ({ operation, input }) => {
-        const { pk } = (input.Key ?? {}) as { pk?: { S: string } };
-        if (operation === "UpdateItem" && pk?.S.startsWith("key#")) throw new Error("died");
+        if (operation === "UpdateItem" && partitionOf(input.Key).startsWith("key#")) throw new Error("died");
       };
       const result = await work();
       recorder.before = () => {};
@@ -87,6 +105,46 @@ export function createScenes(deployment: Deployment) {
       const result = await work();
       recorder.before = () => {};
       return result;
+    },
+    /** While `work` runs, each of these happens once. */
+    meanwhile: async <T>(steps: readonly Step[], work: () => Promise<T>): Promise<T> => {
+      const left = new Set(steps);
+      recorder.before = async (request) => {
+        const step = [...left].find(([is]) => is(request));
+        if (!step) return;
+        left.delete(step);
+        await step[1]();
+      };
+      const result = await work();
+      recorder.before = () => {};
+      expect(left).toEqual(new Set());
+      return result;
+    },
+    /** Pauses a topic elsewhere, until every function knows. */
+    hold: async (topic: string) => {
+      await pause(ctx, topic);
+      pass(6 * SECOND);
+    },
+    /** Resumes it elsewhere. */
+    letGo: async (topic: string) => {
+      await lift(ctx, topic, undefined);
+      pass(6 * SECOND);
+    },
+    /** Somebody else's backlog has all of a topic's starts for the next ten minutes. */
+    fill: async (topic: string) => {
+      const counts = Array.from({ length: 60 }, (_, second) => [`s${second}`, LIMIT.maxPerSecond] as const);
+      for (let i = 0; i < 10; i++) {
+        const minute = minuteOf(ctx.clock()) + i * MINUTE;
+        const key = startsKey(topic, minute);
+        await ctx.pool.count(key, Object.fromEntries(counts), ttl(minute + DAY), ctx.clock() + MINUTE);
+      }
+    },
+    /** What Scheduler gives the target of a recurring schedule when it comes round at `time`. */
+    occurrenceOf: async (name: string, time: number) => {
+      const place = { GroupName: "minutehand-schedules", Name: name };
+      const { Target } = await scheduler.send(new GetScheduleCommand(place));
+      const at = `${new Date(time).toISOString().slice(0, 19)}Z`;
+      return JSON.parse((Target?.Input ?? "").replace("<aws.scheduler.scheduled-time>", at)) as unknown;
     },
   };
   return { ...deployment, ...scenes };
@@ -102,9 +160,16 @@ export async function runEveryPath(deployment: Deployment): Promise<void> {
   await deployment.tick();
   await callEveryRoute(scenes);
   await pullEveryWay(scenes);
-  for (const topic of ["orders", "precise"] as const) await consumeEveryWay(scenes, topic);
+  await pullHeld(scenes);
+  for (const topic of ["orders", "precise", "hooks"] as const) {
+    await consumeEveryWay(scenes, topic);
+    await consumeHeld(scenes, topic);
+  }
   await consumeUntracked(scenes);
   await produce(scenes);
+  await pauseEveryWay(scenes);
+  await fileFarAhead(scenes);
+  await comeRound(scenes);
   await tickEveryWay(scenes);
 }
 
@@ -262,6 +327,59 @@ async function pullEveryWay(scenes: Scenes): Promise<void> {
   await pull("events");
 }
 
+/** A pause that begins while a call waits for messages, or ends while it notes a job. */
+async function pullHeld(scenes: Scenes): Promise<void> {
+  const { file, home, hold, letGo, meanwhile, pull, purge } = scenes;
+  await purge("work");
+  await hold("work");
+  expect(await pull("work")).toEqual([]);
+  await letGo("work");
+  const parked = [await file("work"), await file("work")];
+  expect(await meanwhile([[isReceive, () => hold("work")]], () => pull("work"))).toEqual([]);
+  for (const { id } of parked) expect(await home(id)).toMatchObject({ state: "scheduled" });
+  await letGo("work");
+  const freed = await file("work");
+  const steps: Step[] = [
+    [isReceive, () => hold("work")],
+    [isNote, () => lift(scenes.ctx, "work", undefined)],
+  ];
+  expect(await meanwhile(steps, () => pull("work"))).toMatchObject([{ id: freed.id }]);
+  // A crashed run's next attempt, when others have all starts.
+  const crashed = await file("work");
+  await purge("work");
+  await scenes.crash(crashed);
+  await scenes.fill("work");
+  await scenes.put("work", scenes.messageFor(crashed));
+  await pull("work");
+  expect((await home(crashed.id)).heldUntil).toBeGreaterThan(scenes.ctx.clock() + 5 * MINUTE);
+  scenes.pass(11 * MINUTE);
+  const { id } = await file("events");
+  expect(await meanwhile([[isReceive, () => hold("events")]], () => pull("events"))).toEqual([]);
+  await letGo("events");
+  expect((await pull("events")).map((job) => job.id)).toContain(id);
+}
+
+/** What a pause and a limit make of the jobs that a consumer meets. */
+async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise<void> {
+  const { file, fill, home, hold, meanwhile, messageFor } = scenes;
+  const { consume, ctx, pass } = scenes;
+  const waiting = [await file(topic), await file(topic)];
+  await hold(topic);
+  expect(await consume(topic, waiting.map(messageFor))).toEqual({ batchItemFailures: [] });
+  for (const { id } of waiting) expect(await home(id)).toMatchObject({ state: "scheduled", attempt: 0 });
+  const freed = await file(topic);
+  const steps: Step[] = [[isNote, () => lift(ctx, topic, undefined)]];
+  await meanwhile(steps, () => consume(topic, [messageFor(freed)]));
+  expect(await home(freed.id)).toMatchObject({ state: "done" });
+  pass(6 * SECOND);
+
+  const failing = await file(topic, { body: JSON.stringify(marked({ fails: "no bank" })) });
+  await fill(topic);
+  await consume(topic, [messageFor(failing)]);
+  expect((await home(failing.id)).heldUntil).toBeGreaterThan(ctx.clock() + 5 * MINUTE);
+  pass(11 * MINUTE);
+}
+
 async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Promise<void> {
   const { file, home, messageFor, crash, newKey, ok, deadLetter, withoutSqs } = scenes;
   const { consume, pass } = scenes;
@@ -347,11 +465,7 @@ async function produce(scenes: Scenes): Promise<void> {
   await producer.reschedule(id, { delay: 0 });
   await producer.cancel(id);
   await producer.enqueue("orders", marked(), { ...options, key });
-  const jobs = ["orders", "precise", "notes", "work", "events"].map((topic) => ({
-    topic,
-    body: marked(),
-    delay: 0,
-  }));
+  const jobs = TOPICS.map((topic) => ({ topic, body: marked(), delay: 0 }));
   await producer.enqueueMany(jobs);
   await withoutSqs(() => producer.enqueueMany(jobs.slice(0, 2)));
   const filed = await producer.enqueueMany(jobs.map((job) => ({ ...job, delay: "1h" })));
@@ -362,9 +476,124 @@ async function produce(scenes: Scenes): Promise<void> {
   await producer.enqueue("orders", marked(), { delay: "1h" });
 }
 
+/** Pauses, resumes and limits, by the API and as its calls and a producer's meet them. */
+async function pauseEveryWay(scenes: Scenes): Promise<void> {
+  const { ok, fileByApi, fill, hold, home, letGo, meanwhile } = scenes;
+  const { ctx, pass, producer, tick } = scenes;
+  const free = (topic: string): Step[] => [[isNote, () => lift(ctx, topic, undefined)]];
+  for (const topic of TOPICS) {
+    await ok("POST", `/topics/${topic}/pause`);
+    await ok("POST", `/topics/${topic}/resume`);
+  }
+  // Lets go what other scenes have left parked.
+  await tick();
+  for (const topic of ["orders", "notes"]) {
+    await ok("POST", `/topics/${topic}/pause`);
+    await ok("POST", `/topics/${topic}/pause`);
+    const id = await fileByApi(topic);
+    const jobs = [1, 2].map(() => ({ topic, body: marked(), delay: 0 }));
+    await ok("POST", "/jobs/batch", { jobs });
+    pass(6 * SECOND);
+    await producer.enqueueMany(jobs);
+    expect(await ok("GET", `/topics/${topic}`)).toMatchObject({ pause: { state: "paused", parked: 5 } });
+    await ok("POST", `/topics/${topic}/resume`, { ratePerSecond: 10 });
+    expect((await home(id)).heldUntil).toBeDefined();
+    await meanwhile([[isPause, () => pass(6 * SECOND)]], () => ok("POST", `/topics/${topic}/pause`));
+    pass(6 * SECOND);
+    await fileByApi(topic);
+    // The caller does not wait for ever: ticks do the rest, and end it.
+    const answer = await meanwhile([[isPause, () => pass(6 * SECOND)]], () =>
+      ok("POST", `/topics/${topic}/resume`, {}),
+    );
+    expect(answer).toMatchObject({ released: 0, left: expect.any(Number) });
+    await tick();
+    expect(await ok("POST", `/topics/${topic}/resume`)).toMatchObject({ left: 0 });
+    const files = [() => fileByApi(topic), () => producer.enqueue(topic, marked(), { delay: 0 })];
+    for (const file of files) {
+      await hold(topic);
+      await meanwhile<unknown>(free(topic), file);
+      await letGo(topic);
+    }
+    await fill(topic);
+    const late = await fileByApi(topic);
+    const other = await producer.enqueue(topic, marked(), { delay: 0 });
+    for (const held of [late, other.id])
+      expect((await home(held)).heldUntil).toBeGreaterThan(ctx.clock() + 5 * MINUTE);
+    pass(11 * MINUTE);
+  }
+}
+
+/** The schedules beside far jobs, and what their target does. */
+async function fileFarAhead(scenes: Scenes): Promise<void> {
+  const { ok, file, fileByApi, fill, hold, home, letGo, meanwhile, newKey } = scenes;
+  const { ctx, pass, producer, promote } = scenes;
+  const id = await fileByApi("orders", { delay: "30d" });
+  expect((await home(id)).hasSchedule).toBe(true);
+  await ok("PATCH", `/jobs/${id}`, { delay: "60d" });
+  await ok("PATCH", `/jobs/${id}`, { delay: "1h" });
+  await ok("DELETE", `/jobs/${await fileByApi("orders", { delay: "30d", key: newKey() })}`);
+  const far = await producer.enqueue("orders", marked(), { delay: "30d" });
+  await producer.reschedule(far.id, { delay: "60d" });
+  await producer.cancel(far.id);
+
+  for (const topic of TRACKED) await promote({ id: (await file(topic)).id });
+  const soon = () => file("orders", { dueAt: ctx.clock() + 5 * MINUTE });
+  await promote({ id: (await soon()).id });
+  await promote({ id: (await file("orders", { dueAt: ctx.clock() + DAY })).id });
+  await hold("orders");
+  const parked = await soon();
+  await promote({ id: parked.id });
+  // As one that names an untracked job by hand.
+  await hold("notes");
+  await promote({ id: (await file("notes", { dueAt: ctx.clock() + 5 * MINUTE })).id });
+  await letGo("notes");
+  const steps: Step[] = [[isNote, () => lift(ctx, "orders", undefined)]];
+  await meanwhile(steps, async () => promote({ id: (await soon()).id }));
+  pass(6 * SECOND);
+  await fill("orders");
+  const late = await soon();
+  await promote({ id: late.id });
+  expect((await home(late.id)).heldUntil).toBeGreaterThan(ctx.clock() + 8 * MINUTE);
+  pass(11 * MINUTE);
+}
+
+/** Recurring schedules: every route, and what their target does. */
+async function comeRound(scenes: Scenes): Promise<void> {
+  const { call, ok, fill, hold, letGo, meanwhile, occurrenceOf } = scenes;
+  const { ctx, occur, pass } = scenes;
+  for (const topic of TOPICS) {
+    const path = `/schedules/hourly-${topic}`;
+    const wanted = { topic, body: marked(), expression: "rate(1 hour)", ...secrets };
+    await ok("PUT", path, wanted);
+    await ok("PUT", path, { ...wanted, flexibleWindow: "5m" });
+    await ok("GET", path);
+    await ok("GET", "/schedules");
+    await ok("POST", `${path}/pause`);
+    await ok("POST", `${path}/resume`);
+    await ok("POST", `${path}/run`, undefined, { "idempotency-key": `${MARK}-run` });
+
+    const next = async () => occurrenceOf(`hourly-${topic}`, ctx.clock());
+    const event = await next();
+    await occur(event);
+    await occur(event);
+    await hold(topic);
+    await occur(await next());
+    await meanwhile([[isNote, () => lift(ctx, topic, undefined)]], async () => {
+      pass(SECOND);
+      await occur(await next());
+    });
+    await letGo(topic);
+    await fill(topic);
+    await occur(await next());
+    pass(11 * MINUTE);
+    await ok("DELETE", path);
+    expect((await call("GET", path)).status).toBe(404);
+  }
+}
+
 async function tickEveryWay(scenes: Scenes): Promise<void> {
-  const { file, home, fileByApi, losingKeys, newKey, ok, purge, pullOne, withoutSqs } = scenes;
-  const { ctx, tick, tickWithShards, pass } = scenes;
+  const { file, fill, home, fileByApi, hold, letGo, losingKeys, newKey, ok, purge, pullOne } = scenes;
+  const { ctx, tick, tickWithShards, pass, withoutSqs } = scenes;
   const minutes = async (count: number) => {
     for (let i = 0; i < count; i++) {
       pass(MINUTE);
@@ -375,7 +604,7 @@ async function tickEveryWay(scenes: Scenes): Promise<void> {
 
   // Homes, looks, and more of one minute than a page takes.
   const soon = () => Date.now() + 6 * MINUTE;
-  for (const topic of ["orders", "precise", "notes", "work", "events"]) await file(topic, { dueAt: soon() });
+  for (const topic of TOPICS) await file(topic, { dueAt: soon() });
   for (let i = 0; i < 8; i++) {
     const { id } = await file("orders", { dueAt: Date.now() + DAY });
     await ok("PATCH", `/jobs/${id}`, { delay: "6m" });
@@ -401,6 +630,27 @@ async function tickEveryWay(scenes: Scenes): Promise<void> {
     await withoutSqs(tick);
     await minutes(4);
   }
+
+  // What falls due in a pause, at a resume's rate, and when others have all starts.
+  const held = [await file("orders", { dueAt: soon() }), await file("orders", { dueAt: soon() })];
+  const notes = await file("notes", { dueAt: soon() });
+  for (const topic of ["orders", "notes"]) await ok("POST", `/topics/${topic}/pause`);
+  await minutes(7);
+  for (const { id } of [...held, notes]) expect(await home(id)).toMatchObject({ state: "scheduled" });
+  for (const topic of ["orders", "notes"])
+    await scenes.meanwhile([[isPause, () => pass(6 * SECOND)]], () =>
+      ok("POST", `/topics/${topic}/resume`, { ratePerSecond: 1 }),
+    );
+  await minutes(12);
+  await hold("orders");
+  await file("orders", { dueAt: soon() });
+  await minutes(4);
+  await letGo("orders");
+  const late = await file("orders", { dueAt: soon() });
+  await fill("orders");
+  await minutes(4);
+  expect((await home(late.id)).heldUntil).toBeDefined();
+  await minutes(8);
 
   // Messages lost, for the audit; a run that goes on; dead letters of jobs that live again and of dead ones.
   const longest = await pullOne("work", { body: marked() });

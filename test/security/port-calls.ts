@@ -5,8 +5,15 @@ import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const METHODS = "read|insert|change|changeMany|transact|page|remove|createdAt|send|receive|hide|depth";
-const CALL = new RegExp(`\\.(?:pool|queues)\\.(${METHODS})\\(`, "g");
+/** A port as the code names it where it calls it, and its methods. esbuild numbers what two modules call the same. */
+const PORTS = [
+  ["\\.pool", "read|insert|change|changeMany|transact|page|count|remove|createdAt"],
+  ["\\.queues", "send|receive|remove|hide|depth"],
+  ["\\bpromotions\\d*", "put|remove"],
+  ["\\bschedules(?:Of\\(\\w+\\)|\\d*)", "create|update|read|remove|list"],
+  ["\\.eventSources\\?", "enable"],
+].map(([port, methods]) => `${port}\\.(?:${methods})`);
+const CALL = new RegExp(`(?:${PORTS.join("|")})(?=\\()`, "g");
 const FRAME = /^((?:protocol|sdk)\/[\w-]+\.ts):(\d+):/;
 
 /**
@@ -34,7 +41,8 @@ export function portCallsIn(entry: string): string[] {
     .split("\n")
     .flatMap((text, line) =>
       [...text.matchAll(CALL)].map((match) => {
-        const [, method = ""] = match;
+        const [called] = match;
+        const method = called.slice(called.lastIndexOf(".") + 1);
         const found = sources.findEntry(line, match.index + 1);
         if (!("originalSource" in found)) throw new Error(`the source map has no place for ${text.trim()}`);
         return callAt(found.originalSource, found.originalLine + 1, method);

@@ -1,5 +1,4 @@
 import { vi } from "vitest";
-import type { Context } from "../../protocol/ports.ts";
 import { callerOf } from "./port-calls.ts";
 import type { AwsRequest } from "./rights.ts";
 
@@ -10,18 +9,18 @@ export type Recorder = {
   requests: Recorded[];
   /** By function: each place of the code that has called a port. */
   reached: Map<string, Set<string>>;
-  /** Asked before each request leaves; what it throws is what the network did. */
-  before: (request: Recorded) => void;
+  /** Waited for before each request leaves; what it throws is what the network did. */
+  before: (request: Recorded) => unknown;
   /** Loads a module as Lambda does, in modules of its own, and records what its clients do as `by`. */
   load<T>(by: string, module: () => Promise<T>): Promise<T>;
 };
 
-type Outgoing = { request: { headers: Record<string, string>; body: string | Uint8Array } };
+type Outgoing = { input: Record<string, unknown> };
 type Next = (args: Outgoing) => Promise<unknown>;
 type Client = {
   middlewareStack: {
     add(
-      middleware: (next: Next) => Next,
+      middleware: (next: Next, command: { commandName?: string }) => Next,
       options: { name: string; step: "finalizeRequest"; priority: "low" },
     ): void;
   };
@@ -35,14 +34,11 @@ export function createRecorder(): Recorder {
   function recorded<C>(client: C): C {
     const by = loading;
     const watch =
-      (next: Next): Next =>
+      (next: Next, { commandName = "none" }: { commandName?: string }): Next =>
       async (args) => {
-        const operation = args.request.headers["x-amz-target"]?.split(".").at(-1) ?? "none";
-        const { body } = args.request;
-        const text = typeof body === "string" ? body : new TextDecoder().decode(body);
-        const request = { by, operation, input: JSON.parse(text) };
+        const request = { by, operation: commandName.replace(/Command$/, ""), input: args.input };
         recorder.requests.push(request);
-        recorder.before(request);
+        await recorder.before(request);
         return next(args);
       };
     const options = { name: "recorder", step: "finalizeRequest", priority: "low" } as const;
@@ -73,15 +69,30 @@ export function createRecorder(): Recorder {
         ...actual,
         dynamoClient: () => recorded(actual.dynamoClient()),
         sqsClient: () => recorded(actual.sqsClient()),
-      };
+        secretsClient: () => recorded(actual.secretsClient()),
+        lambdaClient: () => recorded(actual.lambdaClient()),
+        schedulerClient: () => recorded(actual.schedulerClient()),
+        promotionsClient: () => recorded(actual.promotionsClient()),
+      } satisfies typeof actual;
     });
     vi.doMock("../../sdk/context.ts", async (original) => {
       const actual = await original<typeof import("../../sdk/context.ts")>();
-      const createContext = () => {
-        const ctx = actual.createContext();
-        return { ...ctx, pool: traced(ctx.pool, places), queues: traced(ctx.queues, places) };
+      const createContext: typeof actual.createContext = (environment) => {
+        const ctx = actual.createContext(environment);
+        const { pool, queues, promotions, schedules } = ctx;
+        return {
+          ...ctx,
+          pool: traced(pool, places),
+          queues: traced(queues, places),
+          ...(promotions && { promotions: traced(promotions, places) }),
+          ...(schedules && { schedules: traced(schedules, places) }),
+        };
       };
-      return { ...actual, createContext } satisfies { createContext: () => Context };
+      return { ...actual, createContext };
+    });
+    vi.doMock("../../sdk/event-sources.ts", async (original) => {
+      const actual = await original<typeof import("../../sdk/event-sources.ts")>();
+      return { createEventSources: () => traced(actual.createEventSources(), places) };
     });
     return module();
   }

@@ -1,6 +1,11 @@
-import { type Resource, resourcesOf, type StackTemplate } from "../infra/stack-template.ts";
+import { isDeepStrictEqual } from "node:util";
+import { type Json, resolve, type Scope } from "../../local/template.ts";
+import { resourcesOf, type StackTemplate } from "../infra/stack-template.ts";
 
-/** What IAM allows or a call needs, as `service:Action resource`: a queue's name, a log group's id, or `table`. */
+/**
+ * What IAM allows or a call needs, as `service:Action resource`: of the resource's ARN what follows the account, such
+ * as `minutehand-orders` or `table/jobs`.
+ */
 export type Right = string;
 
 type Statement = {
@@ -10,8 +15,11 @@ type Statement = {
   Condition?: unknown;
 };
 
+/** The one condition that is known here: who may be told to take the role. */
+const PASSED_TO_SCHEDULER = { StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } };
+
 /** What the policies of a function's role allow. Throws on what this reading would misjudge. */
-export function rightsOf(template: StackTemplate, functionId: string): Set<Right> {
+export function rightsOf(template: StackTemplate, functionId: string, scope: Scope): Set<Right> {
   const role = attributeOf(template.Resources[functionId]?.Properties.Role);
   const policies = resourcesOf(template, "AWS::IAM::Policy").filter(([, { Properties }]) =>
     (Properties.Roles as { Ref: string }[]).some(({ Ref }) => Ref === role),
@@ -20,22 +28,27 @@ export function rightsOf(template: StackTemplate, functionId: string): Set<Right
     ([, { Properties }]) => (Properties.PolicyDocument as { Statement: Statement[] }).Statement,
   );
   if (statements.length === 0) throw new Error(`${functionId} has no policy: is its name still right?`);
-  const rights = statements.flatMap(({ Effect, Action, Resource, Condition }) => {
-    if (Effect !== "Allow" || Condition !== undefined) throw new Error(`unknown: ${Effect} with a condition`);
-    return [Action]
-      .flat()
-      .flatMap((action) => [Resource].flat().map((arn) => `${action} ${nameOf(template, arn)}`));
-  });
-  return new Set(rights);
+  return new Set(statements.flatMap((statement) => rightsIn(statement, scope)));
 }
 
-function nameOf(template: StackTemplate, arn: unknown): string {
-  const id = attributeOf(arn);
-  const resource: Resource | undefined = template.Resources[id];
-  if (resource?.Type === "AWS::DynamoDB::Table") return "table";
-  if (resource?.Type === "AWS::SQS::Queue") return String(resource.Properties.QueueName);
-  if (resource?.Type === "AWS::Logs::LogGroup") return id;
-  throw new Error(`a policy reaches what is no resource of the stack: ${JSON.stringify(arn)}`);
+function rightsIn({ Effect, Action, Resource, Condition }: Statement, scope: Scope): Right[] {
+  const condition = Action === "iam:PassRole" ? PASSED_TO_SCHEDULER : undefined;
+  if (Effect !== "Allow" || !isDeepStrictEqual(Condition, condition))
+    throw new Error(`unknown: ${Effect} of ${Action} on the condition ${JSON.stringify(Condition)}`);
+  return [Action].flat().flatMap((action) =>
+    [Resource].flat().map((arn) => {
+      const right = `${action} ${nameOf(String(resolve(arn as Json, scope)))}`;
+      if (right.includes("*") && !ON_ALL.test(right)) throw new Error(`unknown: a * in ${right}`);
+      return right;
+    }),
+  );
+}
+
+/** A group's schedules, and what IAM knows no resource of. */
+const ON_ALL = /^scheduler:(?:\w+ schedule\/[\w-]+\/\*|ListSchedules \*)$/;
+
+function nameOf(arn: string): string {
+  return arn === "*" ? arn : arn.split(":").slice(5).join(":");
 }
 
 function attributeOf(value: unknown): string {
@@ -43,7 +56,7 @@ function attributeOf(value: unknown): string {
   return id ?? JSON.stringify(value);
 }
 
-/** A request as it leaves the SDK, of DynamoDB or of SQS. */
+/** A request as it leaves the SDK. */
 export type AwsRequest = { operation: string; input: Record<string, unknown> };
 
 type Batched = Record<string, { TableName: string }>;
@@ -64,32 +77,42 @@ const STATEMENTS = [
 const SQS =
   /^(SendMessage|DeleteMessage|ChangeMessageVisibility|ReceiveMessage|GetQueueAttributes)(?:Batch)?$/;
 const ON_A_TABLE = /^(GetItem|PutItem|UpdateItem|DeleteItem|Query|DescribeTable)$/;
+const ON_A_SCHEDULE = /^(CreateSchedule|UpdateSchedule|GetSchedule|DeleteSchedule)$/;
 
 /**
- * What IAM asks for a request. `table` is the pool's name. Transactions ask by their parts ("Using IAM with
- * DynamoDB transactions"), statements by their kind ("IAM security policies with PartiQL for DynamoDB"). Throws
- * for an operation that nobody has looked up yet.
+ * What IAM asks for a request. Transactions ask by their parts ("Using IAM with DynamoDB transactions"), statements
+ * by their kind ("IAM security policies with PartiQL for DynamoDB"), the other services by "Actions, resources, and
+ * condition keys for Amazon EventBridge Scheduler", "… AWS Secrets Manager" and "… AWS Lambda". Throws for an
+ * operation that nobody has looked up yet.
  */
-export function rightsFor({ operation, input }: AwsRequest, table: string): Right[] {
-  const onTable = (name: string, actions: string[]) => {
-    if (name !== table) throw new Error(`${operation} reaches the table ${name}, not ${table}`);
-    return actions.map((action) => `dynamodb:${action} table`);
-  };
+export function rightsFor({ operation, input }: AwsRequest): Right[] {
+  const onTable = (name: string, action: string) => `dynamodb:${action} table/${name}`;
   const [, sqs] = SQS.exec(operation) ?? [];
   if (sqs !== undefined) return [`sqs:${sqs} ${String(input.QueueUrl).split("/").at(-1)}`];
-  if (ON_A_TABLE.test(operation)) return onTable(String(input.TableName), [operation]);
+  if (ON_A_TABLE.test(operation)) return [onTable(String(input.TableName), operation)];
   if (operation === "BatchGetItem")
-    return Object.keys(input.RequestItems as object).flatMap((name) => onTable(name, [operation]));
+    return Object.keys(input.RequestItems as object).map((name) => onTable(name, operation));
   if (operation === "TransactWriteItems") {
     return (input.TransactItems as Batched[]).flatMap((item) =>
-      Object.entries(item).flatMap(([part, { TableName }]) => onTable(TableName, [TRANSACTED[part] ?? part])),
+      Object.entries(item).map(([part, { TableName }]) => onTable(TableName, TRANSACTED[part] ?? part)),
     );
   }
   if (operation === "BatchExecuteStatement") {
-    return (input.Statements as { Statement: string }[]).flatMap(({ Statement }) => {
+    return (input.Statements as { Statement: string }[]).map(({ Statement }) => {
       const [, action] = STATEMENTS.find(([kind]) => kind.test(Statement)) ?? [];
-      return onTable(/"([^"]+)"/.exec(Statement)?.[1] ?? "", [action ?? Statement]);
+      return onTable(/"([^"]+)"/.exec(Statement)?.[1] ?? "", action ?? Statement);
     });
   }
+  if (ON_A_SCHEDULE.test(operation)) {
+    const { GroupName, Target } = input as { GroupName?: string; Target?: { RoleArn: string } };
+    // Who names a role for Scheduler to take must be allowed to pass it on.
+    const passed = Target ? [`iam:PassRole ${nameOf(Target.RoleArn)}`] : [];
+    return [`scheduler:${operation} schedule/${GroupName ?? "default"}/*`, ...passed];
+  }
+  if (operation === "ListSchedules") return [`scheduler:${operation} *`];
+  if (operation === "GetSecretValue")
+    return [`secretsmanager:${operation} ${nameOf(String(input.SecretId))}`];
+  if (operation === "UpdateEventSourceMapping")
+    return [`lambda:${operation} event-source-mapping:${input.UUID}`];
   throw new Error(`nobody has said what IAM asks for ${operation}`);
 }

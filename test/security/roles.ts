@@ -13,7 +13,17 @@ const BY_LAMBDA: Readonly<Record<string, readonly RegExp[]>> = {
     // "Adding a dead-letter queue": of an asynchronous invocation that failed.
     /^sqs:SendMessage minutehand_tick_dlq$/,
   ],
+  JobsPromotionsPromote: [/^logs:(CreateLogStream|PutLogEvents) JobsPromotionsPromoteLog/],
+  JobsRecurringOccurrence: [
+    /^logs:(CreateLogStream|PutLogEvents) JobsRecurringOccurrenceLog/,
+    // The same, after two repeats.
+    /^sqs:SendMessage minutehand_schedules_dlq$/,
+  ],
   // "Creating and configuring an Amazon SQS event source mapping": the poller's.
+  JobsWebhookhooksCaller: [
+    /^logs:(CreateLogStream|PutLogEvents) JobsWebhookhooksCallerLog/,
+    /^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-hooks$/,
+  ],
   Orders: [/^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-orders$/],
   Precise: [/^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-precise$/],
   Notes: [/^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-notes$/],
@@ -26,14 +36,17 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 const STORED =
-  /^(protocol\/(claim|die|keys|move|read-job|redrive|redrive-envelope|send)\.ts|protocol\/settle\.ts settleDone) /;
+  /^protocol\/(claim|die|hold|keys|limit|looks|move|park|pause|read-job|redrive|redrive-envelope|send|settle)\.ts /;
 /** Places that a bundle holds and its function never comes to. */
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [/^protocol\/(claim|pull|redrive-envelope)\.ts (claim|expire|take|receive|putBack) /],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
   JobsTickSweeper: [/^protocol\/die\.ts die send$/],
+  // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
+  JobsRecurringOccurrence: [/^protocol\/(enqueue-keyed|move)\.ts /, /^protocol\/far-ahead\.ts /],
   // Its topic is tracked.
+  JobsWebhookhooksCaller: [/^sdk\/resend\.ts settleUntracked /],
   Orders: [/^sdk\/resend\.ts settleUntracked /],
   Precise: [/^sdk\/resend\.ts settleUntracked /],
   // Its topic is not: nothing is stored, and no dead letter says that it is one.
@@ -57,10 +70,10 @@ const unused = (patterns: readonly RegExp[] = [], texts: readonly string[]) =>
 export function testRoles(deployed: () => Deployment): void {
   describe.each(Object.keys(ENTRIES) as FunctionName[])("the role of %s", (name) => {
     function compared(): { missing: Right[]; extra: Right[] } {
-      const { template, recorder, table } = deployed();
+      const { template, scope, recorder } = deployed();
       const made = recorder.requests.filter(({ by }) => by === name);
-      const needed = new Set(made.flatMap((request) => rightsFor(request, table)));
-      const allowed = rightsOf(template, functionIn(template, name));
+      const needed = new Set(made.flatMap((request) => rightsFor(request)));
+      const allowed = rightsOf(template, functionIn(template, name), scope);
       return {
         missing: [...needed].filter((right) => !allowed.has(right)).sort(),
         extra: [...allowed].filter((right) => !needed.has(right)).sort(),
