@@ -168,6 +168,7 @@ export function planOf(
     operation: draws.pick([
       "UpdateItem",
       "PutItem",
+      "DeleteItem",
       "BatchExecuteStatement",
       "TransactWriteItems",
       "SendMessageBatch",

@@ -1,6 +1,7 @@
 import type { Draws } from "./draws.ts";
 import type { Api } from "./platform.ts";
 import { TOPICS } from "./topics.ts";
+import { crowdedTopic } from "./users.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
@@ -21,7 +22,8 @@ export function operators(
 ): () => boolean {
   const { timeline, plan } = world;
   const draws = world.draws("operators");
-  const count = draws.chance(0.4) ? draws.whole(1, 2) : 0;
+  const crowded = crowdedTopic(world);
+  const count = draws.chance(crowded === undefined ? 0.3 : 0.8) ? draws.whole(1, 2) : 0;
   const paused = new Set<string>();
   let busy = 0;
   const goOn = async (operator: () => Promise<void>): Promise<void> => {
@@ -30,7 +32,7 @@ export function operators(
   };
   for (let n = 1; n <= count; n++) {
     const own = world.draws(`operator ${n}`);
-    const topic = own.pick(Object.keys(TOPICS));
+    const topic = crowded ?? own.pick(Object.keys(TOPICS));
     const time = timeline.now() + own.next() * span * 0.8;
     if (suppressed.has(`operator:${n}`)) continue;
     paused.add(topic);

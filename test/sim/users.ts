@@ -1,6 +1,6 @@
 import type { Draws } from "./draws.ts";
 import type { Answer, Api } from "./platform.ts";
-import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
+import { LIMITED, RECEIVER, TOPICS, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import type { Asked, Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
@@ -66,6 +66,12 @@ export function users(
   return () => busy === 0;
 }
 
+/** In some histories one topic has all that users without a rival file, and those who pause. */
+export function crowdedTopic(world: World): string | undefined {
+  const draws = world.draws("crowd");
+  return draws.chance(0.25) ? draws.pick(Object.keys(TOPICS)) : undefined;
+}
+
 /** Rivals act in the same moments, a few round trips long, so that they meet. */
 function rushAfter(time: number, draws: Draws): number {
   return Math.ceil(time / (2 * MINUTE)) * 2 * MINUTE + draws.whole(0, 60);
@@ -82,7 +88,7 @@ async function user(
 ): Promise<void> {
   const { timeline, witness } = world;
   const rivals = theme === "one key";
-  const topic = rivals ? arena : draws.pick(CHOICE);
+  const topic = rivals ? arena : (crowdedTopic(world) ?? draws.pick(CHOICE));
   const tracked = !UNTRACKED.has(topic);
   let edit = 0;
   const bodyNow = () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) });

@@ -51,6 +51,8 @@ type Known = {
   looks: Set<string>;
   /** When messages that SQS took let it start, by their revision and by their due time. */
   handedOff: Map<string, Starts>;
+  /** A message said until when it may run. */
+  expires: boolean;
   /** Revisions that the DLQ was given, and whether the job is listed as dead. */
   envelopes: Set<number>;
   listed: boolean;
@@ -121,6 +123,7 @@ export function witnessOf(settings: {
       cancelled: false,
       looks: new Set(),
       handedOff: new Map(),
+      expires: false,
       envelopes: new Set(),
       listed: false,
       running: 0,
@@ -320,6 +323,7 @@ export function witnessOf(settings: {
     handedOff(topic: string, carried: readonly MessageJob[], visibleAt: number): void {
       for (const job of carried) {
         const [{ handedOff }, start] = [known(job.id), startOf(job)];
+        if (job.expiresAt !== undefined) known(job.id).expires = true;
         // A near untracked one was never stored.
         recurring.created(job.id, JSON.stringify(job.body), !untracked.has(topic));
         for (const name of [`revision ${job.revision}`, `due ${Date.parse(job.dueAt)}`]) {
@@ -457,12 +461,13 @@ function isOpen({ home }: Known): boolean {
 
 /** Whether an untracked job went the way it was promised: to SQS, and from there too unless messages get lost. */
 function cameUntracked(
-  { home, acknowledged, cancelled, handedOff, starts }: Known,
+  { home, acknowledged, cancelled, handedOff, expires, starts }: Known,
   mayLose: boolean,
 ): boolean {
   if (
     !acknowledged ||
     cancelled ||
+    expires ||
     (home && (!home.untracked || isFinished(home))) ||
     home?.expiresAfter !== undefined
   )
