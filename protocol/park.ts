@@ -12,10 +12,11 @@ import { readHomes } from "./read-job.ts";
  */
 export async function park(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
   const topics = [...new Set(homes.map(({ topic }) => topic))];
+  // Counted from before the reading: a note must not come when the pause is long over.
+  const by = ctx.clock() + WRITER_DEADLINE;
   const bounds = await heldBefore(ctx, topics);
   const held = homes.filter((home) => isHeld(home, bounds));
   if (held.length === 0) return new Set();
-  const by = ctx.clock() + WRITER_DEADLINE;
   await keepUntracked(ctx, held, by);
   const notes = held.map((home): Parked => {
     return { ...parkedKey(home), v: ITEM_VERSION, id: home.id, revision: home.revision };

@@ -57,7 +57,7 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
 }
 
 async function tend(ctx: Context, topic: string, pause: Pause, until: number): Promise<void> {
-  const { state, changedAt } = pause;
+  const { state, changedAt, rate } = pause;
   const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
   if (isRecent) await pollQueue(ctx, topic, state === "resuming");
   if (state === "paused") return;
@@ -65,9 +65,14 @@ async function tend(ctx: Context, topic: string, pause: Pause, until: number): P
   if (isRecent || (await countParked(ctx, topic)) > 0) return;
   // Lambda may have refused each wish so far, or no tick was there to repeat it.
   if (!(await pollQueue(ctx, topic, true))) return;
-  // Whoever read the pause before it was lifted has written its note by now, or never will.
   const now = ctx.clock();
-  const change = { key: pauseKey(topic), expect: { state, changedAt }, set: { expiresAt: ttl(now + DAY) } };
+  const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };
+  const change =
+    rate === undefined
+      ? // Whoever read the pause before it was lifted has written its note by now, or never will.
+        { ...lifted, set: { expiresAt: ttl(now + DAY) } }
+      : // As long as there is a rate, jobs of before are parked: it goes first, and what is noted meanwhile is let go.
+        { ...lifted, set: { changedAt: now }, remove: ["rate"] };
   await ctx.pool.change(change, now + WRITER_DEADLINE);
 }
 

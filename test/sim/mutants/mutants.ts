@@ -384,6 +384,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "if ((await countParked(ctx, topic)) > 0) return;",
   },
   {
+    name: "a resume at a rate over while there is the rate",
+    file: "protocol/release.ts",
+    find: "    rate === undefined\n      ?",
+    put: "    changedAt > 0\n      ?",
+  },
+  {
     name: "claim does not heed a pause",
     file: "protocol/claim.ts",
     find: "const parked = await parkCarried(ctx, topic, jobs);",
