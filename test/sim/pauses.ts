@@ -62,6 +62,9 @@ export function pausesOf({ clock, claims }: { clock: () => number; claims: numbe
       return late > 0 ? late : undefined;
     },
 
+    /** Whether anybody has ever asked for a pause of this topic. */
+    disturb: (topic: string): boolean => told(topic).disturbed.length > 0,
+
     /** When at the latest a job that may start at `start` is let go, for all its topic's pauses. */
     freeAt(topic: string, start: number): number {
       const spans = told(topic).disturbed.filter(({ to }) => to + RELEASED_WITHIN >= start);

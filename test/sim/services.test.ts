@@ -1,14 +1,18 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { GetScheduleCommand, type SchedulerClient } from "@aws-sdk/client-scheduler";
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { dynamoPool } from "../../aws/pool.ts";
+import { schedulerPromotions } from "../../aws/promotions.ts";
 import { sqsQueues } from "../../aws/queues.ts";
 import { numbers } from "../contract/contract-items.ts";
 import { NOW, poolContract } from "../contract/pool-contract.ts";
+import { promotionsContract } from "../contract/promotions-contract.ts";
 import { queuesContract } from "../contract/queues-contract.ts";
 import type { Fate } from "./faults.ts";
 import { startMachine } from "./machine.ts";
 import { clientOn, type Network } from "./network.ts";
 import { simulatedDynamo } from "./services/dynamo.ts";
+import { simulatedScheduler } from "./services/scheduler.ts";
 import type { Service } from "./services/service.ts";
 import { simulatedSqs } from "./services/sqs.ts";
 import { timelineFrom } from "./timeline.ts";
@@ -16,7 +20,7 @@ import { timelineFrom } from "./timeline.ts";
 const FATE: Fate = { request: 1, answer: 1, freeze: 0, entryFails: () => undefined };
 
 /** A client of a service on a network where nothing goes wrong, whose time passes as fast as it is needed. */
-function directly<C extends DynamoDBClient | SQSClient>(service: Service): C {
+function directly<C extends DynamoDBClient | SQSClient | SchedulerClient>(service: Service): C {
   const timeline = timelineFrom(NOW);
   const network: Network = { timeline, seed: 1, fateOf: () => FATE, onArrival: () => {} };
   const client = clientOn<C>(network, startMachine("contract", 1, 0, timeline), "any", service);
@@ -56,6 +60,23 @@ queuesContract("of the simulator", async () => {
     groups: async (topic) => sqs.messages(topic).map(({ group }) => group),
     async pass(seconds) {
       now += seconds * 1000;
+    },
+    close: async () => {},
+  };
+});
+
+promotionsContract("of the simulator", async () => {
+  const fires = () => [];
+  const scheduler = simulatedScheduler({ clock: () => NOW, at: () => {}, firingsOf: fires, fire: () => {} });
+  const client = directly<SchedulerClient>(scheduler);
+  const group = "promotions";
+  return {
+    promotions: schedulerPromotions({ client, target: { group, target: "promote", role: "scheduler" } }),
+    now: () => NOW,
+    async filed(id) {
+      const found = client.send(new GetScheduleCommand({ GroupName: group, Name: id }));
+      const { ScheduleExpression = "" } = await found.catch(() => ({ ScheduleExpression: undefined }));
+      return ScheduleExpression === "" ? undefined : Date.parse(`${ScheduleExpression.slice(3, -1)}Z`);
     },
     close: async () => {},
   };

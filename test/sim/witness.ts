@@ -167,6 +167,9 @@ export function witnessOf(settings: {
     }
   }
 
+  const revisionsOfAll = (): number =>
+    [...jobs.values()].reduce((sum, job) => sum + Math.max(job.revisions.length, 1), 0);
+
   /** What the state machine of `core/home.ts` does not allow. */
   function transition(job: Known, before: Home | undefined, after: Home): string | undefined {
     const change = `${before?.state ?? "nothing"} → ${after.state}`;
@@ -336,10 +339,7 @@ export function witnessOf(settings: {
     },
 
     /** How many revisions jobs had, untracked ones that were never stored too, and how often one was handed off. */
-    sent: () => {
-      const revisions = [...jobs.values()].reduce((sum, job) => sum + Math.max(job.revisions.length, 1), 0);
-      return { revisions, messages };
-    },
+    sent: () => ({ revisions: revisionsOfAll(), messages }),
 
     /** A dead job's envelope that its DLQ took. */
     enveloped(id: string, revision: number): void {
@@ -373,6 +373,11 @@ export function witnessOf(settings: {
       const late = clock() - pauses.freeAt(run.topic, to);
       if (!again) lateness.push(late);
       if (!again && late > latest) violate("P3", run.id, `started ${late} ms late`);
+      const waits = to - run.dueAt;
+      // A resume's own rate holds jobs too, and an outage's end may be long after they were due.
+      const limited = weather === "calm" && !pauses.disturb(run.topic);
+      if (limited && waits > limits.longestWait(run.topic, revisionsOfAll()))
+        violate("P3", run.id, `was held for ${waits} ms`);
       if (now < from) violate("P2", run.id, `started ${from - now} ms early`);
       // Lambda's pollers alone hold what is not claimed.
       const polled = untracked.has(run.topic) && topics[run.topic]?.consumer !== "pull";
