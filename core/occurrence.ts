@@ -1,3 +1,4 @@
+import { LONGEST_DELAY } from "./constants.ts";
 import { toJson } from "./json.ts";
 
 /** What each job of a recurring schedule has. `body` is JSON text as it stands in messages, `expiresAfter` ms. */
@@ -58,27 +59,26 @@ export function storedInput(
   text: string,
 ): Pick<Schedule, "start" | "end" | "anchor" | "createdAt" | "job"> | undefined {
   const input = inputOf(text);
-  if (!input) return undefined;
+  if (!input || !isTemplate(input.job)) return undefined;
   const { start, end, anchor, createdAt } = input;
   return {
     ...(start === undefined ? {} : { start }),
     ...(end === undefined ? {} : { end }),
     anchor,
     createdAt,
-    job: templateOf(input),
+    job: templateOf(input.job),
   };
 }
 
 /** Reads what Scheduler gave the target, an input whose words it has replaced. Throws for anything else. */
 export function parseOccurrence(event: unknown): Occurrence {
   const { v, name, time, job } = (event ?? {}) as Partial<Input>;
-  const at = Date.parse(time ?? "");
-  if (v !== VERSION || name === undefined || job === undefined || Number.isNaN(at)) {
-    throw new Error(
-      `the event must be an occurrence of version ${VERSION} with its time, got v ${v}, time ${time}`,
-    );
+  const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  if (v !== VERSION || typeof name !== "string" || Number.isNaN(at) || !isTemplate(job)) {
+    const rule = `an occurrence of version ${VERSION} with its time and a job`;
+    throw new Error(`the event must be ${rule}, got ${toJson({ v, time })} and ${typeof job}`);
   }
-  return { name, time: at, job: templateOf({ job }) };
+  return { name, time: at, job: templateOf(job) };
 }
 
 function inputOf(text: string): Input | undefined {
@@ -90,6 +90,38 @@ function inputOf(text: string): Input | undefined {
   }
 }
 
-function templateOf({ job }: Pick<Input, "job">): Template {
-  return { ...job, body: toJson(job.body) };
+/** Only what a schedule's job can have: an event that somebody else has written may say more. */
+function templateOf({ topic, body, ...rest }: Input["job"]): Template {
+  const { callbackUrl, headers, expiresAfter, maxAttempts, tag, group } = rest;
+  return {
+    topic,
+    body: toJson(body),
+    ...(callbackUrl === undefined ? {} : { callbackUrl }),
+    ...(headers === undefined ? {} : { headers }),
+    ...(expiresAfter === undefined ? {} : { expiresAfter }),
+    ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(group === undefined ? {} : { group }),
+  };
+}
+
+/** Whether each field is of its kind: a job that cannot be sent would keep all others of its page from it. */
+function isTemplate(value: unknown): value is Input["job"] {
+  if (typeof value !== "object" || value === null) return false;
+  const job = value as Partial<Input["job"]>;
+  const { topic, body, callbackUrl, headers = {}, expiresAfter = 0, maxAttempts = 1, tag, group } = job;
+  return (
+    typeof topic === "string" &&
+    body !== undefined &&
+    [callbackUrl, tag, group].every((text) => text === undefined || typeof text === "string") &&
+    typeof headers === "object" &&
+    headers !== null &&
+    Object.values(headers).every((text) => typeof text === "string") &&
+    isWithin(expiresAfter, 0, LONGEST_DELAY) &&
+    isWithin(maxAttempts, 1, Number.MAX_SAFE_INTEGER)
+  );
+}
+
+function isWithin(value: unknown, least: number, most: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
 }

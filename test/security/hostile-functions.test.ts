@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import type { Home } from "../../core/items.ts";
 import { jobText, messageText } from "../../core/message.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../protocol/world.ts";
+import { hostileEvents } from "./hostile-events.ts";
 import { hostileMessages } from "./hostile-messages.ts";
 
 const shared = vi.hoisted(() => ({ world: undefined as World | undefined }));
@@ -16,22 +17,22 @@ const shared = vi.hoisted(() => ({ world: undefined as World | undefined }));
 /** The services in memory, under the telemetry that the functions really have. */
 vi.mock("../../sdk/context.ts", async () => {
   const { createTelemetry } = await import("../../sdk/telemetry.ts");
+  /** A part of whatever world there is by then. */
+  const partOf = (part: "pool" | "queues" | "policy" | "promotions" | "schedules") =>
+    new Proxy({}, { get: (_, name) => Reflect.get(shared.world?.ctx[part] ?? {}, name) });
   return {
+    // No topic has an event source mapping.
+    required: () => "{}",
     createContext: () => {
       const telemetry = createTelemetry();
-      const ctx = () => shared.world?.ctx;
       return {
-        get pool() {
-          return ctx()?.pool;
-        },
-        get queues() {
-          return ctx()?.queues;
-        },
-        get policy() {
-          return ctx()?.policy;
-        },
-        clock: () => ctx()?.clock(),
-        random: (count: number) => ctx()?.random(count),
+        pool: partOf("pool"),
+        queues: partOf("queues"),
+        policy: partOf("policy"),
+        promotions: partOf("promotions"),
+        schedules: partOf("schedules"),
+        clock: () => shared.world?.ctx.clock(),
+        random: (count: number) => shared.world?.ctx.random(count),
         report: telemetry.report,
         telemetry,
       };
@@ -44,6 +45,8 @@ type Handlers = {
   consumer: (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>;
   receive: Handlers["api"];
   tick: (event: unknown, context: LambdaContext) => Promise<void>;
+  promote: (event: unknown) => Promise<void>;
+  occur: (event: unknown) => Promise<void>;
 };
 let functions: Handlers;
 const written: string[] = [];
@@ -56,6 +59,8 @@ beforeAll(async () => {
     consumer: (await import("../../functions/reminders.ts")).handler,
     receive: (await import("../../functions/receive.ts")).handler,
     tick: (await import("../../functions/tick.ts")).handler,
+    promote: (await import("../../functions/promote.ts")).handler as Handlers["promote"],
+    occur: (await import("../../functions/occurrence.ts")).handler,
   };
 });
 afterAll(() => vi.restoreAllMocks());
@@ -138,6 +143,26 @@ test("the tick clears the DLQ of what is over, whatever else lies there", async 
   expect(left.filter(({ body }) => body.includes(filed.id))).toEqual([]);
   expect(await world().home(filed.id)).toMatchObject({ state: "scheduled", attempt: 0 });
 });
+
+describe("whoever invokes the functions of schedules spoils nothing for others, with", () => {
+  test.each([...hostileEvents()])("%s", async (_, event) => {
+    const mate = await world().file({ body: "1", delay: MINUTE });
+    for (const invoke of [functions.promote, functions.occur])
+      await invoke(event).catch((error: unknown) => expect(error).toBeInstanceOf(Error));
+    await world().pass(MINUTE, { ticks: false });
+    await functions.tick({}, context(180 * SECOND));
+    const messages = world().queues.messages({ topic: "orders" });
+    const mine = messages.findIndex(({ body }) => body.includes(mate.id));
+    expect(await consume(messages.map(({ body }) => body))).not.toContain(mine);
+    expect(await world().home(mate.id)).toMatchObject({ state: "done" });
+    for (const path of ["/jobs", "/forecast", "/topics/orders", "/topics/orders/dead"]) {
+      const event = eventOf("GET", path, undefined, { rawQueryString: path === "/jobs" ? WHOLE : "" });
+      expect({ path, ...(await functions.api(event)) }).toMatchObject({ statusCode: 200 });
+    }
+  });
+});
+
+const WHOLE = "from=2026-03-01T08:00:00.000Z&to=2026-03-01T10:00:00.000Z";
 
 function eventOf(method: string, rawPath: string, body?: string, more: object = {}): APIGatewayProxyEventV2 {
   const event: object = {

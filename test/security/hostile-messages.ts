@@ -13,7 +13,7 @@ const withJob = (fields: object) => around({ jobs: [{ ...job, ...fields }] });
 const raw = (fields: string) => `{"v":1,"topic":"orders","jobs":[{${fields}}]}`;
 const rawJob = `"id":"${ID}","revision":0,"attempt":1,"dueAt":"${DUE}"`;
 
-const ODD_VALUES: unknown[] = [
+export const ODD_VALUES: unknown[] = [
   null,
   true,
   -1,
@@ -32,7 +32,10 @@ const ODD_VALUES: unknown[] = [
 ];
 
 const FIELDS = ["v", "topic", "group", "jobs", "dead", "error", "constructor"];
-const JOB_FIELDS = "id revision attempt dueAt headers expiresAt maxAttempts key body toJSON".split(" ");
+const JOB_FIELDS = [
+  ..."id revision attempt dueAt headers expiresAt maxAttempts key body toJSON".split(" "),
+  ..."callbackUrl redrives heldFrom heldUntil".split(" "),
+];
 
 /** Message bodies that no writer of ours sends, with what is wrong with each. None of their jobs is filed. */
 export function* hostileMessages(): Generator<[string, string]> {
@@ -78,6 +81,8 @@ export function* hostileMessages(): Generator<[string, string]> {
   yield ["deep headers", raw(`${rawJob},"headers":${DEEP}`)];
   for (const number of ["1e309", "-0", "1e126", "123456789012345678901234567890"])
     yield [`the revision ${number}`, raw(rawJob.replace('"revision":0', `"revision":${number}`))];
+  for (const heldUntil of ["+275760-09-13T00:00:00.000Z", "2026-03-01T09:00:00.000+24:00", "now"])
+    yield [`held until ${heldUntil}`, withJob({ heldUntil })];
   for (const dueAt of [
     "+275760-09-13T00:00:00.000Z",
     "-271821-04-20T00:00:00.000Z",

@@ -9,6 +9,7 @@ const read = (file: string) => JSON.parse(readFileSync(`${ROOT}${file}`, "utf8")
 
 type Locked = {
   version: string;
+  license?: string;
   integrity?: string;
   resolved?: string;
   dev?: boolean;
@@ -18,12 +19,13 @@ type Locked = {
 };
 const locked = Object.entries<Locked>(read("package-lock.json").packages).filter(([path]) => path !== "");
 
-/** The packages whose code is in the functions' bundles, by their paths. */
-const shipped = readShipped();
+/** By entry: the packages whose code is in its bundle, by their paths. */
+const bundles = new Map([...new Set(Object.values(ENTRIES))].map((entry) => [entry, packagesIn(entry)]));
+const shipped = [...new Set([...bundles.values()].flat())].sort();
 
-function readShipped(): string[] {
+function packagesIn(entry: string): string[] {
   const { metafile } = buildSync({
-    entryPoints: [...new Set(Object.values(ENTRIES))].map((entry) => `${ROOT}${entry}`),
+    entryPoints: [`${ROOT}${entry}`],
     absWorkingDir: ROOT,
     bundle: true,
     write: false,
@@ -33,9 +35,11 @@ function readShipped(): string[] {
     platform: "node",
     mainFields: ["module", "main"],
   });
-  const packages = Object.keys(metafile.inputs).flatMap(
-    (path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
-  );
+  const used = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs));
+  const packages = used.flatMap(([path, { bytesInOutput }]) => {
+    const [name] = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
+    return name === undefined || bytesInOutput === 0 ? [] : name;
+  });
   return [...new Set(packages)].sort();
 }
 
@@ -48,13 +52,41 @@ test("what runs on AWS is a package of the registry's, locked by its hash and ne
   }
 });
 
-test("what runs on AWS comes from these makers", () => {
-  const makers = shipped.map((path) => path.replace("node_modules/", "").replace(/^(@[^/]+)\/.*/, "$1"));
-  // Beside AWS: the router, the schemas, calendars, addresses, and what the SDK brings to keep its endpoints and to read
-  // a user agent.
-  const aws = ["@aws", "@aws-lambda-powertools", "@aws-sdk", "@smithy"];
-  const others = ["bowser", "croner", "hono", "ipaddr.js", "mnemonist", "obliterator", "zod"];
-  expect([...new Set(makers)].sort()).toEqual([...aws, ...others]);
+test("what runs on AWS may be given away, whoever's it is", () => {
+  const licences = shipped.map((path) => {
+    const [, entry] = locked.find(([name]) => name === path) ?? [];
+    return entry?.license ?? `${path} says none`;
+  });
+  expect([...new Set(licences)].sort()).toEqual(["Apache-2.0", "MIT", "MIT-0", "Unlicense"]);
+});
+
+const AWS = /^node_modules\/(?:@aws|@aws-lambda-powertools|@aws-sdk|@smithy)\//;
+/** Of AWS's, and of others, what not every function holds, and which do. */
+const HOLDERS: Readonly<Record<string, readonly string[]>> = {
+  "@aws-sdk/client-lambda": ["functions/api.ts", "functions/tick.ts"],
+  "@aws-sdk/client-secrets-manager": ["functions/webhook.ts"],
+  // Signatures of calls.
+  standardwebhooks: ["functions/webhook.ts"],
+  "@stablelib/base64": ["functions/webhook.ts"],
+  "fast-sha256": ["functions/webhook.ts"],
+  // The calendar of recurring schedules: the API says when they come next.
+  croner: ["functions/api.ts", "functions/occurrence.ts"],
+  hono: ["functions/api.ts", "functions/receive.ts"],
+  zod: ["functions/api.ts", "functions/receive.ts", "sdk/client.ts"],
+};
+/** Of others, what every function holds: addresses, and what the SDK brings to keep its endpoints. */
+const HELD_BY_ALL = ["ipaddr.js", "mnemonist", "obliterator"];
+
+test.each([...bundles])("%s holds AWS's packages, and of others' these", (entry, packages) => {
+  const others = packages.filter((path) => !AWS.test(path)).map((path) => path.replace("node_modules/", ""));
+  const held = Object.keys(HOLDERS).filter((name) => HOLDERS[name]?.includes(entry));
+  const expected = [...HELD_BY_ALL, ...held].filter((name) => !AWS.test(`node_modules/${name}`));
+  expect(others).toEqual(expected.sort());
+});
+
+test.each(Object.entries(HOLDERS))("%s is held by %j", (name, holders) => {
+  const found = [...bundles].filter(([, packages]) => packages.includes(`node_modules/${name}`));
+  expect(found.map(([entry]) => entry).sort()).toEqual([...holders].sort());
 });
 
 test("only what package.json allows runs code when it is installed", () => {

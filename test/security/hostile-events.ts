@@ -1,0 +1,30 @@
+import { ODD_VALUES } from "./hostile-messages.ts";
+
+const TIME = "2026-03-01T09:00:00Z";
+const job = { topic: "orders", body: { n: 1 } };
+const occurrence = { v: 1, time: TIME, name: "hourly", job };
+
+const FIELDS = ["v", "time", "name", "job", "id"];
+const JOB_FIELDS = [
+  ..."topic body headers expiresAfter maxAttempts tag group callbackUrl".split(" "),
+  ..."key onDuplicate once dueAt id state revision untracked pk sk expiresAt".split(" "),
+];
+
+/** What no schedule of ours gives the functions that schedules invoke, with what is wrong with each. */
+export function* hostileEvents(): Generator<[string, unknown]> {
+  for (const [i, value] of [undefined, ...ODD_VALUES].entries()) {
+    yield [`odd value ${i}`, value];
+    for (const name of FIELDS) yield [`${name} is odd value ${i}`, { ...occurrence, [name]: value }];
+    for (const name of JOB_FIELDS)
+      yield [`a job's ${name} is odd value ${i}`, { ...occurrence, job: { ...job, [name]: value } }];
+  }
+  for (const time of ["+275760-09-13T00:00:00.000Z", "-271821-04-20T00:00:00.000Z", "1970", "0", TIME + TIME])
+    yield [`the time ${time}`, { ...occurrence, time }];
+  for (const id of ["meta", "x".repeat(100_000), `7ZZZZZZZZZ00${"Z".repeat(14)}`, "paused#orders#0"])
+    yield [`the id ${id.slice(0, 26)}`, { id }];
+  const headers = { "x-a": 1, "x-b": { c: [] } };
+  yield ["headers of other kinds", { ...occurrence, job: { ...job, headers } }];
+  yield ["a name of 3 MB", { ...occurrence, name: "x".repeat(3_000_000) }];
+  yield ["a body of 1 MB", { ...occurrence, job: { ...job, body: "x".repeat(1_000_000) } }];
+  yield ["an event of Scheduler's own words", { ...occurrence, time: "<aws.scheduler.scheduled-time>" }];
+}
