@@ -4,17 +4,20 @@ import { type Item, type Pause, pauseKey } from "../../core/items.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { pause } from "../../protocol/pause.ts";
 import { receive } from "../../protocol/pull.ts";
-import { resume } from "../../protocol/release.ts";
+import { resume, tendPauses } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
+import { sweepShard } from "../../protocol/sweep.ts";
 import { reportTopics } from "../../protocol/topics.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
 import { fail, isAt, meanwhile, orders } from "./scenes.ts";
-import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 const parked = (world: World, topic = "orders"): Item[] =>
   world.pool.items().filter(({ pk }) => pk.startsWith(`paused#${topic}#`));
 const pauseItem = (world: World, topic = "orders"): Pause | undefined =>
   world.pool.items().find(({ pk }) => pk === pauseKey(topic).pk) as Pause | undefined;
+const sweepShards = (world: World) =>
+  Promise.all([0, 1].map((shard) => sweepShard(world.ctx, shard, world.now() + MINUTE)));
 /** What is visible, run as a consumer does; several rounds, with ticks. */
 const runFor = async (world: World, ms: number, topic = "orders") => {
   const runs = [];
@@ -271,6 +274,50 @@ test("a resume that dies after moving jobs leaves notes that move none twice", a
   expect(parked(world)).toEqual([]);
   for (const id of ids) expect((await world.home(id)).revision).toBe(1);
   expect(await runFor(world, 10 * MINUTE)).toHaveLength(3);
+});
+
+test("a resume that dies before it moves untracked jobs, which no audit finds, leaves their notes", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "events");
+  const { id } = await world.file({ topic: "events", delay: 0 });
+  await world.pass(15 * MINUTE);
+  breakOnce(world, "before", (call) => call.operation === "changeMany");
+  await expect(resume(world.ctx, "events", undefined)).rejects.toThrow("crash");
+  expect(world.visible("events")).toEqual([]);
+  await world.pass(MINUTE);
+  expect(world.visible("events")).toMatchObject([{ id }]);
+});
+
+test("a job parked for a resume's rate just when that is over is let go all the same", async () => {
+  const world = createWorld();
+  await world.tick();
+  await pause(world.ctx, "events");
+  await world.file({ topic: "events", delay: 10 * MINUTE });
+  await world.pass(11 * MINUTE, { ticks: false });
+  await resume(world.ctx, "events", 1);
+  await world.pass(11 * MINUTE, { ticks: false });
+  meanwhile(world, isAt("pause#events", "change"), () => sweepShards(world));
+  await tendPauses(world.ctx, world.now() + MINUTE);
+  expect(parked(world, "events")).toHaveLength(1);
+  await world.pass(MINUTE);
+  expect(parked(world, "events")).toEqual([]);
+  expect(world.visible("events")).toHaveLength(1);
+  await world.pass(15 * MINUTE);
+  expect(pauseItem(world, "events")?.expiresAt).toBeDefined();
+});
+
+test("a resume is not over before Lambda took the wish to poll, however long that takes", async () => {
+  const world = createWorld();
+  let asked: boolean | undefined;
+  const enable = async (_: string, on: boolean): Promise<void> => {
+    if (on && world.now() < START + HOUR) throw new Error("down");
+    asked = on;
+  };
+  Object.assign(world.ctx, { eventSources: { enable } });
+  await pause(world.ctx, "orders");
+  await resume(world.ctx, "orders", undefined);
+  await world.pass(HOUR);
+  expect(asked).toBe(true);
 });
 
 test("what a caller's resume has no time for the ticks let go", async () => {
