@@ -5,7 +5,8 @@ import { MinutehandStack } from "./minutehand-stack.ts";
 
 /**
  * The app, by context: `-c api=none` leaves the HTTP API out, `-c removable=true` lets a test stack take its
- * data with it, `-c alarmTopicArn=…` says whom the alarms notify.
+ * data with it, `-c alarmTopicArn=…` says whom the alarms notify, `-c callbackHosts=…,…` which private hosts
+ * `callbacks` may call.
  */
 const app = new App();
 const contextOf = (name: string) => app.node.tryGetContext(name);
@@ -24,5 +25,6 @@ new MinutehandStack(app, "Minutehand", {
   removable: readFlag("removable"),
   api: { auth: contextOf("api") ?? "iam" },
   alarmTopicArn: contextOf("alarmTopicArn"),
+  callbackHosts: contextOf("callbackHosts")?.split(","),
 });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

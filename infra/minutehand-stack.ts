@@ -10,6 +10,8 @@ export type MinutehandStackProps = StackProps &
   Omit<DelayQueueProps, "topics" | "alarmTopic"> & {
     /** The SNS topic that the alarms notify, by its ARN. @default none */
     readonly alarmTopicArn?: string;
+    /** Hosts that `callbacks` may call though they are private, over `http:` too. @default none */
+    readonly callbackHosts?: readonly string[];
   };
 
 const CONSUMER_TIMEOUT = Duration.seconds(60);
@@ -21,7 +23,7 @@ export class MinutehandStack extends Stack {
 
   constructor(scope: Construct, id: string, props: MinutehandStackProps = {}) {
     super(scope, id, props);
-    const { removable = false, alarmTopicArn } = props;
+    const { removable = false, alarmTopicArn, callbackHosts } = props;
     this.queue = new DelayQueue(this, "Jobs", {
       ...props,
       ...(alarmTopicArn && { alarmTopic: Topic.fromTopicArn(this, "AlarmTopic", alarmTopicArn) }),
@@ -30,7 +32,7 @@ export class MinutehandStack extends Stack {
         work: { consumer: "pull" },
         events: { consumer: "pull", tracking: "none" },
         precise: { precision: "millisecond" },
-        callbacks: { webhook: {} },
+        callbacks: { webhook: callbackHosts ? { allowHosts: callbackHosts, allowHttp: true } : {} },
       },
     });
     this.consume("reminders", "Logs each job", removable);
