@@ -118,7 +118,7 @@ async function releaseThese(
     else if (home && (hasCrashed(home, now) || (home.state === "scheduled" && isNear(startsAt(home), now))))
       toSend.push(home);
   }
-  const starts = await reserve(ctx, topic, waiting.length);
+  const starts = await reserve(ctx, topic, waiting);
   if (!starts) return "paused again";
   const outcomes = await moveHeld(
     ctx,
@@ -140,19 +140,26 @@ async function releaseThese(
 
 const TRIES = 10;
 
-/** The next `count` starts of a topic that is being resumed; `undefined`: it is paused again, or over. */
-async function reserve(ctx: Context, topic: string, count: number): Promise<number[] | undefined> {
+/**
+ * The next starts of a topic that is being resumed, for jobs in the order of their due times, which sweeps park ahead of
+ * them; `undefined`: it is paused again, or over.
+ */
+async function reserve(ctx: Context, topic: string, homes: readonly Home[]): Promise<number[] | undefined> {
   for (let i = 0; i < TRIES; i++) {
     const now = ctx.clock();
     const [pause] = await readPauses(ctx, [topic]);
     if (pause?.state !== "resuming") return undefined;
     const { changedAt, rate, nextAt = now } = pause;
-    const first = Math.max(nextAt, now);
     const apart = rate === undefined ? 0 : 1000 / rate;
-    const wanted = Array.from({ length: count }, (_, n) => Math.round(first + n * apart));
-    if (rate !== undefined && count > 0) {
+    let next = Math.max(nextAt, now);
+    const wanted = homes.map(({ dueAt }) => {
+      const start = Math.max(next, dueAt);
+      next = start + apart;
+      return Math.round(start);
+    });
+    if (rate !== undefined && homes.length > 0) {
       const expect = { state: "resuming", changedAt, rate, nextAt: pause.nextAt };
-      const set = { nextAt: Math.round(first + count * apart) };
+      const set = { nextAt: Math.round(next) };
       const change = { key: pauseKey(topic), expect, set };
       if (!(await ctx.pool.change(change, now + WRITER_DEADLINE)).changed) continue;
     }

@@ -288,6 +288,16 @@ test("a resume that dies before it moves untracked jobs, which no audit finds, l
   expect(world.visible("events")).toMatchObject([{ id }]);
 });
 
+test("jobs that are parked ahead of their due time keep to the resume's rate from then on", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push((await world.file({ delay: 2 * MINUTE })).id);
+  await resume(world.ctx, "orders", 0.1);
+  const starts = await Promise.all(ids.map(async (id) => (await world.home(id)).heldUntil));
+  expect(starts.sort()).toEqual([0, 10, 20].map((seconds) => START + 2 * MINUTE + seconds * SECOND));
+});
+
 test("a job parked for a resume's rate just when that is over is let go all the same", async () => {
   const world = createWorld();
   await world.tick();

@@ -13,6 +13,8 @@ const RATES = [undefined, undefined, 0.1, 1, 20];
 /** Till no request of before can take effect any more. */
 const SETTLED = 7 * MINUTE;
 const TRIES = 3;
+/** A resume reads and moves what is parked in each shard. */
+const RESUME_STEPS = 3;
 
 /** Those who pause topics and resume them. In the end all is resumed. Answers whether all are through. */
 export function operators(
@@ -70,15 +72,17 @@ async function hold({ timeline, witness }: World, api: Api, topic: string): Prom
 }
 
 async function letGo(
-  { timeline, witness }: World,
+  world: World,
   api: Api,
   topic: string,
   ratePerSecond: number | undefined,
   tries: number,
 ): Promise<void> {
+  const { timeline, witness } = world;
   for (let i = 0; i < tries; i++) {
     const askedAt = timeline.now();
     witness.pauses.resumeAsked(topic);
+    world.requests += RESUME_STEPS;
     const rate = ratePerSecond === undefined ? {} : { ratePerSecond };
     const answer = await api("POST", `/topics/${topic}/resume`, rate);
     if (answer?.status === 200) return witness.pauses.resumed(topic, askedAt);

@@ -84,7 +84,7 @@ export function worldOf(settings: {
       if (act) timeline.at(time, act);
     },
     onSent: (queue, body, visibleAt) => {
-      trace(() => `  queue ${queue}: ${body}`);
+      trace(() => `  queue ${queue} shows from ${new Date(visibleAt).toISOString().slice(11, 23)}: ${body}`);
       const jobs = parseMessage(body)?.jobs ?? [];
       if (queue.endsWith("_dlq")) for (const { id, revision } of jobs) witness.enveloped(id, revision);
       else witness.handedOff(queue, jobs, visibleAt);
