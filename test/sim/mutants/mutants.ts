@@ -372,18 +372,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "",
   },
   {
-    name: "notes removed before their jobs are moved",
-    file: "protocol/release.ts",
-    find: "  const outcomes = await moveHeld(\n",
-    put: "  await ctx.pool.remove(notes, ctx.clock() + WRITER_DEADLINE);\n  const outcomes = await moveHeld(\n",
-  },
-  {
-    name: "a resume over when nothing is parked",
-    file: "protocol/release.ts",
-    find: "if (isRecent || (await countParked(ctx, topic)) > 0) return;",
-    put: "if ((await countParked(ctx, topic)) > 0) return;",
-  },
-  {
     name: "a resume at a rate over while there is the rate",
     file: "protocol/release.ts",
     find: "    rate === undefined\n      ?",
