@@ -49,7 +49,7 @@ export function operators(
   return () => busy === 0;
 }
 
-/** Pauses and resumes, now and then without waiting for an answer to the end. */
+/** Pauses and resumes, again and again, now and then what is paused already. */
 async function operate(world: World, api: Api, draws: Draws, topic: string): Promise<void> {
   const { timeline } = world;
   for (let i = draws.whole(1, 3); i > 0; i--) {

@@ -45,9 +45,9 @@ const SPAN = 30 * MINUTE;
 const SHARDS = 2;
 const LONG_DELAY_S = 600;
 
-/** After the last fault everything must end within this: a message lost late waits for the audit's second ladder. */
 /** Of looks and untracked homes, with a day for the time they are filed at. */
 const LONGEST_TTL = 91 * 24 * HOUR;
+/** After the last fault everything must end within this: a message lost late waits for the audit's second ladder. */
 const PATIENCE = 30 * HOUR;
 
 /** Plays one history. `suppressed`: faults and users that are left out; `traced`: keeps what happened. */
