@@ -5,18 +5,19 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { apiOf } from "../e2e/api.ts";
 import { deployedTarget } from "../e2e/deployed-stack.ts";
 
-const POLICY = '{"shards":8,"topics":{"reminders":{}}}';
 const TEMPLATE = {
   Resources: {
     ConsumerremindersLog77F1E114: { Type: "AWS::Logs::LogGroup" },
-    ConsumerremindersFunction5E2F: {
-      Type: "AWS::Lambda::Function",
-      Properties: { Environment: { Variables: { MINUTEHAND_POLICY: POLICY } } },
-    },
+    JobsTickSweeperFunction52F8: { Type: "AWS::Lambda::Function" },
+    JobsPromotionsPromoteFunction60D3: { Type: "AWS::Lambda::Function" },
+    JobsPromotionsSchedulesGroup53FA: { Type: "AWS::Scheduler::ScheduleGroup" },
+    JobsPromotionsSchedulesRole923A: { Type: "AWS::IAM::Role" },
+    JobsWebhookcallbacksSecret311E: { Type: "AWS::SecretsManager::Secret" },
   },
 };
+const VARIABLES = { MINUTEHAND_TABLE: "t", MINUTEHAND_EVENT_SOURCES: "{}" };
 
-/** CloudFormation and an HTTP API, as much of them as `--stack` asks of an account. */
+/** CloudFormation, Lambda and an HTTP API, as much of them as `--stack` asks of an account. */
 describe("a stack in an account", () => {
   let server: Server;
   let url: string;
@@ -27,6 +28,16 @@ describe("a stack in an account", () => {
     server = createServer(async (request, response) => {
       let text = "";
       for await (const chunk of request) text += chunk;
+      const [, name] = /^\/2015-03-31\/functions\/(.*)\/configuration$/.exec(request.url ?? "") ?? [];
+      if (name !== undefined) {
+        response.writeHead(200, { "content-type": "application/json" }).end(
+          JSON.stringify({
+            FunctionArn: `arn:aws:lambda:eu-central-1:1:function:${decodeURIComponent(name)}`,
+            Environment: { Variables: VARIABLES },
+          }),
+        );
+        return;
+      }
       if (request.url !== "/") {
         calls.push(request);
         response.writeHead(request.headers.authorization ? 200 : 403).end("{}");
@@ -39,6 +50,7 @@ describe("a stack in an account", () => {
     await once(server, "listening");
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     vi.stubEnv("AWS_ENDPOINT_URL_CLOUDFORMATION", url);
+    vi.stubEnv("AWS_ENDPOINT_URL_LAMBDA", url);
     vi.stubEnv("AWS_REGION", "eu-central-1");
     vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE");
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
@@ -58,7 +70,8 @@ describe("a stack in an account", () => {
     expect(target).toEqual({
       place: "aws",
       api: { url, signedFor: "eu-central-1" },
-      log: { group: "physical ConsumerremindersLog77F1E114" },
+      log: { group: "physical-ConsumerremindersLog77F1E114" },
+      secret: "physical-JobsWebhookcallbacksSecret311E",
     });
     await apiOf(target).call("PUT", "/topics/work/jobs/a%2Bb", { delay: 1, body: null });
     const [{ method, url: path, headers } = {} as IncomingMessage] = calls;
@@ -69,15 +82,14 @@ describe("a stack in an account", () => {
     );
   });
 
-  it("without an HTTP API its table and queues are used, by the deployed functions' own policy", async () => {
+  it("without an HTTP API its app has what the tick's function has, and the schedules beside far jobs", async () => {
     outputs = { TableName: "t", QueueUrlPrefix: "https://sqs/1/shop-" };
     const { api } = await deployedTarget("aws", "Shop");
-    expect(api).toEqual({
-      environment: {
-        MINUTEHAND_TABLE: "t",
-        MINUTEHAND_QUEUE_URL_PREFIX: "https://sqs/1/shop-",
-        MINUTEHAND_POLICY: POLICY,
-      },
+    expect(api).toEqual({ environment: { ...VARIABLES, MINUTEHAND_PROMOTIONS: expect.any(String) } });
+    expect(JSON.parse("environment" in api ? (api.environment.MINUTEHAND_PROMOTIONS ?? "") : "")).toEqual({
+      group: "physical-JobsPromotionsSchedulesGroup53FA",
+      target: "arn:aws:lambda:eu-central-1:1:function:physical-JobsPromotionsPromoteFunction60D3",
+      role: "arn:aws:iam::1:role/physical-JobsPromotionsSchedulesRole923A",
     });
   });
 
@@ -107,7 +119,7 @@ function answerTo(action: string, parameters: Record<string, string>, outputs: R
   }
   if (action === "GetTemplate") return wrap(`<TemplateBody>${JSON.stringify(TEMPLATE)}</TemplateBody>`);
   if (action === "DescribeStackResource") {
-    const physical = `<PhysicalResourceId>physical ${id}</PhysicalResourceId>`;
+    const physical = `<PhysicalResourceId>physical-${id}</PhysicalResourceId>`;
     return wrap(`<StackResourceDetail>${physical}</StackResourceDetail>`);
   }
   const members = Object.entries(outputs).map(

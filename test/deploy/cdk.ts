@@ -5,6 +5,9 @@ import type { Session } from "./session.ts";
 /** The stack's name in `infra/app.ts`. */
 export const STACK = "Minutehand";
 
+/** Functions of an emulator run on this machine, and so do the receivers that the suite has them call. */
+export const RECEIVERS_HERE = "callbackHosts=127.0.0.1";
+
 type Deployment = {
   readonly env: NodeJS.ProcessEnv;
   /** As `-c` takes it. */

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { findDynoxide } from "../../local/dynoxide.ts";
 import { LocalError } from "../../local/local-error.ts";
 import { cannot } from "../e2e/places.ts";
-import { deployApp, STACK } from "./cdk.ts";
+import { deployApp, RECEIVERS_HERE, STACK } from "./cdk.ts";
 import { readLocalStackOptions } from "./command-line.ts";
 import { cacheFolder, emulatorEnvironment, plainEnvironment, ROOT } from "./environment.ts";
 import { runSession, type Session } from "./session.ts";
@@ -21,7 +21,8 @@ await runSession("test:localstack", readLocalStackOptions, async (session, { pre
   if (prepare) return startLocalStack(session);
   const endpoint = await findLocalStack(session);
   const env = emulatorEnvironment(endpoint);
-  await deployApp(session, { env, context: cannot("localstack", "http-api") ? ["api=none"] : [] });
+  const context = [RECEIVERS_HERE, ...(cannot("localstack", "http-api") ? ["api=none"] : [])];
+  await deployApp(session, { env, context });
   await runSuite(session, "localstack", STACK, env);
 });
 

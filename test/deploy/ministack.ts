@@ -4,10 +4,16 @@ import { join } from "node:path";
 import { freePort } from "../../local/free-port.ts";
 import { LocalError } from "../../local/local-error.ts";
 import { cannot } from "../e2e/places.ts";
-import { addBatchPermissions } from "./batch-permissions.ts";
-import { deployApp, STACK } from "./cdk.ts";
+import { deployApp, RECEIVERS_HERE, STACK } from "./cdk.ts";
 import { readDeployOptions } from "./command-line.ts";
 import { cacheFolder, emulatorEnvironment, plainEnvironment } from "./environment.ts";
+import {
+  adaptTemplate,
+  allowBatches,
+  allowDefaultGroup,
+  nameSecretsByArn,
+  spellPunctuation,
+} from "./ministack-template.ts";
 import { runSession, type Session } from "./session.ts";
 import { runSuite } from "./suite.ts";
 import { waitHealthy } from "./wait-healthy.ts";
@@ -18,8 +24,14 @@ const START_LIMIT_MS = 60_000;
 await runSession("test:deploy", readDeployOptions, async (session, { stack }) => {
   if (stack !== undefined) return runSuite(session, "aws", stack, process.env);
   const env = await startMiniStack(session);
-  const adapt = (assembly: string) => addBatchPermissions(assembly, STACK);
-  await deployApp(session, { env, ...(cannot("ministack", "batch-permissions") && { adapt }) });
+  const adaptations = [
+    ...(cannot("ministack", "batch-permissions") ? [allowBatches] : []),
+    ...(cannot("ministack", "schedule-groups") ? [allowDefaultGroup] : []),
+    ...(cannot("ministack", "secret-arns") ? [nameSecretsByArn] : []),
+    ...(cannot("ministack", "secret-characters") ? [spellPunctuation] : []),
+  ];
+  const adapt = (assembly: string) => adaptTemplate(assembly, STACK, adaptations);
+  await deployApp(session, { env, context: [RECEIVERS_HERE], adapt });
   await runSuite(session, "ministack", STACK, env);
 });
 

@@ -13,9 +13,12 @@ export type JobView = {
   attempt: number;
   body?: unknown;
   key?: string;
+  tag?: string;
   createdAt: string;
   claimedAt?: string;
   finishedAt?: string;
+  heldFrom?: string;
+  heldUntil?: string;
   lastError?: string;
 };
 

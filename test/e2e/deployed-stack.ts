@@ -4,11 +4,16 @@ import {
   DescribeStacksCommand,
   GetTemplateCommand,
 } from "@aws-sdk/client-cloudformation";
+import {
+  type FunctionConfiguration,
+  GetFunctionConfigurationCommand,
+  LambdaClient,
+} from "@aws-sdk/client-lambda";
 import { cannot, type Place } from "./places.ts";
 import type { ApiAccess, Target } from "./target.ts";
 
-type Template = { Resources: Record<string, Resource> };
-type Resource = { Type: string; Properties?: { Environment?: { Variables?: Record<string, unknown> } } };
+/** The physical name of the stack's one resource of a type whose logical id begins so. Throws when there is none. */
+type Find = (type: string, logicalId: string) => Promise<string>;
 
 /**
  * A deployed stack of the app as CloudFormation describes it. Region, credentials and endpoint come from the
@@ -17,48 +22,44 @@ type Resource = { Type: string; Properties?: { Environment?: { Variables?: Recor
 export async function deployedTarget(place: Place, stack: string): Promise<Target> {
   const client = new CloudFormationClient({});
   try {
-    const outputs = await outputsOf(client, stack);
-    const { TemplateBody = "{}" } = await client.send(new GetTemplateCommand({ StackName: stack }));
-    const template = JSON.parse(TemplateBody) as Template;
+    const { ApiUrl } = await outputsOf(client, stack);
+    const find = await finderIn(client, stack);
     return {
       place,
-      api: accessTo(place, outputs, template, await client.config.region()),
-      log: { group: await logGroup(client, place, stack, template) },
+      api:
+        ApiUrl === undefined ? await withoutApi(find) : accessTo(place, ApiUrl, await client.config.region()),
+      log: { group: await logGroup(place, find) },
+      secret: await find("AWS::SecretsManager::Secret", "JobsWebhookcallbacks"),
     };
   } finally {
     client.destroy();
   }
 }
 
-type Outputs = { ApiUrl?: string; TableName: string; QueueUrlPrefix: string };
-
-async function outputsOf(client: CloudFormationClient, stack: string): Promise<Outputs> {
+async function outputsOf(client: CloudFormationClient, stack: string): Promise<{ ApiUrl?: string }> {
   const { Stacks = [] } = await client.send(new DescribeStacksCommand({ StackName: stack }));
-  const named = Stacks[0]?.Outputs?.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]) ?? [];
-  const outputs = Object.fromEntries(named) as Partial<Outputs>;
-  const { TableName, QueueUrlPrefix } = outputs;
-  if (TableName === undefined || QueueUrlPrefix === undefined) {
-    const has = Object.keys(outputs).join(", ") || "none";
-    throw new Error(`stack ${stack} must have the outputs TableName and QueueUrlPrefix, has ${has}`);
-  }
-  return { ...outputs, TableName, QueueUrlPrefix };
+  const outputs = Stacks[0]?.Outputs?.map(({ OutputKey = "", OutputValue = "" }) => [OutputKey, OutputValue]);
+  const named: Record<string, string> = Object.fromEntries(outputs ?? []);
+  if ("TableName" in named && "QueueUrlPrefix" in named) return named;
+  const has = Object.keys(named).join(", ") || "none";
+  throw new Error(`stack ${stack} must have the outputs TableName and QueueUrlPrefix, has ${has}`);
 }
 
-function accessTo(place: Place, outputs: Outputs, template: Template, region: string): ApiAccess {
-  const { ApiUrl, TableName, QueueUrlPrefix } = outputs;
-  if (ApiUrl !== undefined)
-    return { url: cannot(place, "api-host") ? byPath(ApiUrl) : ApiUrl, signedFor: region };
-  const variables = Object.values(template.Resources).map(
-    ({ Properties }) => Properties?.Environment?.Variables,
-  );
-  const policy = variables.find((names) => names?.MINUTEHAND_POLICY !== undefined)?.MINUTEHAND_POLICY;
-  return {
-    environment: {
-      MINUTEHAND_TABLE: TableName,
-      MINUTEHAND_QUEUE_URL_PREFIX: QueueUrlPrefix,
-      MINUTEHAND_POLICY: String(policy),
-    },
+async function finderIn(client: CloudFormationClient, stack: string): Promise<Find> {
+  const { TemplateBody = "{}" } = await client.send(new GetTemplateCommand({ StackName: stack }));
+  const { Resources }: { Resources: Record<string, { Type: string }> } = JSON.parse(TemplateBody);
+  return async (type, logicalId) => {
+    const [id] =
+      Object.entries(Resources).find(([name, { Type }]) => Type === type && name.startsWith(logicalId)) ?? [];
+    if (id === undefined) throw new Error(`stack ${stack} must have a ${type} named ${logicalId}…, has none`);
+    const request = new DescribeStackResourceCommand({ StackName: stack, LogicalResourceId: id });
+    const { StackResourceDetail } = await client.send(request);
+    return StackResourceDetail?.PhysicalResourceId ?? "";
   };
+}
+
+function accessTo(place: Place, apiUrl: string, signedFor: string): ApiAccess {
+  return { url: cannot(place, "api-host") ? byPath(apiUrl) : apiUrl, signedFor };
 }
 
 /** `https://<id>.execute-api.<host>` as MiniStack takes it below its own address. */
@@ -67,22 +68,33 @@ function byPath(apiUrl: string): string {
   return `${process.env.AWS_ENDPOINT_URL}/_aws/execute-api/${id}/$default`;
 }
 
-async function logGroup(
-  client: CloudFormationClient,
-  place: Place,
-  stack: string,
-  { Resources }: Template,
-): Promise<string> {
-  const own = cannot(place, "log-groups") === undefined;
-  const type = own ? "AWS::Logs::LogGroup" : "AWS::Lambda::Function";
-  const [id] =
-    Object.entries(Resources).find(([name, { Type }]) => Type === type && /^Consumerreminders/.test(name)) ??
-    [];
-  if (id === undefined)
-    throw new Error(`stack ${stack} must have the consumer of reminders, has no ${type} of it`);
-  const { StackResourceDetail } = await client.send(
-    new DescribeStackResourceCommand({ StackName: stack, LogicalResourceId: id }),
+/** With what the tick's function has, and the schedules that the API would keep beside far jobs. */
+async function withoutApi(find: Find): Promise<ApiAccess> {
+  const tick = await configurationOf(await find("AWS::Lambda::Function", "JobsTick"));
+  const { FunctionArn: target = "" } = await configurationOf(
+    await find("AWS::Lambda::Function", "JobsPromotions"),
   );
-  const name = StackResourceDetail?.PhysicalResourceId ?? "";
-  return own ? name : `/aws/lambda/${name}`;
+  const group = await find("AWS::Scheduler::ScheduleGroup", "JobsPromotions");
+  const [, partition, , , account] = target.split(":");
+  const role = `arn:${partition}:iam::${account}:role/${await find("AWS::IAM::Role", "JobsPromotionsSchedules")}`;
+  return {
+    environment: {
+      ...tick.Environment?.Variables,
+      MINUTEHAND_PROMOTIONS: JSON.stringify({ group, target, role }),
+    },
+  };
+}
+
+async function configurationOf(name: string): Promise<FunctionConfiguration> {
+  const client = new LambdaClient({});
+  try {
+    return await client.send(new GetFunctionConfigurationCommand({ FunctionName: name }));
+  } finally {
+    client.destroy();
+  }
+}
+
+async function logGroup(place: Place, find: Find): Promise<string> {
+  if (cannot(place, "log-groups") === undefined) return find("AWS::Logs::LogGroup", "Consumerreminders");
+  return `/aws/lambda/${await find("AWS::Lambda::Function", "Consumerreminders")}`;
 }

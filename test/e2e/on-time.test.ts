@@ -1,5 +1,5 @@
 import { describe, expect, inject, it } from "vitest";
-import { type JobView, sharedApi } from "./api.ts";
+import { sharedApi } from "./api.ts";
 import { startsOf } from "./starts.ts";
 
 const api = sharedApi();
@@ -15,16 +15,5 @@ describe.concurrent("on time", () => {
     const starts = await startsOf(id);
     expect(starts).toHaveLength(1);
     expect(starts[0]).toBeGreaterThanOrEqual(dueAt);
-  });
-
-  it("a millisecond job is held in its consumer and never starts early", async () => {
-    const { body } = await api.call<{ results: { job: JobView }[] }>("POST", "/jobs/batch", {
-      jobs: Array.from({ length: 20 }, (_, i) => ({ topic: "precise", delay: 2 + i * 0.137, body: i })),
-    });
-    expect(body.results).toHaveLength(20);
-    for (const { job } of body.results) {
-      const { claimedAt = "" } = await api.until(job.id, ({ state }) => state === "done", 20_000);
-      expect(Date.parse(claimedAt)).toBeGreaterThanOrEqual(Date.parse(job.dueAt));
-    }
   });
 });

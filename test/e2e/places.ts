@@ -38,6 +38,26 @@ export const EXCEPTIONS = [
       "asks for permissions by the names of batch calls, such as sqs:SendMessageBatch, which AWS has not; those for " +
       "statement batches it asks for no table in particular",
   },
+  {
+    place: "ministack",
+    exception: "schedule-groups",
+    reason: "judges every call of a schedule as if it were in the group default",
+  },
+  {
+    place: "ministack",
+    exception: "secret-arns",
+    reason: "a secret's Ref in a template is its name, by which no role can be allowed to read it",
+  },
+  {
+    place: "ministack",
+    exception: "secret-characters",
+    reason: "generates secrets with punctuation, whatever ExcludePunctuation says",
+  },
+  {
+    place: "ministack",
+    exception: "occurrences",
+    reason: "fires schedules without telling for when: <aws.scheduler.scheduled-time> is passed on as it is",
+  },
 
   { place: "localstack", exception: "local-commands", reason: "the README's commands start another stack" },
   { place: "localstack", exception: "kills", reason: "its processes are LocalStack's own" },
@@ -56,6 +76,7 @@ export const EXCEPTIONS = [
 
   { place: "aws", exception: "local-commands", reason: "the README's commands start another stack" },
   { place: "aws", exception: "kills", reason: "nobody can kill Lambda's processes" },
+  { place: "aws", exception: "receivers", reason: "no function there can call this machine" },
 ] as const satisfies readonly { place: Place; exception: string; reason: string }[];
 
 export type Exception = (typeof EXCEPTIONS)[number]["exception"];

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { PAUSE_KNOWN_FOR } from "../../core/constants.ts";
 import { sharedApi } from "./api.ts";
 
 const api = sharedApi();
@@ -42,5 +44,24 @@ describe("pull", () => {
     const pulled = await api.pull("events", job.id, 30_000);
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(job.dueAt));
     expect((await api.call("POST", "/topics/events/finish", { receipt: pulled.receipt })).status).toBe(200);
+  });
+
+  it("of a paused topic nobody gets anything, until it is resumed", async () => {
+    const sent = await api.file({ topic: "events", delay: 0, body: "sent" });
+    expect((await api.call("POST", "/topics/events/pause")).status).toBe(200);
+    try {
+      // Until everybody knows of it.
+      await sleep(PAUSE_KNOWN_FOR);
+      const parked = await api.file({ topic: "events", delay: 0, body: "parked" });
+      const none = await api.call("POST", "/topics/events/receive", { max: 10, waitSeconds: 2 });
+      expect(none).toMatchObject({ status: 200, body: { jobs: [] } });
+      expect((await api.call("POST", "/topics/events/resume")).status).toBe(200);
+      for (const { id } of [sent, parked]) {
+        const { receipt } = await api.pull("events", id, 30_000);
+        expect((await api.call("POST", "/topics/events/finish", { receipt })).status).toBe(200);
+      }
+    } finally {
+      await api.call("POST", "/topics/events/resume");
+    }
   });
 });

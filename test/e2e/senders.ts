@@ -4,6 +4,7 @@ import { createApp } from "../../http/app.ts";
 import { routes } from "../../http/route-table.ts";
 import { createService } from "../../http/service.ts";
 import { createContext } from "../../sdk/context.ts";
+import { createEventSources } from "../../sdk/event-sources.ts";
 import type { ApiAccess } from "./target.ts";
 
 type Call = { method: string; headers: Record<string, string>; body?: string };
@@ -36,9 +37,9 @@ export function signed(
 
 type Credentials = () => Promise<{ accessKeyId: string; secretAccessKey: string; sessionToken?: string }>;
 
-/** The API's very app, on the table and queues that the environment names. */
+/** The API's very app, on what the environment names. */
 function inProcess(environment: Readonly<Record<string, string>>): Send {
-  const ctx = createContext(environment);
+  const ctx = { ...createContext(environment), eventSources: createEventSources(environment) };
   const app = createApp(createService(ctx, ctx.telemetry.logger), routes);
   return async (path, call) => app.fetch(new Request(`https://api${path}`, call));
 }

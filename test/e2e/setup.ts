@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { apiOf } from "./api.ts";
@@ -49,10 +50,27 @@ async function embedded(): Promise<Opened> {
   const file = join(dataDir, "output.log");
   const stack = await startStack(dataDir, file);
   return {
-    target: { place: "embedded", api: { url: stack.url }, log: { file } },
+    target: {
+      place: "embedded",
+      api: { url: stack.url },
+      log: { file },
+      services: readJson(join(dataDir, "runner.json")).services,
+      secret: onlyNameIn(readJson(join(dataDir, "secrets.json"))),
+    },
     stop: async () => {
       await stack.kill("SIGTERM");
       removeDataDir(dataDir);
     },
   };
+}
+
+function readJson(path: string) {
+  return JSON.parse(readFileSync(path, "utf8"));
+}
+
+function onlyNameIn(secrets: Record<string, unknown>): string {
+  const [name, ...others] = Object.keys(secrets);
+  if (name === undefined || others.length > 0)
+    throw new Error(`there must be one secret, that of callbacks, there are ${Object.keys(secrets)}`);
+  return name;
 }

@@ -1,0 +1,72 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+type Statement = { Action: string | string[]; Resource: unknown };
+type Resource = {
+  Type: string;
+  Properties?: {
+    PolicyDocument?: { Statement: Statement[] };
+    GenerateSecretString?: { ExcludePunctuation?: boolean; ExcludeCharacters?: string };
+  };
+};
+
+/** Alters a resource of a synthesised stack, for what MiniStack takes otherwise than AWS. */
+type Adapt = (resource: Resource) => void;
+
+/** Applies these to each resource of a synthesised stack. */
+export function adaptTemplate(assembly: string, stack: string, adaptations: readonly Adapt[]): void {
+  const path = join(assembly, `${stack}.template.json`);
+  const template = JSON.parse(readFileSync(path, "utf8")) as { Resources: Record<string, Resource> };
+  for (const resource of Object.values(template.Resources)) for (const adapt of adaptations) adapt(resource);
+  writeFileSync(path, JSON.stringify(template, null, 1));
+}
+
+/** On AWS the permission for one message covers the batch call. */
+const BATCH_OF: Readonly<Record<string, string>> = {
+  "sqs:SendMessage": "sqs:SendMessageBatch",
+  "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
+  "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
+};
+
+/**
+ * Lets roles make in batches the calls that they are granted. Each queue call stays bound to its queues; MiniStack asks
+ * for statement batches, which AWS judges by the statements' tables, for no resource in particular.
+ */
+export const allowBatches = adaptRoles((statement) => {
+  const actions = [statement.Action].flat();
+  const batches = actions.flatMap((action) => BATCH_OF[action] ?? []);
+  return [
+    ...(batches.length > 0 ? [{ ...statement, Action: batches }] : []),
+    ...(actions.some((action) => action.startsWith("dynamodb:PartiQL"))
+      ? [{ ...statement, Action: "dynamodb:BatchExecuteStatement", Resource: "*" }]
+      : []),
+  ];
+});
+
+/** Lets roles do with the schedules of the group `default`, for which MiniStack takes all, what they may with a group's. */
+export const allowDefaultGroup = adaptRoles((statement) => {
+  const resource = JSON.stringify(statement.Resource);
+  const moved = resource.replaceAll(/:schedule\/[^/]+\/\*/g, ":schedule/default/*");
+  return moved === resource ? [] : [{ ...statement, Resource: JSON.parse(moved) }];
+});
+
+/** Names secrets by their ARN, as MiniStack resolves the `Ref` that stands for it to the name. */
+export const nameSecretsByArn = adaptRoles((statement) => {
+  const { Ref } = statement.Resource as { Ref?: string };
+  if (Ref === undefined || ![statement.Action].flat().includes("secretsmanager:GetSecretValue")) return [];
+  return [{ ...statement, Resource: { "Fn::GetAtt": [Ref, "Id"] } }];
+});
+
+/** Spells out which characters a generated secret is to be without. */
+export const spellPunctuation: Adapt = ({ Properties }) => {
+  const generated = Properties?.GenerateSecretString;
+  if (generated?.ExcludePunctuation) generated.ExcludeCharacters = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+};
+
+/** Adds to a role's statements; policies of queues stay as they are. */
+function adaptRoles(beside: (statement: Statement) => Statement[]): Adapt {
+  return ({ Type, Properties }) => {
+    const statements = Properties?.PolicyDocument?.Statement;
+    if (Type === "AWS::IAM::Policy" && statements) statements.push(...statements.flatMap(beside));
+  };
+}

@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, describe, expect, it } from "vitest";
+import { PAUSE_KNOWN_FOR } from "../../core/constants.ts";
+import { type JobView, sharedApi } from "./api.ts";
+
+type Topic = { pause?: { state: string; since: string; ratePerSecond?: number; parked: number } };
+
+const api = sharedApi();
+
+/** On `precise`, which is no other file's: a pause holds all jobs of its topic. In order. */
+describe("precise", () => {
+  afterAll(async () => {
+    await api.call("POST", "/topics/precise/resume", {});
+  });
+
+  it("a millisecond job is held in its consumer and never starts early", async () => {
+    const { body } = await api.call<{ results: { job: JobView }[] }>("POST", "/jobs/batch", {
+      jobs: Array.from({ length: 20 }, (_, i) => ({ topic: "precise", delay: 2 + i * 0.137, body: i })),
+    });
+    expect(body.results).toHaveLength(20);
+    for (const { job } of body.results) {
+      const { claimedAt = "" } = await api.until(job.id, ({ state }) => state === "done", 20_000);
+      expect(Date.parse(claimedAt)).toBeGreaterThanOrEqual(Date.parse(job.dueAt));
+    }
+  });
+
+  it("no job of a paused topic starts, one that SQS has already neither; all can be cancelled", async () => {
+    const sent = await api.file({ topic: "precise", delay: api.unhurried(8) });
+    const sentToo = await api.file({ topic: "precise", delay: api.unhurried(8) });
+    await pause();
+    const [parked, parkedToo] = [await fileNow(), await fileNow()];
+    await expect
+      .poll(async () => (await topic()).pause, { timeout: api.unhurried(20) * 1000 })
+      .toMatchObject({
+        state: "paused",
+        parked: 2,
+      });
+    for (const { id } of [sentToo, parkedToo])
+      expect(await api.call("DELETE", `/jobs/${id}`)).toMatchObject({
+        status: 200,
+        body: { state: "cancelled" },
+      });
+    await sleep(Math.max(Date.parse(sent.dueAt) + 2000 - Date.now(), 0));
+    for (const { id } of [sent, parked]) {
+      const held = await api.get(id);
+      expect(held).toMatchObject({ state: "scheduled", attempt: 0 });
+      expect(held).not.toHaveProperty("claimedAt");
+    }
+
+    const resumedAt = Date.now();
+    expect(await api.call("POST", "/topics/precise/resume")).toMatchObject({
+      status: 200,
+      body: { topic: "precise", released: expect.any(Number), left: 0 },
+    });
+    for (const { id } of [sent, parked]) {
+      const done = await api.until(id, ({ state }) => state === "done", 60_000);
+      expect(done.attempt).toBe(1);
+      expect(Date.parse(done.claimedAt ?? "")).toBeGreaterThan(resumedAt);
+    }
+    const { dueAt, heldFrom, heldUntil = "" } = await api.get(parked.id);
+    expect({ dueAt, heldFrom }).toEqual({ dueAt: parked.dueAt, heldFrom: parked.dueAt });
+    expect(Date.parse(heldUntil)).toBeGreaterThan(resumedAt);
+    for (const { id } of [sentToo, parkedToo])
+      expect(await api.get(id)).toMatchObject({ state: "cancelled", attempt: 0 });
+  });
+
+  it("a resume at a rate lets one job after the other start, the oldest first", async () => {
+    await pause();
+    const jobs = [await fileNow(), await fileNow(), await fileNow()];
+    const parked = async () => (await topic()).pause?.parked;
+    await expect.poll(parked, { timeout: api.unhurried(20) * 1000 }).toBe(3);
+    const resume = await api.call("POST", "/topics/precise/resume", { ratePerSecond: 0.5 });
+    expect(resume.body).toEqual({ topic: "precise", released: 3, left: 0 });
+    expect((await topic()).pause).toMatchObject({ state: "resuming", ratePerSecond: 0.5, parked: 0 });
+    const done: JobView[] = [];
+    for (const { id } of jobs) done.push(await api.until(id, ({ state }) => state === "done", 60_000));
+    const starts = done.map(({ heldUntil = "" }) => Date.parse(heldUntil));
+    const [first = 0] = starts;
+    expect(starts).toEqual([first, first + 2000, first + 4000]);
+    for (const { heldUntil = "", claimedAt = "", attempt } of done) {
+      expect(attempt).toBe(1);
+      expect(Date.parse(claimedAt)).toBeGreaterThanOrEqual(Date.parse(heldUntil));
+    }
+  });
+
+  it("a topic that there is not is neither paused nor resumed", async () => {
+    for (const verb of ["pause", "resume"])
+      expect(await api.call("POST", `/topics/none/${verb}`)).toMatchObject({
+        status: 404,
+        body: { code: "unknown-topic" },
+      });
+  });
+});
+
+/** Returns when everybody knows of it. */
+async function pause(): Promise<void> {
+  expect(await api.call("POST", "/topics/precise/pause")).toMatchObject({
+    status: 200,
+    body: { topic: "precise", state: "paused" },
+  });
+  await sleep(PAUSE_KNOWN_FOR);
+}
+
+function fileNow(): Promise<JobView> {
+  return api.file({ topic: "precise", delay: 0 });
+}
+
+async function topic(): Promise<Topic> {
+  return (await api.call<Topic>("GET", "/topics/precise")).body;
+}

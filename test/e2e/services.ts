@@ -1,0 +1,42 @@
+import {
+  GetScheduleCommand,
+  type GetScheduleCommandOutput,
+  ResourceNotFoundException,
+  SchedulerClient,
+} from "@aws-sdk/client-scheduler";
+import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import { inject } from "vitest";
+
+/** For clients of the target's own Scheduler and Secrets Manager. */
+function settings() {
+  const { services } = inject("target");
+  if (services === undefined) return {};
+  // The embedded ones take any signature.
+  const credentials = { accessKeyId: "any", secretAccessKey: "any" };
+  return { endpoint: services, region: "us-east-1", credentials };
+}
+
+/** What a receiver of `callbacks` has to know. */
+export async function callbackSecret(): Promise<string> {
+  const client = new SecretsManagerClient(settings());
+  try {
+    const request = new GetSecretValueCommand({ SecretId: inject("target").secret });
+    const { SecretString = "" } = await client.send(request);
+    return SecretString;
+  } finally {
+    client.destroy();
+  }
+}
+
+/** The one-time schedule beside a far job, if it has one. */
+export async function promotionOf(id: string): Promise<GetScheduleCommandOutput | undefined> {
+  const client = new SchedulerClient(settings());
+  try {
+    return await client.send(new GetScheduleCommand({ GroupName: "minutehand-promotions", Name: id }));
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw error;
+  } finally {
+    client.destroy();
+  }
+}
