@@ -1,5 +1,5 @@
 import type { SchedulerClient } from "@aws-sdk/client-scheduler";
-import { PutSecretValueCommand } from "@aws-sdk/client-secrets-manager";
+import { GetSecretValueCommand, PutSecretValueCommand } from "@aws-sdk/client-secrets-manager";
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import type {
   APIGatewayProxyEventV2,
@@ -64,6 +64,8 @@ export type Deployment = {
   sqs: SQSClient;
   scheduler: SchedulerClient;
   urlPrefix: string;
+  /** Of the webhook topic: both values. */
+  secrets: readonly string[];
   /** Whom the webhook topic calls. */
   receivers: Receivers;
   /** Of all jobs that were pulled. */
@@ -122,7 +124,7 @@ export async function deploy(): Promise<Deployment> {
   await createQueues(resources.queues, sqs);
   await createSchedules(resources.scheduleGroups, resources.schedules, scheduler);
   await createSecrets(resources.secrets, secretsClient());
-  await changeSecrets(resources.secrets);
+  const secrets = await changeSecrets(resources.secrets);
   // Nobody polls: each scene says when a consumer gets which messages.
   const idle = () => ({ stop: async () => {} });
   services.eventSourceMappings.start(resources.eventSources.map((spec) => ({ spec, start: idle })));
@@ -187,6 +189,7 @@ export async function deploy(): Promise<Deployment> {
     sqs,
     scheduler,
     urlPrefix: environmentOf("JobsApiHandler").MINUTEHAND_QUEUE_URL_PREFIX ?? "",
+    secrets,
     receivers,
     producer,
     promote: (event) => promote(event as { id: string }),
@@ -254,13 +257,18 @@ function assemblyOf(template: StackTemplate, stackName: string): Parameters<type
   };
 }
 
-/** So that there are two values of each, and no log may hold either. */
-async function changeSecrets(secrets: Stack["secrets"]): Promise<void> {
+/** Gives each secret another value, and answers both. */
+async function changeSecrets(secrets: Stack["secrets"]): Promise<string[]> {
   const { secretsClient } = await import("../../aws/clients.ts");
-  for (const { name } of secrets) {
+  const client = secretsClient();
+  const values: string[] = [];
+  for (const { name: SecretId } of secrets) {
+    const before = await client.send(new GetSecretValueCommand({ SecretId }));
     const SecretString = `${MARK}${"A".repeat(44 - MARK.length)}`;
-    await secretsClient().send(new PutSecretValueCommand({ SecretId: name, SecretString }));
+    await client.send(new PutSecretValueCommand({ SecretId, SecretString }));
+    values.push(before.SecretString ?? "", SecretString);
   }
+  return values;
 }
 
 function contextWith(remaining: number): LambdaContext {

@@ -8,7 +8,12 @@ import type {
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Home } from "../../core/items.ts";
 import { jobText, messageText } from "../../core/message.ts";
+import { TIMERS } from "../../sdk/consumer.ts";
+import { createContext } from "../../sdk/context.ts";
+import { webhookOn } from "../../sdk/webhook.ts";
+import { httpPost } from "../../webhook/post.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../protocol/world.ts";
+import { type Receiver, startReceiver } from "../webhook/receiver.ts";
 import { hostileEvents } from "./hostile-events.ts";
 import { hostileMessages } from "./hostile-messages.ts";
 
@@ -66,7 +71,13 @@ beforeAll(async () => {
 afterAll(() => vi.restoreAllMocks());
 beforeEach(() => {
   shared.world = createWorld({
-    topics: { orders: {}, notes: { tracking: "none" }, work: { consumer: "pull" } },
+    topics: {
+      orders: {},
+      notes: { tracking: "none" },
+      work: { consumer: "pull" },
+      hooks: { webhook: {} },
+      open: { webhook: { allowHttp: true, allowHosts: ["127.0.0.1"] } },
+    },
   });
 });
 
@@ -99,6 +110,76 @@ describe("with hostile messages of an untracked topic", () => {
     const mate = await world().file({ body: "1" });
     expect(await consume([hostile, messageFor(mate)], 2 * SECOND)).not.toContain(1);
     expect(await world().home(mate.id)).toMatchObject({ state: "done" });
+  });
+});
+
+describe("a webhook's function", () => {
+  let receiver: Receiver;
+  let connections = 0;
+  beforeAll(async () => {
+    receiver = await startReceiver((_, response) => response.end());
+    receiver.server.on("connection", () => connections++);
+  });
+  afterAll(() => receiver[Symbol.asyncDispose]());
+  beforeEach(() => {
+    connections = 0;
+  });
+
+  async function call(topic: string, bodies: readonly string[]): Promise<number[]> {
+    const ctx = createContext();
+    const settings = { topic, secrets: async () => ["A".repeat(44)], post: httpPost() };
+    const handler = webhookOn(ctx, settings, TIMERS, ctx.telemetry.flush);
+    const Records = bodies.map((body, i) => ({ messageId: String(i), receiptHandle: `h${i}`, body }));
+    const { batchItemFailures } = await handler({ Records } as SQSEvent, context(60 * SECOND));
+    return batchItemFailures.map(({ itemIdentifier }) => Number(itemIdentifier));
+  }
+
+  /** A job that was filed with a URL that may be called, and its message as somebody else has written it. */
+  async function filed(topic: string, callbackUrl: string): Promise<{ home: Home; text: string }> {
+    const home = await world().file({ topic, body: "1", callbackUrl: "https://shop.example/hooks" });
+    const text = messageText(topic, undefined, [jobText({ ...home, callbackUrl })]);
+    return { home, text };
+  }
+
+  test.each([
+    ["http://127.0.0.1:PORT/", "must begin with https:"],
+    ["https://127.0.0.1:PORT/", "not public"],
+    ["https://0x7f.1:PORT/", "not public"],
+    ["https://2130706433:PORT/", "not public"],
+    ["https://[::1]:PORT/", "not public"],
+    ["https://[::ffff:7f00:1]:PORT/", "not public"],
+    ["https://localhost:PORT/", "must not lead to this machine"],
+    ["https://a.localhost.:PORT/", "must not lead to this machine"],
+    ["https://169.254.169.254/latest/meta-data/", "not public"],
+    ["https://user:pass@shop.example/", "no user name or password"],
+    ["file:///etc/passwd", "must begin with https:"],
+    ["//127.0.0.1:PORT/", "must be a whole URL"],
+    ["", "must be a whole URL"],
+    [`https://shop.example/${"x".repeat(100_000)}`, "characters"],
+  ])("judges again what a message names by hand: %s", async (url, rule) => {
+    const { home, text } = await filed("hooks", url.replace("PORT", String(receiver.port)));
+    expect(await call("hooks", [text])).toEqual([]);
+    expect(connections).toBe(0);
+    expect(await world().home(home.id)).toMatchObject({
+      state: "scheduled",
+      attempt: 1,
+      lastError: expect.stringContaining(rule),
+    });
+  });
+
+  test("calls what its topic allows", async () => {
+    const { home, text } = await filed("open", receiver.url);
+    await call("open", [text]);
+    expect(connections).toBe(1);
+    expect(await world().home(home.id)).toMatchObject({ state: "done" });
+  });
+
+  test.each(MESSAGES)("calls for the mates of %s", async (_, hostile) => {
+    const mates = [await filed("open", receiver.url), await filed("open", receiver.url)];
+    const bodies = mates.map(({ text }) => text);
+    const kept = await call("open", [...bodies, hostile.replaceAll('"orders"', '"open"')]);
+    expect(kept.filter((place) => place < mates.length)).toEqual([]);
+    for (const { home } of mates) expect(await world().home(home.id)).toMatchObject({ state: "done" });
   });
 });
 

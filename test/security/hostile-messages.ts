@@ -34,7 +34,7 @@ export const ODD_VALUES: unknown[] = [
 const FIELDS = ["v", "topic", "group", "jobs", "dead", "error", "constructor"];
 const JOB_FIELDS = [
   ..."id revision attempt dueAt headers expiresAt maxAttempts key body toJSON".split(" "),
-  ..."callbackUrl redrives heldFrom heldUntil".split(" "),
+  ..."callbackUrl restarts heldFrom heldUntil".split(" "),
 ];
 
 /** Message bodies that no writer of ours sends, with what is wrong with each. None of their jobs is filed. */

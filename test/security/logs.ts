@@ -48,13 +48,18 @@ export function testLogs(deployed: () => Deployment): void {
         "hand-over-failed",
         "started",
         "dropped",
+        "paused",
+        "parked",
+        "resumed",
+        "released",
+        "deferred",
       ];
       for (const type of [...types, "done", "failed", "dead", "expired", "swept", "audited", "trouble"])
         expect(output).toContain(`"message":"job ${type}"`);
       expect(output).toContain('"Namespace":"Minutehand"');
     });
 
-    test("no body, header, key, tag, group, Idempotency-Key or AWS secret is in any of it", () => {
+    test("no body, header, key, tag, group, callback URL, Idempotency-Key or AWS secret is in any of it", () => {
       const at = deployed().output().indexOf(MARK);
       expect(
         at === -1
@@ -82,6 +87,15 @@ export function testLogs(deployed: () => Deployment): void {
       ].flatMap((secret) => secret ?? []);
       expect(secrets.length).toBeGreaterThan(20);
       expect(secrets.filter((secret) => output().includes(secret))).toEqual([]);
+    });
+
+    test("nor a webhook's secret, the current or the one before, nor what it has signed", () => {
+      const { output, receivers, secrets } = deployed();
+      const signatures = receivers.signatures().flatMap((both) => both.split(" "));
+      expect(secrets.map((secret) => secret.length)).toEqual([44, 44]);
+      expect(signatures.length).toBeGreaterThan(10);
+      const told = [...secrets, ...signatures].filter((secret) => output().includes(secret));
+      expect(told).toEqual([]);
     });
 
     test.each([
@@ -117,10 +131,42 @@ export function testLogs(deployed: () => Deployment): void {
       }
     });
 
+    test("errors of Scheduler's, Lambda's and Secrets Manager's calls are logged without what they carry", async () => {
+      const { call, consume, pass } = deployed();
+      const error = carrying("InternalServerException");
+      const schedule = { topic: "orders", body: marked(), expression: "rate(1 hour)" };
+      const far = { topic: "orders", body: marked(), delay: "30d" };
+      const hook = await scenes().file("hooks");
+      // What is known of the secret is old by then.
+      pass(6 * 60_000);
+      const works: [string, () => Promise<unknown>][] = [
+        ["GetSchedule", () => call("PUT", "/schedules/a", schedule)],
+        ["CreateSchedule", () => call("PUT", "/schedules/a", schedule)],
+        ["CreateSchedule", () => call("POST", "/jobs", far)],
+        ["ListSchedules", () => call("GET", "/schedules")],
+        ["UpdateEventSourceMapping", () => call("POST", "/topics/orders/pause")],
+        ["UpdateEventSourceMapping", () => call("POST", "/topics/orders/resume")],
+        ["GetSecretValue", () => consume("hooks", [scenes().messageFor(hook)])],
+      ];
+      for (const [operation, work] of works) {
+        const said = await failing(deployed(), operation, error, work);
+        expect({ operation, said }).toMatchObject({ said: expect.stringMatching(/"level":"(ERROR|WARN)"/) });
+        expect(said).not.toContain(MARK);
+      }
+    });
+
     test.each([
       ["JSON that ends early", `{"topic":"orders","body":"${MARK}`],
       ["no JSON", MARK],
       ["an unknown field", `{"topic":"orders","delay":0,"body":1,"${MARK}":"${MARK}"}`],
+      [
+        "a callback URL with a password",
+        `{"topic":"hooks","delay":0,"body":1,"callbackUrl":"https://a:${MARK}@shop.example"}`,
+      ],
+      [
+        "a callback URL that is not public",
+        `{"topic":"hooks","delay":0,"body":1,"callbackUrl":"https://10.0.0.1/?${MARK}"}`,
+      ],
       ["a number too long", `{"topic":"orders","delay":0,"body":{"${MARK}":12345678901234567890}}`],
     ])("a refused request is not logged: %s", async (_, text) => {
       expect(await saidBy(deployed(), () => deployed().call("POST", "/jobs", text))).toBe("");
@@ -133,15 +179,28 @@ export function testLogs(deployed: () => Deployment): void {
       expect(said).not.toContain(MARK);
     });
 
-    test.each(["orders", "notes"] as const)(
+    test.each([
+      ["that nobody listens to", "http://127.0.0.1:1/"],
+      ["that its topic does not allow", "https://10.0.0.1/"],
+      ["that is none", "https://["],
+    ])("a callback URL %s is not quoted", async (_, url) => {
+      const home = await scenes().file("hooks", { maxAttempts: 1 });
+      const message = scenes().messageFor({ ...home, callbackUrl: `${url}?${MARK}` });
+      const said = await saidBy(deployed(), () => deployed().consume("hooks", [message]));
+      expect(said).toContain('"message":"job dead"');
+      expect(said).not.toContain(MARK);
+    });
+
+    test.each(["orders", "notes", "hooks"] as const)(
       "what a handler of %s throws is logged when its job dies, and cut: it is the handler's to keep secrets out",
       async (topic) => {
         const body = JSON.stringify(marked({ fails: "no bank ".repeat(1000) }));
         const home = await scenes().file(topic, { body, maxAttempts: 1 });
         const said = await saidBy(deployed(), () => deployed().consume(topic, [scenes().messageFor(home)]));
         const dead = said.split("\n").filter((line) => line.includes('"job dead"'));
+        const words = `${topic === "hooks" ? "HTTP 500: " : ""}${"no bank ".repeat(1000)}`;
         expect(dead.map((line) => JSON.parse(line))).toMatchObject([
-          { level: "WARN", id: home.id, error: "no bank ".repeat(1000).slice(0, ERROR_BYTES) },
+          { level: "WARN", id: home.id, error: words.slice(0, ERROR_BYTES) },
         ]);
         expect(said).not.toContain(MARK);
       },

@@ -2,7 +2,8 @@ import { startReceiver } from "../webhook/receiver.ts";
 
 export type Receivers = {
   readonly url: string;
-  readonly calls: () => number;
+  /** The signatures of all calls. */
+  readonly signatures: () => string[];
   readonly stop: () => Promise<void>;
 };
 
@@ -20,7 +21,7 @@ export async function startReceivers(): Promise<Receivers> {
   });
   return {
     url: receiver.url,
-    calls: () => receiver.received.length,
+    signatures: () => receiver.received.map(({ headers }) => String(headers["webhook-signature"])),
     stop: async () => receiver[Symbol.asyncDispose](),
   };
 }

@@ -1,12 +1,14 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startOwnServices } from "../../local/services/own-services.ts";
 import { startDynamo, startSqs } from "../aws/emulators.ts";
 import { scriptedService } from "../aws/scripted-service.ts";
 import { freshDataDir, type RunningStack, removeDataDir, startStack } from "../e2e/running-stack.ts";
+import { startReceiver } from "../webhook/receiver.ts";
 import { beyondLoopback, familyOf, listenersOf } from "./listeners.ts";
 
 let stack: RunningStack;
@@ -38,15 +40,21 @@ describe("nothing local listens beyond loopback:", () => {
     await expect.poll(() => stack.output()).toContain("done in attempt 1");
     const listeners = listenersOf(stack.pid);
     expect(new Set(listeners.map(({ pid }) => pid)).size).toBe(3);
-    expect(listeners.map(({ port }) => port)).toContain(portOf(stack.url));
+    // The services that no emulator plays are the runner's own.
+    const { services } = JSON.parse(readFileSync(`${dataDir}/runner.json`, "utf8")) as { services: string };
+    const ports = listeners.filter(({ pid }) => pid === stack.pid).map(({ port }) => port);
+    expect(ports.sort()).toEqual([portOf(stack.url), portOf(services)].sort());
     expect(beyondLoopback(listeners)).toEqual([]);
   });
 
   test("the emulators and services that tests start", async () => {
     const services = [await startDynamo(), await startSqs(), await scriptedService(() => "hang")];
+    const own = await startOwnServices(undefined, { region: "us-east-1", account: "000000000000" });
+    const receiver = await startReceiver((_, response) => response.end());
     const listeners = listenersOf(process.pid);
     await Promise.all(services.map((service) => service.close()));
-    const ports = services.map(({ endpoint }) => portOf(endpoint));
+    await Promise.all([own.stop(), receiver[Symbol.asyncDispose]()]);
+    const ports = [own.url, receiver.url, ...services.map(({ endpoint }) => endpoint)].map(portOf);
     expect(ports.filter((port) => !listeners.some((listener) => listener.port === port))).toEqual([]);
     expect(beyondLoopback(listeners)).toEqual([]);
   });
@@ -68,6 +76,12 @@ describe("nothing local listens beyond loopback:", () => {
     kept.close();
     expect(found.map((listener) => listener.port)).toEqual([port]);
   });
+});
+
+test("the webhooks' secrets lie where only their owner can read them", () => {
+  const file = `${dataDir}/secrets.json`;
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(Object.keys(JSON.parse(readFileSync(file, "utf8")))).toHaveLength(1);
 });
 
 /** A connection that has sent this much, and no more yet. What comes back is gathered. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { routes } from "../../http/route-table.ts";
 import {
@@ -9,7 +10,13 @@ import {
 
 const template = productionTemplate();
 
-type Statement = { Effect: string; Principal?: unknown; Action: unknown; Resource?: unknown };
+type Statement = {
+  Effect: string;
+  Principal?: unknown;
+  Action: unknown;
+  Resource?: unknown;
+  Condition?: unknown;
+};
 
 /** What would let somebody in without IAM's say, in words; empty is good. */
 function openings(of: StackTemplate): string[] {
@@ -37,10 +44,17 @@ function openings(of: StackTemplate): string[] {
   );
   look("AWS::IAM::Role", ({ AssumeRolePolicyDocument }) =>
     (AssumeRolePolicyDocument as { Statement: Statement[] }).Statement.some(
-      ({ Effect, Principal }) => Effect === "Allow" && !isService(Principal),
+      ({ Effect, Principal, Condition }) =>
+        Effect === "Allow" &&
+        (!isService(Principal) || (isScheduler(Principal) && !isOwnGroup(of, Condition))),
     ),
   );
-  for (const type of ["AWS::IAM::User", "AWS::IAM::AccessKey", "AWS::SQS::QueueInlinePolicy"])
+  for (const type of [
+    "AWS::IAM::User",
+    "AWS::IAM::AccessKey",
+    "AWS::SecretsManager::ResourcePolicy",
+    "AWS::SQS::QueueInlinePolicy",
+  ])
     look(type, () => true);
   return found;
 }
@@ -54,8 +68,109 @@ function isService(principal: unknown): boolean {
   return typeof principal === "object" && principal !== null && Object.keys(principal).join() === "Service";
 }
 
+const SCHEDULER = "scheduler.amazonaws.com";
+
+function isScheduler(principal: unknown): boolean {
+  return isDeepStrictEqual(principal, { Service: SCHEDULER });
+}
+
+/** Scheduler works for every account: a role must say for which schedules it may be taken. */
+function isOwnGroup(of: StackTemplate, condition: unknown): boolean {
+  return resourcesOf(of, "AWS::Scheduler::ScheduleGroup").some(([id]) =>
+    isDeepStrictEqual(condition, {
+      StringEquals: {
+        "aws:SourceAccount": { Ref: "AWS::AccountId" },
+        "aws:SourceArn": { "Fn::GetAtt": [id, "Arn"] },
+      },
+    }),
+  );
+}
+
 test("nobody comes in unsigned", () => {
   expect(openings(template)).toEqual([]);
+});
+
+/** What roles may do beyond what they are for, in words; empty is good. */
+function excesses(of: StackTemplate): string[] {
+  const statements = resourcesOf(of, "AWS::IAM::Policy").flatMap(([id, { Properties }]) =>
+    statementsOf(Properties).map((statement) => ({ id, ...statement })),
+  );
+  return statements.flatMap(({ id, Action, Resource, Condition }) => {
+    const actions = [Action].flat() as string[];
+    const said = `${id}: ${actions}`;
+    if (actions.some((action) => action.includes("*"))) return said;
+    const ofGroup = actions.every((action) => /^scheduler:/.test(action)) && isOfGroup(Resource);
+    // IAM knows no resource of a list.
+    const ofNothing = isDeepStrictEqual(actions, ["scheduler:ListSchedules"]) && Resource === "*";
+    if (JSON.stringify(Resource).includes("*") && !ofGroup && !ofNothing) return said;
+    const passed = { StringEquals: { "iam:PassedToService": SCHEDULER } };
+    return actions.includes("iam:PassRole") && !isDeepStrictEqual(Condition, passed) ? said : [];
+  });
+}
+
+/** All schedules of one of the stack's groups. */
+function isOfGroup(resource: unknown): boolean {
+  return /:schedule\/minutehand-(promotions|schedules)\/\*"\]\]}$/.test(JSON.stringify(resource));
+}
+
+test("no role may do or reach all of a kind, or hand Scheduler's roles to others", () => {
+  expect(excesses(template)).toEqual([]);
+});
+
+const setIn = (of: StackTemplate, action: RegExp, change: Partial<Statement>) => {
+  const statements = resourcesOf(of, "AWS::IAM::Policy").flatMap(([, { Properties }]) =>
+    statementsOf(Properties),
+  );
+  const [found] = statements.filter(({ Action }) => action.test(String(Action)));
+  if (!found) throw new Error(`no role may ${action}`);
+  Object.assign(found, change);
+};
+const EXCESSES: [string, (of: StackTemplate) => void][] = [
+  ["all of a service's actions", (of) => setIn(of, /GetSecretValue/, { Action: "secretsmanager:*" })],
+  ["every secret", (of) => setIn(of, /GetSecretValue/, { Resource: "*" })],
+  [
+    "every group's schedules",
+    (of) => setIn(of, /CreateSchedule/, { Resource: "arn:aws:scheduler:::schedule/*" }),
+  ],
+  ["every mapping", (of) => setIn(of, /UpdateEventSourceMapping/, { Resource: "*" })],
+  [
+    "every schedule beside their list",
+    (of) => setIn(of, /^scheduler:List/, { Action: "scheduler:GetSchedule" }),
+  ],
+  ["a role for any service", (of) => setIn(of, /PassRole/, { Condition: undefined })],
+];
+test.each(EXCESSES)("a role that may reach %s would be noticed", (_, widen) => {
+  const wide = structuredClone(template);
+  widen(wide);
+  expect(excesses(wide)).toHaveLength(1);
+});
+
+describe("each of", () => {
+  /** Who may do this to what, by the ids of their policies. */
+  const allowed = (action: string) =>
+    resourcesOf(template, "AWS::IAM::Policy").flatMap(([id, { Properties }]) =>
+      statementsOf(Properties)
+        .filter(({ Action }) => [Action].flat().includes(action))
+        .map(({ Resource }) => [id.replace(/DefaultPolicy\w+$/, ""), Resource] as const),
+    );
+  const [[secret = ""] = []] = resourcesOf(template, "AWS::SecretsManager::Secret");
+
+  test("the webhooks' secrets is read by its own topic's function", () => {
+    expect(allowed("secretsmanager:GetSecretValue")).toEqual([
+      ["JobsWebhookcallbacksCallerRole", { Ref: secret }],
+    ]);
+  });
+
+  test("the functions that schedules invoke is invoked by its own group's role", () => {
+    const invoked = allowed("lambda:InvokeFunction").map(([role, resource]) => {
+      const { "Fn::GetAtt": [target = ""] = [] } = resource as { "Fn::GetAtt"?: string[] };
+      return [role, target.replace(/[0-9A-F]{8}$/, "")];
+    });
+    expect(invoked).toEqual([
+      ["JobsPromotionsSchedulesRole", "JobsPromotionsPromoteFunction"],
+      ["JobsRecurringSchedulesRole", "JobsRecurringOccurrenceFunction"],
+    ]);
+  });
 });
 
 const first = (of: StackTemplate, type: string): Resource => {
@@ -107,6 +222,20 @@ const HOLES: [string, (of: StackTemplate) => void][] = [
       }),
   ],
   [
+    "a Scheduler role for any schedule",
+    (of) => {
+      const roles = resourcesOf(of, "AWS::IAM::Role").map(([, { Properties }]) => Properties);
+      const documents = roles.map((role) => role.AssumeRolePolicyDocument as { Statement: Statement[] });
+      const trusting = documents.flatMap(({ Statement }) => Statement);
+      delete trusting.find(({ Principal }) => isScheduler(Principal))?.Condition;
+    },
+  ],
+  [
+    "a secret with a policy of its own",
+    (of) =>
+      Object.assign(of.Resources, { Open: { Type: "AWS::SecretsManager::ResourcePolicy", Properties: {} } }),
+  ],
+  [
     "a table with a policy of its own",
     (of) => Object.assign(first(of, "AWS::DynamoDB::Table").Properties, { ResourcePolicy: {} }),
   ],
@@ -155,11 +284,20 @@ test("no function's environment holds a secret", () => {
     Object.keys((Properties.Environment as { Variables: object }).Variables),
   );
   expect([...new Set(names)].sort()).toEqual([
+    "MINUTEHAND_EVENT_SOURCES",
     "MINUTEHAND_POLICY",
+    "MINUTEHAND_PROMOTIONS",
     "MINUTEHAND_QUEUE_URL_PREFIX",
+    "MINUTEHAND_SCHEDULES",
     "MINUTEHAND_TABLE",
+    // Where the secret is.
+    "MINUTEHAND_WEBHOOK_SECRET",
+    "MINUTEHAND_WEBHOOK_TOPIC",
     "POWERTOOLS_LOG_LEVEL",
     "POWERTOOLS_METRICS_NAMESPACE",
     "POWERTOOLS_SERVICE_NAME",
+    "UV_THREADPOOL_SIZE",
   ]);
+  // CloudFormation would put the value in its place.
+  expect(JSON.stringify(template)).not.toContain("{{resolve:");
 });
