@@ -5,4 +5,6 @@ export type ScheduleTarget = {
   readonly target: string;
   /** The ARN of the role that Scheduler takes to invoke it. */
   readonly role: string;
+  /** The ARN of the queue that gets what Scheduler could not hand over. */
+  readonly dlq?: string;
 };

@@ -78,7 +78,7 @@ export function schedulerSchedules(settings: { client: SchedulerClient; target: 
 function requestOf(
   schedule: Schedule,
   from: number | undefined,
-  { group, target, role }: ScheduleTarget,
+  { group, target, role, dlq }: ScheduleTarget,
 ): UpdateScheduleCommandInput {
   const { name, expression, timezone, end, flexibleWindow, paused } = schedule;
   return {
@@ -94,7 +94,12 @@ function requestOf(
       flexibleWindow === undefined
         ? { Mode: "OFF" }
         : { Mode: "FLEXIBLE", MaximumWindowInMinutes: flexibleWindow / MINUTE },
-    Target: { Arn: target, RoleArn: role, Input: occurrenceInput(schedule) },
+    Target: {
+      Arn: target,
+      RoleArn: role,
+      Input: occurrenceInput(schedule),
+      ...(dlq === undefined ? {} : { DeadLetterConfig: { Arn: dlq } }),
+    },
   };
 }
 

@@ -35,8 +35,8 @@ export type Home = Key & {
   heldFrom?: number;
   /** A schedule was asked to promote it. */
   hasSchedule?: true;
-  /** How often it was redriven. */
-  redrives?: number;
+  /** How often it got a full set of attempts again after a run: redriven, or changed by its user. */
+  restarts?: number;
   key?: string;
   /** Where a webhook topic's job is sent. */
   callbackUrl?: string;

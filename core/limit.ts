@@ -7,7 +7,8 @@ export type Period = { readonly ms: number; readonly starts: number };
 /** `maxPerSecond` in whole numbers: so many a second, or one in so many whole seconds; never more than was said. */
 export function periodOf(maxPerSecond: number): Period {
   if (maxPerSecond >= 1) return { ms: 1000, starts: Math.floor(maxPerSecond) };
-  return { ms: Math.ceil(1 / maxPerSecond) * 1000, starts: 1 };
+  // Such as 1 / (1 / 49), which is a little more than 49.
+  return { ms: Math.ceil(1 / maxPerSecond - 1e-9) * 1000, starts: 1 };
 }
 
 /** When the period that `time` is in began. */

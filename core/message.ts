@@ -28,8 +28,8 @@ export type MessageJob = {
   heldFrom?: string;
   /** Where a webhook topic's job is sent. */
   callbackUrl?: string;
-  /** How often it was redriven; absent: never. */
-  redrives?: number;
+  /** How often it got a full set of attempts again after a run; absent: never. */
+  restarts?: number;
 };
 
 export type Message = {
@@ -48,7 +48,7 @@ export type Message = {
  */
 export function jobText(home: Home): string {
   const { id, revision, attempt, dueAt, headers, expiresAfter, wantedAt, maxAttempts, key } = home;
-  const { heldFrom, heldUntil, callbackUrl, redrives } = home;
+  const { heldFrom, heldUntil, callbackUrl, restarts } = home;
   const time = new Date(dueAt).toISOString();
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   if (headers !== undefined) text += `,"headers":${toJson(headers)}`;
@@ -58,7 +58,7 @@ export function jobText(home: Home): string {
   if (heldUntil !== undefined) text += `,"heldUntil":"${new Date(heldUntil).toISOString()}"`;
   if (heldFrom !== undefined) text += `,"heldFrom":"${new Date(heldFrom).toISOString()}"`;
   if (callbackUrl !== undefined) text += `,"callbackUrl":${toJson(callbackUrl)}`;
-  if (redrives !== undefined) text += `,"redrives":${redrives}`;
+  if (restarts !== undefined) text += `,"restarts":${restarts}`;
   return `${text},"body":${home.body}}`;
 }
 
@@ -129,7 +129,7 @@ function isMessageJob(value: unknown): value is MessageJob {
     (headers === undefined || (typeof headers === "object" && headers !== null)) &&
     (job.heldUntil === undefined || isTime(job.heldUntil)) &&
     (job.heldFrom === undefined || isTime(job.heldFrom)) &&
-    (job.redrives === undefined || isCount(job.redrives)) &&
+    (job.restarts === undefined || isCount(job.restarts)) &&
     isTextIfAny(job.callbackUrl) &&
     isTextIfAny(key)
   );

@@ -57,8 +57,10 @@ const once = (instant: number | undefined): Recurrence => ({
 function at(text: string, clock: WallClock): number | undefined {
   const wall = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN;
   // Date.parse takes the 30th of February for the 2nd of March.
-  if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(text)) {
-    throw new RangeError(`expression must have a date and time in at(yyyy-mm-ddThh:mm:ss), got "${text}"`);
+  if (Number.isNaN(wall) || wall > LAST || !new Date(wall).toISOString().startsWith(text)) {
+    throw new RangeError(
+      `expression must have a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss), got "${text}"`,
+    );
   }
   return clock.instantOf(wall);
 }

@@ -156,6 +156,7 @@ const ratePerSecond = z
   .check(z.minimum(lowest, { error: RATE_RULE }), z.maximum(highest, { error: RATE_RULE }));
 
 export const pausing = request("Pausing", z.strictObject({}));
+export const running = request("Running", z.strictObject({}));
 export const resuming = request(
   "Resuming",
   z.strictObject({ ratePerSecond: z.exactOptional(ratePerSecond) }),

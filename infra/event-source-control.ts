@@ -14,7 +14,7 @@ export class EventSourceControl {
 
   /**
    * A consumer of another stack is passed over: that stack names this one's queues, and the two cannot name each other.
-   * Such a consumer keeps to a pause itself.
+   * Such a consumer keeps to a pause itself, where its topic is tracked.
    */
   add(topic: string, mapping: EventSourceMapping): void {
     const [first] = this.functions;

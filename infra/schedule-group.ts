@@ -2,12 +2,16 @@ import { Aws, RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
 import { Grant, type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { ScheduleGroup as SchedulerGroup } from "aws-cdk-lib/aws-scheduler";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { grantQueues } from "./access.ts";
 
 export type ScheduleGroupProps = {
   readonly name: string;
   /** What its schedules invoke. */
   readonly target: LambdaFunction;
+  /** Gets what Scheduler could not hand over to it. */
+  readonly dlq?: IQueue;
   /** The variable that says where they are kept. */
   readonly variable: "MINUTEHAND_PROMOTIONS" | "MINUTEHAND_SCHEDULES";
 };
@@ -47,11 +51,12 @@ export class ScheduleGroup extends Construct {
     this.role.addToPolicy(
       new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [props.target.functionArn] }),
     );
+    if (props.dlq !== undefined) grantQueues(this.role, [props.dlq], ["SendMessage"]);
   }
 
   /** Lets `grantee` do this with the group's schedules; a function is told where they are. */
   allow(grantee: IGrantable, actions: readonly ScheduleAction[]): void {
-    const { name, target, variable } = this.props;
+    const { name, target, dlq, variable } = this.props;
     const schedules = `arn:${Aws.PARTITION}:scheduler:${Aws.REGION}:${Aws.ACCOUNT_ID}:schedule/${name}/*`;
     Grant.addToPrincipal({
       grantee,
@@ -66,7 +71,12 @@ export class ScheduleGroup extends Construct {
       conditions: { StringEquals: { "iam:PassedToService": SERVICE } },
     }).assertSuccess();
     if (!(grantee instanceof LambdaFunction)) return;
-    const where = { group: name, target: target.functionArn, role: this.role.roleArn };
+    const where = {
+      group: name,
+      target: target.functionArn,
+      role: this.role.roleArn,
+      ...(dlq && { dlq: dlq.queueArn }),
+    };
     grantee.addEnvironment(variable, Stack.of(this).toJsonString(where));
   }
 }

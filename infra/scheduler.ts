@@ -94,6 +94,7 @@ export class RecurringSchedules extends Construct {
     this.group = new ScheduleGroup(this, "Schedules", {
       name,
       target: this.fn,
+      dlq: this.dlq,
       variable: "MINUTEHAND_SCHEDULES",
     });
   }

@@ -122,7 +122,7 @@ function handedOff(home: Home, now: number): MinutehandError | undefined {
   if (!home.untracked || !isNear(startsAt(home), now)) return undefined;
   return new MinutehandError(
     "job-handed-off",
-    `job ${home.id} of the untracked topic ${home.topic} is due within 210 s: SQS has it, or may have`,
+    `job ${home.id} of the untracked topic ${home.topic} is due within 210 s: SQS has it or may have, unless it is parked`,
     { id: home.id },
   );
 }

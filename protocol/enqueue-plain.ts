@@ -1,10 +1,10 @@
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
+import { EVERYTHING, heldBefore } from "./known-pauses.ts";
 import { book } from "./limit.ts";
 import { fileLooks } from "./looks.ts";
 import type { Enqueued } from "./new-job.ts";
-import { EVERYTHING, heldBefore } from "./pause.ts";
 import type { Context } from "./ports.ts";
 import { sendIfNear, sendNow } from "./send.ts";
 

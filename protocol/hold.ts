@@ -8,13 +8,13 @@ import { readHomes } from "./read-job.ts";
 export type Hold = { readonly home: Home; readonly from: number; readonly until: number };
 
 /** A held job's home as it is then, `undefined` for one that is no longer as read, or what kept it unknown. */
-export type Held = Home | undefined | Error;
+export type AfterHold = Home | undefined | Error;
 
 /**
  * Moves waiting jobs to later starts, many at once: they stay due when they were, so that anybody can see how long they
  * are held. As in any move the looks stand before the homes say so, and the caller looks at the clock after.
  */
-export async function moveHeld(ctx: Context, holds: readonly Hold[]): Promise<Held[]> {
+export async function moveHeld(ctx: Context, holds: readonly Hold[]): Promise<AfterHold[]> {
   const by = ctx.clock() + WRITER_DEADLINE;
   await fileLooks(
     ctx,
@@ -28,7 +28,7 @@ export async function moveHeld(ctx: Context, holds: readonly Hold[]): Promise<He
 }
 
 /** Notes the starts of jobs that are sent at once, so that whoever sends them again gives them no other. */
-export function noteStarts(ctx: Context, holds: readonly Hold[]): Promise<Held[]> {
+export function noteStarts(ctx: Context, holds: readonly Hold[]): Promise<AfterHold[]> {
   return hold(ctx, holds, ctx.clock() + WRITER_DEADLINE, () => ({}));
 }
 
@@ -37,7 +37,7 @@ async function hold(
   holds: readonly Hold[],
   by: number,
   more: (hold: Hold) => Record<string, Attribute>,
-): Promise<Held[]> {
+): Promise<AfterHold[]> {
   const changes = holds.map((one) => {
     const { home, from, until } = one;
     const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };

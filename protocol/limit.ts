@@ -1,47 +1,64 @@
 import { BUCKET, DAY, WRITER_DEADLINE } from "../core/constants.ts";
-import { isNear } from "../core/home.ts";
+import { messageOf } from "../core/errors.ts";
+import { isNear, startsAt } from "../core/home.ts";
 import { type Home, minuteOf, startsKey, ttl } from "../core/items.ts";
 import { askIn, beginOf, counterOf, type Period, periodOf, periodsIn } from "../core/limit.ts";
 import { type Hold, moveHeld, noteStarts } from "./hold.ts";
 import { policyOf } from "./policy.ts";
-import type { Context } from "./ports.ts";
+import type { Context, Pool } from "./ports.ts";
 
-/** A start that was booked stands for so long after it: whoever sends the job then books no other. */
-const BOOKED_FOR = BUCKET;
-/** Minutes whose counters are read at once, to pass over those that are full. */
-const STRETCH = 60;
+/** Minutes whose counters are read at once, at first, to pass over those that are full. */
+const STRETCH = 4;
+const LONGEST_STRETCH = 960;
 
 /** Jobs as a limit lets them: those to send now, each saying when it starts, and those it could not settle. */
 export type Shaped = { going: Home[]; failed: Map<string, Error> };
 
 /**
  * Gives the jobs of limited topics their starts, at most `maxPerSecond` in a second, whoever hands them over, and notes
- * them in their homes. One whose start is too far ahead to be sent is moved there. Throws when the pool does not answer.
+ * them in their homes; a start once given stays, but for `missed` jobs. One that starts too far ahead to be sent is
+ * moved there. One topic's trouble is its own.
  */
-export async function shape(ctx: Context, homes: readonly Home[]): Promise<Shaped> {
+export async function shape(
+  ctx: Context,
+  homes: readonly Home[],
+  missed: ReadonlySet<string>,
+): Promise<Shaped> {
   const shaped: Shaped = { going: [], failed: new Map() };
   for (const [topic, jobs] of Map.groupBy(homes, (home) => home.topic)) {
     // A crashed run is sent to be settled, not to be run.
-    const free = jobs.filter((home) => home.state === "scheduled" && !isBooked(home, ctx.clock()));
-    const holds = await book(ctx, topic, free);
-    shaped.going.push(...jobs.filter((home) => holds.length === 0 || !free.includes(home)));
-    const now = ctx.clock();
-    const near = holds.filter(({ until }) => isNear(until, now));
-    const far = holds.filter(({ until }) => !isNear(until, now));
-    const noted = await noteStarts(ctx, near);
-    const moved = await moveHeld(ctx, far);
-    for (const [i, { home }] of [...near, ...far].entries()) {
-      const held = [...noted, ...moved][i];
-      if (held instanceof Error) shaped.failed.set(home.id, held);
-      else if (held && i < near.length) shaped.going.push(held);
+    const isFree = ({ id, state, heldUntil }: Home): boolean =>
+      state === "scheduled" && (heldUntil === undefined || missed.has(id));
+    const free = policyOf(ctx, topic).maxPerSecond === undefined ? [] : jobs.filter(isFree);
+    shaped.going.push(...(free.length === 0 ? jobs : jobs.filter((home) => !isFree(home))));
+    try {
+      await giveStarts(ctx, topic, free, shaped);
+    } catch (error) {
+      const failure = error instanceof Error ? error : new Error(messageOf(error));
+      for (const { id } of free) shaped.failed.set(id, failure);
     }
-    if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
   }
   return shaped;
 }
 
-function isBooked({ heldUntil }: Home, now: number): boolean {
-  return heldUntil !== undefined && heldUntil > now - BOOKED_FOR;
+async function giveStarts(
+  ctx: Context,
+  topic: string,
+  free: readonly Home[],
+  { going, failed }: Shaped,
+): Promise<void> {
+  const holds = await book(ctx, topic, free);
+  const now = ctx.clock();
+  const near = holds.filter(({ until }) => isNear(until, now));
+  const far = holds.filter(({ until }) => !isNear(until, now));
+  const outcomes = [...(await noteStarts(ctx, near)), ...(await moveHeld(ctx, far))];
+  for (const [i, { home }] of [...near, ...far].entries()) {
+    const held = outcomes[i];
+    if (held instanceof Error) failed.set(home.id, held);
+    // Looked at after the writes: meanwhile a sweep may have passed the place of what was far.
+    else if (held && isNear(startsAt(held), ctx.clock())) going.push(held);
+  }
+  if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
 }
 
 /** Books the starts of one topic's jobs; none if it has no limit. */
@@ -54,6 +71,9 @@ export async function book(ctx: Context, topic: string, jobs: readonly Home[]): 
   const starts = await bookStarts(ctx, topic, maxPerSecond, wanted);
   return jobs.map((home, i) => ({ home, from: wanted[i] ?? now, until: starts[i] ?? now }));
 }
+
+/** Before which minute each topic's minutes were seen to be full from now on: counters only grow. */
+const fullUntil = new WeakMap<Pool, Map<string, number>>();
 
 /**
  * Books a start for each wanted one (ms since the epoch; a past one means now), the first that is free from then on, and
@@ -74,7 +94,10 @@ export async function bookStarts(
   let open = [...wanted.entries()]
     .map(([at, start]) => ({ at, start: Math.max(start, now) }))
     .sort((a, b) => a.start - b.start);
-  let minute = 0;
+  const hints = fullUntil.get(ctx.pool) ?? new Map<string, number>();
+  fullUntil.set(ctx.pool, hints);
+  const hint = hints.get(topic) ?? 0;
+  let minute = hint;
   while (open.length > 0) {
     minute = Math.max(minute, minuteOf(beginOf(open[0]?.start ?? now, period)));
     const asked = askIn(
@@ -104,8 +127,12 @@ export async function bookStarts(
       if (count >= period.starts) full.add(begin);
     }
     open = open.filter((_, place) => !placed.has(place));
+    if (placed.size > 0) continue;
     // Behind others' backlog: where that ends is read, not tried second by second.
-    if (placed.size === 0) minute = await firstOpen(ctx, topic, period, minute, full);
+    const from = minute;
+    minute = await firstOpen(ctx, topic, period, from, full);
+    // What is left of this very minute is full by then, too.
+    if (from <= Math.max(minuteOf(now) + BUCKET, hint)) hints.set(topic, minute);
   }
   return starts;
 }
@@ -118,8 +145,10 @@ async function firstOpen(
   from: number,
   full: Set<number>,
 ): Promise<number> {
-  for (let start = from; ; start += STRETCH * BUCKET) {
-    const minutes = Array.from({ length: STRETCH }, (_, i) => start + i * BUCKET);
+  let start = from;
+  for (let stretch = STRETCH; ; stretch = Math.min(stretch * 2, LONGEST_STRETCH)) {
+    const minutes = Array.from({ length: stretch }, (_, i) => start + i * BUCKET);
+    start += stretch * BUCKET;
     const items = await ctx.pool.read(minutes.map((minute) => startsKey(topic, minute)));
     for (const [i, minute] of minutes.entries()) {
       const counts = (items[i] ?? {}) as Record<string, unknown>;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { WRITER_DEADLINE } from "../core/constants.ts";
+import { startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
 import { fileLooks } from "./looks.ts";
 import type { Attribute, Change, Changed, Context, Expected, Write } from "./ports.ts";
@@ -8,6 +9,8 @@ import { sendIfNear } from "./send.ts";
 export type Move = {
   /** ms since the epoch; a time in the past becomes now, since a look filed there might lie behind the audit. */
   dueAt: number;
+  /** Keeps a hold that is not over, and then `dueAt` as it is though it has passed. */
+  hold?: Pick<Home, "heldFrom" | "heldUntil">;
   /** Beside the revision, what makes sure that nobody runs the job. */
   expect: Expected;
   set?: Readonly<Record<string, Attribute>>;
@@ -29,15 +32,19 @@ const OVER = ["token", "leaseEnd", "finishedAt", "expiresAt", "heldFrom", "heldU
 export async function move(ctx: Context, home: Home, request: Move): Promise<Moved> {
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
-  const dueAt = Math.max(request.dueAt, now);
-  await fileLooks(ctx, [{ id: home.id, time: dueAt }], by);
+  const { heldFrom, heldUntil } = request.hold ?? {};
+  const hold = heldFrom !== undefined &&
+    heldUntil !== undefined &&
+    heldUntil > now && { heldFrom, heldUntil };
+  const dueAt = hold ? request.dueAt : Math.max(request.dueAt, now);
+  await fileLooks(ctx, [{ id: home.id, time: startsAt({ dueAt, ...hold }) }], by);
 
-  const set = { ...request.set, state: "scheduled", dueAt, revision: home.revision + 1 };
+  const set = { ...request.set, ...hold, state: "scheduled", dueAt, revision: home.revision + 1 };
   const change = {
     key: homeKey(home.id),
     expect: { ...request.expect, revision: home.revision },
     set,
-    remove: [...OVER, ...(request.remove ?? [])],
+    remove: [...OVER, ...(request.remove ?? [])].filter((name) => !Object.hasOwn(set, name)),
   };
   const changed = request.together
     ? await changeTogether(ctx, home, change, request.together, by)

@@ -1,10 +1,11 @@
 import { LONGEST_DELAY, WRITER_DEADLINE } from "../core/constants.ts";
 import { isFinished, isRunning, startsAt } from "../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, type Parked, parkedKey, ttl } from "../core/items.ts";
+import { type Home, homeKey, ITEM_VERSION, type Parked, parkedIn, parkedKey, ttl } from "../core/items.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
-import { EVERYTHING, heldBefore, heldBeforeNow } from "./pause.ts";
+import { EVERYTHING, heldBefore, heldBeforeNow } from "./known-pauses.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
+import { shardCount } from "./shards.ts";
 
 /**
  * Parks those of these jobs that their topic's pause holds: each is noted, and moved when its turn comes in the resume.
@@ -69,4 +70,15 @@ export async function parkCarried(
     home && home.revision === held[i]?.revision && !isFinished(home) && !isRunning(home, now) ? home : [],
   );
   return park(ctx, waiting);
+}
+
+/** What is counted stops here: the answer is then at least that. */
+const COUNT_TO = 1000;
+
+/** How many jobs of a topic are parked, counted up to 1,000. */
+export async function countParked(ctx: Context, topic: string): Promise<number> {
+  let count = 0;
+  for (let shard = 0, shards = await shardCount(ctx); shard < shards && count < COUNT_TO; shard++)
+    count += (await ctx.pool.page(parkedIn(topic, shard), "", "~", COUNT_TO)).items.length;
+  return Math.min(count, COUNT_TO);
 }

@@ -1,65 +1,10 @@
-import { PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../core/constants.ts";
+import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { ITEM_VERSION, type Pause, pauseKey } from "../core/items.ts";
-import type { Attribute, Context, Pool } from "./ports.ts";
+import { forgetPause } from "./known-pauses.ts";
+import type { Attribute, Context } from "./ports.ts";
 
 const TRIES = 10;
-
-type Known = { before: number; readAt: number };
-const known = new WeakMap<Pool, Map<string, Known>>();
-
-/**
- * Before which start (ms since the epoch) each of these topics' jobs are held, as it was read at most
- * `PAUSE_KNOWN_FOR` ago: all of a paused topic; of one that is resumed at a rate those of before, which wait for
- * their turn.
- */
-export async function heldBefore(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
-  const cache = known.get(ctx.pool);
-  const isFresh = (topic: string): boolean => {
-    const readAt = cache?.get(topic)?.readAt;
-    return readAt !== undefined && ctx.clock() - readAt < PAUSE_KNOWN_FOR;
-  };
-  const unique = [...new Set(topics)];
-  await lookAtPauses(
-    ctx,
-    unique.filter((topic) => !isFresh(topic)),
-  );
-  return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? NOTHING]));
-}
-
-/** The same as it is now. */
-export async function heldBeforeNow(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
-  await lookAtPauses(ctx, topics);
-  return heldBefore(ctx, topics);
-}
-
-export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
-  return (await heldBefore(ctx, [topic])).get(topic) === EVERYTHING;
-}
-
-export const EVERYTHING = Number.POSITIVE_INFINITY;
-const NOTHING = Number.NEGATIVE_INFINITY;
-
-function boundOf(pause: Pause | undefined): number {
-  if (pause?.state === "paused") return EVERYTHING;
-  return pause?.rate === undefined ? NOTHING : pause.changedAt;
-}
-
-async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<void> {
-  if (topics.length === 0) return;
-  // Taken before the reading: what changes meanwhile must not be believed for longer.
-  const readAt = ctx.clock();
-  const pauses = await readPauses(ctx, topics);
-  const cache = known.get(ctx.pool) ?? new Map<string, Known>();
-  known.set(ctx.pool, cache);
-  for (const [i, topic] of topics.entries()) cache.set(topic, { before: boundOf(pauses[i]), readAt });
-}
-
-/** These topics' pauses in their order, with those that are being resumed; `undefined`: none, or over. */
-export async function readPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
-  const pauses = (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
-  return pauses.map((pause) => (pause?.expiresAt === undefined ? pause : undefined));
-}
 
 /**
  * Holds hand-off of a topic until it is resumed; again and again the same. Jobs whose time comes are parked in the
@@ -68,13 +13,12 @@ export async function readPauses(ctx: Context, topics: readonly string[]): Promi
  */
 export async function pause(ctx: Context, topic: string): Promise<Pause> {
   const now = ctx.clock();
-  const wanted = (found: Pause | undefined): Wanted | undefined =>
-    found?.state === "paused"
-      ? undefined
-      : {
-          set: { state: "paused", since: now, changedAt: now },
-          remove: ["rate", "nextAt", "expiresAt"],
-        };
+  const wanted = (found: Pause | undefined): Wanted | undefined => {
+    if (found?.state === "paused") return undefined;
+    // Of a resume that is not over, how far it has given starts away: it may go on at the same rate.
+    const over = found ? [] : ["rate", "nextAt"];
+    return { set: { state: "paused", since: now, changedAt: now }, remove: ["expiresAt", ...over] };
+  };
   const paused = await changePause(ctx, topic, wanted);
   if (!paused) throw new MinutehandError("unavailable", `the pause of topic ${topic} is not there`);
   await pollQueue(ctx, topic, false);
@@ -83,7 +27,8 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
 
 /**
  * Lets hand-off of a paused topic go on; its parked jobs start at most `rate` a second, or at once. Again, it changes
- * the rate of those that are left. `undefined`: the topic is not paused. Throws `unavailable`.
+ * the rate of those that are left; those that have been given a start keep it. `undefined`: the topic is not paused.
+ * Throws `unavailable`.
  */
 export async function lift(
   ctx: Context,
@@ -93,8 +38,10 @@ export async function lift(
   const now = ctx.clock();
   const wanted = (found: Pause | undefined): Wanted | undefined => {
     if (!found || (found.state === "resuming" && found.rate === rate)) return undefined;
-    const changedAt = found.state === "resuming" ? found.changedAt : now;
-    const set = { state: "resuming", changedAt, nextAt: now };
+    // Without a rate nothing is parked any more, from now on.
+    const changedAt = found.state === "resuming" && rate !== undefined ? found.changedAt : now;
+    const nextAt = found.rate === rate ? Math.max(found.nextAt ?? now, now) : now;
+    const set = { state: "resuming", changedAt, nextAt };
     return rate === undefined ? { set, remove: ["rate"] } : { set: { ...set, rate }, remove: [] };
   };
   const lifted = await changePause(ctx, topic, wanted);
@@ -124,7 +71,7 @@ async function changePause(
       if (outcome instanceof Error) throw outcome;
     }
     // What was refused, or applied with its answer lost, is found as it stands now.
-    known.get(ctx.pool)?.delete(topic);
+    forgetPause(ctx, topic);
     const type = change.set.state === "paused" ? "paused" : "resumed";
     ctx.report({ type, topic });
   }

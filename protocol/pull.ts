@@ -14,7 +14,7 @@ import { hideSecondsOf } from "../core/packs.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../core/receipt.ts";
 import { claim } from "./claim.ts";
 import { startedEvent } from "./events.ts";
-import { isPaused } from "./pause.ts";
+import { isPaused } from "./known-pauses.ts";
 import type { Context, Received } from "./ports.ts";
 import { notFound, readJob } from "./read-job.ts";
 import { redriveEnvelope } from "./redrive-envelope.ts";
@@ -262,6 +262,6 @@ export async function extend(
 function notPull(topic: string): MinutehandError {
   return new MinutehandError(
     "not-a-pull-topic",
-    `topic ${topic} has a Lambda consumer: its jobs cannot be pulled`,
+    `topic ${topic} has a consumer of its own: its jobs cannot be pulled`,
   );
 }

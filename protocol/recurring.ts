@@ -37,11 +37,15 @@ export async function putSchedule(
   throw keepsChanging(wanted.name);
 }
 
-/** Lets a schedule come round or not; while it is paused its occurrences are lost. Throws `schedule-not-found`. */
+/**
+ * Lets a schedule come round or not; while it is paused its occurrences are lost. Throws `schedule-not-found`,
+ * `bad-request` when it would never come again.
+ */
 export async function pauseSchedule(ctx: Context, name: string, paused: boolean): Promise<Schedule> {
   const before = await readSchedule(ctx, name);
   if (before.paused === paused) return before;
   const schedule = { ...before, paused };
+  if (!paused) assertComes(schedule, ctx.clock());
   if ((await schedulesOf(ctx).update(schedule, startDateOf(schedule, ctx.clock()))) === "missing")
     throw scheduleNotFound(name);
   return schedule;
@@ -121,14 +125,17 @@ function firstOf(schedule: Schedule, now: number): number | undefined {
       "start and end are for cron and rate, at comes once in any case",
     );
   }
-  if (nextOf(schedule, now, 1).length === 0) {
-    throw new MinutehandError(
-      "bad-request",
-      `expression must have an occurrence after ${new Date(now).toISOString()}, within start and end if given, got ` +
-        JSON.stringify(expression),
-    );
-  }
+  assertComes(schedule, now);
   return startDateOf(schedule, now);
+}
+
+function assertComes(schedule: Schedule, now: number): void {
+  if (nextOf(schedule, now, 1).length > 0) return;
+  throw new MinutehandError(
+    "bad-request",
+    `expression must have an occurrence after ${new Date(now).toISOString()}, within start and end if given, got ` +
+      JSON.stringify(schedule.expression),
+  );
 }
 
 /**

@@ -1,15 +1,17 @@
 import { inParallel } from "../core/batches.ts";
-import { AUDIT_AFTER, DAY, WRITER_DEADLINE } from "../core/constants.ts";
-import { MinutehandError, messageOf } from "../core/errors.ts";
-import { hasCrashed, isNear, startsAt } from "../core/home.ts";
-import { type Home, type Parked, type Pause, parkedIn, pauseKey, ttl } from "../core/items.ts";
+import { WRITER_DEADLINE } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { hasCrashed } from "../core/home.ts";
+import { type Home, type Parked, parkedIn, pauseKey } from "../core/items.ts";
 import { moveHeld } from "./hold.ts";
+import { readPauses } from "./known-pauses.ts";
 import { bookStarts } from "./limit.ts";
-import { lift, pollQueue, readPauses } from "./pause.ts";
+import { countParked } from "./park.ts";
+import { lift } from "./pause.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
-import { send, sendIfNear } from "./send.ts";
+import { sendIfNear } from "./send.ts";
 import { shardCount } from "./shards.ts";
 
 /** `released`: how many parked jobs this call let go. `left`: how many are parked still, counted up to 1,000. */
@@ -18,7 +20,6 @@ export type Resumed = { released: number; left: number };
 const PAGE = 100;
 const MOST = 1000;
 const WIDTH = 16;
-const COUNT_TO = 1000;
 /** How long a caller waits for a resume; ticks do the rest. */
 const CALLER_WAITS = 5_000;
 
@@ -30,54 +31,8 @@ export async function resume(ctx: Context, topic: string, rate: number | undefin
   return { released, left: await countParked(ctx, topic) };
 }
 
-/** How many jobs of a topic are parked, counted up to 1,000. */
-export async function countParked(ctx: Context, topic: string): Promise<number> {
-  let count = 0;
-  for (let shard = 0, shards = await shardCount(ctx); shard < shards && count < COUNT_TO; shard++)
-    count += (await ctx.pool.page(parkedIn(topic, shard), "", "~", COUNT_TO)).items.length;
-  return Math.min(count, COUNT_TO);
-}
-
-/**
- * The tick's part: goes on with what is being resumed, and repeats to Lambda what was last wished of a topic's queue for
- * as long as an earlier wish may still be on its way.
- */
-export async function tendPauses(ctx: Context, until: number): Promise<void> {
-  const topics = Object.keys(ctx.policy.topics);
-  const pauses = await readPauses(ctx, topics);
-  await inParallel([...topics.entries()], WIDTH, async ([i, topic]) => {
-    const pause = pauses[i];
-    try {
-      if (pause) await tend(ctx, topic, pause, until);
-    } catch (error) {
-      // One topic's trouble is its own, and the next tick comes in a minute.
-      ctx.report({ type: "trouble", topic, what: "resuming a topic", error: messageOf(error) });
-    }
-  });
-}
-
-async function tend(ctx: Context, topic: string, pause: Pause, until: number): Promise<void> {
-  const { state, changedAt, rate } = pause;
-  const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
-  if (isRecent) await pollQueue(ctx, topic, state === "resuming");
-  if (state === "paused") return;
-  await release(ctx, topic, until);
-  if (isRecent || (await countParked(ctx, topic)) > 0) return;
-  // Lambda may have refused each wish so far, or no tick was there to repeat it.
-  if (!(await pollQueue(ctx, topic, true))) return;
-  const now = ctx.clock();
-  const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };
-  const change =
-    rate === undefined
-      ? // Whoever read the pause before it was lifted has written its note by now, or never will.
-        { ...lifted, set: { expiresAt: ttl(now + DAY) } }
-      : // As long as there is a rate, jobs of before are parked: it goes first, and what is noted meanwhile is let go.
-        { ...lifted, set: { changedAt: now }, remove: ["rate"] };
-  await ctx.pool.change(change, now + WRITER_DEADLINE);
-}
-
 /** Moves a topic's parked jobs to their starts, the oldest first, while it is being resumed. Answers how many it moved. */
-async function release(ctx: Context, topic: string, until: number): Promise<number> {
+export async function release(ctx: Context, topic: string, until: number): Promise<number> {
   const shards = Array.from({ length: await shardCount(ctx) }, (_, shard) => shard);
   let released = 0;
   while (ctx.clock() < until) {
@@ -115,8 +70,7 @@ async function releaseThese(
   for (const [i, { revision }] of notes.entries()) {
     const home = homes[i];
     if (home?.state === "scheduled" && home.revision === revision) waiting.push(home);
-    else if (home && (hasCrashed(home, now) || (home.state === "scheduled" && isNear(startsAt(home), now))))
-      toSend.push(home);
+    else if (home && (home.state === "scheduled" || hasCrashed(home, now))) toSend.push(home);
   }
   const starts = await reserve(ctx, topic, waiting);
   if (!starts) return "paused again";
@@ -125,8 +79,7 @@ async function releaseThese(
     waiting.map((home, i) => ({ home, from: home.dueAt, until: starts[i] ?? now })),
   );
   const moved = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
-  await sendIfNear(ctx, moved);
-  await send(ctx, toSend);
+  await sendIfNear(ctx, [...moved, ...toSend]);
   const unknown = new Set(waiting.filter((_, i) => outcomes[i] instanceof Error).map(({ id }) => id));
   const done = notes.filter(({ id }) => !unknown.has(id));
   await ctx.pool.remove(done, ctx.clock() + WRITER_DEADLINE);

@@ -26,12 +26,13 @@ export async function reschedule(ctx: Context, id: string, change: Reschedule): 
       );
     }
     const expect = unheld(home, ctx.clock());
-    const set: Record<string, Attribute> = { attempt: 0 };
+    const set: Record<string, Attribute> = { attempt: 0, ...restarted(home) };
     if (change.body !== undefined) set.body = change.body;
     if (change.dueAt !== undefined) set.wantedAt = Math.max(change.dueAt, ctx.clock());
     const dueAt = change.dueAt ?? home.dueAt;
     if (isFar(ctx, dueAt)) set.hasSchedule = true;
-    const moved = await move(ctx, home, { dueAt, expect, set, why: "rescheduled" });
+    const hold = change.dueAt === undefined ? { hold: home } : {};
+    const moved = await move(ctx, home, { dueAt, ...hold, expect, set, why: "rescheduled" });
     if (!moved.moved) continue;
     await keepPromotions(ctx, [moved.home]);
     return moved.home;
@@ -52,7 +53,8 @@ export async function replaceJob(
   const expect = unheld(holder, ctx.clock());
   const { body, callbackUrl, headers, expiresAfter, maxAttempts, tag, group } = job;
   const optional = { callbackUrl, headers, expiresAfter, maxAttempts, tag, group };
-  const set: Record<string, Attribute> = { body, attempt: 0, wantedAt: Math.max(job.dueAt, ctx.clock()) };
+  const wantedAt = Math.max(job.dueAt, ctx.clock());
+  const set: Record<string, Attribute> = { body, attempt: 0, wantedAt, ...restarted(holder) };
   if (isFar(ctx, job.dueAt)) set.hasSchedule = true;
   for (const [name, value] of Object.entries(optional)) if (value !== undefined) set[name] = value;
   const remove = [
@@ -62,6 +64,11 @@ export async function replaceJob(
   const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
   const moved = await move(ctx, holder, { ...request, ...(together ? { together } : {}) });
   return moved.moved ? moved.home : undefined;
+}
+
+/** What has run as it was is another thing to whoever tells runs apart. */
+function restarted({ attempt, restarts = 0 }: Home): { restarts?: number } {
+  return attempt > 0 ? { restarts: restarts + 1 } : {};
 }
 
 /** The condition on which a job may be changed by a user: it waits, or its run has crashed. */

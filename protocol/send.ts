@@ -14,14 +14,20 @@ export type HandedOver = Sent | { outcome: "held" };
 
 /**
  * Hands over the current revision of each of these jobs as their topics' pauses and limits let it, and says by job id
- * what became of it. Throws when the pool does not answer.
+ * what became of it. `missed`: those that a limit gave a start which has passed without them; they get another. Throws
+ * when the pool does not answer.
  */
-export async function send(ctx: Context, homes: readonly Home[]): Promise<Map<string, HandedOver>> {
+export async function send(
+  ctx: Context,
+  homes: readonly Home[],
+  missed: ReadonlySet<string> = new Set(),
+): Promise<Map<string, HandedOver>> {
   const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
   const parked = await park(ctx, unique);
   const { going, failed } = await shape(
     ctx,
     unique.filter(({ id }) => !parked.has(id)),
+    missed,
   );
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
   for (const [id, { message }] of failed) outcomes.set(id, { outcome: "failing", reason: message });

@@ -18,7 +18,8 @@ export type Held = { id: string; topic: string; token: string; attempt: number; 
 /** How a run ended. Durations are ms. */
 export type Ending =
   | { end: "done" }
-  | { end: "failed"; error: string; retryAfter?: number; verb?: string }
+  /** `retryAfter`: instead of the backoff; `notBefore`: where the backoff is shorter. */
+  | { end: "failed"; error: string; retryAfter?: number; notBefore?: number; verb?: string }
   /** Asked for by the handler: no failure, counts no attempt. */
   | { end: "retry-in"; wait: number }
   | { end: "buried"; error: string; verb?: string };
@@ -106,7 +107,13 @@ export async function settleCrash(ctx: Context, home: Home): Promise<Settled> {
 async function failAttempt(
   ctx: Context,
   home: Home,
-  failure: { error: string; retryAfter?: number; expect: Expected; settledBy?: string },
+  failure: {
+    error: string;
+    retryAfter?: number;
+    notBefore?: number;
+    expect: Expected;
+    settledBy?: string;
+  },
 ): Promise<Settled> {
   const policy = policyOf(ctx, home.topic);
   const { expect, settledBy } = failure;
@@ -116,7 +123,8 @@ async function failAttempt(
     return (await die(ctx, home, record)) ? "settled" : "lost";
   }
   const [byte = 0] = ctx.random(1);
-  const wait = failure.retryAfter ?? backoffMs(policy.backoff, home.attempt, byte / 256);
+  const backoff = Math.max(backoffMs(policy.backoff, home.attempt, byte / 256), failure.notBefore ?? 0);
+  const wait = failure.retryAfter ?? backoff;
   const set = { lastError: error, ...(settledBy === undefined ? {} : { settledBy }) };
   const moved = await move(ctx, home, { dueAt: ctx.clock() + wait, expect, set, why: "failed" });
   if (!moved.moved) return "lost";

@@ -1,12 +1,13 @@
 import { inParallel } from "../core/batches.ts";
 import {
+  BOOKED_FOR,
   FAILING_TOPIC_WAIT,
   LOOKAHEAD,
   TRAIL_STEP,
   UNKNOWN_TOPIC_AFTER,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
-import { startsAt } from "../core/home.ts";
+import { isNear, startsAt } from "../core/home.ts";
 import { type Home, sortable, timeOf } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { trailAfter } from "../core/trail.ts";
@@ -77,10 +78,12 @@ async function handOver(
   entries: readonly Entry[],
   limit: number,
 ): Promise<{ before: string } | undefined> {
-  const due = entries.filter(({ home }) => home?.state === "scheduled" && startsAt(home) < limit);
+  const now = ctx.clock();
+  const due = entries.filter(({ home }) => home?.state === "scheduled" && isToSend(home, limit, now));
   const outcomes = await send(
     ctx,
     due.flatMap(({ home }) => home ?? []),
+    new Set(due.flatMap(({ sk, home }) => (home && hasMissedStart(home, timeOf(sk), now) ? home.id : []))),
   );
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, due)) ? entries.length : first;
@@ -91,6 +94,19 @@ async function handOver(
   }
   await inParallel([...failed.values()], 8, ({ home, sent }) => giveUpOrLookAgain(ctx, home, sent, limit));
   return stopAt === entries.length ? undefined : { before: entries[stopAt]?.before ?? "" };
+}
+
+/** A start that was noted in a home has no look of its own: whoever noted it may have died before sending. */
+function isToSend(home: Home, limit: number, now: number): boolean {
+  return startsAt(home) < limit || (home.heldUntil !== undefined && isNear(home.heldUntil, now));
+}
+
+/**
+ * Whether the look of a job's start comes long after it, so that nobody can have sent the job for it. A later look is
+ * only one more: the job has been sent, and may wait behind slow consumers.
+ */
+function hasMissedStart({ heldUntil }: Home, lookedAt: number, now: number): boolean {
+  return heldUntil !== undefined && lookedAt <= heldUntil && heldUntil < now - BOOKED_FOR;
 }
 
 /** Whether SQS answers for another message or topic, so that what was unreachable is one queue's trouble. */

@@ -2,9 +2,9 @@ import { messageOf } from "../core/errors.ts";
 import { auditShard } from "./audit.ts";
 import { removeDeadLetters } from "./dead-letters.ts";
 import type { Context } from "./ports.ts";
-import { tendPauses } from "./release.ts";
 import { ensureShards } from "./shards.ts";
 import { sweepShard } from "./sweep.ts";
+import { tendPauses } from "./tend-pauses.ts";
 
 /**
  * One pass over everything: each shard swept, then audited, all of them concurrently, what is being resumed let go, and

@@ -3,10 +3,10 @@ import { LOOKAHEAD } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { type Cursor, cursorKey, type Pause, timeOf } from "../core/items.ts";
 import type { TopicPolicy } from "../core/policy.ts";
-import { readPauses } from "./pause.ts";
+import { readPauses } from "./known-pauses.ts";
+import { countParked } from "./park.ts";
 import { policyOf } from "./policy.ts";
 import type { Context, Depth } from "./ports.ts";
-import { countParked } from "./release.ts";
 import { shardCount } from "./shards.ts";
 
 export type TopicReport = {

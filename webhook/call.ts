@@ -15,7 +15,10 @@ export type Reply = { readonly status: number; readonly retryAfter?: string; rea
 /** Makes one call. Throws when no answer came, whatever the reason, or `signal` was aborted. */
 export type Post = (call: Call, signal: AbortSignal) => Promise<Reply>;
 
-/** A call's `webhook-id`: the same on each retry, so that receivers can drop repeats, another after a redrive. */
-export function callId({ id, redrives = 0 }: Pick<MessageJob, "id" | "redrives">): string {
-  return redrives === 0 ? id : `${id}-${redrives}`;
+/**
+ * A call's `webhook-id`: the same on each retry, so that receivers can drop repeats; another after a redrive, and after
+ * a change of a job that has been called before.
+ */
+export function callId({ id, restarts = 0 }: Pick<MessageJob, "id" | "restarts">): string {
+  return restarts === 0 ? id : `${id}-${restarts}`;
 }

@@ -25,7 +25,7 @@ export function webhookRun(
   return async (job, topic, signal) => {
     try {
       const reply = await post(callOf(ctx, sign, job, topic), signal);
-      return outcomeOf(reply, ctx.clock());
+      return outcomeOf(reply, job.attempt, ctx.clock());
     } catch (error) {
       return { end: "failed", error: errorText(messageOf(error)) };
     }

@@ -16,7 +16,7 @@ import { decodeScheduleCursor, encodeScheduleCursor, tie, untie } from "../curso
 import { digits, scheduleName } from "../fields.ts";
 import { filed } from "../filed.ts";
 import { hashOf, newJobOf } from "../new-job.ts";
-import { type NewScheduleFields, newSchedule } from "../requests.ts";
+import { type NewScheduleFields, newSchedule, pausing, running } from "../requests.ts";
 import { type Answer, route } from "../route.ts";
 import { scheduleJsonOf, scheduleSummaryOf } from "../schedule-json.ts";
 import { idempotent } from "./jobs.ts";
@@ -115,6 +115,8 @@ export const scheduleRoutes = [
     operationId: "pauseSchedule",
     summary: "Lets a schedule's occurrences pass until it is resumed; none is made up for.",
     params,
+    body: pausing,
+    bodyOptional: true,
     answers: { 200: schedule },
     problems: ["schedule-not-found"],
     async handle({ ctx, params: { name } }) {
@@ -127,6 +129,8 @@ export const scheduleRoutes = [
     operationId: "resumeSchedule",
     summary: "Lets a paused schedule go on with its next occurrence.",
     params,
+    body: pausing,
+    bodyOptional: true,
     answers: { 200: schedule },
     problems: ["schedule-not-found"],
     async handle({ ctx, params: { name } }) {
@@ -140,6 +144,8 @@ export const scheduleRoutes = [
     summary: "Files a schedule's job now, paused or not, beside its occurrences.",
     params,
     headers: idempotent,
+    body: running,
+    bodyOptional: true,
     answers: { 201: job },
     problems: ["schedule-not-found", "unknown-topic", "job-not-found", "idempotency-mismatch"],
     async handle({ ctx, params: { name }, method, path, headers }) {

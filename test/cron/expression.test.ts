@@ -271,10 +271,11 @@ describe("what is no expression", () => {
     ["rate(5 seconds)", "minutes, hours or days"],
     ["rate(1 week)", "minutes, hours or days"],
     ["rate(5minutes)", "minutes, hours or days"],
-    ["at(2026-02-30T09:00:00)", "a date and time in at(yyyy-mm-ddThh:mm:ss)"],
-    ["at(2026-02-28T24:00:00)", "a date and time in at(yyyy-mm-ddThh:mm:ss)"],
-    ["at(2026-02-28T09:00)", "a date and time in at(yyyy-mm-ddThh:mm:ss)"],
-    ["at(2026-02-28T09:00:00Z)", "a date and time in at(yyyy-mm-ddThh:mm:ss)"],
+    ["at(2026-02-30T09:00:00)", "a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss)"],
+    ["at(2200-01-01T00:00:00)", "a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss)"],
+    ["at(2026-02-28T24:00:00)", "a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss)"],
+    ["at(2026-02-28T09:00)", "a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss)"],
+    ["at(2026-02-28T09:00:00Z)", "a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss)"],
   ])("%j: must have %s", (expression, rule) => {
     expect(() => parseExpression(expression)).toThrow(RangeError);
     expect(() => parseExpression(expression)).toThrow(/^expression must .*, got /);

@@ -60,7 +60,7 @@ type Known = {
   running: number;
   /** The `webhook-id` of its calls, by how often it had been redriven. */
   callIds: Map<number, string>;
-  redrives: number;
+  restarts: number;
 };
 
 /** ms that a look must outlast its time, since ticks may be missing so long (docs/operations.md). */
@@ -128,7 +128,7 @@ export function witnessOf(settings: {
       listed: false,
       running: 0,
       callIds: new Map(),
-      redrives: 0,
+      restarts: 0,
     };
     jobs.set(id, fresh);
     return fresh;
@@ -182,7 +182,7 @@ export function witnessOf(settings: {
       const clean = after.state === "scheduled" && after.token === undefined && after.leaseEnd === undefined;
       const from = before.state === "scheduled" || before.state === "running" || before.state === "dead";
       if (!clean || !from) return `${change} as a move`;
-      if (before.state === "dead") job.redrives += 1;
+      if (before.state === "dead" || (before.attempt > 0 && after.attempt === 0)) job.restarts += 1;
       return before.state === "running" ? endOf(job, before) : undefined;
     }
     switch (change) {
@@ -409,15 +409,15 @@ export function witnessOf(settings: {
 
     /** A receiver is called: one `webhook-id` for all attempts, a new one after each redrive. */
     called(id: string, { url, headers }: Call): void {
-      const { home, callIds, redrives } = known(id);
+      const { home, callIds, restarts } = known(id);
       const callId = headers["webhook-id"] ?? "";
       const wanted = home?.callbackUrl ?? topics[home?.topic ?? ""]?.webhook?.url;
       if (url !== wanted) violate("P4", id, `${url} was called, not ${wanted}`);
-      const same = callIds.get(redrives) ?? callId;
-      const others = [...callIds].filter(([at]) => at !== redrives).map(([, other]) => other);
+      const same = callIds.get(restarts) ?? callId;
+      const others = [...callIds].filter(([at]) => at !== restarts).map(([, other]) => other);
       if (callId !== same || others.includes(callId))
-        violate("webhook-id", id, `${callId} after ${redrives} redrives, and ${same} and ${others} before`);
-      callIds.set(redrives, callId);
+        violate("webhook-id", id, `${callId} after ${restarts} restarts, and ${same} and ${others} before`);
+      callIds.set(restarts, callId);
     },
 
     /** A handler has ended, or whoever pulled the job says so. */

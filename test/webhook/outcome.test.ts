@@ -3,8 +3,8 @@ import { errorText, outcomeOf } from "../../webhook/outcome.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 9, 0, 0);
 const DAY = 86_400_000;
-const answered = (status: number, retryAfter?: string, body = "") =>
-  outcomeOf({ status, body, ...(retryAfter === undefined ? {} : { retryAfter }) }, NOW);
+const answered = (status: number, retryAfter?: string, body = "", attempt = 1) =>
+  outcomeOf({ status, body, ...(retryAfter === undefined ? {} : { retryAfter }) }, attempt, NOW);
 
 describe("an answer", () => {
   it.each([200, 201, 202, 204, 299])("of %i is done", (status) => {
@@ -36,6 +36,12 @@ describe("Retry-After", () => {
   it.each([429, 503])("of a %i is when the job runs again, in seconds or as a date", (status) => {
     expect(answered(status, "120")).toMatchObject({ end: "failed", retryAfter: 120_000 });
     expect(answered(status, "Sun, 01 Mar 2026 09:30:00 GMT")).toMatchObject({ retryAfter: 1_800_000 });
+  });
+
+  it("is believed three times, and later only puts a job off", () => {
+    expect(answered(429, "1", "", 3)).toMatchObject({ retryAfter: 1000 });
+    const error = "HTTP 429";
+    expect(answered(429, "1", "", 4)).toEqual({ end: "failed", error, notBefore: 1000 });
   });
 
   it("puts a job off for a day at most", () => {

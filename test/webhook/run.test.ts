@@ -68,7 +68,7 @@ describe("a run", () => {
   });
 
   it("has the same id on each retry, and another after a redrive", async () => {
-    const ids = [{ attempt: 1 }, { attempt: 2, revision: 7 }, { redrives: 1 }, { redrives: 12, attempt: 9 }];
+    const ids = [{ attempt: 1 }, { attempt: 2, revision: 7 }, { restarts: 1 }, { restarts: 12, attempt: 9 }];
     const sent = await Promise.all(ids.map(async (job) => (await run(job)).call.headers["webhook-id"]));
     expect(sent).toEqual([JOB.id, JOB.id, `${JOB.id}-1`, `${JOB.id}-12`]);
   });

@@ -1,0 +1,64 @@
+import { PAUSE_KNOWN_FOR } from "../core/constants.ts";
+import { type Pause, pauseKey } from "../core/items.ts";
+import type { Context, Pool } from "./ports.ts";
+
+type Known = { before: number; readAt: number };
+const known = new WeakMap<Pool, Map<string, Known>>();
+
+/**
+ * Before which start (ms since the epoch) each of these topics' jobs are held, as it was read at most
+ * `PAUSE_KNOWN_FOR` ago: all of a paused topic; of one that is resumed at a rate those of before, which wait for
+ * their turn.
+ */
+export async function heldBefore(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
+  const cache = known.get(ctx.pool);
+  const isFresh = (topic: string): boolean => {
+    const readAt = cache?.get(topic)?.readAt;
+    return readAt !== undefined && ctx.clock() - readAt < PAUSE_KNOWN_FOR;
+  };
+  const unique = [...new Set(topics)];
+  await lookAtPauses(
+    ctx,
+    unique.filter((topic) => !isFresh(topic)),
+  );
+  return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? NOTHING]));
+}
+
+/** The same as it is now. */
+export async function heldBeforeNow(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
+  await lookAtPauses(ctx, topics);
+  return heldBefore(ctx, topics);
+}
+
+export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
+  return (await heldBefore(ctx, [topic])).get(topic) === EVERYTHING;
+}
+
+export const EVERYTHING = Number.POSITIVE_INFINITY;
+const NOTHING = Number.NEGATIVE_INFINITY;
+
+function boundOf(pause: Pause | undefined): number {
+  if (pause?.state === "paused") return EVERYTHING;
+  return pause?.rate === undefined ? NOTHING : pause.changedAt;
+}
+
+async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<void> {
+  if (topics.length === 0) return;
+  // Taken before the reading: what changes meanwhile must not be believed for longer.
+  const readAt = ctx.clock();
+  const pauses = await readPauses(ctx, topics);
+  const cache = known.get(ctx.pool) ?? new Map<string, Known>();
+  known.set(ctx.pool, cache);
+  for (const [i, topic] of topics.entries()) cache.set(topic, { before: boundOf(pauses[i]), readAt });
+}
+
+/** These topics' pauses in their order, with those that are being resumed; `undefined`: none, or over. */
+export async function readPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
+  const pauses = (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
+  return pauses.map((pause) => (pause?.expiresAt === undefined ? pause : undefined));
+}
+
+/** The next look at this topic's pause is a new one. */
+export function forgetPause(ctx: Context, topic: string): void {
+  known.get(ctx.pool)?.delete(topic);
+}

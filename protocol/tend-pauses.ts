@@ -1,0 +1,53 @@
+import { inParallel } from "../core/batches.ts";
+import { AUDIT_AFTER, BUCKET, DAY, WRITER_DEADLINE } from "../core/constants.ts";
+import { messageOf } from "../core/errors.ts";
+import { minuteOf, type Pause, pauseKey, ttl } from "../core/items.ts";
+import { readPauses } from "./known-pauses.ts";
+import { countParked } from "./park.ts";
+import { pollQueue } from "./pause.ts";
+import type { Context } from "./ports.ts";
+import { release } from "./release.ts";
+
+const WIDTH = 16;
+/** Minutes between two wishes that a queue be left alone, while a pause lasts. */
+const POLL_EVERY = 10;
+
+/**
+ * The tick's part: goes on with what is being resumed, and repeats to Lambda what was last wished of a topic's queue for
+ * as long as an earlier wish may still be on its way.
+ */
+export async function tendPauses(ctx: Context, until: number): Promise<void> {
+  const topics = Object.keys(ctx.policy.topics);
+  const pauses = await readPauses(ctx, topics);
+  await inParallel([...topics.entries()], WIDTH, async ([i, topic]) => {
+    const pause = pauses[i];
+    try {
+      if (pause) await tend(ctx, topic, pause, until);
+    } catch (error) {
+      // One topic's trouble is its own, and the next tick comes in a minute.
+      ctx.report({ type: "trouble", topic, what: "resuming a topic", error: messageOf(error) });
+    }
+  });
+}
+
+async function tend(ctx: Context, topic: string, pause: Pause, until: number): Promise<void> {
+  const { state, changedAt, rate } = pause;
+  const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
+  // Now and then later too: a deploy may have made a mapping.
+  const isTurn = (minuteOf(ctx.clock()) / BUCKET) % POLL_EVERY === 0;
+  if (isRecent || (state === "paused" && isTurn)) await pollQueue(ctx, topic, state === "resuming");
+  if (state === "paused") return;
+  await release(ctx, topic, until);
+  if (isRecent || (await countParked(ctx, topic)) > 0) return;
+  // Lambda may have refused each wish so far, or no tick was there to repeat it.
+  if (!(await pollQueue(ctx, topic, true))) return;
+  const now = ctx.clock();
+  const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };
+  const change =
+    rate === undefined
+      ? // Whoever read the pause before it was lifted has written its note by now, or never will.
+        { ...lifted, set: { expiresAt: ttl(now + DAY) } }
+      : // As long as there is a rate, jobs of before are parked: it goes first, and what is noted meanwhile is let go.
+        { ...lifted, set: { changedAt: now }, remove: ["rate"] };
+  await ctx.pool.change(change, now + WRITER_DEADLINE);
+}
