@@ -155,9 +155,10 @@ describe("a webhook's function", () => {
     ["file:///etc/passwd", "must begin with https:"],
     ["//127.0.0.1:PORT/", "must be a whole URL"],
     ["", "must be a whole URL"],
-    [`https://shop.example/${"x".repeat(100_000)}`, "characters"],
+    ["https://shop.example/LONG", "characters"],
   ])("judges again what a message names by hand: %s", async (url, rule) => {
-    const { home, text } = await filed("hooks", url.replace("PORT", String(receiver.port)));
+    const named = url.replace("PORT", String(receiver.port)).replace("LONG", "x".repeat(100_000));
+    const { home, text } = await filed("hooks", named);
     expect(await call("hooks", [text])).toEqual([]);
     expect(connections).toBe(0);
     expect(await world().home(home.id)).toMatchObject({

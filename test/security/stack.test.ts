@@ -93,7 +93,8 @@ async function sent(
   socket.on("data", (data) => (heard += data));
   // A reset is an answer as good as any.
   socket.on("error", () => {});
-  const ended = once(socket, "close");
+  // Not `once`, which a reset would reject.
+  const ended = new Promise((resolve) => socket.on("close", resolve));
   await once(socket, "connect");
   socket.write(bytes);
   return { socket, heard: () => heard, ended };
