@@ -7,6 +7,7 @@ import { enqueueMany } from "../../protocol/enqueue.ts";
 import { bookStarts } from "../../protocol/limit.ts";
 import { pause } from "../../protocol/pause.ts";
 import { resume } from "../../protocol/release.ts";
+import { tick } from "../../protocol/tick.ts";
 import { consume } from "./consume.ts";
 import { isAt, liveHomes } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
@@ -207,6 +208,52 @@ describe("a limited topic", () => {
     await world.pass(10 * MINUTE);
     expect(new Set(sent(world, "slow").map(({ id }) => id)).size).toBe(2);
   });
+});
+
+describe("an untracked topic's held job", () => {
+  test("is sent by the second of two sweeps though the first dies after noting its start", async () => {
+    const world = createWorld({ shards: 1, topics: TOPICS });
+    await world.pass(MINUTE);
+    await fileMany(world, "loose", 400, 4 * MINUTE + 170 * SECOND);
+    await world.pass(4 * MINUTE, { ticks: false });
+    const dead = { ...world.ctx, queues: { ...world.queues, send: () => new Promise<never>(() => {}) } };
+    const noted = new Promise<void>((resolve) => {
+      world.pool.hooks.after = ({ operation, keys }) => {
+        if (operation === "changeMany" && keys.length > 0) setImmediate(resolve);
+      };
+    });
+    void tick(dead, world.now() + MINUTE);
+    await noted;
+    delete world.pool.hooks.after;
+    await world.pass(5 * SECOND, { ticks: false });
+    await world.tick();
+    await world.pass(HOUR);
+    expect(new Set(sent(world, "loose").map(({ id }) => id)).size).toBe(400);
+  });
+});
+
+test("a job moved far ahead by a writer so slow that the sweep has passed is sent all the same", async () => {
+  const world = createWorld({ shards: 1, topics: { slow: { maxPerSecond: 1 } } });
+  await world.tick();
+  await world.pass(10 * SECOND);
+  await fileMany(world, "slow", 212);
+  world.pool.hooks.before = async ({ operation, keys }) => {
+    if (operation !== "insert" || !keys.some(({ sk }) => sk.endsWith("#look"))) return;
+    delete world.pool.hooks.before;
+    await world.pass(59 * SECOND);
+  };
+  const { id } = await world.file({ topic: "slow" });
+  const { heldUntil = 0 } = await world.home(id);
+  expect(heldUntil - world.now()).toBeGreaterThan(2 * MINUTE);
+  expect(sent(world, "slow").find((one) => one.id === id)).toMatchObject({ start: heldUntil });
+});
+
+test("a job that waits in SQS behind slow consumers keeps its start, however often it is sent again", async () => {
+  const world = limited();
+  await fileMany(world, "slow", 1000);
+  const before = new Map(liveHomes(world).map(({ id, heldUntil }) => [id, heldUntil]));
+  await world.pass(6 * HOUR);
+  for (const { id, heldUntil } of liveHomes(world)) expect(heldUntil).toBe(before.get(id));
 });
 
 test("a topic without a limit counts nothing", async () => {

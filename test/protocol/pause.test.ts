@@ -10,7 +10,7 @@ import { sweepShard } from "../../protocol/sweep.ts";
 import { tendPauses } from "../../protocol/tend-pauses.ts";
 import { reportTopics } from "../../protocol/topics.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
-import { fail, isAt, meanwhile, orders } from "./scenes.ts";
+import { fail, isAt, liveHomes, meanwhile, orders } from "./scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 const parked = (world: World, topic = "orders"): Item[] =>
@@ -329,6 +329,49 @@ test("a resume is not over before Lambda took the wish to poll, however long tha
   await resume(world.ctx, "orders", undefined);
   await world.pass(HOUR);
   expect(asked).toBe(true);
+});
+
+test("a resume that dies after moving an untracked job, whose queue fails next, loses nothing", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "events");
+  const { id } = await world.file({ topic: "events" });
+  breakOnce(world, "after", isAt("2026-", "changeMany"));
+  await expect(resume(world.ctx, "events", undefined)).rejects.toThrow("crash");
+  expect(await world.home(id)).toMatchObject({ revision: 1 });
+  world.queues.trouble({ topic: "events" }, "failing");
+  await world.pass(2 * MINUTE);
+  world.queues.trouble({ topic: "events" }, undefined);
+  await world.pass(HOUR);
+  expect(world.visible("events").map((job) => job.id)).toContain(id);
+});
+
+test("a second resume at the same rate goes on where the first has given starts", async () => {
+  const world = createWorld();
+  const file = (count: number) => Promise.all(Array.from({ length: count }, () => world.file({ delay: 0 })));
+  await pause(world.ctx, "orders");
+  await file(50);
+  await resume(world.ctx, "orders", 5);
+  await pause(world.ctx, "orders");
+  await file(50);
+  await resume(world.ctx, "orders", 5);
+  const starts = liveHomes(world).map(({ heldUntil = 0 }) => Math.floor(heldUntil / SECOND));
+  expect(starts).toHaveLength(100);
+  expect(Math.max(...[...Map.groupBy(starts, (second) => second).values()].map((at) => at.length))).toBe(5);
+});
+
+test("a held job's new body keeps its time and its start", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  const [first, second] = [await world.file({ delay: 0 }), await world.file({ delay: SECOND })];
+  await world.pass(MINUTE);
+  await resume(world.ctx, "orders", 1 / 300);
+  const { heldFrom, heldUntil } = await world.home(second.id);
+  expect(heldUntil).toBe(world.now() + 5 * MINUTE);
+  await reschedule(world.ctx, second.id, { body: '"new"' });
+  const changed = { dueAt: second.dueAt, heldFrom, heldUntil, body: '"new"', revision: 2 };
+  expect(await world.home(second.id)).toMatchObject(changed);
+  expect(await consume(world, "orders")).toMatchObject([{ id: first.id }]);
+  expect(await runFor(world, 10 * MINUTE)).toMatchObject([{ id: second.id, revision: 2 }]);
 });
 
 test("what a caller's resume has no time for the ticks let go", async () => {
