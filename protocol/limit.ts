@@ -131,8 +131,9 @@ export async function bookStarts(
     // Behind others' backlog: where that ends is read, not tried second by second.
     const from = minute;
     minute = await firstOpen(ctx, topic, period, from, full);
-    // What is left of this very minute is full by then, too.
-    if (from <= Math.max(minuteOf(now) + BUCKET, hint)) hints.set(topic, minute);
+    // One that wanted to start now has found what is left of this very minute full, too.
+    const fromNow = (open[0]?.start ?? now) <= now;
+    if (fromNow && from <= Math.max(minuteOf(now) + BUCKET, hint)) hints.set(topic, minute);
   }
   return starts;
 }

@@ -79,7 +79,9 @@ async function releaseThese(
     waiting.map((home, i) => ({ home, from: home.dueAt, until: starts[i] ?? now })),
   );
   const moved = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
-  await sendIfNear(ctx, [...moved, ...toSend]);
+  // An older note of a job that has just been moved has nothing to say.
+  const released = new Set(waiting.map(({ id }) => id));
+  await sendIfNear(ctx, [...moved, ...toSend.filter(({ id }) => !released.has(id))]);
   const unknown = new Set(waiting.filter((_, i) => outcomes[i] instanceof Error).map(({ id }) => id));
   const done = notes.filter(({ id }) => !unknown.has(id));
   await ctx.pool.remove(done, ctx.clock() + WRITER_DEADLINE);

@@ -26,7 +26,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "look filed after the home",
     file: "protocol/move.ts",
-    find: "  await fileLooks(ctx, [{ id: home.id, time: dueAt }], by);\n",
+    find: "  await fileLooks(ctx, [{ id: home.id, time: startsAt({ dueAt, ...hold }) }], by);\n",
     put: "",
     and: {
       find: "  const found = changed.item as Home | undefined;\n",
@@ -36,7 +36,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "move into the past files its look there",
     file: "protocol/move.ts",
-    find: "const dueAt = Math.max(request.dueAt, now);",
+    find: "const dueAt = hold ? request.dueAt : Math.max(request.dueAt, now);",
     put: "const dueAt = request.dueAt;",
   },
   {
@@ -220,8 +220,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the last entry of a page not looked at",
     file: "protocol/sweep.ts",
-    find: 'const due = entries.filter(({ home }) => home?.state === "scheduled" && startsAt(home) < limit);',
-    put: 'const due = entries.slice(0, -1).filter(({ home }) => home?.state === "scheduled" && startsAt(home) < limit);',
+    find: 'const due = entries.filter(({ home }) => home?.state === "scheduled" && isToSend(home, limit, now));',
+    put: 'const due = entries.slice(0, -1).filter(({ home }) => home?.state === "scheduled" && isToSend(home, limit, now));',
   },
   {
     name: "looks that TTL removes half an hour past their time",
@@ -373,7 +373,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a resume at a rate over while there is the rate",
-    file: "protocol/release.ts",
+    file: "protocol/tend-pauses.ts",
     find: "    rate === undefined\n      ?",
     put: "    changedAt > 0\n      ?",
   },
@@ -407,7 +407,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a resume ended before Lambda polls",
-    file: "protocol/release.ts",
+    file: "protocol/tend-pauses.ts",
     find: "  if (!(await pollQueue(ctx, topic, true))) return;\n",
     put: "",
   },
@@ -444,8 +444,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a second start for what has one",
     file: "protocol/limit.ts",
-    find: "return heldUntil !== undefined && heldUntil > now - BOOKED_FOR;",
-    put: "return heldUntil !== undefined && heldUntil < now - BOOKED_FOR;",
+    find: 'state === "scheduled" && (heldUntil === undefined || missed.has(id));',
+    put: 'state === "scheduled" && (heldUntil !== 0 || missed.has(id));',
   },
   {
     name: "webhook-id by attempt",
