@@ -6,7 +6,8 @@ const DEPLOY_HELP = `Deploys the app to MiniStack with the CDK and runs the end-
   npm run test:deploy [-- --stack NAME]
 
   --stack NAME   runs the suite against this stack of the app in the AWS account and region of the environment
-                 instead; it files jobs in the stack's topics, and takes from its pull topics
+                 instead; it files jobs in the stack's topics, takes from its pull topics, pauses precise and events for some
+                 seconds and keeps some schedules for a minute
 
 Needs Python 3.10 or later with venv (PYTHON_BIN, else python3) and openssl. MiniStack is kept in
 ~/.cache/minutehand-ministack (MINUTEHAND_MINISTACK_CACHE).`;

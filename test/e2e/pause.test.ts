@@ -40,6 +40,7 @@ describe("precise", () => {
         status: 200,
         body: { state: "cancelled" },
       });
+    // Past the time at which SQS would have released its message.
     await sleep(Math.max(Date.parse(sent.dueAt) + 2000 - Date.now(), 0));
     for (const { id } of [sent, parked]) {
       const held = await api.get(id);
