@@ -149,6 +149,16 @@ describe("a limited topic", () => {
     expect(world.pool.items().filter(({ pk }) => pk.startsWith("starts#"))).toEqual(before);
   });
 
+  test("passes over no second before those that are full", async () => {
+    const world = limited();
+    const now = world.now();
+    const ahead = now + MINUTE + 15 * SECOND;
+    const wanted = [ahead, ahead, ahead];
+    expect(await bookStarts(world.ctx, "slow", 2, wanted)).toEqual([ahead, ahead, ahead + SECOND]);
+    expect(await bookStarts(world.ctx, "slow", 2, [ahead])).toEqual([ahead + SECOND]);
+    expect(await bookStarts(world.ctx, "slow", 2, [now])).toEqual([now]);
+  });
+
   test("passes over minutes that are full without asking in each", async () => {
     const world = limited();
     const now = world.now();

@@ -289,6 +289,16 @@ test("a resume that dies before it moves untracked jobs, which no audit finds, l
   expect(world.visible("events")).toMatchObject([{ id }]);
 });
 
+test("a job that was parked, moved and parked again is sent when it is resumed", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  const { id } = await world.file({ delay: 0 });
+  await reschedule(world.ctx, id, { body: "1" });
+  expect(parked(world)).toHaveLength(2);
+  await resume(world.ctx, "orders", undefined);
+  expect(world.visible("orders")).toMatchObject([{ id, revision: 2 }]);
+});
+
 test("jobs that are parked ahead of their due time keep to the resume's rate from then on", async () => {
   const world = createWorld();
   await pause(world.ctx, "orders");
