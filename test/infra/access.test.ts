@@ -158,6 +158,7 @@ describe("what each role may do, and nothing else", () => {
     ]);
     expect(rightsOf(template, "JobsRecurringSchedulesRole")).toEqual([
       "lambda:InvokeFunction JobsRecurringOccurrenceFunction",
+      "sqs:SendMessage JobsRecurringDlq",
     ]);
   });
 

@@ -161,15 +161,23 @@ describe("each of", () => {
     ]);
   });
 
-  test("the functions that schedules invoke is invoked by its own group's role", () => {
-    const invoked = allowed("lambda:InvokeFunction").map(([role, resource]) => {
-      const { "Fn::GetAtt": [target = ""] = [] } = resource as { "Fn::GetAtt"?: string[] };
-      return [role, target.replace(/[0-9A-F]{8}$/, "")];
-    });
-    expect(invoked).toEqual([
-      ["JobsPromotionsSchedulesRole", "JobsPromotionsPromoteFunction"],
-      ["JobsRecurringSchedulesRole", "JobsRecurringOccurrenceFunction"],
+  test("Scheduler's roles invokes its own group's function, and keeps what it could not", () => {
+    const rights = resourcesOf(template, "AWS::IAM::Policy").flatMap(([id, { Properties }]) =>
+      /SchedulesRole/.test(id)
+        ? statementsOf(Properties).map(({ Action, Resource }) => {
+            const { "Fn::GetAtt": [target = ""] = [] } = Resource as { "Fn::GetAtt"?: string[] };
+            return [id, Action, target].map((name) =>
+              String(name).replace(/(?:DefaultPolicy)?[0-9A-F]{8}$/, ""),
+            );
+          })
+        : [],
+    );
+    expect(rights).toEqual([
+      ["JobsPromotionsSchedulesRole", "lambda:InvokeFunction", "JobsPromotionsPromoteFunction"],
+      ["JobsRecurringSchedulesRole", "lambda:InvokeFunction", "JobsRecurringOccurrenceFunction"],
+      ["JobsRecurringSchedulesRole", "sqs:SendMessage", "JobsRecurringDlq"],
     ]);
+    expect(allowed("lambda:InvokeFunction")).toHaveLength(2);
   });
 });
 
