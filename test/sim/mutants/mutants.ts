@@ -433,7 +433,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "hand-off past its topic's limit",
     file: "protocol/limit.ts",
     find: "const holds = await book(ctx, topic, free);",
-    put: "const holds: Hold[] = [];",
+    put: "const holds = free.map((home) => ({ home, from: home.dueAt, until: home.dueAt }));",
   },
   {
     name: "starts that others booked not counted",
