@@ -54,7 +54,7 @@ function linesOf(done: Done): Line[] {
       what: "requests of consumers to the pool",
       spent: spent("consumer pool"),
       // An invocation looks at its topic's pause, and at homes whose claim was refused.
-      most: 3 * invocations + 4 * runs,
+      most: 2 * invocations + 3 * runs + 10,
     },
     { what: "messages", spent: messages, most: 2 * revisions + 2 },
   ];
