@@ -49,14 +49,16 @@ async function giveStarts(
 ): Promise<void> {
   const holds = await book(ctx, topic, free);
   const now = ctx.clock();
-  const near = holds.filter(({ until }) => isNear(until, now));
-  const far = holds.filter(({ until }) => !isNear(until, now));
+  // What the limit does not hold is as far ahead as its sender chose.
+  const isGoing = ({ from, until }: Hold): boolean => until <= from || isNear(until, now);
+  const near = holds.filter(isGoing);
+  const far = holds.filter((one) => !isGoing(one));
   const outcomes = [...(await noteStarts(ctx, near)), ...(await moveHeld(ctx, far))];
   for (const [i, { home }] of [...near, ...far].entries()) {
     const held = outcomes[i];
     if (held instanceof Error) failed.set(home.id, held);
     // Looked at after the writes: meanwhile a sweep may have passed the place of what was far.
-    else if (held && isNear(startsAt(held), ctx.clock())) going.push(held);
+    else if (held && (i < near.length || isNear(startsAt(held), ctx.clock()))) going.push(held);
   }
   if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
 }

@@ -94,7 +94,8 @@ describe("schedules", () => {
     const group = '{"group":"minutehand-promotions","target":"[object Object]","role":"[object Object]"}';
     const { Variables: api = {} } = variablesOf(stack, "JobsApiHandler");
     expect(textOf(api.MINUTEHAND_PROMOTIONS)).toBe(group);
-    expect(textOf(api.MINUTEHAND_SCHEDULES)).toBe(group.replace("promotions", "schedules"));
+    const withDlq = group.replace("promotions", "schedules").replace("}", ',"dlq":"[object Object]"}');
+    expect(textOf(api.MINUTEHAND_SCHEDULES)).toBe(withDlq);
     const { Variables: shop = {} } = variablesOf(stack, "Shop");
     expect(textOf(shop.MINUTEHAND_PROMOTIONS)).toBe(group);
     expect(shop).not.toHaveProperty("MINUTEHAND_SCHEDULES");

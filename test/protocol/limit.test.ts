@@ -6,6 +6,7 @@ import { cancel } from "../../protocol/cancel.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { bookStarts } from "../../protocol/limit.ts";
 import { pause } from "../../protocol/pause.ts";
+import { promote } from "../../protocol/promote.ts";
 import { resume } from "../../protocol/release.ts";
 import { tick } from "../../protocol/tick.ts";
 import { consume } from "./consume.ts";
@@ -157,6 +158,15 @@ describe("a limited topic", () => {
     expect(await bookStarts(world.ctx, "slow", 2, wanted)).toEqual([ahead, ahead, ahead + SECOND]);
     expect(await bookStarts(world.ctx, "slow", 2, [ahead])).toEqual([ahead + SECOND]);
     expect(await bookStarts(world.ctx, "slow", 2, [now])).toEqual([now]);
+  });
+
+  test("moves no job that its schedule sends four minutes ahead and the limit does not hold", async () => {
+    const world = limited();
+    const { id } = await world.file({ topic: "slow", delay: 4 * MINUTE });
+    await promote(world.ctx, id);
+    expect(sent(world, "slow")).toMatchObject([{ id, visibleAt: world.now() + 4 * MINUTE }]);
+    expect(await world.home(id)).toMatchObject({ revision: 0 });
+    expect(world.events.map(({ type }) => type)).not.toContain("deferred");
   });
 
   test("passes over minutes that are full without asking in each", async () => {
