@@ -16,7 +16,7 @@ export type EventSourceMappings = {
 };
 
 type Options = { readonly file: JsonFile<MappingStates>; readonly now: () => number };
-type StartableSource = { readonly spec: EventSourceSpec; readonly start: () => EventSource };
+export type StartableSource = { readonly spec: EventSourceSpec; readonly start: () => EventSource };
 type Mapping = StartableSource & { source: EventSource | undefined; modifiedAt: number };
 
 const ROUTE = "/2015-03-31/event-source-mappings/{UUID}";

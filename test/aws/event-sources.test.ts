@@ -5,6 +5,14 @@ import { text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { lambdaClient } from "../../aws/clients.ts";
 import { lambdaEventSources } from "../../aws/event-sources.ts";
+import { startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
+import {
+  createEventSourceMappings,
+  type MappingStates,
+  type StartableSource,
+} from "../../local/services/event-source-mappings.ts";
+import { jsonFile } from "../../local/services/json-file.ts";
+import { eventSourcesContract } from "../contract/event-sources-contract.ts";
 import { useEndpoint } from "./emulators.ts";
 
 let end: (() => Promise<unknown>) | undefined;
@@ -25,6 +33,39 @@ async function eventSourcesOn(answer: { status: number; error?: string }) {
   const mappings = { orders: "c5d1ae5c-0000-4000-8000-123456789012" };
   return { sources: lambdaEventSources({ client: lambdaClient(), mappings }), asked };
 }
+
+eventSourcesContract("of the local stack", async () => {
+  const file = jsonFile<MappingStates>(undefined, {});
+  const mappings = createEventSourceMappings({ file, now: () => Date.UTC(2026, 2, 1) });
+  const endpoint = await startAwsEndpoint(mappings.operations);
+  const polled = new Set<string>();
+  const sourceOf = (uuid: string): StartableSource => ({
+    spec: {
+      uuid,
+      enabled: true,
+      functionArn: `arn:aws:lambda:us-east-1:000000000000:function:${uuid}`,
+      queueArn: `arn:aws:sqs:us-east-1:000000000000:${uuid}`,
+      batchSize: 10,
+      maximumConcurrency: undefined,
+      reportsFailures: true,
+    },
+    start() {
+      polled.add(uuid);
+      return { stop: async () => void polled.delete(uuid) };
+    },
+  });
+  mappings.start([sourceOf("1-mail"), sourceOf("2-orders")]);
+  useEndpoint("LAMBDA", endpoint.url);
+  const byTopic = { mail: "1-mail", orders: "2-orders" };
+  return {
+    sources: lambdaEventSources({ client: lambdaClient(), mappings: byTopic }),
+    polls: async (topic) => polled.has(byTopic[topic as keyof typeof byTopic]),
+    async close() {
+      await mappings.stop();
+      await endpoint.stop();
+    },
+  };
+});
 
 test("a topic's own mapping is enabled and disabled, and a topic without one is passed over", async () => {
   const { sources, asked } = await eventSourcesOn({ status: 202 });

@@ -1,10 +1,13 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { LambdaClient } from "@aws-sdk/client-lambda";
 import { GetScheduleCommand, type SchedulerClient } from "@aws-sdk/client-scheduler";
 import type { SQSClient } from "@aws-sdk/client-sqs";
+import { lambdaEventSources } from "../../aws/event-sources.ts";
 import { dynamoPool } from "../../aws/pool.ts";
 import { schedulerPromotions } from "../../aws/promotions.ts";
 import { sqsQueues } from "../../aws/queues.ts";
 import { numbers } from "../contract/contract-items.ts";
+import { eventSourcesContract } from "../contract/event-sources-contract.ts";
 import { NOW, poolContract } from "../contract/pool-contract.ts";
 import { promotionsContract } from "../contract/promotions-contract.ts";
 import { queuesContract } from "../contract/queues-contract.ts";
@@ -12,6 +15,7 @@ import type { Fate } from "./faults.ts";
 import { startMachine } from "./machine.ts";
 import { clientOn, type Network } from "./network.ts";
 import { simulatedDynamo } from "./services/dynamo.ts";
+import { simulatedEventSources } from "./services/event-sources.ts";
 import { simulatedScheduler } from "./services/scheduler.ts";
 import type { Service } from "./services/service.ts";
 import { simulatedSqs } from "./services/sqs.ts";
@@ -20,7 +24,9 @@ import { timelineFrom } from "./timeline.ts";
 const FATE: Fate = { request: 1, answer: 1, freeze: 0, entryFails: () => undefined };
 
 /** A client of a service on a network where nothing goes wrong, whose time passes as fast as it is needed. */
-function directly<C extends DynamoDBClient | SQSClient | SchedulerClient>(service: Service): C {
+function directly<C extends DynamoDBClient | SQSClient | SchedulerClient | LambdaClient>(
+  service: Service,
+): C {
   const timeline = timelineFrom(NOW);
   const network: Network = { timeline, seed: 1, fateOf: () => FATE, onArrival: () => {} };
   const client = clientOn<C>(network, startMachine("contract", 1, 0, timeline), "any", service);
@@ -77,6 +83,23 @@ promotionsContract("of the simulator", async () => {
       const found = client.send(new GetScheduleCommand({ GroupName: group, Name: id }));
       const { ScheduleExpression = "" } = await found.catch(() => ({ ScheduleExpression: undefined }));
       return ScheduleExpression === "" ? undefined : Date.parse(`${ScheduleExpression.slice(3, -1)}Z`);
+    },
+    close: async () => {},
+  };
+});
+
+eventSourcesContract("of the simulator", async () => {
+  let now = NOW;
+  const topics = ["mail", "orders"];
+  const lambda = simulatedEventSources({ clock: () => now, topics, lag: () => 60_000, onEnabled: () => {} });
+  return {
+    sources: lambdaEventSources({
+      client: directly<LambdaClient>(lambda),
+      mappings: Object.fromEntries(topics.map((topic) => [topic, topic])),
+    }),
+    async polls(topic) {
+      now += 60_000;
+      return lambda.polls(topic);
     },
     close: async () => {},
   };
