@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { beginOf, type Period, periodOf } from "../../core/limit.ts";
-import { bookStarts } from "../../protocol/limit.ts";
+import { bookStarts } from "../../protocol/book-starts.ts";
 import { createWorld, START } from "../protocol/world.ts";
 import { property } from "./property.ts";
 

@@ -437,7 +437,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "starts that others booked not counted",
-    file: "protocol/limit.ts",
+    file: "protocol/book-starts.ts",
     find: "const count = counted[counterOf(begin)] ?? 0;",
     put: "const count = places.length;",
   },
