@@ -1,9 +1,10 @@
 import { Aws, Stack } from "aws-cdk-lib";
-import { CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { CfnEventSourceMapping, CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Policy } from "../core/policy.ts";
 
 /** "Environment variables", AWS Lambda Developer Guide: all names and values together. */
 const ENVIRONMENT_BYTES = 4096;
+const UUID_BYTES = 36;
 /** What a name that only the deployment knows may take. */
 const UNKNOWN_BYTES = 128;
 const KNOWN_AT_DEPLOYMENT: Readonly<Record<string, number>> = {
@@ -47,8 +48,10 @@ export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] 
   if (!(resource instanceof CfnFunction)) return [];
   const rendered: unknown = Stack.of(fn).resolve(resource.environment);
   const variables = (rendered as { variables?: Record<string, unknown> } | undefined)?.variables ?? {};
+  const mappings = eventSourcesIn(Stack.of(fn));
   let bytes = 0;
-  for (const [name, value] of Object.entries(variables)) bytes += Buffer.byteLength(name) + bytesOf(value);
+  for (const [name, value] of Object.entries(variables))
+    bytes += Buffer.byteLength(name) + bytesOf(value, mappings);
   if (bytes <= ENVIRONMENT_BYTES) return [];
   const policyBytes = Buffer.byteLength(JSON.stringify(policy));
   return [
@@ -57,14 +60,21 @@ export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] 
   ];
 }
 
-/** Of a text with CloudFormation's words in it: what it may become. */
-function bytesOf(value: unknown): number {
+/** The logical ids of a stack's event source mappings, of which a function's environment may name many. */
+function eventSourcesIn(stack: Stack): Set<string> {
+  const mappings = stack.node.findAll().filter((one) => one instanceof CfnEventSourceMapping);
+  return new Set(mappings.map((one) => String(stack.resolve(one.logicalId))));
+}
+
+/** Of a text with CloudFormation's words in it: what it may become. `mappings` become UUIDs. */
+function bytesOf(value: unknown, mappings: ReadonlySet<string>): number {
   if (typeof value === "string") return Buffer.byteLength(value);
   const { Ref: ref, "Fn::Join": join } = value as { Ref?: string; "Fn::Join"?: [string, unknown[]] };
   if (join !== undefined) {
     const [delimiter, parts] = join;
     const between = Buffer.byteLength(delimiter) * Math.max(parts.length - 1, 0);
-    return parts.reduce<number>((sum, part) => sum + bytesOf(part), between);
+    return parts.reduce<number>((sum, part) => sum + bytesOf(part, mappings), between);
   }
+  if (mappings.has(ref ?? "")) return UUID_BYTES;
   return KNOWN_AT_DEPLOYMENT[ref ?? ""] ?? UNKNOWN_BYTES;
 }

@@ -121,6 +121,14 @@ describe("schedules", () => {
   });
 });
 
+it("the environment of who pauses has room for the mappings of 40 topics", () => {
+  const topics = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`topic-${i}`, {}]));
+  const { stack, queue } = shopWith({ topics });
+  const fn = someFunction(stack, "All");
+  for (const topic of Object.keys(topics)) queue.addConsumer(topic, fn);
+  expect(queue.node.validate()).toEqual([]);
+});
+
 describe("synth warns", () => {
   it("of a topic that nobody empties, and of alarms that wake nobody", () => {
     const { stack } = shopWith();
