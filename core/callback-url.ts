@@ -1,12 +1,10 @@
 import { CALLBACK_URL_CHARS } from "./constants.ts";
-import type { Policy, WebhookPolicy } from "./policy.ts";
+import type { WebhookPolicy } from "./policy.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { truncate } from "./text.ts";
 
 /** Bytes of a refused URL that its refusal shows. */
 const SHOWN = 100;
-/** As `hostOf` has them. */
-const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /** What of a webhook's policy decides whom it may call. */
 type Callable = Pick<WebhookPolicy, "allowHttp" | "allowHosts">;
@@ -51,14 +49,4 @@ export function hostOf({ hostname }: URL): string {
 function literalOf(host: string): string | undefined {
   if (host.startsWith("[")) return host.slice(1, -1);
   return /^[\d.]+$/.test(host) ? host : undefined;
-}
-
-/** A policy whose webhooks may call this machine too, in the clear: for stacks that run on a developer's own. */
-export function allowLoopback(policy: Policy): Policy {
-  const topics = Object.entries(policy.topics).map(([name, topic]) => {
-    if (topic.webhook === undefined) return [name, topic] as const;
-    const allowHosts = [...(topic.webhook.allowHosts ?? []), ...LOOPBACK];
-    return [name, { ...topic, webhook: { ...topic.webhook, allowHttp: true, allowHosts } }] as const;
-  });
-  return { ...policy, topics: Object.fromEntries(topics) };
 }

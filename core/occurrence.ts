@@ -1,17 +1,9 @@
 import { LONGEST_DELAY } from "./constants.ts";
+import { type JobOptions, jobOptionsOf } from "./job-options.ts";
 import { toJson } from "./json.ts";
 
-/** What each job of a recurring schedule has. `body` is JSON text as it stands in messages, `expiresAfter` ms. */
-export type Template = {
-  readonly topic: string;
-  readonly body: string;
-  readonly callbackUrl?: string;
-  readonly headers?: Record<string, string>;
-  readonly expiresAfter?: number;
-  readonly maxAttempts?: number;
-  readonly tag?: string;
-  readonly group?: string;
-};
+/** What each job of a recurring schedule has. `body` is JSON text as it stands in messages. */
+export type Template = JobOptions & { readonly topic: string; readonly body: string };
 
 /** A recurring schedule as EventBridge Scheduler keeps it. Times are ms since the epoch. */
 export type Schedule = {
@@ -92,17 +84,7 @@ function inputOf(text: string): Input | undefined {
 
 /** Only what a schedule's job can have: an event that somebody else has written may say more. */
 function templateOf({ topic, body, ...rest }: Input["job"]): Template {
-  const { callbackUrl, headers, expiresAfter, maxAttempts, tag, group } = rest;
-  return {
-    topic,
-    body: toJson(body),
-    ...(callbackUrl === undefined ? {} : { callbackUrl }),
-    ...(headers === undefined ? {} : { headers }),
-    ...(expiresAfter === undefined ? {} : { expiresAfter }),
-    ...(maxAttempts === undefined ? {} : { maxAttempts }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(group === undefined ? {} : { group }),
-  };
+  return { topic, body: toJson(body), ...jobOptionsOf(rest) };
 }
 
 /** Whether each field is of its kind: a job that cannot be sent would keep all others of its page from it. */

@@ -3,6 +3,7 @@ import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { type Home, homeKey, ITEM_VERSION, ttl } from "../core/items.ts";
 import { drawJobId } from "../core/job-id.ts";
+import { jobOptionsOf } from "../core/job-options.ts";
 import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
 import { filePlain, unavailable } from "./enqueue-plain.ts";
@@ -82,7 +83,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   const dueAt = Math.max(job.dueAt, now);
   const id = drawJobId(dueAt, shards, ctx.random);
   const untracked = policyOf(ctx, job.topic).tracking === "none";
-  const { topic, body, key, callbackUrl, headers, expiresAfter, maxAttempts, tag, group } = job;
+  const { topic, body, key } = job;
   return {
     ...homeKey(id),
     v: ITEM_VERSION,
@@ -96,12 +97,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     attempt: 0,
     createdAt: now,
     ...(key === undefined ? {} : { key }),
-    ...(callbackUrl === undefined ? {} : { callbackUrl }),
-    ...(headers === undefined ? {} : { headers }),
-    ...(expiresAfter === undefined ? {} : { expiresAfter }),
-    ...(maxAttempts === undefined ? {} : { maxAttempts }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(group === undefined ? {} : { group }),
+    ...jobOptionsOf(job),
     ...(untracked ? { untracked: true, expiresAt: ttl(dueAt + STALE_AFTER) } : {}),
     ...(!untracked && isFar(ctx, dueAt) ? { hasSchedule: true } : {}),
   };

@@ -1,7 +1,8 @@
 import type { Home } from "../core/items.ts";
+import type { JobOptions } from "../core/job-options.ts";
 
 /** A job to enqueue, validated. Times are ms. */
-export type NewJob = {
+export type NewJob = JobOptions & {
   topic: string;
   /** JSON text, as `toJson` writes it. */
   body: string;
@@ -9,13 +10,6 @@ export type NewJob = {
   dueAt: number;
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace";
-  /** Where a webhook topic's job is sent, if not to the topic's own URL. */
-  callbackUrl?: string;
-  headers?: Record<string, string>;
-  expiresAfter?: number;
-  maxAttempts?: number;
-  tag?: string;
-  group?: string;
   /** An `Idempotency-Key` and the hash of the request it came with. */
   once?: { token: string; hash: string };
 };

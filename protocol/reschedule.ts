@@ -1,6 +1,7 @@
 import { MinutehandError } from "../core/errors.ts";
 import { hasCrashed, isFinished, isRunning } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
+import { absentOptionsOf, jobOptionsOf } from "../core/job-options.ts";
 import { isFar, keepPromotions } from "./far-ahead.ts";
 import { move } from "./move.ts";
 import type { NewJob } from "./new-job.ts";
@@ -51,16 +52,16 @@ export async function replaceJob(
   together?: readonly Write[],
 ): Promise<Home | undefined> {
   const expect = unheld(holder, ctx.clock());
-  const { body, callbackUrl, headers, expiresAfter, maxAttempts, tag, group } = job;
-  const optional = { callbackUrl, headers, expiresAfter, maxAttempts, tag, group };
   const wantedAt = Math.max(job.dueAt, ctx.clock());
-  const set: Record<string, Attribute> = { body, attempt: 0, wantedAt, ...restarted(holder) };
+  const set: Record<string, Attribute> = {
+    body: job.body,
+    attempt: 0,
+    wantedAt,
+    ...restarted(holder),
+    ...jobOptionsOf(job),
+  };
   if (isFar(ctx, job.dueAt)) set.hasSchedule = true;
-  for (const [name, value] of Object.entries(optional)) if (value !== undefined) set[name] = value;
-  const remove = [
-    "lastError",
-    ...Object.entries(optional).flatMap(([name, value]) => (value === undefined ? [name] : [])),
-  ];
+  const remove = ["lastError", ...absentOptionsOf(job)];
   const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
   const moved = await move(ctx, holder, { ...request, ...(together ? { together } : {}) });
   return moved.moved ? moved.home : undefined;

@@ -12,6 +12,7 @@ import type { Context } from "../protocol/ports.ts";
 import { idOfKey, readJob } from "../protocol/read-job.ts";
 import { reschedule } from "../protocol/reschedule.ts";
 import { createContext } from "./context.ts";
+import { createScheduler } from "./scheduler.ts";
 
 /** Seconds, or a string such as `"90s"`, `"30m"`, `"1h30m"`, `"7d"`. */
 export type Duration = number | string;
@@ -49,7 +50,7 @@ export type DirectClient = {
 };
 
 /** `ctx`: by default what the environment says, as the construct's `grantEnqueue` sets it. */
-export function directClient(ctx: Context = createContext()): DirectClient {
+export function directClient(ctx: Context = { ...createContext(), ...createScheduler() }): DirectClient {
   const view = (result: Enqueued | Home | MinutehandError): JobJson | MinutehandError => {
     if (result instanceof Error) return result;
     return jobOf(ctx, "home" in result ? result.home : result);

@@ -1,11 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { dynamoClient, promotionsClient, schedulerClient, sqsClient } from "../aws/clients.ts";
+import { dynamoClient, sqsClient } from "../aws/clients.ts";
 import { dynamoPool } from "../aws/pool.ts";
-import { schedulerPromotions } from "../aws/promotions.ts";
 import { sqsQueues } from "../aws/queues.ts";
-import type { ScheduleTarget } from "../aws/schedule-target.ts";
-import { schedulerSchedules } from "../aws/schedules.ts";
-import { allowLoopback } from "../core/callback-url.ts";
+import { allowLoopback } from "../core/loopback.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
@@ -24,18 +21,11 @@ export function required(environment: Environment, name: string): string {
   return value;
 }
 
-function targetIn(environment: Environment, name: string): ScheduleTarget | undefined {
-  const value = environment[name];
-  return value === undefined || value === "" ? undefined : (JSON.parse(value) as ScheduleTarget);
-}
-
 /** The protocol's context on AWS, as the environment describes it. Throws when a variable is missing. */
 export function createContext(environment: Environment = process.env): Context & { telemetry: Telemetry } {
   const clock = (): number => Date.now();
   const telemetry = createTelemetry();
   const policy = JSON.parse(required(environment, "MINUTEHAND_POLICY")) as Policy;
-  const promotions = targetIn(environment, "MINUTEHAND_PROMOTIONS");
-  const schedules = targetIn(environment, "MINUTEHAND_SCHEDULES");
   return {
     pool: dynamoPool({
       client: dynamoClient(),
@@ -46,10 +36,6 @@ export function createContext(environment: Environment = process.env): Context &
       client: sqsClient(),
       urlPrefix: required(environment, "MINUTEHAND_QUEUE_URL_PREFIX"),
     }),
-    ...(promotions && {
-      promotions: schedulerPromotions({ client: promotionsClient(), target: promotions }),
-    }),
-    ...(schedules && { schedules: schedulerSchedules({ client: schedulerClient(), target: schedules }) }),
     clock,
     random: (count) => randomBytes(count),
     policy: environment.MINUTEHAND_ALLOW_LOOPBACK === "true" ? allowLoopback(policy) : policy,

@@ -27,6 +27,9 @@ const SECOND = 1000;
 
 const params = z.strictObject({ name: scheduleName });
 
+/** A call of one schedule that there is, answered with it. */
+const ofOne = { params, answers: { 200: schedule }, problems: ["schedule-not-found"] } as const;
+
 /** Throws `unknown-topic`, `bad-request`, `too-large`, as an enqueue of its job would. */
 function scheduleOf(ctx: Context, name: string, fields: NewScheduleFields): NewSchedule {
   const { expression, timezone, start, end, flexibleWindow, ...rest } = fields;
@@ -86,53 +89,45 @@ export const scheduleRoutes = [
     },
   }),
   route({
+    ...ofOne,
     method: "GET",
     path: "/schedules/{name}",
     operationId: "getSchedule",
     summary: "Looks at a schedule and its next five occurrences.",
-    params,
-    answers: { 200: schedule },
-    problems: ["schedule-not-found"],
     async handle({ ctx, params: { name } }) {
       return answerOf(ctx, await readSchedule(ctx, name));
     },
   }),
   route({
+    ...ofOne,
     method: "DELETE",
     path: "/schedules/{name}",
     operationId: "deleteSchedule",
     summary: "Ends a schedule, and answers it as it was. Jobs that it has filed stay.",
-    params,
-    answers: { 200: schedule },
-    problems: ["schedule-not-found"],
     async handle({ ctx, params: { name } }) {
       return answerOf(ctx, await removeSchedule(ctx, name));
     },
   }),
   route({
+    ...ofOne,
     method: "POST",
     path: "/schedules/{name}/pause",
     operationId: "pauseSchedule",
     summary: "Lets a schedule's occurrences pass until it is resumed; none is made up for.",
-    params,
     body: pausing,
     bodyOptional: true,
-    answers: { 200: schedule },
-    problems: ["schedule-not-found"],
     async handle({ ctx, params: { name } }) {
       return answerOf(ctx, await pauseSchedule(ctx, name, true));
     },
   }),
   route({
+    ...ofOne,
     method: "POST",
     path: "/schedules/{name}/resume",
     operationId: "resumeSchedule",
     summary: "Lets a paused schedule go on with its next occurrence.",
-    params,
     body: pausing,
     bodyOptional: true,
-    answers: { 200: schedule },
-    problems: ["schedule-not-found"],
     async handle({ ctx, params: { name } }) {
       return answerOf(ctx, await pauseSchedule(ctx, name, false));
     },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { allowLoopback, callbackUrlError } from "../../core/callback-url.ts";
+import { callbackUrlError } from "../../core/callback-url.ts";
+import { allowLoopback } from "../../core/loopback.ts";
 import type { Policy } from "../../core/policy.ts";
 import { isPublicAddress } from "../../core/public-address.ts";
 

@@ -5,6 +5,7 @@ import { routes } from "../../http/route-table.ts";
 import { createService } from "../../http/service.ts";
 import { createContext } from "../../sdk/context.ts";
 import { createEventSources } from "../../sdk/event-sources.ts";
+import { createScheduler } from "../../sdk/scheduler.ts";
 import type { ApiAccess } from "./target.ts";
 
 type Call = { method: string; headers: Record<string, string>; body?: string };
@@ -39,7 +40,11 @@ type Credentials = () => Promise<{ accessKeyId: string; secretAccessKey: string;
 
 /** The API's very app, on what the environment names. */
 function inProcess(environment: Readonly<Record<string, string>>): Send {
-  const ctx = { ...createContext(environment), eventSources: createEventSources(environment) };
+  const ctx = {
+    ...createContext(environment),
+    ...createScheduler(environment),
+    eventSources: createEventSources(environment),
+  };
   const app = createApp(createService(ctx, ctx.telemetry.logger), routes);
   return async (path, call) => app.fetch(new Request(`https://api${path}`, call));
 }

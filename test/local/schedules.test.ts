@@ -1,29 +1,11 @@
-import { GetScheduleCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
+import { expect, test } from "vitest";
 import { createSchedules } from "../../local/schedules.ts";
-import { type SchedulerEndpoint, startSchedulerEndpoint } from "../../local/services/scheduler-endpoint.ts";
-import { fakeClock } from "./services/fake-clock.ts";
+import { schedulerForEach } from "./services/scheduler-client.ts";
 
 const NOON = Date.UTC(2026, 2, 12, 12);
 
-let clock: ReturnType<typeof fakeClock>;
-let endpoint: SchedulerEndpoint;
-let client: SchedulerClient;
-
-beforeEach(async () => {
-  clock = fakeClock(NOON);
-  endpoint = await startSchedulerEndpoint({ clock });
-  client = new SchedulerClient({
-    endpoint: endpoint.url,
-    region: "us-east-1",
-    credentials: { accessKeyId: "a", secretAccessKey: "b" },
-  });
-});
-
-afterEach(async () => {
-  client.destroy();
-  await endpoint.stop();
-});
+const scheduler = schedulerForEach(NOON);
 
 const daily = (hour: number) => ({
   name: "daily",
@@ -38,18 +20,18 @@ const daily = (hour: number) => ({
     },
   },
 });
-const kept = () => client.send(new GetScheduleCommand({ GroupName: "jobs", Name: "daily" }));
+const kept = () => scheduler.client.send(new GetScheduleCommand({ GroupName: "jobs", Name: "daily" }));
 
 test("a template's schedule is made once, and changed only when the template did", async () => {
-  await createSchedules(["jobs"], [daily(9)], client);
-  await clock.advanceTo(NOON + 1000);
-  await createSchedules(["jobs"], [daily(9)], client);
+  await createSchedules(["jobs"], [daily(9)], scheduler.client);
+  await scheduler.clock.advanceTo(NOON + 1000);
+  await createSchedules(["jobs"], [daily(9)], scheduler.client);
   expect(await kept()).toMatchObject({
     ScheduleExpression: "cron(0 9 * * ? *)",
     StartDate: new Date("2026-03-13T00:00:00.000Z"),
     LastModificationDate: new Date(NOON),
   });
-  await createSchedules(["jobs"], [daily(10)], client);
+  await createSchedules(["jobs"], [daily(10)], scheduler.client);
   expect(await kept()).toMatchObject({
     ScheduleExpression: "cron(0 10 * * ? *)",
     LastModificationDate: new Date(NOON + 1000),

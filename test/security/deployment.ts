@@ -147,7 +147,8 @@ export async function deploy(): Promise<Deployment> {
 
   enter("JobsApiHandler");
   const { createContext } = await import("../../sdk/context.ts");
-  const ctx = createContext();
+  const { createScheduler } = await import("../../sdk/scheduler.ts");
+  const ctx = { ...createContext(), ...createScheduler() };
 
   const recorder = createRecorder();
   const load = <T>(

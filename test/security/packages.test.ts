@@ -64,7 +64,11 @@ const AWS = /^node_modules\/(?:@aws|@aws-lambda-powertools|@aws-sdk|@smithy)\//;
 /** Of AWS's, and of others, what not every function holds, and which do. */
 const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   "@aws-sdk/client-lambda": ["functions/api.ts", "functions/tick.ts"],
+  // Only who files jobs for others keeps schedules beside them.
+  "@aws-sdk/client-scheduler": ["functions/api.ts", "sdk/client.ts"],
   "@aws-sdk/client-secrets-manager": ["functions/webhook.ts"],
+  // Which addresses may be called, judged where a job is filed and where it is sent.
+  "ipaddr.js": ["functions/api.ts", "functions/webhook.ts", "sdk/client.ts"],
   // Signatures of calls.
   standardwebhooks: ["functions/webhook.ts"],
   "@stablelib/base64": ["functions/webhook.ts"],
@@ -74,8 +78,8 @@ const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   hono: ["functions/api.ts", "functions/receive.ts"],
   zod: ["functions/api.ts", "functions/receive.ts", "sdk/client.ts"],
 };
-/** Of others, what every function holds: addresses, and what the SDK brings to keep its endpoints. */
-const HELD_BY_ALL = ["ipaddr.js", "mnemonist", "obliterator"];
+/** Of others, what every function holds: what the SDK brings to keep its endpoints. */
+const HELD_BY_ALL = ["mnemonist", "obliterator"];
 
 test.each([...bundles])("%s holds AWS's packages, and of others' these", (entry, packages) => {
   const others = packages.filter((path) => !AWS.test(path)).map((path) => path.replace("node_modules/", ""));

@@ -79,16 +79,20 @@ export function createRecorder(): Recorder {
       const actual = await original<typeof import("../../sdk/context.ts")>();
       const createContext: typeof actual.createContext = (environment) => {
         const ctx = actual.createContext(environment);
-        const { pool, queues, promotions, schedules } = ctx;
+        return { ...ctx, pool: traced(ctx.pool, places), queues: traced(ctx.queues, places) };
+      };
+      return { ...actual, createContext };
+    });
+    vi.doMock("../../sdk/scheduler.ts", async (original) => {
+      const actual = await original<typeof import("../../sdk/scheduler.ts")>();
+      const createScheduler: typeof actual.createScheduler = (environment) => {
+        const { promotions, schedules } = actual.createScheduler(environment);
         return {
-          ...ctx,
-          pool: traced(pool, places),
-          queues: traced(queues, places),
           ...(promotions && { promotions: traced(promotions, places) }),
           ...(schedules && { schedules: traced(schedules, places) }),
         };
       };
-      return { ...actual, createContext };
+      return { createScheduler };
     });
     vi.doMock("../../sdk/event-sources.ts", async (original) => {
       const actual = await original<typeof import("../../sdk/event-sources.ts")>();

@@ -10,38 +10,16 @@ import {
   ListScheduleGroupsCommand,
   ListSchedulesCommand,
   ResourceNotFoundException,
-  SchedulerClient,
   UpdateScheduleCommand,
 } from "@aws-sdk/client-scheduler";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import {
-  type SchedulerEndpoint,
-  startSchedulerEndpoint,
-} from "../../../local/services/scheduler-endpoint.ts";
-import { fakeClock } from "./fake-clock.ts";
+import { expect, test } from "vitest";
+import { schedulerForEach } from "./scheduler-client.ts";
 
 const NOON = Date.UTC(2026, 2, 12, 12);
 const FUNCTION = "arn:aws:lambda:us-east-1:000000000000:function:promote";
 const ROLE = "arn:aws:iam::000000000000:role/scheduler";
 
-let clock: ReturnType<typeof fakeClock>;
-let endpoint: SchedulerEndpoint;
-let client: SchedulerClient;
-
-beforeEach(async () => {
-  clock = fakeClock(NOON);
-  endpoint = await startSchedulerEndpoint({ clock });
-  client = new SchedulerClient({
-    endpoint: endpoint.url,
-    region: "us-east-1",
-    credentials: { accessKeyId: "a", secretAccessKey: "b" },
-  });
-});
-
-afterEach(async () => {
-  client.destroy();
-  await endpoint.stop();
-});
+const scheduler = schedulerForEach(NOON);
 
 const request = (more: Partial<CreateScheduleCommandInput> = {}): CreateScheduleCommandInput => ({
   Name: "one",
@@ -51,9 +29,9 @@ const request = (more: Partial<CreateScheduleCommandInput> = {}): CreateSchedule
   ...more,
 });
 const create = (more?: Partial<CreateScheduleCommandInput>) =>
-  client.send(new CreateScheduleCommand(request(more)));
+  scheduler.client.send(new CreateScheduleCommand(request(more)));
 const list = async (more: { NextToken?: string; [name: string]: unknown } = {}) => {
-  const { Schedules = [], NextToken } = await client.send(new ListSchedulesCommand(more));
+  const { Schedules = [], NextToken } = await scheduler.client.send(new ListSchedulesCommand(more));
   return { names: Schedules.map(({ Name }) => Name), NextToken };
 };
 
@@ -61,7 +39,7 @@ test("a schedule is answered as it was asked for, with the service's defaults", 
   const StartDate = new Date(NOON + 1000);
   const { ScheduleArn } = await create({ ScheduleExpression: "rate(5 minutes)", StartDate });
   expect(ScheduleArn).toBe("arn:aws:scheduler:us-east-1:000000000000:schedule/default/one");
-  const { $metadata, ...answer } = await client.send(new GetScheduleCommand({ Name: "one" }));
+  const { $metadata, ...answer } = await scheduler.client.send(new GetScheduleCommand({ Name: "one" }));
   expect(answer).toEqual({
     ActionAfterCompletion: "NONE",
     Arn: ScheduleArn,
@@ -93,9 +71,9 @@ test("a name is taken once, but the same request may come again", async () => {
 
 test("an update replaces everything but the time of creation", async () => {
   await create({ Description: "first" });
-  await clock.advanceTo(NOON + 1000);
-  await client.send(new UpdateScheduleCommand(request({ State: "DISABLED" })));
-  const answer = await client.send(new GetScheduleCommand({ Name: "one" }));
+  await scheduler.clock.advanceTo(NOON + 1000);
+  await scheduler.client.send(new UpdateScheduleCommand(request({ State: "DISABLED" })));
+  const answer = await scheduler.client.send(new GetScheduleCommand({ Name: "one" }));
   expect(answer).toMatchObject({
     State: "DISABLED",
     CreationDate: new Date(NOON),
@@ -106,31 +84,33 @@ test("an update replaces everything but the time of creation", async () => {
 
 test("what is deleted is gone", async () => {
   await create();
-  await client.send(new DeleteScheduleCommand({ Name: "one" }));
+  await scheduler.client.send(new DeleteScheduleCommand({ Name: "one" }));
   const lost = [
     new GetScheduleCommand({ Name: "one" }),
     new DeleteScheduleCommand({ Name: "one" }),
     new UpdateScheduleCommand(request()),
-  ].map((command) => client.send(command as GetScheduleCommand));
+  ].map((command) => scheduler.client.send(command as GetScheduleCommand));
   for (const answer of lost) await expect(answer).rejects.toThrow(ResourceNotFoundException);
 });
 
 test("a group must exist, and takes its schedules with it", async () => {
   await expect(create({ GroupName: "jobs" })).rejects.toThrow(ResourceNotFoundException);
-  await client.send(new CreateScheduleGroupCommand({ Name: "jobs" }));
-  await expect(client.send(new CreateScheduleGroupCommand({ Name: "jobs" }))).rejects.toThrow(
+  await scheduler.client.send(new CreateScheduleGroupCommand({ Name: "jobs" }));
+  await expect(scheduler.client.send(new CreateScheduleGroupCommand({ Name: "jobs" }))).rejects.toThrow(
     ConflictException,
   );
   await create({ GroupName: "jobs" });
-  expect(await client.send(new GetScheduleGroupCommand({ Name: "jobs" }))).toMatchObject({ State: "ACTIVE" });
-  await client.send(new DeleteScheduleGroupCommand({ Name: "jobs" }));
+  expect(await scheduler.client.send(new GetScheduleGroupCommand({ Name: "jobs" }))).toMatchObject({
+    State: "ACTIVE",
+  });
+  await scheduler.client.send(new DeleteScheduleGroupCommand({ Name: "jobs" }));
   expect(await list()).toEqual({ names: [] });
-  const { ScheduleGroups = [] } = await client.send(new ListScheduleGroupsCommand({}));
+  const { ScheduleGroups = [] } = await scheduler.client.send(new ListScheduleGroupsCommand({}));
   expect(ScheduleGroups.map(({ Name }) => Name)).toEqual(["default"]);
 });
 
 test("a list is cut by group, prefix, state and size", async () => {
-  await client.send(new CreateScheduleGroupCommand({ Name: "jobs" }));
+  await scheduler.client.send(new CreateScheduleGroupCommand({ Name: "jobs" }));
   for (const Name of ["b1", "b3", "a1", "b2"]) await create({ Name, GroupName: "jobs" });
   await create({ Name: "b9" });
   await create({ Name: "off", GroupName: "jobs", State: "DISABLED" });
@@ -170,7 +150,7 @@ test.each([
 });
 
 test("what is not played is named", async () => {
-  const response = await fetch(`${endpoint.url}/tags/x`);
+  const response = await fetch(`${scheduler.endpoint.url}/tags/x`);
   expect([response.status, await response.text()]).toEqual([
     404,
     '{"__type":"UnknownOperationException","Message":"the local stack does not play GET /tags/x"}',
