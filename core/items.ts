@@ -40,6 +40,12 @@ export type Home = Key & {
   key?: string;
   /** Where a webhook topic's job is sent. */
   callbackUrl?: string;
+  /** As long as postponing it may put it off. */
+  postponeUntil?: number;
+  /** When the message of the claim in hand, or of the last one, was sent. */
+  sentAt?: number;
+  /** What happened to it before, as whoever moved it knew: oldest first, the last ones only. */
+  log?: LogEntry[];
   headers?: Record<string, string>;
   tag?: string;
   group?: string;
@@ -57,10 +63,23 @@ export type Home = Key & {
   expiresAt?: number;
 };
 
+/** One thing that happened to a job, at `at`. Short names, as an update is billed by the whole item. */
+export type LogEntry = {
+  what: "sent" | "claimed" | "failed" | "asked-to-retry" | "moved" | "dead";
+  at: number;
+  /** Of which run. */
+  attempt?: number;
+  /** Of a move: to when. Of a claim: when it was due. */
+  dueAt?: number;
+  error?: string;
+};
+
 /** Look at that job then. */
 export type Look = Key & { v: number; id: string; expiresAt: number };
 export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
 export type OnceItem = Key & { v: number; id: string; hash: string; expiresAt: number };
+/** An event cancelled the jobs of a key before there was one: those filed until `until` are cancelled too. */
+export type Tombstone = Key & { v: number; eventAt: number; until: number; expiresAt: number };
 export type TrailEntry = { position: string; reachedAt: number };
 export type Cursor = Key & { v: number; swept: string; audited: string; trail: TrailEntry[] };
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
@@ -82,7 +101,7 @@ export type Pause = Key & {
 /** A paused topic's job that a look has met: it is moved when the topic is resumed, if it is at that revision still. */
 export type Parked = Key & { v: number; id: string; revision: number };
 
-export type Item = Home | Look | KeyItem | OnceItem | Cursor | DeadEntry | Meta | Pause | Parked;
+export type Item = Home | Look | KeyItem | OnceItem | Cursor | DeadEntry | Meta | Pause | Parked | Tombstone;
 
 export const META_KEY: Key = { pk: "meta", sk: "meta" };
 

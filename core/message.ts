@@ -26,6 +26,8 @@ export type MessageJob = {
   /** ISO 8601, UTC: when it may start, as its topic was paused or has a limit; from `heldFrom` on it waits for that alone. */
   heldUntil?: string;
   heldFrom?: string;
+  /** ISO 8601, UTC: when this message was sent. */
+  sentAt?: string;
   /** Where a webhook topic's job is sent. */
   callbackUrl?: string;
   /** How often it got a full set of attempts again after a run; absent: never. */

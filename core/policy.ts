@@ -22,6 +22,14 @@ export type TopicPolicy = {
   readonly maxPerSecond?: number;
   /** `none` gives up claims, retries and the audit for a third of the writes. */
   readonly tracking: "full" | "none";
+  /** What becomes of a job that would start more than `after` seconds late; absent: it is run. */
+  readonly ifLate?: { readonly after: number; readonly then: "skip" | "expire" };
+  /** When its jobs may start, such as "09:00-18:00 Asia/Shanghai"; absent: always. */
+  readonly window?: string;
+  /** Its jobs are due up to so many seconds after what was asked, evenly drawn, unless they say themselves how many. */
+  readonly spread?: number;
+  /** Events cancel its jobs by key, also those that are filed shortly after. */
+  readonly cancelledByEvents?: true;
   /** `millisecond` releases messages early and holds them in the consumer. */
   readonly precision: "second" | "millisecond";
   /** How many jobs of one second may share a message, 1 to 10. */

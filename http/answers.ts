@@ -37,7 +37,7 @@ const jobSummary = answer(
     tag: z.exactOptional(text),
     group: z.exactOptional(text),
     expiresAfter: z.exactOptional(z.number()),
-    outcome: z.exactOptional(z.enum(["created", "kept", "replaced", "replayed"])),
+    outcome: z.exactOptional(z.enum(["created", "kept", "replaced", "postponed", "replayed"])),
   }),
 );
 export type JobSummary = z.output<typeof jobSummary>;

@@ -9,9 +9,13 @@ export type NewJob = JobOptions & {
   /** ms since the epoch; a time in the past becomes now. */
   dueAt: number;
   key?: string;
-  onDuplicate?: "reject" | "keep" | "replace";
+  onDuplicate?: "reject" | "keep" | "replace" | "postpone";
+  /** ms after its first job was filed that postponing may put a key's job off; with `postpone` only. */
+  maxDelay?: number;
+  /** ms: it is due up to so much later, evenly drawn. Absent: its topic's. */
+  spread?: number;
   /** An `Idempotency-Key` and the hash of the request it came with. */
   once?: { token: string; hash: string };
 };
 
-export type Enqueued = { outcome: "created" | "kept" | "replaced" | "replayed"; home: Home };
+export type Enqueued = { outcome: "created" | "kept" | "replaced" | "postponed" | "replayed"; home: Home };
