@@ -14,7 +14,14 @@ export type ErrorCode =
   | "idempotency-mismatch"
   | "too-large"
   | "too-many-jobs"
-  | "unavailable";
+  | "unavailable"
+  // HTTP's own.
+  | "not-found"
+  | "method-not-allowed"
+  | "internal"
+  // The client's, of answers that are not the API's.
+  | "forbidden"
+  | "bad-answer";
 
 /**
  * An answer that is not the one asked for. The message names the rule, the value and what is allowed.
@@ -23,6 +30,8 @@ export type ErrorCode =
 export class MinutehandError extends Error {
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, unknown>>;
+  /** Of the HTTP answer that said so; absent where there was none. */
+  status?: number;
 
   constructor(code: ErrorCode, message: string, data: Record<string, unknown> = {}, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });

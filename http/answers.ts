@@ -47,6 +47,7 @@ export type JobJson = z.output<typeof job>;
 
 /** Of an untracked job nothing is stored that could be answered. */
 export const settledJob = answer("SettledJob", z.partial(job));
+export type SettledJob = z.output<typeof settledJob>;
 
 export const problem = answer(
   "Problem",
@@ -157,9 +158,13 @@ export const pulledJobs = answer(
   }),
 );
 
+export type PulledJob = z.output<typeof pulledJobs>["jobs"][number];
+
 export const paused = answer("Paused", z.object({ topic: text, state: z.literal("paused"), since: time }));
+export type Paused = z.output<typeof paused>;
 
 export const resumed = answer("Resumed", z.object({ topic: text, released: count, left: parked }));
+export type Resumed = z.output<typeof resumed>;
 
 const scheduleSummary = answer(
   "ScheduleSummary",
@@ -195,6 +200,7 @@ export const schedulePage = answer(
 );
 
 export const redriven = answer("Redriven", z.object({ redriven: count, left: count }));
+export type Redriven = z.output<typeof redriven>;
 
 export const forecast = answer(
   "Forecast",
@@ -205,4 +211,5 @@ export const forecast = answer(
 );
 
 export const health = answer("Health", z.object({ status: z.literal("ok"), version: text }));
+export type Health = z.output<typeof health>;
 export const openapi = answer("OpenApi", z.looseObject({ openapi: text }));

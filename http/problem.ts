@@ -2,8 +2,8 @@ import { STATUS_CODES } from "node:http";
 import { type ErrorCode, MinutehandError } from "../core/errors.ts";
 import type { Problem } from "./answers.ts";
 
-/** What an answer can say went wrong: the protocol's codes and HTTP's own. */
-export type ProblemCode = ErrorCode | "not-found" | "method-not-allowed" | "internal";
+/** What an answer can say went wrong. */
+export type ProblemCode = Exclude<ErrorCode, "forbidden" | "bad-answer">;
 
 export const STATUS: Readonly<Record<ProblemCode, number>> = {
   "bad-request": 400,
@@ -44,6 +44,8 @@ export function problem(
 /** What a caller is told of anything thrown; what is no `MinutehandError` is nobody's business. */
 export function problemOf(thrown: unknown): Problem {
   if (!(thrown instanceof MinutehandError)) return problem("internal", INTERNAL);
-  if (thrown.code === "unavailable") return problem("unavailable", UNAVAILABLE, thrown.data);
-  return problem(thrown.code, thrown.message, thrown.data);
+  const { code, message, data } = thrown;
+  if (code === "forbidden" || code === "bad-answer") return problem("internal", INTERNAL);
+  if (code === "unavailable") return problem("unavailable", UNAVAILABLE, data);
+  return problem(code, message, data);
 }

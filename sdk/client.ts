@@ -1,28 +1,36 @@
 import type { MinutehandError } from "../core/errors.ts";
-import type { Home } from "../core/items.ts";
-import type { JobJson } from "../http/answers.ts";
-import { jobOf } from "../http/job-json.ts";
-import { bodyText, dueAtOf, newJobOf } from "../http/new-job.ts";
-import { validate } from "../http/read-call.ts";
-import { changes, newJob } from "../http/requests.ts";
-import { cancel, cancelMany } from "../protocol/cancel.ts";
-import { enqueue, enqueueMany } from "../protocol/enqueue.ts";
-import type { Enqueued } from "../protocol/new-job.ts";
-import type { Context } from "../protocol/ports.ts";
-import { idOfKey, readJob } from "../protocol/read-job.ts";
-import { reschedule } from "../protocol/reschedule.ts";
-import { createContext } from "./context.ts";
-import { createScheduler } from "./scheduler.ts";
+import type {
+  Health,
+  JobJson,
+  JobSummary,
+  Paused,
+  PulledJob,
+  Redriven,
+  Resumed,
+  ScheduleJson,
+  ScheduleSummary,
+  SettledJob,
+  TopicJson,
+} from "../http/answers.ts";
+
+export { MinutehandError } from "../core/errors.ts";
+export { directClient } from "./direct-client.ts";
+export type { Health, JobSummary, Paused, PulledJob, Redriven, Resumed, ScheduleSummary, SettledJob };
+export type Job = JobJson;
+export type JobState = Job["state"];
+export type Schedule = ScheduleJson;
+export type TopicReport = TopicJson;
+
+/** The body of each topic's jobs, so that a wrong one does not compile. */
+export type TopicBodies = Record<string, unknown>;
 
 /** Seconds, or a string such as `"90s"`, `"30m"`, `"1h30m"`, `"7d"`. */
 export type Duration = number | string;
+/** ISO 8601 with its zone. */
+export type Instant = string | Date;
 
-/** What `POST /jobs` takes beside topic and body; exactly one of `delay` and `dueAt` (ISO 8601). */
-export type EnqueueOptions = {
-  delay?: Duration;
-  dueAt?: string;
-  key?: string;
-  onDuplicate?: "reject" | "keep" | "replace";
+/** What a job may have however it is filed. */
+type JobOptions = {
   /** Where a webhook topic's job is sent, if not to the topic's own URL. */
   callbackUrl?: string;
   headers?: Record<string, string>;
@@ -30,59 +38,170 @@ export type EnqueueOptions = {
   maxAttempts?: number;
   tag?: string;
   group?: string;
+  /** Its due time is later by up to so much, evenly drawn. */
+  spread?: Duration;
 };
 
-export type NewJobRequest = EnqueueOptions & { topic: string; body: unknown };
+/** Exactly one of both. */
+type Time = { delay?: Duration; dueAt?: Instant };
+
+/** What `PUT` by key takes beside the body. */
+export type PutOptions = Time & JobOptions;
+
+/** What `POST /jobs` takes beside topic and body. */
+export type EnqueueOptions = PutOptions & {
+  key?: string;
+  onDuplicate?: "reject" | "keep" | "replace" | "postpone";
+  /** How long `onDuplicate: "postpone"` can put a job off, from its first enqueue on. */
+  maxDelay?: Duration;
+  /** Instead of one that the client draws: calls with the same one file one job. */
+  idempotencyKey?: string;
+};
+
+type Topic<Topics> = keyof Topics & string;
+
+/** The topic, the body that it takes, and the options. */
+export type EnqueueArguments<Topics = TopicBodies> = {
+  [T in Topic<Topics>]: [topic: T, body: Topics[T], options: EnqueueOptions];
+}[Topic<Topics>];
+
+/** The topic, the key, and the body that the topic takes with the options. */
+export type PutArguments<Topics = TopicBodies> = {
+  [T in Topic<Topics>]: [topic: T, key: string, job: PutOptions & { body: Topics[T] }];
+}[Topic<Topics>];
+
+/** One job of a batch. */
+export type NewJobRequest<Topics = TopicBodies> = {
+  [T in Topic<Topics>]: Omit<EnqueueOptions, "idempotencyKey"> & { topic: T; body: Topics[T] };
+}[Topic<Topics>];
+
+export type Changes = Time & { body?: unknown };
+
+/** `from ≤ dueAt < to`. */
+type Range = { from?: Instant; to?: Instant };
+export type ListQuery = Range & { topic?: string; state?: JobState; tag?: string; group?: string };
+export type ForecastQuery = Range & { topic?: string };
+
+export type NewSchedule = JobOptions & {
+  /** `cron(…)`, `rate(…)` or `at(…)`. */
+  expression: string;
+  /** IANA; UTC by default. */
+  timezone?: string;
+  start?: Instant;
+  end?: Instant;
+  flexibleWindow?: Duration;
+  topic: string;
+  body: unknown;
+};
+
+export type RedriveRequest = {
+  ids?: readonly string[];
+  max?: number;
+  delay?: Duration;
+  ratePerSecond?: number;
+};
+
+/** What `POST /jobs/bulk` takes: which jobs, and what becomes of them. `delay` and `dueAt` are for `move`. */
+export type BulkRequest = Range &
+  Time & {
+    action: "cancel" | "move" | "run" | "redrive";
+    topic: string;
+    tag?: string;
+    group?: string;
+    /** Only counts. */
+    dryRun?: boolean;
+    ratePerSecond?: number;
+  };
+
+/** Of a whole bulk, or of its parts so far: all went over the jobs due `from ≤ dueAt < reached`. */
+export type BulkResult = {
+  action: BulkRequest["action"];
+  dryRun: boolean;
+  examined: number;
+  matched: number;
+  changed: number;
+  /** How many of what matched were left as they are, by the code of what stood in the way. */
+  skipped: Record<string, number>;
+  /** The first ten. */
+  errors: { id: string; problem: { code: string; detail: string } }[];
+  from: string;
+  to: string;
+  reached: string;
+};
 
 /**
- * The queue for code inside AWS, without the HTTP API: the same rules, the same answers, with the caller's own
- * role (`queue.grantEnqueue(producer)`). Refusals are `MinutehandError`s with the API's codes.
+ * The queue's API. `Topics`: the body of each topic's jobs. What is refused throws a `MinutehandError` with the API's
+ * code and `status`. Lists are read page by page as they are iterated.
  */
-export type DirectClient = {
-  enqueue(topic: string, body: unknown, options: EnqueueOptions): Promise<JobJson>;
-  /** Each on its own, in order. */
-  enqueueMany(jobs: readonly NewJobRequest[]): Promise<(JobJson | MinutehandError)[]>;
-  get(id: string): Promise<JobJson>;
-  getByKey(topic: string, key: string): Promise<JobJson>;
-  reschedule(id: string, change: { delay?: Duration; dueAt?: string; body?: unknown }): Promise<JobJson>;
-  cancel(id: string): Promise<JobJson>;
-  cancelMany(ids: readonly string[]): Promise<(JobJson | MinutehandError)[]>;
+export type Client<Topics = TopicBodies> = {
+  /** Repeated after a lost answer it files one job. */
+  enqueue<T = Topics>(...job: EnqueueArguments<T>): Promise<Job>;
+  /** Up to 500, each on its own, in their order. */
+  enqueueMany<T = Topics>(
+    jobs: readonly NewJobRequest<T>[],
+    options?: { idempotencyKey?: string },
+  ): Promise<(JobSummary | MinutehandError)[]>;
+  /** Files a job under a key, or gives the live one all of these. */
+  put<T = Topics>(...job: PutArguments<T>): Promise<Job>;
+  get(id: string): Promise<Job>;
+  getByKey(topic: string, key: string): Promise<Job>;
+  reschedule(id: string, change: Changes): Promise<Job>;
+  cancel(id: string): Promise<Job>;
+  cancelByKey(topic: string, key: string): Promise<Job>;
+  /** Up to 500, each on its own, in their order. */
+  cancelMany(ids: readonly string[]): Promise<(JobSummary | MinutehandError)[]>;
+  /** In due order; without a range the next hour's. */
+  list(query?: ListQuery): AsyncIterable<JobSummary>;
+  /** Unfinished jobs by minute; minutes without any are left out. */
+  forecast(query?: ForecastQuery): AsyncIterable<{ minute: string; count: number }>;
+  /** Goes on until all is done. `onProgress` gets the sums after each part. */
+  bulk(request: BulkRequest, onProgress?: (sums: BulkResult) => void): Promise<BulkResult>;
+
+  topics(): Promise<TopicReport[]>;
+  topic(name: string): Promise<TopicReport>;
+  pause(topic: string): Promise<Paused>;
+  resume(topic: string, options?: { ratePerSecond?: number }): Promise<Resumed>;
+  /** Oldest first. */
+  dead(topic: string): AsyncIterable<JobSummary>;
+  /** Of `ids`, else the oldest `max` (100). */
+  redrive(topic: string, request?: RedriveRequest): Promise<Redriven>;
+
+  schedules(): AsyncIterable<ScheduleSummary>;
+  schedule(name: string): Promise<Schedule>;
+  putSchedule(name: string, schedule: NewSchedule): Promise<Schedule>;
+  removeSchedule(name: string): Promise<Schedule>;
+  pauseSchedule(name: string): Promise<Schedule>;
+  resumeSchedule(name: string): Promise<Schedule>;
+  /** Files its job now, beside its occurrences. */
+  runSchedule(name: string, options?: { idempotencyKey?: string }): Promise<Job>;
+
+  /** Pulls and claims up to `max` (1) due jobs of a pull topic, waiting up to `waitSeconds` (0) for the first. */
+  receive(topic: string, options?: { max?: number; waitSeconds?: number }): Promise<PulledJob[]>;
+  /** Of an untracked job the answer is empty, here and below. */
+  finish(topic: string, receipt: string): Promise<SettledJob>;
+  /** Prolongs the lease to so many seconds from now. */
+  extend(topic: string, receipt: string, seconds: number): Promise<SettledJob & { leaseUntil: string }>;
+  /** The run has failed: again after `delay`, else by the topic's backoff. */
+  retry(topic: string, receipt: string, options?: { delay?: Duration; error?: string }): Promise<SettledJob>;
+  bury(topic: string, receipt: string, options?: { error?: string }): Promise<SettledJob>;
+
+  health(): Promise<Health>;
 };
 
-/** `ctx`: by default what the environment says, as the construct's `grantEnqueue` sets it. */
-export function directClient(ctx: Context = { ...createContext(), ...createScheduler() }): DirectClient {
-  const view = (result: Enqueued | Home | MinutehandError): JobJson | MinutehandError => {
-    if (result instanceof Error) return result;
-    return jobOf(ctx, "home" in result ? result.home : result);
-  };
-  const request = (job: unknown) => newJobOf(ctx, validate(newJob, job, "the job"));
-  return {
-    async enqueue(topic, body, options) {
-      return jobOf(ctx, (await enqueue(ctx, request({ ...options, topic, body }))).home);
-    },
-    async enqueueMany(jobs) {
-      return (await enqueueMany(ctx, jobs.map(request))).map(view);
-    },
-    async get(id) {
-      return jobOf(ctx, await readJob(ctx, id));
-    },
-    async getByKey(topic, key) {
-      return jobOf(ctx, await readJob(ctx, await idOfKey(ctx, topic, key)));
-    },
-    async reschedule(id, change) {
-      const { delay, dueAt, body } = validate(changes, change, "the change");
-      const time = dueAtOf(ctx.clock(), { delay, dueAt });
-      const home = await reschedule(ctx, id, {
-        ...(time === undefined ? {} : { dueAt: time }),
-        ...(body === undefined ? {} : { body: bodyText(body) }),
-      });
-      return jobOf(ctx, home);
-    },
-    async cancel(id) {
-      return jobOf(ctx, await cancel(ctx, id));
-    },
-    async cancelMany(ids) {
-      return (await cancelMany(ctx, ids)).map(view);
-    },
-  };
-}
+export type ClientOptions = {
+  /** Of the API, with a stage's path if it has one. */
+  url: string;
+  /**
+   * By default `"none"` for loopback addresses and `"iam"` for those of API Gateway (SigV4, with the credentials that
+   * the AWS SDK would use, of the region in the host's name or `region`); other hosts must say.
+   */
+  auth?: "iam" | "none" | { bearer: string | (() => Promise<string>) };
+  region?: string;
+  /** Of one try, ms; 30,000 by default. */
+  timeout?: number;
+  /** How often a call is repeated that met trouble on its way (429, 502, 503, 504, the network); 5 by default. */
+  retries?: number;
+};
+
+/** The queue behind an HTTP API. Throws a RangeError for options that make no sense. */
+export declare function createClient<Topics = TopicBodies>(options: ClientOptions): Client<Topics>;

@@ -18,7 +18,7 @@ import { startOwnServices } from "../../local/services/own-services.ts";
 import { createTables } from "../../local/tables.ts";
 import type { Scope, Template } from "../../local/template.ts";
 import type { Context } from "../../protocol/ports.ts";
-import type { DirectClient } from "../../sdk/client.ts";
+import type { DirectClient } from "../../sdk/direct-client.ts";
 import { startDynamo, startSqs, useEndpoint } from "../aws/emulators.ts";
 import { shopWith, someFunction, templateOf } from "../infra/shop-stack.ts";
 import { resourcesOf, type StackTemplate } from "../infra/stack-template.ts";
