@@ -35,7 +35,7 @@ export async function emptyQueue({ plain }: Rig, url: string): Promise<void> {
 /** The very messages that Minutehand would send for these jobs now. */
 export function messagesOf(topic: string, policy: TopicPolicy, homes: readonly Home[]): PlainMessage[] {
   const now = Date.now();
-  return packsOf(topic, policy, homes).map(({ body, start: dueAt }) => ({
+  return packsOf(topic, policy, homes, now).map(({ body, start: dueAt }) => ({
     body,
     delaySeconds: delaySecondsOf(dueAt, now, policy.precision),
   }));

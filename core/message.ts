@@ -26,7 +26,7 @@ export type MessageJob = {
   /** ISO 8601, UTC: when it may start, as its topic was paused or has a limit; from `heldFrom` on it waits for that alone. */
   heldUntil?: string;
   heldFrom?: string;
-  /** ISO 8601, UTC: when this message was sent. */
+  /** ISO 8601, UTC: when its message was sent. */
   sentAt?: string;
   /** Where a webhook topic's job is sent. */
   callbackUrl?: string;
@@ -45,10 +45,10 @@ export type Message = {
 };
 
 /**
- * One job as it stands in a message. Its body is spliced in as stored: no one parses it on the way. Written by
- * hand but for what a caller named, as a sweep writes thousands at a time.
+ * One job as it stands in a message that is sent at `sentAt` (ISO 8601). Its body is spliced in as stored: no one parses
+ * it on the way. Written by hand but for what a caller named, as a sweep writes thousands at a time.
  */
-export function jobText(home: Home): string {
+export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, headers, expiresAfter, wantedAt, maxAttempts, key } = home;
   const { heldFrom, heldUntil, callbackUrl, restarts } = home;
   const time = new Date(dueAt).toISOString();
@@ -59,6 +59,7 @@ export function jobText(home: Home): string {
   if (key !== undefined) text += `,"key":${toJson(key)}`;
   if (heldUntil !== undefined) text += `,"heldUntil":"${new Date(heldUntil).toISOString()}"`;
   if (heldFrom !== undefined) text += `,"heldFrom":"${new Date(heldFrom).toISOString()}"`;
+  if (sentAt !== undefined) text += `,"sentAt":"${sentAt}"`;
   if (callbackUrl !== undefined) text += `,"callbackUrl":${toJson(callbackUrl)}`;
   if (restarts !== undefined) text += `,"restarts":${restarts}`;
   return `${text},"body":${home.body}}`;
@@ -131,6 +132,7 @@ function isMessageJob(value: unknown): value is MessageJob {
     (headers === undefined || (typeof headers === "object" && headers !== null)) &&
     (job.heldUntil === undefined || isTime(job.heldUntil)) &&
     (job.heldFrom === undefined || isTime(job.heldFrom)) &&
+    (job.sentAt === undefined || isTime(job.sentAt)) &&
     (job.restarts === undefined || isCount(job.restarts)) &&
     isTextIfAny(job.callbackUrl) &&
     isTextIfAny(key)

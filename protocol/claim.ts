@@ -61,6 +61,7 @@ export async function claim(
         leaseEnd,
         claimedAt,
         attempt: job.attempt,
+        ...(job.sentAt === undefined ? {} : { sentAt: Date.parse(job.sentAt) }),
       },
     })),
     by,

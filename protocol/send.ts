@@ -55,11 +55,11 @@ async function sendTopic(
   outcomes: Map<string, Sent>,
 ): Promise<void> {
   const policy = policyOf(ctx, topic);
-  const packed = await sendPacks(ctx, topic, policy, packsOf(topic, policy, homes));
+  const packed = await sendPacks(ctx, topic, policy, homes);
   // What SQS refuses in one job's text is no fault of its mates: those go alone.
   const refused = packed.filter(({ pack, sent }) => sent.outcome === "refused" && pack.homes.length > 1);
   const mates = refused.flatMap(({ pack }) => pack.homes);
-  const alone = await sendPacks(ctx, topic, policy, packsOf(topic, { ...policy, pack: 1 }, mates));
+  const alone = await sendPacks(ctx, topic, { ...policy, pack: 1 }, mates);
   const refusals = new Map<string, number>();
   let jobs = 0;
   let messages = 0;
@@ -78,14 +78,15 @@ async function sendTopic(
 async function sendPacks(
   ctx: Context,
   topic: string,
-  { precision }: TopicPolicy,
-  packs: readonly Pack[],
+  policy: TopicPolicy,
+  homes: readonly Home[],
 ): Promise<{ pack: Pack; sent: Sent }[]> {
   const now = ctx.clock();
+  const packs = packsOf(topic, policy, homes, now);
   const messages = packs.map(
     ({ body, start, group }): Outgoing => ({
       body,
-      delaySeconds: delaySecondsOf(start, now, precision),
+      delaySeconds: delaySecondsOf(start, now, policy.precision),
       ...(group === undefined ? {} : { group }),
     }),
   );

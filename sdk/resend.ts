@@ -9,7 +9,7 @@ import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Ending, Settled } from "../protocol/settle.ts";
 
-/** Sends jobs again as their message had them. Whether SQS took them all. */
+/** Sends jobs again, but for when they are sent as their message had them. Whether SQS took them all. */
 export async function resend(
   ctx: Context,
   topic: string,
@@ -17,7 +17,9 @@ export async function resend(
   { delaySeconds, group }: { delaySeconds: number; group: string | undefined },
 ): Promise<boolean> {
   const limits = { count: policyOf(ctx, topic).pack, bytes: PACK_BYTES };
-  const packs = batchesOf(jobs, (job) => Buffer.byteLength(toJson(job)), limits);
+  const sentAt = new Date(ctx.clock()).toISOString();
+  const sentAgain = jobs.map((job): MessageJob => ({ ...job, sentAt }));
+  const packs = batchesOf(sentAgain, (job) => Buffer.byteLength(toJson(job)), limits);
   const messages = packs.map((pack) => ({
     body: toJson({ v: MESSAGE_VERSION, topic, group, jobs: pack }),
     delaySeconds,

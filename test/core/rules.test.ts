@@ -159,6 +159,12 @@ describe("messages", () => {
     expect(parseMessage(text)).toMatchObject({ v: 1, topic: "t", jobs: [job] });
   });
 
+  it("say when they were sent", () => {
+    const [pack] = packsOf("t", topicPolicy({}), [home()], TIME);
+    const [job] = parseMessage(pack?.body ?? "")?.jobs ?? [];
+    expect(Date.parse(job?.sentAt ?? "")).toBe(TIME);
+  });
+
   it("a dead letter names the run that was the last", () => {
     expect(parseMessage(deadText(home({ attempt: 4 }), "why"))).toMatchObject({
       dead: true,
@@ -188,7 +194,7 @@ describe("packs", () => {
     const homes = [0, 10, 20, 700, 749, 750, 1100].map((ms, i) =>
       home({ dueAt: TIME + ms, ...(i === 1 ? { group: "a" } : {}) }),
     );
-    const packs = packsOf("t", policy, homes).map(({ homes: mates, group, start: dueAt }) => [
+    const packs = packsOf("t", policy, homes, TIME).map(({ homes: mates, group, start: dueAt }) => [
       mates.length,
       group,
       dueAt - TIME,
@@ -203,11 +209,11 @@ describe("packs", () => {
 
   it("hold at most 60 KB, and a larger job alone", () => {
     const body = JSON.stringify("x".repeat(PACK_BYTES / 2));
-    expect(packsOf("t", policy, [home({ body }), home({ body })])).toHaveLength(2);
+    expect(packsOf("t", policy, [home({ body }), home({ body })], TIME)).toHaveLength(2);
     const large = JSON.stringify("x".repeat(PACK_BYTES * 2));
-    expect(packsOf("t", policy, [home({ body: large }), home()]).map(({ homes }) => homes.length)).toEqual([
-      1, 1,
-    ]);
+    expect(
+      packsOf("t", policy, [home({ body: large }), home()], TIME).map(({ homes }) => homes.length),
+    ).toEqual([1, 1]);
   });
 
   it("a delay is rounded up, never early and at most 900 s", () => {

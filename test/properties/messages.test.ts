@@ -32,7 +32,11 @@ describe("a message", () => {
     "says of each job what its home says",
     [topic, group, fc.array(home, { maxLength: 4 })],
     (name, mates, homes) => {
-      const text = messageText(name, mates, homes.map(jobText));
+      const text = messageText(
+        name,
+        mates,
+        homes.map((stored) => jobText(stored)),
+      );
       const jobs = homes.map((stored) => jobOf(stored, stored.attempt + 1));
       expect(parseMessage(text)).toEqual({ v: 1, topic: name, ...(mates && { group: mates }), jobs });
       expect(text).toMatch(SQS_TEXT);
