@@ -13,7 +13,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: [
-            "test/{core,cron,protocol,webhook,sdk,functions,http,local,bench,deploy,properties,security,torture}/**/*.test.ts",
+            "test/{core,cron,protocol,webhook,sdk,functions,http,local,bench,deploy,package,properties,security,torture}/**/*.test.ts",
           ],
           testTimeout: 60_000,
           expect: { poll: { timeout: 30_000 } },

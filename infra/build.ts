@@ -1,30 +1,15 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { type BuildOptions, buildSync, version as esbuildVersion } from "esbuild";
+import { bundle, esbuild, OPTIONS } from "./bundle.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
-const NAMES = ["api", "receive", "tick", "reminders", "precise", "webhook", "promote", "occurrence"] as const;
+/** The functions of the construct, which the package holds. */
+export const CONSTRUCT_FUNCTIONS = ["api", "receive", "tick", "webhook", "promote", "occurrence"] as const;
+/** The consumers of this repository's own app. */
+const APP_FUNCTIONS = ["reminders", "precise"] as const;
 
-/** The project's own functions. */
-export type FunctionName = (typeof NAMES)[number];
-
-const OPTIONS = {
-  bundle: true,
-  write: false,
-  metafile: true,
-  format: "esm",
-  platform: "node",
-  target: "node24",
-  mainFields: ["module", "main"],
-  minify: true,
-  legalComments: "none",
-  logLevel: "silent",
-  // Bundled CommonJS packages still call `require` for Node's own modules, which ESM does not have.
-  banner: {
-    js: 'import{createRequire}from"node:module";const require=createRequire(import.meta.url);',
-  },
-} satisfies BuildOptions;
+export type FunctionName = (typeof CONSTRUCT_FUNCTIONS | typeof APP_FUNCTIONS)[number];
 
 /** What a bundle was made from, kept beside it: paths from the project's root with their hashes. */
 type Origin = { readonly key: string; readonly inputs: Readonly<Record<string, string>> };
@@ -56,28 +41,22 @@ export function buildFunction(entry: string, folders: BuildFolders = {}): string
   if (existsSync(output) && isCurrent(originFile, key, root)) return folder;
 
   const startedAt = Date.now();
-  const { outputFiles, metafile } = buildSync({ ...OPTIONS, entryPoints: [entry], absWorkingDir: root });
+  const { code, inputs } = bundle(entry, root);
   mkdirSync(folder, { recursive: true });
   // First, so that a crash between the two leaves no bundle beside another one's origin.
   rmSync(originFile, { force: true });
-  for (const { contents } of outputFiles) replaceFile(output, contents);
-  const paths = Object.keys(metafile.inputs).sort();
+  replaceFile(output, code);
   // One saved while esbuild read may not be what was bundled: then the next call builds again.
-  if (paths.some((path) => savedSince(resolve(root, path), startedAt))) return folder;
-  const inputs = Object.fromEntries(paths.map((path) => [path, hashOf(resolve(root, path)) ?? "missing"]));
-  replaceFile(originFile, JSON.stringify({ key, inputs } satisfies Origin));
+  if (inputs.some((path) => savedSince(resolve(root, path), startedAt))) return folder;
+  const hashes = Object.fromEntries(inputs.map((path) => [path, hashOf(resolve(root, path)) ?? "missing"]));
+  replaceFile(originFile, JSON.stringify({ key, inputs: hashes } satisfies Origin));
   return folder;
-}
-
-/** Bundles the project's functions and further entries. */
-export function buildFunctions(extraEntries: readonly string[] = [], folders: BuildFolders = {}): string[] {
-  return [...NAMES.map(entryOf), ...extraEntries].map((entry) => buildFunction(entry, folders));
 }
 
 /** What else decides the bytes; the lock file stands for the packages' own settings. */
 function keyOf(root: string, entry: string): string {
   const settings = ["package-lock.json", "tsconfig.json"].map((file) => hashOf(join(root, file)));
-  return JSON.stringify({ esbuildVersion, entry: relative(root, entry), OPTIONS, settings });
+  return JSON.stringify({ esbuild: esbuild().version, entry: relative(root, entry), OPTIONS, settings });
 }
 
 function isCurrent(originFile: string, key: string, root: string): boolean {
@@ -116,8 +95,4 @@ function replaceFile(file: string, contents: string | Uint8Array): void {
   const draft = join(dirname(folder), `.${basename(folder)}.${process.pid}.tmp`);
   writeFileSync(draft, contents);
   renameSync(draft, file);
-}
-
-if (import.meta.main) {
-  for (const folder of buildFunctions()) console.log(relative(process.cwd(), join(folder, "index.mjs")));
 }

@@ -9,26 +9,25 @@ import {
 } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { buildFunction } from "./build.ts";
 
 export type BundledFunctionProps = Pick<
   FunctionOptions,
   "description" | "deadLetterQueue" | "maxEventAge" | "retryAttempts"
 > & {
-  /** The TypeScript file that exports `handler`. */
-  readonly entry: string;
+  /** A folder with an `index.mjs` that exports `handler`, and nothing else. */
+  readonly bundle: string;
   readonly timeout: Duration;
   readonly memoryMiB: number;
   readonly removable: boolean;
 };
 
-/** A function bundled at synth, with a log group and a role of its own that so far can only write its log. */
+/** A bundled function, with a log group and a role of its own that so far can only write its log. */
 export class BundledFunction extends Construct {
   readonly fn: LambdaFunction;
 
   constructor(scope: Construct, id: string, props: BundledFunctionProps) {
     super(scope, id);
-    const { entry, memoryMiB, removable, ...options } = props;
+    const { bundle, memoryMiB, removable, ...options } = props;
     const logGroup = new LogGroup(this, "Log", {
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
@@ -43,7 +42,7 @@ export class BundledFunction extends Construct {
     );
     this.fn = new LambdaFunction(this, "Function", {
       ...options,
-      code: Code.fromAsset(buildFunction(entry)),
+      code: Code.fromAsset(bundle),
       handler: "index.handler",
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,

@@ -7,8 +7,8 @@ import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { API_ACTIONS, grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
-import { entryOf } from "./build.ts";
 import { BundledFunction } from "./bundled-function.ts";
+import { bundleOf } from "./bundles.ts";
 import type { ApiProps } from "./props.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
@@ -38,13 +38,13 @@ export class JobApi extends Construct {
     const shared = { timeout: TIMEOUT, removable };
     const api = new BundledFunction(this, "Handler", {
       ...shared,
-      entry: entryOf("api"),
+      bundle: bundleOf("api"),
       description: "Minutehand's HTTP API, all but receive",
       memoryMiB: 1024,
     }).fn;
     const receive = new BundledFunction(this, "Receive", {
       ...shared,
-      entry: entryOf("receive"),
+      bundle: bundleOf("receive"),
       description: "Hands pulled jobs out",
       memoryMiB: 512,
     }).fn;

@@ -1,8 +1,9 @@
 import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import type { Construct } from "constructs";
-import { entryOf, type FunctionName } from "./build.ts";
+import type { FunctionName } from "./build.ts";
 import { BundledFunction } from "./bundled-function.ts";
+import { bundleOf } from "./bundles.ts";
 import { DelayQueue } from "./delay-queue.ts";
 import type { DelayQueueProps } from "./props.ts";
 
@@ -44,7 +45,7 @@ export class MinutehandStack extends Stack {
 
   private consume(topic: FunctionName, description: string, removable: boolean): void {
     const { fn } = new BundledFunction(this, `Consumer-${topic}`, {
-      entry: entryOf(topic),
+      bundle: bundleOf(topic),
       description,
       timeout: CONSUMER_TIMEOUT,
       memoryMiB: CONSUMER_MEMORY_MIB,

@@ -6,8 +6,8 @@ import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { grantPool, grantQueues, ONE_JOB_ACTIONS } from "./access.ts";
-import { entryOf } from "./build.ts";
 import { BundledFunction } from "./bundled-function.ts";
+import { bundleOf } from "./bundles.ts";
 import { acknowledgeAll, ScheduleGroup } from "./schedule-group.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
@@ -32,7 +32,7 @@ export class Promotions extends Construct {
   constructor(scope: Construct, id: string, { table, topics, prefix, removable }: SchedulerProps) {
     super(scope, id);
     this.fn = new BundledFunction(this, "Promote", {
-      entry: entryOf("promote"),
+      bundle: bundleOf("promote"),
       description: "Hands one job over that was due long after it was filed",
       timeout: TIMEOUT,
       memoryMiB: MEMORY_MIB,
@@ -80,7 +80,7 @@ export class RecurringSchedules extends Construct {
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     });
     this.fn = new BundledFunction(this, "Occurrence", {
-      entry: entryOf("occurrence"),
+      bundle: bundleOf("occurrence"),
       description: "Files the jobs of recurring schedules",
       timeout: TIMEOUT,
       memoryMiB: MEMORY_MIB,

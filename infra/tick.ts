@@ -6,8 +6,8 @@ import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { grantPool, grantQueues, TICK_ACTIONS } from "./access.ts";
-import { entryOf } from "./build.ts";
 import { BundledFunction } from "./bundled-function.ts";
+import { bundleOf } from "./bundles.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
 export type TickProps = {
@@ -41,7 +41,7 @@ export class Tick extends Construct {
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     });
     this.fn = new BundledFunction(this, "Sweeper", {
-      entry: entryOf("tick"),
+      bundle: bundleOf("tick"),
       description: "Hands due jobs over to their ready queues, and audits what should have run",
       timeout: Duration.minutes(3),
       memoryMiB: 1024,

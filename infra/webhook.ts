@@ -7,8 +7,8 @@ import { Construct } from "constructs";
 import { LAST_START } from "../core/constants.ts";
 import { webhookPolicy } from "../core/policy.ts";
 import { grantSecret } from "./access.ts";
-import { entryOf } from "./build.ts";
 import { BundledFunction } from "./bundled-function.ts";
+import { bundleOf } from "./bundles.ts";
 import { connectConsumer } from "./consumer.ts";
 import { webhookOf } from "./policy.ts";
 import type { TopicQueues } from "./topic-queues.ts";
@@ -50,7 +50,7 @@ export class Webhook extends Construct {
         "Receivers have to learn a new secret first, so its time is the user's to choose: docs/operations.md",
     });
     this.fn = new BundledFunction(this, "Caller", {
-      entry: entryOf("webhook"),
+      bundle: bundleOf("webhook"),
       description: `Calls the receivers of topic ${topic}`,
       timeout: timeoutFor(webhookPolicy(webhookOf(settings)).timeout),
       memoryMiB: MEMORY_MIB,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { App, Duration, Stack } from "aws-cdk-lib";
+import { buildFunction } from "../../infra/build.ts";
 import { BundledFunction } from "../../infra/bundled-function.ts";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { TopicProps } from "../../infra/props.ts";
@@ -24,7 +25,7 @@ const queue = new DelayQueue(stack, "Jobs", {
 });
 for (const topic of ["reminders", "precise"] satisfies Topic[]) {
   const { fn } = new BundledFunction(stack, `Consumer-${topic}`, {
-    entry: join(import.meta.dirname, "torture-handler.ts"),
+    bundle: buildFunction(join(import.meta.dirname, "torture-handler.ts")),
     timeout: Duration.seconds(20),
     memoryMiB: 512,
     removable: true,

@@ -1,0 +1,48 @@
+import { createRequire } from "node:module";
+import type * as Esbuild from "esbuild";
+
+export const OPTIONS = {
+  bundle: true,
+  write: false,
+  metafile: true,
+  format: "esm",
+  platform: "node",
+  target: "node24",
+  mainFields: ["module", "main"],
+  minify: true,
+  legalComments: "none",
+  logLevel: "silent",
+  // Bundled CommonJS packages still call `require` for Node's own modules, which ESM does not have.
+  banner: {
+    js: 'import{createRequire}from"node:module";const require=createRequire(import.meta.url);',
+  },
+} satisfies Esbuild.BuildOptions;
+
+export type Bundle = {
+  readonly code: Uint8Array;
+  /** The files it was made from, relative to the root. */
+  readonly inputs: readonly string[];
+  /** The names that the entry exports. */
+  readonly exports: readonly string[];
+};
+
+/**
+ * Loaded when there is something to bundle, and not by every app: the package's own functions are bundled already. A
+ * construct cannot wait, so it is `require`.
+ */
+export function esbuild(): typeof Esbuild {
+  return createRequire(import.meta.url)("esbuild");
+}
+
+/** Bundles a file with all that it imports: ESM for Node 24. Throws esbuild's error when it does not compile. */
+export function bundle(entry: string, root: string): Bundle {
+  const { outputFiles, metafile } = esbuild().buildSync({
+    ...OPTIONS,
+    entryPoints: [entry],
+    absWorkingDir: root,
+  });
+  const [file] = outputFiles;
+  const [output] = Object.values(metafile.outputs);
+  if (file === undefined || output === undefined) throw new Error(`${entry} gave no bundle`);
+  return { code: file.contents, inputs: Object.keys(metafile.inputs).sort(), exports: output.exports };
+}

@@ -1,0 +1,47 @@
+/**
+ * Fills `dist/npm` with what `npm pack` ships: JavaScript and types of the entries and of all that they import, in the
+ * folders of their sources, and the construct's functions, each bundled. `npm pack` runs it.
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { CONSTRUCT_FUNCTIONS } from "../infra/build.ts";
+import { bundleOf } from "../infra/bundles.ts";
+import { entriesOf, OUT_DIR, readManifest } from "./entries.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const OUT = join(ROOT, OUT_DIR);
+/** What the local runner starts by its path, and nobody imports. */
+const PROGRAMS = ["local/fauxqs.ts", "local/guard.ts", "local/runtime.ts"];
+
+const manifest = readManifest(ROOT);
+rmSync(OUT, { recursive: true, force: true });
+mkdirSync(OUT, { recursive: true });
+compile([...entriesOf(manifest), ...PROGRAMS]);
+nameImportedTypes();
+// The code reads its version there; what else tsc has copied of the manifest holds one folder further up only.
+const { name, version } = manifest;
+writeFileSync(join(OUT, "package.json"), JSON.stringify({ name, version, type: "module" }));
+for (const fn of CONSTRUCT_FUNCTIONS) cpSync(bundleOf(fn), join(OUT, "functions", fn), { recursive: true });
+
+function compile(files: readonly string[]): void {
+  const config = join(ROOT, "dist", "tsconfig.package.json");
+  const settings = {
+    extends: "../tsconfig.package.json",
+    include: [],
+    files: files.map((file) => relative(join(ROOT, "dist"), join(ROOT, file))),
+  };
+  writeFileSync(config, JSON.stringify(settings));
+  const tsc = join(ROOT, "node_modules", ".bin", "tsc");
+  execFileSync(tsc, ["--project", config], { cwd: ROOT, stdio: "inherit" });
+}
+
+/** tsc rewrites `./x.ts` to `./x.js` in the code, but not in declarations, whose readers should not need to guess. */
+function nameImportedTypes(): void {
+  for (const file of readdirSync(OUT, { recursive: true, encoding: "utf8" })) {
+    if (!file.endsWith(".d.ts")) continue;
+    const path = join(OUT, file);
+    const text = readFileSync(path, "utf8");
+    writeFileSync(path, text.replace(/((?:from |import\()"\.[^"]*)\.ts"/g, '$1.js"'));
+  }
+}

@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Where the package's JavaScript lies in it. */
+export const OUT_DIR = "dist/npm";
+
+type Target = string | { readonly types: string; readonly default: string };
+export type Manifest = {
+  readonly name: string;
+  readonly version: string;
+  readonly exports: Readonly<Record<string, Target>>;
+  readonly bin?: Readonly<Record<string, string>>;
+};
+
+export function readManifest(root: string): Manifest {
+  return JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+}
+
+/**
+ * The sources of what package.json's `exports` and `bin` name, relative to the root: `dist/npm/sdk/client.js` is made from
+ * `sdk/client.ts`.
+ */
+export function entriesOf({ exports, bin = {} }: Manifest): string[] {
+  const targets = Object.values(exports).map((target) =>
+    typeof target === "string" ? target : target.default,
+  );
+  return [...targets, ...Object.values(bin)]
+    .map((target) => /^(?:\.\/)?dist\/npm\/(.*)\.js$/.exec(target)?.[1])
+    .filter((path) => path !== undefined)
+    .map((path) => `${path}.ts`);
+}

@@ -1,0 +1,31 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { entriesOf, OUT_DIR, readManifest } from "../../package/entries.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const manifest = readManifest(ROOT);
+
+test("a target is made from the source in the same folder, and what is no code from none", () => {
+  const exports = {
+    "./client": { types: "./dist/npm/sdk/client.d.ts", default: "./dist/npm/sdk/client.js" },
+    "./package.json": "./package.json",
+  };
+  const bin = { minutehand: "dist/npm/cli/main.js" };
+  expect(entriesOf({ ...manifest, exports, bin })).toEqual(["sdk/client.ts", "cli/main.ts"]);
+});
+
+test("all that package.json exports is code of this repository, with its types beside it", () => {
+  const targets = Object.values(manifest.exports).filter((target) => typeof target !== "string");
+  for (const target of targets) expect(target.types).toBe(target.default.replace(/\.js$/, ".d.ts"));
+  const entries = entriesOf(manifest);
+  expect(entries).toHaveLength(targets.length + Object.keys(manifest.bin ?? {}).length);
+  expect(entries.filter((entry) => !existsSync(join(ROOT, entry)))).toEqual([]);
+});
+
+test("all code lies in the one folder that is packed", () => {
+  const targets = Object.values(manifest.exports).flatMap((target) =>
+    typeof target === "string" ? [] : [target.types, target.default],
+  );
+  for (const target of targets) expect(target.startsWith(`./${OUT_DIR}/`)).toBe(true);
+});
