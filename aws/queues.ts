@@ -20,7 +20,8 @@ const WIDTH = 8;
 export type OnRequest = (operation: keyof Queues, messages: number) => void;
 
 /**
- * The ready queues and DLQs on SQS. `urlPrefix` + topic is a ready queue's URL, with `_dlq` its DLQ's.
+ * The queues on SQS. `urlPrefix` + topic is a ready queue's URL, with `_dlq` its DLQ's. It ends with a `-`, where the
+ * events' queue has a name that no topic can have.
  * `longPollClient` keeps polls of 20 s from taking the other calls' sockets.
  */
 export function sqsQueues(settings: {
@@ -30,7 +31,10 @@ export function sqsQueues(settings: {
   onRequest?: OnRequest;
 }): Queues {
   const { client, longPollClient = client, urlPrefix, onRequest = () => {} } = settings;
-  const urlOf = ({ topic, dead }: QueueName) => `${urlPrefix}${topic}${dead ? "_dlq" : ""}`;
+  const urlOf = (queue: QueueName) =>
+    queue.events
+      ? `${urlPrefix.slice(0, -1)}_events`
+      : `${urlPrefix}${queue.topic}${queue.dead ? "_dlq" : ""}`;
 
   return {
     send(queue, messages) {

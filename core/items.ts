@@ -149,6 +149,10 @@ export function keyKey(topic: string, key: string): Key {
   return { pk: `key#${topic}#${key}`, sk: "key" };
 }
 
+export function tombstoneKey(topic: string, key: string): Key {
+  return { pk: `tombstone#${topic}#${key}`, sk: "tombstone" };
+}
+
 export function onceKey(topic: string, token: string): Key {
   return { pk: `once#${topic}#${token}`, sk: "once" };
 }

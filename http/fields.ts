@@ -5,7 +5,6 @@ import {
   GROUP_CHARS,
   HEADERS_BYTES,
   IDEMPOTENCY_KEY_CHARS,
-  KEY_CHARS,
   LONGEST_DELAY,
   LONGEST_WINDOW_MINUTES,
   MOST_ATTEMPTS,
@@ -13,6 +12,7 @@ import {
 } from "../core/constants.ts";
 import { parseDuration } from "../core/durations.ts";
 import { isJobId } from "../core/job-id.ts";
+import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
 
 /**
  * The single values of requests. Each schema says its rule as the words that follow the field's name; what
@@ -39,11 +39,7 @@ export function digits(least: number, most: number) {
 
 export const topic = matching(/^[a-z0-9-]{1,50}$/, "must be 1 to 50 of a-z, 0-9 and -");
 
-// A path cannot hold "." or ".." as a segment: clients and gateways resolve them away.
-export const key = matching(
-  new RegExp(`^(?!\\.{1,2}$)[A-Za-z0-9._~:@=+,-]{1,${KEY_CHARS}}$`),
-  `must be 1 to ${KEY_CHARS} of A-Z, a-z, 0-9 and ._~:@=+,- and neither "." nor ".."`,
-);
+export const key = matching(KEY_PATTERN, KEY_RULE);
 
 /** As EventBridge Scheduler takes it, but for what a path cannot hold. */
 export const scheduleName = matching(

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
+import { bodyText } from "../core/body-text.ts";
 import { callbackHeadersError } from "../core/callback-headers.ts";
 import { callbackUrlError } from "../core/callback-url.ts";
-import { BODY_BYTES, DAY, LONGEST_DELAY } from "../core/constants.ts";
+import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
-import { toJson } from "../core/json.ts";
 import { type TopicPolicy, webhookPolicy } from "../core/policy.ts";
 import type { Enqueued, NewJob } from "../protocol/new-job.ts";
 import { policyOf } from "../protocol/policy.ts";
@@ -38,17 +38,6 @@ function callbackError(
   if (error !== undefined) return `callbackUrl ${error}`;
   const wrong = callbackHeadersError(headers);
   return wrong && `headers go with the call of the job's receiver: ${wrong}`;
-}
-
-/** A job's body as it is stored. Throws `too-large`. */
-export function bodyText(body: unknown): string {
-  const text = toJson(body);
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= BODY_BYTES) return text;
-  throw new MinutehandError(
-    "too-large",
-    `a body can have ${BODY_BYTES} bytes (200 KiB) of JSON, this one has ${bytes}; keep it in S3 and send where`,
-  );
 }
 
 /** ms since the epoch; `undefined` when neither is given. Throws `bad-request` for more than 10 years ahead. */

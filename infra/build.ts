@@ -5,7 +5,15 @@ import { bundle, esbuild, OPTIONS } from "./bundle.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 /** The functions of the construct, which the package holds. */
-export const CONSTRUCT_FUNCTIONS = ["api", "receive", "tick", "webhook", "promote", "occurrence"] as const;
+export const CONSTRUCT_FUNCTIONS = [
+  "api",
+  "receive",
+  "tick",
+  "webhook",
+  "promote",
+  "occurrence",
+  "event",
+] as const;
 /** The consumers of this repository's own app. */
 const APP_FUNCTIONS = ["reminders", "precise"] as const;
 

@@ -11,6 +11,8 @@ export type ProtocolEvent =
   | { type: "enqueued"; topic: string; id: string; dueAt: number }
   | { type: "moved"; topic: string; id: string; dueAt: number; why: string }
   | { type: "cancelled"; topic: string; id: string }
+  /** An event came before its key's job. */
+  | { type: "tombstone"; topic: string; until: number }
   | { type: "handed-over"; topic: string; jobs: number; messages: number }
   | { type: "hand-over-failed"; topic: string; jobs: number; reason: string }
   /** `lateMs`: after it was due; of that a pause or a limit made `heldMs`. */

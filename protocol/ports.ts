@@ -68,7 +68,10 @@ export interface Pool {
   createdAt(): Promise<number>;
 }
 
-export type QueueName = { readonly topic: string; readonly dead?: true };
+/** A topic's ready queue or its DLQ, or the queue that events wait in. */
+export type QueueName =
+  | { readonly topic: string; readonly dead?: true; readonly events?: never }
+  | { readonly events: true; readonly dead?: never };
 
 export type Outgoing = {
   readonly body: string;
@@ -89,7 +92,7 @@ export type Received = { readonly body: string; readonly handle: string };
 
 export type Depth = { ready: number; delayed: number; inFlight: number };
 
-/** The ready queues and their DLQs: SQS. */
+/** The ready queues and their DLQs, and the events' queue: SQS. */
 export interface Queues {
   /** Sends in batches of 10 and 256 KiB, and says for each message what became of it. Never throws. */
   send(queue: QueueName, messages: readonly Outgoing[]): Promise<Sent[]>;

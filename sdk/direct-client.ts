@@ -1,8 +1,9 @@
+import { bodyText } from "../core/body-text.ts";
 import type { MinutehandError } from "../core/errors.ts";
 import type { Home } from "../core/items.ts";
 import type { JobJson } from "../http/answers.ts";
 import { jobOf } from "../http/job-json.ts";
-import { bodyText, dueAtOf, newJobOf } from "../http/new-job.ts";
+import { dueAtOf, newJobOf } from "../http/new-job.ts";
 import { validate } from "../http/read-call.ts";
 import { changes, newJob } from "../http/requests.ts";
 import { cancel, cancelMany } from "../protocol/cancel.ts";

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { bodyText } from "../../core/body-text.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
 import { readJob } from "../../protocol/read-job.ts";
@@ -7,7 +8,7 @@ import { job } from "../answers.ts";
 import { idempotencyKey, jobId } from "../fields.ts";
 import { filed } from "../filed.ts";
 import { jobOf } from "../job-json.ts";
-import { bodyText, dueAtOf, hashOf, newJobOf } from "../new-job.ts";
+import { dueAtOf, hashOf, newJobOf } from "../new-job.ts";
 import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
 

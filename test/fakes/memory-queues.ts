@@ -66,6 +66,7 @@ export function memoryQueues({
   const troubles = new Map<string, Trouble>();
   const hooks: QueueHooks = {};
   let drawn = 0;
+  stores.set(nameOf({ events: true }), []);
   for (const topic of topics) {
     stores.set(nameOf({ topic }), []);
     stores.set(nameOf({ topic, dead: true }), []);
@@ -128,8 +129,8 @@ export function memoryQueues({
   const buryWornOut = (queue: QueueName): void => {
     const wornOut = (message: Stored) =>
       message.visibleAt <= clock() && message.receiveCount >= MAX_RECEIVE_COUNT;
+    if (queue.dead || queue.events) return;
     const dead = { topic: queue.topic, dead: true } as const;
-    if (queue.dead) return;
     for (const { handle: _, ...message } of contents(queue).filter(wornOut))
       contents(dead).push({ ...message, visibleAt: clock(), receiveCount: 0 });
     keep(queue, (message) => !wornOut(message));
@@ -208,6 +209,7 @@ export function memoryQueues({
   };
 }
 
-function nameOf({ topic, dead }: QueueName): string {
-  return dead ? `${topic}_dlq` : topic;
+function nameOf(queue: QueueName): string {
+  if (queue.events) return "_events";
+  return queue.dead ? `${queue.topic}_dlq` : queue.topic;
 }

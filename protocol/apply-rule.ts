@@ -1,0 +1,31 @@
+import { bodyText } from "../core/body-text.ts";
+import { type BusEvent, bodyIn, type EventRule, keyIn } from "../core/event-rules.ts";
+import { cancelByEvent } from "./cancel-by-event.ts";
+import { enqueue } from "./enqueue.ts";
+import type { Context } from "./ports.ts";
+
+/**
+ * Does what a topic says about an event, and nothing more when it is told again. Times count from when the event happened.
+ * Throws `bad-request` or `too-large` for an event that has no key or body a job can have, `job-running` with `leaseUntil`,
+ * and else as `enqueue`.
+ */
+export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent): Promise<void> {
+  const { topic } = rule;
+  const key = keyIn(event, rule);
+  // Its sender may say any time.
+  const at = Math.min(event.time, ctx.clock());
+  if (rule.do === "cancel") {
+    await cancelByEvent(ctx, { topic, key, at, until: at + rule.tombstone * 1000 });
+    return;
+  }
+  await enqueue(ctx, {
+    topic,
+    key,
+    body: bodyText(bodyIn(event, rule)),
+    dueAt: at + rule.delay * 1000,
+    onDuplicate: rule.onDuplicate,
+    ...(rule.maxDelay === undefined ? {} : { maxDelay: rule.maxDelay * 1000 }),
+    // As of an occurrence: no Idempotency-Key of a caller is the same.
+    once: { token: `§event§${event.id}§${key}`, hash: "event" },
+  });
+}

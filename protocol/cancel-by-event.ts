@@ -1,0 +1,86 @@
+import { CLOCK_MARGIN, WRITER_DEADLINE } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { isFinished } from "../core/home.ts";
+import {
+  type Home,
+  ITEM_VERSION,
+  type KeyItem,
+  keyKey,
+  type Tombstone,
+  tombstoneKey,
+  ttl,
+} from "../core/items.ts";
+import { cancelMany } from "./cancel.ts";
+import type { Context } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
+
+const TRIES = 10;
+
+/** What an event cancels. Times are ms since the epoch. */
+export type CancellingEvent = {
+  topic: string;
+  key: string;
+  /** When it happened. */
+  at: number;
+  /** Until then jobs of the key that are filed are cancelled too. */
+  until: number;
+};
+
+/**
+ * Cancels the job of a key; where there is none yet, leaves a tombstone, under which jobs are cancelled as they are
+ * filed. Told of an event again it does nothing more: a job that has ended since the event happened shows that it was
+ * told before, and one filed after `until` is none of its. Throws `job-running`, `unavailable`: to be repeated.
+ */
+export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<void> {
+  for (let i = 0; i < TRIES; i++) {
+    const { holder, tombstone } = await look(ctx, event);
+    if (holder && !isFinished(holder)) {
+      if (isFiledLater(holder, event) || (await cancelHolder(ctx, holder.id))) return;
+    } else if ((holder?.finishedAt ?? 0) >= event.at || event.until <= ctx.clock()) return;
+    else if (tombstone && tombstone.until >= event.until) return;
+    // And look again: who filed a job before it stood has not seen it.
+    else await leaveTombstone(ctx, event, tombstone);
+  }
+  throw new MinutehandError("unavailable", `the key of a job of topic ${event.topic} keeps changing hands`);
+}
+
+async function look(
+  ctx: Context,
+  { topic, key }: CancellingEvent,
+): Promise<{ holder: Home | undefined; tombstone: Tombstone | undefined }> {
+  const [item, tombstone] = (await ctx.pool.read([keyKey(topic, key), tombstoneKey(topic, key)])) as [
+    KeyItem | undefined,
+    Tombstone | undefined,
+  ];
+  const [holder] = item ? await readHomes(ctx, [item.id]) : [];
+  return { holder, tombstone };
+}
+
+/** The clocks of whoever files jobs and of the event's sender may differ, and EventBridge counts in whole seconds. */
+function isFiledLater({ createdAt }: Home, { until }: CancellingEvent): boolean {
+  return createdAt > until + CLOCK_MARGIN;
+}
+
+/** Whether it is cancelled; `false`: it has ended meanwhile. */
+async function cancelHolder(ctx: Context, id: string): Promise<boolean> {
+  const [result] = await cancelMany(ctx, [id]);
+  if (!(result instanceof MinutehandError)) return true;
+  if (result.code === "job-finished" || result.code === "job-not-found") return false;
+  throw result;
+}
+
+async function leaveTombstone(
+  ctx: Context,
+  { topic, key, at, until }: CancellingEvent,
+  before: Tombstone | undefined,
+): Promise<void> {
+  const place = tombstoneKey(topic, key);
+  const says = { eventAt: at, until, expiresAt: ttl(until) };
+  const by = ctx.clock() + WRITER_DEADLINE;
+  if (before) await ctx.pool.change({ key: place, expect: { until: before.until }, set: says }, by);
+  else {
+    const [outcome] = await ctx.pool.insert([{ ...place, v: ITEM_VERSION, ...says }], by);
+    if (outcome instanceof Error) throw outcome;
+  }
+  ctx.report({ type: "tombstone", topic, until });
+}

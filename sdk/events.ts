@@ -1,0 +1,76 @@
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
+import { inParallel } from "../core/batches.ts";
+import { CLOCK_MARGIN } from "../core/constants.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../core/event-rules.ts";
+import { hideSecondsOf } from "../core/packs.ts";
+import { applyRule } from "../protocol/apply-rule.ts";
+import type { Context } from "../protocol/ports.ts";
+import { createContext, type Environment, required } from "./context.ts";
+
+/** What Lambda calls with events that EventBridge's rules have put into the events' queue. */
+export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
+
+const WIDTH = 8;
+/** ms that an event for a running job is hidden at first, and each time twice as long: a run of hours must not wear it out. */
+const FIRST_WAIT = 30_000;
+
+/** The Lambda function that does what topics say about events, as the environment describes it. */
+export function eventConsumer(environment: Environment = process.env): EventFunction {
+  const ctx = createContext(environment);
+  const rules = JSON.parse(required(environment, "MINUTEHAND_EVENTS")) as EventRule[];
+  return eventsOn(ctx, rules, ctx.telemetry.flush);
+}
+
+/** The same over any context. `done` is called after each invocation. */
+export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => void): EventFunction {
+  return async ({ Records }) => {
+    try {
+      const applied = await inParallel(Records, WIDTH, (record) => apply(ctx, rules, record));
+      const kept = Records.filter((_, i) => !applied[i]);
+      return { batchItemFailures: kept.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+    } finally {
+      done();
+    }
+  };
+}
+
+/** Whether the message has served: what fails is tried again, all of it, and nothing is done twice. */
+async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecord): Promise<boolean> {
+  let event: BusEvent;
+  try {
+    event = parseEvent(record.body);
+  } catch (error) {
+    return failed(ctx, "", "reading an event", error);
+  }
+  let done = true;
+  let leaseUntil = 0;
+  for (const rule of rulesFor(rules, event)) {
+    try {
+      await applyRule(ctx, rule, event);
+    } catch (error) {
+      done = false;
+      if (error instanceof MinutehandError && error.code === "job-running") {
+        leaseUntil = Math.max(leaseUntil, Date.parse(String(error.data.leaseUntil)));
+      } else failed(ctx, rule.topic, `applying event ${event.id}`, error);
+    }
+  }
+  if (leaseUntil > 0) await hide(ctx, record, leaseUntil + CLOCK_MARGIN);
+  return done;
+}
+
+/** Keeps an event for when the job that it is about does not run any more. If SQS does not, it comes back sooner. */
+async function hide(ctx: Context, { receiptHandle, attributes }: SQSRecord, until: number): Promise<void> {
+  const received = Number(attributes.ApproximateReceiveCount);
+  const wait = Math.max(until - ctx.clock(), FIRST_WAIT * 2 ** (received - 1));
+  try {
+    await ctx.queues.hide({ events: true }, [{ handle: receiptHandle, seconds: hideSecondsOf(wait) }]);
+  } catch (error) {
+    failed(ctx, "", "hiding an event", error);
+  }
+}
+
+function failed(ctx: Context, topic: string, what: string, error: unknown): false {
+  ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
+  return false;
+}
