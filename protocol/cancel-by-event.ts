@@ -1,18 +1,10 @@
 import { CLOCK_MARGIN, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished } from "../core/home.ts";
-import {
-  type Home,
-  ITEM_VERSION,
-  type KeyItem,
-  keyKey,
-  type Tombstone,
-  tombstoneKey,
-  ttl,
-} from "../core/items.ts";
+import { type Home, ITEM_VERSION, type Tombstone, tombstoneKey, ttl } from "../core/items.ts";
 import { cancelMany } from "./cancel.ts";
+import { readKeyHolder } from "./key-holder.ts";
 import type { Context } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
 
 const TRIES = 10;
 
@@ -33,7 +25,7 @@ export type CancellingEvent = {
  */
 export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<void> {
   for (let i = 0; i < TRIES; i++) {
-    const { holder, tombstone } = await look(ctx, event);
+    const { holder, tombstone } = await readKeyHolder(ctx, event.topic, event.key, true);
     if (holder && !isFinished(holder)) {
       if (isFiledLater(holder, event) || (await cancelHolder(ctx, holder.id))) return;
     } else if ((holder?.finishedAt ?? 0) >= event.at || event.until <= ctx.clock()) return;
@@ -42,18 +34,6 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     else await leaveTombstone(ctx, event, tombstone);
   }
   throw new MinutehandError("unavailable", `the key of a job of topic ${event.topic} keeps changing hands`);
-}
-
-async function look(
-  ctx: Context,
-  { topic, key }: CancellingEvent,
-): Promise<{ holder: Home | undefined; tombstone: Tombstone | undefined }> {
-  const [item, tombstone] = (await ctx.pool.read([keyKey(topic, key), tombstoneKey(topic, key)])) as [
-    KeyItem | undefined,
-    Tombstone | undefined,
-  ];
-  const [holder] = item ? await readHomes(ctx, [item.id]) : [];
-  return { holder, tombstone };
 }
 
 /** The clocks of whoever files jobs and of the event's sender may differ, and EventBridge counts in whole seconds. */

@@ -4,7 +4,7 @@ import { isNear, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { keepPromotions } from "./far-ahead.ts";
 import { lookAtKeys, releaseKey } from "./keys.ts";
-import type { Attribute, Context } from "./ports.ts";
+import type { Context } from "./ports.ts";
 import { idOfKey, notFound, readHomes } from "./read-job.ts";
 import { unheld } from "./reschedule.ts";
 import { sendIfNear } from "./send.ts";
@@ -103,7 +103,11 @@ async function pass(
   return left;
 }
 
-function asCancelled(ctx: Context, now: number): Record<string, Attribute> {
+/** What a home says that was cancelled at `now`. */
+export function asCancelled(
+  ctx: Context,
+  now: number,
+): { state: "cancelled"; finishedAt: number; expiresAt: number } {
   return { state: "cancelled", finishedAt: now, expiresAt: ttl(now + ctx.policy.retention * 1000) };
 }
 

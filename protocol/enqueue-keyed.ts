@@ -1,9 +1,11 @@
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished, isRunning } from "../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, type KeyItem, keyKey } from "../core/items.ts";
+import { type Home, homeKey, ITEM_VERSION, keyKey, type Tombstone, tombstoneKey } from "../core/items.ts";
+import { asCancelled } from "./cancel.ts";
+import { type KeyHolder, readKeyHolder } from "./key-holder.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
+import { policyOf } from "./policy.ts";
 import type { Context, Write } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
 import { replaceJob } from "./reschedule.ts";
 import { sendIfNear } from "./send.ts";
 
@@ -14,8 +16,9 @@ export type NameOnce = (home: Home) => Write;
 
 /**
  * Files a job under its caller's key: key item and home in one transaction, which also holds the finished
- * job that had the key to being finished still. On a live holder `onDuplicate` decides. `nameOnce` takes part
- * in whatever is written. `by`: the deadline of the times in `home`.
+ * job that had the key to being finished still, and the tombstone of an event to being there or not. On a live
+ * holder `onDuplicate` decides. `nameOnce` takes part in whatever is written. `by`: the deadline of the times in
+ * `home`.
  *
  * Throws `job-already-exists`, `job-running`, `unavailable`: with `nameOnce` also when the `Idempotency-Key`
  * names a job by now.
@@ -27,21 +30,24 @@ export async function fileKeyed(
   nameOnce: NameOnce | undefined,
   by: number,
 ): Promise<Enqueued> {
-  const key = keyKey(job.topic, job.key ?? "");
+  const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   for (let i = 0; i < TRIES; i++) {
-    const [item] = (await ctx.pool.read([key])) as [KeyItem | undefined];
-    const [holder] = item ? await readHomes(ctx, [item.id]) : [];
+    const found = await readKeyHolder(ctx, job.topic, job.key ?? "", cancelledByEvents);
+    const { holder } = found;
     // An own transaction whose answer was lost has left our id there.
-    if (
-      item?.id === home.id ||
-      (!isLive(holder) && (await take(ctx, job, item, holder, home, nameOnce, by)))
-    ) {
-      await sendIfNear(ctx, [home]);
-      ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
-      return { outcome: "created", home };
+    if (found.item?.id === home.id) return filed(ctx, holder ?? home);
+    if (holder && !isFinished(holder)) {
+      const answer = await meetHolder(ctx, job, holder, nameOnce, by);
+      if (answer) return answer;
+      continue;
     }
-    const answer = isLive(holder) && (await meetHolder(ctx, job, holder, home.dueAt, nameOnce, by));
-    if (answer) return answer;
+    const taking = underTombstone(ctx, home, found.tombstone);
+    const writes = taken(job, taking, found);
+    if (cancelledByEvents) writes.push(tombstoneAsRead(job, found.tombstone));
+    if (nameOnce) writes.push(nameOnce(taking));
+    const outcome = await ctx.pool.transact(writes, by);
+    if (outcome.done) return filed(ctx, taking);
+    if (nameOnce && outcome.refused.at(-1) !== false) throw takenToken(job);
   }
   throw new MinutehandError(
     "unavailable",
@@ -49,34 +55,42 @@ export async function fileKeyed(
   );
 }
 
-function isLive(holder: Home | undefined): holder is Home {
-  return holder !== undefined && !isFinished(holder);
+/** The writes by which a job gets a key that names no live one. */
+function taken(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
+  const key = keyKey(job.topic, job.key ?? "");
+  const { id, state, expiresAt } = home;
+  // The key of a job that never lives goes with it.
+  const end = state === "cancelled" && expiresAt !== undefined ? { expiresAt } : undefined;
+  if (!item) return [{ insert: home }, { insert: { ...key, v: ITEM_VERSION, id, ...end } }];
+  const change = {
+    key,
+    expect: { id: item.id },
+    set: { id, ...end },
+    ...(end ? {} : { remove: ["expiresAt"] }),
+  };
+  const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
+  return [{ insert: home }, { change }, { check: { key: homeKey(item.id), expect } }];
 }
 
-async function take(
-  ctx: Context,
-  job: NewJob,
-  item: KeyItem | undefined,
-  holder: Home | undefined,
-  home: Home,
-  nameOnce: NameOnce | undefined,
-  by: number,
-): Promise<boolean> {
-  const key = keyKey(job.topic, job.key ?? "");
-  const writes: Write[] = [
-    { insert: home },
-    item
-      ? { change: { key, expect: { id: item.id }, set: { id: home.id }, remove: ["expiresAt"] } }
-      : { insert: { ...key, v: ITEM_VERSION, id: home.id } },
-  ];
-  if (item) {
-    const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
-    writes.push({ check: { key: homeKey(item.id), expect } });
-  }
-  if (nameOnce) writes.push(nameOnce(home));
-  const outcome = await ctx.pool.transact(writes, by);
-  if (!outcome.done && nameOnce && outcome.refused.at(-1) !== false) throw takenToken(job);
-  return outcome.done;
+/** What an event has cancelled ahead is cancelled from the start. */
+function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
+  if (!tombstone || tombstone.until <= home.createdAt) return home;
+  const { hasSchedule: _, ...same } = home;
+  return { ...same, ...asCancelled(ctx, home.createdAt) };
+}
+
+/** Or an event that comes between the reading and the writing would find no job, and the job no tombstone. */
+function tombstoneAsRead({ topic, key = "" }: NewJob, tombstone: Tombstone | undefined): Write {
+  const expect = tombstone ? { until: tombstone.until } : "absent";
+  return { check: { key: tombstoneKey(topic, key), expect } };
+}
+
+async function filed(ctx: Context, home: Home): Promise<Enqueued> {
+  const { topic, id, dueAt, state } = home;
+  if (state !== "cancelled") await sendIfNear(ctx, [home]);
+  ctx.report({ type: "enqueued", topic, id, dueAt });
+  if (state === "cancelled") ctx.report({ type: "cancelled", topic, id });
+  return { outcome: "created", home };
 }
 
 /** Its request is being filed elsewhere: the caller looks again what it names. */
@@ -90,7 +104,6 @@ async function meetHolder(
   ctx: Context,
   job: NewJob,
   holder: Home,
-  dueAt: number,
   nameOnce: NameOnce | undefined,
   by: number,
 ): Promise<Enqueued | undefined> {
@@ -100,14 +113,22 @@ async function meetHolder(
     if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [holder]);
     return { outcome: "kept", home: holder };
   }
-  if (job.onDuplicate === "replace") {
-    const together = nameOnce && [nameOnce({ ...holder, dueAt })];
-    const replaced = await replaceJob(ctx, holder, job, together);
-    return replaced && { outcome: "replaced", home: replaced };
+  if (job.onDuplicate === "replace" || job.onDuplicate === "postpone") {
+    const outcome = job.onDuplicate === "replace" ? "replaced" : "postponed";
+    const wanted = outcome === "replaced" ? job : withinBound(job, holder);
+    const together = nameOnce && [nameOnce({ ...holder, dueAt: wanted.dueAt })];
+    const home = await replaceJob(ctx, holder, wanted, together);
+    return home && { outcome, home };
   }
   throw new MinutehandError(
     "job-already-exists",
     `key ${job.key} of topic ${job.topic} names job ${holder.id}, which is not finished`,
     { id: holder.id },
   );
+}
+
+/** However often a job is postponed, its first bound stays. */
+function withinBound(job: NewJob, { createdAt, postponeUntil }: Home): NewJob & { postponeUntil: number } {
+  const bound = postponeUntil ?? createdAt + (job.maxDelay ?? 0);
+  return { ...job, dueAt: Math.min(job.dueAt, bound), postponeUntil: bound };
 }

@@ -4,6 +4,7 @@ import { MinutehandError } from "../core/errors.ts";
 import { type Home, homeKey, ITEM_VERSION, ttl } from "../core/items.ts";
 import { drawJobId } from "../core/job-id.ts";
 import { jobOptionsOf } from "../core/job-options.ts";
+import { drawWithin } from "../core/spread.ts";
 import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
 import { filePlain, unavailable } from "./enqueue-plain.ts";
@@ -36,12 +37,13 @@ export async function enqueueMany(
   const by = now + WRITER_DEADLINE;
   const plain: { at: number; home: Home }[] = [];
   const conditional: { at: number; job: NewJob; home: Home }[] = [];
-  for (const [at, job] of jobs.entries()) {
-    const refusal = refusalOf(ctx, job);
+  for (const [at, asked] of jobs.entries()) {
+    const refusal = refusalOf(ctx, asked);
     if (refusal) {
       results[at] = refusal;
       continue;
     }
+    const job = { ...asked, dueAt: dueAtOf(ctx, asked, now) };
     const home = homeOf(ctx, job, shards, now);
     if (job.key !== undefined || job.once) conditional.push({ at, job, home });
     else plain.push({ at, home });
@@ -76,14 +78,22 @@ function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
 /** Kept and replayed jobs have what their own enqueue gave them. */
 function promotedBy(result: Enqueued | MinutehandError): Home[] {
   if (result instanceof Error) return [];
-  return result.outcome === "created" || result.outcome === "replaced" ? [result.home] : [];
+  return result.outcome === "kept" || result.outcome === "replayed" ? [] : [result.home];
+}
+
+/** A time in the past becomes now; from there on jobs are spread. */
+function dueAtOf(ctx: Context, job: NewJob, now: number): number {
+  const { spread = (policyOf(ctx, job.topic).spread ?? 0) * 1000 } = job;
+  const dueAt = Math.max(job.dueAt, now);
+  return spread === 0 ? dueAt : dueAt + drawWithin(spread, ctx.random);
 }
 
 function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
-  const dueAt = Math.max(job.dueAt, now);
+  const { topic, body, key, maxDelay } = job;
+  const postponeUntil = maxDelay === undefined ? undefined : now + maxDelay;
+  const dueAt = Math.min(job.dueAt, postponeUntil ?? job.dueAt);
   const id = drawJobId(dueAt, shards, ctx.random);
   const untracked = policyOf(ctx, job.topic).tracking === "none";
-  const { topic, body, key } = job;
   return {
     ...homeKey(id),
     v: ITEM_VERSION,
@@ -97,6 +107,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     attempt: 0,
     createdAt: now,
     ...(key === undefined ? {} : { key }),
+    ...(postponeUntil === undefined ? {} : { postponeUntil }),
     ...jobOptionsOf(job),
     ...(untracked ? { untracked: true, expiresAt: ttl(dueAt + STALE_AFTER) } : {}),
     ...(!untracked && isFar(ctx, dueAt) ? { hasSchedule: true } : {}),

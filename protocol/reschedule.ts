@@ -48,7 +48,7 @@ export async function reschedule(ctx: Context, id: string, change: Reschedule): 
 export async function replaceJob(
   ctx: Context,
   holder: Home,
-  job: NewJob,
+  job: NewJob & Pick<Home, "postponeUntil">,
   together?: readonly Write[],
 ): Promise<Home | undefined> {
   const expect = unheld(holder, ctx.clock());
@@ -62,6 +62,8 @@ export async function replaceJob(
   };
   if (isFar(ctx, job.dueAt)) set.hasSchedule = true;
   const remove = ["lastError", ...absentOptionsOf(job)];
+  if (job.postponeUntil === undefined) remove.push("postponeUntil");
+  else set.postponeUntil = job.postponeUntil;
   const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
   const moved = await move(ctx, holder, { ...request, ...(together ? { together } : {}) });
   return moved.moved ? moved.home : undefined;
