@@ -101,6 +101,11 @@ export const IDEMPOTENCY_KEY_CHARS = 256;
 export const MOST_ATTEMPTS = 100;
 export const LIST_JOBS = 1000;
 export const PAGE_JOBS = 100;
+/** What one page of a list reads at most, about, and then it is short: buckets, their entries, bytes of bodies. */
+export const BUCKETS_A_PAGE = 1000;
+export const ENTRIES_A_PAGE = 2000;
+/** Of a page's answer, too. */
+export const PAGE_BYTES = 4 * 1024 * 1024;
 export const RECEIVE_WAIT_SECONDS = 20;
 /** Jobs a second of a redrive or a resume. Slower than the lowest, 500 jobs would be spread over more than a week. */
 export const RATES = { lowest: 0.001, highest: 1000 } as const;

@@ -1,13 +1,12 @@
 import { inParallel } from "../core/batches.ts";
-import { BUCKET } from "../core/constants.ts";
+import { BUCKET, BUCKETS_A_PAGE } from "../core/constants.ts";
 import { bucketOf, type Home, type Look, minuteOf, sortable } from "../core/items.ts";
-import { homesDueAt } from "./list.ts";
+import { homesDueAt } from "./due-jobs.ts";
 import type { Context } from "./ports.ts";
 import { shardCount } from "./shards.ts";
 
 export type Forecast = { minutes: { minute: number; count: number }[]; next?: number };
 
-const BUCKETS_A_PAGE = 1000;
 const ENTRIES_A_READ = 500;
 const WIDTH = 32;
 

@@ -6,7 +6,7 @@ import { listJobs } from "../../protocol/list.ts";
 import { requireTopic } from "../../protocol/topics.ts";
 import { forecast as forecastAnswer, jobPage, STATES } from "../answers.ts";
 import { decodeListCursor, encodeListCursor, tie, untie } from "../cursors.ts";
-import { digits, topic } from "../fields.ts";
+import { digits, group, tag, topic } from "../fields.ts";
 import { bound, iso } from "../instants.ts";
 import { summaryOf } from "../job-json.ts";
 import { rangeOf } from "../range.ts";
@@ -21,6 +21,8 @@ const range = {
 const listQuery = z.strictObject({
   ...range,
   state: z.exactOptional(z.enum(STATES)),
+  tag: z.exactOptional(tag),
+  group: z.exactOptional(group),
   limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS),
   cursor: z.exactOptional(z.string()),
 });
@@ -28,11 +30,11 @@ const listQuery = z.strictObject({
 /** A cursor goes on in the range of its first page, though now has moved on. Throws `bad-request`. */
 function placeOf(
   now: number,
-  { from, to, cursor, topic, state }: z.output<typeof listQuery>,
+  { from, to, cursor, topic, state, tag, group }: z.output<typeof listQuery>,
 ): { from: number; to: number; cursor?: string } {
   const asked = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
   if (cursor === undefined) return rangeOf(now, asked);
-  const at = decodeListCursor(untie(cursor, topic, state));
+  const at = decodeListCursor(untie(cursor, topic, state, tag, group));
   if ((from ?? at.from) !== at.from || (to ?? at.to) !== at.to) {
     const range = `${iso(at.from)} to ${iso(at.to)}`;
     throw new MinutehandError(
@@ -60,8 +62,9 @@ export const listRoutes = [
       const { homes, cursor } = await listJobs(ctx, { ...asked, ...place });
       const jobs = homes.map((home) => summaryOf(ctx, home));
       if (cursor === undefined) return { status: 200, body: { jobs } };
-      const next = encodeListCursor({ ...place, place: cursor });
-      return { status: 200, body: { jobs, cursor: tie(next, query.topic, query.state) } };
+      const { topic, state, tag, group } = query;
+      const next = tie(encodeListCursor({ ...place, place: cursor }), topic, state, tag, group);
+      return { status: 200, body: { jobs, cursor: next } };
     },
   }),
   route({

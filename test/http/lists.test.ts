@@ -47,6 +47,25 @@ describe("the list", () => {
     expect(idsOf((await call("GET", "/jobs?state=running")).json)).toEqual([]);
   });
 
+  test("is narrowed by tag and group, and its cursor holds for no other", async () => {
+    const { call, file } = createApi();
+    const spring = { tag: "spring", delay: 600 };
+    const ids = [
+      (await file({ ...spring, group: "shop-1" })).id,
+      (await file({ ...spring, group: "shop-1" })).id,
+      (await file({ ...spring, group: "shop-2" })).id,
+    ];
+    await file({ tag: "autumn", group: "shop-1", delay: 600 });
+    expect(idsOf((await call("GET", "/jobs?tag=spring")).json).sort()).toEqual(ids.sort());
+    const path = "/jobs?tag=spring&group=shop-1&limit=1";
+    const { json } = await call("GET", path);
+    expect(idsOf(json)).toHaveLength(1);
+    const rest = await call("GET", `${path}&cursor=${json.cursor}`);
+    expect(idsOf(rest.json)).toHaveLength(1);
+    for (const other of ["tag=spring", "tag=spring&group=shop-2", "group=shop-1"])
+      expect((await call("GET", `/jobs?${other}&cursor=${json.cursor}`)).status).toBe(400);
+  });
+
   test.each([
     ["", "Z"],
     ["a cursor of the dead", Buffer.from("1772357400000#01ARZ3NDEK00SV4RRFFQ69G5FA").toString("base64url")],
@@ -62,7 +81,10 @@ describe("the list", () => {
   ])("refuses a cursor of %s %s", async (_, cursor) => {
     const { call } = createApi();
     const range = "from=2026-03-01T09:00:00Z&to=2026-03-01T10:00:00Z";
-    const answered = await call("GET", `/jobs?${range}&cursor=${tie(cursor, undefined, undefined)}`);
+    const answered = await call(
+      "GET",
+      `/jobs?${range}&cursor=${tie(cursor, undefined, undefined, undefined, undefined)}`,
+    );
     expect(answered).toMatchObject({ status: 400, json: { code: "bad-request" } });
   });
 });

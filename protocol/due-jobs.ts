@@ -1,0 +1,99 @@
+import { inParallel } from "../core/batches.ts";
+import { BUCKET, BUCKETS_A_PAGE, ENTRIES_A_PAGE, PAGE_BYTES } from "../core/constants.ts";
+import { bucketOf, type Home, isHome, type Look, minuteOf, sortable, timeOf } from "../core/items.ts";
+import type { Context } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
+import { shardCount } from "./shards.ts";
+
+/** Jobs in due order: with those before, all that are due before `until`. */
+export type DueJobs = { homes: Home[]; until: string };
+
+const ENTRIES_A_READ = 500;
+/** Buckets that are read at once where there is little in them. */
+const BUCKETS_A_READ = 64;
+const WIDTH = 32;
+
+/**
+ * The jobs due between two positions, as far as a page may read: it ends before `end` when that many buckets, entries or
+ * bytes are read. `wanted`: how many jobs are asked for, so that a busy minute is not read much further than that. A
+ * position is a sort key, or sorts between two.
+ */
+export async function* dueJobs(
+  ctx: Context,
+  from: string,
+  end: string,
+  wanted: number,
+): AsyncGenerator<DueJobs> {
+  const shards = await shardCount(ctx);
+  const fewest = entriesFor(wanted / shards);
+  const read = { buckets: 0, entries: 0, bytes: 0 };
+  let position = from;
+  let minutes = 1;
+  let entries = fewest;
+  while (position < end) {
+    const pks = bucketsFrom(position, end, minutes, shards);
+    const pages = await inParallel(pks, WIDTH, (pk) => ctx.pool.page(pk, position, end, entries));
+    const items = pages.flatMap((page) => page.items as (Home | Look)[]);
+    const cuts = pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : []));
+    const last = sortable(minuteOf(timeOf(position)) + (pks.length / shards) * BUCKET);
+    // Up to the first place where some bucket's read stopped, all of them have been read.
+    const until = cuts.map(afterJob).sort()[0] ?? (last < end ? last : end);
+    const due = items.filter(({ sk }) => sk < until);
+    yield { homes: await homesDueAt(ctx, due), until };
+
+    position = until;
+    read.buckets += pks.length;
+    read.entries += items.length;
+    read.bytes += items.reduce((sum, item) => sum + (isHome(item) ? item.body.length : 0), 0);
+    // Whoever goes on found too little: more of a busy minute, or more minutes that are not.
+    entries = cuts.length > 0 ? Math.min(entries * 2, ENTRIES_A_READ) : fewest;
+    minutes = cuts.length > 0 ? 1 : Math.min(minutes * 2, Math.max(Math.floor(BUCKETS_A_READ / shards), 1));
+    minutes = Math.min(minutes, Math.floor((BUCKETS_A_PAGE - read.buckets) / shards));
+    if (minutes < 1 || read.entries >= ENTRIES_A_PAGE || read.bytes >= PAGE_BYTES) return;
+  }
+}
+
+/** What to read of each shard so that `share` jobs of each are likely to be complete: they are dealt out at random. */
+function entriesFor(share: number): number {
+  return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, ENTRIES_A_READ);
+}
+
+function bucketsFrom(position: string, end: string, minutes: number, shards: number): string[] {
+  const pks: string[] = [];
+  let minute = minuteOf(timeOf(position));
+  for (let i = 0; i < minutes && sortable(minute) < end; i++, minute += BUCKET) {
+    for (let shard = 0; shard < shards; shard++) pks.push(bucketOf(minute, shard));
+  }
+  return pks;
+}
+
+/** Where a job stands among those due. */
+function placeOf(home: Home): string {
+  return `${sortable(home.dueAt)}#${home.id}`;
+}
+
+/** The position after everything filed for a job at one time: its home and its look are one. */
+function afterJob(sk: string): string {
+  return `${sk.replace("#look", "")}#~`;
+}
+
+/** The position after a job among those due. */
+export function afterDue(home: Home): string {
+  return afterJob(placeOf(home));
+}
+
+/** The jobs whose due time is the time of their entry: a home that has moved, or a look left behind, is none. */
+export async function homesDueAt(ctx: Context, items: readonly (Home | Look)[]): Promise<Home[]> {
+  const looks = items.filter((item) => !isHome(item));
+  const looked = await readHomes(
+    ctx,
+    looks.map((look) => look.id),
+  );
+  const due = new Map<string, Home>();
+  for (const item of items) if (isHome(item) && item.dueAt === timeOf(item.sk)) due.set(item.id, item);
+  for (const [i, look] of looks.entries()) {
+    const home = looked[i];
+    if (home && home.dueAt === timeOf(look.sk)) due.set(home.id, home);
+  }
+  return [...due.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+}
