@@ -94,6 +94,9 @@ export const BATCH_JOBS = 500;
 export const BATCH_BYTES = 3 * 1024 * 1024;
 export const BODY_DEPTH = 100;
 export const ERROR_BYTES = 256;
+/** What a job's log keeps, each error cut shorter than `lastError`. */
+export const LOG_ENTRIES = 10;
+export const LOG_ERROR_BYTES = 80;
 export const TAG_BYTES = 256;
 export const KEY_CHARS = 256;
 export const GROUP_CHARS = 128;

@@ -20,6 +20,11 @@ export function hasCrashed(home: Home, now: number): boolean {
   return home.state === "running" && !isRunning(home, now);
 }
 
+/** What is said of a run whose lease ended before it did. */
+export function crashOf({ leaseEnd = 0 }: Home): string {
+  return `the run did not end by ${new Date(leaseEnd).toISOString()}: it crashed, or was stopped`;
+}
+
 /** When a job may start: when it is due, or when a pause or a limit lets it. */
 export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">): number {
   return Math.max(dueAt, heldUntil ?? dueAt);

@@ -42,7 +42,7 @@ export type Home = Key & {
   callbackUrl?: string;
   /** As long as postponing it may put it off. */
   postponeUntil?: number;
-  /** When the message of the claim in hand, or of the last one, was sent. */
+  /** When the message was sent that its claim, or what ended it instead, met since the last move. */
   sentAt?: number;
   /** What happened to it before, as whoever moved it knew: oldest first, the last ones only. */
   log?: LogEntry[];
@@ -63,14 +63,16 @@ export type Home = Key & {
   expiresAt?: number;
 };
 
-/** One thing that happened to a job, at `at`. Short names, as an update is billed by the whole item. */
+/** One thing that happened to a job, at `at`. Times are ms. Short names, as an update is billed by the whole item. */
 export type LogEntry = {
   what: "sent" | "claimed" | "failed" | "asked-to-retry" | "moved" | "dead";
   at: number;
   /** Of which run. */
   attempt?: number;
-  /** Of a move: to when. Of a claim: when it was due. */
+  /** Of a move: to when. */
   dueAt?: number;
+  /** Of a claim: how long after the job could start, which holds put off. */
+  late?: number;
   error?: string;
 };
 

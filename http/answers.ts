@@ -42,7 +42,42 @@ const jobSummary = answer(
 );
 export type JobSummary = z.output<typeof jobSummary>;
 
-export const job = answer("Job", z.extend(jobSummary, { body: z.unknown() }));
+const EVENTS = [
+  "filed",
+  "moved",
+  "sent",
+  "claimed",
+  "failed",
+  "asked-to-retry",
+  "dead",
+  "done",
+  "cancelled",
+  "expired",
+] as const;
+
+const happening = z.object({
+  at: time,
+  event: z.enum(EVENTS),
+  attempt: z.exactOptional(count),
+  dueAt: z.exactOptional(time),
+  lateness: z.exactOptional(
+    z
+      .number()
+      .check(z.meta({ description: "How long after it could start, in seconds; holds do not count." })),
+  ),
+  error: z.exactOptional(text),
+});
+
+/** A whole job. */
+export const job = answer(
+  "Job",
+  z.extend(jobSummary, {
+    body: z.unknown(),
+    timeline: z
+      .array(happening)
+      .check(z.meta({ description: "The last ten things that happened to it, oldest first." })),
+  }),
+);
 export type JobJson = z.output<typeof job>;
 
 /** Of an untracked job nothing is stored that could be answered. */

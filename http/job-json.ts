@@ -1,5 +1,6 @@
 import { stateAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
+import { type Happening, timelineOf } from "../core/timeline.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { JobJson, JobSummary } from "./answers.ts";
@@ -40,7 +41,18 @@ function heldOf({ heldFrom, heldUntil }: Home): Pick<JobSummary, "heldFrom" | "h
 
 /** A whole job. The text that is stored was written by `toJson`, its numbers checked, so parsing alters nothing. */
 export function jobOf(ctx: Context, home: Home): JobJson {
-  return { ...summaryOf(ctx, home), body: storedBody(home) };
+  return { ...summaryOf(ctx, home), body: storedBody(home), timeline: timelineOf(home).map(happeningOf) };
+}
+
+function happeningOf({ what, at, attempt, dueAt, late, error }: Happening): JobJson["timeline"][number] {
+  return {
+    at: iso(at),
+    event: what,
+    ...(attempt === undefined ? {} : { attempt }),
+    ...(dueAt === undefined ? {} : { dueAt: iso(dueAt) }),
+    ...(late === undefined ? {} : { lateness: late / 1000 }),
+    ...(error === undefined ? {} : { error }),
+  };
 }
 
 /** Of a pool that somebody wrote to by hand: JSON.parse's own error would quote the body in a log. */

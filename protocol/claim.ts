@@ -2,11 +2,11 @@ import { inParallel } from "../core/batches.ts";
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { hasCrashed, isFinished, isNear, isRunning, startsAt } from "../core/home.ts";
-import { type Home, homeKey, ttl } from "../core/items.ts";
+import { type Home, homeKey } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import type { MessageJob } from "../core/message.ts";
 import type { DropReason } from "./events.ts";
-import { releaseKey } from "./keys.ts";
+import { endTooLate, findTooLate } from "./if-late.ts";
 import { parkCarried } from "./park.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
@@ -44,10 +44,16 @@ export async function claim(
     verdicts.set(id, { verdict: "void" });
     ctx.report({ type: "dropped", topic, id, reason: "paused" });
   }
-  const late = jobs.filter(
-    ({ id, expiresAt }) => !parked.has(id) && expiresAt !== undefined && claimedAt > Date.parse(expiresAt),
-  );
-  await expire(ctx, topic, late, by, verdicts);
+  const unparked = jobs.filter(({ id }) => !parked.has(id));
+  const late = await findTooLate(ctx, topic, unparked, claimedAt);
+  const ended = await endTooLate(ctx, topic, late, by);
+  for (const [i, { job }] of late.entries()) {
+    const outcome = ended[i];
+    if (outcome === "changed") verdicts.set(job.id, { verdict: "void" });
+    // What was refused takes the claim's way, which finds out why; what is unknown must not run, and comes again.
+    else if (outcome !== "refused")
+      verdicts.set(job.id, { verdict: "left", until: claimedAt + REPEAT_AFTER });
+  }
 
   const runnable = jobs.filter((job) => !verdicts.has(job.id));
   const tokens = new Map(runnable.map((job) => [job.id, drawToken(ctx.random)]));
@@ -86,33 +92,6 @@ export async function claim(
     ctx.report({ type: "trouble", topic, what: "looking at refused claims", error: messageOf(error) });
   }
   return jobs.map((job) => verdicts.get(job.id) ?? { verdict: "left", until: claimedAt + REPEAT_AFTER });
-}
-
-/** A job later than its own bound is not run. */
-async function expire(
-  ctx: Context,
-  topic: string,
-  jobs: readonly MessageJob[],
-  by: number,
-  verdicts: Map<string, Verdict>,
-): Promise<void> {
-  const now = ctx.clock();
-  const expiresAt = ttl(now + ctx.policy.retention * 1000);
-  const outcomes = await ctx.pool.changeMany(
-    jobs.map((job) => ({
-      key: homeKey(job.id),
-      expect: { revision: job.revision, state: "scheduled" },
-      set: { state: "expired", finishedAt: now, expiresAt },
-    })),
-    by,
-  );
-  for (const [i, job] of jobs.entries()) {
-    // What was refused takes the claim's way, which finds out why.
-    if (outcomes[i] !== "changed") continue;
-    verdicts.set(job.id, { verdict: "void" });
-    await releaseKey(ctx, { ...job, topic }, expiresAt, by);
-    ctx.report({ type: "expired", topic, id: job.id });
-  }
 }
 
 /** What stands where a claim was refused. */

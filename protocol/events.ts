@@ -31,7 +31,7 @@ export type ProtocolEvent =
   | { type: "done"; topic: string; id: string; attempt: number }
   | { type: "failed"; topic: string; id: string; attempt: number; error: string }
   | { type: "dead"; topic: string; id: string; attempt: number; error: string }
-  | { type: "expired"; topic: string; id: string }
+  | { type: "expired" | "skipped"; topic: string; id: string }
   | { type: "swept"; shard: number; entries: number; lagMs: number }
   | { type: "audited"; shard: number; entries: number; found: number }
   | { type: "trouble"; topic: string; what: string; error: string }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
+import { logAfter, type RunEnd } from "../core/timeline.ts";
 import { fileLooks } from "./looks.ts";
 import type { Attribute, Change, Changed, Context, Expected, Write } from "./ports.ts";
 import { sendIfNear } from "./send.ts";
@@ -17,13 +18,15 @@ export type Move = {
   remove?: readonly string[];
   /** Writes that must happen with the home's update or not at all. */
   together?: readonly Write[];
+  /** How the run in hand ended; one of which nobody says it has crashed. */
+  end?: RunEnd;
   why: string;
 };
 
 export type Moved = { moved: true; home: Home } | { moved: false; home: Home | undefined };
 
 /** Of the last claim, or the last hold. */
-const OVER = ["token", "leaseEnd", "finishedAt", "expiresAt", "heldFrom", "heldUntil"];
+const OVER = ["token", "leaseEnd", "sentAt", "finishedAt", "expiresAt", "heldFrom", "heldUntil"];
 
 /**
  * Changes the time of a waiting, failed or dead job. The look stands before the home says the new time, and
@@ -43,14 +46,14 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const change = {
     key: homeKey(home.id),
     expect: { ...request.expect, revision: home.revision },
-    set,
+    set: { ...set, log: logAfter(home, now, dueAt, request.end) },
     remove: [...OVER, ...(request.remove ?? [])].filter((name) => !Object.hasOwn(set, name)),
   };
   const changed = request.together
     ? await changeTogether(ctx, home, change, request.together, by)
     : await ctx.pool.change(change, by);
   const found = changed.item as Home | undefined;
-  // A repeat after a lost answer finds its own work; another's that looks the same serves as well.
+  // A repeat after a lost answer finds its own work; another's that looks the same, whatever its log, serves as well.
   if (!found || !(changed.changed || isAsSet(found, set))) return { moved: false, home: found };
 
   ctx.report({ type: "moved", topic: home.topic, id: home.id, dueAt, why: request.why });

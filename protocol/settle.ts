@@ -2,6 +2,7 @@ import { backoffMs } from "../core/backoff.ts";
 import { inParallel } from "../core/batches.ts";
 import { ERROR_BYTES } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
+import { crashOf } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { truncate } from "../core/text.ts";
 import { die } from "./die.ts";
@@ -87,6 +88,7 @@ export async function settleOtherwise(
       dueAt: ctx.clock() + ending.wait,
       expect,
       set,
+      end: { what: "asked-to-retry" },
       why: "asked to retry",
     });
     return moved.moved ? "settled" : "lost";
@@ -100,8 +102,7 @@ export async function settleOtherwise(
  */
 export async function settleCrash(ctx: Context, home: Home): Promise<Settled> {
   const expect = { state: "running", token: home.token, leaseEnd: home.leaseEnd };
-  const error = `the run did not end by ${new Date(home.leaseEnd ?? 0).toISOString()}: it crashed, or was stopped`;
-  return failAttempt(ctx, home, { error, expect });
+  return failAttempt(ctx, home, { error: crashOf(home), expect });
 }
 
 async function failAttempt(
@@ -126,7 +127,8 @@ async function failAttempt(
   const backoff = Math.max(backoffMs(policy.backoff, home.attempt, byte / 256), failure.notBefore ?? 0);
   const wait = failure.retryAfter ?? backoff;
   const set = { lastError: error, ...(settledBy === undefined ? {} : { settledBy }) };
-  const moved = await move(ctx, home, { dueAt: ctx.clock() + wait, expect, set, why: "failed" });
+  const end = { what: "failed", error } as const;
+  const moved = await move(ctx, home, { dueAt: ctx.clock() + wait, expect, set, end, why: "failed" });
   if (!moved.moved) return "lost";
   ctx.report({ type: "failed", topic: home.topic, id: home.id, attempt: home.attempt, error });
   return "settled";

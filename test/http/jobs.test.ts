@@ -36,6 +36,7 @@ describe("a job", () => {
       tag: "Zürich",
       group: "tenant/1",
       body,
+      timeline: [{ at: "2026-03-01T09:00:00.000Z", event: "filed", dueAt: "2026-03-01T10:30:00.000Z" }],
     };
     expect(filed.json).toEqual({ ...job, outcome: "created" });
     const looked = await call("GET", `/jobs/${filed.json.id}`);

@@ -1,0 +1,78 @@
+import { type Home, homeKey, type Pause, pauseKey, ttl } from "../core/items.ts";
+import { type MessageJob, startOf } from "../core/message.ts";
+import { releaseKey } from "./keys.ts";
+import { policyOf } from "./policy.ts";
+import type { Context, Deadline } from "./ports.ts";
+
+/** A job that is not run any more, though its message has come, and why. */
+export type TooLate = { job: MessageJob; state: "expired" | "cancelled"; why: string };
+
+/**
+ * Those of these jobs that are past their `expiresAfter`, or later than their topic's `ifLate` lets them start. What a
+ * pause, a limit or a window held is no lateness. `now`: ms since the epoch. Throws when the pool does not say whether
+ * the topic was paused.
+ */
+export async function findTooLate(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  now: number,
+): Promise<TooLate[]> {
+  const { ifLate } = policyOf(ctx, topic);
+  const late: TooLate[] = [];
+  const perhaps: MessageJob[] = [];
+  for (const job of jobs) {
+    const { expiresAt } = job;
+    if (expiresAt !== undefined && now > Date.parse(expiresAt))
+      late.push({ job, state: "expired", why: `it was to start by ${expiresAt}` });
+    else if (ifLate && now - startOf(job) > ifLate.after * 1000) perhaps.push(job);
+  }
+  if (!ifLate || perhaps.length === 0) return late;
+  // Its message may have lain in the queue through a pause that no look met.
+  const [pause] = (await ctx.pool.read([pauseKey(topic)])) as [Pause | undefined];
+  for (const job of perhaps) {
+    const lateBy = now - startOf(job) - pausedSince(pause, startOf(job), now);
+    if (lateBy <= ifLate.after * 1000) continue;
+    const why = `it would have started ${lateBy / 1000} s late, and its topic allows ${ifLate.after} s`;
+    late.push({ job, state: ifLate.then === "skip" ? "cancelled" : "expired", why });
+  }
+  return late;
+}
+
+/** How much of the time from `start` to `now` a topic's last pause took, in ms. One that is over says still when it was. */
+function pausedSince(pause: Pause | undefined, start: number, now: number): number {
+  if (!pause) return 0;
+  const until = pause.state === "paused" ? now : pause.changedAt;
+  return Math.max(Math.min(until, now) - Math.max(pause.since, start), 0);
+}
+
+/** Records such jobs as finished, if they are as their messages say, and answers what became of each. */
+export async function endTooLate(
+  ctx: Context,
+  topic: string,
+  late: readonly TooLate[],
+  by: Deadline,
+): Promise<("changed" | "refused" | Error)[]> {
+  const now = ctx.clock();
+  const expiresAt = ttl(now + ctx.policy.retention * 1000);
+  const outcomes = await ctx.pool.changeMany(
+    late.map(({ job, state, why }) => ({
+      key: homeKey(job.id),
+      expect: { revision: job.revision, state: "scheduled" },
+      set: {
+        state,
+        finishedAt: now,
+        lastError: why,
+        expiresAt,
+        ...(job.sentAt === undefined ? {} : { sentAt: Date.parse(job.sentAt) }),
+      } satisfies Partial<Home>,
+    })),
+    by,
+  );
+  for (const [i, { job, state }] of late.entries()) {
+    if (outcomes[i] !== "changed") continue;
+    await releaseKey(ctx, { ...job, topic }, expiresAt, by);
+    ctx.report({ type: state === "expired" ? "expired" : "skipped", topic, id: job.id });
+  }
+  return outcomes;
+}

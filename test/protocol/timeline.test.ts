@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import type { Home } from "../../core/items.ts";
+import { jobOf } from "../../http/job-json.ts";
+import { cancel } from "../../protocol/cancel.ts";
+import { redrive } from "../../protocol/redrive.ts";
+import { reschedule } from "../../protocol/reschedule.ts";
+import { consume, crashWhileRunning } from "./consume.ts";
+import { type Call, fail, key } from "./scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
+
+/** What its timeline tells of a job, each event with its seconds since the start. */
+async function told(world: World, { id }: Home): Promise<string[]> {
+  return jobOf(world.ctx, await world.home(id)).timeline.map(
+    ({ event, at, attempt, dueAt, lateness, error }) =>
+      [
+        `${(Date.parse(at) - START) / SECOND} ${event}`,
+        ...(attempt === undefined ? [] : [`run ${attempt}`]),
+        ...(dueAt === undefined ? [] : [`due ${(Date.parse(dueAt) - START) / SECOND}`]),
+        ...(lateness === undefined ? [] : [`late ${lateness}`]),
+        ...(error === undefined ? [] : [error]),
+      ].join(", "),
+  );
+}
+
+/** The pool calls that `act` makes, each entry of a batch as one. */
+async function callsOf(world: World, act: () => Promise<unknown>): Promise<string[]> {
+  const calls: string[] = [];
+  world.pool.hooks.before = ({ operation, keys }: Call) => {
+    if (keys.length > 0) calls.push(operation);
+  };
+  await act();
+  delete world.pool.hooks.before;
+  return calls;
+}
+
+const bytesOf = (home: Home): number => Buffer.byteLength(JSON.stringify(home));
+
+describe("a timeline", () => {
+  test("tells of a first run from filing to its end, and its home keeps no more for it than when it was sent", async () => {
+    const world = createWorld();
+    const filed = await world.file({ delay: 10 * SECOND });
+    expect(await told(world, filed)).toEqual(["0 filed, due 10"]);
+    await world.pass(10.5 * SECOND);
+    const calls = await callsOf(world, () => consume(world, "orders"));
+    // Whether it is paused, the claim, the settle.
+    expect(calls).toEqual(["read", "changeMany", "changeMany"]);
+    expect(await told(world, filed)).toEqual([
+      "0 filed, due 10",
+      "0 sent, run 1",
+      "10.5 claimed, run 1, late 0.5",
+      "10.5 done, run 1",
+    ]);
+    const before = new Set(Object.keys(filed));
+    const added = Object.keys(await world.home(filed.id)).filter((name) => !before.has(name));
+    expect(added.sort()).toEqual(["claimedAt", "expiresAt", "finishedAt", "leaseEnd", "sentAt", "token"]);
+  });
+
+  test("tells of each run that failed or asked for another, with what is written anyway", async () => {
+    const world = createWorld();
+    const job = await world.file({});
+    const calls = await callsOf(world, () => consume(world, "orders", { run: fail }));
+    // The claim; the home, the look and the move.
+    expect(calls).toEqual(["changeMany", "read", "insert", "change"]);
+    await world.pass(15 * SECOND);
+    await consume(world, "orders", { run: () => ({ end: "retry-in", wait: 30 * SECOND }) });
+    await world.pass(30 * SECOND);
+    await consume(world, "orders");
+    expect(await told(world, job)).toEqual([
+      "0 claimed, run 1, late 0",
+      "0 failed, run 1, no",
+      "0 moved, due 15",
+      "0 sent, run 2",
+      "15 claimed, run 2, late 0",
+      "15 asked-to-retry, run 2",
+      "15 moved, due 45",
+      "15 sent, run 2",
+      "45 claimed, run 2, late 0",
+      "45 done, run 2",
+    ]);
+  });
+
+  test("goes on after a death, a redrive and a second death", async () => {
+    const world = createWorld();
+    const job = await world.file({ maxAttempts: 1 });
+    await consume(world, "orders", { run: fail });
+    expect(await told(world, job)).toEqual([
+      "0 filed, due 0",
+      "0 sent, run 1",
+      "0 claimed, run 1, late 0",
+      "0 dead, run 1, no",
+    ]);
+    await world.pass(5 * SECOND);
+    await redrive(world.ctx, "orders", { max: 1, delay: 0 });
+    await consume(world, "orders", { run: () => ({ end: "buried", error: "hopeless" }) });
+    expect(await told(world, job)).toEqual([
+      "0 filed, due 0",
+      "0 sent, run 1",
+      "0 claimed, run 1, late 0",
+      "0 dead, run 1, no",
+      "5 moved, due 5",
+      "5 sent, run 1",
+      "5 claimed, run 1, late 0",
+      "5 dead, run 1, hopeless",
+    ]);
+  });
+
+  test("says of a run that crashed that it did, whoever meets it", async () => {
+    for (const meet of ["message", "reschedule", "cancel"]) {
+      const world = createWorld();
+      const job = await world.file({});
+      await crashWhileRunning(world, "orders", 10 * SECOND);
+      await world.pass(MINUTE, { ticks: false });
+      if (meet === "message") await consume(world, "orders");
+      if (meet === "reschedule") await reschedule(world.ctx, job.id, { dueAt: START + HOUR });
+      if (meet === "cancel") await cancel(world.ctx, job.id);
+      const crash =
+        "60 failed, run 1, the run did not end by 2026-03-01T09:00:10.000Z: it crashed, or was stopped";
+      const then = { message: "60 moved, due 75", reschedule: "60 moved, due 3600", cancel: "60 cancelled" }[
+        meet
+      ];
+      expect((await told(world, job)).slice(2)).toEqual(["0 claimed, run 1, late 0", crash, then]);
+    }
+  });
+
+  test("says why a job was not run that came too late, and nothing of a job that its caller cancelled", async () => {
+    const world = createWorld();
+    const late = await world.file({ expiresAfter: 10 * SECOND });
+    const gone = await world.file({});
+    await world.pass(11 * SECOND);
+    await cancel(world.ctx, gone.id);
+    await consume(world, "orders");
+    const why = "it was to start by 2026-03-01T09:00:10.000Z";
+    expect(await told(world, late)).toEqual(["0 filed, due 0", "0 sent, run 1", `11 expired, ${why}`]);
+    expect(await told(world, gone)).toEqual(["0 filed, due 0", "11 cancelled"]);
+  });
+
+  test("of a job that failed before and is cancelled shows the error where it was", async () => {
+    const world = createWorld();
+    const job = await world.file({});
+    await consume(world, "orders", { run: fail });
+    await cancel(world.ctx, job.id);
+    expect((await told(world, job)).slice(-3)).toEqual([
+      "0 failed, run 1, no",
+      "0 moved, due 15",
+      "0 cancelled",
+    ]);
+  });
+
+  test("survives replacing and moving, and stays at ten entries and under 1 KiB", async () => {
+    const world = createWorld();
+    const job = await world.file({ key, maxAttempts: 100 });
+    for (let run = 1; run <= 12; run++) {
+      await consume(world, "orders", { run: () => ({ end: "failed", error: "ü".repeat(300) }) });
+      await world.pass(3 * MINUTE);
+    }
+    await world.file({ key, onDuplicate: "replace", delay: HOUR });
+    const moved = await reschedule(world.ctx, job.id, { dueAt: world.now() + 2 * HOUR });
+    expect(moved.log).toHaveLength(10);
+    const run = ["sent", "claimed", "failed", "moved"];
+    const events = (await told(world, job)).map((line) => line.split(/[ ,]+/)[1]);
+    expect(events).toEqual([...run, ...run, "moved", "moved"]);
+    for (const { error = "" } of moved.log ?? []) expect(Buffer.byteLength(error)).toBeLessThanOrEqual(80);
+    expect(bytesOf(moved) - bytesOf({ ...moved, log: [] })).toBeLessThan(1024);
+  });
+});
