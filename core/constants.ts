@@ -115,5 +115,6 @@ export const RATES = { lowest: 0.001, highest: 1000 } as const;
 export const CALLBACK_URL_CHARS = 2048;
 export const LONGEST_DELAY = 10 * 366 * DAY;
 export const LONGEST_WINDOW_MINUTES = 1440;
+export const LONGEST_SPREAD = 24 * HOUR;
 export const EXPRESSION_CHARS = 256;
 export const MAX_SHARDS = 1024;

@@ -6,6 +6,7 @@ import {
   HEADERS_BYTES,
   IDEMPOTENCY_KEY_CHARS,
   LONGEST_DELAY,
+  LONGEST_SPREAD,
   LONGEST_WINDOW_MINUTES,
   MOST_ATTEMPTS,
   TAG_BYTES,
@@ -88,6 +89,15 @@ export const duration = z.pipe(
 export const longDuration = duration.check(
   z.refine((ms) => ms > 0, { error: "must be a duration longer than 0" }),
   z.meta({ description: "Longer than 0." }),
+);
+
+const SPREAD_RULE = `must be a duration of at most ${LONGEST_SPREAD / DAY} day`;
+/** In ms. */
+export const spread = duration.check(
+  z.refine((ms) => ms <= LONGEST_SPREAD, { error: SPREAD_RULE }),
+  z.meta({
+    description: "It is due up to so much later, evenly drawn; at most 1 day. Absent: its topic's spread.",
+  }),
 );
 
 const WINDOW_RULE = `must be a duration of whole minutes, 1 to ${LONGEST_WINDOW_MINUTES}`;

@@ -21,6 +21,7 @@ export function summaryOf(ctx: Context, home: Home): JobSummary {
     maxAttempts: home.maxAttempts ?? policyOf(ctx, topic).maxAttempts,
     createdAt: iso(home.createdAt),
     ...heldOf(home),
+    ...(home.postponeUntil === undefined ? {} : { postponeUntil: iso(home.postponeUntil) }),
     ...(home.callbackUrl === undefined ? {} : { callbackUrl: home.callbackUrl }),
     ...(home.claimedAt === undefined ? {} : { claimedAt: iso(home.claimedAt) }),
     ...(home.finishedAt === undefined ? {} : { finishedAt: iso(home.finishedAt) }),

@@ -19,6 +19,7 @@ import {
   longDuration,
   matching,
   maxAttempts,
+  spread,
   tag,
   timezone,
   topic,
@@ -50,6 +51,7 @@ const optional = {
   headers: z.exactOptional(headers),
   expiresAfter: z.exactOptional(longDuration),
   maxAttempts: z.exactOptional(maxAttempts),
+  spread: z.exactOptional(spread),
   tag: z.exactOptional(tag),
   group: z.exactOptional(group),
 };
@@ -67,13 +69,23 @@ export const newJob = request(
       topic,
       ...fields,
       key: z.exactOptional(key),
-      onDuplicate: z.exactOptional(z.enum(["reject", "keep", "replace"])),
+      onDuplicate: z.exactOptional(z.enum(["reject", "keep", "replace", "postpone"])),
+      maxDelay: z.exactOptional(longDuration),
     })
     .check(
       z.refine(({ key, onDuplicate }) => onDuplicate === undefined || key !== undefined, {
         error: "onDuplicate needs a key",
       }),
-      z.meta({ dependentRequired: { onDuplicate: ["key"] } }),
+      z.refine(({ onDuplicate, maxDelay }) => (onDuplicate === "postpone") === (maxDelay !== undefined), {
+        error: "onDuplicate postpone needs maxDelay, and nothing else takes it",
+      }),
+      z.meta({
+        dependentRequired: { onDuplicate: ["key"] },
+        if: { required: ["onDuplicate"], properties: { onDuplicate: { const: "postpone" } } },
+        // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
+        then: { required: ["maxDelay"] },
+        else: { not: { required: ["maxDelay"] } },
+      }),
       ...exactlyOneTime,
     ),
 );

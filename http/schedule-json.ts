@@ -8,7 +8,7 @@ const TOLD = 5;
 /** A schedule without its jobs' body, as it is at this moment. */
 export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSummary {
   const { name, expression, timezone, start, end, flexibleWindow, paused, createdAt } = schedule;
-  const { body: _, expiresAfter, ...job } = schedule.job;
+  const { body: _, expiresAfter, spread, ...job } = schedule.job;
   return {
     name,
     expression,
@@ -18,6 +18,7 @@ export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSumm
     ...(flexibleWindow === undefined ? {} : { flexibleWindow: flexibleWindow / 1000 }),
     ...job,
     ...(expiresAfter === undefined ? {} : { expiresAfter: expiresAfter / 1000 }),
+    ...(spread === undefined ? {} : { spread: spread / 1000 }),
     paused,
     createdAt: iso(createdAt),
     next: nextOf(schedule, now, TOLD).map(iso),

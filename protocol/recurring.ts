@@ -80,7 +80,7 @@ export async function listSchedules(
 /** Files a schedule's job now, whatever its times. Throws as `enqueue`, and `schedule-not-found`. */
 export async function runSchedule(ctx: Context, name: string, once: NewJob["once"]): Promise<Enqueued> {
   const { job } = await readSchedule(ctx, name);
-  return enqueue(ctx, { ...job, dueAt: ctx.clock(), ...(once ? { once } : {}) });
+  return enqueue(ctx, { ...job, spread: 0, dueAt: ctx.clock(), ...(once ? { once } : {}) });
 }
 
 /**

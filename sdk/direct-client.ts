@@ -23,7 +23,11 @@ export type EnqueueOptions = {
   delay?: Duration;
   dueAt?: string;
   key?: string;
-  onDuplicate?: "reject" | "keep" | "replace";
+  onDuplicate?: "reject" | "keep" | "replace" | "postpone";
+  /** How long `onDuplicate: "postpone"` can put a job off, from its first enqueue on. */
+  maxDelay?: Duration;
+  /** It is due up to so much later, evenly drawn, at most a day; absent: its topic's. */
+  spread?: Duration;
   /** Where a webhook topic's job is sent, if not to the topic's own URL. */
   callbackUrl?: string;
   headers?: Record<string, string>;

@@ -21,7 +21,8 @@ export const jobRoutes = [
     method: "POST",
     path: "/jobs",
     operationId: "enqueue",
-    summary: "Files a job. 201 with the new job, 200 when its key named one that was kept or replaced.",
+    summary:
+      "Files a job. 201 with the new job, 200 when its key named one that was kept, replaced or postponed.",
     headers: idempotent,
     body: newJob,
     answers: { 200: job, 201: job },

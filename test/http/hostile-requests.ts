@@ -38,7 +38,7 @@ const VALUES: unknown[] = [
 ];
 
 const FIELDS =
-  "topic body delay dueAt callbackUrl headers expiresAfter maxAttempts tag group key onDuplicate jobs ids max waitSeconds receipt seconds error ratePerSecond __proto__ toString".split(
+  "topic body delay dueAt callbackUrl headers expiresAfter maxAttempts tag group key onDuplicate maxDelay spread jobs ids max waitSeconds receipt seconds error ratePerSecond __proto__ toString".split(
     " ",
   );
 

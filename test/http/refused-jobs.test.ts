@@ -13,6 +13,8 @@ const bad = (what: string, detail: RegExp | string, fields: object): Case => [
   { body: { ...job, ...fields } },
 ];
 
+const POSTPONE_RULE = "onDuplicate postpone needs maxDelay, and nothing else takes it";
+
 const FILINGS: Case[] = [
   ["an empty body", 400, "bad-request", "is empty", {}],
   ["white space", 400, "bad-request", "is empty", { text: " \n" }],
@@ -147,11 +149,21 @@ const FILINGS: Case[] = [
   bad("a key of 257", "key must be", { key: "k".repeat(257) }),
   bad("a key with a line end", "key must be", { key: "a\n" }),
   bad("a key with an umlaut", "key must be", { key: "ä" }),
-  bad("an onDuplicate nobody knows", "onDuplicate must be one of reject, keep, replace", {
+  bad("an onDuplicate nobody knows", "onDuplicate must be one of reject, keep, replace, postpone", {
     key: "a",
     onDuplicate: "drop",
   }),
   bad("onDuplicate without a key", "onDuplicate needs a key", { onDuplicate: "keep" }),
+  bad("postpone without a bound", POSTPONE_RULE, { key: "a", onDuplicate: "postpone" }),
+  bad("a bound without postpone", POSTPONE_RULE, { key: "a", onDuplicate: "replace", maxDelay: 60 }),
+  bad("a bound of nothing", "maxDelay must be a duration longer than 0, got 0", {
+    key: "a",
+    onDuplicate: "postpone",
+    maxDelay: 0,
+  }),
+  bad("a spread of more than a day", 'spread must be a duration of at most 1 day, got "25h"', {
+    spread: "25h",
+  }),
   bad("a callbackUrl without a webhook", "webhook", { callbackUrl: "https://example.org/" }),
   bad("no attempts", "maxAttempts must be a whole number from 1 to 100, got 0", { maxAttempts: 0 }),
   bad("101 attempts", "maxAttempts", { maxAttempts: 101 }),

@@ -21,6 +21,9 @@ export type Schema = {
   propertyNames?: Schema;
   minProperties?: number;
   dependentRequired?: Record<string, string[]>;
+  if?: { required: [string]; properties: Record<string, { const: string }> };
+  then?: { required: string[] };
+  else?: { not: { required: string[] } };
   oneOf?: { required: string[] }[];
   not?: { required: string[] };
   default?: unknown;
@@ -34,7 +37,7 @@ type Members = Record<string, unknown>;
 const KNOWN = new Set<string>(
   (
     "$ref type enum anyOf pattern format minLength maxLength minimum maximum items maxItems properties required " +
-    "additionalProperties propertyNames minProperties dependentRequired oneOf not default description"
+    "additionalProperties propertyNames minProperties dependentRequired if then else oneOf not default description"
   ).split(" "),
 );
 
@@ -82,6 +85,13 @@ function notMatching(pattern: string): fc.Arbitrary<string> {
 
 const lengthOf = (text: string): number => [...text].length;
 
+const NOTHING = { required: [] };
+
+/** Whether a schema's `if` holds. */
+function isAsked({ if: asked }: Schema, value: Members): boolean {
+  return asked?.required.every((name) => value[name] === asked.properties[name]?.const) ?? false;
+}
+
 /** Whether an object has the members that go together, and not those that do not. */
 function goTogether(schema: Schema, value: Members): boolean {
   const has = ({ required }: { required: string[] }): boolean =>
@@ -89,6 +99,7 @@ function goTogether(schema: Schema, value: Members): boolean {
   return (
     (schema.oneOf === undefined || schema.oneOf.filter(has).length === 1) &&
     (schema.not === undefined || !has(schema.not)) &&
+    (isAsked(schema, value) ? has(schema.then ?? NOTHING) : !schema.else || !has(schema.else.not)) &&
     Object.keys(value).length >= (schema.minProperties ?? 0) &&
     Object.entries(schema.dependentRequired ?? {}).every(
       ([name, required]) => !Object.hasOwn(value, name) || has({ required }),
@@ -253,6 +264,17 @@ function breaksOfObject(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>
       good.map((value) => without(all, value)),
     );
   }
+  const { if: asked, then: needed = NOTHING, else: other } = schema;
+  if (asked) {
+    const [name] = asked.required;
+    breaks.push(
+      good.map((value) => without(needed.required, { ...value, [name]: asked.properties[name]?.const })),
+    );
+  }
+  if (other)
+    breaks.push(
+      (plus(other.not.required) as fc.Arbitrary<Members>).filter((value) => !isAsked(schema, value)),
+    );
   if (not) breaks.push(plus(not.required) as fc.Arbitrary<Members>);
   if (schema.minProperties === 1) breaks.push(fc.constant({}));
   for (const [name, needed] of Object.entries(dependentRequired))
