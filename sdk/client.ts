@@ -14,7 +14,8 @@ import type {
 } from "../http/answers.ts";
 
 export { MinutehandError } from "../core/errors.ts";
-export { directClient } from "./direct-client.ts";
+export { type DirectClient, directClient } from "./direct-client.ts";
+export { createClient } from "./http-client.ts";
 export type { Health, JobSummary, Paused, PulledJob, Redriven, Resumed, ScheduleSummary, SettledJob };
 export type Job = JobJson;
 export type JobState = Job["state"];
@@ -202,6 +203,3 @@ export type ClientOptions = {
   /** How often a call is repeated that met trouble on its way (429, 502, 503, 504, the network); 5 by default. */
   retries?: number;
 };
-
-/** The queue behind an HTTP API. Throws a RangeError for options that make no sense. */
-export declare function createClient<Topics = TopicBodies>(options: ClientOptions): Client<Topics>;

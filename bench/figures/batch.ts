@@ -1,5 +1,5 @@
 import { BATCH_JOBS } from "../../core/constants.ts";
-import { directClient } from "../../sdk/client.ts";
+import { directOn } from "../../sdk/direct-client.ts";
 import type { Figure } from "../figure.ts";
 import { httpClient } from "../http-client.ts";
 import { BODY, FAR, homesOf, newJobs } from "../jobs.ts";
@@ -22,7 +22,7 @@ export const batch: Figure = {
   async measure(rig) {
     const jobs = Array.from({ length: BATCH_JOBS }, () => ({ topic: TOPIC, delay: "1d", body: BODY }));
     const post = httpClient(rig.stack.url, CALLERS);
-    const client = directClient(rig.ctx);
+    const client = directOn(rig.ctx, console);
     const calls = Math.ceil(rig.count(COUNT) / BATCH_JOBS);
     const overHttp = (count: number) => load(count, CALLERS, () => post("/jobs/batch", { jobs }));
     const direct = (count: number) =>

@@ -2,7 +2,7 @@ import { GetItemCommand, PutItemCommand, UpdateItemCommand } from "@aws-sdk/clie
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { DAY } from "../../core/constants.ts";
 import { type Home, homeKey, lookAt } from "../../core/items.ts";
-import { directClient } from "../../sdk/client.ts";
+import { directOn } from "../../sdk/direct-client.ts";
 import type { Figure } from "../figure.ts";
 import { FAR, homesOf, newJobs } from "../jobs.ts";
 import { load } from "../load.ts";
@@ -23,7 +23,7 @@ export const change: Figure = {
   name: "change",
   what: `cancel and reschedule through the direct client, ${CALLERS} callers`,
   async measure(rig) {
-    const client = directClient(rig.ctx);
+    const client = directOn(rig.ctx, console);
     const jobs = () => filed(rig);
     const time = Date.now() + FAR + DAY;
     const each = (homes: Home[], call: (home: Home) => Promise<unknown>) =>

@@ -1,5 +1,5 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { directClient } from "../../sdk/client.ts";
+import { directOn } from "../../sdk/direct-client.ts";
 import type { Figure } from "../figure.ts";
 import { httpClient } from "../http-client.ts";
 import { BODY, FAR, homesOf, newJobs } from "../jobs.ts";
@@ -20,7 +20,7 @@ export const enqueue: Figure = {
   what: `single jobs over HTTP and through the direct client, ${CALLERS} callers`,
   async measure(rig) {
     const post = httpClient(rig.stack.url, CALLERS);
-    const client = directClient(rig.ctx);
+    const client = directOn(rig.ctx, console);
     const count = rig.count(COUNT);
     const overHttp = () =>
       load(count, CALLERS, () => post("/jobs", { topic: TOPIC, delay: "1d", body: BODY }));

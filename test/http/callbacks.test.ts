@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { directClient } from "../../sdk/client.ts";
+import { directOn } from "../../sdk/direct-client.ts";
 import { createWorld } from "../protocol/world.ts";
 import { type Api, createApi, type Json } from "./api.ts";
 
@@ -139,7 +139,7 @@ test("a topic tells whom its webhook may call", async () => {
 });
 
 test("code inside AWS has the same rules", async () => {
-  const client = directClient(createHooks().world.ctx);
+  const client = directOn(createHooks().world.ctx, console);
   const filed = await client.enqueue("callbacks", 1, { delay: 60, callbackUrl: URL_GIVEN });
   expect(filed).toMatchObject({ callbackUrl: URL_GIVEN });
   await expect(

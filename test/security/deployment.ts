@@ -47,7 +47,7 @@ export const ENTRIES = {
   Orders: "functions/reminders.ts",
   Precise: "functions/reminders.ts",
   Notes: "functions/reminders.ts",
-  Shop: "sdk/client.ts",
+  Shop: "sdk/direct-client.ts",
 } as const;
 export type FunctionName = keyof typeof ENTRIES;
 
@@ -178,7 +178,7 @@ export async function deploy(): Promise<Deployment> {
   }
   const hooks = await load("JobsWebhookhooksCaller", () => import("../../functions/webhook.ts"));
   consumers.set("hooks", hooks.handler);
-  const { directClient } = await load("Shop", () => import("../../sdk/client.ts"));
+  const { directClient } = await load("Shop", () => import("../../sdk/direct-client.ts"));
   const producer = directClient();
 
   return {

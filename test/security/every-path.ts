@@ -461,6 +461,15 @@ async function produce(scenes: Scenes): Promise<void> {
   await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "keep" });
   await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "replace" });
   expect((await producer.getByKey("orders", key)).id).toBe(id);
+  for (const onDuplicate of ["keep", "replace"] as const) {
+    await producer.enqueue("orders", marked(), { ...options, key, onDuplicate, idempotencyKey: newKey() });
+  }
+  for (const topic of ["orders", "events"] as const) {
+    const once = { delay: topic === "events" ? 0 : "1h", idempotencyKey: newKey() };
+    const body = marked();
+    const first = await producer.enqueue(topic, body, once);
+    expect((await producer.enqueue(topic, body, once)).id).toBe(first.id);
+  }
   await producer.get(id);
   await producer.reschedule(id, { delay: 0 });
   await producer.cancel(id);

@@ -51,12 +51,8 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   Precise: [/^sdk\/resend\.ts settleUntracked /],
   // Its topic is not: nothing is stored, and no dead letter says that it is one.
   Notes: [STORED],
-  // Its methods take no `Idempotency-Key`, and record no deaths.
-  Shop: [
-    /^protocol\/keys\.ts letGo transact$/,
-    /^protocol\/enqueue-once\.ts /,
-    /^protocol\/(enqueue-keyed\.ts meetHolder|move\.ts changeTogether) /,
-  ],
+  // It records no deaths.
+  Shop: [/^protocol\/keys\.ts letGo transact$/],
 };
 
 const among =

@@ -1,6 +1,6 @@
 import { MinutehandError } from "../../core/errors.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { directClient } from "../../sdk/client.ts";
+import { directOn } from "../../sdk/direct-client.ts";
 import type { Machine } from "./machine.ts";
 import type { Answer, Api } from "./platform.ts";
 import type { World } from "./world.ts";
@@ -12,7 +12,14 @@ export function producersOf(world: World): Api {
   return async (method, path, body = {}) => {
     if (!current?.machine.alive()) current = world.start(`producer-${++started}`);
     const { machine, ctx } = current;
-    const client = directClient(ctx);
+    const log = {
+      warn: () => {},
+      // An answer 500 is a defect, whatever goes wrong around it.
+      error(message: string, error: Error) {
+        if (machine.alive()) world.witness.defect(`${message}: ${error.stack}`);
+      },
+    };
+    const client = directOn(ctx, log);
     world.requests += 1;
     const [, , id = ""] = path.split("/");
     world.trace(() => `${machine.name}: ${method} ${path} ${JSON.stringify(body)}`);

@@ -1,0 +1,70 @@
+import { AwsV4Signer } from "aws4fetch";
+import { awsCredentials, type Credentials } from "../aws/credentials.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import type { ClientOptions } from "./client.ts";
+
+/** A request as it goes out. */
+export type Outgoing = { method: string; url: string; headers: Headers; body: string };
+
+/** The headers of a request with those that say who sends it. Asked for each try, as signatures and tokens age. */
+export type Authorize = (request: Outgoing) => Promise<Headers>;
+
+/** Throws a RangeError where it cannot be known what to use. */
+export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions): Authorize {
+  if (auth === "none") return async ({ headers }) => headers;
+  if (auth === "iam") return signed(awsCredentials(), region ?? regionOf(url));
+  const { bearer } = auth;
+  return async ({ headers }) => {
+    const token = typeof bearer === "string" ? bearer : await bearer();
+    return withHeader(headers, "authorization", `Bearer ${token}`);
+  };
+}
+
+/** Signature Version 4 of a call of API Gateway. */
+function signed(credentials: () => Promise<Credentials>, region: string): Authorize {
+  return async ({ method, url, headers, body }) => {
+    const { accessKeyId, secretAccessKey, sessionToken } = await credentials().catch((error: unknown) => {
+      throw new MinutehandError(
+        "forbidden",
+        `no AWS credentials to sign with: ${messageOf(error)}`,
+        {},
+        error,
+      );
+    });
+    const signer = new AwsV4Signer({
+      method,
+      url,
+      headers,
+      ...(body === "" ? {} : { body }),
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+      service: "execute-api",
+      region,
+    });
+    return (await signer.sign()).headers;
+  };
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+const GATEWAY = /\.execute-api\.([a-z0-9-]+)\./;
+
+function usualFor(url: string): "none" | "iam" {
+  const { hostname } = new URL(url);
+  if (LOOPBACK.test(hostname)) return "none";
+  if (GATEWAY.test(hostname)) return "iam";
+  throw new RangeError(`auth must be given for ${hostname}: "iam", "none" or { bearer }`);
+}
+
+function regionOf(url: string): string {
+  const { hostname } = new URL(url);
+  const [, region] = GATEWAY.exec(hostname) ?? [];
+  if (region !== undefined) return region;
+  throw new RangeError(`region must be given to sign calls of ${hostname}, whose name does not say it`);
+}
+
+function withHeader(headers: Headers, name: string, value: string): Headers {
+  const all = new Headers(headers);
+  all.set(name, value);
+  return all;
+}

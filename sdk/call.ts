@@ -1,0 +1,79 @@
+import { type ErrorCode, MinutehandError } from "../core/errors.ts";
+import { truncate } from "../core/text.ts";
+import type { Problem } from "../http/answers.ts";
+
+/** Carries a request to the API, and its answer back. */
+export type Transport = (request: Request) => Promise<Response>;
+
+export type Query = Readonly<Record<string, string | Date | undefined>>;
+type Sent = { query?: Query; body?: object; idempotencyKey?: string | undefined };
+
+/** One call of the API: what it answers, or a `MinutehandError`. */
+export type Call = <T>(method: string, path: string, sent?: Sent) => Promise<T>;
+
+/** Of a bad answer, as many bytes are quoted. */
+const QUOTED = 120;
+
+export function callOver(transport: Transport, url: string): Call {
+  const base = url.replace(/\/+$/, "");
+  return async <T>(method: string, path: string, { query = {}, body, idempotencyKey }: Sent = {}) => {
+    const target = `${base}${path}${searchOf(query)}`;
+    const headers = {
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+    };
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await transport(new Request(target, { method, headers, ...content }));
+    const text = await response.text();
+    const value = objectIn(text);
+    if (response.ok && value) return value as T;
+    if (isProblem(value)) throw errorOf(value);
+    throw foreign(`${method} ${target}`, response, text);
+  };
+}
+
+/** A segment of a path. Dots alone URL parsers would resolve away, and another call be made; encoded twice the API refuses them. */
+export function segment(text: string): string {
+  return /^\.{1,2}$/.test(text) ? "%252E" : encodeURIComponent(text.toWellFormed());
+}
+
+/** The refusal that an answer tells, or an entry of one. */
+export function errorOf({ type: _, title: __, status, detail, code, ...data }: Problem): MinutehandError {
+  return Object.assign(new MinutehandError(code as ErrorCode, detail, data), { status });
+}
+
+function searchOf(query: Query): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) params.set(name, value instanceof Date ? value.toISOString() : value);
+  }
+  return params.size === 0 ? "" : `?${params}`;
+}
+
+function objectIn(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isProblem(value: object | undefined): value is Problem {
+  const { code, detail, status } = (value ?? {}) as Partial<Problem>;
+  return typeof code === "string" && typeof detail === "string" && typeof status === "number";
+}
+
+/** Of an answer that is not the API's: a gateway's, a proxy's, or of another server altogether. */
+function foreign(call: string, { status, headers }: Response, text: string): MinutehandError {
+  const type = headers.get("content-type") ?? "no type";
+  const said = text === "" ? "nothing" : JSON.stringify(truncate(text, QUOTED));
+  const code =
+    status === 401 || status === 403
+      ? "forbidden"
+      : status === 429 || status >= 502
+        ? "unavailable"
+        : "bad-answer";
+  const message = `${call} was answered ${status} (${type}), not by Minutehand's API: ${said}`;
+  return Object.assign(new MinutehandError(code, message), { status });
+}

@@ -1,0 +1,142 @@
+import type { MinutehandError } from "../core/errors.ts";
+import type { JobSummary, Problem, ScheduleSummary, TopicJson } from "../http/answers.ts";
+import { type Call, callOver, errorOf, type Query, segment, type Transport } from "./call.ts";
+import type { BulkResult, Client, EnqueueArguments, PulledJob, PutArguments } from "./client.ts";
+
+const HOUR = 3_600_000;
+
+export type ClientParts = {
+  readonly transport: Transport;
+  /** Of the API. */
+  readonly url: string;
+  /** ms since the epoch. */
+  readonly clock: () => number;
+  /** An Idempotency-Key for a call that files jobs and has none; absent where no call is repeated. */
+  readonly newKey?: () => string;
+};
+
+/** The one client, over whatever carries its requests. */
+export function clientOver<Topics>({ transport, url, clock, newKey }: ClientParts): Client<Topics> {
+  const call = callOver(transport, url);
+  const jobPath = (id: string) => `/jobs/${segment(id)}`;
+  const topicPath = (topic: string) => `/topics/${segment(topic)}`;
+  const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
+  const schedulePath = (name: string) => `/schedules/${segment(name)}`;
+  const file = <T>(path: string, body: object, idempotencyKey = newKey?.()): Promise<T> =>
+    call("POST", path, { body, idempotencyKey });
+
+  return {
+    enqueue(...job) {
+      const [topic, body, { idempotencyKey, ...options }] = job as EnqueueArguments;
+      return file("/jobs", { topic, body, ...options }, idempotencyKey);
+    },
+    async enqueueMany(jobs, { idempotencyKey } = {}) {
+      return outcomesOf(await file("/jobs/batch", { jobs }, idempotencyKey));
+    },
+    put(...job) {
+      const [topic, key, body] = job as PutArguments;
+      return call("PUT", keyPath(topic, key), { body });
+    },
+    get: (id) => call("GET", jobPath(id)),
+    getByKey: (topic, key) => call("GET", keyPath(topic, key)),
+    reschedule: (id, change) => call("PATCH", jobPath(id), { body: change }),
+    cancel: (id) => call("DELETE", jobPath(id)),
+    cancelByKey: (topic, key) => call("DELETE", keyPath(topic, key)),
+    async cancelMany(ids) {
+      return outcomesOf(await call("POST", "/jobs/cancel", { body: { ids } }));
+    },
+    list: (query = {}) => pages(call, "/jobs", query, ({ jobs }: { jobs: JobSummary[] }) => jobs),
+    async *forecast({ topic, from = new Date(clock()), to = new Date(+new Date(from) + HOUR) } = {}) {
+      type Part = { minutes: { minute: string; count: number }[]; next?: string };
+      let start: string | Date | undefined = from;
+      while (start !== undefined) {
+        const part: Part = await call("GET", "/forecast", { query: { topic, from: start, to } });
+        yield* part.minutes;
+        start = part.next;
+      }
+    },
+    async bulk(request, onProgress) {
+      let sums: BulkResult | undefined;
+      let cursor: string | undefined;
+      do {
+        const body = { ...request, ...(cursor === undefined ? {} : { cursor }) };
+        const { cursor: next, ...part }: BulkResult & { cursor?: string } = await call("POST", "/jobs/bulk", {
+          body,
+        });
+        sums = sums ? sumOf(sums, part) : part;
+        onProgress?.(sums);
+        cursor = next;
+      } while (cursor !== undefined);
+      return sums;
+    },
+
+    async topics() {
+      return (await call<{ topics: TopicJson[] }>("GET", "/topics")).topics;
+    },
+    topic: (name) => call("GET", topicPath(name)),
+    pause: (topic) => call("POST", `${topicPath(topic)}/pause`),
+    resume: (topic, body = {}) => call("POST", `${topicPath(topic)}/resume`, { body }),
+    dead: (topic) => pages(call, `${topicPath(topic)}/dead`, {}, ({ jobs }: { jobs: JobSummary[] }) => jobs),
+    redrive: (topic, body = {}) => call("POST", `${topicPath(topic)}/redrive`, { body }),
+
+    schedules: () =>
+      pages(call, "/schedules", {}, ({ schedules }: { schedules: ScheduleSummary[] }) => schedules),
+    schedule: (name) => call("GET", schedulePath(name)),
+    putSchedule: (name, body) => call("PUT", schedulePath(name), { body }),
+    removeSchedule: (name) => call("DELETE", schedulePath(name)),
+    pauseSchedule: (name) => call("POST", `${schedulePath(name)}/pause`),
+    resumeSchedule: (name) => call("POST", `${schedulePath(name)}/resume`),
+    runSchedule: (name, { idempotencyKey } = {}) => file(`${schedulePath(name)}/run`, {}, idempotencyKey),
+
+    async receive(topic, body = {}) {
+      return (await call<{ jobs: PulledJob[] }>("POST", `${topicPath(topic)}/receive`, { body })).jobs;
+    },
+    finish: (topic, receipt) => call("POST", `${topicPath(topic)}/finish`, { body: { receipt } }),
+    extend: (topic, receipt, seconds) =>
+      call("POST", `${topicPath(topic)}/extend`, { body: { receipt, seconds } }),
+    retry: (topic, receipt, options) =>
+      call("POST", `${topicPath(topic)}/retry`, { body: { receipt, ...options } }),
+    bury: (topic, receipt, options) =>
+      call("POST", `${topicPath(topic)}/bury`, { body: { receipt, ...options } }),
+
+    health: () => call("GET", "/health"),
+  };
+}
+
+/** Of a batch, entry by entry. */
+function outcomesOf({
+  results,
+}: {
+  results: ({ job: JobSummary } | { error: Problem })[];
+}): (JobSummary | MinutehandError)[] {
+  return results.map((result) => ("job" in result ? result.job : errorOf(result.error)));
+}
+
+async function* pages<P, T>(
+  call: Call,
+  path: string,
+  query: Query,
+  entries: (page: P) => T[],
+): AsyncGenerator<T, void> {
+  let cursor: string | undefined;
+  do {
+    const page: P & { cursor?: string } = await call("GET", path, { query: { ...query, cursor } });
+    yield* entries(page);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+const TOLD = 10;
+
+function sumOf(before: BulkResult, part: BulkResult): BulkResult {
+  const skipped = { ...before.skipped };
+  for (const [code, count] of Object.entries(part.skipped)) skipped[code] = (skipped[code] ?? 0) + count;
+  return {
+    ...part,
+    examined: before.examined + part.examined,
+    matched: before.matched + part.matched,
+    changed: before.changed + part.changed,
+    skipped,
+    errors: [...before.errors, ...part.errors].slice(0, TOLD),
+  };
+}

@@ -1,0 +1,83 @@
+import ky, { HTTPError, NetworkError, TimeoutError } from "ky";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import type { Authorize } from "./authorize.ts";
+import type { Transport } from "./call.ts";
+
+/** What says that a call may succeed when it is repeated. */
+const REPEATED = [429, 502, 503, 504];
+/** ms. */
+const LONGEST_WAIT = 20_000;
+
+export type HttpOptions = {
+  readonly authorize: Authorize;
+  /** Of each try, ms. */
+  readonly timeout: number;
+  readonly retries: number;
+  /** The first repeat waits up to so many ms, each further one up to twice as long as the one before. */
+  readonly firstWait: number;
+  /** 0 up to 1. */
+  readonly random: () => number;
+};
+
+/**
+ * Carries requests over the network. One that met trouble on its way is repeated, whatever its method: an enqueue has an
+ * Idempotency-Key. Throws `unavailable` when no try was answered.
+ */
+export function httpTransport({ authorize, timeout, retries, firstWait, random }: HttpOptions): Transport {
+  const send = ky.create({
+    timeout,
+    retry: {
+      limit: retries,
+      methods: ["get", "post", "put", "patch", "delete"],
+      statusCodes: REPEATED,
+      afterStatusCodes: [429, 503],
+      maxRetryAfter: LONGEST_WAIT,
+      backoffLimit: LONGEST_WAIT,
+      retryOnTimeout: true,
+      delay: (tries) => firstWait * 2 ** (tries - 1),
+      jitter: (wait) => wait * random(),
+    },
+    throwHttpErrors: (status) => REPEATED.includes(status),
+    fetch: (request) => oneTry(request as Request, authorize),
+  });
+  return async (request) => {
+    try {
+      return await send(request);
+    } catch (error) {
+      if (error instanceof HTTPError) return lastAnswer(error);
+      if (!(error instanceof NetworkError || error instanceof TimeoutError)) throw error;
+      const reason = error instanceof TimeoutError ? `no answer in ${timeout} ms` : reasonOf(error);
+      const call = `${request.method} ${request.url}`;
+      throw new MinutehandError(
+        "unavailable",
+        `${call} was not answered, tried ${retries + 1} times: ${reason}`,
+        {},
+        error,
+      );
+    }
+  };
+}
+
+/** The answer is read here, so that one that breaks off is repeated too, and a slow one times out. */
+async function oneTry(request: Request, authorize: Authorize): Promise<Response> {
+  const { method, url, signal } = request;
+  const body = await request.text();
+  const headers = await authorize({ method, url, headers: request.headers, body });
+  // A redirect would turn a POST into a GET, and its signature is for one host.
+  const init = { method, headers, signal, redirect: "manual" } as const;
+  const response = await fetch(url, body === "" ? init : { ...init, body });
+  const bytes = await response.arrayBuffer();
+  return new Response(bytes.byteLength === 0 ? null : bytes, response);
+}
+
+/** ky has read it already. */
+function lastAnswer({ response, data }: HTTPError): Response {
+  const { status, headers } = response;
+  return new Response(typeof data === "string" ? data : JSON.stringify(data), { status, headers });
+}
+
+/** Of `fetch failed` the cause says why. */
+function reasonOf(error: Error): string {
+  const { cause } = error;
+  return cause instanceof Error ? reasonOf(cause) : messageOf(error);
+}
