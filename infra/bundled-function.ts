@@ -2,7 +2,7 @@ import { type Duration, RemovalPolicy } from "aws-cdk-lib";
 import { PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
   Architecture,
-  Code,
+  type Code,
   type FunctionOptions,
   Function as LambdaFunction,
   Runtime,
@@ -14,8 +14,9 @@ export type BundledFunctionProps = Pick<
   FunctionOptions,
   "description" | "deadLetterQueue" | "maxEventAge" | "retryAttempts"
 > & {
-  /** A folder with an `index.mjs` that exports `handler`, and nothing else. */
-  readonly bundle: string;
+  /** With an `index.mjs` that exports `handler`. */
+  readonly code: Code;
+  readonly environment?: Readonly<Record<string, string>>;
   readonly timeout: Duration;
   readonly memoryMiB: number;
   readonly removable: boolean;
@@ -27,7 +28,7 @@ export class BundledFunction extends Construct {
 
   constructor(scope: Construct, id: string, props: BundledFunctionProps) {
     super(scope, id);
-    const { bundle, memoryMiB, removable, ...options } = props;
+    const { memoryMiB, removable, environment, ...options } = props;
     const logGroup = new LogGroup(this, "Log", {
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
@@ -42,12 +43,11 @@ export class BundledFunction extends Construct {
     );
     this.fn = new LambdaFunction(this, "Function", {
       ...options,
-      code: Code.fromAsset(bundle),
       handler: "index.handler",
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       memorySize: memoryMiB,
-      environment: { POWERTOOLS_LOG_LEVEL: "INFO" },
+      environment: { POWERTOOLS_LOG_LEVEL: "INFO", ...environment },
       logGroup,
       role,
     });

@@ -1,4 +1,5 @@
 /** `minutehand/cdk`: what a CDK app of one's own needs. */
 export type { ConsumerOptions } from "./consumer.ts";
 export { DelayQueue } from "./delay-queue.ts";
+export type { HandlerOptions } from "./handler.ts";
 export type { ApiProps, DelayQueueProps, TopicProps, WebhookTopicProps } from "./props.ts";

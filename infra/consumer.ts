@@ -22,15 +22,15 @@ const LAMBDA_TIMEOUT = Duration.seconds(3);
 /** A consumer starts no job within `LAST_START` of its deadline, so less would leave it no time at all. */
 const LEAST_TIMEOUT = Duration.millis(2 * LAST_START);
 
-/** What forbids `fn` to consume a topic: the rule, the value and what is allowed; `undefined`: nothing. */
+/** What forbids a function to consume a topic: the rule, the value and what is allowed; `undefined`: nothing. */
 export function consumerError(
   topic: string,
   queues: TopicQueues | undefined,
   consumer: LambdaFunction | undefined,
-  fn: LambdaFunction,
-  { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions,
+  path: string,
+  timeout: Duration = LAMBDA_TIMEOUT,
+  { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions = {},
 ): string | undefined {
-  const timeout = fn.timeout ?? LAMBDA_TIMEOUT;
   if (queues === undefined)
     return `a consumer's topic must be declared, is "${topic}"; allowed: those in topics`;
   if (queues.settings.consumer === "pull") {
@@ -43,7 +43,7 @@ export function consumerError(
     return `a topic must have one consumer, "${topic}" has ${consumer.node.path}; allowed: 1`;
   }
   if (timeout.toSeconds() < LEAST_TIMEOUT.toSeconds()) {
-    const actual = `${fn.node.path} has ${timeout.toSeconds()} s`;
+    const actual = `${path} has ${timeout.toSeconds()} s`;
     return `a consumer must have time to run a job, ${actual}; allowed: timeout of ${LEAST_TIMEOUT.toSeconds()} s or more`;
   }
   if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > 10) {

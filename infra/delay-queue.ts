@@ -1,12 +1,14 @@
-import { Annotations, Aspects } from "aws-cdk-lib";
+import { Annotations, Aspects, CfnOutput, Duration } from "aws-cdk-lib";
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
+import { API_OUTPUT, TABLE_OUTPUT } from "../core/outputs.ts";
 import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { Alarms } from "./alarms.ts";
+import { BundledFunction } from "./bundled-function.ts";
 import { type ConsumerOptions, connectConsumer, consumerError } from "./consumer.ts";
 import {
   environmentErrors,
@@ -16,6 +18,7 @@ import {
   setEnvironment,
 } from "./environment.ts";
 import { EventSourceControl } from "./event-source-control.ts";
+import { type HandlerOptions, handlerCode, handlerError } from "./handler.ts";
 import { JobApi } from "./http-api.ts";
 import { JobPool } from "./job-pool.ts";
 import { policyOf } from "./policy.ts";
@@ -28,6 +31,8 @@ import { validate } from "./validate.ts";
 import { Webhook } from "./webhook.ts";
 
 const DEFAULT_PREFIX = "minutehand";
+const HANDLER_TIMEOUT = Duration.seconds(60);
+const HANDLER_MEMORY_MIB = 512;
 
 /**
  * A delay queue: its job pool, a ready queue and a DLQ for each topic, the minute's tick, the HTTP API and
@@ -41,6 +46,7 @@ export class DelayQueue extends Construct {
   /** With a topic behind it its ready queue's URL, with `_dlq` behind that its DLQ's. */
   readonly queueUrlPrefix: string;
 
+  private readonly removable: boolean;
   private readonly topics: ReadonlyMap<string, TopicQueues>;
   private readonly environment: QueueEnvironment;
   private readonly consumers = new Map<string, LambdaFunction>();
@@ -62,6 +68,7 @@ export class DelayQueue extends Construct {
     );
     this.table = pool.table;
     this.queueUrlPrefix = queueUrlPrefix(prefix);
+    this.removable = removable;
     this.topics = new Map(topics.map((queues) => [queues.topic, queues]));
     this.environment = queueEnvironment(pool.table.tableName, prefix, policy);
     const parts = { table: this.table, topics, prefix, removable };
@@ -91,6 +98,9 @@ export class DelayQueue extends Construct {
       this.secrets.set(queues.topic, webhook.secret);
       this.control.add(queues.topic, webhook.eventSource);
     }
+    if (this.api !== undefined)
+      new CfnOutput(this, "ApiUrl", { description: API_OUTPUT, value: this.api.apiEndpoint });
+    new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
     new Alarms(this, "Alarms", { tick, recurring, topics, prefix, alarmTopic });
 
     this.node.addValidation({
@@ -110,12 +120,48 @@ export class DelayQueue extends Construct {
    */
   addConsumer(topic: string, fn: LambdaFunction, options: ConsumerOptions = {}): void {
     const queues = this.topics.get(topic);
-    const error = consumerError(topic, queues, this.consumers.get(topic), fn, options);
+    const error = consumerError(topic, queues, this.consumers.get(topic), fn.node.path, fn.timeout, options);
     if (error !== undefined || queues === undefined)
       throw new Error(`DelayQueue ${this.node.path}: ${error}`);
     this.consumers.set(topic, fn);
     this.equip(fn);
     this.control.add(topic, connectConsumer(fn, queues, this.table, options));
+  }
+
+  /**
+   * Bundles a TypeScript or JavaScript file that exports `handler`, such as `export const handler = consumer(…)`, and makes
+   * its function the topic's one consumer, as `addConsumer` does: Node 24 on arm64, with a log group, and a role that may do
+   * what a consumer must and nothing else. `entry` is a path from the working directory.
+   *
+   * Throws as `addConsumer` does, for a file that is not there, does not compile or exports no `handler`, and for a memory
+   * size out of 128 to 10,240.
+   *
+   * @returns the function, to be granted what the handler needs
+   */
+  addHandler(topic: string, entry: string, options: HandlerOptions = {}): LambdaFunction {
+    const {
+      timeout = HANDLER_TIMEOUT,
+      memorySize = HANDLER_MEMORY_MIB,
+      environment = {},
+      ...consumerOptions
+    } = options;
+    const id = `Handler-${topic}`;
+    const path = `${this.node.path}/${id}`;
+    const { topics, consumers } = this;
+    const error =
+      consumerError(topic, topics.get(topic), consumers.get(topic), path, timeout, consumerOptions) ??
+      handlerError(timeout, memorySize);
+    if (error !== undefined) throw new Error(`DelayQueue ${this.node.path}: ${error}`);
+    const { fn } = new BundledFunction(this, id, {
+      code: handlerCode(entry),
+      description: `Runs the jobs of topic ${topic}`,
+      timeout,
+      memoryMiB: memorySize,
+      environment,
+      removable: this.removable,
+    });
+    this.addConsumer(topic, fn, consumerOptions);
+    return fn;
   }
 
   /**

@@ -38,13 +38,13 @@ export class JobApi extends Construct {
     const shared = { timeout: TIMEOUT, removable };
     const api = new BundledFunction(this, "Handler", {
       ...shared,
-      bundle: bundleOf("api"),
+      code: bundleOf("api"),
       description: "Minutehand's HTTP API, all but receive",
       memoryMiB: 1024,
     }).fn;
     const receive = new BundledFunction(this, "Receive", {
       ...shared,
-      bundle: bundleOf("receive"),
+      code: bundleOf("receive"),
       description: "Hands pulled jobs out",
       memoryMiB: 512,
     }).fn;

@@ -45,7 +45,7 @@ export class MinutehandStack extends Stack {
 
   private consume(topic: FunctionName, description: string, removable: boolean): void {
     const { fn } = new BundledFunction(this, `Consumer-${topic}`, {
-      bundle: bundleOf(topic),
+      code: bundleOf(topic),
       description,
       timeout: CONSUMER_TIMEOUT,
       memoryMiB: CONSUMER_MEMORY_MIB,

@@ -32,7 +32,7 @@ export class Promotions extends Construct {
   constructor(scope: Construct, id: string, { table, topics, prefix, removable }: SchedulerProps) {
     super(scope, id);
     this.fn = new BundledFunction(this, "Promote", {
-      bundle: bundleOf("promote"),
+      code: bundleOf("promote"),
       description: "Hands one job over that was due long after it was filed",
       timeout: TIMEOUT,
       memoryMiB: MEMORY_MIB,
@@ -80,7 +80,7 @@ export class RecurringSchedules extends Construct {
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     });
     this.fn = new BundledFunction(this, "Occurrence", {
-      bundle: bundleOf("occurrence"),
+      code: bundleOf("occurrence"),
       description: "Files the jobs of recurring schedules",
       timeout: TIMEOUT,
       memoryMiB: MEMORY_MIB,

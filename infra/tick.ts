@@ -41,7 +41,7 @@ export class Tick extends Construct {
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     });
     this.fn = new BundledFunction(this, "Sweeper", {
-      bundle: bundleOf("tick"),
+      code: bundleOf("tick"),
       description: "Hands due jobs over to their ready queues, and audits what should have run",
       timeout: Duration.minutes(3),
       memoryMiB: 1024,

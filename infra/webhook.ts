@@ -50,7 +50,7 @@ export class Webhook extends Construct {
         "Receivers have to learn a new secret first, so its time is the user's to choose: docs/operations.md",
     });
     this.fn = new BundledFunction(this, "Caller", {
-      bundle: bundleOf("webhook"),
+      code: bundleOf("webhook"),
       description: `Calls the receivers of topic ${topic}`,
       timeout: timeoutFor(webhookPolicy(webhookOf(settings)).timeout),
       memoryMiB: MEMORY_MIB,

@@ -5,8 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { CONSTRUCT_FUNCTIONS } from "../infra/build.ts";
-import { bundleOf } from "../infra/bundles.ts";
+import { buildFunction, CONSTRUCT_FUNCTIONS, entryOf } from "../infra/build.ts";
 import { entriesOf, OUT_DIR, readManifest } from "./entries.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -22,7 +21,8 @@ nameImportedTypes();
 // The code reads its version there; what else tsc has copied of the manifest holds one folder further up only.
 const { name, version } = manifest;
 writeFileSync(join(OUT, "package.json"), JSON.stringify({ name, version, type: "module" }));
-for (const fn of CONSTRUCT_FUNCTIONS) cpSync(bundleOf(fn), join(OUT, "functions", fn), { recursive: true });
+for (const fn of CONSTRUCT_FUNCTIONS)
+  cpSync(buildFunction(entryOf(fn)), join(OUT, "functions", fn), { recursive: true });
 
 function compile(files: readonly string[]): void {
   const config = join(ROOT, "dist", "tsconfig.package.json");

@@ -4,7 +4,7 @@ import { descendants, type ProcessInfo } from "./process-tree.ts";
 const PATTERNS = {
   api: /runtime\.ts.*ApiHandler/,
   receive: /runtime\.ts.*ApiReceive/,
-  consumer: /runtime\.ts.*Consumer/,
+  consumer: /runtime\.ts.*JobsHandler/,
   tick: /runtime\.ts.*Sweeper/,
   dynamodb: /dynoxide serve/,
   sqs: /fauxqs\.ts/,

@@ -1,7 +1,5 @@
 import { join } from "node:path";
 import { App, Duration, Stack } from "aws-cdk-lib";
-import { buildFunction } from "../../infra/build.ts";
-import { BundledFunction } from "../../infra/bundled-function.ts";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { TopicProps } from "../../infra/props.ts";
 import type { Topic } from "../load.ts";
@@ -23,12 +21,5 @@ const queue = new DelayQueue(stack, "Jobs", {
     events: { consumer: "pull", tracking: "none", ttr: Duration.seconds(10) },
   } satisfies Record<Topic, TopicProps>,
 });
-for (const topic of ["reminders", "precise"] satisfies Topic[]) {
-  const { fn } = new BundledFunction(stack, `Consumer-${topic}`, {
-    bundle: buildFunction(join(import.meta.dirname, "torture-handler.ts")),
-    timeout: Duration.seconds(20),
-    memoryMiB: 512,
-    removable: true,
-  });
-  queue.addConsumer(topic, fn);
-}
+for (const topic of ["reminders", "precise"] satisfies Topic[])
+  queue.addHandler(topic, join(import.meta.dirname, "torture-handler.ts"), { timeout: Duration.seconds(20) });

@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { App, Duration, Stack } from "aws-cdk-lib";
+import { Template } from "aws-cdk-lib/assertions";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { DelayQueue } from "../../infra/delay-queue.ts";
+import { INVARIANTS, offenders } from "./invariants.ts";
+import { type Resource, resourcesOf, type StackTemplate } from "./stack-template.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "minutehand-handler-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const greeting = (word: string) => `export const handler = async (): Promise<string> => "${word}";\n`;
+
+function shop() {
+  const app = new App({ outdir: join(folder, "cdk.out") });
+  const stack = new Stack(app, "Shop");
+  const topics = { mail: {}, refund: {}, work: { consumer: "pull" as const } };
+  return { app, stack, queue: new DelayQueue(stack, "Jobs", { topics, removable: true }) };
+}
+
+describe("addHandler", () => {
+  it("bundles each file, though they lie in one folder, and gives it to its topic", async () => {
+    const { app, stack, queue } = shop();
+    queue.addHandler("mail", file("mail.ts", greeting("mail")));
+    queue.addHandler("refund", file("refund.ts", greeting("refund")));
+    const template = Template.fromStack(stack).toJSON() as StackTemplate;
+    app.synth();
+    const said = await Promise.all(
+      resourcesOf(template, "AWS::Lambda::EventSourceMapping").map(async ([, mapping]) => {
+        const { Ref: id } = mapping.Properties.FunctionName as { Ref: string };
+        const { S3Key: key } = (template.Resources[id] as Resource).Properties.Code as { S3Key: string };
+        const bundle = join(folder, "cdk.out", `asset.${key.replace(".zip", "")}`, "index.mjs");
+        const { handler } = (await import(pathToFileURL(bundle).href)) as { handler: () => Promise<string> };
+        return [id.replace(/Function.*/, ""), await handler()];
+      }),
+    );
+    expect(said).toEqual([
+      ["JobsHandlermail", "mail"],
+      ["JobsHandlerrefund", "refund"],
+    ]);
+  });
+
+  it("makes a function as strict as the construct's own", () => {
+    const { stack, queue } = shop();
+    queue.addHandler("mail", file("mail.ts", greeting("mail")));
+    const template = Template.fromStack(stack).toJSON() as StackTemplate;
+    const ids = INVARIANTS.filter(({ type }) => type === "AWS::Lambda::Function").flatMap((invariant) =>
+      offenders(invariant, template),
+    );
+    expect(ids.filter((id) => id.startsWith("JobsHandler"))).toEqual([]);
+  });
+
+  it("takes timeout, memory, environment and batch size, and returns the function", () => {
+    const { stack, queue } = shop();
+    const fn = queue.addHandler("mail", file("mail.js", "export const handler = () => {};"), {
+      timeout: Duration.minutes(2),
+      memorySize: 1024,
+      environment: { BANK: "https://bank.example" },
+      batchSize: 3,
+    });
+    fn.addEnvironment("MORE", "1");
+    const template = Template.fromStack(stack);
+    template.hasResourceProperties("AWS::Lambda::Function", {
+      Timeout: 120,
+      MemorySize: 1024,
+      Environment: { Variables: { BANK: "https://bank.example", MORE: "1" } },
+    });
+    template.hasResourceProperties("AWS::Lambda::EventSourceMapping", { BatchSize: 3 });
+  });
+
+  it("refuses what cannot be, and says what is allowed", () => {
+    const { queue } = shop();
+    const mail = file("mail.ts", greeting("mail"));
+    expect(() => queue.addHandler("mail", "no-such.ts")).toThrow('must be a file, is "no-such.ts"; allowed');
+    expect(() => queue.addHandler("mail", folder)).toThrow("must be a file");
+    expect(() => queue.addHandler("letter", mail)).toThrow('must be declared, is "letter"');
+    expect(() => queue.addHandler("work", mail)).toThrow('"work" is a pull topic');
+    expect(() => queue.addHandler("mail", mail, { timeout: Duration.seconds(9) })).toThrow("has 9 s");
+    expect(() => queue.addHandler("mail", mail, { timeout: Duration.minutes(16) })).toThrow(
+      "is 960 s; allowed: 10 to 900 s",
+    );
+    expect(() => queue.addHandler("mail", mail, { memorySize: 64 })).toThrow("is 64; allowed: 128 to 10240");
+    const other = file("other.ts", "export const handle = 1;\n");
+    expect(() => queue.addHandler("mail", other)).toThrow('must export "handler"');
+    expect(() => queue.addHandler("mail", file("broken.ts", "export const = 1;\n"))).toThrow(
+      "broken.ts:1:13",
+    );
+    queue.addHandler("mail", mail);
+    expect(() => queue.addHandler("mail", mail)).toThrow("one consumer");
+  });
+});
+
+describe("a stack's outputs", () => {
+  const described = (template: StackTemplate) =>
+    Object.values(template.Outputs as Record<string, { Description?: string; Value: unknown }>).map(
+      ({ Description, Value }) => [Description, JSON.stringify(Value)],
+    );
+
+  it("tell a command line where API and table are, whatever the construct is called", () => {
+    const { stack } = shop();
+    const outputs = described(Template.fromStack(stack).toJSON() as StackTemplate);
+    expect(outputs).toEqual([
+      ["Minutehand API", expect.stringMatching(/JobsApiHttp\w*","ApiEndpoint"/)],
+      ["Minutehand table", expect.stringMatching(/"Ref":"JobsPoolTable/)],
+    ]);
+  });
+
+  it("name no API where there is none", () => {
+    const stack = new Stack(new App(), "Shop");
+    new DelayQueue(stack, "Jobs", { topics: { mail: {} }, api: { auth: "none" } });
+    const outputs = described(Template.fromStack(stack).toJSON() as StackTemplate);
+    expect(outputs.map(([description]) => description)).toEqual(["Minutehand table"]);
+  });
+});
