@@ -1,8 +1,8 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * `unit`: pure rules and the protocol over the in-memory fakes. `contract`: each port's suite against its
- * fake, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: what the stack synthesises to. `e2e`: the embedded stack over HTTP.
+ * `unit`: pure rules and the protocol over the in-memory services. `contract`: each port's suite against the one in
+ * memory, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: what the stack synthesises to. `e2e`: the embedded stack over HTTP.
  */
 export default defineConfig({
   test: {
@@ -13,8 +13,9 @@ export default defineConfig({
         test: {
           name: "unit",
           include: [
-            "test/{core,cron,protocol,webhook,sdk,functions,http,local,bench,deploy,package,properties,security,torture}/**/*.test.ts",
+            "test/{core,cron,protocol,webhook,sdk,functions,http,local,bench,deploy,package,properties,security,testing,torture}/**/*.test.ts",
           ],
+          exclude: ["test/testing/memory-*.test.ts"],
           testTimeout: 60_000,
           expect: { poll: { timeout: 30_000 } },
         },
@@ -22,7 +23,7 @@ export default defineConfig({
       {
         test: {
           name: "contract",
-          include: ["test/{aws,fakes}/**/*.test.ts", "test/sim/services.test.ts"],
+          include: ["test/aws/**/*.test.ts", "test/testing/memory-*.test.ts", "test/sim/services.test.ts"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },

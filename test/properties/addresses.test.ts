@@ -15,7 +15,7 @@ import {
   ttl,
 } from "../../core/items.ts";
 import { addressOf, drawJobId, drawToken, isJobId } from "../../core/job-id.ts";
-import { byBytes } from "../fakes/stored-value.ts";
+import { byBytes } from "../../testing/stored-value.ts";
 import { idAt, key, LAST, randomBytes, shards, time, topic } from "./kinds.ts";
 import { property } from "./property.ts";
 

@@ -29,7 +29,7 @@ import { forecast } from "../../protocol/forecast.ts";
 import { listJobs } from "../../protocol/list.ts";
 import { type Entry, pages } from "../../protocol/pages.ts";
 import type { Context, Pool } from "../../protocol/ports.ts";
-import { byBytes } from "../fakes/stored-value.ts";
+import { byBytes } from "../../testing/stored-value.ts";
 import { createWorld } from "../protocol/world.ts";
 import { anyText, homeDueAt, idAt, LAST, NOW, time } from "./kinds.ts";
 import { property } from "./property.ts";

@@ -4,7 +4,7 @@ import { cancel, cancelMany } from "../../protocol/cancel.ts";
 import { claim } from "../../protocol/claim.ts";
 import { extend, receive, settlePulled } from "../../protocol/pull.ts";
 import { redrive } from "../../protocol/redrive.ts";
-import type { PoolCall } from "../fakes/memory-pool.ts";
+import type { PoolCall } from "../../testing/memory-pool.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
 import { isLook } from "./scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";

@@ -7,10 +7,10 @@ import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { readHomes } from "../../protocol/read-job.ts";
 import { tick } from "../../protocol/tick.ts";
-import { type MemoryPool, memoryPool } from "../fakes/memory-pool.ts";
-import { type MemoryPromotions, memoryPromotions } from "../fakes/memory-promotions.ts";
-import { type MemoryQueues, memoryQueues } from "../fakes/memory-queues.ts";
-import { type MemorySchedules, memorySchedules } from "../fakes/memory-schedules.ts";
+import { type MemoryPool, memoryPool } from "../../testing/memory-pool.ts";
+import { type MemoryPromotions, memoryPromotions } from "../../testing/memory-promotions.ts";
+import { type MemoryQueues, memoryQueues } from "../../testing/memory-queues.ts";
+import { type MemorySchedules, memorySchedules } from "../../testing/memory-schedules.ts";
 
 export const SECOND = 1000;
 export const MINUTE = 60_000;

@@ -5,7 +5,7 @@ import type {
   ReceiveMessageCommandInput,
   SendMessageBatchCommandInput,
 } from "@aws-sdk/client-sqs";
-import { DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, refusalOf } from "../../fakes/sqs-limits.ts";
+import { DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, refusalOf } from "../../../testing/sqs-limits.ts";
 import { problem, type Service, type Trouble } from "./service.ts";
 
 /** A message in a queue. Times are ms since the epoch. */

@@ -1,7 +1,7 @@
-import { batchesOf } from "../../core/batches.ts";
-import { SQS_BATCH_BYTES, SQS_BATCH_ENTRIES } from "../../core/constants.ts";
-import { MinutehandError, messageOf } from "../../core/errors.ts";
-import type { Depth, Outgoing, QueueName, Queues, Received, Sent } from "../../protocol/ports.ts";
+import { batchesOf } from "../core/batches.ts";
+import { SQS_BATCH_BYTES, SQS_BATCH_ENTRIES } from "../core/constants.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import type { Depth, Outgoing, QueueName, Queues, Received, Sent } from "../protocol/ports.ts";
 import { assertWhole, DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, refusalOf } from "./sqs-limits.ts";
 
 /** A message as it lies in a queue. Times are ms since the epoch. */

@@ -1,5 +1,5 @@
+import { memoryPool } from "../../testing/memory-pool.ts";
 import { poolContract } from "../contract/pool-contract.ts";
-import { memoryPool } from "./memory-pool.ts";
 
 poolContract("in memory", async (clock) => {
   const createdAt = clock() - 1000;

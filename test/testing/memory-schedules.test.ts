@@ -1,5 +1,5 @@
+import { memorySchedules } from "../../testing/memory-schedules.ts";
 import { schedulesContract } from "../contract/schedules-contract.ts";
-import { memorySchedules } from "./memory-schedules.ts";
 
 schedulesContract("in memory", async () => {
   const now = () => 1_772_357_400_000;

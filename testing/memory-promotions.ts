@@ -1,4 +1,4 @@
-import type { Promotions } from "../../protocol/ports.ts";
+import type { Promotions } from "../protocol/ports.ts";
 
 export type MemoryPromotions = Promotions & {
   /** When each schedule fires, ms since the epoch, by its job's id. */

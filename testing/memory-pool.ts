@@ -1,5 +1,5 @@
-import { MinutehandError } from "../../core/errors.ts";
-import { ITEM_VERSION, type Item, type Key } from "../../core/items.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { ITEM_VERSION, type Item, type Key } from "../core/items.ts";
 import type {
   Change,
   Changed,
@@ -9,7 +9,7 @@ import type {
   Pool,
   Transacted,
   Write,
-} from "../../protocol/ports.ts";
+} from "../protocol/ports.ts";
 import { byBytes, storedValue } from "./stored-value.ts";
 
 type Row = Record<string, unknown>;

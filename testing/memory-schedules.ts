@@ -1,6 +1,6 @@
-import { MinutehandError } from "../../core/errors.ts";
-import { occurrenceInput, type Schedule, storedInput } from "../../core/occurrence.ts";
-import type { Schedules } from "../../protocol/ports.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { occurrenceInput, type Schedule, storedInput } from "../core/occurrence.ts";
+import type { Schedules } from "../protocol/ports.ts";
 
 export type MemorySchedules = Schedules & {
   /** Thrown by every call while it is set. */

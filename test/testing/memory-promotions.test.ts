@@ -1,5 +1,5 @@
+import { memoryPromotions } from "../../testing/memory-promotions.ts";
 import { promotionsContract } from "../contract/promotions-contract.ts";
-import { memoryPromotions } from "./memory-promotions.ts";
 
 promotionsContract("in memory", async () => {
   const now = () => 1_772_357_400_000;

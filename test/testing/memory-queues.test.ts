@@ -1,6 +1,6 @@
+import { memoryQueues } from "../../testing/memory-queues.ts";
 import { numbers } from "../contract/contract-items.ts";
 import { queuesContract } from "../contract/queues-contract.ts";
-import { memoryQueues } from "./memory-queues.ts";
 
 queuesContract("in memory", async () => {
   let now = 1_772_357_400_000;

@@ -1,4 +1,4 @@
-import { DAY, SQS_BATCH_BYTES } from "../../core/constants.ts";
+import { DAY, SQS_BATCH_BYTES } from "../core/constants.ts";
 
 // "SendMessage", SQS API Reference: "#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to
 // #x10FFFF". With the flag `u` a lone surrogate is a character of its own.
