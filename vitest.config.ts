@@ -13,7 +13,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: [
-            "test/{core,cron,protocol,webhook,sdk,functions,http,local,bench,deploy,package,properties,security,testing,torture}/**/*.test.ts",
+            "test/{cli,core,cron,protocol,webhook,sdk,functions,http,local,bench,deploy,package,properties,security,testing,torture}/**/*.test.ts",
           ],
           exclude: ["test/testing/memory-*.test.ts"],
           testTimeout: 60_000,

@@ -11,7 +11,8 @@ const PROMOTION_TIMEOUT = 2000;
 
 const SOCKETS = { keepAlive: true, maxSockets: 64 };
 
-function settings(requestTimeout: number) {
+/** What every client is given. `requestTimeout` is ms, of each try. */
+export function settings(requestTimeout = REQUEST_TIMEOUT) {
   return {
     maxAttempts: 3,
     retryMode: "standard",

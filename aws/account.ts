@@ -1,0 +1,54 @@
+import { CloudFormationClient, DescribeStacksCommand } from "@aws-sdk/client-cloudformation";
+import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda";
+import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
+import { settings } from "./clients.ts";
+import { unavailable } from "./unknown.ts";
+
+/**
+ * What whoever looks after a stack asks of the account it is in. Credentials and region are the environment's. What is
+ * not answered is thrown as `unavailable`.
+ */
+
+/** CloudFormation's own status, such as `UPDATE_COMPLETE`. */
+export type DeployedStack = {
+  readonly status: string;
+  readonly outputs: readonly { readonly key: string; readonly value: string; readonly description: string }[];
+};
+
+/** The ARN of whose credentials these are, which anybody may ask. */
+export async function callerArn(): Promise<string> {
+  try {
+    const { Arn = "" } = await new STSClient(settings()).send(new GetCallerIdentityCommand({}));
+    return Arn;
+  } catch (thrown) {
+    throw unavailable("STS did not say whose credentials these are", thrown);
+  }
+}
+
+/** `undefined` if there is none of that name. */
+export async function deployedStack(name: string): Promise<DeployedStack | undefined> {
+  try {
+    const command = new DescribeStacksCommand({ StackName: name });
+    const { Stacks: [stack] = [] } = await new CloudFormationClient(settings()).send(command);
+    const outputs = (stack?.Outputs ?? []).map(({ OutputKey = "", OutputValue = "", Description = "" }) => ({
+      key: OutputKey,
+      value: OutputValue,
+      description: Description,
+    }));
+    return stack && { status: stack.StackStatus ?? "", outputs };
+  } catch (thrown) {
+    // CloudFormation has no error of its own for it.
+    if (thrown instanceof Error && /does not exist/.test(thrown.message)) return undefined;
+    throw unavailable(`CloudFormation did not describe the stack ${name}`, thrown);
+  }
+}
+
+/** How many functions of the account may run at once in the region, without those that keep some to themselves. */
+export async function freeConcurrency(): Promise<number> {
+  try {
+    const { AccountLimit } = await new LambdaClient(settings()).send(new GetAccountSettingsCommand({}));
+    return AccountLimit?.UnreservedConcurrentExecutions ?? 0;
+  } catch (thrown) {
+    throw unavailable("Lambda did not say how many functions may run at once", thrown);
+  }
+}

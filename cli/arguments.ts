@@ -1,0 +1,41 @@
+import { InvalidArgumentError } from "commander";
+import { parseDuration } from "../core/durations.ts";
+
+/** How the words of a command line are read. What they refuse says its rule; the program adds which option it was. */
+
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
+  return (text: string): number => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    const rule = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+    throw new InvalidArgumentError(`It must be a whole number ${rule}.`);
+  };
+}
+
+/** Seconds, or a text such as `30m`, as the API takes them. */
+export function duration(text: string): number | string {
+  const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+  if (parseDuration(asked) !== undefined) return asked;
+  throw new InvalidArgumentError('It must be seconds or a text such as "90s", "1h30m" or "7d".');
+}
+
+/** Of ISO 8601 with its zone: nothing here depends on where it is typed. */
+export function instant(text: string): string {
+  if (/^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)))
+    return text;
+  throw new InvalidArgumentError("It must be a time with its zone, such as 2026-03-01T09:30:00Z.");
+}
+
+/** Jobs a second. */
+export function rate(text: string): number {
+  const number = Number(text);
+  if (text !== "" && number > 0 && Number.isFinite(number)) return number;
+  throw new InvalidArgumentError("It must be a number of jobs a second.");
+}
+
+/** One of several `name=value`. */
+export function header(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const at = text.indexOf("=");
+  if (at > 0) return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+  throw new InvalidArgumentError("It must be name=value.");
+}

@@ -1,0 +1,24 @@
+import { readFile } from "node:fs/promises";
+import { buffer } from "node:stream/consumers";
+import { messageOf } from "../core/errors.ts";
+import { parseJson } from "../core/json.ts";
+import { UsageError } from "./cli-error.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/**
+ * A body as `--body` names it: JSON, `@file` with JSON, or `-` for JSON on stdin. Throws `UsageError` for what cannot be
+ * read, what is no JSON in UTF-8, and numbers that would not reach the job as they are written.
+ */
+export async function readBody(named: string, { stdin }: Surroundings): Promise<unknown> {
+  try {
+    const bytes = await bytesOf(named, stdin);
+    return parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (error) {
+    throw new UsageError(`--body takes JSON, @file or - for stdin: ${messageOf(error)}`);
+  }
+}
+
+async function bytesOf(named: string, stdin: Surroundings["stdin"]): Promise<Buffer> {
+  if (named === "-") return buffer(stdin);
+  return named.startsWith("@") ? readFile(named.slice(1)) : Buffer.from(named);
+}

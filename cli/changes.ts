@@ -1,0 +1,83 @@
+import { MinutehandError } from "../core/errors.ts";
+import type { Client, JobSummary } from "../sdk/client.ts";
+import { allOf } from "./lists.ts";
+
+/** What is followed, and how closely. Times are ms. */
+export type Following = {
+  readonly topic?: string;
+  /** Jobs due so long ago, and so far ahead. */
+  readonly around: number;
+  readonly every: number;
+  readonly clock: () => number;
+  readonly wait: (ms: number) => Promise<void>;
+  /** Told while the API does not answer, which ends nothing. */
+  readonly onTrouble: (error: MinutehandError) => void;
+};
+
+type Jobs = ReadonlyMap<string, JobSummary>;
+
+/** How many of the jobs that have left the list are looked up at a time. */
+const LOOKED_UP = 50;
+
+/**
+ * Jobs as they change: at first the unfinished ones that are due around now, then each that comes to be so, starts, fails,
+ * is moved or ends. Goes on for ever.
+ */
+export async function* follow(api: Client, following: Following): AsyncIterable<JobSummary> {
+  const { every, wait, onTrouble } = following;
+  let known: Jobs | undefined;
+  for (;;) {
+    try {
+      const now = await look(api, following, known ?? new Map());
+      const before = known;
+      known = now.followed;
+      for (const job of now.met) {
+        if (before === undefined ? !isFinished(job) : hasChanged(before.get(job.id), job)) yield job;
+      }
+    } catch (error) {
+      if (!(error instanceof MinutehandError) || error.code !== "unavailable") throw error;
+      onTrouble(error);
+    }
+    await wait(every);
+  }
+}
+
+/** Everything that is due around now or was and has not ended: what was met, and of that what may change yet. */
+async function look(
+  api: Client,
+  { topic, around, clock }: Following,
+  known: Jobs,
+): Promise<{ met: JobSummary[]; followed: Jobs }> {
+  const [from, to] = [clock() - around, clock() + around];
+  const query = { from: new Date(from), to: new Date(to), ...(topic === undefined ? {} : { topic }) };
+  const listed = await allOf(api.list(query));
+  const followed = new Map(listed.map((job) => [job.id, job]));
+  const left = [...known.values()].filter((job) => !followed.has(job.id) && !isFinished(job));
+  for (const job of left.slice(LOOKED_UP)) followed.set(job.id, job);
+  const looked = await Promise.all(left.slice(0, LOOKED_UP).map(({ id }) => lookUp(api, id)));
+  const found = looked.filter((job) => job !== undefined);
+  // What was moved far ahead is met again when its time comes.
+  for (const job of found) if (!isFinished(job) && Date.parse(job.dueAt) < to) followed.set(job.id, job);
+  return { met: [...listed, ...found], followed };
+}
+
+/** `undefined` for a job that there is no more. */
+async function lookUp(api: Client, id: string): Promise<JobSummary | undefined> {
+  try {
+    const { body: _, timeline: __, ...job } = await api.get(id);
+    return job;
+  } catch (error) {
+    if (error instanceof MinutehandError && error.code === "job-not-found") return undefined;
+    throw error;
+  }
+}
+
+function isFinished({ state }: JobSummary): boolean {
+  return state !== "scheduled" && state !== "running";
+}
+
+function hasChanged(before: JobSummary | undefined, job: JobSummary): boolean {
+  return (
+    before?.state !== job.state || before.revision !== job.revision || before.claimedAt !== job.claimedAt
+  );
+}

@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import { MinutehandError } from "../../core/errors.ts";
+import type { JobSummary } from "../../sdk/client.ts";
+import { CliError } from "../cli-error.ts";
+import { examples } from "../examples.ts";
+import { changeMany } from "../many.ts";
+import { addFilters, addNames, type Choice, chosenJobs, filtersOf } from "../selection.ts";
+import type { Open, Session } from "../session.ts";
+import { changedLine } from "../words.ts";
+
+/** As many as the API takes at once. */
+const AT_ONCE = 500;
+
+export function addCancel(program: Command, open: Open): void {
+  const command = program
+    .command("cancel")
+    .description("cancel jobs: by id, by key, or many of a topic")
+    .argument("[ids...]");
+  addFilters(addNames(command)).action(async (ids: string[], options: Choice) => {
+    const session = open();
+    const chosen = chosenJobs(ids, options);
+    if ("ids" in chosen) return cancelEach(session, chosen.ids);
+    if ("key" in chosen) {
+      const api = await session.client();
+      return show(session, await api.cancelByKey(chosen.topic, chosen.key));
+    }
+    return changeMany(session, { action: "cancel", ...chosen, ...filtersOf(options) }, options);
+  });
+  examples(command, [
+    "minutehand cancel 01KJMF8S00G00000000000000A",
+    "minutehand cancel --topic order-timeout --key order-17",
+    "minutehand cancel --topic order-timeout --tag spring-sale --to 2026-04-01T00:00:00Z --dry-run",
+    "minutehand cancel --topic order-timeout --group shop-9 --yes",
+  ]);
+}
+
+async function show({ output }: Session, job: JobSummary): Promise<void> {
+  await (output.json ? output.document(job) : output.line(changedLine(job)));
+}
+
+/** Each on its own. Throws `CliError` once all are tried if one could not be cancelled. */
+async function cancelEach(session: Session, ids: readonly string[]): Promise<void> {
+  const api = await session.client();
+  const [only, ...others] = ids;
+  if (only !== undefined && others.length === 0) return show(session, await api.cancel(only));
+  let refused = 0;
+  for (let first = 0; first < ids.length; first += AT_ONCE) {
+    const some = ids.slice(first, first + AT_ONCE);
+    for (const [i, result] of (await api.cancelMany(some)).entries()) {
+      if (!(result instanceof MinutehandError)) await show(session, result);
+      else {
+        refused++;
+        session.output.note(`${some[i]}: ${result.message}`);
+      }
+    }
+  }
+  if (refused > 0) throw new CliError(`${refused} of ${ids.length} jobs were not cancelled`);
+}

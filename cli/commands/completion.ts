@@ -1,0 +1,31 @@
+import { Argument, type Command, Option } from "commander";
+import { UsageError } from "../cli-error.ts";
+import { completionsOf, SCRIPTS, TYPED } from "../completion.ts";
+import { examples } from "../examples.ts";
+import type { Open } from "../session.ts";
+
+type Shell = keyof typeof SCRIPTS;
+
+export function addCompletion(program: Command, open: Open): void {
+  const command = program
+    .command("completion")
+    .description("a script by which a shell completes commands, options and topics")
+    .addArgument(new Argument("[shell]").choices(Object.keys(SCRIPTS)))
+    .addOption(new Option("--typed", `what completes the words in ${TYPED}`).hideHelp())
+    .action(async (shell: Shell | undefined, { typed }: { typed?: true }) => {
+      const { surroundings, output, client } = open();
+      if (!typed) {
+        if (shell === undefined) throw new UsageError("which shell: bash, zsh or fish");
+        return output.line(SCRIPTS[shell]);
+      }
+      const words = (surroundings.env[TYPED] ?? "").split("\n");
+      const topics = async () => (await (await client()).topics()).map(({ topic }) => topic);
+      const found = await completionsOf(program, words, topics);
+      for (const word of found) await output.line(word);
+    });
+  examples(command, [
+    'eval "$(minutehand completion bash)"    # in ~/.bashrc',
+    'eval "$(minutehand completion zsh)"     # in ~/.zshrc, after compinit',
+    "minutehand completion fish | source     # in ~/.config/fish/config.fish",
+  ]);
+}

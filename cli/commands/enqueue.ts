@@ -1,0 +1,40 @@
+import { type Command, Option } from "commander";
+import { duration, instant } from "../arguments.ts";
+import { UsageError } from "../cli-error.ts";
+import { examples } from "../examples.ts";
+import { addJobOptions, type JobFlags, jobOf } from "../job-options.ts";
+import type { Open } from "../session.ts";
+import { changedLine } from "../words.ts";
+
+const ON_DUPLICATE = ["reject", "keep", "replace", "postpone"];
+
+export function addEnqueue(program: Command, open: Open): void {
+  const command = program
+    .command("enqueue")
+    .description("file a job")
+    .argument("<topic>")
+    .addOption(
+      new Option("--delay <duration>", "due so long from now").argParser(duration).conflicts("dueAt"),
+    )
+    .option("--due-at <time>", "due then", instant);
+  addJobOptions(command)
+    .option("--key <key>", "your own name for it: one live job a key")
+    .addOption(new Option("--on-duplicate <what>", "when the key's job is live still").choices(ON_DUPLICATE))
+    .option("--max-delay <duration>", "how long postpone can put it off", duration)
+    .option("--idempotency-key <token>", "with the same one it is one job, however often it is enqueued")
+    .action(async (topic: string, flags: JobFlags) => {
+      if (flags.delay === undefined && flags.dueAt === undefined) {
+        throw new UsageError("one of --delay and --due-at must be given");
+      }
+      const { surroundings, output, client } = open();
+      const { body, options } = await jobOf(flags, surroundings);
+      const api = await client();
+      const job = await api.enqueue(topic, body, options);
+      await (output.json ? output.document(job) : output.line(changedLine(job)));
+    });
+  examples(command, [
+    `minutehand enqueue order-timeout --key order-17 --delay 30m --body '{"orderId": 17}'`,
+    "minutehand enqueue reminders --due-at 2026-03-01T09:30:00Z --body @reminder.json",
+    `jq -n '{n: 1}' | minutehand enqueue work --delay 0 --body - --json`,
+  ]);
+}

@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import type { ForecastQuery } from "../../sdk/client.ts";
+import { instant } from "../arguments.ts";
+import { chartOf } from "../chart.ts";
+import { examples } from "../examples.ts";
+import { allOf } from "../lists.ts";
+import type { Open } from "../session.ts";
+import type { Column } from "../table.ts";
+import { many } from "../words.ts";
+
+type Minute = { minute: string; count: number };
+
+const HOUR = 3_600_000;
+const COLUMNS: Column<Minute>[] = [
+  { head: "MINUTE", text: ({ minute }) => minute },
+  { head: "JOBS", align: "right", text: ({ count }) => count.toLocaleString("en") },
+];
+
+export function addForecast(program: Command, open: Open): void {
+  const command = program
+    .command("forecast")
+    .description("how many jobs fall due in each minute, the next hour's unless told otherwise")
+    .option("--topic <topic>", "only of this one")
+    .option("--from <time>", "from then, else from now", instant)
+    .option("--to <time>", "until then, else for an hour; at most 31 days", instant)
+    .action(async ({ topic, from, to }: ForecastQuery & { from?: string; to?: string }) => {
+      const { surroundings, output, client } = open();
+      const first = from === undefined ? surroundings.clock() : Date.parse(from);
+      const end = to === undefined ? first + HOUR : Date.parse(to);
+      const api = await client();
+      const minutes = api.forecast({
+        ...(topic === undefined ? {} : { topic }),
+        from: new Date(first),
+        to: new Date(end),
+      });
+      if (output.json || !output.isTerminal) return output.entries(minutes, COLUMNS, "no job falls due");
+      const counts = await allOf(minutes);
+      const total = counts.reduce((sum, { count }) => sum + count, 0);
+      for (const line of chartOf(counts, first, end, output.width)) await output.line(line);
+      return output.note(
+        `${many(total)} from ${new Date(first).toISOString()} to ${new Date(end).toISOString()}`,
+      );
+    });
+  examples(command, [
+    "minutehand forecast --topic order-timeout",
+    "minutehand forecast --from 2026-03-01T00:00:00Z --to 2026-03-02T00:00:00Z --json",
+  ]);
+}

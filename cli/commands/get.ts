@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import type { Job } from "../../sdk/client.ts";
+import { UsageError } from "../cli-error.ts";
+import { examples } from "../examples.ts";
+import type { Output } from "../output.ts";
+import type { Open } from "../session.ts";
+import type { Column } from "../table.ts";
+import { styleOf } from "../words.ts";
+
+const HAPPENINGS: Column<Job["timeline"][number]>[] = [
+  { head: "AT", text: ({ at }) => at },
+  { head: "EVENT", text: ({ event }) => event },
+  { head: "ATTEMPT", align: "right", text: ({ attempt }) => attempt },
+  { head: "DUE", text: ({ dueAt }) => dueAt },
+  {
+    head: "LATE",
+    align: "right",
+    text: ({ lateness }) => (lateness === undefined ? undefined : `${lateness} s`),
+  },
+  { head: "ERROR", text: ({ error }) => error },
+];
+
+type Names = { topic?: string; key?: string };
+
+export function addGet(program: Command, open: Open): void {
+  const command = program
+    .command("get")
+    .description("look at a job, with its body and what has happened to it")
+    .argument("[id]")
+    .option("--topic <topic>", "the topic of --key")
+    .option("--key <key>", "the job that this key named last")
+    .action(async (id: string | undefined, { topic, key }: Names) => {
+      const { output, client } = open();
+      const byKey = topic !== undefined && key !== undefined ? { topic, key } : undefined;
+      if (
+        (id === undefined) === (byKey === undefined) ||
+        (id !== undefined && (topic ?? key) !== undefined)
+      ) {
+        throw new UsageError("which job: give an id, or --topic and --key");
+      }
+      const api = await client();
+      const job = byKey ? await api.getByKey(byKey.topic, byKey.key) : await api.get(id ?? "");
+      await (output.json ? output.document(job) : show(output, job));
+    });
+  examples(command, [
+    "minutehand get 01KJMF8S00G00000000000000A",
+    "minutehand get --topic order-timeout --key order-17 --json",
+  ]);
+}
+
+/** All that there is of it: its fields, its body, and what has happened to it. */
+async function show(output: Output, { body, timeline, ...fields }: Job): Promise<void> {
+  await output.fields(fields, (name) => (name === "state" ? styleOf(fields.state) : undefined));
+  await output.value(body);
+  await output.line("");
+  await output.entries(timeline, HAPPENINGS, "nothing has happened to it");
+}

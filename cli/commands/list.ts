@@ -1,0 +1,33 @@
+import { type Command, Option } from "commander";
+import { STATES } from "../../http/answers.ts";
+import type { ListQuery } from "../../sdk/client.ts";
+import { instant, wholeNumber } from "../arguments.ts";
+import { examples } from "../examples.ts";
+import { firstOf } from "../lists.ts";
+import type { Open } from "../session.ts";
+import { JOB_COLUMNS } from "../words.ts";
+
+type Flags = ListQuery & { limit: number };
+
+export function addList(program: Command, open: Open): void {
+  const command = program
+    .command("list")
+    .description("list jobs in due order, the next hour's unless told otherwise")
+    .option("--topic <topic>", "only of this one")
+    .addOption(new Option("--state <state>", "only those in it").choices(STATES))
+    .option("--tag <tag>", "only those of this tag")
+    .option("--group <group>", "only those of this group")
+    .option("--from <time>", "only those due then or later, else from now", instant)
+    .option("--to <time>", "only those due before, else an hour later; at most 31 days", instant)
+    .option("--limit <n>", "no more than so many", wholeNumber(1), 100)
+    .action(async ({ limit, ...query }: Flags) => {
+      const { output, client } = open();
+      const api = await client();
+      const more = () => output.note(`there are more than ${limit}: see --limit, --from and --to`);
+      await output.entries(firstOf(api.list(query), limit, more), JOB_COLUMNS, "no job");
+    });
+  examples(command, [
+    "minutehand list --topic order-timeout --state scheduled",
+    "minutehand list --from 2026-03-01T00:00:00Z --to 2026-03-02T00:00:00Z --limit 100000 --json",
+  ]);
+}

@@ -1,0 +1,106 @@
+import type { Command } from "commander";
+import type { NewSchedule, Schedule, ScheduleSummary } from "../../sdk/client.ts";
+import { duration, instant } from "../arguments.ts";
+import { examples } from "../examples.ts";
+import { addJobOptions, type JobFlags, jobOf } from "../job-options.ts";
+import type { Open, Session } from "../session.ts";
+import type { Column } from "../table.ts";
+import { changedLine } from "../words.ts";
+
+const COLUMNS: Column<ScheduleSummary>[] = [
+  { head: "NAME", text: ({ name }) => name },
+  { head: "TOPIC", text: ({ topic }) => topic },
+  { head: "EXPRESSION", text: ({ expression }) => expression },
+  { head: "ZONE", text: ({ timezone }) => timezone },
+  {
+    head: "NEXT",
+    text: ({ paused, next: [first = "never"] }) => (paused ? "paused" : first),
+    style: ({ paused }) => (paused ? "yellow" : undefined),
+  },
+];
+
+export function addSchedules(program: Command, open: Open): void {
+  const group = program.command("schedules").description("jobs that are filed again and again");
+  examples(group, ["minutehand schedules list", "minutehand schedules put --help"]);
+
+  const list = group
+    .command("list", { isDefault: true })
+    .description("list schedules with their next times")
+    .action(async () => {
+      const { output, client } = open();
+      const api = await client();
+      await output.entries(api.schedules(), COLUMNS, "no schedule");
+    });
+  examples(list, ["minutehand schedules list"]);
+
+  addPut(group, open);
+  const named = (
+    name: string,
+    description: string,
+    act: (session: Session, name: string) => Promise<void>,
+  ) => {
+    const command = group.command(name).description(description).argument("<name>");
+    command.action((schedule: string) => act(open(), schedule));
+    examples(command, [`minutehand schedules ${name} daily-report`]);
+  };
+  named("show", "look at one, and at its next five times", async (session, name) => {
+    const api = await session.client();
+    await show(session, await api.schedule(name));
+  });
+  named("pause", "let its times pass until it is resumed", async (session, name) => {
+    const api = await session.client();
+    await show(session, await api.pauseSchedule(name));
+  });
+  named("resume", "let it go on", async (session, name) => {
+    const api = await session.client();
+    await show(session, await api.resumeSchedule(name));
+  });
+  named("run", "file its job now, beside its times", async (session, name) => {
+    const api = await session.client();
+    const job = await api.runSchedule(name);
+    await (session.output.json ? session.output.document(job) : session.output.line(changedLine(job)));
+  });
+  named("remove", "end it; jobs that it has filed stay", async (session, name) => {
+    const api = await session.client();
+    const removed = await api.removeSchedule(name);
+    await (session.output.json
+      ? session.output.document(removed)
+      : session.output.line(`${name} is removed`));
+  });
+}
+
+type PutFlags = JobFlags &
+  Pick<NewSchedule, "expression" | "timezone" | "flexibleWindow" | "topic"> & {
+    start?: string;
+    end?: string;
+  };
+
+function addPut(group: Command, open: Open): void {
+  const command = group
+    .command("put")
+    .description("make a schedule, or give the one of this name all of these")
+    .argument("<name>")
+    .requiredOption("--topic <topic>", "of its jobs")
+    .requiredOption("--expression <text>", "cron(…), rate(…) or at(…)")
+    .option("--timezone <zone>", "of IANA, UTC by default")
+    .option("--start <time>", "nothing before", instant)
+    .option("--end <time>", "nothing after", instant)
+    .option("--flexible-window <duration>", "it may come by up to so much later", duration);
+  addJobOptions(command).action(async (name: string, flags: PutFlags) => {
+    const session = open();
+    const { body, options } = await jobOf(flags, session.surroundings);
+    const api = await session.client();
+    await show(session, await api.putSchedule(name, { ...options, body }));
+  });
+  examples(command, [
+    `minutehand schedules put daily-report --topic work --expression "cron(0 9 * * ? *)" --timezone Europe/Berlin --body '{}'`,
+    `minutehand schedules put poll --topic work --expression "rate(10 minutes)" --body @poll.json`,
+  ]);
+}
+
+async function show({ output }: Session, schedule: Schedule): Promise<void> {
+  if (output.json) return output.document(schedule);
+  const { next, body, ...fields } = schedule;
+  await output.fields({ ...fields, next: next.join(", ") || "never" });
+  await output.value(body);
+}

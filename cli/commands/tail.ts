@@ -1,0 +1,55 @@
+import type { Command } from "commander";
+import { parseDuration } from "../../core/durations.ts";
+import type { JobSummary } from "../../sdk/client.ts";
+import { duration } from "../arguments.ts";
+import { follow } from "../changes.ts";
+import { examples } from "../examples.ts";
+import { type Output, printable } from "../output.ts";
+import type { Open } from "../session.ts";
+import { brief, styleOf } from "../words.ts";
+
+type Flags = { topic?: string; around: number | string; every: number | string };
+
+export function addTail(program: Command, open: Open): void {
+  const command = program
+    .command("tail")
+    .description("follow jobs that are due around now: a line for each that starts, fails, is moved or ends")
+    .option("--topic <topic>", "only of this one")
+    .option("--around <duration>", "those due so long ago until so far ahead", duration, "2m")
+    .option("--every <duration>", "how often it looks", duration, "2s")
+    .action(async ({ topic, around, every }: Flags) => {
+      const { surroundings, output, client } = open();
+      const { clock, wait } = surroundings;
+      const api = await client();
+      const changes = follow(api, {
+        ...(topic === undefined ? {} : { topic }),
+        around: parseDuration(around) ?? 0,
+        every: parseDuration(every) ?? 0,
+        clock,
+        wait,
+        onTrouble: ({ message }) => output.note(`minutehand: ${message}`),
+      });
+      for await (const job of changes) {
+        await (output.json ? output.document(job) : output.line(lineOf(job, clock(), output)));
+      }
+    });
+  examples(command, [
+    "minutehand tail",
+    "minutehand tail --topic order-timeout --around 10m --json | jq -r .lastError",
+  ]);
+}
+
+const STATE_CHARS = "handed-off".length;
+
+function lineOf(job: JobSummary, now: number, { paint }: Output): string {
+  const { id, topic, key, state, dueAt, attempt, maxAttempts, lastError } = job;
+  const since =
+    job.finishedAt ?? (state === "running" ? job.claimedAt : undefined) ?? new Date(now).toISOString();
+  const name = key === undefined ? id : `${id} (${key})`;
+  const parts = [
+    state === "scheduled" ? `due ${dueAt}` : `attempt ${attempt}/${maxAttempts}`,
+    ...(lastError === undefined ? [] : [brief(lastError)]),
+  ];
+  const painted = paint(styleOf(state), state.padEnd(STATE_CHARS));
+  return `${since}  ${painted}  ${topic}  ${name}  ${printable(parts.join("  "))}`;
+}

@@ -1,0 +1,45 @@
+import type { Command } from "commander";
+import type { TopicReport } from "../../sdk/client.ts";
+import { examples } from "../examples.ts";
+import type { Open } from "../session.ts";
+import type { Column } from "../table.ts";
+
+const number = (count: number) => count.toLocaleString("en");
+
+const COLUMNS: Column<TopicReport>[] = [
+  { head: "TOPIC", text: ({ topic }) => topic },
+  { head: "CONSUMER", text: ({ policy }) => policy.consumer },
+  { head: "TRACKING", text: ({ policy }) => policy.tracking },
+  { head: "READY", align: "right", text: ({ depths }) => number(depths.ready) },
+  { head: "DELAYED", align: "right", text: ({ depths }) => number(depths.delayed) },
+  { head: "IN FLIGHT", align: "right", text: ({ depths }) => number(depths.inFlight) },
+  {
+    head: "DEAD",
+    align: "right",
+    text: ({ depths }) => number(depths.dead),
+    style: ({ depths }) => (depths.dead > 0 ? "red" : undefined),
+  },
+  { head: "LAG", align: "right", text: ({ sweepLag }) => `${Math.round(sweepLag)} s` },
+  {
+    head: "PAUSE",
+    text: ({ pause }) => pause && `${pause.state}, ${number(pause.parked)} parked`,
+    style: () => "yellow",
+  },
+];
+
+export function addTopics(program: Command, open: Open): void {
+  const command = program
+    .command("topics")
+    .description("what waits, runs and is dead, in messages, by topic; and how far the sweep is behind")
+    .argument("[topic]", "this one alone")
+    .option("--names", "nothing but names")
+    .action(async (topic: string | undefined, { names }: { names?: true }) => {
+      const { output, client } = open();
+      const api = await client();
+      const reports = topic === undefined ? await api.topics() : [await api.topic(topic)];
+      if (names) return output.line(reports.map((report) => report.topic).join("\n"));
+      if (topic !== undefined && output.json) return output.document(reports[0]);
+      return output.entries(reports, COLUMNS, "no topic");
+    });
+  examples(command, ["minutehand topics", "minutehand topics order-timeout --json"]);
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { INTERRUPTED } from "./program.ts";
+import { run } from "./run.ts";
+
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    // Whoever read has gone, as in `minutehand list | head`.
+    if (error.code === "EPIPE") process.exit(0);
+    throw error;
+  });
+}
+
+const code = await run(process.argv.slice(2), {
+  env: process.env,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  clock: () => Date.now(),
+  wait: (ms) => sleep(ms),
+  interrupted: async () => void (await once(process, "SIGINT")),
+  nodeVersion: process.version,
+});
+if (code === INTERRUPTED) process.exit(code);
+process.exitCode = code;

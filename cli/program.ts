@@ -1,0 +1,88 @@
+import { Command, Option } from "commander";
+import packageJson from "../package.json" with { type: "json" };
+import { addCancel } from "./commands/cancel.ts";
+import { addCompletion } from "./commands/completion.ts";
+import { addDead } from "./commands/dead.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addEnqueue } from "./commands/enqueue.ts";
+import { addForecast } from "./commands/forecast.ts";
+import { addGet } from "./commands/get.ts";
+import { addList } from "./commands/list.ts";
+import { addPauses } from "./commands/pauses.ts";
+import { addReschedule } from "./commands/reschedule.ts";
+import { addSchedules } from "./commands/schedules.ts";
+import { addTail } from "./commands/tail.ts";
+import { addTopics } from "./commands/topics.ts";
+import { examples } from "./examples.ts";
+import type { GlobalOptions, Open, Session } from "./session.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export const OK = 0;
+export const FAILED = 1;
+export const WRONGLY_CALLED = 2;
+export const INTERRUPTED = 130;
+
+const ABOUT = `
+Exit codes:
+  ${OK}    it is done
+  ${FAILED}    it was refused, or failed; doctor: something must be mended
+  ${WRONGLY_CALLED}    it was called wrongly, and did nothing
+  ${INTERRUPTED}  it was interrupted by Ctrl-C, as tail is ended
+
+Environment: MINUTEHAND_URL, MINUTEHAND_TOKEN, NO_COLOR, and the AWS SDK's own.`;
+
+/** The command line: what each command takes, and what it does. `begin` is called by each that needs a session. */
+export function createProgram(
+  { stdout, stderr }: Surroundings,
+  begin: (options: GlobalOptions) => Session,
+): Command {
+  const program = new Command("minutehand");
+  const open: Open = () => begin(program.opts<GlobalOptions>());
+  program
+    .description("A serverless delay queue on AWS: do this later, exactly then, unless I change my mind.")
+    .version(packageJson.version)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+      // What commander guesses was meant is on a line of its own.
+      outputError: (text, write) =>
+        write(`${text.trim().replace("error:", "minutehand:").replace("\n", " ")}\n`),
+    })
+    .configureHelp({ showGlobalOptions: true })
+    .addOption(new Option("--url <url>", "of the API").conflicts("stack"))
+    .option("--stack <name>", "the CloudFormation stack whose API it is")
+    .option("--region <region>", "of AWS, else AWS_REGION or the profile's")
+    .option("--profile <name>", "of AWS's configuration, else AWS_PROFILE")
+    .option("--token <token>", "bearer token, for APIs that take one; better in MINUTEHAND_TOKEN")
+    .option("--json", "data as JSON, for programs: a document, or a line for each entry of a list")
+    .option("--no-color", "no colours, as with NO_COLOR")
+    .option("--debug", "errors with their stack traces");
+  examples(program, [
+    "minutehand local",
+    `minutehand enqueue order-timeout --key order-17 --delay 30m --body '{"orderId": 17}'`,
+    "minutehand topics --stack Shop",
+  ]);
+  program.addHelpText("after", ABOUT);
+
+  program.commandsGroup("Jobs:");
+  addEnqueue(program, open);
+  addGet(program, open);
+  addList(program, open);
+  addReschedule(program, open);
+  addCancel(program, open);
+  addForecast(program, open);
+  addTail(program, open);
+  program.commandsGroup("Topics:");
+  addTopics(program, open);
+  addDead(program, open);
+  addPauses(program, open);
+  program.commandsGroup("Recurring jobs:");
+  addSchedules(program, open);
+  program.commandsGroup("Stacks:");
+  addDoctor(program, open);
+  program.commandsGroup("This program:");
+  program.helpCommand("help [command]", "what a command takes");
+  addCompletion(program, open);
+  return program;
+}

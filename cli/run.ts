@@ -1,0 +1,38 @@
+import { CommanderError } from "commander";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import { CliError, UsageError } from "./cli-error.ts";
+import { printable } from "./output.ts";
+import { createProgram, FAILED, INTERRUPTED, OK, WRONGLY_CALLED } from "./program.ts";
+import { createSession, type GlobalOptions } from "./session.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** Does what a command line says. Answers the exit code; what is to be said has been said. */
+export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const interrupted = Promise.withResolvers<number>();
+  let isDebugging = false;
+  const program = createProgram(surroundings, (options: GlobalOptions) => {
+    isDebugging = options.debug === true;
+    const session = createSession(options, surroundings);
+    void surroundings.interrupted().then(() => {
+      session.progress.clear();
+      interrupted.resolve(INTERRUPTED);
+    });
+    return session;
+  });
+  try {
+    const done = program.parseAsync([...args], { from: "user" }).then(() => OK);
+    return await Promise.race([done, interrupted.promise]);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? OK : WRONGLY_CALLED;
+    surroundings.stderr.write(`minutehand: ${wordsOf(error, isDebugging)}\n`);
+    return error instanceof UsageError ? WRONGLY_CALLED : FAILED;
+  }
+}
+
+/** Whoever can act on an error needs no stack trace. */
+function wordsOf(error: unknown, isDebugging: boolean): string {
+  const isKnown = error instanceof CliError || error instanceof MinutehandError;
+  return error instanceof Error && (isDebugging || !isKnown)
+    ? (error.stack ?? error.message)
+    : printable(messageOf(error));
+}

@@ -1,0 +1,56 @@
+import { type Command, Option } from "commander";
+import { instant } from "./arguments.ts";
+import { UsageError } from "./cli-error.ts";
+
+/** Many jobs of a topic, as `--topic`, `--tag` and the rest name them. */
+export type Filters = { tag?: string; group?: string; from?: string; to?: string };
+
+/** What a command does before it changes many jobs. */
+export type Caution = { dryRun?: true; yes?: true };
+
+export type Choice = Filters & Caution & { topic?: string; key?: string };
+
+/** Which jobs a command is for. */
+export type Chosen = { ids: readonly string[] } | { topic: string; key: string } | { topic: string };
+
+export function addFilters(command: Command): Command {
+  return command
+    .option("--tag <tag>", "only those of this tag")
+    .option("--group <group>", "only those of this group")
+    .option("--from <time>", "only those due then or later, else since an hour ago", instant)
+    .option("--to <time>", "only those due before, else for 31 days from there", instant)
+    .addOption(new Option("--dry-run", "count them, and change nothing").conflicts("yes"))
+    .option("--yes", "do it without asking");
+}
+
+/** `--topic` and `--key` of a command that takes ids too. */
+export function addNames(command: Command): Command {
+  return command
+    .option("--topic <topic>", "the topic of --key, or of many jobs")
+    .option("--key <key>", "the job that this key names");
+}
+
+/** Throws `UsageError` unless jobs are named in exactly one way. */
+export function chosenJobs(ids: readonly string[], { topic, key, ...filters }: Choice): Chosen {
+  const [filter] = Object.keys(filters);
+  if (ids.length > 0) {
+    if (topic === undefined && key === undefined && filter === undefined) return { ids };
+    throw new UsageError("jobs named by id take no --topic, --key or filters");
+  }
+  if (topic === undefined) {
+    throw new UsageError("which jobs: give ids, --topic and --key, or --topic and what else narrows them");
+  }
+  if (key === undefined) return { topic };
+  if (filter === undefined) return { topic, key };
+  throw new UsageError("--key names one job: it goes with no filters, --dry-run or --yes");
+}
+
+/** What of the options says which of a topic's jobs. */
+export function filtersOf({ tag, group, from, to }: Filters): Filters {
+  return {
+    ...(tag === undefined ? {} : { tag }),
+    ...(group === undefined ? {} : { group }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  };
+}

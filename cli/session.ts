@@ -1,0 +1,71 @@
+import { createInterface } from "node:readline/promises";
+import type { Client } from "../sdk/client.ts";
+import { createClient } from "../sdk/http-client.ts";
+import { createOutput, type Output } from "./output.ts";
+import { createProgress, type Progress } from "./progress.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { findTarget, type Target } from "./target.ts";
+
+/** What may stand with every command. */
+export type GlobalOptions = {
+  readonly url?: string;
+  readonly stack?: string;
+  readonly region?: string;
+  readonly profile?: string;
+  readonly token?: string;
+  readonly json?: true;
+  readonly color: boolean;
+  readonly debug?: true;
+};
+
+/** Somebody waits for it. */
+const RETRIES = 3;
+
+/** What a command works with. */
+export type Session = {
+  readonly options: GlobalOptions;
+  readonly surroundings: Surroundings;
+  readonly output: Output;
+  readonly progress: Progress;
+  target(): Promise<Target>;
+  client(): Promise<Client>;
+  /** Whether somebody can be asked. */
+  readonly isAttended: boolean;
+  confirm(question: string): Promise<boolean>;
+};
+
+/** Gives the session of the command that is run. */
+export type Open = () => Session;
+
+export function createSession(options: GlobalOptions, surroundings: Surroundings): Session {
+  const { env, stdin, stderr } = surroundings;
+  // Where the AWS SDK reads them.
+  if (options.region !== undefined) env.AWS_REGION = options.region;
+  if (options.profile !== undefined) env.AWS_PROFILE = options.profile;
+  let found: Promise<Target> | undefined;
+  const target = () => {
+    found ??= findTarget(options, env);
+    return found;
+  };
+  return {
+    options,
+    surroundings,
+    output: createOutput(surroundings, { json: options.json === true, color: options.color }),
+    progress: createProgress(surroundings),
+    target,
+    async client() {
+      const { url, auth } = await target();
+      // The host of an API that has a domain of its own does not say its region.
+      const region = new URL(url).hostname.includes(".execute-api.") ? undefined : env.AWS_REGION;
+      return createClient({ url, auth, ...(region ? { region } : {}), retries: RETRIES });
+    },
+    isAttended: stdin.isTTY === true && stderr.isTTY === true,
+    async confirm(question) {
+      stderr.write(`${question} [y/N] `);
+      // No terminal of readline's own, so that Ctrl-C is a signal as ever.
+      const lines = createInterface({ input: stdin, terminal: false });
+      for await (const line of lines) return /^y(es)?$/i.test(line.trim());
+      return false;
+    },
+  };
+}

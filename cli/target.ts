@@ -1,0 +1,83 @@
+import type { DeployedStack } from "../aws/account.ts";
+import { API_OUTPUT } from "../core/outputs.ts";
+import type { ClientOptions } from "../sdk/client.ts";
+import { CliError, UsageError } from "./cli-error.ts";
+
+/** Where the API is, how it knows who calls, and the stack it was found by. */
+export type Target = {
+  readonly url: string;
+  readonly auth: NonNullable<ClientOptions["auth"]>;
+  readonly stack?: DeployedStack & { readonly name: string };
+};
+
+/** Where `minutehand local` serves unless it is told otherwise. */
+const LOCAL_URL = "http://127.0.0.1:4500";
+/** ms for which it may think about that. */
+const LOCAL_PATIENCE = 2000;
+
+/**
+ * The API that is meant: of `--url`, `--stack`, MINUTEHAND_URL, or the one on this machine. Throws `UsageError` for what is
+ * no URL and where none is named, `CliError` for a stack without an API.
+ */
+export async function findTarget(
+  { url, stack, token }: { readonly url?: string; readonly stack?: string; readonly token?: string },
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Target> {
+  const found = await (async () => {
+    if (url !== undefined) return { url: checked(url, "--url") };
+    if (stack !== undefined) return apiOf(stack);
+    if (env.MINUTEHAND_URL) return { url: checked(env.MINUTEHAND_URL, "MINUTEHAND_URL") };
+    if (await answers(LOCAL_URL)) return { url: LOCAL_URL };
+    throw new UsageError(
+      `nothing answers at ${LOCAL_URL}: start it with "minutehand local", or name an API by --url, --stack or MINUTEHAND_URL`,
+    );
+  })();
+  const bearer = token ?? env.MINUTEHAND_TOKEN;
+  return { ...found, auth: bearer ? { bearer } : isHere(found.url) ? "none" : "iam" };
+}
+
+/** Whether an API is on this machine, where nobody checks signatures. */
+function isHere(url: string): boolean {
+  return ["localhost", "127.0.0.1", "[::1]"].includes(new URL(url).hostname);
+}
+
+function checked(url: string, from: string): string {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new UsageError(`${from} must be an http: or https: URL, is "${url}"`);
+  }
+  return url.replace(/\/+$/, "");
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await fetch(`${url}/health`, { signal: AbortSignal.timeout(LOCAL_PATIENCE) });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function apiOf(name: string): Promise<Omit<Target, "auth">> {
+  // Loaded where it is needed: the AWS SDK takes longer to load than a command to run.
+  const { deployedStack } = await import("../aws/account.ts");
+  const stack = await deployedStack(name);
+  if (stack === undefined) {
+    throw new CliError(`there is no stack ${name} in this account and region (--profile, --region)`);
+  }
+  const described = stack.outputs.filter(({ description }) => description === API_OUTPUT);
+  const found = described.length > 0 ? described : stack.outputs.filter(({ key }) => key === "ApiUrl");
+  const [output, second] = found;
+  if (output === undefined) {
+    throw new CliError(
+      `the stack ${name} has no output described as "${API_OUTPUT}", nor one named ApiUrl: name its API by --url`,
+    );
+  }
+  if (second !== undefined) {
+    const urls = found.map(({ value }) => value).join(", ");
+    throw new CliError(`the stack ${name} has ${found.length} APIs: name one by --url, of ${urls}`);
+  }
+  return {
+    url: checked(output.value, `the stack ${name}'s output ${output.key}`),
+    stack: { name, ...stack },
+  };
+}

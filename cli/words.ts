@@ -1,0 +1,49 @@
+import type { JobState, JobSummary } from "../sdk/client.ts";
+import type { Style } from "./output.ts";
+import type { Column } from "./table.ts";
+
+/** How jobs are told of to people. */
+
+const STYLES: Readonly<Partial<Record<JobState, Style>>> = {
+  running: "cyan",
+  done: "green",
+  dead: "red",
+  cancelled: "dim",
+  expired: "yellow",
+};
+
+export function styleOf(state: JobState): Style | undefined {
+  return STYLES[state];
+}
+
+/** A count as people read it: `1,234 jobs`. */
+export function many(count: number, noun = "job"): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+const ERROR_CHARS = 60;
+
+/** The first line of an error, where a table has room for no more. */
+export function brief(error: string | undefined): string {
+  const [line = ""] = error?.split("\n") ?? [];
+  return line.length > ERROR_CHARS ? `${line.slice(0, ERROR_CHARS - 1)}…` : line;
+}
+
+export const JOB_COLUMNS: Column<JobSummary>[] = [
+  { head: "DUE", text: ({ dueAt }) => dueAt },
+  { head: "STATE", text: ({ state }) => state, style: ({ state }) => styleOf(state) },
+  { head: "TOPIC", text: ({ topic }) => topic },
+  { head: "ID", text: ({ id }) => id },
+  { head: "KEY", text: ({ key }) => key },
+  { head: "TAG", text: ({ tag }) => tag },
+  { head: "GROUP", text: ({ group }) => group },
+  { head: "ATTEMPT", align: "right", text: ({ attempt, maxAttempts }) => `${attempt}/${maxAttempts}` },
+  { head: "ERROR", text: ({ lastError }) => brief(lastError) },
+];
+
+/** What became of a request to file or change one job. */
+export function changedLine({ id, key, topic, state, dueAt, outcome }: JobSummary): string {
+  const named = key === undefined ? id : `${id} (${key})`;
+  const now = state === "scheduled" ? `due ${dueAt}` : state;
+  return `${outcome === undefined ? "" : `${outcome} `}${named} of ${topic}: ${now}`;
+}

@@ -1,0 +1,61 @@
+import { Readable } from "node:stream";
+import { run } from "../../cli/run.ts";
+import { START } from "../protocol/world.ts";
+import type { ServedApi } from "./served-api.ts";
+
+export type Typed = {
+  /** What stdin gives. */
+  input?: string;
+  /** Whether all three streams are a terminal's, of 80 columns. */
+  terminal?: true;
+  env?: Record<string, string>;
+  /** Instead of the API that is served. */
+  url?: string;
+  /** Called by each wait. */
+  wait?: (ms: number, interrupt: () => void) => Promise<void> | void;
+  nodeVersion?: string;
+};
+
+export type Ended = { code: number; out: string; err: string; lines: unknown[] };
+
+/** Runs a command line in this process, on the clock of the API that it is for. */
+export async function type(
+  api: ServedApi | undefined,
+  args: readonly string[],
+  typed: Typed = {},
+): Promise<Ended> {
+  const { input = "", terminal = false, env = {}, wait, nodeVersion = "v24.21.0" } = typed;
+  const interruption = Promise.withResolvers<void>();
+  const written = { out: "", err: "" };
+  const sink = (name: "out" | "err") => ({
+    write: (text: string) => {
+      written[name] += text;
+      return true;
+    },
+    once: () => {},
+    isTTY: terminal,
+    columns: 80,
+  });
+  const url = typed.url ?? api?.url;
+  const code = await run(args, {
+    env: { ...(url === undefined ? {} : { MINUTEHAND_URL: url }), ...env },
+    stdin: Object.assign(Readable.from(input === "" ? [] : [Buffer.from(input)]), { isTTY: terminal }),
+    stdout: sink("out"),
+    stderr: sink("err"),
+    clock: api?.world.now ?? (() => START),
+    wait: async (ms) => wait?.(ms, interruption.resolve),
+    interrupted: () => interruption.promise,
+    nodeVersion,
+  });
+  return {
+    code,
+    ...written,
+    /** What `--json` wrote. */
+    get lines() {
+      return written.out
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line));
+    },
+  };
+}

@@ -1,0 +1,269 @@
+import { writeFileSync } from "node:fs";
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { HOUR, MINUTE } from "../protocol/world.ts";
+import { type } from "./command-line.ts";
+import { serveApi } from "./served-api.ts";
+
+const MISSING = "01KJMBQDE001HA2ZQ31MBWX213";
+
+describe("enqueue", () => {
+  test("files a job, and says which and when it is due", async () => {
+    await using api = await serveApi();
+    const args = ["enqueue", "orders", "--delay", "30m", "--key", "order-17", "--body", '{"n": 1}'];
+    const { code, out, err } = await type(api, args);
+    const { json } = await api.call("GET", "/topics/orders/jobs/order-17");
+    expect(json).toMatchObject({ body: { n: 1 }, dueAt: "2026-03-01T09:30:00.000Z" });
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toBe(`created ${json.id} (order-17) of orders: due 2026-03-01T09:30:00.000Z\n`);
+  });
+
+  test("hands every field on", async () => {
+    await using api = await serveApi();
+    const options = [
+      ...["--due-at", "2026-03-01T12:00:00+01:00", "--key", "k", "--on-duplicate", "replace", "--tag", "t"],
+      ...[
+        "--header",
+        "a=b",
+        "--header",
+        "c=d=e",
+        "--expires-after",
+        "90",
+        "--max-attempts",
+        "7",
+        "--group",
+        "g",
+      ],
+    ];
+    const { code, lines } = await type(api, ["enqueue", "orders", ...options, "--body", "[]", "--json"]);
+    expect(code).toBe(0);
+    expect(lines).toMatchObject([
+      {
+        ...{ dueAt: "2026-03-01T11:00:00.000Z", key: "k", outcome: "created", tag: "t", group: "g" },
+        ...{ headers: { a: "b", c: "d=e" }, expiresAfter: 90, maxAttempts: 7, body: [] },
+      },
+    ]);
+  });
+
+  test("puts a job off that its key names, within its bound", async () => {
+    await using api = await serveApi();
+    const options = ["--key", "k", "--on-duplicate", "postpone", "--max-delay", "10m", "--body", "1"];
+    await type(api, ["enqueue", "orders", "--delay", "5m", ...options]);
+    const { out } = await type(api, ["enqueue", "orders", "--delay", "30m", ...options]);
+    expect(out).toMatch(/^postponed \S+ \(k\) of orders: due 2026-03-01T09:10:00.000Z\n$/);
+  });
+
+  test("takes its body from a file or from stdin", async () => {
+    await using api = await serveApi();
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    const file = join(folder.path, "body.json");
+    writeFileSync(file, '{"from": "file"}');
+    const enqueue = ["enqueue", "orders", "--delay", "1h", "--json", "--body"];
+    expect((await type(api, [...enqueue, `@${file}`])).lines).toMatchObject([{ body: { from: "file" } }]);
+    const piped = await type(api, [...enqueue, "-"], { input: '{"from": "stdin"}' });
+    expect(piped.lines).toMatchObject([{ body: { from: "stdin" } }]);
+  });
+
+  test.each([
+    ["hello", /^minutehand: --body takes JSON, @file or - for stdin: .*Unexpected token/],
+    ["@/no/such/file", /^minutehand: --body takes JSON, @file or - for stdin: ENOENT/],
+    ["0.1234567890123456789", /a number must be one that a double holds exactly as written/],
+    ["-", /--body takes JSON/],
+  ])("refuses the body %s before it calls anybody", async (body, message) => {
+    const args = ["enqueue", "orders", "--delay", "1h", "--body", body];
+    const { code, out, err } = await type(undefined, args, { url: "http://127.0.0.1:1" });
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toMatch(message);
+    expect(err.trimEnd()).not.toContain("\n");
+  });
+
+  test("refuses bytes that are no UTF-8 rather than altering them", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    const file = join(folder.path, "body.json");
+    writeFileSync(file, Buffer.from([0x22, 0xff, 0x22]));
+    const args = ["enqueue", "orders", "--delay", "1h", "--body", `@${file}`];
+    expect((await type(undefined, args)).code).toBe(2);
+  });
+
+  test("says what the API refuses, in one line", async () => {
+    await using api = await serveApi();
+    const { code, out, err } = await type(api, ["enqueue", "nothing", "--delay", "1h", "--body", "1"]);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toMatch(/^minutehand: .*nothing.*\n$/);
+  });
+});
+
+describe("get", () => {
+  test("shows a job's fields, body and timeline", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({
+      topic: "work",
+      key: "k",
+      delay: 0,
+      body: { text: "a\u001b[31m\u009bb" },
+    });
+    await api.call("POST", "/topics/work/receive");
+    const { code, out } = await type(api, ["get", String(id)]);
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`^id +${id}$`, "m"));
+    expect(out).toMatch(/^state +running$/m);
+    expect(out).toContain('\n\n{\n  "text": "a\\u001b[31m\\u009bb"\n}\n\n');
+    expect(out).toMatch(/^AT +EVENT/m);
+    expect(out).toMatch(/^2026-03-01T09:00:00.000Z {2}claimed/m);
+    const byKey = await type(api, ["get", "--topic", "work", "--key", "k", "--json"]);
+    expect(byKey.lines).toEqual([(await api.call("GET", `/jobs/${id}`)).json]);
+    // For programs: the same value, and yet nothing that paints a terminal.
+    expect(byKey.out).not.toContain("\u009b");
+  });
+
+  test.each([[[]], [["--key", "k"]], [["--topic", "work"]], [[MISSING, "--topic", "work", "--key", "k"]]])(
+    "needs to know which job: %j",
+    async (args) => {
+      const { code, err } = await type(undefined, ["get", ...args]);
+      expect({ code, err }).toEqual({
+        code: 2,
+        err: "minutehand: which job: give an id, or --topic and --key\n",
+      });
+    },
+  );
+
+  test("of a job that there is not fails", async () => {
+    await using api = await serveApi();
+    const { code, err } = await type(api, ["get", MISSING, "--json"]);
+    expect(code).toBe(1);
+    expect(err).toMatch(new RegExp(`^minutehand: .*${MISSING}.*\n$`));
+  });
+});
+
+describe("list", () => {
+  test("is a table for people and lines of JSON for programs", async () => {
+    await using api = await serveApi();
+    const first = await api.file({ delay: "10m", key: "a", tag: "sale" });
+    const second = await api.file({ topic: "work", delay: "20m" });
+    await api.file({ delay: "2h" });
+    const { out } = await type(api, ["list"]);
+    expect(out).toBe(
+      [
+        "DUE                       STATE      TOPIC   ID                          KEY  TAG   ATTEMPT",
+        `2026-03-01T09:10:00.000Z  scheduled  orders  ${first.id}  a    sale      0/3`,
+        `2026-03-01T09:20:00.000Z  scheduled  work    ${second.id}                0/10`,
+        "",
+      ].join("\n"),
+    );
+    const { lines } = await type(api, ["list", "--json", "--to", "2026-03-01T12:00:00Z"]);
+    expect(lines).toMatchObject([{ id: first.id }, { id: second.id }, { topic: "orders" }]);
+  });
+
+  test("narrows, and says when there is nothing", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ delay: "10m", tag: "sale", group: "g" });
+    await api.file({ delay: "10m" });
+    const narrow = ["--topic", "orders", "--tag", "sale", "--group", "g", "--state", "scheduled"];
+    expect((await type(api, ["list", "--json", ...narrow])).lines).toMatchObject([{ id }]);
+    expect(await type(api, ["list", "--state", "dead"])).toMatchObject({ code: 0, out: "", err: "no job\n" });
+    expect(await type(api, ["list", "--state", "dead", "--json"])).toMatchObject({ out: "", err: "" });
+  });
+
+  test("reads page after page up to its limit, and says that there is more", async () => {
+    await using api = await serveApi();
+    for (let i = 0; i < 105; i++) await api.file({ delay: `${i}s` });
+    const all = await type(api, ["list", "--limit", "1000", "--json"]);
+    expect(all.lines).toHaveLength(105);
+    expect(all.err).toBe("");
+    const some = await type(api, ["list"]);
+    expect(some.out.trimEnd().split("\n")).toHaveLength(101);
+    expect(some.err).toBe("there are more than 100: see --limit, --from and --to\n");
+  });
+});
+
+describe("reschedule", () => {
+  test("moves a job by id, and by key", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ delay: "1h", key: "k" });
+    const byId = await type(api, ["reschedule", String(id), "--delay", "2h", "--json"]);
+    expect(byId.lines).toMatchObject([{ id, dueAt: "2026-03-01T11:00:00.000Z", revision: 1 }]);
+    const byKey = await type(api, [
+      "reschedule",
+      "--topic",
+      "orders",
+      "--key",
+      "k",
+      "--now",
+      "--body",
+      "[2]",
+    ]);
+    expect(byKey.out).toBe(`${id} (k) of orders: due 2026-03-01T09:00:00.000Z\n`);
+    expect((await api.call("GET", `/jobs/${id}`)).json).toMatchObject({ body: [2], revision: 2 });
+  });
+
+  test.each([
+    [[MISSING], "one of --delay, --due-at, --now and --body must be given"],
+    [[MISSING, "--now", "--rate", "5"], "--rate is for many jobs"],
+    [["--topic", "orders"], "one of --delay, --due-at and --now must be given"],
+    [["--topic", "orders", "--body", "1"], "--body is for one job"],
+    [[MISSING, "--topic", "orders", "--now"], "jobs named by id take no --topic, --key or filters"],
+    [["--now"], "which jobs: give ids, --topic and --key, or --topic and what else narrows them"],
+  ])("refuses %j", async (args, message) => {
+    const { code, err } = await type(undefined, ["reschedule", ...args]);
+    expect({ code, err }).toEqual({ code: 2, err: `minutehand: ${message}\n` });
+  });
+});
+
+describe("cancel", () => {
+  test("cancels by id, and by key", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ delay: "1h" });
+    await api.file({ delay: "1h", key: "k" });
+    expect((await type(api, ["cancel", String(id)])).out).toBe(`${id} of orders: cancelled\n`);
+    const { lines } = await type(api, ["cancel", "--topic", "orders", "--key", "k", "--json"]);
+    expect(lines).toMatchObject([{ key: "k", state: "cancelled" }]);
+  });
+
+  test("cancels each of several, and fails if one could not be", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ delay: "1h" });
+    const { code, out, err } = await type(api, ["cancel", MISSING, String(id)]);
+    expect(out).toBe(`${id} of orders: cancelled\n`);
+    expect(err).toMatch(new RegExp(`^${MISSING}: .*\nminutehand: 1 of 2 jobs were not cancelled\n$`));
+    expect(code).toBe(1);
+  });
+});
+
+describe("forecast", () => {
+  test("is a chart on a terminal", async () => {
+    await using api = await serveApi();
+    for (const delay of ["2m", "2m", "4m", "59m"]) await api.file({ delay });
+    const { out, err } = await type(api, ["forecast", "--topic", "orders"], { terminal: true });
+    const rows = out.trimEnd().split("\n");
+    expect(rows).toHaveLength(12);
+    expect(rows[0]).toBe(`09:00  3  ${"█".repeat(70)}`);
+    expect(rows[1]).toBe("09:05  0");
+    expect(rows[11]).toBe(`09:55  1  ${"█".repeat(23)}▍`);
+    expect(err).toBe("4 jobs from 2026-03-01T09:00:00.000Z to 2026-03-01T10:00:00.000Z\n");
+  });
+
+  test("says the day where it goes over more than one, and holds what falls due at its ends", async () => {
+    await using api = await serveApi();
+    const [from, to] = ["2026-03-01T09:30:00Z", "2026-03-08T09:30:00Z"];
+    await api.file({ dueAt: from });
+    await api.file({ dueAt: "2026-03-08T09:29:59.999Z" });
+    const { out } = await type(api, ["forecast", "--from", from, "--to", to], { terminal: true });
+    const rows = out.trimEnd().split("\n");
+    expect(rows[0]).toMatch(/^2026-03-01 00:00 {2}1 {2}█+$/);
+    expect(rows.at(-1)).toMatch(/^2026-03-08 00:00 {2}1 {2}█+$/);
+  });
+
+  test("is minutes for programs, and a table where nobody looks", async () => {
+    await using api = await serveApi();
+    await api.file({ delay: 90 });
+    expect((await type(api, ["forecast", "--json"])).lines).toEqual([
+      { minute: "2026-03-01T09:01:00.000Z", count: 1 },
+    ]);
+    const { out } = await type(api, ["forecast"]);
+    expect(out).toBe("MINUTE                    JOBS\n2026-03-01T09:01:00.000Z     1\n");
+    await api.world.pass(HOUR + MINUTE);
+    expect(await type(api, ["forecast"])).toMatchObject({ out: "", err: "no job falls due\n" });
+  });
+});
