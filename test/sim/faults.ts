@@ -68,8 +68,9 @@ export type Weather = "calm" | "one fault" | "hurt";
 
 /** What goes wrong alone: which call of whose. */
 const ROLES = ["api", "producer", "consumer", "tick"] as const;
+type Role = (typeof ROLES)[number] | "event";
 /** Which call: the how many-th of an operation, of a role's machines. */
-type OneFault = { fault: CallFault; role: (typeof ROLES)[number]; operation: string; call: number };
+type OneFault = { fault: CallFault; role: Role; operation: string; call: number };
 const LONE_FAULTS = ["crash", "crash", "crash", "lost-answer", "throttled", "conflict", "entry"] as const;
 
 export type Plan = {
@@ -121,11 +122,14 @@ export function planOf(
     /** ms that things go wrong for. */
     span: number;
     topics: readonly string[];
+    /** Whose calls are struck beside those of the usual ones. */
+    roles: readonly Role[];
     suppressed: ReadonlySet<string>;
     onFault: (key: string, what: string) => void;
   },
 ): Plan {
   const { start, span, topics, suppressed, onFault } = settings;
+  const roles = [...ROLES, ...settings.roles];
   const weather = weatherOf(seed);
   const draws = drawsOf(seed, "plan");
   const calmFrom = start + (weather === "calm" ? 0 : span);
@@ -137,7 +141,7 @@ export function planOf(
     return true;
   };
 
-  const victim = draws.pick(ROLES);
+  const victim = draws.pick(roles);
   const rates = new Map<CallFault, number>();
   for (const fault of CALL_FAULTS) {
     const rate = draws.pick(RATES);
@@ -164,7 +168,7 @@ export function planOf(
   const skew = some(0.4) ? draws.pick([1000, 5000, 7000]) : 0;
   const one: OneFault = {
     fault: draws.pick(LONE_FAULTS),
-    role: draws.pick(ROLES),
+    role: draws.pick(roles),
     operation: draws.pick([
       "UpdateItem",
       "PutItem",

@@ -1,7 +1,7 @@
 import type { Draws } from "./draws.ts";
+import { crowdedTopic } from "./habits.ts";
 import type { Api } from "./platform.ts";
 import { TOPICS } from "./topics.ts";
-import { crowdedTopic } from "./users.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
@@ -24,7 +24,7 @@ export function operators(
 ): () => boolean {
   const { timeline, plan } = world;
   const draws = world.draws("operators");
-  const crowded = crowdedTopic(world);
+  const crowded = crowdedTopic(world.seed);
   const count = draws.chance(crowded === undefined ? 0.3 : 0.8) ? draws.whole(1, 2) : 0;
   const paused = new Set<string>();
   let busy = 0;

@@ -101,45 +101,79 @@ export function calling(topic: string, post: (machine: Machine) => Post): BuildC
   };
 }
 
-/** Lambda's own pollers of a topic's ready queue, before the topic's function. */
+/** A topic's function. */
 export function consumeTopic(world: World, topic: string, build: BuildConsumer): void {
-  const { timeline, sqs, sources, plan } = world;
-  const lambda = lambdaOf<SQSEvent, SQSBatchResponse>(world, `consumer-${topic}`, TIMEOUT.consumer, build);
-  const draws = world.draws(`poller-${topic}`);
+  pollQueue(world, topic, {
+    name: `consumer-${topic}`,
+    build,
+    polls: () => world.sources.polls(topic),
+    invoked() {
+      world.invocations += 1;
+      return () => {};
+    },
+  });
+}
+
+/** Lambda's own pollers of a queue, before its function. */
+export function pollQueue(
+  world: World,
+  queue: string,
+  {
+    name,
+    build,
+    polls,
+    invoked,
+  }: {
+    name: string;
+    build: BuildConsumer;
+    polls: () => boolean;
+    /** Told of each invocation's messages; calls what it answers with those that are done. */
+    invoked: (messages: readonly Received[]) => (done: readonly Received[]) => void;
+  },
+): void {
+  const { timeline, sqs, plan } = world;
+  const lambda = lambdaOf<SQSEvent, SQSBatchResponse>(world, name, TIMEOUT.consumer, build);
+  const draws = world.draws(`poller-${queue}`);
   let running = 0;
   const poll = (): void => {
-    if (running >= MOST_INVOCATIONS || !sources.polls(topic)) return;
-    const asked = { QueueUrl: topic, MaxNumberOfMessages: BATCH, VisibilityTimeout: VISIBILITY_SECONDS };
+    if (running >= MOST_INVOCATIONS || !polls()) return;
+    const asked = { QueueUrl: queue, MaxNumberOfMessages: BATCH, VisibilityTimeout: VISIBILITY_SECONDS };
     const { Messages } = sqs.perform("ReceiveMessage", asked, NO_TROUBLE) as { Messages: Received[] };
     if (Messages.length === 0) return;
     const faulty = timeline.now() < plan.calmFrom;
     // A receive can be counted that nobody saw.
     if (faulty && draws.chance(plan.lostReceive)) return;
     running += 1;
-    world.invocations += 1;
-    void lambda.invoke(eventOf(Messages)).then((ended) => {
+    const ended = invoked(Messages);
+    void lambda.invoke(eventOf(Messages)).then((outcome) => {
       running -= 1;
-      world.trace(() => `${topic}'s invocation: ${JSON.stringify(ended)}`);
-      const done = Messages.filter(({ MessageId }) => isDone(ended, MessageId));
+      world.trace(() => `${queue}'s invocation: ${JSON.stringify(outcome)}`);
+      const done = Messages.filter(({ MessageId }) => isDone(outcome, MessageId));
+      ended(done);
       if (done.length > 0 && !(faulty && draws.chance(plan.lostReceive)))
-        sqs.perform("DeleteMessageBatch", { QueueUrl: topic, Entries: done.map(entryOf) }, NO_TROUBLE);
+        sqs.perform("DeleteMessageBatch", { QueueUrl: queue, Entries: done.map(entryOf) }, NO_TROUBLE);
       poll();
     });
     poll();
   };
   // A poller's own round trip.
-  world.watch(topic, () => timeline.at(timeline.now() + draws.whole(1, 10), poll));
+  world.watch(queue, () => timeline.at(timeline.now() + draws.whole(1, 10), poll));
 }
 
-type Received = { MessageId: string; Body: string; ReceiptHandle: string };
+export type Received = {
+  MessageId: string;
+  Body: string;
+  ReceiptHandle: string;
+  Attributes: { ApproximateReceiveCount: string };
+};
 
 function entryOf({ MessageId, ReceiptHandle }: Received) {
   return { Id: MessageId, ReceiptHandle };
 }
 
 function eventOf(messages: readonly Received[]): SQSEvent {
-  const Records = messages.map(({ MessageId, Body, ReceiptHandle }) => {
-    return { messageId: MessageId, body: Body, receiptHandle: ReceiptHandle };
+  const Records = messages.map(({ MessageId, Body, ReceiptHandle, Attributes }) => {
+    return { messageId: MessageId, body: Body, receiptHandle: ReceiptHandle, attributes: Attributes };
   });
   return { Records } as unknown as SQSEvent;
 }

@@ -21,8 +21,9 @@ export async function shrink(seed: number, tries: number): Promise<Shrunk> {
   const changes = users.flatMap((user) => Array.from({ length: MOST_CHANGES }, (_, i) => `${user}:${i}`));
   const operators = Array.from({ length: MOST_OPERATORS }, (_, i) => `operator:${i + 1}`);
   const planners = Array.from({ length: MOST_PLANNERS }, (_, i) => `planner:${i + 1}`);
+  const events = Array.from({ length: MOST_USERS }, (_, i) => `event:${i + 1}`);
   const removable = (): string[] =>
-    [...users, ...operators, ...planners, ...changes, ...best.faults.keys()].filter(
+    [...users, ...events, ...operators, ...planners, ...changes, ...best.faults.keys()].filter(
       (key) => !suppressed.has(key),
     );
 

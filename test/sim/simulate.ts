@@ -2,7 +2,9 @@ import { LONGEST_DELAY } from "../../core/constants.ts";
 import { homeKey } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import { beyondBudget, kindOf } from "./budget.ts";
-import { type Blow, type Plan, planOf, type Weather } from "./faults.ts";
+import { busOf } from "./bus.ts";
+import { type Blow, type Plan, planOf, type Weather, weatherOf } from "./faults.ts";
+import { habitOf, topicsOf } from "./habits.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
 import { operators } from "./operators.ts";
 import { planners } from "./planners.ts";
@@ -40,7 +42,6 @@ export type History = {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const START = Date.UTC(2026, 2, 1, 9, 0, 0);
 const SPAN = 30 * MINUTE;
 const SHARDS = 2;
 const LONG_DELAY_S = 600;
@@ -49,6 +50,8 @@ const LONG_DELAY_S = 600;
 const LONGEST_TTL = 91 * 24 * HOUR;
 /** After the last fault everything must end within this: a message lost late waits for the audit's second ladder. */
 const PATIENCE = 30 * HOUR;
+/** Of a topic that opens once a day: each of its attempts may wait for the next. */
+const LONG_PATIENCE = 120 * HOUR;
 
 /** Plays one history. `suppressed`: faults and users that are left out; `traced`: keeps what happened. */
 export async function simulate(
@@ -58,7 +61,10 @@ export async function simulate(
     traced = false,
   }: { suppressed?: ReadonlySet<string>; traced?: boolean } = {},
 ): Promise<History> {
-  const timeline = timelineFrom(START);
+  const habit = habitOf(seed, weatherOf(seed));
+  const { start } = habit;
+  const topics = topicsOf(habit);
+  const timeline = timelineFrom(start);
   const faults = new Map<string, string>();
   const calls = new Map<string, number>();
   const trace: string[] = [];
@@ -70,9 +76,10 @@ export async function simulate(
   };
 
   const plan = planOf(seed, {
-    start: START,
+    start,
     span: SPAN,
     topics: Object.keys(TOPICS),
+    roles: habit.kind === "events" ? ["event"] : [],
     suppressed,
     onFault(key, what) {
       faults.set(key, what);
@@ -87,7 +94,7 @@ export async function simulate(
     burns: plan.burns,
     unwanted: UNWANTED,
     untracked: UNTRACKED,
-    topics: TOPICS,
+    topics,
     onViolation(found) {
       note(() => `VIOLATION of ${found.promise}: ${found.id} ${found.text}`);
       violation ??= found;
@@ -96,6 +103,7 @@ export async function simulate(
   const world = worldOf({
     seed,
     plan,
+    habit,
     timeline,
     witness,
     policy: {
@@ -103,7 +111,7 @@ export async function simulate(
       longDelay: LONG_DELAY_S,
       retention: seed % 2 === 0 ? 5 * 60 : 7 * 86_400,
       deadRetention: 14 * 86_400,
-      topics: TOPICS,
+      topics,
     },
     trace: note,
     onCall(call) {
@@ -125,10 +133,11 @@ export async function simulate(
   scheduleTargets(world);
   const ticks = minuteRule(world, tickOf(world));
   for (const blow of plan.blows) timeline.at(blow.time, () => strikeBlow(world, blow, ticks.fire));
-  const filed = users(world, { api, producers: producersOf(world) }, suppressed, SPAN);
+  const bus = habit.kind === "events" ? busOf(world, suppressed) : undefined;
+  const filed = users(world, { api, producers: producersOf(world) }, bus, suppressed, SPAN);
   const resumed = operators(world, api, { suppressed, span: SPAN });
   const planned = planners(world, api, { suppressed, span: SPAN });
-  const through = (): boolean => filed() && resumed() && planned();
+  const through = (): boolean => filed() && resumed() && planned() && (bus?.through() ?? true);
 
   const enough = (): boolean => violation !== undefined;
   const done = () => ({
@@ -142,7 +151,8 @@ export async function simulate(
     ...witness.sent(),
   });
   // Ticks go on until all has ended.
-  for (let end = START + SPAN; end <= START + SPAN + PATIENCE; end += 10 * MINUTE) {
+  const patience = habit.kind === "window" ? LONG_PATIENCE : PATIENCE;
+  for (let end = start + SPAN; end <= start + SPAN + patience; end += 10 * MINUTE) {
     await timeline.run(end, enough);
     if (enough() || (through() && witness.unfinished(mayLose(plan)).length === 0)) break;
   }
@@ -219,7 +229,7 @@ function minuteRule(world: World, fire: () => void) {
       count += 1;
       timeline.at(now + late, fire);
     }
-    const quiet = now > START + 2 * HOUR;
+    const quiet = now > world.habit.start + 2 * HOUR;
     if (!stopped) timeline.at(now + (quiet ? 10 : 1) * MINUTE, next);
   };
   timeline.at(timeline.now() + phase, next);

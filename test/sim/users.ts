@@ -1,6 +1,8 @@
+import type { Bus } from "./bus.ts";
 import type { Draws } from "./draws.ts";
+import { crowdedTopic } from "./habits.ts";
 import type { Answer, Api } from "./platform.ts";
-import { LIMITED, RECEIVER, TOPICS, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
+import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import type { Asked, Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
@@ -33,7 +35,10 @@ const BURST = 40;
 /** Delays around all that decides a job's way, in seconds. */
 const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420, 600, 899, 901, 1200];
 const SOON = [0, 1, 5];
-const KEYS = ["a", "b"];
+export const KEYS = ["a", "b"];
+/** Seconds. */
+export const BOUNDS = [5, 60, 300, 900];
+const SPREADS = [1, 30];
 /** What users of one history have in common: nothing, or that all of them want one key of one topic. */
 const THEMES = ["mixed", "mixed", "mixed", "one key"] as const;
 type Theme = (typeof THEMES)[number];
@@ -42,6 +47,7 @@ type Theme = (typeof THEMES)[number];
 export function users(
   world: World,
   callers: Callers,
+  bus: Bus | undefined,
   suppressed: ReadonlySet<string>,
   span: number,
 ): () => boolean {
@@ -49,12 +55,14 @@ export function users(
   const plan = world.draws("users");
   const count = plan.whole(3, 14);
   const theme = plan.pick(THEMES);
-  const arena = plan.pick(["orders", "orders", "work"]);
+  const drawn = plan.pick(["orders", "orders", "work"]);
+  const arena = UNTRACKED.has(world.habit.topic) ? drawn : world.habit.topic;
   let busy = 0;
   for (let n = 1; n <= count; n++) {
     const draws = world.draws(`user ${n}`);
     const time = timeline.now() + draws.next() * span * 0.7;
     const at = theme === "one key" ? rushAfter(time, draws) : time;
+    bus?.around(n, at, theme === "one key");
     if (suppressed.has(`user:${n}`)) continue;
     busy += 1;
     timeline.at(at, () => {
@@ -66,10 +74,9 @@ export function users(
   return () => busy === 0;
 }
 
-/** In some histories one topic has all that users without a rival file, and those who pause. */
-export function crowdedTopic(world: World): string | undefined {
-  const draws = world.draws("crowd");
-  return draws.chance(0.25) ? draws.pick(Object.keys(TOPICS)) : undefined;
+/** The topic that this history has told something, if it has. */
+function habitual({ habit }: World): string | undefined {
+  return habit.kind === "none" ? undefined : habit.topic;
 }
 
 /** Rivals act in the same moments, a few round trips long, so that they meet. */
@@ -88,12 +95,16 @@ async function user(
 ): Promise<void> {
   const { timeline, witness } = world;
   const rivals = theme === "one key";
-  const topic = rivals ? arena : (crowdedTopic(world) ?? draws.pick(CHOICE));
+  // What came later draws for itself, so that the rest stays as it was.
+  const own = world.draws(`user ${n} too`);
+  const usual = own.chance(0.6) ? habitual(world) : undefined;
+  const topic = rivals ? arena : (crowdedTopic(world.seed) ?? usual ?? draws.pick(CHOICE));
   const tracked = !UNTRACKED.has(topic);
   let edit = 0;
   const bodyNow = () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) });
   const unwanted = draws.chance(0.06);
-  const key = tracked && (rivals || draws.chance(0.35)) ? draws.pick(rivals ? ["a"] : KEYS) : undefined;
+  const keyed = draws.chance(world.habit.kind === "events" ? 0.9 : 0.35);
+  const key = tracked && (rivals || keyed) ? draws.pick(rivals ? ["a"] : KEYS) : undefined;
   const once = draws.chance(0.3) ? `token-${n}` : undefined;
   const direct = draws.chance(0.4) && once === undefined;
   const caller = direct ? producers : api;
@@ -104,30 +115,38 @@ async function user(
       ? { dueAt: new Date(timeline.now() - 2 * delay * SECOND).toISOString() }
       : { delay };
   };
-  const onDuplicate = draws.pick(["reject", "keep", "replace"]);
+  const duplicate = draws.pick(["reject", "keep", "replace"]);
+  const postpones = key !== undefined && own.chance(0.2);
+  const onDuplicate = postpones ? "postpone" : duplicate;
   const job = {
     topic,
     body: bodyNow(),
     ...time(),
     ...(key !== undefined && { key, onDuplicate }),
+    ...(postpones && { maxDelay: own.pick(BOUNDS) }),
+    ...(own.chance(0.05) && { spread: own.pick(SPREADS) }),
     ...(draws.chance(0.1) && { expiresAfter: draws.whole(1, 600) }),
     ...(draws.chance(rivals ? 0.7 : 0.2) && { maxAttempts: draws.whole(1, 2) }),
     ...(WEBHOOK_TOPICS.includes(topic) && draws.chance(0.3) && { callbackUrl: `${RECEIVER}/${n}` }),
     ...(draws.chance(0.1) && { group: draws.pick(["g", "h"]) }),
   };
 
+  const usualSpread = world.policy.topics[topic]?.spread ?? 0;
+  const spread = job.spread ?? usualSpread;
+
   /** What an answer to a request promises. `changed`: it is no other's job, kept or found again. */
   const note = (
     answer: Answer | undefined,
     wish: Wish,
     sentAt: number,
-    { changed, request }: { changed: boolean; request?: string | undefined },
+    { changed, request, spread = 0 }: { changed: boolean; request?: string | undefined; spread?: number },
   ): Told | undefined => {
     if (!answer || answer.status >= 300) return undefined;
     const told = answer.body as unknown as Told;
     witness.acknowledged(told, request);
-    const own = told.outcome === undefined ? changed : GRANTED.has(told.outcome);
-    if (own) witness.granted(told, askedBy(wish, sentAt, timeline.now(), world.plan.skew));
+    const granted = told.outcome === undefined ? changed : GRANTED.has(told.outcome);
+    const looked = { from: sentAt - world.plan.skew, to: timeline.now() + world.plan.skew, spread };
+    if (granted) witness.granted(told, askedBy(wish, looked));
     if (tracked && told.state === "scheduled") witness.moved(told);
     return told;
   };
@@ -136,7 +155,7 @@ async function user(
     for (let i = 0; i < 4; i++) {
       const sentAt = timeline.now();
       const answer = await caller("POST", "/jobs", job, headers);
-      const told = note(answer, job, sentAt, { changed: key === undefined, request: once });
+      const told = note(answer, job, sentAt, { changed: key === undefined, request: once, spread });
       if (told) return told;
       // Without a token a repeat would be another job.
       const repeatable = once !== undefined || (key !== undefined && onDuplicate !== "reject");
@@ -146,8 +165,8 @@ async function user(
     return undefined;
   };
   const fileMany = async (): Promise<Told | undefined> => {
-    const { key: _, onDuplicate: __, ...plain } = job as typeof job & { key?: string; onDuplicate?: string };
-    const mates = Array.from({ length: draws.whole(1, LIMITED.has(topic) ? BURST : 5) }, (___, mate) => {
+    const { key: _, onDuplicate: __, maxDelay: ___, ...plain } = job as typeof job & Keyed;
+    const mates = Array.from({ length: draws.whole(1, LIMITED.has(topic) ? BURST : 5) }, (____, mate) => {
       return { ...plain, body: { n, edit: 0, mate } };
     });
     const jobs = [job, ...mates];
@@ -156,7 +175,7 @@ async function user(
     if (answer?.status !== 200) return undefined;
     const results = answer.body.results as { status: number; job?: Told }[];
     for (const [i, { status, job: told }] of results.entries())
-      if (told) note({ status, body: told }, jobs[i] ?? {}, sentAt, { changed: false });
+      if (told) note({ status, body: told }, jobs[i] ?? {}, sentAt, { changed: false, spread });
     return results[0]?.job;
   };
 
@@ -166,6 +185,10 @@ async function user(
       : await file();
   if (once !== undefined && draws.chance(0.5)) {
     await timeline.wait(draws.whole(0, 300) * SECOND);
+    await file();
+  }
+  for (let i = postpones ? own.whole(1, 3) : 0; i > 0; i--) {
+    await timeline.wait(own.next() * own.pick([2 * SECOND, 2 * MINUTE]));
     await file();
   }
   if (!told) return;
@@ -181,6 +204,7 @@ async function user(
 
   async function change(what: string, when: ReturnType<typeof time>): Promise<void> {
     const id = told?.id ?? "";
+    if (what.startsWith("cancel")) witness.cancelAsked(id);
     if (what === "cancel") {
       const answer = await caller("DELETE", `/jobs/${id}`);
       if (answer?.status === 200) witness.cancelled(answer.body as unknown as Told);
@@ -194,7 +218,8 @@ async function user(
     else if (what === "replace" && key !== undefined) {
       const wish = { body: bodyNow(), ...when };
       const sentAt = timeline.now();
-      note(await api("PUT", `/topics/${topic}/jobs/${key}`, wish), wish, sentAt, { changed: true });
+      const answer = await api("PUT", `/topics/${topic}/jobs/${key}`, wish);
+      note(answer, wish, sentAt, { changed: true, spread: usualSpread });
     } else if (what === "redrive") {
       world.requests += REDRIVE_STEPS;
       const which = !rivals && draws.chance(0.5) ? { ids: [id] } : { max: 10 };
@@ -208,19 +233,25 @@ async function user(
   }
 }
 
+type Keyed = { key?: string; onDuplicate?: string; maxDelay?: number };
+
 /** What a request says of a job. */
-type Wish = { delay?: number; dueAt?: string; body?: unknown };
+type Wish = { delay?: number; dueAt?: string; body?: unknown; spread?: number; maxDelay?: number };
 
 /** Outcomes that give a job what its request said. */
-const GRANTED = new Set(["created", "replaced"]);
+const GRANTED = new Set(["created", "replaced", "postponed"]);
 
-/** When a job may be due by a request: its clock was looked at between sending and answer. */
-function askedBy({ delay, dueAt, body }: Wish, sentAt: number, answeredAt: number, skew: number): Asked {
-  const [earliest, latest] = [sentAt - skew, answeredAt + skew];
+/** Between which times a request's clock was looked at, in ms, and how many seconds later a job may be due. */
+type Looked = { from: number; to: number; spread: number };
+
+/** When a job may be due by a request. */
+function askedBy({ delay, dueAt, body, maxDelay }: Wish, { from, to, spread }: Looked): Asked {
+  const later = spread * SECOND;
   const time = dueAt === undefined ? undefined : Date.parse(dueAt);
   return {
     body,
-    ...(delay !== undefined && { from: earliest + delay * SECOND, to: latest + delay * SECOND }),
-    ...(time !== undefined && { from: Math.max(time, earliest), to: Math.max(time, latest) }),
+    ...(delay !== undefined && { from: from + delay * SECOND, to: to + delay * SECOND + later }),
+    ...(time !== undefined && { from: Math.max(time, from), to: Math.max(time, to) + later }),
+    ...(maxDelay !== undefined && { postponing: { maxDelay: maxDelay * SECOND, from, to } }),
   };
 }

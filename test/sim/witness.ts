@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { fromAttributes } from "../../aws/attributes.ts";
 import { CLOCK_MARGIN, DAY } from "../../core/constants.ts";
-import { isFinished } from "../../core/home.ts";
-import { type Cursor, type Home, sortable, timeOf } from "../../core/items.ts";
+import { isFinished, startsAt } from "../../core/home.ts";
+import { type Cursor, type Home, sortable, type Tombstone, timeOf } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
@@ -12,6 +12,9 @@ import { limitsOf } from "./limits.ts";
 import { pausesOf } from "./pauses.ts";
 import { recurringOf } from "./recurring.ts";
 import type { Row } from "./services/expressions.ts";
+import { type Claim, wrongIn } from "./told-timeline.ts";
+import { tombstonesOf } from "./tombstones.ts";
+import { windowsOf } from "./windows.ts";
 
 /** A promise that was broken, and how. `P1` to `P6` are the README's; the others say what holds them up. */
 export type Violation = { promise: string; id: string; text: string; time: number };
@@ -28,12 +31,18 @@ export type Told = {
 };
 
 /** What a user asked for: the body, if it was said, and a time from `from` to `to` by anybody's clock. */
-export type Asked = { body?: unknown; from?: number; to?: number };
+export type Asked = {
+  body?: unknown;
+  from?: number;
+  to?: number;
+  /** ms after the first job of its key was filed, by somebody's clock, that postponing may put it off. */
+  postponing?: { maxDelay: number; from: number; to: number };
+};
 
 /** When a job's messages let it start, at the earliest and the latest. */
 type Starts = { from: number; to: number };
 
-type Revision = { dueAt: number; body: string; attempt: number };
+type Revision = { dueAt: number; body: string; attempt: number; postponeUntil: number | undefined };
 
 /** What is known of one job. */
 type Known = {
@@ -44,7 +53,9 @@ type Known = {
   /** Runs whose handler ended, and those that it ended well, likewise. */
   ends: Set<string>;
   successes: Set<string>;
+  claims: Claim[];
   acknowledged: boolean;
+  cancelAsked: boolean;
   /** No older revision may start. */
   oldest: number;
   cancelled: boolean;
@@ -96,6 +107,7 @@ export function witnessOf(settings: {
   const { clock, skew, untracked, topics, weather, latest, burns, onViolation } = settings;
   const pauses = pausesOf({ clock, claims: weather === "calm" ? 2000 : LONGEST_CLAIM });
   const limits = limitsOf({ clock, topics });
+  const windows = windowsOf(topics);
   const jobs = new Map<string, Known>();
   const holders = new Map<string, Set<string>>();
   const requests = new Map<string, string>();
@@ -108,6 +120,12 @@ export function witnessOf(settings: {
     onViolation({ promise, id, text, time: clock() });
 
   const recurring = recurringOf((id, text) => violate("once", id, text));
+  const tombstones = tombstonesOf({
+    clock,
+    skew,
+    calm: weather !== "hurt",
+    broken: (id, text) => violate("events", id, text),
+  });
 
   const known = (id: string): Known => {
     const found = jobs.get(id);
@@ -118,7 +136,9 @@ export function witnessOf(settings: {
       starts: new Map(),
       ends: new Set(),
       successes: new Set(),
+      claims: [],
       acknowledged: false,
+      cancelAsked: false,
       oldest: 0,
       cancelled: false,
       looks: new Set(),
@@ -153,11 +173,17 @@ export function witnessOf(settings: {
       if (!before) recurring.created(id, after.body, !after.untracked);
       const wrong = transition(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
-      job.revisions[after.revision] ??= { dueAt: after.dueAt, body: after.body, attempt: after.attempt };
+      const { dueAt, body, attempt, postponeUntil } = after;
+      job.revisions[after.revision] ??= { dueAt, body, attempt, postponeUntil };
+      if (before?.state === "scheduled" && after.state === "running")
+        job.claims.push({ attempt: after.attempt, at: after.claimedAt ?? 0 });
+      const untold = isFinished(after) && !after.untracked && wrongIn(after, job.claims, skew);
+      if (untold) violate("timeline", id, `${untold}: ${JSON.stringify(after)}`);
       mustBeAhead(job, audits.get(addressOf(id).shard) ?? "");
     }
     const key = (after ?? before)?.key;
     if (key !== undefined) {
+      tombstones.filed(before, after);
       const name = `${(after ?? before)?.topic} ${key}`;
       const live = holders.get(name) ?? new Set();
       holders.set(name, live);
@@ -175,7 +201,10 @@ export function witnessOf(settings: {
     const change = `${before?.state ?? "nothing"} → ${after.state}`;
     if (isFinished(after) !== (after.expiresAt !== undefined) && !after.untracked)
       return `${change} with a wrong TTL`;
-    if (!before) return after.state === "scheduled" && after.revision === 0 ? undefined : change;
+    if (!before) {
+      const buried = after.state === "cancelled" && tombstones.standsFor(after);
+      return (after.state === "scheduled" || buried) && after.revision === 0 ? undefined : change;
+    }
     const moved = after.revision === before.revision + 1;
     if (!moved && after.revision !== before.revision) return `${change} by several revisions`;
     if (moved) {
@@ -205,17 +234,16 @@ export function witnessOf(settings: {
           : change;
       }
       case "scheduled → cancelled":
-        return undefined;
+        return isCancelled(job, before) || isLate(before, "skip") ? undefined : `${change} for no reason`;
       case "scheduled → dead":
         return recorded(job, after);
       case "running → dead":
         return endOf(job, before) ?? recorded(job, after);
       case "running → cancelled":
+        if (!isCancelled(job, before)) return `${change} for no reason`;
         return released(before) ? undefined : `${change} under a live lease`;
       case "scheduled → expired":
-        return before.expiresAfter !== undefined && clock() + skew > before.wantedAt + before.expiresAfter
-          ? undefined
-          : `${change} too soon`;
+        return isOverdue(before) || isLate(before, "expire") ? undefined : `${change} too soon`;
       case "cancelled → scheduled":
         return before.untracked ? undefined : change;
       default:
@@ -228,6 +256,22 @@ export function witnessOf(settings: {
     if (job.ends.has(wordsOf(before))) return undefined;
     if (!burns) return "an attempt was lost without a run";
     return released(before) ? undefined : "a run ended by somebody else";
+  }
+
+  /** Whether anybody wants it cancelled. */
+  function isCancelled({ cancelAsked }: Known, { topic, key }: Home): boolean {
+    return cancelAsked || (key !== undefined && tombstones.mayCancel(topic, key));
+  }
+
+  /** Whether a job is later than its own bound. */
+  function isOverdue({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Home): boolean {
+    return clock() + skew > wantedAt + expiresAfter;
+  }
+
+  /** Whether a job is later than its topic's bound, which counts from when it may start. */
+  function isLate(home: Home, then: "skip" | "expire"): boolean {
+    const { ifLate } = topics[home.topic] ?? {};
+    return ifLate?.then === then && clock() + skew > startsAt(home) + ifLate.after * 1000;
   }
 
   /** A job is dead when everybody can know: it is listed, and its envelope lies in the DLQ, if SQS takes it. */
@@ -262,6 +306,7 @@ export function witnessOf(settings: {
     pauses,
     limits,
     recurring,
+    tombstones,
     /** Every item that changes. */
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;
@@ -275,6 +320,11 @@ export function witnessOf(settings: {
         else looks.delete(row.sk.S);
       } else if (row.pk?.S?.startsWith("dead#")) {
         known(row.id?.S ?? "").listed = after !== undefined;
+      } else if (row.pk?.S?.startsWith("tombstone#")) {
+        tombstones.left(
+          before && (fromAttributes(before) as Tombstone),
+          after && (fromAttributes(after) as Tombstone),
+        );
       } else if (row.pk?.S?.startsWith("key#") && after?.expiresAt) {
         const home = jobs.get(row.id?.S ?? "")?.home;
         if (home && !isFinished(home)) violate("key", home.id, `its key is let go: ${JSON.stringify(after)}`);
@@ -295,13 +345,14 @@ export function witnessOf(settings: {
     },
 
     /** An answer to a call that changed the job to what was asked, and nothing else. */
-    granted(told: Told, { body, from, to }: Asked): void {
+    granted(told: Told, asked: Asked): void {
       const dueAt = Date.parse(told.dueAt);
+      const job = known(told.id);
+      const { body, from, to } = boundedBy(job, told, asked);
       if (from !== undefined && dueAt < from)
         violate("P2", told.id, `due ${from - dueAt} ms before it was asked for`);
       if (to !== undefined && dueAt > to)
         violate("P3", told.id, `due ${dueAt - to} ms after it was asked for`);
-      const job = known(told.id);
       const stored = job.revisions[told.revision];
       if (untracked.has(told.topic)) return;
       if (stored?.dueAt !== dueAt)
@@ -316,6 +367,10 @@ export function witnessOf(settings: {
       job.oldest = Math.max(job.oldest, told.revision);
       if (job.home && job.home.revision < told.revision)
         violate("P1", told.id, `revision ${told.revision} was told`);
+    },
+
+    cancelAsked(id: string): void {
+      known(id).cancelAsked = true;
     },
 
     cancelled({ id }: Told): void {
@@ -370,15 +425,20 @@ export function witnessOf(settings: {
       // Of an untracked job's run nobody else knows the revision.
       const name = untracked.has(run.topic) ? `due ${run.dueAt}` : `revision ${job.home?.revision}`;
       const { from, to } = job.handedOff.get(name) ?? { from: run.dueAt, to: run.dueAt };
-      const late = clock() - pauses.freeAt(run.topic, to);
+      const late = clock() - windows.opensAt(run.topic, pauses.freeAt(run.topic, to));
       if (!again) lateness.push(late);
       if (!again && late > latest) violate("P3", run.id, `started ${late} ms late`);
-      const waits = to - run.dueAt;
       // A resume's own rate holds jobs too, and an outage's end may be long after they were due.
       const limited = weather === "calm" && !pauses.disturb(run.topic);
-      if (limited && waits > limits.longestWait(run.topic, revisionsOfAll()))
-        violate("P3", run.id, `was held for ${waits} ms`);
+      const most = windows.openFor(run.topic, run.dueAt, limits.longestWait(run.topic, revisionsOfAll()));
+      if (limited && to > most) violate("P3", run.id, `was held for ${to - run.dueAt} ms`);
       if (now < from) violate("P2", run.id, `started ${from - now} ms early`);
+      const shut = [from, to].find((start) => !windows.isOpen(run.topic, start));
+      if (shut !== undefined && !again)
+        violate("window", run.id, `was to start at ${shut}, out of its window`);
+      const { ifLate } = topics[run.topic] ?? {};
+      if (ifLate && clock() - to > ifLate.after * 1000 + LONGEST_CLAIM + skew)
+        violate("ifLate", run.id, `ran ${clock() - to} ms late`);
       // Lambda's pollers alone hold what is not claimed.
       const polled = untracked.has(run.topic) && topics[run.topic]?.consumer !== "pull";
       const after = polled && weather !== "calm" ? undefined : pauses.tooLate(run.topic, polled);
@@ -390,6 +450,7 @@ export function witnessOf(settings: {
         return;
       }
       const { state, leaseEnd = 0 } = job.home ?? {};
+      if (state === "expired" || state === "cancelled") violate("P4", run.id, `started, and is ${state}`);
       if (state === "running" && clock() > leaseEnd + skew)
         violate("P5", run.id, "started past its own lease");
       const words = wordsOf(run);
@@ -454,6 +515,18 @@ export function witnessOf(settings: {
       }
     },
   };
+}
+
+/** A postponed job is due when it was asked for, but no later than the first one of its key allows. */
+function boundedBy({ home, revisions }: Known, { outcome, revision }: Told, asked: Asked): Asked {
+  const { from = 0, to = 0, postponing } = asked;
+  if (!postponing) return asked;
+  const { maxDelay } = postponing;
+  const first = revisions[revision - 1]?.postponeUntil ?? (home?.createdAt ?? 0) + maxDelay;
+  const kept = outcome === "postponed" ? first : undefined;
+  const most = { from: kept ?? postponing.from + maxDelay, to: kept ?? postponing.to + maxDelay };
+  // A time that has passed becomes now.
+  return { ...asked, from: Math.min(from, most.from), to: Math.max(Math.min(to, most.to), postponing.to) };
 }
 
 function dropUndefined<T extends object>(values: T): T {

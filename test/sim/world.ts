@@ -9,6 +9,7 @@ import type { ProtocolEvent } from "../../protocol/events.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Plan } from "./faults.ts";
+import type { Habit } from "./habits.ts";
 import { type Machine, startMachine } from "./machine.ts";
 import { type Call, clientOn, type Network } from "./network.ts";
 import { type Dynamo, simulatedDynamo } from "./services/dynamo.ts";
@@ -26,6 +27,7 @@ export const UNWANTED = "unwanted";
 export type World = {
   readonly seed: number;
   readonly plan: Plan;
+  readonly habit: Habit;
   readonly timeline: Timeline;
   readonly dynamo: Dynamo;
   readonly sqs: Sqs;
@@ -47,22 +49,25 @@ export type World = {
   trace(line: () => string): void;
 };
 
+export const EVENTS_QUEUE = "_events";
+
 const MINUTE = 60_000;
 /** Who files schedules: the machines' names. */
-const CALLERS = /^(api|producer)-/;
+const CALLERS = /^(api|producer|event)-/;
 /** How long Lambda takes to follow a mapping. */
 const LONGEST_LAG = MINUTE;
 
 export function worldOf(settings: {
   seed: number;
   plan: Plan;
+  habit: Habit;
   timeline: Timeline;
   witness: Witness;
   policy: Policy;
   trace: (line: () => string) => void;
   onCall: (call: Call) => void;
 }): World {
-  const { seed, plan, timeline, witness, policy, trace } = settings;
+  const { seed, plan, habit, timeline, witness, policy, trace } = settings;
   const watchers = new Map<string, () => void>();
   const order = drawsOf(seed, "order");
   const dynamo = simulatedDynamo({
@@ -76,7 +81,7 @@ export function worldOf(settings: {
   });
   const sqs = simulatedSqs({
     clock: timeline.now,
-    topics: Object.keys(policy.topics),
+    topics: [...Object.keys(policy.topics), EVENTS_QUEUE],
     inFlight: plan.inFlight,
     pick: (count) => (plan.shuffled ? order.whole(0, count - 1) : 0),
     onVisible: (queue, time) => {
@@ -124,6 +129,7 @@ export function worldOf(settings: {
   const world: World = {
     seed,
     plan,
+    habit,
     timeline,
     dynamo,
     sqs,

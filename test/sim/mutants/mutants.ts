@@ -48,13 +48,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "move leaves expiresAt",
     file: "protocol/move.ts",
-    find: '["token", "leaseEnd", "finishedAt", "expiresAt", ',
-    put: '["token", "leaseEnd", "finishedAt", ',
+    find: '["token", "leaseEnd", "sentAt", "finishedAt", "expiresAt", ',
+    put: '["token", "leaseEnd", "sentAt", "finishedAt", ',
   },
   {
     name: "move leaves the claim",
     file: "protocol/move.ts",
-    find: '["token", "leaseEnd", "finishedAt", ',
+    find: '["token", "leaseEnd", "sentAt", "finishedAt", ',
     put: '["finishedAt", ',
   },
   {
@@ -160,8 +160,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "key taken without checking its holder",
     file: "protocol/enqueue-keyed.ts",
-    find: '    const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";\n    writes.push({ check: { key: homeKey(item.id), expect } });',
-    put: "",
+    find: "{ change }, { check: { key: homeKey(item.id), expect } }];",
+    put: "{ change }];",
   },
   {
     name: "one refused job takes its pack mates with it",
@@ -243,7 +243,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "another body stored than asked for",
-    file: "http/new-job.ts",
+    file: "core/body-text.ts",
     find: "  if (bytes <= BODY_BYTES) return text;",
     put: '  if (bytes <= BODY_BYTES) return "1";',
   },
@@ -488,5 +488,59 @@ export const MUTANTS: readonly Mutant[] = [
     file: "aws/promotions.ts",
     find: '        ActionAfterCompletion: "DELETE" as const,\n',
     put: "",
+  },
+  {
+    name: "an event leaves no tombstone",
+    file: "protocol/cancel-by-event.ts",
+    find: "    else await leaveTombstone(ctx, event, tombstone);\n",
+    put: "    else if (i > TRIES) await leaveTombstone(ctx, event, tombstone);\n    else return;\n",
+  },
+  {
+    name: "a tombstone not checked as a job is filed",
+    file: "protocol/enqueue-keyed.ts",
+    find: "    if (cancelledByEvents) writes.push(tombstoneAsRead(job, found.tombstone));\n",
+    put: "",
+  },
+  {
+    name: "a key not read again under its tombstone",
+    file: "protocol/cancel-by-event.ts",
+    find: "    else await leaveTombstone(ctx, event, tombstone);\n",
+    put: "    else return leaveTombstone(ctx, event, tombstone);\n",
+  },
+  {
+    name: "an event that was applied taken as new",
+    file: "protocol/cancel-by-event.ts",
+    find: "(holder?.finishedAt ?? 0) >= event.at || ",
+    put: "",
+  },
+  {
+    name: "an event for a running job taken as applied",
+    file: "sdk/events.ts",
+    find: "      done = false;\n",
+    put: '      done = error instanceof MinutehandError && error.code === "job-running";\n',
+  },
+  {
+    name: "an event's job without its once item",
+    file: "protocol/apply-rule.ts",
+    find: 'hash: "event" },',
+    put: 'hash: "event" } && undefined,',
+  },
+  {
+    name: "the first job's bound not kept when it is postponed",
+    file: "protocol/enqueue-keyed.ts",
+    find: "const bound = postponeUntil ?? createdAt + (job.maxDelay ?? 0);",
+    put: "const bound = Math.max(postponeUntil ?? 0, createdAt, job.dueAt) + (job.maxDelay ?? 0);",
+  },
+  {
+    name: "a late job ended whoever runs it",
+    file: "protocol/if-late.ts",
+    find: 'expect: { revision: job.revision, state: "scheduled" },',
+    put: "expect: { revision: job.revision },",
+  },
+  {
+    name: "lateness counted from the due time",
+    file: "protocol/if-late.ts",
+    find: "else if (ifLate && now - startOf(job) > ifLate.after * 1000) perhaps.push(job);",
+    put: 'else if (ifLate && now - Date.parse(job.dueAt) > ifLate.after * 1000) late.push({ job, state: ifLate.then === "skip" ? "cancelled" : "expired", why: "late" });',
   },
 ];

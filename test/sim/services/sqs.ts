@@ -148,7 +148,12 @@ export function simulatedSqs(settings: {
         message.visibleAt = now + VisibilityTimeout * 1000;
         message.handle = `${message.id}/${++drawn}`;
         onVisible(QueueUrl, message.visibleAt);
-        return { MessageId: message.id, Body: message.body, ReceiptHandle: message.handle };
+        return {
+          MessageId: message.id,
+          Body: message.body,
+          ReceiptHandle: message.handle,
+          Attributes: { ApproximateReceiveCount: String(message.receives) },
+        };
       });
       return { Messages };
     },

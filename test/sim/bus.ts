@@ -1,0 +1,107 @@
+import type { EventRule } from "../../core/event-rules.ts";
+import { eventsOn } from "../../sdk/events.ts";
+import type { Draws } from "./draws.ts";
+import { pollQueue } from "./platform.ts";
+import { NO_TROUBLE } from "./services/service.ts";
+import { EVENT, type SentEvent } from "./tombstones.ts";
+import { BOUNDS, KEYS } from "./users.ts";
+import { EVENTS_QUEUE, type World } from "./world.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const SOURCE = "shop";
+/** Seconds that an event cancels what is filed after it. */
+const TOMBSTONES = [0, 20, 300, 900];
+const DELAYS = [0, 5, 60, 300];
+/** ms till an event comes again that was applied already. */
+const AGAIN = [0, SECOND, 20 * SECOND, 8 * MINUTE];
+
+/** A topic's users of the bus: whoever puts events there, and the function that they reach. */
+export type Bus = {
+  /** Something happens to a job's key about when a user files it, a little before or a while after. */
+  around(n: number, time: number, rivals: boolean): void;
+  /** Whether all events are through. */
+  through(): boolean;
+};
+
+export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
+  const { timeline, sqs, witness, habit } = world;
+  const rules = rulesOf(world.draws("rules"), habit.topic);
+  const sent = new Map<string, SentEvent>();
+  let planned = 0;
+
+  pollQueue(world, EVENTS_QUEUE, {
+    name: "event",
+    build: (ctx) => eventsOn(ctx, Object.values(rules), () => {}),
+    polls: () => true,
+    invoked(messages) {
+      const begun = messages.flatMap((message) => {
+        const event = sent.get((JSON.parse(message.Body) as { id: string }).id);
+        return event ? [{ message, ended: witness.tombstones.began(event) }] : [];
+      });
+      return (done) => {
+        for (const { message, ended } of begun) ended(done.includes(message));
+      };
+    },
+  });
+
+  function put(event: SentEvent): void {
+    planned -= 1;
+    const { id, at, key, rule } = event;
+    sent.set(id, event);
+    const body = JSON.stringify({
+      id,
+      source: SOURCE,
+      "detail-type": rule.detailType,
+      time: new Date(at).toISOString(),
+      detail: { order: key, [EVENT]: id },
+    });
+    world.trace(() => `event ${body}`);
+    sqs.perform(
+      "SendMessageBatch",
+      { QueueUrl: EVENTS_QUEUE, Entries: [{ Id: id, MessageBody: body }] },
+      NO_TROUBLE,
+    );
+  }
+
+  return {
+    around(n, time, rivals) {
+      if (suppressed.has(`event:${n}`)) return;
+      const draws = world.draws(`event ${n}`);
+      if (draws.chance(0.2)) return;
+      const offset = draws.pick([draws.whole(-40, 40), -draws.next() * MINUTE, draws.next() * 4 * MINUTE]);
+      const at = Math.max(Math.round(time + offset), timeline.now());
+      const event = {
+        id: `event-${n}`,
+        at,
+        key: rivals ? "a" : draws.pick(KEYS),
+        rule: draws.chance(0.7) ? rules.cancels : rules.files,
+      };
+      const times = draws.chance(0.4) ? draws.whole(2, 3) : 1;
+      for (let i = 0, next = at; i < times; i++, next += draws.pick(AGAIN)) {
+        planned += 1;
+        timeline.at(next, () => put(event));
+      }
+    },
+    through: () => planned === 0 && sqs.messages(EVENTS_QUEUE).length === 0,
+  };
+}
+
+/** What the topic says about events: paid ones cancel, placed ones file. */
+function rulesOf(draws: Draws, topic: string): { cancels: EventRule; files: EventRule } {
+  const matched = { topic, source: SOURCE, key: "$.detail.order" };
+  const tombstone = draws.pick(TOMBSTONES);
+  const onDuplicate = draws.pick(["keep", "replace", "postpone"] as const);
+  return {
+    cancels: { ...matched, do: "cancel", detailType: "Paid", tombstone },
+    files: {
+      ...matched,
+      do: "enqueue",
+      detailType: "Placed",
+      delay: draws.pick(DELAYS),
+      body: "$.detail",
+      onDuplicate,
+      ...(onDuplicate === "postpone" && { maxDelay: draws.pick(BOUNDS) }),
+    },
+  };
+}

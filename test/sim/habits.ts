@@ -1,0 +1,82 @@
+import type { Policy, TopicPolicy } from "../../core/policy.ts";
+import { type Draws, drawsOf } from "./draws.ts";
+import type { Weather } from "./faults.ts";
+import { TOPICS, UNTRACKED } from "./topics.ts";
+import { wallClockOf } from "./windows.ts";
+
+/**
+ * What one topic of a history is told beside its kind, so that each such rule meets each kind of consumer, pauses and
+ * limits, without a topic more in every history.
+ */
+export type Habit = {
+  kind: "none" | "events" | "window" | "late" | "spread";
+  topic: string;
+  policy: Partial<TopicPolicy>;
+  /** When the history begins, ms since the epoch. */
+  start: number;
+};
+
+const MINUTE = 60_000;
+const KINDS: readonly Habit["kind"][] = [
+  "none",
+  "none",
+  "none",
+  "none",
+  "events",
+  "events",
+  "late",
+  "spread",
+];
+const START = Date.UTC(2026, 2, 1, 9, 0, 0);
+/** Where wall clocks are, and two moments shortly before they are put forward and back. */
+const PLACES = [
+  { zone: "UTC", start: START },
+  { zone: "Pacific/Kiritimati", start: START },
+  { zone: "Europe/Berlin", start: Date.UTC(2026, 2, 29, 0, 40) },
+  { zone: "Europe/Berlin", start: Date.UTC(2026, 9, 25, 0, 40) },
+] as const;
+/** Seconds. */
+const BOUNDS = [1, 10, 60];
+
+/** In some histories one topic has all that users without a rival file, and those who pause. */
+export function crowdedTopic(seed: number): string | undefined {
+  const draws = drawsOf(seed, "crowd");
+  return draws.chance(0.25) ? draws.pick(Object.keys(TOPICS)) : undefined;
+}
+
+export function habitOf(seed: number, weather: Weather): Habit {
+  const draws = drawsOf(seed, "habit");
+  const kind = draws.pick(KINDS);
+  const crowded = crowdedTopic(seed);
+  const fits = (topic: string): boolean => kind === "window" || kind === "spread" || !UNTRACKED.has(topic);
+  const drawn = draws.pick(Object.keys(TOPICS).filter(fits));
+  const topic = crowded !== undefined && fits(crowded) ? crowded : drawn;
+  const place = draws.pick(PLACES);
+  const start = kind === "window" ? place.start : START;
+  return { kind, topic, start, policy: policyOf(kind, draws, place, weather) };
+}
+
+/** All topics of a history. */
+export function topicsOf({ topic, policy }: Habit): Policy["topics"] {
+  return { ...TOPICS, [topic]: { ...TOPICS[topic], ...policy } };
+}
+
+function policyOf(
+  kind: Habit["kind"],
+  draws: Draws,
+  { zone, start }: (typeof PLACES)[number],
+  weather: Weather,
+): Partial<TopicPolicy> {
+  if (kind === "events") return { cancelledByEvents: true };
+  // biome-ignore lint/suspicious/noThenProperty: the policy's word; nobody awaits it.
+  if (kind === "late") return { ifLate: { after: draws.pick(BOUNDS), then: draws.pick(["skip", "expire"]) } };
+  if (kind === "spread") return { spread: draws.pick(BOUNDS) };
+  if (kind !== "window") return {};
+  const clock = wallClockOf(zone);
+  const shuts = start + draws.whole(-10, 20) * MINUTE;
+  const opens = shuts + draws.whole(5, 25) * MINUTE;
+  // Now and then an hour a day: what misses it waits for the next, when ticks are too rare to be punctual.
+  const hour = draws.chance(0.2) && weather === "hurt";
+  const [from, to] = hour ? [shuts, shuts + 50 * MINUTE] : [opens, shuts];
+  return { window: `${clock(from)}-${clock(to)} ${zone}` };
+}

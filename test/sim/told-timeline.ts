@@ -1,0 +1,21 @@
+import { isDeepStrictEqual } from "node:util";
+import { LOG_ENTRIES } from "../../core/constants.ts";
+import type { Home } from "../../core/items.ts";
+import { timelineOf } from "../../core/timeline.ts";
+
+/** A claim as it was written: which run it began, and when by its machine's clock. */
+export type Claim = { attempt: number; at: number };
+
+/** What a finished job's timeline says that was not so. `claims`: all there were. `skew`: ms that clocks may be off. */
+export function wrongIn(home: Home, claims: readonly Claim[], skew: number): string | undefined {
+  const told = timelineOf(home);
+  if (told.length > LOG_ENTRIES) return `${told.length} entries`;
+  const early = told.findIndex(({ at }, i) => at < (told[i - 1]?.at ?? 0) - 2 * skew);
+  if (early !== -1) return `entry ${early} before the one before it`;
+  if (told.at(-1)?.what !== home.state) return `no end as ${home.state}`;
+  const begun = told.flatMap(({ what, attempt = 0, at }) => (what === "claimed" ? [{ attempt, at }] : []));
+  const last = told.length < LOG_ENTRIES ? claims : claims.slice(claims.length - begun.length);
+  return isDeepStrictEqual(begun, last)
+    ? undefined
+    : `claims ${JSON.stringify(begun)}, not ${JSON.stringify(last)}`;
+}
