@@ -11,6 +11,7 @@ import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import { DAY, LOOKAHEAD } from "../core/constants.ts";
 import { METRICS_NAMESPACE } from "./environment.ts";
+import type { Events } from "./events.ts";
 import type { RecurringSchedules } from "./scheduler.ts";
 import type { Tick } from "./tick.ts";
 import { type TopicQueues, ttrOf } from "./topic-queues.ts";
@@ -18,6 +19,7 @@ import { type TopicQueues, ttrOf } from "./topic-queues.ts";
 export type AlarmsProps = {
   readonly tick: Tick;
   readonly recurring: RecurringSchedules | undefined;
+  readonly events: Events | undefined;
   readonly topics: readonly TopicQueues[];
   readonly prefix: string;
   readonly alarmTopic: ITopic | undefined;
@@ -36,6 +38,7 @@ export class Alarms extends Construct {
     for (const topic of props.topics) this.watchTopic(topic);
     this.watchTick();
     if (props.recurring !== undefined) this.watchOccurrences(props.recurring);
+    if (props.events !== undefined) this.watchEvents(props.events);
     this.watchPromises();
   }
 
@@ -85,6 +88,23 @@ export class Alarms extends Construct {
       metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
       threshold: 1,
       evaluationPeriods: 1,
+    });
+  }
+
+  private watchEvents({ queue, dlq }: Events): void {
+    this.alarm("EventsLost", {
+      alarmDescription:
+        "Events could not be applied to their topics: see the function's log, then let SQS redrive their DLQ",
+      metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
+      threshold: 1,
+      evaluationPeriods: 1,
+    });
+    this.alarm("EventsBacklog", {
+      alarmDescription:
+        "Events wait: the function that applies them is too slow, or fails, or their jobs run on",
+      metric: queue.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: "Maximum" }),
+      threshold: DEFAULT_OLDEST_AGE.toSeconds(),
+      evaluationPeriods: 3,
     });
   }
 

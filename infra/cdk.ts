@@ -2,4 +2,12 @@
 export type { ConsumerOptions } from "./consumer.ts";
 export { DelayQueue } from "./delay-queue.ts";
 export type { HandlerOptions } from "./handler.ts";
-export type { ApiProps, DelayQueueProps, TopicProps, WebhookTopicProps } from "./props.ts";
+export type {
+  ApiProps,
+  CancelOn,
+  DelayQueueProps,
+  EnqueueOn,
+  EventMatch,
+  TopicProps,
+  WebhookTopicProps,
+} from "./props.ts";

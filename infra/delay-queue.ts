@@ -17,7 +17,9 @@ import {
   queueUrlPrefix,
   setEnvironment,
 } from "./environment.ts";
+import { eventRules } from "./event-rules.ts";
 import { EventSourceControl } from "./event-source-control.ts";
+import { Events } from "./events.ts";
 import { type HandlerOptions, handlerCode, handlerError } from "./handler.ts";
 import { JobApi } from "./http-api.ts";
 import { JobPool } from "./job-pool.ts";
@@ -35,8 +37,8 @@ const HANDLER_TIMEOUT = Duration.seconds(60);
 const HANDLER_MEMORY_MIB = 512;
 
 /**
- * A delay queue: its job pool, a ready queue and a DLQ for each topic, the minute's tick, the HTTP API and
- * the alarms. Throws, naming rule and value, when a prop is out of its range.
+ * A delay queue: its job pool, a ready queue and a DLQ for each topic, the minute's tick, the HTTP API, what brings
+ * events, and the alarms. Throws, naming rule and value, when a prop is out of its range.
  */
 export class DelayQueue extends Construct {
   /** The job pool. */
@@ -98,10 +100,17 @@ export class DelayQueue extends Construct {
       this.secrets.set(queues.topic, webhook.secret);
       this.control.add(queues.topic, webhook.eventSource);
     }
+    const rules = eventRules(props.topics);
+    let events: Events | undefined;
+    if (rules.length > 0) {
+      events = new Events(this, "Events", { ...parts, rules, eventBus: props.eventBus, encryptionKey });
+      this.equip(events.fn);
+      this.promotions?.grantKeep(events.fn);
+    }
     if (this.api !== undefined)
       new CfnOutput(this, "ApiUrl", { description: API_OUTPUT, value: this.api.apiEndpoint });
     new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
-    new Alarms(this, "Alarms", { tick, recurring, topics, prefix, alarmTopic });
+    new Alarms(this, "Alarms", { tick, recurring, events, topics, prefix, alarmTopic });
 
     this.node.addValidation({
       validate: () => [...this.equipped].flatMap((fn) => environmentErrors(fn, policy)),

@@ -54,9 +54,11 @@ export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] 
     bytes += Buffer.byteLength(name) + bytesOf(value, mappings);
   if (bytes <= ENVIRONMENT_BYTES) return [];
   const policyBytes = Buffer.byteLength(JSON.stringify(policy));
+  const { MINUTEHAND_EVENTS: events } = variables;
+  const eventBytes = events === undefined ? "" : ` and ${bytesOf(events, mappings)} for their events`;
   return [
-    `the environment of ${fn.node.path} must fit into Lambda's limit, is ${bytes} bytes, ${policyBytes} of them ` +
-      `for the policies of ${Object.keys(policy.topics).length} topics; allowed: ${ENVIRONMENT_BYTES} bytes`,
+    `the environment of ${fn.node.path} must fit into Lambda's limit, is ${bytes} bytes, ${policyBytes} of them for ` +
+      `the policies of ${Object.keys(policy.topics).length} topics${eventBytes}; allowed: ${ENVIRONMENT_BYTES} bytes`,
   ];
 }
 

@@ -17,6 +17,8 @@ export type MinutehandStackProps = StackProps &
 
 const CONSUMER_TIMEOUT = Duration.seconds(60);
 const CONSUMER_MEMORY_MIB = 512;
+/** Soon, so that it can be tried out. */
+const REMINDED_AFTER = Duration.seconds(2);
 
 /** The deployable app: a delay queue, the topics of the examples and the two consumers among them. */
 export class MinutehandStack extends Stack {
@@ -29,7 +31,10 @@ export class MinutehandStack extends Stack {
       ...props,
       ...(alarmTopicArn && { alarmTopic: Topic.fromTopicArn(this, "AlarmTopic", alarmTopicArn) }),
       topics: {
-        reminders: {},
+        reminders: {
+          cancelOn: { detailType: "ReminderDone", key: "$.detail.key" },
+          enqueueOn: { detailType: "ReminderAsked", key: "$.detail.key", delay: REMINDED_AFTER },
+        },
         work: { consumer: "pull" },
         events: { consumer: "pull", tracking: "none" },
         precise: { precision: "millisecond" },

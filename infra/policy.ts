@@ -8,6 +8,7 @@ import {
   type TopicPolicy,
   topicPolicy,
 } from "../core/policy.ts";
+import { cancelRules } from "./event-rules.ts";
 import type { DelayQueueProps, TopicProps } from "./props.ts";
 
 /** The policy that functions read, its topics with only what differs from the defaults. */
@@ -24,10 +25,13 @@ export function policyOf(props: DelayQueueProps): Policy {
 }
 
 function differences(props: TopicProps): Partial<TopicPolicy> {
-  const { ttr, webhook: _below, maximumConcurrency: _eventSource, oldestMessageAge: _alarm, ...rest } = props;
+  const { ttr, spread, webhook: _below, cancelOn: _events, enqueueOn: _too, ...others } = props;
+  const { maximumConcurrency: _eventSource, oldestMessageAge: _alarm, ...rest } = others;
   const configured: Partial<TopicPolicy> = {
     ...rest,
     ...(ttr && { ttr: ttr.toSeconds() }),
+    ...(spread?.toSeconds() && { spread: spread.toSeconds() }),
+    ...(leavesTombstones(props) && { cancelledByEvents: true }),
     ...webhookOf(props),
   };
   const { consumer, backoff } = configured;
@@ -38,6 +42,10 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
     ([name, value]) => value !== undefined && !isSame(value, defaults[name as keyof TopicPolicy]),
   );
   return Object.fromEntries(kept);
+}
+
+function leavesTombstones({ cancelOn }: TopicProps): boolean {
+  return cancelRules("", cancelOn).some(({ tombstone }) => tombstone > 0);
 }
 
 /** A webhook topic's settings as functions read them; nothing for any other. */

@@ -1,4 +1,5 @@
 import type { Duration } from "aws-cdk-lib";
+import type { IEventBusRef } from "aws-cdk-lib/aws-events";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import type { Backoff } from "../core/backoff.ts";
@@ -30,6 +31,57 @@ export type WebhookTopicProps = {
    * @default none: only addresses of the Internet
    */
   readonly allowHosts?: readonly string[];
+};
+
+/** Events that EventBridge is to bring, and where in one a job's key stands. */
+export type EventMatch = {
+  /**
+   * Who sends it, as EventBridge has it, 1 to 256 characters.
+   *
+   * @default anyone
+   */
+  readonly source?: string;
+  /** What it is, as EventBridge's `detail-type` has it, such as `OrderPaid`: 1 to 128 characters. */
+  readonly detailType: string;
+  /**
+   * Where the key stands: `$.` and names of `A-Za-z0-9_-` with dots between them, such as `$.detail.orderId`. What
+   * stands there must be text that may be a key, or a whole number: the event ends in the events' DLQ otherwise.
+   */
+  readonly key: string;
+};
+
+/** Events that cancel the job of their key, unless it is done already; one that runs, once it waits again. */
+export type CancelOn = EventMatch & {
+  /**
+   * How long after the event a job that is filed with its key is cancelled from the start, 0 to 1 day: events overtake
+   * jobs. 0: not at all.
+   *
+   * @default 5 minutes
+   */
+  readonly tombstone?: Duration;
+};
+
+/** Events that enqueue a job by their key; one that comes twice enqueues one. */
+export type EnqueueOn = EventMatch & {
+  /** How long after the event's time the job is due, 0 to 10 years. */
+  readonly delay: Duration;
+  /**
+   * Where the job's body stands, as `key` has it.
+   *
+   * @default "$.detail"
+   */
+  readonly body?: string;
+  /**
+   * What becomes of a job of this key that waits: it is kept as it is, replaced, or replaced and postponed.
+   *
+   * @default "keep"
+   */
+  readonly onDuplicate?: "keep" | "replace" | "postpone";
+  /**
+   * How long after the first event such jobs are postponed at most, 1 second to 10 years; with `postpone`, which needs
+   * it, only.
+   */
+  readonly maxDelay?: Duration;
 };
 
 /** How the jobs of one topic run. */
@@ -104,6 +156,25 @@ export type TopicProps = {
    */
   readonly maxPerSecond?: number;
   /**
+   * Its jobs are due up to so much later than was asked, evenly drawn, unless they say themselves how much: whole
+   * seconds, 0 to 1 day.
+   *
+   * @default not at all
+   */
+  readonly spread?: Duration;
+  /**
+   * Which events cancel its jobs by key; for a tracked topic only. A keyed job costs a read more then.
+   *
+   * @default none
+   */
+  readonly cancelOn?: CancelOn | readonly CancelOn[];
+  /**
+   * Which events enqueue jobs by key; for a tracked topic, and a webhook topic with a `url`, only.
+   *
+   * @default none
+   */
+  readonly enqueueOn?: EnqueueOn | readonly EnqueueOn[];
+  /**
    * How old the oldest message may be before an alarm, 1 minute to 10 days. A message under a claim ages.
    *
    * @default 15 minutes, for a pull topic `ttr` more
@@ -173,8 +244,15 @@ export type DelayQueueProps = {
    */
   readonly longDelay?: Duration | false;
   /**
+   * Where the events of `cancelOn` and `enqueueOn` come from; of this account and region.
+   *
+   * @default the account's default bus
+   */
+  readonly eventBus?: IEventBusRef;
+  /**
    * A key of yours for the table and the topics' queues. What recurring schedules say of their jobs is under
-   * EventBridge Scheduler's own.
+   * EventBridge Scheduler's own. With `cancelOn` or `enqueueOn` EventBridge is let into it; a key of another app's has to
+   * let it in itself, and synth says so.
    *
    * @default the table by DynamoDB's key in your account, the queues by SQS's own
    */

@@ -2,9 +2,10 @@ import type { Duration } from "aws-cdk-lib";
 import type { Backoff } from "../core/backoff.ts";
 import { callbackUrlRule } from "../core/callback-url.ts";
 import { DAY, LONGEST_DELAY, LONGEST_LEASE, MAX_SHARDS } from "../core/constants.ts";
+import { isEventPath } from "../core/event-rules.ts";
 import { webhookPolicy } from "../core/policy.ts";
 import { webhookOf } from "./policy.ts";
-import type { ApiProps, DelayQueueProps, TopicProps } from "./props.ts";
+import type { ApiProps, CancelOn, DelayQueueProps, EnqueueOn, EventMatch, TopicProps } from "./props.ts";
 
 /** One rule about one value: what it must be, what it is, what is allowed. */
 type Check = {
@@ -20,6 +21,11 @@ const LONGEST_WAIT_S = LONGEST_DELAY / 1000;
 const LONGEST_TTR_S = LONGEST_LEASE / 1000;
 const READY_RETENTION_DAYS = 10;
 const LONGEST_CALL_S = 30;
+const LONGEST_SPREAD_S = DAY_S;
+const LONGEST_TOMBSTONE_S = DAY_S;
+/** "PutEvents", Amazon EventBridge API Reference, and "Creating event patterns": what a rule can match. */
+const LONGEST_SOURCE = 256;
+const LONGEST_DETAIL_TYPE = 128;
 
 /** Throws one error that names each broken rule, the value met and what is allowed. */
 export function validate(path: string, props: DelayQueueProps): void {
@@ -95,6 +101,71 @@ function topicChecks(name: string, topic: TopicProps): Check[] {
     seconds(`${at}.ttr`, topic.ttr, 1, LONGEST_TTR_S),
     seconds(`${at}.oldestMessageAge`, topic.oldestMessageAge, 60, READY_RETENTION_DAYS * DAY_S),
     ...backoffChecks(`${at}.backoff`, topic.backoff),
+    seconds(`${at}.spread`, topic.spread, 0, LONGEST_SPREAD_S),
+    ...eventChecks(at, topic),
+  ];
+}
+
+function eventChecks(at: string, topic: TopicProps): Check[] {
+  const { cancelOn, enqueueOn, tracking, webhook } = topic;
+  const needsKeys = (name: string, value: unknown): Check => ({
+    holds: value === undefined || tracking !== "none",
+    rule: `${at}.${name} needs keys, which untracked jobs have not`,
+    actual: tracking,
+    allowed: 'tracking "full"',
+  });
+  return [
+    needsKeys("cancelOn", cancelOn),
+    needsKeys("enqueueOn", enqueueOn),
+    {
+      holds: enqueueOn === undefined || webhook === undefined || webhook.url !== undefined,
+      rule: `${at}.enqueueOn needs whom to call, as events name nobody`,
+      actual: webhook?.url,
+      allowed: "webhook.url",
+    },
+    ...eachOf(`${at}.cancelOn`, cancelOn, cancelChecks),
+    ...eachOf(`${at}.enqueueOn`, enqueueOn, enqueueChecks),
+  ];
+}
+
+function eachOf<T>(
+  at: string,
+  one: T | readonly T[] | undefined,
+  check: (at: string, one: T) => Check[],
+): Check[] {
+  if (one === undefined) return [];
+  if (!Array.isArray(one)) return check(at, one as T);
+  return (one as readonly T[]).flatMap((item, index) => check(`${at}[${index}]`, item));
+}
+
+function cancelChecks(at: string, event: CancelOn): Check[] {
+  return [...matchChecks(at, event), seconds(`${at}.tombstone`, event.tombstone, 0, LONGEST_TOMBSTONE_S)];
+}
+
+function enqueueChecks(at: string, event: EnqueueOn): Check[] {
+  const { delay, body, onDuplicate, maxDelay } = event;
+  const postpones = onDuplicate === "postpone";
+  return [
+    ...matchChecks(at, event),
+    seconds(`${at}.delay`, delay, 0, LONGEST_WAIT_S),
+    eventPath(`${at}.body`, body),
+    oneOf(`${at}.onDuplicate`, onDuplicate, ["keep", "replace", "postpone"]),
+    {
+      holds: !postpones || maxDelay !== undefined,
+      rule: `${at}.maxDelay must bound what is postponed`,
+      actual: maxDelay,
+      allowed: `1 to ${LONGEST_WAIT_S} seconds`,
+    },
+    onlyFor('onDuplicate "postpone"', postpones, `${at}.maxDelay`, maxDelay?.toHumanString()),
+    seconds(`${at}.maxDelay`, maxDelay, 1, LONGEST_WAIT_S),
+  ];
+}
+
+function matchChecks(at: string, { source, detailType, key }: EventMatch): Check[] {
+  return [
+    characters(`${at}.source`, source, LONGEST_SOURCE),
+    characters(`${at}.detailType`, detailType, LONGEST_DETAIL_TYPE),
+    eventPath(`${at}.key`, key),
   ];
 }
 
@@ -179,6 +250,20 @@ function seconds(at: string, value: Duration | undefined, min: number, max: numb
   const actual = value?.toSeconds({ integral: false });
   const holds = actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
   return { holds, rule: `${at} must be whole seconds`, actual, allowed: `${min} to ${max} seconds` };
+}
+
+function characters(at: string, actual: string | undefined, max: number): Check {
+  const holds = actual === undefined || (actual.length >= 1 && actual.length <= max);
+  return { holds, rule: `${at} must be a name`, actual, allowed: `1 to ${max} characters` };
+}
+
+function eventPath(at: string, actual: string | undefined): Check {
+  return {
+    holds: actual === undefined || isEventPath(actual),
+    rule: `${at} must say where in the event`,
+    actual,
+    allowed: "$.name or $.name.name…, names of A-Z, a-z, 0-9, _ and -",
+  };
 }
 
 function oneOf(at: string, actual: string | undefined, allowed: readonly string[]): Check {

@@ -1,3 +1,4 @@
+import { Duration } from "aws-cdk-lib";
 import { describe, expect, it } from "vitest";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
 import { resourcesOf, type StackTemplate } from "./stack-template.ts";
@@ -149,6 +150,25 @@ describe("what each role may do, and nothing else", () => {
     );
     expect(new Set(rightsOf(template, "JobsRecurringOccurrence"))).toEqual(
       new Set([...one, ...sends, "sqs:SendMessage JobsRecurringDlq", ...logs("JobsRecurringOccurrenceLog")]),
+    );
+  });
+
+  it("the function that events reach files and cancels jobs, sends those that it files, and takes its own messages", () => {
+    const key = "$.detail.key";
+    const enqueueOn = { detailType: "Asked", key, delay: Duration.seconds(1) };
+    const { stack: other } = shopWith({
+      topics: { asked: { enqueueOn }, paid: { cancelOn: { detailType: "Paid", key } }, work: {} },
+    });
+    expect(rightsOf(templateOf(other), "JobsEvents")).toEqual(
+      [
+        ...MEET,
+        ...KEEP_PROMOTIONS,
+        ...logs("JobsEventsApplierLog"),
+        "sqs:SendMessage JobsTopicaskedReady",
+        ...["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes"].map(
+          (action) => `sqs:${action} JobsEventsQueue`,
+        ),
+      ].sort(),
     );
   });
 

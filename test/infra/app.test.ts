@@ -49,6 +49,8 @@ describe("the app", () => {
       "minutehand-reminders_dlq",
       "minutehand-work",
       "minutehand-work_dlq",
+      "minutehand_events",
+      "minutehand_events_dlq",
       "minutehand_schedules_dlq",
       "minutehand_tick_dlq",
     ]);
@@ -57,7 +59,7 @@ describe("the app", () => {
     );
     const routes = resourcesOf(template, "AWS::ApiGatewayV2::Route").map(([, r]) => r.Properties.RouteKey);
     expect(routes.sort()).toEqual(["ANY /", "ANY /{proxy+}", "POST /topics/{topic}/receive"]);
-    expect(resourcesOf(template, "AWS::Lambda::EventSourceMapping")).toHaveLength(3);
+    expect(resourcesOf(template, "AWS::Lambda::EventSourceMapping")).toHaveLength(4);
   });
 
   it("has no HTTP API with api=none, and all the rest", async () => {
@@ -68,11 +70,12 @@ describe("the app", () => {
     expect(functions.sort()).toEqual([
       "Consumerprecis",
       "Consumerremind",
+      "JobsEventsAppl",
       "JobsPromotions",
       "JobsTickSweepe",
       "JobsWebhookcal",
     ]);
-    expect(resourcesOf(template, "AWS::Events::Rule")).toHaveLength(1);
+    expect(resourcesOf(template, "AWS::Events::Rule")).toHaveLength(3);
     expect(Object.keys(template.Outputs)).not.toContain("ApiUrl");
   });
 
@@ -110,8 +113,8 @@ describe("the alarms", () => {
   const watched = alarms.map(({ Namespace, MetricName }) => `${Namespace} ${MetricName}`);
 
   it.each([
-    ["AWS/SQS ApproximateNumberOfMessagesVisible", 6],
-    ["AWS/SQS ApproximateAgeOfOldestMessage", 5],
+    ["AWS/SQS ApproximateNumberOfMessagesVisible", 7],
+    ["AWS/SQS ApproximateAgeOfOldestMessage", 6],
     ["AWS/Lambda Errors", 1],
     ["AWS/Lambda Invocations", 1],
     ["Minutehand SweepLag", 2],

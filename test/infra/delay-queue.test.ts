@@ -159,8 +159,9 @@ describe("the environment", () => {
           concurrency: 3,
           maximumConcurrency: 9,
           backoff: { waits: [1, 2] },
+          spread: Duration.minutes(2),
         },
-        plain: { consumer: "lambda", precision: "second", maxAttempts: 10 },
+        plain: { consumer: "lambda", precision: "second", maxAttempts: 10, spread: Duration.seconds(0) },
       },
     });
     const policy = {
@@ -170,7 +171,7 @@ describe("the environment", () => {
       deadRetention: 7_776_000,
       topics: {
         work: { consumer: "pull", ttr: 300 },
-        mail: { concurrency: 3, backoff: { waits: [1, 2] } },
+        mail: { concurrency: 3, backoff: { waits: [1, 2] }, spread: 120 },
         plain: {},
       },
     };

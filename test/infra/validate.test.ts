@@ -9,6 +9,9 @@ function inTopic(topic: TopicProps): DelayQueueProps {
   return { topics: { work: topic } };
 }
 
+const PAID = { detailType: "OrderPaid", key: "$.detail.orderId" };
+const PLACED = { ...PAID, detailType: "OrderPlaced", delay: Duration.minutes(30) };
+
 const REFUSED: readonly [DelayQueueProps, string][] = [
   [{ topics: {} }, "topics must name at least one topic, is {}; allowed: 1 or more"],
   [{ topics: { "Order.Timeout": {} } }, 'is "Order.Timeout"; allowed: 1 to 50 of a-z, 0-9 and -'],
@@ -70,6 +73,56 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [inTopic({ webhook: { allowHosts: ["10.0.0.7:8080"] } }), 'must be a host, is "10.0.0.7:8080"'],
   [inTopic({ webhook: { allowHosts: ["fd00::7"] } }), 'must be a host, is "fd00::7"'],
+  [
+    inTopic({ spread: Duration.hours(25) }),
+    "topics.work.spread must be whole seconds, is 90000; allowed: 0 to 86400",
+  ],
+  [inTopic({ spread: Duration.millis(500) }), "topics.work.spread must be whole seconds, is 0.5"],
+  [
+    inTopic({ cancelOn: PAID, tracking: "none" }),
+    'topics.work.cancelOn needs keys, which untracked jobs have not, is "none"; allowed: tracking "full"',
+  ],
+  [inTopic({ enqueueOn: PLACED, tracking: "none" }), "topics.work.enqueueOn needs keys"],
+  [inTopic({ enqueueOn: PLACED, webhook: {} }), "enqueueOn needs whom to call, as events name nobody"],
+  [
+    inTopic({ cancelOn: { ...PAID, detailType: "" } }),
+    'topics.work.cancelOn.detailType must be a name, is ""; allowed: 1 to 128 characters',
+  ],
+  [inTopic({ cancelOn: { ...PAID, detailType: "x".repeat(129) } }), "allowed: 1 to 128 characters"],
+  [
+    inTopic({ enqueueOn: [PLACED, { ...PLACED, source: "" }] }),
+    'topics.work.enqueueOn[1].source must be a name, is ""; allowed: 1 to 256 characters',
+  ],
+  ...["detail.id", "$", "$.", "$.detail[0]", "$..id", "$.detail.order id", "$.detail.*"].map(
+    (key): [DelayQueueProps, string] => [
+      inTopic({ cancelOn: { ...PAID, key } }),
+      `topics.work.cancelOn.key must say where in the event, is "${key}"; allowed: $.name or $.name.name…`,
+    ],
+  ),
+  [
+    inTopic({ enqueueOn: { ...PLACED, body: "detail" } }),
+    'enqueueOn.body must say where in the event, is "detail"',
+  ],
+  [
+    inTopic({ cancelOn: { ...PAID, tombstone: Duration.hours(25) } }),
+    "tombstone must be whole seconds, is 90000",
+  ],
+  [
+    inTopic({ enqueueOn: { ...PLACED, delay: Duration.days(3661) } }),
+    "delay must be whole seconds, is 316310400",
+  ],
+  [
+    inTopic({ enqueueOn: { ...PLACED, onDuplicate: "postpone" } }),
+    "topics.work.enqueueOn.maxDelay must bound what is postponed, is undefined; allowed: 1 to 316224000 seconds",
+  ],
+  [
+    inTopic({ enqueueOn: { ...PLACED, maxDelay: Duration.hours(1) } }),
+    'enqueueOn.maxDelay is for onDuplicate "postpone" only, is "1 hour"; allowed: nothing',
+  ],
+  [
+    inTopic({ enqueueOn: { ...PLACED, onDuplicate: "postpone", maxDelay: Duration.seconds(0) } }),
+    "maxDelay must be whole seconds, is 0; allowed: 1 to",
+  ],
 ];
 
 const ACCEPTED: readonly DelayQueueProps[] = [
@@ -92,6 +145,20 @@ const ACCEPTED: readonly DelayQueueProps[] = [
     concurrency: 25,
   }),
   inTopic({ backoff: { initial: 0, factor: 1, max: 0, jitter: 1 } }),
+  inTopic({ spread: Duration.days(1) }),
+  inTopic({ tracking: "none", spread: Duration.seconds(1) }),
+  inTopic({ cancelOn: PAID, enqueueOn: PLACED, webhook: { url: "https://shop.example" } }),
+  inTopic({
+    cancelOn: { ...PAID, source: "x".repeat(256), key: "$.detail-type", tombstone: Duration.seconds(0) },
+  }),
+  inTopic({
+    cancelOn: [PAID, { ...PAID, detailType: "x".repeat(128), tombstone: Duration.days(1) }],
+    enqueueOn: [
+      { ...PLACED, delay: Duration.seconds(0), body: "$.detail.a_b.c-d" },
+      { ...PLACED, delay: Duration.days(3660), onDuplicate: "replace" },
+      { ...PLACED, onDuplicate: "postpone", maxDelay: Duration.seconds(1) },
+    ],
+  }),
 ];
 
 describe("validate", () => {

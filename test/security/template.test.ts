@@ -40,7 +40,10 @@ function openings(of: StackTemplate): string[] {
   });
   look("AWS::DynamoDB::Table", ({ ResourcePolicy }) => ResourcePolicy !== undefined);
   look("AWS::SQS::QueuePolicy", (properties) =>
-    statementsOf(properties).some(({ Effect, Principal }) => Effect === "Allow" && !isService(Principal)),
+    statementsOf(properties).some(
+      ({ Effect, Principal, Condition }) =>
+        Effect === "Allow" && (!isService(Principal) || !isOwnRule(of, Condition)),
+    ),
   );
   look("AWS::IAM::Role", ({ AssumeRolePolicyDocument }) =>
     (AssumeRolePolicyDocument as { Statement: Statement[] }).Statement.some(
@@ -84,6 +87,14 @@ function isOwnGroup(of: StackTemplate, condition: unknown): boolean {
       },
     }),
   );
+}
+
+/** EventBridge works for every account: a queue must say which rules may send to it. */
+function isOwnRule(of: StackTemplate, condition: unknown): boolean {
+  const { ArnEquals } = (condition ?? {}) as { ArnEquals?: { "aws:SourceArn"?: unknown } };
+  const arns = [ArnEquals?.["aws:SourceArn"] ?? []].flat();
+  const own = resourcesOf(of, "AWS::Events::Rule").map(([id]) => ({ "Fn::GetAtt": [id, "Arn"] }));
+  return arns.length > 0 && arns.every((arn) => own.some((rule) => isDeepStrictEqual(arn, rule)));
 }
 
 test("nobody comes in unsigned", () => {
@@ -223,6 +234,14 @@ const HOLES: [string, (of: StackTemplate) => void][] = [
       }),
   ],
   [
+    "a queue that any rule may send to",
+    (of) => {
+      const policies = resourcesOf(of, "AWS::SQS::QueuePolicy").map(([, { Properties }]) => Properties);
+      const lettingIn = policies.flatMap(statementsOf).filter(({ Effect }) => Effect === "Allow");
+      delete lettingIn.find(({ Condition }) => JSON.stringify(Condition).includes("JobsEvents"))?.Condition;
+    },
+  ],
+  [
     "a role that anyone may take",
     (of) =>
       Object.assign(first(of, "AWS::IAM::Role").Properties, {
@@ -292,6 +311,7 @@ test("no function's environment holds a secret", () => {
     Object.keys((Properties.Environment as { Variables: object }).Variables),
   );
   expect([...new Set(names)].sort()).toEqual([
+    "MINUTEHAND_EVENTS",
     "MINUTEHAND_EVENT_SOURCES",
     "MINUTEHAND_POLICY",
     "MINUTEHAND_PROMOTIONS",

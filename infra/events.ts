@@ -1,0 +1,148 @@
+import { Annotations, Aws, Duration, RemovalPolicy } from "aws-cdk-lib";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import { type IEventBusRef, Rule } from "aws-cdk-lib/aws-events";
+import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import { EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { Queue, QueueEncryption, type QueueProps } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import type { EventRule } from "../core/event-rules.ts";
+import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
+import { BundledFunction } from "./bundled-function.ts";
+import { bundleOf } from "./bundles.ts";
+import type { TopicQueues } from "./topic-queues.ts";
+
+export type EventsProps = {
+  readonly rules: readonly EventRule[];
+  readonly eventBus: IEventBusRef | undefined;
+  readonly table: Table;
+  readonly topics: readonly TopicQueues[];
+  readonly prefix: string;
+  readonly encryptionKey: IKey | undefined;
+  readonly removable: boolean;
+};
+
+const TIMEOUT = Duration.seconds(30);
+const MEMORY_MIB = 512;
+const VISIBILITY_MARGIN_S = 30;
+const BATCH_SIZE = 10;
+/** A burst of events is to leave the account's concurrency, and the table, to the jobs. */
+const MAX_CONCURRENCY = 10;
+/** An hour of tries, such as while the table does not answer. An event whose job runs waits longer each time. */
+const MAX_RECEIVE_COUNT = 60;
+const RETENTION = Duration.days(10);
+const DLQ_RETENTION = Duration.days(14);
+const SERVICE = "events.amazonaws.com";
+
+/** What brings events to the topics: EventBridge's rules, a queue that they wait in, and the function that applies them. */
+export class Events extends Construct {
+  readonly fn: LambdaFunction;
+  readonly queue: Queue;
+  readonly dlq: Queue;
+
+  constructor(scope: Construct, id: string, props: EventsProps) {
+    super(scope, id);
+    const { rules, eventBus, table, topics, prefix, encryptionKey, removable } = props;
+    const shared: QueueProps = {
+      enforceSSL: true,
+      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+      ...(encryptionKey === undefined
+        ? { encryption: QueueEncryption.SQS_MANAGED }
+        : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
+    };
+    const queueName = `${prefix}_events`;
+    this.dlq = new Queue(this, "Dlq", {
+      ...shared,
+      queueName: `${queueName}_dlq`,
+      retentionPeriod: DLQ_RETENTION,
+    });
+    this.queue = new Queue(this, "Queue", {
+      ...shared,
+      queueName,
+      retentionPeriod: RETENTION,
+      visibilityTimeout: TIMEOUT.plus(Duration.seconds(VISIBILITY_MARGIN_S)),
+      deadLetterQueue: { queue: this.dlq, maxReceiveCount: MAX_RECEIVE_COUNT },
+    });
+    this.bring(patternsOf(rules), eventBus);
+    if (encryptionKey !== undefined) this.letInto(encryptionKey);
+    this.fn = new BundledFunction(this, "Applier", {
+      code: bundleOf("event"),
+      description: "Cancels and enqueues jobs by their keys as events say",
+      timeout: TIMEOUT,
+      memoryMiB: MEMORY_MIB,
+      removable,
+    }).fn;
+    this.fn.addEnvironment("MINUTEHAND_EVENTS", JSON.stringify(rules));
+    grantPool(this.fn, table, ENQUEUE_ACTIONS);
+    const enqueued = new Set(rules.filter((rule) => rule.do === "enqueue").map(({ topic }) => topic));
+    grantQueues(
+      this.fn,
+      topics.filter(({ topic }) => enqueued.has(topic)).map(({ ready }) => ready),
+      ["SendMessage"],
+    );
+    grantQueues(
+      this.fn,
+      [this.queue],
+      ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes"],
+    );
+    new EventSourceMapping(this.fn, "Events", {
+      target: this.fn,
+      eventSourceArn: this.queue.queueArn,
+      batchSize: BATCH_SIZE,
+      maxConcurrency: MAX_CONCURRENCY,
+      reportBatchItemFailures: true,
+    });
+  }
+
+  /** The CDK's own target would let every rule of the account send, and into the key, once there is one. */
+  private bring(patterns: readonly Pattern[], eventBus: IEventBusRef | undefined): void {
+    const arns = patterns.map(({ source, detailType }) => {
+      const rule = new Rule(this, `${source ?? "Anyone"}-${detailType}`, {
+        description: `Minutehand's ${detailType} of ${source ?? "anyone"}`,
+        eventPattern: { detailType: [detailType], ...(source !== undefined && { source: [source] }) },
+        targets: [{ bind: () => ({ arn: this.queue.queueArn }) }],
+        ...(eventBus && { eventBus }),
+      });
+      return rule.ruleArn;
+    });
+    this.queue.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal(SERVICE)],
+        actions: ["sqs:SendMessage"],
+        resources: [this.queue.queueArn],
+        conditions: { ArnEquals: { "aws:SourceArn": arns } },
+      }),
+    );
+  }
+
+  /** Rules name the queue and the queue its key, so the key can name no rule. */
+  private letInto(key: IKey): void {
+    const { statementAdded } = key.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal(SERVICE)],
+        actions: ["kms:Decrypt", "kms:GenerateDataKey"],
+        resources: ["*"],
+        conditions: { StringEquals: { "aws:SourceAccount": Aws.ACCOUNT_ID } },
+      }),
+    );
+    if (statementAdded) return;
+    Annotations.of(this).addWarningV2(
+      "minutehand:events-key",
+      `events reach no topic unless the policy of the encryption key lets ${SERVICE} do kms:Decrypt and kms:GenerateDataKey`,
+    );
+  }
+}
+
+type Pattern = Pick<EventRule, "source" | "detailType">;
+
+/** Each once, and none that asks for less than another. */
+function patternsOf(rules: readonly EventRule[]): Pattern[] {
+  const fromAnyone = new Set(
+    rules.flatMap(({ source, detailType }) => (source === undefined ? [detailType] : [])),
+  );
+  const patterns = rules.map(
+    ({ source, detailType }): Pattern =>
+      source === undefined || fromAnyone.has(detailType) ? { detailType } : { source, detailType },
+  );
+  return [...new Map(patterns.map((pattern) => [JSON.stringify(pattern), pattern])).values()];
+}
