@@ -19,6 +19,7 @@ const NAME_PROPERTIES: Readonly<Record<string, string>> = {
   "AWS::DynamoDB::GlobalTable": "TableName",
   "AWS::SQS::Queue": "QueueName",
   "AWS::Lambda::Function": "FunctionName",
+  "AWS::Events::EventBus": "Name",
   "AWS::Events::Rule": "Name",
   "AWS::Scheduler::Schedule": "Name",
   "AWS::Scheduler::ScheduleGroup": "Name",
@@ -72,6 +73,8 @@ export function scopeOf(template: Template, site: Site): Scope {
         return { name, ref: name, arn: arn("lambda", `function:${name}`) };
       case "AWS::Events::Rule":
         return { name, ref: name, arn: arn("events", `rule/${name}`) };
+      case "AWS::Events::EventBus":
+        return { name, ref: name, arn: arn("events", `event-bus/${name}`) };
       case "AWS::Lambda::EventSourceMapping": {
         const uuid = stableUuid(`${site.stackName}/${logicalId}`);
         return { name: uuid, ref: uuid, arn: arn("lambda", `event-source-mapping:${uuid}`) };

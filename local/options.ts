@@ -3,8 +3,8 @@ import { LocalError, messageOf } from "./local-error.ts";
 
 export type CommandLine = { help: boolean; port: number; reset: boolean; dataDir: string };
 
-export const HELP = `Runs Minutehand on this machine: the synthesised stack's functions, queues, table, routes, secrets, schedules
-and minute tick.
+export const HELP = `Runs Minutehand on this machine: the synthesised stack's functions, queues, table, routes, secrets, schedules,
+rules for events and minute tick.
 
   npm run local -- [options]
 
@@ -13,9 +13,9 @@ and minute tick.
   --reset      drop all of them but the secrets first
   --help       this text
 
-AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_SCHEDULER and AWS_ENDPOINT_URL_SECRETS_MANAGER,
-if set, name a service to use instead of the embedded one. Requests need no signature here: IAM auth is for the
-deployed API. Webhooks may call http: and this machine; what signs them is in DIR/secrets.json.`;
+AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_SCHEDULER, AWS_ENDPOINT_URL_SECRETS_MANAGER and
+AWS_ENDPOINT_URL_EVENTBRIDGE, if set, name a service to use instead of the embedded one. Events are put at the
+services' address in DIR/runner.json. Requests need no signature here: IAM auth is for the deployed API. Webhooks may call http: and this machine; what signs them is in DIR/secrets.json.`;
 
 /** Reads the arguments after the program's name. Throws `LocalError` for what it does not know. */
 export function parseCommandLine(args: readonly string[]): CommandLine {

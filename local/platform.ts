@@ -3,6 +3,7 @@ export type Endpoints = {
   readonly sqs: string;
   readonly scheduler: string;
   readonly secretsManager: string;
+  readonly eventBridge: string;
   readonly lambda: string;
 };
 
@@ -12,6 +13,7 @@ const ELSEWHERE = [
   "AWS_ENDPOINT_URL_SQS",
   "AWS_ENDPOINT_URL_SCHEDULER",
   "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+  "AWS_ENDPOINT_URL_EVENTBRIDGE",
 ];
 
 /** Where the stack stands and with what the clients sign. */
@@ -54,6 +56,7 @@ export function platformVariables(
     AWS_ENDPOINT_URL_SQS: endpoints.sqs,
     AWS_ENDPOINT_URL_SCHEDULER: endpoints.scheduler,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoints.secretsManager,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBridge,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
     // Receivers that are tried out run on this machine too.
     MINUTEHAND_ALLOW_LOOPBACK: "true",

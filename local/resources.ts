@@ -1,7 +1,8 @@
 import type { Assembly } from "./assembly.ts";
+import { type EventRuleSpec, readEventRule } from "./event-rule.ts";
 import { LocalError } from "./local-error.ts";
 import { type Site, scopeOf, URL_SUFFIX } from "./naming.ts";
-import { holds, type Json, type JsonObject, resolve } from "./template.ts";
+import { asList, asObject, holds, type Json, type JsonObject, resolve } from "./template.ts";
 
 export type TableSpec = { readonly name: string; readonly properties: JsonObject };
 export type QueueSpec = {
@@ -49,6 +50,9 @@ export type Stack = {
   readonly functions: FunctionSpec[];
   readonly eventSources: EventSourceSpec[];
   readonly rules: RuleSpec[];
+  readonly eventRules: EventRuleSpec[];
+  /** By their names; the default one is not among them. */
+  readonly eventBuses: string[];
   readonly scheduleGroups: string[];
   readonly schedules: ScheduleSpec[];
   readonly secrets: SecretSpec[];
@@ -66,6 +70,7 @@ const WITHOUT_LOCAL_EFFECT = new Set([
   "AWS::CloudWatch::Alarm",
   "AWS::CloudWatch::CompositeAlarm",
   "AWS::CloudWatch::Dashboard",
+  "AWS::Events::EventBusPolicy",
   "AWS::IAM::ManagedPolicy",
   "AWS::IAM::Policy",
   "AWS::IAM::Role",
@@ -106,6 +111,8 @@ export function readStack({ template, assets }: Assembly, site: Site): Stack {
     functions: [],
     eventSources: [],
     rules: [],
+    eventRules: [],
+    eventBuses: [],
     scheduleGroups: [],
     schedules: [],
     secrets: [],
@@ -145,8 +152,15 @@ export function readStack({ template, assets }: Assembly, site: Site): Stack {
       case "AWS::Lambda::EventSourceMapping":
         stack.eventSources.push({ uuid: name(), ...eventSource(propertiesOf(logicalId)) });
         break;
-      case "AWS::Events::Rule":
-        stack.rules.push(...rule(arn(), propertiesOf(logicalId)));
+      case "AWS::Events::Rule": {
+        const properties = propertiesOf(logicalId);
+        if (properties.State === "DISABLED") break;
+        if (properties.EventPattern === undefined) stack.rules.push(rule(arn(), properties));
+        else stack.eventRules.push(readEventRule(arn(), properties));
+        break;
+      }
+      case "AWS::Events::EventBus":
+        stack.eventBuses.push(name());
         break;
       case "AWS::Scheduler::ScheduleGroup":
         stack.scheduleGroups.push(name());
@@ -226,15 +240,14 @@ export function readStack({ template, assets }: Assembly, site: Site): Stack {
   }
 }
 
-function rule(arn: string, properties: JsonObject): RuleSpec[] {
-  if (properties.State === "DISABLED") return [];
+function rule(arn: string, properties: JsonObject): RuleSpec {
   const [, minutes] = /^rate\((\d+) minutes?\)$/.exec(String(properties.ScheduleExpression)) ?? [];
   if (minutes === undefined)
     throw new LocalError(
-      `rule ${arn} is ${properties.ScheduleExpression ?? "for events"}; the local stack knows rate(… minutes) only`,
+      `rule ${arn} is ${properties.ScheduleExpression}; the local stack knows rate(… minutes) and event patterns only`,
     );
   const functionArns = asList(properties.Targets).map((target) => String(asObject(target).Arn));
-  return [{ arn, everyMinutes: Number(minutes), functionArns }];
+  return { arn, everyMinutes: Number(minutes), functionArns };
 }
 
 function queueAttributes(properties: JsonObject): Record<string, string> {
@@ -245,14 +258,6 @@ function queueAttributes(properties: JsonObject): Record<string, string> {
     attributes[name] = typeof value === "object" ? JSON.stringify(value) : String(value);
   }
   return attributes;
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-}
-
-function asList(value: Json | undefined): Json[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function optionalNumber(value: Json | undefined): number | undefined {

@@ -54,23 +54,23 @@ function callIntrinsic(name: string, argument: Json, scope: Scope): Resolved {
       return scope.attribute(id ?? "", attribute.join("."));
     }
     case "Fn::Join": {
-      const [separator, items] = list(argument);
-      return list(resolve(items ?? null, scope))
+      const [separator, items] = asList(argument);
+      return asList(resolve(items ?? null, scope))
         .map(text)
         .join(text(separator));
     }
     case "Fn::Split": {
-      const [separator, whole] = list(argument);
+      const [separator, whole] = asList(argument);
       return text(resolve(whole ?? null, scope)).split(text(separator));
     }
     case "Fn::Select": {
-      const [index, items] = list(argument);
-      return list(resolve(items ?? null, scope))[Number(resolve(index ?? null, scope))] ?? null;
+      const [index, items] = asList(argument);
+      return asList(resolve(items ?? null, scope))[Number(resolve(index ?? null, scope))] ?? null;
     }
     case "Fn::Sub":
       return substitute(argument, scope);
     case "Fn::If": {
-      const [condition, yes, no] = list(argument);
+      const [condition, yes, no] = asList(argument);
       return resolveOrDrop((holds(condition ?? null, scope) ? yes : no) ?? null, scope);
     }
     default:
@@ -105,7 +105,7 @@ export function holds(condition: Json, scope: Scope): boolean {
     return holds(declared, scope);
   }
   const [[name, argument] = ["nothing", null]] = Object.entries(condition ?? {});
-  const operands = list(argument);
+  const operands = asList(argument);
   if (name === "Condition") return holds(argument, scope);
   if (name === "Fn::Not") return !holds(operands[0] ?? null, scope);
   if (name === "Fn::And") return operands.every((operand) => holds(operand, scope));
@@ -117,8 +117,12 @@ export function holds(condition: Json, scope: Scope): boolean {
   throw new LocalError(`the template has a condition of ${name}, which the local stack does not know`);
 }
 
-function list(value: Json | undefined): Json[] {
+export function asList(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : [];
+}
+
+export function asObject(value: Json | undefined): JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }
 
 function text(value: Json | undefined): string {

@@ -1,4 +1,4 @@
-import type { SQSClient } from "@aws-sdk/client-sqs";
+import { SendMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import type { Outcome } from "./environment.ts";
 import { startEventSource } from "./event-source.ts";
 import type { FunctionPool } from "./function-pool.ts";
@@ -19,7 +19,7 @@ type Surroundings = {
   readonly invoke: (pool: FunctionPool, event: unknown) => Promise<Outcome>;
   readonly api: HttpApi;
   readonly sqs: SQSClient;
-  readonly services: Pick<OwnServices, "scheduler" | "eventSourceMappings">;
+  readonly services: Pick<OwnServices, "scheduler" | "eventBridge" | "eventSourceMappings">;
   readonly account: string;
   /** Whether the rules fire of themselves: at once and then each minute. */
   readonly tick: boolean;
@@ -28,7 +28,7 @@ type Surroundings = {
 
 export type Triggers = { readonly fireRules: () => Promise<Outcome[]>; readonly stop: () => Promise<void> };
 
-/** Lets routes, queues, rules and schedules call their functions. Stopping ends the functions' processes too. */
+/** Lets routes, queues, rules and schedules call their functions, and events reach their queues. Stopping ends the functions' processes too. */
 export function startTriggers(stack: Stack, surroundings: Surroundings): Triggers {
   const { pools, invoke, api, sqs, services, account, tick, log } = surroundings;
   const find = (arn: string): FunctionPool => {
@@ -54,15 +54,18 @@ export function startTriggers(stack: Stack, surroundings: Surroundings): Trigger
       calls.map((call) => call(scheduledEvent(arn, minute ?? Date.now()))),
     );
   };
+  const urlOf = (queueArn: string): string => {
+    const queue = stack.queues.find(({ arn }) => arn === queueArn);
+    if (!queue) throw new LocalError(`the template has no queue ${queueArn}`);
+    return queue.url;
+  };
   const sources = stack.eventSources.map((spec) => {
-    const queue = stack.queues.find(({ arn }) => arn === spec.queueArn);
-    if (!queue) throw new LocalError(`the template has no queue ${spec.queueArn}`);
-    const call = caller(spec.functionArn);
-    return {
-      spec,
-      start: () => startEventSource(spec, { queueUrl: queue.url, invoke: call, client: sqs, log }),
-    };
+    const [queueUrl, call] = [urlOf(spec.queueArn), caller(spec.functionArn)];
+    return { spec, start: () => startEventSource(spec, { queueUrl, invoke: call, client: sqs, log }) };
   });
+  const targets = new Map(
+    stack.eventRules.flatMap(({ queueArns }) => queueArns.map((arn) => [arn, urlOf(arn)])),
+  );
   const fireSchedule = async (functionArn: string, event: unknown): Promise<InvokeResult> => {
     const pool = pools.find(({ spec }) => spec.arn === functionArn);
     if (pool) return (await invoke(pool, event)).outcome === "returned" ? "done" : "failed";
@@ -75,6 +78,14 @@ export function startTriggers(stack: Stack, surroundings: Surroundings): Trigger
 
   api.serve(routes, account);
   services.eventSourceMappings.start(sources);
+  services.eventBridge?.start({
+    rules: stack.eventRules,
+    buses: stack.eventBuses,
+    send: (arn, body) => sqs.send(new SendMessageCommand({ QueueUrl: targets.get(arn), MessageBody: body })),
+    log,
+  });
+  if (!services.eventBridge && stack.eventRules.length > 0)
+    log("the template's rules for events are left out: the EventBridge that runs elsewhere has its own");
   const schedules = services.scheduler?.start({ random: Math.random, invoke: fireSchedule, log });
   if (tick) fire(undefined);
   const clock = tick ? startMinuteClock(fire) : undefined;

@@ -6,7 +6,8 @@ import { close, listen, readBody } from "../loopback-server.ts";
 import { matchRoute, parseRoute, type Route } from "../routes.ts";
 import { AwsError } from "./aws-error.ts";
 
-const MAX_BODY_BYTES = 1024 * 1024;
+/** Of the largest: 1 MiB of events, whose details are JSON in JSON. */
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 export type AwsRequest = {
   readonly parameters: Readonly<Record<string, string>>;
@@ -17,8 +18,8 @@ export type AwsRequest = {
 export type Operation = {
   /** Of an answer that is no error; default 200. */
   readonly status?: number;
-  /** Throws `AwsError`. */
-  readonly answer: (request: AwsRequest) => object;
+  /** Throws `AwsError`, or rejects with it. */
+  readonly answer: (request: AwsRequest) => object | Promise<object>;
 };
 
 /** By route, `GET /schedules/{Name}`, or, where the service speaks JSON 1.1, by target, `secretsmanager.GetSecretValue`. */
@@ -51,7 +52,7 @@ async function serve(
   try {
     const body = await readBody(request, MAX_BODY_BYTES);
     const { operation, parameters, query } = find(request, targets, routes);
-    const answer = operation.answer({ parameters, query, body: parse(body) });
+    const answer = await operation.answer({ parameters, query, body: parse(body) });
     write(response, operation.status ?? 200, answer);
   } catch (error) {
     const { code, status, message } =

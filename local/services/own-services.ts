@@ -3,6 +3,7 @@ import { elsewhere } from "../elsewhere.ts";
 import type { Endpoints } from "../platform.ts";
 import { startAwsEndpoint } from "./aws-endpoint.ts";
 import { systemClock } from "./clock.ts";
+import { createEventBridge, type EventBridge } from "./event-bridge.ts";
 import {
   createEventSourceMappings,
   type EventSourceMappings,
@@ -14,9 +15,11 @@ import { type SecretsFile, secretsManager } from "./secrets-manager.ts";
 
 export type OwnServices = {
   readonly url: string;
-  readonly endpoints: Pick<Endpoints, "scheduler" | "secretsManager" | "lambda">;
+  readonly endpoints: Pick<Endpoints, "scheduler" | "secretsManager" | "eventBridge" | "lambda">;
   /** Absent where the environment names another one, which fires its schedules itself, if it does. */
   readonly scheduler: Scheduler | undefined;
+  /** Absent likewise: then nobody here brings events to queues. */
+  readonly eventBridge: EventBridge | undefined;
   readonly eventSourceMappings: EventSourceMappings;
   readonly stop: () => Promise<void>;
 };
@@ -27,9 +30,10 @@ export type OwnServices = {
  */
 export async function startOwnServices(folder: DataFolder | undefined, place: Place): Promise<OwnServices> {
   const { now } = systemClock;
-  const [outerScheduler, outerSecrets] = await Promise.all([
+  const [outerScheduler, outerSecrets, outerEventBridge] = await Promise.all([
     elsewhere("AWS_ENDPOINT_URL_SCHEDULER"),
     elsewhere("AWS_ENDPOINT_URL_SECRETS_MANAGER"),
+    elsewhere("AWS_ENDPOINT_URL_EVENTBRIDGE"),
   ]);
   const eventSourceMappings = createEventSourceMappings({
     file: jsonFile<MappingStates>(folder?.eventSourcesFile, {}),
@@ -40,15 +44,23 @@ export async function startOwnServices(folder: DataFolder | undefined, place: Pl
     outerScheduler === undefined
       ? createScheduler({ ...place, file: folder?.schedulesFile, clock: systemClock })
       : undefined;
+  const eventBridge = outerEventBridge === undefined ? createEventBridge({ ...place, now }) : undefined;
   const { url, stop } = await startAwsEndpoint({
     ...eventSourceMappings.operations,
     ...scheduler?.operations,
+    ...eventBridge?.operations,
     ...(outerSecrets === undefined ? secretsManager(secrets) : {}),
   });
   return {
     url,
-    endpoints: { scheduler: outerScheduler ?? url, secretsManager: outerSecrets ?? url, lambda: url },
+    endpoints: {
+      scheduler: outerScheduler ?? url,
+      secretsManager: outerSecrets ?? url,
+      eventBridge: outerEventBridge ?? url,
+      lambda: url,
+    },
     scheduler,
+    eventBridge,
     eventSourceMappings,
     stop: async () => {
       await stop();

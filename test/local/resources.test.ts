@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readStack } from "../../local/resources.ts";
-import type { Resource } from "../../local/template.ts";
+import type { JsonObject, Resource } from "../../local/template.ts";
 
 const SITE = {
   account: "000000000000",
@@ -84,6 +84,60 @@ test("an event source has an id of its own, the same at each start", () => {
 test("a rule by cron is refused by its expression", () => {
   const rule = { Type: "AWS::Events::Rule", Properties: { ScheduleExpression: "cron(0 0 * * ? *)" } };
   expect(() => read({ R: rule })).toThrow(/cron\(0 0 \* \* \? \*\)/);
+});
+
+const RULE: JsonObject = {
+  EventPattern: { "detail-type": ["OrderPaid"] },
+  Targets: [{ Id: "Target0", Arn: { "Fn::GetAtt": ["Q", "Arn"] } }],
+};
+const withRule = (properties: JsonObject) =>
+  read({
+    Q: { Type: "AWS::SQS::Queue", Properties: { QueueName: "q" } },
+    Bus: { Type: "AWS::Events::EventBus", Properties: { Name: "shop" } },
+    R: { Type: "AWS::Events::Rule", Properties: { ...RULE, ...properties } },
+  });
+
+test("a rule with a pattern brings events of the default bus, or of its own, to queues", () => {
+  const { rules, eventRules, eventBuses } = withRule({});
+  expect([rules, eventBuses]).toEqual([[], ["shop"]]);
+  expect(eventRules).toEqual([
+    {
+      arn: "arn:aws:events:us-east-1:000000000000:rule/Demo-R",
+      bus: "default",
+      sources: undefined,
+      detailTypes: ["OrderPaid"],
+      queueArns: ["arn:aws:sqs:us-east-1:000000000000:q"],
+    },
+  ]);
+  const EventPattern = { source: ["shop", "till"] };
+  for (const EventBusName of [{ Ref: "Bus" }, { "Fn::GetAtt": ["Bus", "Arn"] }] satisfies JsonObject[])
+    expect(withRule({ EventBusName, EventPattern }).eventRules).toMatchObject([
+      { bus: "shop", sources: ["shop", "till"], detailTypes: undefined },
+    ]);
+  expect(withRule({ State: "DISABLED" }).eventRules).toEqual([]);
+});
+
+test.each<[JsonObject, string]>([
+  [
+    { EventPattern: { detail: { total: [17] } } },
+    "has detail; the local stack knows source, detail-type only",
+  ],
+  [
+    { EventPattern: { source: [{ prefix: "shop" }] } },
+    'the source of rule arn:aws:events:us-east-1:000000000000:rule/Demo-R is [{"prefix":"shop"}]',
+  ],
+  [{ EventPattern: { source: [] } }, "knows lists of exact values only"],
+  [
+    { Targets: [{ Arn: "arn:aws:lambda:us-east-1:000000000000:function:f" }] },
+    "brings events to queues only",
+  ],
+  [
+    { Targets: [{ Arn: "arn:aws:sqs:us-east-1:000000000000:q.fifo" }] },
+    "is arn:aws:sqs:us-east-1:000000000000:q.fifo",
+  ],
+  [{ Targets: [{ Arn: "arn:aws:sqs:us-east-1:000000000000:q", InputPath: "$.detail" }] }, "has InputPath"],
+])("a rule with %j is refused by name", (properties, message) => {
+  expect(() => withRule(properties)).toThrow(message);
 });
 
 test("a resource whose condition does not hold is left out", () => {

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import { LambdaClient, UpdateEventSourceMappingCommand } from "@aws-sdk/client-lambda";
 import { CreateScheduleCommand, GetScheduleCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
@@ -72,6 +73,7 @@ test("functions find the table, the queues and the context as the template says"
     lambda: stack.endpoints.lambda,
     scheduler: stack.endpoints.scheduler,
     secrets: stack.endpoints.secretsManager,
+    events: stack.endpoints.eventBridge,
     loopback: "true",
   });
 });
@@ -138,6 +140,19 @@ test("a schedule of the template fires, one that is made calls its function too"
   client.destroy();
   await expect.poll(() => said("ticked source=made")).toBe(1);
   await expect.poll(() => said("-gone, which is no function of the template")).toBe(1);
+});
+
+test("an event reaches the queue of the rule that asks for it", async () => {
+  const client = new EventBridgeClient({ ...stack.platform, endpoint: stack.endpoints.eventBridge });
+  const event = { EventBusName: "demo-bus", Source: "demo", DetailType: "Paid", Detail: '{"order":17}' };
+  const others = [
+    { ...event, DetailType: "Closed" },
+    { ...event, EventBusName: "default" },
+  ];
+  const { FailedEntryCount } = await client.send(new PutEventsCommand({ Entries: [event, ...others] }));
+  client.destroy();
+  expect(FailedEntryCount).toBe(0);
+  await expect.poll(() => said('"detail":{"order":17}}  done')).toBe(1);
 });
 
 test("the template's secret has a value as it says", async () => {

@@ -1,3 +1,4 @@
+import { EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import { ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { CreateSecretCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { afterEach, expect, test, vi } from "vitest";
@@ -27,7 +28,7 @@ const listSchedules = ({ url }: Pick<OwnServices, "url">) =>
 test("all services answer on one port", async () => {
   const services = begun(await startOwnServices(undefined, PLACE));
   const { url, endpoints } = services;
-  expect(endpoints).toEqual({ scheduler: url, secretsManager: url, lambda: url });
+  expect(endpoints).toEqual({ scheduler: url, secretsManager: url, eventBridge: url, lambda: url });
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
   expect((await listSchedules(services)).Schedules).toEqual([]);
 });
@@ -49,6 +50,17 @@ test("a Secrets Manager that runs elsewhere is used, and none is played", async 
   const own = new SecretsManagerClient({ endpoint: url, region: PLACE.region, credentials: CREDENTIALS });
   const creation = own.send(new CreateSecretCommand({ Name: "demo", SecretString: "first" }));
   await expect(creation).rejects.toThrow("does not play secretsmanager.CreateSecret");
+});
+
+test("an EventBridge that runs elsewhere is used, and none is played", async () => {
+  const other = begun(await startOwnServices(undefined, PLACE));
+  vi.stubEnv("AWS_ENDPOINT_URL_EVENTBRIDGE", other.url);
+  const { url, endpoints, eventBridge } = begun(await startOwnServices(undefined, PLACE));
+  expect(endpoints).toMatchObject({ secretsManager: url, eventBridge: other.url });
+  expect(eventBridge).toBeUndefined();
+  const own = new EventBridgeClient({ endpoint: url, region: PLACE.region, credentials: CREDENTIALS });
+  const putting = own.send(new PutEventsCommand({ Entries: [] }));
+  await expect(putting).rejects.toThrow("does not play AWSEvents.PutEvents");
 });
 
 test("one that does not answer is named", async () => {
