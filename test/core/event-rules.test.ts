@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import {
+  bodyIn,
+  type CancelRule,
+  type EnqueueRule,
+  isEventPath,
+  keyIn,
+  parseEvent,
+  rulesFor,
+} from "../../core/event-rules.ts";
+
+const TIME = "2026-03-01T09:00:00Z";
+const whole = { id: "e1", source: "shop", "detail-type": "OrderPaid", time: TIME, detail: { orderId: "17" } };
+const eventOf = (more: object = {}) => parseEvent(JSON.stringify({ ...whole, ...more }));
+const of = { topic: "orders", detailType: "OrderPaid", key: "$.detail.orderId" } as const;
+const cancels: CancelRule = { ...of, do: "cancel", tombstone: 300 };
+const files: EnqueueRule = { ...of, do: "enqueue", delay: 60, body: "$.detail", onDuplicate: "keep" };
+const refusal = (words: string) =>
+  expect.objectContaining({ code: "bad-request", message: expect.stringContaining(words) });
+
+describe("an event", () => {
+  test("is read with its time in ms", () => {
+    expect(eventOf()).toMatchObject({
+      id: "e1",
+      source: "shop",
+      detailType: "OrderPaid",
+      time: Date.UTC(2026, 2, 1, 9),
+    });
+  });
+
+  test.each([
+    ["no JSON", "{", "text that is no JSON"],
+    ["null", "null", "an id that is nothing"],
+    ["an array", "[]", "an id that is nothing"],
+    ["without an id", JSON.stringify({ ...whole, id: undefined }), "an id that is nothing"],
+    [
+      "of a long id",
+      JSON.stringify({ ...whole, id: "x".repeat(129) }),
+      "an id that is text of 129 characters",
+    ],
+    ["of no source", JSON.stringify({ ...whole, source: 7 }), "a source that is 7"],
+    ["of no detail-type", JSON.stringify({ ...whole, "detail-type": [] }), "a detail-type that is an array"],
+    ["of no time", JSON.stringify({ ...whole, time: "soon" }), "a time that is text of 4 characters"],
+  ])("that is %s is refused", (_, text, words) => {
+    expect(() => parseEvent(text)).toThrow(refusal(words));
+  });
+
+  test("is for the rules of its source and detail-type, and for those that name no source", () => {
+    const rules = [
+      { ...cancels, source: "shop" },
+      { ...cancels, source: "bank" },
+      files,
+      { ...files, detailType: "OrderPlaced" },
+    ];
+    expect(rulesFor(rules, eventOf())).toEqual([rules[0], rules[2]]);
+  });
+});
+
+describe("an event's key", () => {
+  test.each([
+    ["text", "a-1", "a-1"],
+    ["a whole number", 17, "17"],
+    ["the largest that a double holds", Number.MAX_SAFE_INTEGER, "9007199254740991"],
+  ])("is %s", (_, orderId, key) => {
+    expect(keyIn(eventOf({ detail: { orderId } }), cancels)).toBe(key);
+  });
+
+  test.each([
+    ["nothing", undefined, "it is nothing"],
+    ["null", null, "it is null"],
+    ["an object", {}, "it is an object"],
+    ["a fraction", 1.5, "it is 1.5"],
+    ["empty", "", "it is text of 0 characters"],
+    ["too long", "k".repeat(257), "it is text of 257 characters"],
+    ["with a slash", "a/b", "it is text of 3 characters"],
+    ["what a path cannot hold", "..", "it is text of 2 characters"],
+  ])("that is %s is refused, and not told", (_, orderId, words) => {
+    const read = () => keyIn(eventOf({ detail: { orderId } }), cancels);
+    expect(read).toThrow(refusal(words));
+    expect(read).toThrow(refusal("$.detail.orderId of event OrderPaid e1"));
+  });
+
+  test("that a double would alter is refused", () => {
+    const text = JSON.stringify(whole).replace('"17"', "9007199254740993");
+    expect(() => keyIn(parseEvent(text), cancels)).toThrow(refusal("it is 9007199254740992"));
+  });
+
+  test.each(["$.detail.constructor.name", "$.detail.__proto__.a", "$.detail.orderId.length"])(
+    "is nothing that the event has not: %s",
+    (key) => {
+      expect(() => keyIn(eventOf(), { ...cancels, key })).toThrow(refusal("it is nothing"));
+    },
+  );
+});
+
+describe("an event's body", () => {
+  test("is what stands at the rule's path, null too", () => {
+    expect(bodyIn(eventOf(), files)).toEqual({ orderId: "17" });
+    expect(bodyIn(eventOf({ detail: { order: null } }), { ...files, body: "$.detail.order" })).toBeNull();
+  });
+
+  test("must be there", () => {
+    expect(() => bodyIn(eventOf(), { ...files, body: "$.detail.order" })).toThrow(
+      refusal("must stand at $.detail.order of event OrderPaid e1"),
+    );
+  });
+
+  test("with a number that a double would alter is refused, where a key would not be", () => {
+    const text = JSON.stringify(whole).replace('"17"', '"17","n":9007199254740993');
+    expect(() => bodyIn(parseEvent(text), files)).toThrow(refusal("a double holds exactly"));
+    expect(keyIn(parseEvent(text), files)).toBe("17");
+  });
+});
+
+test.each([
+  ["$.detail.orderId", true],
+  ["$.detail-type", true],
+  ["$.detail.a_1.b-2", true],
+  ["$", false],
+  ["$.", false],
+  ["detail.orderId", false],
+  ["$.detail[0]", false],
+  ["$.detail..a", false],
+  ["$.detail.ä", false],
+  ["$.detail.a\n", false],
+])("a path in an event: %s", (path, is) => {
+  expect(isEventPath(path)).toBe(is);
+});

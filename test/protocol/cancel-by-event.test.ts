@@ -1,0 +1,368 @@
+import { describe, expect, it } from "vitest";
+import { CLOCK_MARGIN } from "../../core/constants.ts";
+import { type Item, type KeyItem, type Tombstone, tombstoneKey, ttl } from "../../core/items.ts";
+import { cancel } from "../../protocol/cancel.ts";
+import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
+import { enqueueMany } from "../../protocol/enqueue.ts";
+import { redrive } from "../../protocol/redrive.ts";
+import { consume, crashWhileRunning } from "./consume.ts";
+import { type Call, dead, fail, isAt, key, liveHomes, meanwhile } from "./scenes.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+
+const LASTS = 5 * MINUTE;
+
+const eventWorld = (): World =>
+  createWorld({
+    longDelay: 7200,
+    topics: { orders: { cancelledByEvents: true, maxAttempts: 3, backoff: { waits: [15, 180] } }, plain: {} },
+  });
+/** What an event that happened at `at` cancels. */
+const paid = (world: World, at = world.now(), lasts = LASTS) =>
+  cancelByEvent(world.ctx, { topic: "orders", key, at, until: at + lasts });
+const isTombstone = (item: Item): item is Tombstone => item.pk.startsWith("tombstone#");
+const tombstones = (world: World): Tombstone[] => world.pool.items().filter(isTombstone);
+const keyItem = (world: World): KeyItem | undefined =>
+  world.pool.items().find((item): item is KeyItem => item.pk.startsWith("key#"));
+const isTransaction = ({ operation }: Call): boolean => operation === "transact";
+
+describe("an event", () => {
+  it("cancels the job of its key, and leaves no tombstone", async () => {
+    const world = eventWorld();
+    const { id } = await world.file({ key, delay: HOUR });
+    await paid(world);
+    expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+    expect(world.events).toContainEqual({ type: "cancelled", topic: "orders", id });
+    expect(tombstones(world)).toEqual([]);
+    expect(keyItem(world)).toHaveProperty("expiresAt");
+  });
+
+  it("takes the promoting schedule of the job it cancels along", async () => {
+    const world = eventWorld();
+    await world.file({ key, delay: 3 * HOUR });
+    expect(world.promotions.filed.size).toBe(1);
+    await paid(world);
+    expect(world.promotions.filed.size).toBe(0);
+  });
+
+  it("cancels a job whose run has crashed", async () => {
+    const world = eventWorld();
+    const { id } = await world.file({ key });
+    await crashWhileRunning(world, "orders");
+    await world.pass(30 * SECOND + CLOCK_MARGIN, { ticks: false });
+    await paid(world);
+    expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+  });
+
+  it("for a running job is refused with the lease's end, and cancels its retry", async () => {
+    const world = eventWorld();
+    const { id } = await world.file({ key });
+    const at = world.now();
+    await consume(world, "orders", {
+      run: async () => {
+        await expect(paid(world, at)).rejects.toMatchObject({
+          code: "job-running",
+          data: { leaseUntil: new Date(at + 30 * SECOND).toISOString() },
+        });
+        return fail();
+      },
+    });
+    await paid(world, at);
+    expect(await world.home(id)).toMatchObject({ state: "cancelled", attempt: 1 });
+    expect(tombstones(world)).toEqual([]);
+  });
+
+  it("for a running job that is then done has nothing more to do", async () => {
+    const world = eventWorld();
+    await world.file({ key });
+    const at = world.now();
+    await consume(world, "orders", {
+      run: async () => {
+        await paid(world, at).catch(() => {});
+        return { end: "done" };
+      },
+    });
+    await paid(world, at);
+    expect(tombstones(world)).toEqual([]);
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
+  });
+
+  it("leaves alone a job that was filed when its tombstone would have been over", async () => {
+    const world = eventWorld();
+    const at = world.now();
+    await world.pass(LASTS + CLOCK_MARGIN + 1, { ticks: false });
+    const { id } = await world.file({ key, delay: HOUR });
+    await paid(world, at);
+    expect(await world.home(id)).toMatchObject({ state: "scheduled" });
+  });
+
+  it("without a tombstone cancels a job that was filed just before by a clock ahead, and none ahead", async () => {
+    const world = eventWorld();
+    const at = world.now();
+    await world.pass(CLOCK_MARGIN, { ticks: false });
+    const { id } = await world.file({ key, delay: HOUR });
+    await paid(world, at, 0);
+    expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+    await world.pass(1, { ticks: false });
+    await paid(world, world.now(), 0);
+    expect(tombstones(world)).toEqual([]);
+  });
+});
+
+describe("an event before its job", () => {
+  it("leaves a tombstone that TTL takes when it is over", async () => {
+    const world = eventWorld();
+    const at = world.now();
+    const until = at + LASTS;
+    await paid(world);
+    const place = tombstoneKey("orders", key);
+    expect(tombstones(world)).toEqual([{ ...place, v: 1, eventAt: at, until, expiresAt: ttl(until) }]);
+    expect(world.events).toContainEqual({ type: "tombstone", topic: "orders", until });
+  });
+
+  it.each([
+    ["reject", {}],
+    ["keep", { onDuplicate: "keep" }],
+    ["replace", { onDuplicate: "replace" }],
+    ["postpone", { onDuplicate: "postpone", maxDelay: HOUR }],
+    ["an Idempotency-Key", { once: { token: "t", hash: "h" } }],
+  ] as const)("cancels it from the start: %s", async (_, more) => {
+    const world = eventWorld();
+    await paid(world);
+    await world.pass(MINUTE, { ticks: false });
+    const { outcome, home } = await world.fileAll({ key, delay: MINUTE, ...more });
+    const end = { state: "cancelled", finishedAt: world.now(), expiresAt: ttl(world.now() + 7 * 24 * HOUR) };
+    expect(outcome).toBe("created");
+    expect(home).toMatchObject(end);
+    expect(await world.home(home.id)).toEqual(home);
+    expect(keyItem(world)).toMatchObject({ id: home.id, expiresAt: end.expiresAt });
+    expect(world.events).toContainEqual({ type: "cancelled", topic: "orders", id: home.id });
+    await world.pass(20 * MINUTE);
+    expect(world.queues.messages({ topic: "orders" })).toEqual([]);
+  });
+
+  it("cancels a far one from the start, which gets no promoting schedule", async () => {
+    const world = eventWorld();
+    await paid(world);
+    const home = await world.file({ key, delay: 3 * HOUR });
+    expect(home).not.toHaveProperty("hasSchedule");
+    expect(world.promotions.calls).toEqual({ put: 0, remove: 0 });
+  });
+
+  it("cancels each of several, also when the key has been used before", async () => {
+    const world = eventWorld();
+    await cancel(world.ctx, (await world.file({ key, delay: HOUR })).id);
+    await world.pass(MINUTE, { ticks: false });
+    await paid(world);
+    const job = { topic: "orders", key, body: "{}", dueAt: world.now() + HOUR };
+    expect(await enqueueMany(world.ctx, [job, job])).toMatchObject([
+      { outcome: "created", home: { state: "cancelled" } },
+      { outcome: "created", home: { state: "cancelled" } },
+    ]);
+    expect(keyItem(world)).toHaveProperty("expiresAt");
+  });
+
+  it("answers a repeat of the request with the job that it cancelled", async () => {
+    const world = eventWorld();
+    await paid(world);
+    const once = { token: "t", hash: "h" };
+    const { id } = await world.file({ key, delay: HOUR, once });
+    await world.pass(LASTS, { ticks: false });
+    expect(await world.fileAll({ key, delay: HOUR, once })).toMatchObject({
+      outcome: "replayed",
+      home: { id, state: "cancelled" },
+    });
+  });
+
+  it("cancels no job of another key or topic, and none without a key", async () => {
+    const world = eventWorld();
+    await paid(world);
+    for (const other of [{ key: "other" }, { topic: "plain", key }, {}])
+      expect(await world.file({ ...other, delay: HOUR })).toMatchObject({ state: "scheduled" });
+  });
+
+  it("cancels nothing that is filed when its tombstone is over, though TTL is late", async () => {
+    const world = eventWorld();
+    await paid(world);
+    await world.pass(LASTS, { ticks: false });
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
+    expect(tombstones(world)).toHaveLength(1);
+  });
+
+  it("lets a key go on as before when its job that was filed in time is over", async () => {
+    const world = eventWorld();
+    await paid(world);
+    await world.file({ key, delay: HOUR });
+    await world.pass(LASTS, { ticks: false });
+    const { id } = await world.file({ key, delay: MINUTE });
+    expect(keyItem(world)).not.toHaveProperty("expiresAt");
+    await world.pass(MINUTE);
+    expect(await consume(world, "orders")).toMatchObject([{ id }]);
+  });
+});
+
+describe("an event told again", () => {
+  it("after it has cancelled a job leaves no tombstone", async () => {
+    const world = eventWorld();
+    await world.file({ key, delay: HOUR });
+    const at = world.now();
+    await world.pass(SECOND, { ticks: false });
+    await paid(world, at);
+    await paid(world, at);
+    expect(tombstones(world)).toEqual([]);
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
+  });
+
+  it("after it has left a tombstone leaves it as it is", async () => {
+    const world = eventWorld();
+    const at = world.now();
+    await paid(world, at);
+    const left = tombstones(world);
+    await world.pass(MINUTE, { ticks: false });
+    await paid(world, at);
+    expect(tombstones(world)).toEqual(left);
+    expect(world.events.filter(({ type }) => type === "tombstone")).toHaveLength(1);
+  });
+
+  it("after its tombstone is over leaves none, though its job was long done before", async () => {
+    const world = eventWorld();
+    await world.file({ key });
+    await consume(world, "orders");
+    await world.pass(HOUR, { ticks: false });
+    const at = world.now();
+    await world.pass(LASTS, { ticks: false });
+    await paid(world, at);
+    expect(tombstones(world)).toEqual([]);
+  });
+
+  it("after another with a longer tombstone leaves that one, and replaces a shorter", async () => {
+    const world = eventWorld();
+    const at = world.now();
+    await paid(world, at, MINUTE);
+    await paid(world, at, HOUR);
+    await paid(world, at, LASTS);
+    expect(tombstones(world)).toMatchObject([{ until: at + HOUR }]);
+  });
+
+  it("for a dead job leaves a tombstone, under which a redrive runs all the same", async () => {
+    const world = eventWorld();
+    const { id } = await dead(world, { key });
+    await world.pass(SECOND, { ticks: false });
+    await paid(world);
+    expect(tombstones(world)).toHaveLength(1);
+    expect(await redrive(world.ctx, "orders", { max: 1, delay: 0 })).toMatchObject({ redriven: 1 });
+    expect(await consume(world, "orders")).toMatchObject([{ id }]);
+  });
+});
+
+describe("an event and an enqueue at once", () => {
+  it("a job filed after the event looked for it and before its tombstone stands is cancelled", async () => {
+    const world = eventWorld();
+    meanwhile(world, isAt("tombstone#", "insert"), () => world.file({ key, delay: HOUR }));
+    await paid(world);
+    expect(liveHomes(world)).toEqual([]);
+  });
+
+  it("a job whose key was read before the tombstone stood is cancelled from the start", async () => {
+    const world = eventWorld();
+    meanwhile(world, isTransaction, () => paid(world));
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
+    expect(liveHomes(world)).toEqual([]);
+  });
+
+  it("a job that read a tombstone which is over sees the one that takes its place", async () => {
+    const world = eventWorld();
+    await paid(world);
+    await world.pass(LASTS, { ticks: false });
+    meanwhile(world, isTransaction, () => paid(world));
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
+  });
+
+  it("a tombstone that TTL takes while a job is being filed does not keep it from that", async () => {
+    const world = eventWorld();
+    await paid(world);
+    await world.pass(LASTS, { ticks: false });
+    meanwhile(world, isTransaction, () =>
+      world.pool.remove([tombstoneKey("orders", key)], world.now() + SECOND),
+    );
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
+  });
+
+  it("an event that dies after its tombstone cancels what came meanwhile when it is told again", async () => {
+    const world = eventWorld();
+    const at = world.now();
+    let filed = 0;
+    world.pool.hooks.before = async ({ operation, keys }) => {
+      if (operation !== "insert" || !isAt("tombstone#")({ operation, keys })) return;
+      breakOnce(world, "before", isAt("key#", "read"));
+      filed += 1;
+      const { hooks } = world.pool;
+      const { before } = hooks;
+      delete hooks.before;
+      await world.file({ key, delay: HOUR });
+      if (before) hooks.before = before;
+    };
+    await expect(paid(world, at)).rejects.toThrow("crash");
+    expect(filed).toBe(1);
+    expect(liveHomes(world)).toHaveLength(1);
+    expect(tombstones(world)).toHaveLength(1);
+    await paid(world, at);
+    expect(liveHomes(world)).toEqual([]);
+  });
+
+  it("an event whose tombstone's answer was lost takes it for its own", async () => {
+    const world = eventWorld();
+    breakOnce(world, "after", isAt("tombstone#", "insert"));
+    await expect(paid(world)).rejects.toThrow("crash");
+    await paid(world);
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
+  });
+
+  it("a cancelled job whose transaction's answer was lost is answered as it was filed", async () => {
+    const world = eventWorld();
+    await paid(world);
+    const once = { token: "t", hash: "h" };
+    breakOnce(world, "after", isTransaction);
+    const { home } = await world.fileAll({ key, delay: MINUTE, once });
+    expect(home).toMatchObject({ state: "cancelled" });
+    expect(world.queues.messages({ topic: "orders" })).toEqual([]);
+  });
+
+  it("a job that ends while the event cancels it stands for what the event did", async () => {
+    const world = eventWorld();
+    await world.file({ key });
+    meanwhile(
+      world,
+      ({ operation }) => operation === "changeMany",
+      () => consume(world, "orders"),
+    );
+    await paid(world);
+    expect(tombstones(world)).toEqual([]);
+  });
+
+  it("whichever of many comes first, no job of the key lives", async () => {
+    const world = eventWorld();
+    const job = () => world.file({ key, delay: HOUR }).catch(() => {});
+    await Promise.all([job(), paid(world), job(), paid(world), job(), job()]);
+    expect(liveHomes(world)).toEqual([]);
+  });
+});
+
+it("costs a topic's enqueue one key of a read and one check, and others nothing", async () => {
+  const world = eventWorld();
+  const askedBy = async (topic: string) => {
+    const calls: Call[] = [];
+    world.pool.hooks.before = (call) => void calls.push(call);
+    await world.file({ topic, key, delay: HOUR });
+    const items = calls.flatMap(({ operation, keys }) =>
+      keys.map(({ pk }) => `${operation} ${pk.split("#")[0]}`),
+    );
+    return items.filter((item) => !/ (?:meta|\d.*)$/.test(item));
+  };
+  expect(await askedBy("plain")).toEqual(["read key", "transact key"]);
+  expect(await askedBy("orders")).toEqual([
+    "read key",
+    "read tombstone",
+    "transact key",
+    "transact tombstone",
+  ]);
+});
