@@ -3,7 +3,8 @@ import { CLOCK_MARGIN } from "../../core/constants.ts";
 import { type Item, type KeyItem, type Tombstone, tombstoneKey, ttl } from "../../core/items.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
-import { enqueueMany } from "../../protocol/enqueue.ts";
+import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
+import type { Pool } from "../../protocol/ports.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
 import { type Call, dead, fail, isAt, key, liveHomes, meanwhile } from "./scenes.ts";
@@ -325,6 +326,30 @@ describe("an event and an enqueue at once", () => {
     const { home } = await world.fileAll({ key, delay: MINUTE, once });
     expect(home).toMatchObject({ state: "cancelled" });
     expect(world.queues.messages({ topic: "orders" })).toEqual([]);
+  });
+
+  it("a cancelled job that meets itself under its key is answered as it was filed", async () => {
+    const world = eventWorld();
+    await paid(world);
+    const { pool } = world;
+    const transact: Pool["transact"] = async (writes, by) => {
+      await pool.transact(writes, by);
+      return { done: false, refused: [pool.items()[0]] };
+    };
+    const job = { topic: "orders", key, body: "{}", dueAt: world.now() + MINUTE };
+    const { home } = await enqueue({ ...world.ctx, pool: { ...pool, transact } }, job);
+    expect(home).toMatchObject({ state: "cancelled" });
+    expect(world.queues.messages({ topic: "orders" })).toEqual([]);
+  });
+
+  it("of two events at once, after a tombstone that is over, the longer one's stands", async () => {
+    const world = eventWorld();
+    await paid(world);
+    await world.pass(HOUR, { ticks: false });
+    const at = world.now();
+    meanwhile(world, isAt("tombstone#", "change"), () => paid(world, at, HOUR));
+    await paid(world, at);
+    expect(tombstones(world)).toMatchObject([{ until: at + HOUR }]);
   });
 
   it("a job that ends while the event cancels it stands for what the event did", async () => {
