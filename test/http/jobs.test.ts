@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { HOUR, MINUTE, SECOND } from "../protocol/world.ts";
+import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START } from "../protocol/world.ts";
 import { createApi } from "./api.ts";
 
 describe("a job", () => {
@@ -199,6 +200,60 @@ describe("a caller's own key", () => {
     expect(kept).toMatchObject({ status: 200, json: { id, body: { n: 1 }, outcome: "kept" } });
     const replaced = await call("POST", "/jobs", { body: { ...body, onDuplicate: "replace" } });
     expect(replaced).toMatchObject({ status: 200, json: { id, body: 2, outcome: "replaced" } });
+  });
+
+  test("that is live puts its job off, not beyond the first bound, and says it", async () => {
+    const { call, world } = createApi();
+    const postponing = { topic: "orders", body: 1, delay: "10m", key: "a", onDuplicate: "postpone" };
+    const body = { ...postponing, maxDelay: "15m" };
+    const created = await call("POST", "/jobs", { body });
+    const postponeUntil = "2026-03-01T09:15:00.000Z";
+    expect(created).toMatchObject({ status: 201, json: { outcome: "created", postponeUntil } });
+    await world.pass(10 * MINUTE - 1, { ticks: false });
+    const { id } = created.json;
+    const told = { id, body: 2, dueAt: postponeUntil, postponeUntil, revision: 1 };
+    expect(await call("POST", "/jobs", { body: { ...body, body: 2, maxDelay: "1h" } })).toMatchObject({
+      status: 200,
+      json: { ...told, outcome: "postponed" },
+    });
+    expect((await call("GET", `/jobs/${id}`)).json).toMatchObject(told);
+    const put = await call("PUT", "/topics/orders/jobs/a", { body: { body: 3, delay: "1h" } });
+    expect(put).toMatchObject({ status: 200, json: { id } });
+    expect(put.json).not.toHaveProperty("postponeUntil");
+  });
+
+  test("is put with a spread, and takes no maxDelay", async () => {
+    const { call } = createApi();
+    const { json } = await call("PUT", path, { body: { body: 1, delay: 0, spread: "1d" } });
+    expect(Date.parse(String(json.dueAt)) - START).toSatisfy((late: number) => late > 0 && late < 24 * HOUR);
+    expect(await call("PUT", path, { body: { body: 1, delay: 0, maxDelay: 1 } })).toMatchObject({
+      status: 400,
+      json: { detail: expect.stringContaining('unknown "maxDelay"') },
+    });
+  });
+
+  test("that an event has cancelled ahead is filed as cancelled", async () => {
+    const world = createWorld({ topics: { orders: { cancelledByEvents: true } } });
+    const { call } = createApi(world);
+    const at = world.now();
+    await cancelByEvent(world.ctx, { topic: "orders", key: "a", at, until: at + MINUTE });
+    const filed = await call("PUT", "/topics/orders/jobs/a", { body: { body: 1, delay: "1h" } });
+    expect(filed).toMatchObject({
+      status: 201,
+      json: { outcome: "created", state: "cancelled", finishedAt: "2026-03-01T09:00:00.000Z" },
+    });
+    expect(await call("GET", "/topics/orders/jobs/a")).toMatchObject({
+      status: 200,
+      json: { state: "cancelled" },
+    });
+    expect(await call("DELETE", "/topics/orders/jobs/a")).toMatchObject({
+      status: 200,
+      json: { id: filed.json.id },
+    });
+    expect(await call("PATCH", `/jobs/${filed.json.id}`, { body: { delay: 1 } })).toMatchObject({
+      status: 409,
+      json: { code: "job-finished" },
+    });
   });
 
   test("that names no job is not found, and an untracked topic has none", async () => {

@@ -39,6 +39,7 @@ describe("a schedule", () => {
       headers: { "x-a": "b" },
       expiresAfter: "1h",
       maxAttempts: 2,
+      spread: "10m",
       tag: "t",
       group: "g",
     };
@@ -49,11 +50,21 @@ describe("a schedule", () => {
       end: "2026-03-07T00:00:00.000Z",
       flexibleWindow: 900,
       expiresAfter: 3600,
+      spread: 600,
       next: ["02", "04", "06"].map((day) => `2026-03-${day}T08:00:01.000Z`),
     });
     const replaced = await put(api);
     expect(replaced.status).toBe(200);
-    for (const name of ["start", "end", "flexibleWindow", "headers", "expiresAfter", "tag", "group"])
+    for (const name of [
+      "start",
+      "end",
+      "flexibleWindow",
+      "headers",
+      "expiresAfter",
+      "spread",
+      "tag",
+      "group",
+    ])
       expect(replaced.json).not.toHaveProperty(name);
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
+import { DAY } from "../../core/constants.ts";
 import { toJson } from "../../core/json.ts";
 import { occurrenceInput, parseOccurrence, type Schedule, storedInput } from "../../core/occurrence.ts";
 import { anyText, json, time } from "./kinds.ts";
@@ -17,7 +18,13 @@ const text = fc
   .map((parts) => parts.join("").toWellFormed());
 const body = fc.oneof(json, text, fc.dictionary(text, text)).map(toJson);
 const job = fc.record(
-  { topic: fc.constant("t"), body, tag: text, headers: fc.dictionary(fc.stringMatching(/^[a-z]+$/), text) },
+  {
+    topic: fc.constant("t"),
+    body,
+    spread: fc.integer({ min: 0, max: DAY }),
+    tag: text,
+    headers: fc.dictionary(fc.stringMatching(/^[a-z]+$/), text),
+  },
   { requiredKeys: ["topic", "body"] },
 );
 

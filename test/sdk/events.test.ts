@@ -1,10 +1,184 @@
 import { expect, test } from "vitest";
-import { createWorld, HOUR } from "../protocol/world.ts";
+import { CLOCK_MARGIN } from "../../core/constants.ts";
+import type { EnqueueRule } from "../../core/event-rules.ts";
+import { consume, crashWhileRunning } from "../protocol/consume.ts";
+import { liveHomes } from "../protocol/scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../protocol/world.ts";
 import { busEvent, deliver, paid } from "./bus.ts";
 
+const KEY = "order-1";
+const placed: EnqueueRule = {
+  topic: "orders",
+  do: "enqueue",
+  detailType: "OrderPlaced",
+  key: "$.detail.orderId",
+  delay: 1800,
+  body: "$.detail",
+  onDuplicate: "keep",
+};
+const placedEvent = (at: number, more: object = {}) =>
+  busEvent(at, { "detail-type": "OrderPlaced", ...more });
+const shop = (): World => createWorld({ topics: { orders: { cancelledByEvents: true }, mails: {} } });
+const troubles = (world: World) => world.events.filter((event) => event.type === "trouble");
+/** The hides that are asked of SQS, with what for: seconds. */
+const hides = (world: World): number[] => {
+  const asked: number[] = [];
+  const { hide } = world.queues;
+  world.queues.hide = async (queue, messages) => {
+    expect(queue).toEqual({ events: true });
+    asked.push(...messages.map(({ seconds }) => seconds));
+    return hide(queue, messages);
+  };
+  return asked;
+};
+
 test("an event cancels the job of its key", async () => {
-  const world = createWorld();
-  const { id } = await world.file({ key: "order-1", delay: HOUR });
+  const world = shop();
+  const { id } = await world.file({ key: KEY, delay: HOUR });
   expect(await deliver(world, [paid], [busEvent(world.now())])).toEqual([]);
   expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+});
+
+test("an event that came first cancels the job for as long as its rule says, from when it happened", async () => {
+  const world = shop();
+  await world.pass(700, { ticks: false });
+  await deliver(world, [paid], [busEvent(world.now())]);
+  await world.pass(300 * SECOND - 701, { ticks: false });
+  expect(await world.file({ key: KEY, delay: HOUR })).toMatchObject({ state: "cancelled" });
+  await world.pass(1, { ticks: false });
+  expect(await world.file({ key: KEY, delay: HOUR })).toMatchObject({ state: "scheduled" });
+});
+
+test("an event of a time to come counts from now", async () => {
+  const world = shop();
+  await deliver(world, [paid], [busEvent(START + 24 * HOUR)]);
+  await world.pass(300 * SECOND, { ticks: false });
+  expect(await world.file({ key: KEY, delay: HOUR })).toMatchObject({ state: "scheduled" });
+});
+
+test("an event files a job of its key, due so long after it happened, with its body", async () => {
+  const world = shop();
+  await world.pass(MINUTE, { ticks: false });
+  expect(await deliver(world, [placed], [placedEvent(START)])).toEqual([]);
+  expect(liveHomes(world)).toMatchObject([
+    { topic: "orders", key: KEY, dueAt: START + 30 * MINUTE, body: `{"orderId":"${KEY}"}` },
+  ]);
+});
+
+test("an event that is delivered again files one job, though it is done, and one for each key", async () => {
+  const world = shop();
+  const rules = [
+    { ...placed, delay: 0 },
+    { ...placed, delay: 0, key: "$.detail.shop" },
+  ];
+  const event = placedEvent(START, { detail: { orderId: KEY, shop: "s" } });
+  await deliver(world, rules, [event]);
+  expect(liveHomes(world)).toHaveLength(2);
+  expect(await consume(world, "orders")).toHaveLength(2);
+  expect(await deliver(world, rules, [event])).toEqual([]);
+  expect(liveHomes(world)).toEqual([]);
+  await deliver(world, rules, [event.replace('"e1"', '"e2"')]);
+  expect(liveHomes(world)).toHaveLength(2);
+});
+
+test("events debounce a job, within its rule's bound", async () => {
+  const world = shop();
+  const rule: EnqueueRule = { ...placed, delay: 60, onDuplicate: "postpone", maxDelay: 90 };
+  await deliver(world, [rule], [placedEvent(START)]);
+  await world.pass(50 * SECOND, { ticks: false });
+  const detail = { orderId: KEY, n: 2 };
+  await deliver(world, [rule], [placedEvent(world.now(), { id: "e2", detail })]);
+  expect(liveHomes(world)).toMatchObject([{ dueAt: START + 90 * SECOND, body: JSON.stringify(detail) }]);
+});
+
+test("an event that cancels and an older one that files, whichever is delivered first, leave no live job", async () => {
+  for (const order of [
+    [0, 1],
+    [1, 0],
+  ]) {
+    const world = shop();
+    const bodies = [placedEvent(START), busEvent(START, { id: "e2" })];
+    for (const at of order) expect(await deliver(world, [placed, paid], [bodies[at] ?? ""])).toEqual([]);
+    expect(liveHomes(world)).toEqual([]);
+  }
+});
+
+test("an event that no rule is about is done with", async () => {
+  const world = shop();
+  const other = busEvent(START, { source: "bank" });
+  expect(await deliver(world, [paid], [other, placedEvent(START)])).toEqual([]);
+  expect(world.events).toEqual([]);
+});
+
+test("an event for a running job stays, hidden until the lease is over, and cancels the job then", async () => {
+  const world = shop();
+  const { id } = await world.file({ key: KEY });
+  await crashWhileRunning(world, "orders", 40_000);
+  const asked = hides(world);
+  const event = busEvent(START);
+  expect(await deliver(world, [paid], [event])).toEqual([0]);
+  expect(asked).toEqual([40 + CLOCK_MARGIN / SECOND]);
+  expect(troubles(world)).toEqual([]);
+  await world.pass(40 * SECOND + CLOCK_MARGIN, { ticks: false });
+  expect(await deliver(world, [paid], [event], 2)).toEqual([]);
+  expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+});
+
+test("an event for a job whose lease is prolonged again and again waits ever longer, 12 hours at most", async () => {
+  const world = shop();
+  await world.file({ key: KEY });
+  await crashWhileRunning(world, "orders");
+  const asked = hides(world);
+  for (const receives of [1, 2, 3, 12]) await deliver(world, [paid], [busEvent(START)], receives);
+  expect(asked).toEqual([45, 60, 120, 42_900]);
+});
+
+test("an event that cannot be hidden stays all the same", async () => {
+  const world = shop();
+  await world.file({ key: KEY });
+  await crashWhileRunning(world, "orders");
+  world.queues.trouble("all", "failing");
+  expect(await deliver(world, [paid], [busEvent(START)])).toEqual([0]);
+  expect(troubles(world)).toMatchObject([{ what: "hiding an event" }]);
+});
+
+test("a message that is no event stays, is told of, and keeps no other from being applied", async () => {
+  const world = shop();
+  const { id } = await world.file({ key: KEY, delay: HOUR });
+  const bad = [
+    "hello",
+    busEvent(START, { detail: {} }),
+    placedEvent(START, { detail: { orderId: KEY, note: "x".repeat(200 * 1024) } }),
+  ];
+  expect(await deliver(world, [paid, placed], [...bad, busEvent(START)])).toEqual([0, 1, 2]);
+  expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+  expect(troubles(world)).toMatchObject([
+    { what: "reading an event", error: expect.stringContaining("text that is no JSON") },
+    { topic: "orders", what: "applying event e1", error: expect.stringContaining("it is nothing") },
+    { topic: "orders", what: "applying event e1", error: expect.stringContaining("200 KiB") },
+  ]);
+});
+
+test("an event's other topics are served though one cannot be, and once when it comes again", async () => {
+  const world = shop();
+  const rules = [
+    { ...placed, topic: "gone" },
+    { ...placed, topic: "mails" },
+  ];
+  expect(await deliver(world, rules, [placedEvent(START)])).toEqual([0]);
+  expect(await deliver(world, rules, [placedEvent(START)])).toEqual([0]);
+  expect(liveHomes(world)).toMatchObject([{ topic: "mails" }]);
+  expect(troubles(world)).toMatchObject([{ topic: "gone" }, { topic: "gone" }]);
+});
+
+test("what the pool does not say for now is tried again with the message", async () => {
+  const world = shop();
+  await world.file({ key: KEY, delay: HOUR });
+  world.pool.hooks.before = () => {
+    throw new Error("no table");
+  };
+  expect(await deliver(world, [paid], [busEvent(START)])).toEqual([0]);
+  delete world.pool.hooks.before;
+  expect(await deliver(world, [paid], [busEvent(START)], 2)).toEqual([]);
+  expect(liveHomes(world)).toEqual([]);
 });

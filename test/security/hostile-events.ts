@@ -6,7 +6,7 @@ const occurrence = { v: 1, time: TIME, name: "hourly", job };
 
 const FIELDS = ["v", "time", "name", "job", "id"];
 const JOB_FIELDS = [
-  ..."topic body headers expiresAfter maxAttempts tag group callbackUrl".split(" "),
+  ..."topic body headers expiresAfter maxAttempts spread tag group callbackUrl".split(" "),
   ..."key onDuplicate once dueAt id state revision untracked pk sk expiresAt".split(" "),
 ];
 
