@@ -17,7 +17,7 @@ complete -o default -F _minutehand minutehand`,
 }
 compdef _minutehand minutehand`,
   fish: `function __minutehand
-  set -lx ${TYPED} (string join \\n -- (commandline -opc)[2..] (commandline -ct) | string collect -N)
+  set -lx ${TYPED} "$(commandline -opc | tail -n +2)"\\n"$(commandline -ct)"
   minutehand completion --typed 2>/dev/null
 end
 complete -c minutehand -f -a '(__minutehand)'`,

@@ -8,9 +8,8 @@ export type Typed = {
   input?: string;
   /** Whether all three streams are a terminal's, of 80 columns. */
   terminal?: true;
-  env?: Record<string, string>;
-  /** Instead of the API that is served. */
-  url?: string;
+  /** Else it has nothing but the API's URL. */
+  env?: Record<string, string | undefined>;
   /** Called by each wait. */
   wait?: (ms: number, interrupt: () => void) => Promise<void> | void;
   nodeVersion?: string;
@@ -18,13 +17,16 @@ export type Typed = {
 
 export type Ended = { code: number; out: string; err: string; lines: unknown[] };
 
+/** Nothing is to be asked there. */
+const NOWHERE = "http://127.0.0.1:1";
+
 /** Runs a command line in this process, on the clock of the API that it is for. */
 export async function type(
   api: ServedApi | undefined,
   args: readonly string[],
   typed: Typed = {},
 ): Promise<Ended> {
-  const { input = "", terminal = false, env = {}, wait, nodeVersion = "v24.21.0" } = typed;
+  const { input = "", terminal = false, wait, nodeVersion = "v24.21.0" } = typed;
   const interruption = Promise.withResolvers<void>();
   const written = { out: "", err: "" };
   const sink = (name: "out" | "err") => ({
@@ -36,9 +38,8 @@ export async function type(
     isTTY: terminal,
     columns: 80,
   });
-  const url = typed.url ?? api?.url;
   const code = await run(args, {
-    env: { ...(url === undefined ? {} : { MINUTEHAND_URL: url }), ...env },
+    env: typed.env ?? { MINUTEHAND_URL: api?.url ?? NOWHERE },
     stdin: Object.assign(Readable.from(input === "" ? [] : [Buffer.from(input)]), { isTTY: terminal }),
     stdout: sink("out"),
     stderr: sink("err"),

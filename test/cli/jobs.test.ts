@@ -73,7 +73,7 @@ describe("enqueue", () => {
     ["-", /--body takes JSON/],
   ])("refuses the body %s before it calls anybody", async (body, message) => {
     const args = ["enqueue", "orders", "--delay", "1h", "--body", body];
-    const { code, out, err } = await type(undefined, args, { url: "http://127.0.0.1:1" });
+    const { code, out, err } = await type(undefined, args);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toMatch(message);
     expect(err.trimEnd()).not.toContain("\n");

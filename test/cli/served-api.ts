@@ -4,12 +4,19 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { type Api, createApi } from "../http/api.ts";
 
-export type ServedApi = Api & AsyncDisposable & { readonly url: string };
+export type ServedApi = Api &
+  AsyncDisposable & {
+    readonly url: string;
+    /** Of each call. */
+    readonly authorizations: (string | undefined)[];
+  };
 
 /** The API in memory, on a port of this machine. Its `Date` is its own clock's. */
 export async function serveApi(api: Api = createApi()): Promise<ServedApi> {
+  const authorizations: (string | undefined)[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const { method = "GET", url, headers } = incoming;
+    authorizations.push(headers.authorization);
     const body = await buffer(incoming);
     const request = new Request(`http://api${url}`, {
       method,
@@ -27,6 +34,7 @@ export async function serveApi(api: Api = createApi()): Promise<ServedApi> {
   await once(server, "listening");
   return {
     ...api,
+    authorizations,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -1,0 +1,145 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { createApi } from "../http/api.ts";
+import { MINUTE, SECOND } from "../protocol/world.ts";
+import { type } from "./command-line.ts";
+import { scriptAccount } from "./scripted-account.ts";
+import { serveApi } from "./served-api.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+const ARN = "arn:aws:iam::123456789012:user/ada";
+const WHOLE = { arn: ARN, concurrency: 1000 };
+const stacksAt = (value: string, status = "UPDATE_COMPLETE") => ({
+  stacks: { Shop: { status, outputs: [{ key: "JobsApiUrl9C1", value, description: "Minutehand API" }] } },
+});
+
+describe("doctor", () => {
+  test("finds nothing wrong with an API on this machine, and asks AWS nothing", async () => {
+    await using api = await serveApi();
+    await api.world.tick();
+    const { code, out, err } = await type(api, ["doctor"]);
+    expect(out.split("\n")).toEqual([
+      "ok       node: v24.21.0",
+      `ok       API: ${api.url}`,
+      `warning  versions: this program ${packageJson.version}, the API 1.2.3; install the same version on both sides`,
+      "ok       clock: as the API's",
+      "ok       sweep: 0 s behind its horizon",
+      "ok       topics: 4 topics, no dead jobs",
+      "",
+    ]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+  });
+
+  test("looks at the credentials, the stack and the quotas of a deployed one", async () => {
+    await using api = await serveApi();
+    await using _ = await scriptAccount({ ...WHOLE, ...stacksAt(api.url) });
+    const { code, lines } = await type(api, ["doctor", "--stack", "Shop", "--json"], { env: {} });
+    expect(code).toBe(0);
+    expect(lines).toMatchObject([
+      { check: "node", result: "ok" },
+      { check: "credentials", result: "ok", found: ARN },
+      { check: "stack", result: "ok", found: "Shop is UPDATE_COMPLETE" },
+      { check: "API", result: "ok", found: api.url },
+      { check: "versions" },
+      { check: "clock", result: "ok" },
+      { check: "sweep", result: "ok" },
+      { check: "topics", result: "ok" },
+      {
+        check: "concurrency",
+        result: "ok",
+        found: "1,000 functions may run at once, 20 are wanted for 2 topics",
+      },
+    ]);
+  });
+
+  test("names dead jobs, pauses and a sweep that stands still, and fails for the last", async () => {
+    await using api = await serveApi();
+    const { world, call, file } = api;
+    await world.tick();
+    await file({ topic: "work", delay: 0 });
+    const { json } = await call("POST", "/topics/work/receive");
+    const [{ receipt }] = json.jobs as [{ receipt: string }];
+    await call("POST", "/topics/work/bury", { body: { receipt, error: "why" } });
+    await call("POST", "/topics/orders/pause");
+    await world.pass(2 * MINUTE, { ticks: false });
+    const warned = await type(api, ["doctor"]);
+    expect(warned.out).toMatch(/^warning {2}sweep: 120 s behind its horizon; see the tick's log/m);
+    expect(warned.out).toMatch(/^warning {2}topic work: 1 dead job; minutehand dead work, then redrive$/m);
+    expect(warned.out).toMatch(/^warning {2}topic orders: paused since .*; minutehand resume orders$/m);
+    expect(warned.code).toBe(0);
+    await world.pass(MINUTE, { ticks: false });
+    const failed = await type(api, ["doctor"]);
+    expect(failed.out).toMatch(/^failed {3}sweep: 180 s behind/m);
+    expect(failed).toMatchObject({ code: 1, err: "minutehand: 1 of the checks failed\n" });
+  });
+
+  test("names a topic whose messages nobody receives", async () => {
+    await using api = await serveApi();
+    await api.world.tick();
+    for (let i = 0; i < 100; i++) await api.file({ delay: 0, group: `g${i}` });
+    const { out } = await type(api, ["doctor"]);
+    expect(out).toMatch(/^warning {2}topic orders: 100 messages that nobody receives; see its consumer$/m);
+  });
+
+  test.each([
+    [-10, "warning", "10 s behind the API's"],
+    [330, "failed", "329 s ahead of the API's"],
+  ])("says that the clock is %i s off", async (seconds, result, found) => {
+    await using api = await serveApi();
+    const { now } = api.world;
+    const skewed = { ...api, world: { ...api.world, now: () => now() + seconds * SECOND } };
+    const { lines } = await type(skewed, ["doctor", "--json"]);
+    expect(lines).toContainEqual(expect.objectContaining({ check: "clock", result, found }));
+  });
+
+  test("ends with what cannot be reached", async () => {
+    const { code, out, err } = await type(undefined, ["doctor"]);
+    expect(out).toMatch(
+      /^ok .*node.*\nfailed {3}API: GET http:\/\/127.0.0.1:1\/health was not answered.*\n$/,
+    );
+    expect({ code, err }).toEqual({ code: 1, err: "minutehand: 1 of the checks failed\n" });
+  });
+
+  test("says that nobody is logged in, and that the stack cannot be seen", async () => {
+    await using _ = await scriptAccount({});
+    const { code, out } = await type(undefined, ["doctor", "--stack", "Shop"]);
+    expect(out).toMatch(/^failed {3}credentials: STS .*the token has expired; log in to AWS/m);
+    expect(out).toMatch(/^failed {3}stack: there is no stack Shop in this account and region/m);
+    expect(code).toBe(1);
+  });
+
+  test.each([
+    ["UPDATE_IN_PROGRESS", "warning", 0],
+    ["UPDATE_ROLLBACK_COMPLETE", "warning", 0],
+    ["ROLLBACK_COMPLETE", "failed", 1],
+    ["UPDATE_ROLLBACK_FAILED", "failed", 1],
+  ])("a stack that is %s is a %s", async (status, result, expected) => {
+    await using api = await serveApi();
+    await using _ = await scriptAccount({ ...WHOLE, ...stacksAt(api.url, status) });
+    const { code, lines } = await type(api, ["doctor", "--stack", "Shop", "--json"]);
+    expect(lines[2]).toMatchObject({ check: "stack", result, found: `Shop is ${status}` });
+    expect(code).toBe(expected);
+  });
+
+  test.each([
+    [{ arn: ARN, concurrency: 10 }, "10 functions may run at once, 20 are wanted for 2 topics"],
+    [{ arn: ARN }, /^Lambda did not say how many functions may run at once: .*/],
+  ])("warns of what the account does not let run: %j", async (account, found) => {
+    await using api = await serveApi();
+    await using _ = await scriptAccount({ ...account, ...stacksAt(api.url) });
+    const { code, lines } = await type(api, ["doctor", "--stack", "Shop", "--json"]);
+    const said = typeof found === "string" ? found : expect.stringMatching(found);
+    expect(lines.at(-1)).toMatchObject({ check: "concurrency", result: "warning", found: said });
+    expect(code).toBe(0);
+  });
+
+  test.each([
+    ["v20.19.0", "failed"],
+    ["v22.0.0", "warning"],
+  ])("Node %s is %s", async (nodeVersion, result) => {
+    await using api = await serveApi(createApi());
+    const { lines } = await type(api, ["doctor", "--json"], { nodeVersion });
+    expect(lines[0]).toMatchObject({ check: "node", result, found: nodeVersion });
+  });
+});

@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { type ServedApi, serveApi } from "./served-api.ts";
+
+const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+
+function start(
+  { url }: ServedApi,
+  args: readonly string[],
+): { child: ChildProcess; said: { out: string; err: string } } {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, MINUTEHAND_URL: url } });
+  const said = { out: "", err: "" };
+  child.stdout.on("data", (data) => {
+    said.out += data;
+  });
+  child.stderr.on("data", (data) => {
+    said.err += data;
+  });
+  return { child, said };
+}
+
+test("the program reads stdin, writes to stdout, and ends with its code", async () => {
+  await using api = await serveApi();
+  const filed = start(api, ["enqueue", "orders", "--delay", "1h", "--key", "k", "--body", "-", "--json"]);
+  filed.child.stdin?.end('{"from": "stdin"}');
+  expect(await once(filed.child, "close")).toEqual([0, null]);
+  expect(JSON.parse(filed.said.out)).toMatchObject({ key: "k", body: { from: "stdin" } });
+  const refused = start(api, ["cancel", "--topic", "orders", "--key", "nobody"]);
+  expect(await once(refused.child, "close")).toEqual([1, null]);
+  expect(refused.said).toEqual({ out: "", err: expect.stringMatching(/^minutehand: .*nobody.*\n$/) });
+});
+
+test("Ctrl-C ends what goes on for ever, with 130", async () => {
+  await using api = await serveApi();
+  await api.file({ delay: 0 });
+  const { child, said } = start(api, ["tail", "--json"]);
+  // Its clock is not the API's, so it finds no job; the second look is proof that it goes on.
+  await expect.poll(() => api.authorizations.length).toBeGreaterThan(1);
+  child.kill("SIGINT");
+  expect(await once(child, "close")).toEqual([130, null]);
+  expect(said.err).toBe("");
+});
+
+test("whoever has read enough ends it quietly", async () => {
+  await using api = await serveApi();
+  for (let i = 0; i < 300; i++) await api.file({ delay: i, headers: { long: "x".repeat(2000) } });
+  const range = ["--from", "2026-03-01T09:00:00Z", "--to", "2026-03-01T10:00:00Z"];
+  const { child, said } = start(api, ["list", "--limit", "1000", "--json", ...range]);
+  child.stdout?.once("data", () => child.stdout?.destroy());
+  expect(await once(child, "close")).toEqual([0, null]);
+  expect(said.err).toBe("");
+});

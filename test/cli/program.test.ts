@@ -1,0 +1,193 @@
+import { execFileSync } from "node:child_process";
+import type { Command } from "commander";
+import { describe, expect, test } from "vitest";
+import { createProgram } from "../../cli/program.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { type } from "./command-line.ts";
+import { serveApi } from "./served-api.ts";
+
+const nothing = () => {
+  throw new Error("no command is run");
+};
+const program = createProgram({ stdout: {}, stderr: {} } as never, nothing);
+const pathsOf = (command: Command, path: string[]): string[][] => [
+  path,
+  ...command.commands.flatMap((sub) => pathsOf(sub, [...path, sub.name()])),
+];
+
+test.each(pathsOf(program, []))(
+  "--help of %j is on stdout, and has examples that can be typed",
+  async (...path) => {
+    const { code, out, err } = await type(undefined, [...path, "--help"]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain(`Usage: ${["minutehand", ...path].join(" ")}`);
+    const [, examples = ""] = /\nExamples:\n((?: {2}\$ .*\n)+)/.exec(out) ?? [];
+    expect(examples).toContain(path.join(" "));
+  },
+);
+
+describe("a command line", () => {
+  test.each([
+    [["lits"], "unknown command 'lits' (Did you mean list?)"],
+    [["list", "--topics"], "unknown option '--topics' (Did you mean --topic?)"],
+    [["pause"], "missing required argument 'topic'"],
+    [["pause", "a", "b"], "too many arguments for 'pause'. Expected 1 argument but got 2: a, b."],
+    [
+      ["list", "--limit", "0"],
+      "option '--limit <n>' argument '0' is invalid. It must be a whole number of at least 1.",
+    ],
+    [
+      ["list", "--from", "2026-03-01"],
+      "option '--from <time>' argument '2026-03-01' is invalid. It must be a time with its zone, such as 2026-03-01T09:30:00Z.",
+    ],
+    [
+      ["list", "--state", "asleep"],
+      "option '--state <state>' argument 'asleep' is invalid. Allowed choices are scheduled, running, done, cancelled, dead, expired, handed-off.",
+    ],
+    [
+      ["enqueue", "orders", "--delay", "soon", "--body", "1"],
+      `option '--delay <duration>' argument 'soon' is invalid. It must be seconds or a text such as "90s", "1h30m" or "7d".`,
+    ],
+    [["enqueue", "orders", "--body", "1"], "one of --delay and --due-at must be given"],
+    [
+      ["enqueue", "orders", "--body", "1", "--delay", "1", "--due-at", "2026-03-01T09:30:00Z"],
+      "option '--delay <duration>' cannot be used with option '--due-at <time>'",
+    ],
+    [
+      ["enqueue", "orders", "--delay", "1", "--body", "1", "--header", "a"],
+      "option '--header <name=value>' argument 'a' is invalid. It must be name=value.",
+    ],
+    [
+      ["resume", "orders", "--rate", "fast"],
+      "option '--rate <n>' argument 'fast' is invalid. It must be a number of jobs a second.",
+    ],
+    [
+      ["cancel", "--topic", "a", "--dry-run", "--yes"],
+      "option '--dry-run' cannot be used with option '--yes'",
+    ],
+    [
+      ["cancel", "--topic", "a", "--key", "k", "--yes"],
+      "--key names one job: it goes with no filters, --dry-run or --yes",
+    ],
+  ])("%j is called wrongly: one line, and 2", async (args, message) => {
+    const { code, out, err } = await type(undefined, args);
+    expect({ code, out, err }).toEqual({ code: 2, out: "", err: `minutehand: ${message}\n` });
+  });
+
+  test("alone is told what there is", async () => {
+    const { code, err } = await type(undefined, []);
+    expect(err).toContain("Usage: minutehand");
+    expect(code).toBe(2);
+  });
+
+  test("can ask for the version", async () => {
+    expect(await type(undefined, ["--version"])).toMatchObject({ code: 0, out: `${packageJson.version}\n` });
+  });
+
+  test("with --debug gets the stack trace of what it meets", async () => {
+    await using api = await serveApi();
+    const { err } = await type(api, ["get", "nonsense", "--debug"]);
+    expect(err).toMatch(/^minutehand: MinutehandError: .*\n +at /);
+  });
+});
+
+describe("colours", () => {
+  const ESC = "\u001b[";
+
+  test("are for terminals", async () => {
+    await using api = await serveApi();
+    await api.call("DELETE", `/jobs/${(await api.file({ delay: "1m" })).id}`);
+    expect((await type(api, ["list"], { terminal: true })).out).toContain(`${ESC}2mcancelled${ESC}22m`);
+    const env = { MINUTEHAND_URL: api.url };
+    for (const said of [
+      await type(api, ["list"]),
+      await type(api, ["list", "--json"], { terminal: true }),
+      await type(api, ["list", "--no-color"], { terminal: true }),
+      await type(api, ["list"], { terminal: true, env: { ...env, NO_COLOR: "1" } }),
+      await type(api, ["list"], { terminal: true, env: { ...env, TERM: "dumb" } }),
+    ]) {
+      expect(said.out).toContain("cancelled");
+      expect(said.out + said.err).not.toContain(ESC);
+    }
+  });
+
+  test("cannot be painted by what a job holds", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ topic: "work", delay: 0 });
+    const { json } = await api.call("POST", "/topics/work/receive");
+    const [{ receipt }] = json.jobs as [{ receipt: string }];
+    const error = "a\u001b[31mb\u202e\u009bc";
+    await api.call("POST", "/topics/work/bury", { body: { receipt, error } });
+    for (const args of [
+      ["dead", "work"],
+      ["get", String(id)],
+      ["dead", "work", "--json"],
+    ]) {
+      const { out } = await type(api, [...args, "--no-color"], { terminal: true });
+      expect(out).toContain("a\\u001b[31mb\\u202e\\u009bc");
+    }
+    expect((await type(api, ["dead", "work", "--json"])).lines).toMatchObject([{ lastError: error }]);
+  });
+});
+
+describe("completion", () => {
+  const complete = async (typed: string[], api?: Awaited<ReturnType<typeof serveApi>>) => {
+    const env = { MINUTEHAND_TYPED: typed.join("\n"), MINUTEHAND_URL: api?.url };
+    const { code, out } = await type(api, ["completion", "--typed"], { env });
+    expect(code).toBe(0);
+    return out.split("\n").slice(0, -1);
+  };
+
+  test.each([
+    [["re"], ["reschedule", "redrive", "resume"]],
+    [
+      ["schedules", "p"],
+      ["put", "pause"],
+    ],
+    [
+      ["list", "--st"],
+      ["--state", "--stack"],
+    ],
+    [
+      ["list", "--state", "d"],
+      ["done", "dead"],
+    ],
+    [
+      ["enqueue", "x", "--on-duplicate", ""],
+      ["reject", "keep", "replace", "postpone"],
+    ],
+    [["list", "--tag", ""], []],
+    [["completion", "f"], ["fish"]],
+    [["completion", "--t"], ["--token"]],
+  ])("of %j is %j", async (typed, words) => {
+    expect(await complete(typed)).toEqual(words);
+  });
+
+  test.each([[["pause", "o"]], [["list", "--topic", "o"]]])("of %j asks for the topics", async (typed) => {
+    await using api = await serveApi();
+    expect(await complete(typed, api)).toEqual(["orders"]);
+  });
+
+  test("is a script that bash takes", async () => {
+    const { out } = await type(undefined, ["completion", "bash"]);
+    // What is typed so far ends with an empty word, which must not get lost.
+    const shown = `${out}
+minutehand() { printf '%s' "$*" "$MINUTEHAND_TYPED" | tr '\\n' '/'; }
+COMP_WORDS=(minutehand list --topic "") COMP_CWORD=3
+_minutehand
+printf '%s|' "\${COMPREPLY[@]}"`;
+    const said = execFileSync("bash", ["-eu", "-c", shown], { encoding: "utf8" });
+    expect(said).toBe("completion/--typedlist/--topic/|");
+  });
+
+  test.each(["zsh", "fish"])("is a script for %s", async (shell) => {
+    const { code, out } = await type(undefined, ["completion", shell]);
+    expect(code).toBe(0);
+    expect(out).toContain("minutehand completion --typed 2>/dev/null");
+  });
+
+  test("needs a shell", async () => {
+    expect(await type(undefined, ["completion"])).toMatchObject({ code: 2 });
+    expect(await type(undefined, ["completion", "csh"])).toMatchObject({ code: 2 });
+  });
+});

@@ -1,0 +1,78 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { vi } from "vitest";
+
+type Output = { key: string; value: string; description?: string };
+
+/** What an account answers; what is absent it refuses. */
+export type Account = {
+  arn?: string;
+  stacks?: Record<string, { status: string; outputs: Output[] }>;
+  concurrency?: number;
+};
+
+/** STS, CloudFormation and Lambda of an account, where the SDK finds them by its environment until all stubs are lifted. */
+export async function scriptAccount(account: Account): Promise<AsyncDisposable> {
+  const server = createServer(async (incoming, outgoing) => {
+    const asked = new URLSearchParams(await text(incoming));
+    const { status, body } = incoming.url?.includes("account-settings")
+      ? settingsOf(account)
+      : answerOf(account, asked.get("Action"), asked.get("StackName") ?? "");
+    outgoing.writeHead(status).end(body);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const service of ["STS", "CLOUDFORMATION", "LAMBDA"])
+    vi.stubEnv(`AWS_ENDPOINT_URL_${service}`, endpoint);
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
+  vi.stubEnv("AWS_REGION", "eu-west-1");
+  return {
+    async [Symbol.asyncDispose]() {
+      vi.unstubAllEnvs();
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function settingsOf({ concurrency }: Account): { status: number; body: string } {
+  if (concurrency === undefined) return { status: 403, body: JSON.stringify({ message: "not authorized" }) };
+  const AccountLimit = { UnreservedConcurrentExecutions: concurrency };
+  return { status: 200, body: JSON.stringify({ AccountLimit }) };
+}
+
+function answerOf({ arn, stacks = {} }: Account, action: string | null, name: string) {
+  if (action === "GetCallerIdentity") {
+    return arn === undefined
+      ? refused(403, "ExpiredToken", "the token has expired")
+      : result(action, `<Arn>${arn}</Arn>`);
+  }
+  const stack = stacks[name];
+  if (stack === undefined) return refused(400, "ValidationError", `Stack with id ${name} does not exist`);
+  const outputs = stack.outputs.map(
+    ({ key, value, description }) =>
+      `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue>${description ? `<Description>${description}</Description>` : ""}</member>`,
+  );
+  const member = `<StackName>${name}</StackName><CreationTime>2026-03-01T09:00:00Z</CreationTime><StackStatus>${stack.status}</StackStatus>`;
+  return result(
+    "DescribeStacks",
+    `<Stacks><member>${member}<Outputs>${outputs.join("")}</Outputs></member></Stacks>`,
+  );
+}
+
+function result(action: string, content: string) {
+  return {
+    status: 200,
+    body: `<${action}Response><${action}Result>${content}</${action}Result></${action}Response>`,
+  };
+}
+
+function refused(status: number, code: string, message: string) {
+  const error = `<Type>Sender</Type><Code>${code}</Code><Message>${message}</Message>`;
+  return { status, body: `<ErrorResponse><Error>${error}</Error></ErrorResponse>` };
+}

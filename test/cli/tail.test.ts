@@ -1,0 +1,134 @@
+import { expect, test } from "vitest";
+import { follow } from "../../cli/changes.ts";
+import { MinutehandError } from "../../core/errors.ts";
+import { createClient } from "../../sdk/http-client.ts";
+import { MINUTE, SECOND } from "../protocol/world.ts";
+import { type } from "./command-line.ts";
+import { type ServedApi, serveApi } from "./served-api.ts";
+
+/** Follows; between its looks these happen, then somebody interrupts. */
+async function tail(api: ServedApi, args: readonly string[], steps: readonly (() => unknown)[]) {
+  const left = [...steps];
+  return type(api, ["tail", ...args], {
+    async wait(ms, interrupt) {
+      await api.world.pass(ms);
+      const step = left.shift();
+      if (step === undefined) return interrupt();
+      await step();
+    },
+  });
+}
+
+async function receive({ call }: ServedApi): Promise<string> {
+  const { json } = await call("POST", "/topics/work/receive");
+  const [{ receipt }] = json.jobs as [{ receipt: string }];
+  return receipt;
+}
+
+test("tail tells what is due around now, and each change of it once", async () => {
+  await using api = await serveApi();
+  const { id } = await api.file({ topic: "work", delay: "30s", key: "k" });
+  await api.file({ topic: "work", delay: "10m" });
+  let receipt = "";
+  const { code, out } = await tail(
+    api,
+    [],
+    [
+      () => {},
+      () => api.world.pass(30 * SECOND),
+      async () => {
+        receipt = await receive(api);
+      },
+      () => {},
+      () => api.call("POST", "/topics/work/finish", { body: { receipt } }),
+      () => {},
+    ],
+  );
+  expect(code).toBe(130);
+  expect(out.split("\n")).toEqual([
+    `2026-03-01T09:00:00.000Z  scheduled   work  ${id} (k)  due 2026-03-01T09:00:30.000Z`,
+    `2026-03-01T09:00:36.000Z  running     work  ${id} (k)  attempt 1/10`,
+    `2026-03-01T09:00:40.000Z  done        work  ${id} (k)  attempt 1/10`,
+    "",
+  ]);
+});
+
+test("tail sees new jobs, and looks up what is moved out of sight", async () => {
+  await using api = await serveApi();
+  const { id } = await api.file({ delay: "1m" });
+  let second: unknown;
+  const { lines } = await tail(
+    api,
+    ["--topic", "orders", "--json"],
+    [
+      () => api.call("PATCH", `/jobs/${id}`, { body: { delay: "1d" } }),
+      async () => {
+        second = (await api.file({ delay: 0 })).id;
+      },
+      () => api.file({ topic: "work", delay: 0 }),
+    ],
+  );
+  expect(lines).toMatchObject([
+    { id, revision: 0 },
+    { id, revision: 1, dueAt: "2026-03-02T09:00:02.000Z" },
+    { id: second, state: "scheduled" },
+  ]);
+  expect(lines[1]).not.toHaveProperty("body");
+});
+
+test("tail follows a job that runs for longer than it looks back", async () => {
+  await using api = await serveApi();
+  await api.file({ topic: "work", delay: 0 });
+  const receipt = await receive(api);
+  await api.call("POST", "/topics/work/extend", { body: { receipt, seconds: 3600 } });
+  const { lines } = await tail(
+    api,
+    ["--around", "1m", "--json"],
+    [
+      () => api.world.pass(5 * MINUTE),
+      () => {},
+      () => api.call("POST", "/topics/work/bury", { body: { receipt, error: "why" } }),
+      () => {},
+    ],
+  );
+  expect(lines).toMatchObject([{ state: "running" }, { state: "dead", lastError: "why" }]);
+});
+
+test("tail leaves alone what had ended before it began", async () => {
+  await using api = await serveApi();
+  const { id } = await api.file({ delay: "1m" });
+  await api.call("DELETE", `/jobs/${id}`);
+  expect(await tail(api, [], [() => {}])).toMatchObject({ code: 130, out: "" });
+});
+
+test("what follows goes on when the API has not answered for a while", async () => {
+  await using api = await serveApi();
+  const { pool, now } = api.world;
+  const troubles: string[] = [];
+  const looks = [
+    () => {
+      pool.hooks.before = () => {
+        throw new MinutehandError("unavailable", "down");
+      };
+    },
+    () => {
+      delete pool.hooks.before;
+    },
+  ];
+  const { id } = await api.file({ delay: "1m" });
+  await api.file({ delay: "1m" });
+  const changes = follow(createClient({ url: api.url, retries: 0 }), {
+    around: 2 * MINUTE,
+    every: SECOND,
+    clock: now,
+    wait: async () => {
+      if (looks.length === 0) await api.call("DELETE", `/jobs/${id}`);
+      looks.shift()?.();
+    },
+    onTrouble: ({ code }) => troubles.push(code),
+  });
+  const seen: string[] = [];
+  for await (const { state } of changes) if (seen.push(state) === 3) break;
+  expect(seen).toEqual(["scheduled", "scheduled", "cancelled"]);
+  expect(troubles).toEqual(["unavailable"]);
+});

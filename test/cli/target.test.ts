@@ -1,0 +1,104 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { type } from "./command-line.ts";
+import { scriptAccount } from "./scripted-account.ts";
+import { serveApi } from "./served-api.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+const output = (value: string, key = "JobsApiUrl9C1", description = "Minutehand API") => ({
+  key,
+  value,
+  description,
+});
+const stacks = (...outputs: ReturnType<typeof output>[]) => ({
+  stacks: { Shop: { status: "CREATE_COMPLETE", outputs } },
+});
+const topics = ["topics", "--names"];
+
+describe("the API that is meant", () => {
+  test("is --url's, before MINUTEHAND_URL's", async () => {
+    await using api = await serveApi();
+    const { code } = await type(api, [...topics, "--url", `${api.url}/`], {
+      env: { MINUTEHAND_URL: "ftp://no" },
+    });
+    expect(code).toBe(0);
+  });
+
+  test("is the stack's output that says so, whatever it is called", async () => {
+    await using api = await serveApi();
+    const account = stacks(output("https://other", "ApiUrl", "of something else"), output(api.url));
+    await using _ = await scriptAccount(account);
+    expect(await type(api, ["--stack", "Shop", ...topics])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^orders\n/),
+    });
+  });
+
+  test("is the stack's ApiUrl where none says so", async () => {
+    await using api = await serveApi();
+    await using _ = await scriptAccount(stacks(output(api.url, "ApiUrl", "")));
+    expect((await type(api, ["--stack", "Shop", ...topics])).code).toBe(0);
+  });
+
+  test.each([
+    [
+      stacks(),
+      'the stack Shop has no output described as "Minutehand API", nor one named ApiUrl: name its API by --url',
+    ],
+    [
+      stacks(output("http://a"), output("http://b", "B")),
+      "the stack Shop has 2 APIs: name one by --url, of http://a, http://b",
+    ],
+    [{}, "there is no stack Shop in this account and region (--profile, --region)"],
+  ])("is not to be found: %#", async (account, message) => {
+    await using _ = await scriptAccount(account);
+    const { code, err } = await type(undefined, ["--stack", "Shop", ...topics]);
+    expect({ code, err }).toEqual({ code: 1, err: `minutehand: ${message}\n` });
+  });
+
+  test.each([
+    [["--url", "nonsense"], '--url must be an http: or https: URL, is "nonsense"'],
+    [["--url", "ftp://host"], '--url must be an http: or https: URL, is "ftp://host"'],
+  ])("is not %j", async (args, message) => {
+    const { code, err } = await type(undefined, [...args, ...topics]);
+    expect({ code, err }).toEqual({ code: 2, err: `minutehand: ${message}\n` });
+  });
+
+  test("is not of both --url and --stack", async () => {
+    const { code, err } = await type(undefined, ["--url", "http://a", "--stack", "Shop", ...topics]);
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: "minutehand: option '--url <url>' cannot be used with option '--stack <name>'\n",
+    });
+  });
+
+  test("gets a bearer token, which nobody else sees", async () => {
+    await using api = await serveApi();
+    const token = "ey.secret.token";
+    const said = await type(api, ["get", "nonsense", "--debug", "--token", token]);
+    const env = { MINUTEHAND_URL: api.url, MINUTEHAND_TOKEN: token };
+    await type(api, topics, { env });
+    expect(api.authorizations).toEqual([`Bearer ${token}`, `Bearer ${token}`]);
+    expect(said.code).toBe(1);
+    expect(said.err + said.out).not.toContain(token);
+  });
+
+  test("is signed for by the SDK's credentials where it is not on this machine", async () => {
+    await using _ = await scriptAccount({});
+    vi.stubEnv("AWS_ACCESS_KEY_ID", undefined);
+    vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
+    vi.stubEnv("AWS_CONFIG_FILE", "/dev/null");
+    vi.stubEnv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+    const url = "https://abc.execute-api.eu-west-1.amazonaws.com";
+    const { code, err } = await type(undefined, [...topics, "--url", url]);
+    expect(err).toMatch(/^minutehand: no AWS credentials to sign with: .*\n$/);
+    expect(code).toBe(1);
+  });
+
+  test("is asked with --region and --profile where the SDK reads them", async () => {
+    await using api = await serveApi();
+    const env: Record<string, string | undefined> = { MINUTEHAND_URL: api.url };
+    await type(api, [...topics, "--region", "eu-north-1", "--profile", "ops"], { env });
+    expect(env).toMatchObject({ AWS_REGION: "eu-north-1", AWS_PROFILE: "ops" });
+  });
+});

@@ -1,0 +1,149 @@
+import { describe, expect, test } from "vitest";
+import { MINUTE, SECOND } from "../protocol/world.ts";
+import { type } from "./command-line.ts";
+import { type ServedApi, serveApi } from "./served-api.ts";
+
+/** Lets a pulled job die of an error, and answers its id. */
+async function bury({ call, file, world }: ServedApi, error: string, more: object = {}): Promise<string> {
+  const { id } = await file({ topic: "work", delay: 0, ...more });
+  const { json } = await call("POST", "/topics/work/receive");
+  const [{ receipt }] = json.jobs as [{ receipt: string }];
+  await call("POST", "/topics/work/bury", { body: { receipt, error } });
+  await world.pass(SECOND);
+  return String(id);
+}
+
+describe("topics", () => {
+  test("is a table of what waits, runs and is dead", async () => {
+    await using api = await serveApi();
+    await api.file({ delay: 0 });
+    await bury(api, "hopeless");
+    const { code, out } = await type(api, ["topics"]);
+    expect(code).toBe(0);
+    expect(out.split("\n").slice(0, 3)).toEqual([
+      "TOPIC    CONSUMER  TRACKING  READY  DELAYED  IN FLIGHT  DEAD  LAG",
+      "orders   lambda    full          1        0          0     0  0 s",
+      "work     pull      full          0        0          0     1  0 s",
+    ]);
+    expect((await type(api, ["topics", "--names"])).out).toBe("orders\nwork\nevents\nprecise\n");
+  });
+
+  test("tells a program of one alone, or of each", async () => {
+    await using api = await serveApi();
+    const { lines } = await type(api, ["topics", "--json"]);
+    expect(lines).toMatchObject([
+      { topic: "orders" },
+      { topic: "work" },
+      { topic: "events" },
+      { topic: "precise" },
+    ]);
+    expect((await type(api, ["topics", "work", "--json"])).lines).toEqual([lines[1]]);
+    expect(await type(api, ["topics", "nothing"])).toMatchObject({ code: 1, out: "" });
+  });
+});
+
+describe("dead and redrive", () => {
+  test("list the dead with their errors, and run them again by id, number and default", async () => {
+    await using api = await serveApi();
+    const [first, second, third] = [await bury(api, "one\ntwo"), await bury(api, "2"), await bury(api, "3")];
+    const { out } = await type(api, ["dead", "work"]);
+    const lines = out.split("\n");
+    expect(lines[0]).toMatch(/^DIED +ID +ATTEMPT +ERROR$/);
+    expect(lines[1]).toMatch(new RegExp(`^2026-03-01T09:00:00.000Z  ${first} +1/10  one$`));
+    const some = await type(api, ["dead", "work", "--limit", "2", "--json"]);
+    expect(some.lines).toMatchObject([{ id: first, lastError: "one\ntwo" }, { id: second }]);
+    expect(some.err).toBe("there are more than 2: see --limit\n");
+
+    const named = await type(api, ["redrive", "work", second]);
+    expect(named.out).toBe("redriven 1 job of work; 2 left\n");
+    const delayed = await type(api, ["redrive", "work", "--max", "1", "--delay", "1h", "--json"]);
+    expect(delayed.lines).toEqual([{ redriven: 1, left: 1 }]);
+    const moved = await api.call("GET", `/jobs/${first}`);
+    expect(moved.json).toMatchObject({ state: "scheduled", dueAt: "2026-03-01T10:00:03.000Z" });
+    expect((await type(api, ["redrive", "work"])).out).toBe("redriven 1 job of work; 0 left\n");
+    expect((await api.call("GET", `/jobs/${third}`)).json).toMatchObject({ state: "scheduled" });
+    expect(await type(api, ["dead", "work"])).toMatchObject({ code: 0, out: "", err: "no dead job\n" });
+  });
+
+  test.each([
+    [["01KJMBQDE001HA2ZQ31MBWX213", "--max", "5"]],
+    [["01KJMBQDE001HA2ZQ31MBWX213", "--tag", "t"]],
+    [["--max", "5", "--yes"]],
+  ])("redrive refuses %j", async (args) => {
+    expect(await type(undefined, ["redrive", "work", ...args])).toMatchObject({
+      code: 2,
+      err: "minutehand: which dead jobs: give ids, --max, or filters, and no two of them\n",
+    });
+  });
+});
+
+describe("pause and resume", () => {
+  test("hold a topic, show it, and let it go on", async () => {
+    await using api = await serveApi();
+    const paused = await type(api, ["pause", "orders"]);
+    expect(paused.out).toBe("orders is paused since 2026-03-01T09:00:00.000Z\n");
+    await api.file({ delay: "1m" });
+    await api.world.pass(3 * MINUTE);
+    expect((await type(api, ["topics", "orders"])).out).toMatch(/PAUSE\norders .* paused, 1 parked\n$/);
+    const resumed = await type(api, ["resume", "orders", "--rate", "10"]);
+    expect(resumed).toMatchObject({ code: 0, out: "orders goes on: 1 job released\n" });
+    expect((await type(api, ["pause", "orders", "--json"])).lines).toMatchObject([{ state: "paused" }]);
+    expect((await type(api, ["resume", "orders", "--json"])).lines).toMatchObject([{ released: 0, left: 0 }]);
+  });
+});
+
+describe("schedules", () => {
+  const put = ["schedules", "put", "daily", "--topic", "orders", "--expression", "cron(0 10 * * ? *)"];
+
+  test("are put, listed, shown, paused, resumed, run and removed", async () => {
+    await using api = await serveApi();
+    const options = [
+      "--timezone",
+      "Europe/Berlin",
+      "--flexible-window",
+      "15m",
+      "--tag",
+      "t",
+      "--header",
+      "a=b",
+    ];
+    const made = await type(api, [...put, ...options, "--body", '{"n": 1}', "--json"]);
+    expect(made.code).toBe(0);
+    expect(made.lines).toMatchObject([
+      {
+        name: "daily",
+        timezone: "Europe/Berlin",
+        flexibleWindow: 900,
+        tag: "t",
+        headers: { a: "b" },
+        body: { n: 1 },
+      },
+    ]);
+    expect((await type(api, ["schedules"])).out).toBe(
+      [
+        "NAME   TOPIC   EXPRESSION          ZONE           NEXT",
+        "daily  orders  cron(0 10 * * ? *)  Europe/Berlin  2026-03-02T09:00:00.000Z",
+        "",
+      ].join("\n"),
+    );
+    const shown = await type(api, ["schedules", "show", "daily"]);
+    expect(shown.out).toMatch(/^next +2026-03-02T09:00:00.000Z, 2026-03-03/m);
+    expect(shown.out).toMatch(/\n\n\{\n {2}"n": 1\n\}\n$/);
+    await type(api, ["schedules", "pause", "daily"]);
+    expect((await type(api, ["schedules", "list"])).out).toMatch(/Berlin {2}paused\n$/);
+    expect((await type(api, ["schedules", "resume", "daily", "--json"])).lines).toMatchObject([
+      { paused: false },
+    ]);
+    const run = await type(api, ["schedules", "run", "daily"]);
+    expect(run.out).toMatch(/^created \S+ of orders: due 2026-03-01T09:00:00.000Z\n$/);
+    expect((await type(api, ["schedules", "remove", "daily"])).out).toBe("daily is removed\n");
+    expect(await type(api, ["schedules", "list"])).toMatchObject({ code: 0, out: "", err: "no schedule\n" });
+    expect(await type(api, ["schedules", "show", "daily"])).toMatchObject({ code: 1 });
+  });
+
+  test("need a body and an expression", async () => {
+    expect((await type(undefined, put)).err).toBe(
+      "minutehand: required option '--body <json>' not specified\n",
+    );
+  });
+});
