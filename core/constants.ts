@@ -46,7 +46,7 @@ export const TRAIL_STEP = 20 * SECOND;
 
 /** How long before it is due a schedule promotes a job: by then SQS can keep it. */
 export const PROMOTE_BEFORE = 4 * MINUTE;
-/** How long after a start that a limit gave a sweep still counts on the job having been sent for it. */
+/** How long after a start that was given a sweep still counts on the job having been sent for it. */
 export const BOOKED_FOR = MINUTE;
 /** How long whoever hands jobs over or runs them may believe what it knows of a pause. */
 export const PAUSE_KNOWN_FOR = 5 * SECOND;

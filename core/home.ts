@@ -25,7 +25,7 @@ export function crashOf({ leaseEnd = 0 }: Home): string {
   return `the run did not end by ${new Date(leaseEnd).toISOString()}: it crashed, or was stopped`;
 }
 
-/** When a job may start: when it is due, or when a pause or a limit lets it. */
+/** When a job may start: when it is due, or when a pause, a limit or a window lets it. */
 export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">): number {
   return Math.max(dueAt, heldUntil ?? dueAt);
 }

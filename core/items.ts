@@ -30,7 +30,7 @@ export type Home = Key & {
   attempt: number;
   createdAt: number;
   untracked?: true;
-  /** When it may start, as its topic was paused or has a limit; from `heldFrom` on it waits for that alone. */
+  /** When it may start, as its topic was paused, or has a limit or a window; from `heldFrom` on it waits for that alone. */
   heldUntil?: number;
   heldFrom?: number;
   /** A schedule was asked to promote it. */

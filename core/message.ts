@@ -23,7 +23,10 @@ export type MessageJob = {
   maxAttempts?: number;
   /** Set where the home has one, so that a settle knows there is a key item without reading. */
   key?: string;
-  /** ISO 8601, UTC: when it may start, as its topic was paused or has a limit; from `heldFrom` on it waits for that alone. */
+  /**
+   * ISO 8601, UTC: when it may start, as its topic was paused, or has a limit or a window; from `heldFrom` on it waits
+   * for that alone.
+   */
   heldUntil?: string;
   heldFrom?: string;
   /** ISO 8601, UTC: when its message was sent. */

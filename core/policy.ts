@@ -23,7 +23,7 @@ export type TopicPolicy = {
   /** `none` gives up claims, retries and the audit for a third of the writes. */
   readonly tracking: "full" | "none";
   /** What becomes of a job that would start more than `after` seconds late; absent: it is run. */
-  readonly ifLate?: { readonly after: number; readonly then: "skip" | "expire" };
+  readonly ifLate?: { readonly after: number; readonly do: "skip" | "expire" };
   /** When its jobs may start, such as "09:00-18:00 Asia/Shanghai"; absent: always. */
   readonly window?: string;
   /** Its jobs are due up to so many seconds after what was asked, evenly drawn, unless they say themselves how many. */

@@ -27,7 +27,9 @@ const jobSummary = answer(
     heldFrom: z.exactOptional(time),
     heldUntil: z.exactOptional(
       time.check(
-        z.meta({ description: "It starts then, though due before: its topic was paused, or has a limit." }),
+        z.meta({
+          description: "It starts then, though due before: its topic was paused, or has a limit or a window.",
+        }),
       ),
     ),
     postponeUntil: z.exactOptional(
@@ -153,6 +155,8 @@ export const topicReport = answer(
         }),
       ),
       maxPerSecond: z.exactOptional(z.number()),
+      window: z.exactOptional(text),
+      ifLate: z.exactOptional(z.object({ after: z.number(), do: z.enum(["skip", "expire"]) })),
       tracking: z.enum(["full", "none"]),
       spread: z.exactOptional(z.number()),
       cancelledByEvents: z.exactOptional(z.literal(true)),

@@ -25,7 +25,15 @@ export function policyOf(props: DelayQueueProps): Policy {
 }
 
 function differences(props: TopicProps): Partial<TopicPolicy> {
-  const { ttr, spread, webhook: _below, cancelOn: _events, enqueueOn: _too, ...others } = props;
+  const {
+    ttr,
+    spread,
+    webhook: _below,
+    ifLate: _too,
+    cancelOn: _events,
+    enqueueOn: _more,
+    ...others
+  } = props;
   const { maximumConcurrency: _eventSource, oldestMessageAge: _alarm, ...rest } = others;
   const configured: Partial<TopicPolicy> = {
     ...rest,
@@ -33,6 +41,7 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
     ...(spread?.toSeconds() && { spread: spread.toSeconds() }),
     ...(leavesTombstones(props) && { cancelledByEvents: true }),
     ...webhookOf(props),
+    ...ifLateOf(props),
   };
   const { consumer, backoff } = configured;
   // Other defaults follow from the consumer and the backoff, so those two are compared apart.
@@ -46,6 +55,12 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
 
 function leavesTombstones({ cancelOn }: TopicProps): boolean {
   return cancelRules("", cancelOn).some(({ tombstone }) => tombstone > 0);
+}
+
+/** Running late jobs all the same is what happens anyway. */
+function ifLateOf({ ifLate }: TopicProps): Pick<Partial<TopicPolicy>, "ifLate"> {
+  if (ifLate === undefined || ifLate.do === "run") return {};
+  return { ifLate: { after: ifLate.after.toSeconds(), do: ifLate.do } };
 }
 
 /** A webhook topic's settings as functions read them; nothing for any other. */

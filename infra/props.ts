@@ -84,6 +84,9 @@ export type EnqueueOn = EventMatch & {
   readonly maxDelay?: Duration;
 };
 
+/** From when on a job is late, and what then. */
+export type IfLateProps = { readonly after: Duration; readonly do: "run" | "skip" | "expire" };
+
 /** How the jobs of one topic run. */
 export type TopicProps = {
   /**
@@ -174,6 +177,22 @@ export type TopicProps = {
    * @default none
    */
   readonly enqueueOn?: EnqueueOn | readonly EnqueueOn[];
+  /**
+   * When its jobs may start, by a zone's clocks: two different times of day, which may pass midnight. What is due outside
+   * waits for the next opening, and says so in `heldUntil`; what its ready queue has by then is not held back.
+   *
+   * @example "09:00-18:00 Asia/Shanghai"
+   * @default always
+   */
+  readonly window?: string;
+  /**
+   * What becomes of a job that would start more than `after` late, 1 second to 10 years, retries included: it is run all
+   * the same, skipped (`cancelled`) or `expired`, and says why. A wait for a pause, a limit or a window is no lateness. For
+   * a tracked topic only.
+   *
+   * @default it is run
+   */
+  readonly ifLate?: IfLateProps;
   /**
    * How old the oldest message may be before an alarm, 1 minute to 10 days. A message under a claim ages.
    *

@@ -4,6 +4,7 @@ import { callbackUrlRule } from "../core/callback-url.ts";
 import { DAY, LONGEST_DELAY, LONGEST_LEASE, MAX_SHARDS } from "../core/constants.ts";
 import { isEventPath } from "../core/event-rules.ts";
 import { webhookPolicy } from "../core/policy.ts";
+import { parseWindow } from "../cron/window.ts";
 import { webhookOf } from "./policy.ts";
 import type { ApiProps, CancelOn, DelayQueueProps, EnqueueOn, EventMatch, TopicProps } from "./props.ts";
 
@@ -96,6 +97,8 @@ function topicChecks(name: string, topic: TopicProps): Check[] {
       actual: topic.maxPerSecond,
       allowed: "whole from 1 to 1000, or 1/60 to 1",
     },
+    ...windowChecks(`${at}.window`, topic.window),
+    ...ifLateChecks(`${at}.ifLate`, topic),
     wholeNumber(`${at}.maxAttempts`, topic.maxAttempts, 1, 100),
     onlyFor("a pull topic", pull, `${at}.ttr`, topic.ttr?.toHumanString()),
     seconds(`${at}.ttr`, topic.ttr, 1, LONGEST_TTR_S),
@@ -166,6 +169,32 @@ function matchChecks(at: string, { source, detailType, key }: EventMatch): Check
     characters(`${at}.source`, source, LONGEST_SOURCE),
     characters(`${at}.detailType`, detailType, LONGEST_DETAIL_TYPE),
     eventPath(`${at}.key`, key),
+  ];
+}
+
+function windowChecks(at: string, window: string | undefined): Check[] {
+  if (window === undefined) return [];
+  try {
+    parseWindow(window);
+    return [];
+  } catch {
+    const allowed = 'two different times of day and an IANA zone, such as "09:00-18:00 Asia/Shanghai"';
+    return [{ holds: false, rule: `${at} must be a part of the day`, actual: window, allowed }];
+  }
+}
+
+function ifLateChecks(at: string, { ifLate, tracking }: TopicProps): Check[] {
+  if (ifLate === undefined) return [];
+  return [
+    {
+      // A job without a home cannot say that it was not run, nor why.
+      holds: tracking !== "none",
+      rule: `${at} needs homes, which say what became of late jobs`,
+      actual: tracking,
+      allowed: 'tracking "full"',
+    },
+    seconds(`${at}.after`, ifLate.after, 1, LONGEST_WAIT_S),
+    oneOf(`${at}.do`, ifLate.do, ["run", "skip", "expire"]),
   ];
 }
 

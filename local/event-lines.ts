@@ -64,7 +64,7 @@ function sayEvent(event: LogRecord, now: number): string | undefined {
     case "released":
       return `released ${count(event.jobs, "job")}`;
     case "deferred":
-      return `deferred ${count(event.jobs, "job")}: the topic is at its limit`;
+      return `deferred ${count(event.jobs, "job")} by the topic's limit or window`;
     case "dropped":
       return `dropped a message: ${event.reason}`;
     case "done":
@@ -86,7 +86,7 @@ function sayEvent(event: LogRecord, now: number): string | undefined {
 
 /** What of a job's lateness was meant. */
 function held(heldMs: unknown): string {
-  return Number(heldMs) > 0 ? `, of that ${heldMs} ms held by a pause or a limit` : "";
+  return Number(heldMs) > 0 ? `, of that ${heldMs} ms held by a pause, a limit or a window` : "";
 }
 
 function count(number: unknown, one: string, many = `${one}s`): string {

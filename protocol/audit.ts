@@ -87,7 +87,7 @@ async function repair(
     looks.push({ id: home.id, time: lookAgainAt(now, isHeld ? Math.max(after, late) : after) });
   }
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
-  // What a pause or a limit holds is not amiss.
+  // What a pause, a limit or a window holds is not amiss.
   return toSend.filter(({ id }) => outcomes.get(id)?.outcome !== "held").length;
 }
 

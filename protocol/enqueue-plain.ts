@@ -61,8 +61,8 @@ export async function filePlain(
 }
 
 /**
- * Near untracked jobs by whether they can go straight to SQS, unstored, or a pause or their topic's limit holds them:
- * those must be in the pool until then.
+ * Near untracked jobs by whether they can go straight to SQS, unstored, or a pause or their topic's limit or window holds
+ * them: those must be in the pool until then.
  */
 async function withoutHomes(
   ctx: Context,
@@ -81,10 +81,13 @@ async function withoutHomes(
     (home) => home.topic,
   )) {
     const holds = await book(ctx, topic, jobs);
-    const placed = holds.map(({ home, from, until }) => ({ ...home, heldFrom: from, heldUntil: until }));
+    const placed = new Map(
+      holds.map(({ home, from, until }) => [home.id, { ...home, heldFrom: from, heldUntil: until }]),
+    );
+    const started = jobs.map((home) => placed.get(home.id) ?? home);
     const now = ctx.clock();
-    const far = placed.filter((home) => !isNear(startsAt(home), now));
-    straight.push(...(holds.length === 0 ? jobs : placed.filter((home) => !far.includes(home))));
+    const far = started.filter((home) => !isNear(startsAt(home), now));
+    straight.push(...started.filter((home) => !far.includes(home)));
     held.push(...far);
     // A home's own place may lie behind the sweep.
     await fileLooks(

@@ -15,7 +15,7 @@ export type ProtocolEvent =
   | { type: "tombstone"; topic: string; until: number }
   | { type: "handed-over"; topic: string; jobs: number; messages: number }
   | { type: "hand-over-failed"; topic: string; jobs: number; reason: string }
-  /** `lateMs`: after it was due; of that a pause or a limit made `heldMs`. */
+  /** `lateMs`: after it was due; of that a pause, a limit or a window made `heldMs`. */
   | {
       type: "started";
       topic: string;

@@ -34,7 +34,7 @@ export async function findTooLate(
     const lateBy = now - startOf(job) - pausedSince(pause, startOf(job), now);
     if (lateBy <= ifLate.after * 1000) continue;
     const why = `it would have started ${lateBy / 1000} s late, and its topic allows ${ifLate.after} s`;
-    late.push({ job, state: ifLate.then === "skip" ? "cancelled" : "expired", why });
+    late.push({ job, state: ifLate.do === "skip" ? "cancelled" : "expired", why });
   }
   return late;
 }

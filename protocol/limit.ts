@@ -1,18 +1,21 @@
 import { messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
+import type { TopicPolicy } from "../core/policy.ts";
+import { nextOpening } from "../cron/window.ts";
 import { bookStarts } from "./book-starts.ts";
 import { type Hold, moveHeld, noteStarts } from "./hold.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 
-/** Jobs as a limit lets them: those to send now, each saying when it starts, and those it could not settle. */
+/** Jobs as limits and windows let them: those to send now, each saying when it starts, and those it could not settle. */
 export type Shaped = { going: Home[]; failed: Map<string, Error> };
 
 /**
- * Gives the jobs of limited topics their starts, at most `maxPerSecond` in a second, whoever hands them over, and notes
- * them in their homes; a start once given stays, but for `missed` jobs. One that starts too far ahead to be sent is
- * moved there. One topic's trouble is its own.
+ * Gives the jobs of limited topics their starts, at most `maxPerSecond` in a second, whoever hands them over, and those
+ * that would start outside their topic's window its next opening; notes them in their homes. A start once given stays,
+ * but for `missed` jobs and what has come to lie outside. One that starts too far ahead to be sent is moved there. One
+ * topic's trouble is its own.
  */
 export async function shape(
   ctx: Context,
@@ -21,20 +24,28 @@ export async function shape(
 ): Promise<Shaped> {
   const shaped: Shaped = { going: [], failed: new Map() };
   for (const [topic, jobs] of Map.groupBy(homes, (home) => home.topic)) {
-    // A crashed run is sent to be settled, not to be run.
-    const isFree = ({ id, state, heldUntil }: Home): boolean =>
-      state === "scheduled" && (heldUntil === undefined || missed.has(id));
-    const free = policyOf(ctx, topic).maxPerSecond === undefined ? [] : jobs.filter(isFree);
-    shaped.going.push(...(free.length === 0 ? jobs : jobs.filter((home) => !isFree(home))));
-    if (free.length === 0) continue;
+    let open = new Set(jobs);
     try {
-      await giveStarts(ctx, topic, free, shaped);
+      const policy = policyOf(ctx, topic);
+      const now = ctx.clock();
+      open = new Set(jobs.filter((home) => isFree(policy, home, missed.has(home.id), now)));
+      if (open.size > 0) await giveStarts(ctx, topic, [...open], shaped);
     } catch (error) {
       const failure = error instanceof Error ? error : new Error(messageOf(error));
-      for (const { id } of free) shaped.failed.set(id, failure);
+      for (const { id } of open) shaped.failed.set(id, failure);
     }
+    shaped.going.push(...jobs.filter((home) => !open.has(home)));
   }
   return shaped;
+}
+
+/** Whether a job is to be given a start, or another. */
+function isFree({ maxPerSecond, window }: TopicPolicy, home: Home, isMissed: boolean, now: number): boolean {
+  // A crashed run is sent to be settled, not to be run.
+  if (home.state !== "scheduled") return false;
+  if (maxPerSecond !== undefined && (home.heldUntil === undefined || isMissed)) return true;
+  const start = Math.max(startsAt(home), now);
+  return nextOpening(window, start) > start;
 }
 
 async function giveStarts(
@@ -45,7 +56,7 @@ async function giveStarts(
 ): Promise<void> {
   const holds = await book(ctx, topic, free);
   const now = ctx.clock();
-  // What the limit does not hold is as far ahead as its sender chose.
+  // What nothing holds is as far ahead as its sender chose.
   const isGoing = ({ from, until }: Hold): boolean => until <= from || isNear(until, now);
   const near = holds.filter(isGoing);
   const far = holds.filter((one) => !isGoing(one));
@@ -59,13 +70,21 @@ async function giveStarts(
   if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
 }
 
-/** Books the starts of one topic's jobs; none if it has no limit. */
+/** When a topic's window lets a job start that may at `time`: ms since the epoch. */
+export function openingOf(ctx: Context, topic: string, time: number): number {
+  return nextOpening(policyOf(ctx, topic).window, time);
+}
+
+/** The starts of one topic's jobs: booked where it has a limit, else of those alone that would start outside its window. */
 export async function book(ctx: Context, topic: string, jobs: readonly Home[]): Promise<Hold[]> {
-  const { maxPerSecond } = policyOf(ctx, topic);
-  if (maxPerSecond === undefined) return [];
+  const { maxPerSecond, window } = policyOf(ctx, topic);
   const now = ctx.clock();
-  // A late job waits for its limit from now on; what came before is another's fault.
-  const wanted = jobs.map((home) => Math.max(home.dueAt, now));
-  const starts = await bookStarts(ctx, topic, maxPerSecond, wanted);
-  return jobs.map((home, i) => ({ home, from: wanted[i] ?? now, until: starts[i] ?? now }));
+  const wanted = jobs.map((home) => Math.max(startsAt(home), now));
+  const starts =
+    maxPerSecond === undefined
+      ? wanted.map((start) => nextOpening(window, start))
+      : await bookStarts(ctx, topic, maxPerSecond, wanted, window);
+  // A late job waits for its turn from now on; what came before is another's fault.
+  const holds = jobs.map((home, i) => ({ home, from: Math.max(home.dueAt, now), until: starts[i] ?? now }));
+  return maxPerSecond === undefined ? holds.filter(({ from, until }) => until > from) : holds;
 }

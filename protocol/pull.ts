@@ -15,6 +15,7 @@ import { decodeReceipt, encodeReceipt, type Receipt } from "../core/receipt.ts";
 import { claim } from "./claim.ts";
 import { startedEvent } from "./events.ts";
 import { isPaused } from "./known-pauses.ts";
+import { openingOf } from "./limit.ts";
 import type { Context, Received } from "./ports.ts";
 import { notFound, readJob } from "./read-job.ts";
 import { redriveEnvelope } from "./redrive-envelope.ts";
@@ -221,10 +222,11 @@ async function settleUntracked(
     throw new MinutehandError("untracked-topic", `a job of the untracked topic ${topic} cannot be buried`);
   }
   if (ending.end === "done") await ctx.queues.remove({ topic }, [receipt.handle]);
-  else
-    await ctx.queues.hide({ topic }, [
-      { handle: receipt.handle, seconds: hideSecondsOf(ending.retryAfter ?? 0) },
-    ]);
+  else {
+    const now = ctx.clock();
+    const again = openingOf(ctx, topic, now + (ending.retryAfter ?? 0));
+    await ctx.queues.hide({ topic }, [{ handle: receipt.handle, seconds: hideSecondsOf(again - now) }]);
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { hasCrashed } from "../core/home.ts";
 import { type Home, type Parked, parkedIn, pauseKey } from "../core/items.ts";
+import { nextOpening } from "../cron/window.ts";
 import { bookStarts } from "./book-starts.ts";
 import { moveHeld } from "./hold.ts";
 import { readPauses } from "./known-pauses.ts";
@@ -105,10 +106,11 @@ async function reserve(ctx: Context, topic: string, homes: readonly Home[]): Pro
     const [pause] = await readPauses(ctx, [topic]);
     if (pause?.state !== "resuming") return undefined;
     const { changedAt, rate, nextAt = now } = pause;
+    const { maxPerSecond, window } = policyOf(ctx, topic);
     const apart = rate === undefined ? 0 : 1000 / rate;
     let next = Math.max(nextAt, now);
     const wanted = homes.map(({ dueAt }) => {
-      const start = Math.max(next, dueAt);
+      const start = nextOpening(window, Math.max(next, dueAt));
       next = start + apart;
       return Math.round(start);
     });
@@ -118,8 +120,7 @@ async function reserve(ctx: Context, topic: string, homes: readonly Home[]): Pro
       const change = { key: pauseKey(topic), expect, set };
       if (!(await ctx.pool.change(change, now + WRITER_DEADLINE)).changed) continue;
     }
-    const { maxPerSecond } = policyOf(ctx, topic);
-    return maxPerSecond === undefined ? wanted : bookStarts(ctx, topic, maxPerSecond, wanted);
+    return maxPerSecond === undefined ? wanted : bookStarts(ctx, topic, maxPerSecond, wanted, window);
   }
   throw new MinutehandError("unavailable", `the pause of topic ${topic} keeps changing; repeat the call`);
 }

@@ -9,12 +9,12 @@ import { park } from "./park.ts";
 import { policyOf } from "./policy.ts";
 import type { Context, Outgoing, Sent } from "./ports.ts";
 
-/** `held`: its topic is paused, or has a limit that lets it start only later. The pool knows; nothing is left to do. */
+/** `held`: its topic is paused, or a limit or window lets it start only later. The pool knows; nothing is left to do. */
 export type HandedOver = Sent | { outcome: "held" };
 
 /**
- * Hands over the current revision of each of these jobs as their topics' pauses and limits let it, and says by job id
- * what became of it. `missed`: those that a limit gave a start which has passed without them; they get another. Throws
+ * Hands over the current revision of each of these jobs as their topics' pauses, limits and windows let it, and says by job id
+ * what became of it. `missed`: those that were given a start which has passed without them; they get another. Throws
  * when the pool does not answer.
  */
 export async function send(

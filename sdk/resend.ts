@@ -5,6 +5,7 @@ import { MinutehandError } from "../core/errors.ts";
 import { toJson } from "../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob } from "../core/message.ts";
 import { truncate } from "../core/text.ts";
+import { openingOf } from "../protocol/limit.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Ending, Settled } from "../protocol/settle.ts";
@@ -69,8 +70,12 @@ async function runAgain(
   wait: number,
 ): Promise<void> {
   const { heldFrom: _, heldUntil: __, ...same } = job;
-  const again = { ...same, dueAt: new Date(ctx.clock() + wait).toISOString() };
-  const delaySeconds = Math.ceil(Math.min(wait, SQS_MAX_DELAY) / 1000);
+  const now = ctx.clock();
+  const due = new Date(now + wait);
+  const start = new Date(openingOf(ctx, topic, now + wait));
+  const hold = start > due && { heldFrom: due.toISOString(), heldUntil: start.toISOString() };
+  const again = { ...same, dueAt: due.toISOString(), ...hold };
+  const delaySeconds = Math.ceil(Math.min(start.getTime() - now, SQS_MAX_DELAY) / 1000);
   if (await resend(ctx, topic, [again], { delaySeconds, group })) return;
   throw new MinutehandError("unavailable", `the ready queue of ${topic} took no message`);
 }

@@ -32,7 +32,7 @@ export function createTelemetry(): Telemetry {
         if (event.attempt === 1) {
           const { topic, lateMs, heldMs } = event;
           of(topic).addMetric("Lateness", MetricUnit.Milliseconds, lateMs - heldMs);
-          // What a pause or a limit made late is no failing, so it is counted apart.
+          // What a pause, a limit or a window made late is no failing, so it is counted apart.
           if (heldMs > 0) of(topic).addMetric("Held", MetricUnit.Milliseconds, heldMs);
         }
         break;
@@ -42,6 +42,12 @@ export function createTelemetry(): Telemetry {
         break;
       case "dead":
         of(event.topic).addMetric("Dead", MetricUnit.Count, 1);
+        break;
+      case "expired":
+        of(event.topic).addMetric("Expired", MetricUnit.Count, 1);
+        break;
+      case "skipped":
+        of(event.topic).addMetric("Skipped", MetricUnit.Count, 1);
         break;
       case "parked":
         of(event.topic).addMetric("Parked", MetricUnit.Count, event.jobs);

@@ -161,7 +161,17 @@ describe("the environment", () => {
           backoff: { waits: [1, 2] },
           spread: Duration.minutes(2),
         },
-        plain: { consumer: "lambda", precision: "second", maxAttempts: 10, spread: Duration.seconds(0) },
+        plain: {
+          consumer: "lambda",
+          precision: "second",
+          maxAttempts: 10,
+          spread: Duration.seconds(0),
+          ifLate: { after: Duration.hours(1), do: "run" },
+        },
+        calls: {
+          window: "09:00-18:00 Asia/Shanghai",
+          ifLate: { after: Duration.minutes(5), do: "skip" },
+        },
       },
     });
     const policy = {
@@ -173,6 +183,10 @@ describe("the environment", () => {
         work: { consumer: "pull", ttr: 300 },
         mail: { concurrency: 3, backoff: { waits: [1, 2] }, spread: 120 },
         plain: {},
+        calls: {
+          window: "09:00-18:00 Asia/Shanghai",
+          ifLate: { after: 300, do: "skip" },
+        },
       },
     };
     const functions = resourcesOf(templateOf(stack), "AWS::Lambda::Function");

@@ -48,6 +48,27 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ maxPerSecond: 0 }), "is 0; allowed: whole from 1 to 1000, or 1/60 to 1"],
   [inTopic({ maxPerSecond: 1.5 }), "topics.work.maxPerSecond must be a number of starts a second, is 1.5"],
   [inTopic({ maxPerSecond: 1001 }), "is 1001; allowed: whole from 1 to 1000, or 1/60 to 1"],
+  [
+    inTopic({ window: "9-18 Asia/Shanghai" }),
+    'topics.work.window must be a part of the day, is "9-18 Asia/Shanghai"; allowed: two different times of day',
+  ],
+  [inTopic({ window: "09:00-09:00 UTC" }), 'must be a part of the day, is "09:00-09:00 UTC"'],
+  [
+    inTopic({ window: "09:00-18:00 Mars/Olympus" }),
+    'must be a part of the day, is "09:00-18:00 Mars/Olympus"',
+  ],
+  [
+    inTopic({ tracking: "none", ifLate: { after: Duration.minutes(1), do: "skip" } }),
+    'topics.work.ifLate needs homes, which say what became of late jobs, is "none"; allowed: tracking "full"',
+  ],
+  [
+    inTopic({ ifLate: { after: Duration.millis(1500), do: "skip" } }),
+    "topics.work.ifLate.after must be whole seconds, is 1.5; allowed: 1 to 316224000 seconds",
+  ],
+  [
+    inTopic({ ifLate: { after: Duration.minutes(1), do: "drop" as "skip" } }),
+    'topics.work.ifLate.do must be a known word, is "drop"; allowed: run or skip or expire',
+  ],
   [inTopic({ maximumConcurrency: 1 }), "is 1; allowed: 2 to 1000"],
   [inTopic({ consumer: "pull", maximumConcurrency: 5 }), "is for a Lambda consumer only, is 5"],
   [inTopic({ maxAttempts: 0 }), "topics.work.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
@@ -133,6 +154,8 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
   inTopic({ pack: 10, concurrency: 25, maximumConcurrency: 2, maxAttempts: 100 }),
   inTopic({ backoff: { waits: [0] } }),
+  inTopic({ window: "22:00-06:00 America/New_York", tracking: "none" }),
+  inTopic({ ifLate: { after: Duration.seconds(1), do: "expire" }, consumer: "pull" }),
   inTopic({ webhook: {} }),
   inTopic({
     webhook: {

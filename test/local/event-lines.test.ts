@@ -24,7 +24,7 @@ test.each([
   [
     "started",
     { attempt: 1, lateMs: 9004, heldMs: 9000, dueAt: NOW },
-    "started attempt 1, 9004 ms late, of that 9000 ms held by a pause or a limit",
+    "started attempt 1, 9004 ms late, of that 9000 ms held by a pause, a limit or a window",
   ],
   ["done", { attempt: 2 }, "done in attempt 2"],
   ["failed", { attempt: 1, error: "no" }, "failed attempt 1: no"],
@@ -51,7 +51,7 @@ test("events of no single job", () => {
   expect(ofTopic("parked", { jobs: 1 })).toBe("12:00:05.004  work  parked 1 job: the topic is paused");
   expect(ofTopic("released", { jobs: 2 })).toBe("12:00:05.004  work  released 2 jobs");
   expect(ofTopic("deferred", { jobs: 2 })).toBe(
-    "12:00:05.004  work  deferred 2 jobs: the topic is at its limit",
+    "12:00:05.004  work  deferred 2 jobs by the topic's limit or window",
   );
   expect(line({ type: "swept", message: "job swept", shard: 1, entries: 1, lagMs: 2 })).toBe(
     "12:00:05.004  swept 1 entry",

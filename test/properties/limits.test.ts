@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { beginOf, type Period, periodOf } from "../../core/limit.ts";
+import { nextOpening } from "../../cron/window.ts";
 import { bookStarts } from "../../protocol/book-starts.ts";
 import { createWorld, START } from "../protocol/world.ts";
 import { property } from "./property.ts";
@@ -40,6 +41,30 @@ describe("a limit", () => {
       for (const count of countsOf(all, period)) expect(count).toBeLessThanOrEqual(period.starts);
     },
   );
+
+  const minute = fc.integer({ min: 9 * 60 - 2, max: 9 * 60 + 5 });
+  const written = (minutes: number): string =>
+    `0${Math.floor(minutes / 60)}:${`${minutes % 60}`.padStart(2, "0")}`;
+  const window = fc
+    .tuple(minute, minute)
+    .filter(([opens, closes]) => opens !== closes)
+    .map((ends) => `${ends.map(written).join("-")} UTC`);
+  property("with a window books every start inside it", [limits, wanted, window], async (limit, ms, open) => {
+    const { ctx } = createWorld();
+    const period = periodOf(limit);
+    const times = ms.map((one) => nextOpening(open, Math.max(START + one, START)));
+    const starts = await bookStarts(ctx, "orders", limit, times, open);
+    const taken = Map.groupBy(starts, (start) => beginOf(start, period));
+    for (const [i, start] of starts.entries()) {
+      expect(start).toBe(nextOpening(open, start));
+      expect(start).toBeGreaterThanOrEqual(times[i] ?? 0);
+      // Nor was one left free while it was open first.
+      const first = beginOf(times[i] ?? 0, period);
+      for (let begin = first; begin < Math.min(beginOf(start, period), first + 600_000); begin += period.ms)
+        if (nextOpening(open, begin) === begin) expect(taken.get(begin)?.length).toBe(period.starts);
+    }
+    for (const count of countsOf(starts, period)) expect(count).toBeLessThanOrEqual(period.starts);
+  });
 
   property("leaves no start free that a job could have had", [limits, wanted], async (maxPerSecond, ms) => {
     const { ctx } = createWorld();

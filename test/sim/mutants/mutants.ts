@@ -444,8 +444,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a second start for what has one",
     file: "protocol/limit.ts",
-    find: 'state === "scheduled" && (heldUntil === undefined || missed.has(id));',
-    put: 'state === "scheduled" && (heldUntil !== 0 || missed.has(id));',
+    find: "(home.heldUntil === undefined || isMissed)",
+    put: "(home.heldUntil !== 0 || isMissed)",
   },
   {
     name: "webhook-id by attempt",

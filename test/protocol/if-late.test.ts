@@ -1,0 +1,170 @@
+import { describe, expect, test } from "vitest";
+import { MinutehandError } from "../../core/errors.ts";
+import { jobOf } from "../../http/job-json.ts";
+import { cancel } from "../../protocol/cancel.ts";
+import { claim } from "../../protocol/claim.ts";
+import { pause } from "../../protocol/pause.ts";
+import { receive } from "../../protocol/pull.ts";
+import { resume } from "../../protocol/release.ts";
+import { reschedule } from "../../protocol/reschedule.ts";
+import { consume, crashWhileRunning } from "./consume.ts";
+import { fail, key, messageFor } from "./scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
+
+const picky = (): World =>
+  createWorld({
+    topics: {
+      skipped: { ifLate: { after: 60, do: "skip" } },
+      expired: { ifLate: { after: 60, do: "expire" } },
+      pulled: { ifLate: { after: 60, do: "skip" }, consumer: "pull" },
+      limited: { ifLate: { after: 1, do: "skip" }, maxPerSecond: 1, consumer: "pull" },
+      windowed: { ifLate: { after: 1, do: "skip" }, window: "10:00-09:00 UTC" },
+    },
+  });
+const whyOf = (seconds: number): string =>
+  `it would have started ${seconds} s late, and its topic allows 60 s`;
+const pull = (world: World, topic: string) =>
+  receive(world.ctx, topic, { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
+
+describe("a job that comes late to its start", () => {
+  test.each([
+    ["skipped", "cancelled"],
+    ["expired", "expired"],
+  ])("is %s, says why, and frees its key", async (topic, state) => {
+    const world = picky();
+    const job = await world.file({ topic, key });
+    const inTime = await world.file({ topic, delay: MINUTE });
+    await world.pass(60.5 * SECOND, { ticks: false });
+    expect(await consume(world, topic)).toMatchObject([{ id: inTime.id }]);
+    const home = await world.home(job.id);
+    expect(home).toMatchObject({ state, lastError: whyOf(60.5), finishedAt: world.now(), attempt: 0 });
+    expect(home.expiresAt).toBe(Math.ceil((world.now() + 7 * 24 * HOUR) / SECOND));
+    expect(jobOf(world.ctx, home).timeline.at(-1)).toMatchObject({ event: state, error: whyOf(60.5) });
+    expect(world.events).toContainEqual({ type: topic, topic, id: job.id });
+    expect(world.queues.messages({ topic })).toEqual([]);
+    expect(await world.file({ topic, key })).not.toMatchObject({ id: job.id });
+  });
+
+  test("runs when it is as late as allowed, to the ms", async () => {
+    const world = picky();
+    const job = await world.file({ topic: "skipped" });
+    await world.pass(60 * SECOND, { ticks: false });
+    expect(await consume(world, "skipped")).toMatchObject([{ id: job.id }]);
+  });
+
+  test("is judged when it is pulled, too", async () => {
+    const world = picky();
+    const job = await world.file({ topic: "pulled" });
+    await world.pass(2 * MINUTE, { ticks: false });
+    expect(await pull(world, "pulled")).toEqual([]);
+    expect(await world.home(job.id)).toMatchObject({ state: "cancelled" });
+  });
+
+  test("is judged in each attempt, by when that was due", async () => {
+    const world = picky();
+    const job = await world.file({ topic: "skipped" });
+    await consume(world, "skipped", { run: fail });
+    await world.pass(75 * SECOND, { ticks: false });
+    expect(await consume(world, "skipped")).toMatchObject([{ attempt: 2 }]);
+    const other = await world.file({ topic: "skipped" });
+    await consume(world, "skipped", { run: fail });
+    await world.pass(76 * SECOND, { ticks: false });
+    expect(await consume(world, "skipped")).toEqual([]);
+    expect(await world.home(other.id)).toMatchObject({
+      state: "cancelled",
+      attempt: 1,
+      lastError: whyOf(61),
+    });
+    expect(await world.home(job.id)).toMatchObject({ state: "done" });
+  });
+
+  test("by a limit or a window is not late", async () => {
+    const world = picky();
+    await Promise.all([1, 2, 3, 4, 5].map(() => world.file({ topic: "limited" })));
+    let pulled = 0;
+    for (let second = 0; second < 6; second++) {
+      pulled += (await pull(world, "limited")).length;
+      await world.pass(SECOND);
+    }
+    expect(pulled).toBe(5);
+    const held = await world.file({ topic: "windowed" });
+    await world.pass(HOUR - 6 * SECOND);
+    expect(await consume(world, "windowed")).toMatchObject([{ id: held.id }]);
+  });
+
+  test("by a pause is not late, whether a look parked it or its message lay in the queue", async () => {
+    for (const [filed, ticks] of [
+      [10 * MINUTE, undefined],
+      [0, false as const],
+    ] as const) {
+      const world = picky();
+      const job = await world.file({ topic: "skipped", delay: filed });
+      await world.pass(30 * SECOND);
+      await pause(world.ctx, "skipped");
+      await world.pass(HOUR, ticks === undefined ? {} : { ticks });
+      await resume(world.ctx, "skipped", undefined);
+      await world.pass(25 * SECOND, { ticks: false });
+      expect(await consume(world, "skipped")).toMatchObject([{ id: job.id }]);
+    }
+  });
+
+  test("beside a pause is late by what came before and after it", async () => {
+    const world = picky();
+    const job = await world.file({ topic: "skipped" });
+    await world.pass(30 * SECOND);
+    await pause(world.ctx, "skipped");
+    await world.pass(HOUR, { ticks: false });
+    await resume(world.ctx, "skipped", undefined);
+    await world.pass(31 * SECOND, { ticks: false });
+    expect(await consume(world, "skipped")).toEqual([]);
+    expect(await world.home(job.id)).toMatchObject({ state: "cancelled", lastError: whyOf(61) });
+  });
+
+  test("is left as it is when it was moved, cancelled or is running meanwhile", async () => {
+    const world = picky();
+    const [moved, gone, running] = await Promise.all(
+      [1, 2, 3].map((group) => world.file({ topic: "skipped", group: `${group}` })),
+    );
+    if (!moved || !gone || !running) throw new Error("not filed");
+    await reschedule(world.ctx, moved.id, { dueAt: START + HOUR });
+    await cancel(world.ctx, gone.id);
+    await crashWhileRunning(world, "skipped", 5 * MINUTE);
+    await world.pass(2 * MINUTE, { ticks: false });
+    const verdicts = await claim(
+      world.ctx,
+      "skipped",
+      [moved, gone, running].map(messageFor),
+      world.now() + MINUTE,
+    );
+    expect(verdicts).toMatchObject([{ verdict: "void" }, { verdict: "void" }, { verdict: "left" }]);
+    expect(await world.home(moved.id)).toMatchObject({ state: "scheduled", revision: 1 });
+    expect(await world.home(gone.id)).not.toHaveProperty("lastError");
+    expect(await world.home(running.id)).toMatchObject({ state: "running" });
+  });
+
+  test("does not run when nobody knows whether its end was written, but comes again", async () => {
+    for (const where of ["before", "after"] as const) {
+      const world = picky();
+      const job = await world.file({ topic: "skipped" });
+      await world.pass(2 * MINUTE, { ticks: false });
+      const judge = () => claim(world.ctx, "skipped", [messageFor(job)], world.now() + MINUTE);
+      world.pool.hooks[where] = ({ operation }) => {
+        if (operation !== "changeMany") return;
+        delete world.pool.hooks[where];
+        throw new MinutehandError("unavailable", "no answer");
+      };
+      expect(await judge()).toMatchObject([{ verdict: "left" }]);
+      expect(await judge()).toMatchObject([{ verdict: "void" }]);
+      expect(await world.home(job.id)).toMatchObject({ state: "cancelled" });
+    }
+  });
+
+  test("costs a read only when it is late", async () => {
+    const world = picky();
+    await world.file({ topic: "skipped" });
+    const keys: string[] = [];
+    world.pool.hooks.before = (call) => void keys.push(...call.keys.map(({ pk }) => pk));
+    await consume(world, "skipped");
+    expect(keys.filter((pk) => pk.startsWith("pause#"))).toEqual([]);
+  });
+});

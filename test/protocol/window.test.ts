@@ -1,0 +1,236 @@
+import { describe, expect, test } from "vitest";
+import { type Home, type Item, isHome, startsKey } from "../../core/items.ts";
+import { parseMessage, startOf } from "../../core/message.ts";
+import { summaryOf } from "../../http/job-json.ts";
+import { bookStarts } from "../../protocol/book-starts.ts";
+import { cancel } from "../../protocol/cancel.ts";
+import { enqueueMany } from "../../protocol/enqueue.ts";
+import { pause } from "../../protocol/pause.ts";
+import { receive, settlePulled } from "../../protocol/pull.ts";
+import { resume } from "../../protocol/release.ts";
+import { reschedule } from "../../protocol/reschedule.ts";
+import { consume } from "./consume.ts";
+import { fail, isAt } from "./scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
+
+// The world begins at 09:00 UTC, which is 17:00 in Shanghai: an hour before these windows close, for an hour.
+const window = "19:00-18:00 Asia/Shanghai";
+const CLOSES = START + HOUR;
+const OPENS = START + 2 * HOUR;
+const windowed = (): World =>
+  createWorld({
+    topics: {
+      day: { window },
+      slow: { window, maxPerSecond: 2 },
+      precise: { window, precision: "millisecond" },
+      pulled: { window, consumer: "pull" },
+      loose: { window, consumer: "pull", tracking: "none" },
+      free: { window, tracking: "none" },
+      gone: { window: "09:00-18:00 Mars/Olympus" },
+    },
+  });
+
+/** When each message of a topic lets its job start. */
+const sent = (world: World, topic: string): number[] =>
+  world.queues.messages({ topic }).flatMap(({ body }) => (parseMessage(body)?.jobs ?? []).map(startOf));
+const writesOf = async (world: World, act: () => Promise<unknown>): Promise<string[]> => {
+  const writes: string[] = [];
+  world.pool.hooks.before = ({ operation, keys }) => {
+    const isOfJob = keys.some(({ pk }) => /^\d{4}-/.test(pk));
+    if (isOfJob && operation !== "read" && operation !== "page") writes.push(operation);
+  };
+  await act();
+  delete world.pool.hooks.before;
+  return writes;
+};
+const held = async (world: World, { id }: Home) => {
+  const { dueAt, heldFrom, heldUntil, revision } = await world.home(id);
+  return { dueAt, heldFrom, heldUntil, revision };
+};
+
+describe("a topic with a window", () => {
+  test("runs what is due inside it as any other does, with no write more", async () => {
+    const world = windowed();
+    const job = await world.file({ topic: "day", delay: HOUR - 1 });
+    await world.pass(58 * MINUTE, { ticks: false });
+    expect(await writesOf(world, world.tick)).toEqual([]);
+    expect(sent(world, "day")).toEqual([CLOSES - 1]);
+    expect(await held(world, job)).toEqual({ dueAt: CLOSES - 1, revision: 0 });
+  });
+
+  test("holds what is due outside it till it opens, due when it was, with two writes and never again", async () => {
+    const world = windowed();
+    const job = await world.file({ topic: "day", delay: 90 * MINUTE });
+    await world.pass(87 * MINUTE);
+    expect(await writesOf(world, () => world.pass(MINUTE))).toEqual(["insert", "changeMany"]);
+    const hold = {
+      dueAt: CLOSES + 30 * MINUTE,
+      heldFrom: CLOSES + 30 * MINUTE,
+      heldUntil: OPENS,
+      revision: 1,
+    };
+    expect(await held(world, job)).toEqual(hold);
+    expect(summaryOf(world.ctx, await world.home(job.id))).toMatchObject({
+      heldUntil: "2026-03-01T11:00:00.000Z",
+    });
+    await world.pass(30 * MINUTE);
+    expect(await held(world, job)).toEqual(hold);
+    expect(sent(world, "day")).toEqual([OPENS]);
+    // A job that waits for its opening is not overdue.
+    expect(world.events.filter((event) => event.type === "audited" && event.found > 0)).toEqual([]);
+    await world.pass(2 * MINUTE);
+    expect((await consume(world, "day")).map(({ at }) => at)).toEqual([OPENS]);
+    expect(world.events.findLast(({ type }) => type === "started")).toMatchObject({
+      lateMs: 30 * MINUTE,
+      heldMs: 30 * MINUTE,
+    });
+  });
+
+  test("keeps what opens soon in SQS, noted once however often it is handed over", async () => {
+    const world = windowed();
+    await world.pass(2 * HOUR - 2 * MINUTE, { ticks: false });
+    const job = await world.file({ topic: "day" });
+    expect(sent(world, "day")).toEqual([OPENS]);
+    const hold = { dueAt: OPENS - 2 * MINUTE, heldFrom: OPENS - 2 * MINUTE, heldUntil: OPENS, revision: 0 };
+    expect(await held(world, job)).toEqual(hold);
+    expect(await writesOf(world, () => world.pass(MINUTE))).toEqual([]);
+    expect(await held(world, job)).toEqual(hold);
+  });
+
+  test("starts precise jobs at the opening, not before", async () => {
+    const world = windowed();
+    await world.file({ topic: "precise", delay: 90 * MINUTE });
+    await world.pass(2 * HOUR - 500);
+    expect((await consume(world, "precise")).map(({ at }) => at)).toEqual([OPENS]);
+  });
+
+  test("lets what it has handed over start late, and what is looked at again wait for the next opening", async () => {
+    const world = windowed();
+    const slow = await world.file({ topic: "day", delay: HOUR - 2 * SECOND });
+    const lost = await world.file({ topic: "day", delay: HOUR - SECOND });
+    await world.pass(HOUR);
+    expect(await consume(world, "day", { max: 1 })).toMatchObject([{ id: slow.id, at: CLOSES }]);
+    world.queues.purge({ topic: "day" });
+    await world.pass(20 * MINUTE);
+    expect(await held(world, lost)).toMatchObject({ heldUntil: OPENS, revision: 1 });
+    await world.pass(HOUR);
+    expect((await consume(world, "day")).map(({ id }) => id)).toEqual([lost.id]);
+  });
+
+  test("holds retries, and jobs that are told to run now", async () => {
+    const world = windowed();
+    const retried = await world.file({ topic: "day", delay: HOUR - SECOND });
+    const waiting = await world.file({ topic: "day", delay: 30 * HOUR });
+    await world.pass(HOUR);
+    await consume(world, "day", { run: fail });
+    await reschedule(world.ctx, waiting.id, { dueAt: world.now() });
+    expect(await held(world, retried)).toMatchObject({ dueAt: CLOSES + 15 * SECOND, heldUntil: OPENS });
+    expect(await held(world, waiting)).toMatchObject({ dueAt: CLOSES, heldUntil: OPENS });
+    // A new body alone changes nothing of that.
+    await reschedule(world.ctx, waiting.id, { body: "1" });
+    expect(await held(world, waiting)).toMatchObject({ dueAt: CLOSES, heldUntil: OPENS });
+    await world.pass(HOUR);
+    expect((await consume(world, "day")).map(({ at }) => at)).toEqual([OPENS, OPENS]);
+  });
+
+  test("books no start of a limited topic outside, however many wait", async () => {
+    const world = windowed();
+    await world.pass(HOUR - 10 * SECOND, { ticks: false });
+    await enqueueMany(
+      world.ctx,
+      Array.from({ length: 50 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() })),
+    );
+    const starts = world.pool.items().flatMap((item) => (isHome(item) ? (item.heldUntil ?? item.dueAt) : []));
+    const inside = starts.filter((start) => start < CLOSES);
+    const next = starts.filter((start) => start >= OPENS);
+    expect([inside.length, next.length]).toEqual([20, 30]);
+    expect(Math.max(...next)).toBe(OPENS + 14 * SECOND);
+    const counted = world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
+    expect(counted.map(({ pk }) => pk)).toEqual([
+      "starts#slow#2026-03-01T09:59",
+      "starts#slow#2026-03-01T11:00",
+    ]);
+  });
+
+  test("passes over the nights between days that are full", async () => {
+    const world = windowed();
+    const full = Object.fromEntries(Array.from({ length: 60 }, (_, second) => [`s${second}`, 2]));
+    const opens = START + 16 * HOUR;
+    for (let minute = START; minute < opens + 9 * HOUR; minute += MINUTE)
+      if (minute < CLOSES || minute >= opens)
+        world.pool.put({ ...startsKey("slow", minute), v: 1, ...full } as unknown as Item);
+    let calls = 0;
+    world.pool.hooks.before = () => void calls++;
+    const day = "09:00-18:00 Asia/Shanghai";
+    expect(await bookStarts(world.ctx, "slow", 2, [START], day)).toEqual([opens + 24 * HOUR]);
+    expect(calls).toBeLessThan(15);
+  });
+
+  test("gives a resume's jobs their starts inside it, at its rate", async () => {
+    const world = windowed();
+    await pause(world.ctx, "day");
+    const jobs = await Promise.all([1, 2, 3].map(() => world.file({ topic: "day", delay: 30 * MINUTE })));
+    await world.pass(HOUR - 10 * SECOND);
+    await resume(world.ctx, "day", 0.1);
+    expect(await consume(world, "day")).toHaveLength(1);
+    const starts = await Promise.all(jobs.map(async ({ id }) => (await world.home(id)).heldUntil));
+    expect(starts.sort()).toEqual([CLOSES - 10 * SECOND, OPENS, OPENS + 10 * SECOND]);
+    await world.pass(HOUR + MINUTE);
+    const later = await Promise.all(jobs.map(({ id }) => held(world, { id } as Home)));
+    for (const { revision } of later) expect(revision).toBe(1);
+  });
+
+  test("of untracked jobs stores what waits for it, cancellable till then, and holds their retries", async () => {
+    const world = windowed();
+    const pull = () => receive(world.ctx, "loose", { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
+    await world.pass(HOUR - SECOND);
+    const early = await world.file({ topic: "loose" });
+    const [pulled] = await pull();
+    expect(pulled?.id).toBe(early.id);
+    const failed = { end: "failed", error: "", retryAfter: 5_000 } as const;
+    await settlePulled(world.ctx, "loose", pulled?.receipt ?? "", failed);
+    expect(world.queues.messages({ topic: "loose" }).map(({ visibleAt }) => visibleAt)).toEqual([OPENS]);
+    await world.pass(SECOND);
+    const job = await world.file({ topic: "loose" });
+    const other = await world.file({ topic: "loose" });
+    expect(sent(world, "loose")).toHaveLength(1);
+    expect(await held(world, job)).toMatchObject({ dueAt: CLOSES, heldUntil: OPENS });
+    await cancel(world.ctx, other.id);
+    await world.pass(HOUR);
+    expect((await pull()).map(({ id }) => id).sort()).toEqual([early.id, job.id].sort());
+  });
+
+  test("holds the retries of an untracked topic's consumer in their messages", async () => {
+    const world = windowed();
+    await world.pass(HOUR - SECOND);
+    await world.file({ topic: "free" });
+    await consume(world, "free", { run: fail });
+    expect(sent(world, "free")).toEqual([OPENS]);
+    await world.pass(HOUR - 14 * MINUTE);
+    expect(await consume(world, "free")).toEqual([]);
+    await world.pass(15 * MINUTE);
+    expect(await consume(world, "free")).toMatchObject([{ attempt: 2 }]);
+  });
+
+  test("gives pulled jobs out inside it", async () => {
+    const world = windowed();
+    await world.file({ topic: "pulled", delay: 90 * MINUTE });
+    const pull = () => receive(world.ctx, "pulled", { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
+    await world.pass(2 * HOUR - 10 * SECOND);
+    expect(await pull()).toEqual([]);
+    await world.pass(10 * SECOND);
+    expect(await pull()).toHaveLength(1);
+  });
+
+  test("in a zone that this runtime does not know keeps its jobs, and no other topic from its own", async () => {
+    const world = windowed();
+    const job = await world.file({ topic: "gone", delay: 10 * MINUTE });
+    const other = await world.file({ topic: "day", delay: 10 * MINUTE });
+    await world.pass(11 * MINUTE);
+    expect((await consume(world, "day")).map(({ id }) => id)).toEqual([other.id]);
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled" });
+    expect(
+      world.pool.items().filter((item) => isAt("2026-03-01T09:1")({ operation: "", keys: [item] })).length,
+    ).toBeGreaterThan(2);
+  });
+});
