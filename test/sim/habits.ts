@@ -68,8 +68,7 @@ function policyOf(
   weather: Weather,
 ): Partial<TopicPolicy> {
   if (kind === "events") return { cancelledByEvents: true };
-  // biome-ignore lint/suspicious/noThenProperty: the policy's word; nobody awaits it.
-  if (kind === "late") return { ifLate: { after: draws.pick(BOUNDS), then: draws.pick(["skip", "expire"]) } };
+  if (kind === "late") return { ifLate: { after: draws.pick(BOUNDS), do: draws.pick(["skip", "expire"]) } };
   if (kind === "spread") return { spread: draws.pick(BOUNDS) };
   if (kind !== "window") return {};
   const clock = wallClockOf(zone);

@@ -271,7 +271,7 @@ export function witnessOf(settings: {
   /** Whether a job is later than its topic's bound, which counts from when it may start. */
   function isLate(home: Home, then: "skip" | "expire"): boolean {
     const { ifLate } = topics[home.topic] ?? {};
-    return ifLate?.then === then && clock() + skew > startsAt(home) + ifLate.after * 1000;
+    return ifLate?.do === then && clock() + skew > startsAt(home) + ifLate.after * 1000;
   }
 
   /** A job is dead when everybody can know: it is listed, and its envelope lies in the DLQ, if SQS takes it. */
