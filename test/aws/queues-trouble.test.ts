@@ -57,6 +57,14 @@ test("the queue's URL is prefix and topic, its DLQ's ends in _dlq, and the endpo
   expect(requests.map(({ input }) => input.QueueUrl)).toEqual([url, `${url}_dlq`]);
 });
 
+test("events wait in a queue that no topic's name can be", async () => {
+  const { queues, requests } = await queuesOn(() => ok({ Successful: [{ Id: "0" }], Failed: [] }));
+  await queues.hide({ events: true }, [{ handle: "a", seconds: 45 }]);
+  expect(requests.map(({ input }) => input.QueueUrl)).toEqual([
+    "https://sqs.us-east-1.amazonaws.com/123456789012/minutehand_events",
+  ]);
+});
+
 test("a group is sent where one is set, and nowhere else", async () => {
   const { queues, requests } = await queuesOn((request) => batchAnswer(request, () => undefined));
   await queues.send(QUEUE, [{ ...message("a"), group: "tenant" }, message("b")]);

@@ -107,12 +107,17 @@ describe("an occurrence", () => {
     expect(await comesRound(world, "hourly", TEN)).toMatchObject({ home: { id: home.id, dueAt: TEN + DAY } });
   });
 
-  test.each([null, {}, { v: 2 }, { v: 1, name: "a", time: "<aws.scheduler.scheduled-time>", job: {} }])(
-    "that is none is refused: %j",
-    (event) => {
-      expect(() => parseOccurrence(event)).toThrow("must be an occurrence of version 1");
-    },
-  );
+  const occurrence = { v: 1, name: "a", time: "2026-03-01T10:00:00Z", job: { topic: "orders", body: 1 } };
+  test.each([
+    null,
+    {},
+    { v: 2 },
+    { ...occurrence, time: "<aws.scheduler.scheduled-time>" },
+    ...[-1, 0.5, DAY + 1, "1"].map((spread) => ({ ...occurrence, job: { ...occurrence.job, spread } })),
+  ])("that is none is refused: %j", (event) => {
+    expect(parseOccurrence(occurrence)).toMatchObject({ time: TEN });
+    expect(() => parseOccurrence(event)).toThrow("must be an occurrence of version 1");
+  });
 });
 
 describe("a schedule that is put", () => {
