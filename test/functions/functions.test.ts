@@ -1,11 +1,20 @@
-import type { APIGatewayProxyEventV2, Context as LambdaContext } from "aws-lambda";
+import type { APIGatewayProxyEventV2, Context as LambdaContext, SQSRecord } from "aws-lambda";
 import { afterEach, expect, test, vi } from "vitest";
 import { createWorld, SECOND, type World } from "../protocol/world.ts";
 
-const shared = vi.hoisted(() => ({ world: undefined as World | undefined, flushed: 0 }));
+const shared = vi.hoisted(() => {
+  const rule = {
+    topic: "orders",
+    do: "cancel",
+    detailType: "OrderPaid",
+    key: "$.detail.orderId",
+    tombstone: 0,
+  };
+  return { world: undefined as World | undefined, flushed: 0, rules: JSON.stringify([rule]) };
+});
 
 vi.mock("../../sdk/context.ts", () => ({
-  required: () => "{}",
+  required: (_: unknown, name: string) => (name === "MINUTEHAND_EVENTS" ? shared.rules : "{}"),
   createContext: () => {
     shared.world = createWorld();
     const logger = { warn: () => {}, error: () => {} };
@@ -108,4 +117,16 @@ test("the occurrence function files one job however often it is invoked, and thr
   );
   await expect(handler({})).rejects.toThrow("must be an occurrence");
   expect(shared.flushed).toBe(4);
+});
+
+test("the event function does what its environment's rules say, and leaves in the queue what it cannot", async () => {
+  const { handler } = await import("../../functions/event.ts");
+  const world = shared.world as World;
+  const { id } = await world.file({ key: "17", delay: 300 * SECOND });
+  const event = { id: "e", source: "shop", "detail-type": "OrderPaid", time: "2026-03-01T09:00:00Z" };
+  const bodies = [JSON.stringify({ ...event, detail: { orderId: 17 } }), JSON.stringify(event)];
+  const Records = bodies.map((body, i) => ({ messageId: `m${i}`, body }) as SQSRecord);
+  expect(await handler({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: "m1" }] });
+  expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+  expect(shared.flushed).toBe(1);
 });

@@ -10,6 +10,43 @@ const JOB_FIELDS = [
   ..."key onDuplicate once dueAt id state revision untracked pk sk expiresAt".split(" "),
 ];
 
+const BUS_FIELDS = ["id", "source", "detail-type", "time", "detail", "constructor"];
+
+/** Messages that EventBridge's rules put into no queue, or of senders who mean no good, with what is wrong with each. */
+export function* hostileBusEvents(): Generator<[string, string]> {
+  const detail = { key: "their-key" };
+  const event = { id: "e", source: "s", "detail-type": "Paid", time: TIME, detail };
+  for (const text of [
+    "",
+    "null",
+    "[]",
+    "{",
+    "\0",
+    "[".repeat(120_000),
+    `${"[".repeat(120_000)}${"]".repeat(120_000)}`,
+  ])
+    yield [`no event: ${text.slice(0, 10)}`, text];
+  for (const [i, value] of [undefined, ...ODD_VALUES].entries()) {
+    for (const name of BUS_FIELDS)
+      yield [`an event's ${name} is odd value ${i}`, JSON.stringify({ ...event, [name]: value })];
+    yield [`an event's key is odd value ${i}`, JSON.stringify({ ...event, detail: { key: value } })];
+  }
+  for (const time of [
+    "+275760-09-13T00:00:00.000Z",
+    "-271821-04-20T00:00:00.000Z",
+    "1970",
+    "9999-12-31T23:59:59Z",
+  ])
+    yield [`an event of ${time}`, JSON.stringify({ ...event, time })];
+  yield ["an event of a prototype", JSON.stringify(event).replace('"key"', '"__proto__"')];
+  yield [
+    "an event of 200 KiB",
+    JSON.stringify({ ...event, detail: { ...detail, x: "x".repeat(200 * 1024) } }),
+  ];
+  const deep = JSON.stringify({ ...event, detail: { ...detail, deep: [] } });
+  yield ["an event of great depth", deep.replace("[]", "[".repeat(9000) + "]".repeat(9000))];
+}
+
 /** What no schedule of ours gives the functions that schedules invoke, with what is wrong with each. */
 export function* hostileEvents(): Generator<[string, unknown]> {
   for (const [i, value] of [undefined, ...ODD_VALUES].entries()) {

@@ -14,10 +14,15 @@ import { webhookOn } from "../../sdk/webhook.ts";
 import { httpPost } from "../../webhook/post.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../protocol/world.ts";
 import { type Receiver, startReceiver } from "../webhook/receiver.ts";
-import { hostileEvents } from "./hostile-events.ts";
+import { hostileBusEvents, hostileEvents } from "./hostile-events.ts";
 import { hostileMessages } from "./hostile-messages.ts";
 
-const shared = vi.hoisted(() => ({ world: undefined as World | undefined }));
+const shared = vi.hoisted(() => {
+  const of = { topic: "orders", detailType: "Paid", key: "$.detail.key" };
+  const files = { ...of, do: "enqueue", delay: 60, body: "$.detail", onDuplicate: "replace" };
+  const rules = JSON.stringify([{ ...of, do: "cancel", tombstone: 300 }, files]);
+  return { world: undefined as World | undefined, rules };
+});
 
 /** The services in memory, under the telemetry that the functions really have. */
 vi.mock("../../sdk/context.ts", async () => {
@@ -27,7 +32,7 @@ vi.mock("../../sdk/context.ts", async () => {
     new Proxy({}, { get: (_, name) => Reflect.get(shared.world?.ctx[part] ?? {}, name) });
   return {
     // No topic has an event source mapping.
-    required: () => "{}",
+    required: (_: unknown, name: string) => (name === "MINUTEHAND_EVENTS" ? shared.rules : "{}"),
     createContext: () => {
       const telemetry = createTelemetry();
       return {
@@ -52,6 +57,7 @@ type Handlers = {
   tick: (event: unknown, context: LambdaContext) => Promise<void>;
   promote: (event: unknown) => Promise<void>;
   occur: (event: unknown) => Promise<void>;
+  bring: (event: SQSEvent) => Promise<SQSBatchResponse>;
 };
 let functions: Handlers;
 const written: string[] = [];
@@ -66,6 +72,7 @@ beforeAll(async () => {
     tick: (await import("../../functions/tick.ts")).handler,
     promote: (await import("../../functions/promote.ts")).handler as Handlers["promote"],
     occur: (await import("../../functions/occurrence.ts")).handler,
+    bring: (await import("../../functions/event.ts")).handler,
   };
 });
 afterAll(() => vi.restoreAllMocks());
@@ -241,6 +248,29 @@ describe("whoever invokes the functions of schedules spoils nothing for others, 
       const event = eventOf("GET", path, undefined, { rawQueryString: path === "/jobs" ? WHOLE : "" });
       expect({ path, ...(await functions.api(event)) }).toMatchObject({ statusCode: 200 });
     }
+  });
+});
+
+describe("the events' function applies the mates of", () => {
+  const mate = JSON.stringify({
+    id: "mate",
+    source: "shop",
+    "detail-type": "Paid",
+    time: "2026-03-01T09:00:00Z",
+    detail: { key: "mine" },
+  });
+
+  test.each([...hostileBusEvents()])("%s", async (_, hostile) => {
+    written.length = 0;
+    const { id } = await world().file({ key: "mine", delay: MINUTE });
+    const Records = [hostile, mate].map((body, i) => {
+      return { messageId: String(i), receiptHandle: `h${i}`, body, attributes: {} };
+    });
+    const { batchItemFailures } = await functions.bring({ Records } as unknown as SQSEvent);
+    expect(batchItemFailures).not.toContainEqual({ itemIdentifier: "1" });
+    expect(await world().home(id)).toMatchObject({ state: "cancelled" });
+    expect(written.join("")).not.toMatch(/their-key|TypeError|RangeError/);
+    await functions.tick({}, context(180 * SECOND));
   });
 });
 
