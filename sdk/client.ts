@@ -136,14 +136,14 @@ export type BulkResult = {
  */
 export type Client<Topics = TopicBodies> = {
   /** Repeated after a lost answer it files one job. */
-  enqueue<T = Topics>(...job: EnqueueArguments<T>): Promise<Job>;
+  enqueue<T = Topics>(...job: EnqueueArguments<NoInfer<T>>): Promise<Job>;
   /** Up to 500, each on its own, in their order. */
   enqueueMany<T = Topics>(
-    jobs: readonly NewJobRequest<T>[],
+    jobs: readonly NewJobRequest<NoInfer<T>>[],
     options?: { idempotencyKey?: string },
   ): Promise<(JobSummary | MinutehandError)[]>;
   /** Files a job under a key, or gives the live one all of these. */
-  put<T = Topics>(...job: PutArguments<T>): Promise<Job>;
+  put<T = Topics>(...job: PutArguments<NoInfer<T>>): Promise<Job>;
   get(id: string): Promise<Job>;
   getByKey(topic: string, key: string): Promise<Job>;
   reschedule(id: string, change: Changes): Promise<Job>;

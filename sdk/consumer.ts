@@ -1,47 +1,34 @@
 import type { Context as LambdaContext, SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { LONGEST_DELAY, LONGEST_TIMER } from "../core/constants.ts";
-import { parseDuration } from "../core/durations.ts";
-import { messageOf } from "../core/errors.ts";
-import type { MessageJob } from "../core/message.ts";
+import { LONGEST_TIMER } from "../core/constants.ts";
 import type { Context } from "../protocol/ports.ts";
-import type { Ending } from "../protocol/settle.ts";
 import { createContext } from "./context.ts";
+import { type JobHandler, runWith } from "./run-handler.ts";
 import { type RunJob, runJobs, type Timers } from "./run-jobs.ts";
 
-/** A job as its handler sees it. */
-export type Job<Body = unknown> = {
-  readonly id: string;
-  readonly topic: string;
-  readonly body: Body;
-  /** When it was due. */
-  readonly dueAt: Date;
-  /** 1 in the first run. */
-  readonly attempt: number;
-  readonly key: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Aborted shortly before the function times out. A handler that goes on is killed, which counts as a failed attempt. */
-  readonly signal: AbortSignal;
-  /**
-   * Asks for another run after `duration` (seconds, or such as `"10m"`), when the handler returns. It is no
-   * failure and counts no attempt. Throws a RangeError for anything else.
-   */
-  retryIn(duration: number | string): void;
-  /** Makes the job dead when the handler returns, whatever attempts it has left. */
-  bury(reason: string): void;
-};
-
-export type JobHandler<Body> = (job: Job<Body>) => unknown;
+export type { Job, JobHandler } from "./run-handler.ts";
 
 /** What Lambda calls. */
 export type ConsumerFunction = (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>;
+
+/** The same with the handler that it runs, which tests take from it. */
+export type Consumer<Body> = ConsumerFunction & { readonly jobHandler: JobHandler<Body> };
 
 /**
  * The Lambda function that runs a topic's jobs: `export const handler = consumer(async (job) => { … })`. A
  * handler that returns is done; one that throws has failed, and its job runs again by the topic's backoff.
  */
-export function consumer<Body = unknown>(handler: JobHandler<Body>): ConsumerFunction {
-  const ctx = createContext();
-  return consumeOn(ctx, handler, TIMERS, ctx.telemetry.flush);
+export function consumer<Body = unknown>(handler: JobHandler<Body>): Consumer<Body> {
+  const deployed = (): ConsumerFunction => {
+    const ctx = createContext();
+    return consumeOn(ctx, handler, TIMERS, ctx.telemetry.flush);
+  };
+  // A test imports its handler where there is no environment; a function without one says so when it is called.
+  let consume = process.env.MINUTEHAND_POLICY === undefined ? undefined : deployed();
+  const handle: ConsumerFunction = async (event, context) => {
+    consume ??= deployed();
+    return consume(event, context);
+  };
+  return Object.assign(handle, { jobHandler: handler });
 }
 
 /** The same over any context. `done` is called after each invocation. */
@@ -83,38 +70,3 @@ export const TIMERS: Timers = {
     return () => clearTimeout(timer);
   },
 };
-
-/** Calls the handler with one job, and says how that ended. */
-export function runWith<Body>(handler: JobHandler<Body>): RunJob {
-  return async (job: MessageJob, topic: string, signal: AbortSignal) => {
-    let asked: Ending = { end: "done" };
-    const view: Job<Body> = {
-      id: job.id,
-      topic,
-      body: job.body as Body,
-      dueAt: new Date(job.dueAt),
-      attempt: job.attempt,
-      key: job.key,
-      headers: job.headers ?? {},
-      signal,
-      retryIn(duration) {
-        const wait = parseDuration(duration);
-        if (wait === undefined || wait > LONGEST_DELAY) {
-          const allowed = 'seconds (0 or more) or a string such as "10m", at most ten years';
-          throw new RangeError(`retryIn takes ${allowed}, got ${duration}`);
-        }
-        asked = { end: "retry-in", wait };
-      },
-      bury(reason) {
-        // Whatever JavaScript passes: an error, or nothing.
-        asked = { end: "buried", error: messageOf(reason) };
-      },
-    };
-    try {
-      await handler(view);
-      return asked;
-    } catch (error) {
-      return { end: "failed", error: messageOf(error) };
-    }
-  };
-}

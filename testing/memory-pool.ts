@@ -30,6 +30,8 @@ export type MemoryPool = Pool & {
   readonly hooks: PoolHooks;
   /** Copies of all items, in the order of their keys. */
   items(): Item[];
+  /** The keys of all partitions, in no order. */
+  partitions(): Iterable<string>;
   /** Stores an item, whatever stands there. */
   put(item: Item): void;
 };
@@ -99,6 +101,7 @@ export function memoryPool({
   return {
     hooks,
     put,
+    partitions: () => partitions.keys(),
     items: () =>
       [...partitions.keys()].sort(byBytes).flatMap((pk) => {
         const partition = partitions.get(pk) ?? new Map<string, Row>();

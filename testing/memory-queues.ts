@@ -37,6 +37,8 @@ export type MemoryQueues = Queues & {
   messages(queue: QueueName): MemoryMessage[];
   /** Gives one queue, or `"all"`, a trouble; `undefined` ends it. */
   trouble(queue: QueueName | "all", kind: Trouble | undefined): void;
+  /** Receives this message, which must be visible. */
+  take(queue: QueueName, id: string, hideSeconds: number): Received | undefined;
   purge(queue: QueueName): void;
   /** Loses one message. */
   lose(queue: QueueName, id: string): void;
@@ -114,6 +116,13 @@ export function memoryQueues({
     return { outcome: "sent" };
   };
 
+  const handOut = (message: Stored, hideSeconds: number): Received => {
+    message.receiveCount += 1;
+    message.visibleAt = clock() + hideSeconds * 1000;
+    message.handle = `${message.id}/${++drawn}`;
+    return { body: message.body, handle: message.handle };
+  };
+
   const sendBatch = async (queue: QueueName, batch: readonly Outgoing[]): Promise<Sent[]> => {
     try {
       return await request({ operation: "send", queue, count: batch.length }, () => {
@@ -144,6 +153,10 @@ export function memoryQueues({
       if (kind) troubles.set(name, kind);
       else troubles.delete(name);
     },
+    take(queue, id, hideSeconds) {
+      const found = contents(queue).find((message) => message.id === id && message.visibleAt <= clock());
+      return found && handOut(found, hideSeconds);
+    },
     purge: (queue) => keep(queue, () => false),
     lose: (queue, id) => keep(queue, (message) => message.id !== id),
     duplicate(queue, id) {
@@ -172,12 +185,7 @@ export function memoryQueues({
       return requestOrThrow("receive", queue, max, () => {
         buryWornOut(queue);
         const visible = contents(queue).filter(({ visibleAt }) => visibleAt <= clock());
-        return visible.slice(0, max).map((message): Received => {
-          message.receiveCount += 1;
-          message.visibleAt = clock() + hideSeconds * 1000;
-          message.handle = `${message.id}/${++drawn}`;
-          return { body: message.body, handle: message.handle };
-        });
+        return visible.slice(0, max).map((message) => handOut(message, hideSeconds));
       });
     },
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type JobHandler, runWith } from "../../sdk/consumer.ts";
+import { type JobHandler, runWith } from "../../sdk/run-handler.ts";
 
 const job = { id: "01KJMA0FM001HA2ZQ31MBWX213", revision: 0, attempt: 2, dueAt: "2026-03-01T09:00:00.000Z" };
 const signal = new AbortController().signal;

@@ -1,0 +1,324 @@
+import { describe, expect, test } from "vitest";
+import { consumer, type Job } from "../../sdk/consumer.ts";
+import { createTestQueue, type Run } from "../../testing/test-queue.ts";
+
+type Timeout = { orderId: number };
+
+/** When runs began, and which attempt each was. */
+const times = (runs: readonly Run[]) => runs.map(({ at, attempt }) => `${at.toISOString()} ${attempt}`);
+const bodies = (runs: readonly Run[]) => runs.map(({ body }) => body);
+const fail = () => {
+  throw new Error("no bank");
+};
+
+describe("a job", () => {
+  test("runs when it is due, and not a millisecond before", async () => {
+    const queue = createTestQueue({ topics: { orders: { handler: () => {} } } });
+    await queue.client.enqueue("orders", { n: 1 }, { delay: "30m" });
+    await queue.advance("29m59s999ms");
+    expect(queue.runs()).toEqual([]);
+    await queue.advance("1ms");
+    expect(times(queue.runs())).toEqual(["2026-01-01T00:30:00.000Z 1"]);
+    expect(queue.jobs()).toMatchObject([{ state: "done", body: { n: 1 } }]);
+  });
+
+  test("that is due at once runs when no time passes", async () => {
+    const queue = createTestQueue({ topics: { orders: { handler: () => {} } } });
+    await queue.client.enqueue("orders", 1, { delay: 0 });
+    await queue.advance(0);
+    expect(times(queue.runs())).toEqual(["2026-01-01T00:00:00.000Z 1"]);
+    expect(queue.now()).toEqual(new Date("2026-01-01T00:00:00Z"));
+  });
+
+  test("that is cancelled before it is due never runs", async () => {
+    const queue = createTestQueue({ topics: { orders: { handler: () => {} } } });
+    const { id } = await queue.client.enqueue("orders", 1, { delay: "30m" });
+    await queue.advance("29m59s");
+    await queue.client.cancel(id);
+    await queue.advance("7d");
+    expect(queue.runs()).toEqual([]);
+    expect(await queue.client.get(id)).toMatchObject({ state: "cancelled" });
+  });
+
+  test("that fails runs again by the ladder, to the second, and is dead after its last attempt", async () => {
+    const queue = createTestQueue({ topics: { orders: { handler: fail } } });
+    const { id } = await queue.client.enqueue("orders", 1, { dueAt: queue.now() });
+    await queue.advance("3d");
+    expect(times(queue.runs())).toEqual([
+      "2026-01-01T00:00:00.000Z 1",
+      "2026-01-01T00:00:15.000Z 2",
+      "2026-01-01T00:03:15.000Z 3",
+      "2026-01-01T00:13:15.000Z 4",
+      "2026-01-01T00:43:15.000Z 5",
+      "2026-01-01T01:13:15.000Z 6",
+      "2026-01-01T02:13:15.000Z 7",
+      "2026-01-01T04:13:15.000Z 8",
+      "2026-01-01T10:13:15.000Z 9",
+      "2026-01-02T01:13:15.000Z 10",
+    ]);
+    expect(await queue.client.get(id)).toMatchObject({ state: "dead", lastError: "no bank" });
+    expect(queue.runs()[0]).toMatchObject({ topic: "orders", id, body: 1, error: "no bank" });
+  });
+
+  test("that is dead runs again when it is redriven", async () => {
+    let fails = true;
+    const handler = () => {
+      if (fails) throw new Error("no bank");
+    };
+    const queue = createTestQueue({
+      topics: { orders: { handler, maxAttempts: 2, backoff: { waits: [60] } } },
+    });
+    const { id } = await queue.client.enqueue("orders", 1, { delay: 0 });
+    await queue.advance("5m");
+    const dead: string[] = [];
+    for await (const job of queue.client.dead("orders")) dead.push(job.id);
+    expect(dead).toEqual([id]);
+    fails = false;
+    expect(await queue.client.redrive("orders")).toEqual({ redriven: 1, left: 0 });
+    await queue.advance("5m");
+    expect(times(queue.runs())).toEqual([
+      "2026-01-01T00:00:00.000Z 1",
+      "2026-01-01T00:01:00.000Z 2",
+      "2026-01-01T00:05:00.000Z 1",
+    ]);
+    expect((await queue.client.topic("orders")).depths).toMatchObject({ ready: 0, dead: 0 });
+  });
+
+  test("that asks for another run gets it then, and it counts no attempt", async () => {
+    const poll = (job: Job<Timeout>) => {
+      if (queue.runs().length < 2) job.retryIn("10m");
+    };
+    const queue = createTestQueue({ topics: { refunds: { handler: poll, maxAttempts: 1 } } });
+    await queue.client.enqueue("refunds", { orderId: 1 }, { delay: "1h" });
+    await queue.advance("1d");
+    expect(times(queue.runs())).toEqual([
+      "2026-01-01T01:00:00.000Z 1",
+      "2026-01-01T01:10:00.000Z 1",
+      "2026-01-01T01:20:00.000Z 1",
+    ]);
+  });
+
+  test("takes another's place under its key, and runs with the new body at the new time only", async () => {
+    const queue = createTestQueue({ topics: { orders: { handler: () => {} } } });
+    await queue.client.enqueue("orders", "old", { delay: "30m", key: "17" });
+    await queue.advance("20m");
+    await queue.client.enqueue("orders", "new", { delay: "30m", key: "17", onDuplicate: "replace" });
+    await queue.advance("7d");
+    expect(bodies(queue.runs())).toEqual(["new"]);
+    expect(times(queue.runs())).toEqual(["2026-01-01T00:50:00.000Z 1"]);
+  });
+
+  test("far ahead runs on time when a week passes in one step", async () => {
+    const queue = createTestQueue({
+      topics: { orders: { handler: () => {} } },
+      now: "2026-03-01T09:00:12.345Z",
+    });
+    await queue.client.enqueue("orders", "late", { delay: "6d23h" });
+    await queue.client.enqueue("orders", "early", { delay: "3d" });
+    await queue.advance("7d");
+    expect(bodies(queue.runs())).toEqual(["early", "late"]);
+    expect(times(queue.runs())).toEqual(["2026-03-04T09:00:12.345Z 1", "2026-03-08T08:00:12.345Z 1"]);
+    expect(queue.now().toISOString()).toBe("2026-03-08T09:00:12.345Z");
+  });
+
+  test("of an untracked topic runs, and again when it fails", async () => {
+    const handler = (job: Job) => (job.attempt === 1 ? fail() : undefined);
+    const queue = createTestQueue({
+      topics: { notes: { handler, tracking: "none", backoff: { waits: [60] } } },
+    });
+    await queue.client.enqueue("notes", 1, { delay: "2h" });
+    await queue.advance("3h");
+    expect(times(queue.runs())).toEqual(["2026-01-01T02:00:00.000Z 1", "2026-01-01T02:01:00.000Z 2"]);
+  });
+});
+
+describe("a handler", () => {
+  test("can cancel what is due a millisecond later, and file more", async () => {
+    const queue = createTestQueue({
+      topics: {
+        orders: {
+          async handler({ body }: Job<string>) {
+            if (body !== "first") return;
+            await queue.client.cancelByKey("orders", "second");
+            await queue.client.enqueue("orders", "more", { delay: "1h" });
+          },
+        },
+      },
+    });
+    await queue.client.enqueue("orders", "first", { delay: "30m" });
+    await queue.client.enqueue("orders", "second", { delay: "30m1ms", key: "second" });
+    await queue.client.enqueue("orders", "third", { delay: "30m2ms" });
+    await queue.advance("2h");
+    expect(bodies(queue.runs())).toEqual(["first", "third", "more"]);
+    expect(times(queue.runs())).toEqual([
+      "2026-01-01T00:30:00.000Z 1",
+      "2026-01-01T00:30:00.002Z 1",
+      "2026-01-01T01:30:00.000Z 1",
+    ]);
+  });
+
+  test("may be what the deployed function exports, whatever environment there is", async () => {
+    const ran: unknown[] = [];
+    const handler = consumer<Timeout>((job) => void ran.push(job.body));
+    await expect(handler({ Records: [] }, {} as never)).rejects.toThrow("MINUTEHAND_POLICY must be set");
+    const queue = createTestQueue({ topics: { orders: { handler } } });
+    await queue.client.enqueue("orders", { orderId: 1 }, { delay: 60 });
+    await queue.advance("2m");
+    expect(ran).toEqual([{ orderId: 1 }]);
+  });
+
+  test("that does not end is named, with its job", async () => {
+    const handler = () => new Promise(() => {});
+    const queue = createTestQueue({ topics: { orders: { handler } }, handlerTimeout: 20 });
+    const { id } = await queue.client.enqueue("orders", 1, { delay: 0 });
+    await expect(queue.advance(0)).rejects.toThrow(
+      `the handler of topic orders of job ${id} has not ended in 20 ms`,
+    );
+  });
+
+  test("cannot let time pass", async () => {
+    const handler = (): Promise<void> => queue.advance("1h");
+    const queue = createTestQueue({ topics: { orders: { handler, maxAttempts: 1 } } });
+    await queue.client.enqueue("orders", 1, { delay: 0 });
+    await queue.advance("1m");
+    expect(queue.runs()).toMatchObject([{ error: expect.stringContaining("handlers cannot call it") }]);
+  });
+});
+
+describe("a queue", () => {
+  /** All that can be seen of an hour with one seed. */
+  async function hour(seed: number) {
+    const queue = createTestQueue({
+      seed,
+      topics: { orders: { handler: fail, backoff: { initial: 60, factor: 2, max: 600, jitter: 1 } } },
+    });
+    await queue.client.enqueueMany(
+      [1, 2, 3].map((body) => ({ topic: "orders", body, delay: 60, spread: 60 })),
+    );
+    await queue.advance("1h");
+    return queue.runs();
+  }
+
+  test("is the same again with the same seed, down to the ids, and another with another", async () => {
+    const [first, again, other] = [await hour(7), await hour(7), await hour(8)];
+    expect(first.length).toBeGreaterThan(6);
+    expect(again).toEqual(first);
+    expect(other.map(({ id }) => id)).not.toEqual(first.map(({ id }) => id));
+  });
+
+  test("does not disturb another", async () => {
+    const [one, other] = [1, 2].map(() => createTestQueue({ topics: { orders: { handler: () => {} } } }));
+    await one?.client.enqueue("orders", 1, { delay: 60, key: "17" });
+    await other?.client.pause("orders");
+    await other?.client.enqueue("orders", 2, { delay: 60, key: "17" });
+    await Promise.all([one?.advance("1h"), other?.advance("2h")]);
+    expect(bodies(one?.runs() ?? [])).toEqual([1]);
+    expect(other?.runs()).toEqual([]);
+    expect(other?.jobs()).toMatchObject([{ state: "scheduled", body: 2 }]);
+  });
+
+  test("starts nothing of a paused topic, and all that fell due when it is resumed", async () => {
+    const queue = createTestQueue({ topics: { orders: { handler: () => {} } } });
+    await queue.client.enqueue("orders", 1, { delay: "10m" });
+    await queue.client.pause("orders");
+    await queue.advance("1h");
+    expect(queue.runs()).toEqual([]);
+    await queue.client.resume("orders");
+    await queue.advance("1m");
+    expect(times(queue.runs())).toEqual(["2026-01-01T01:00:00.000Z 1"]);
+    await queue.advance("1h");
+    expect(await queue.client.topic("orders")).not.toHaveProperty("pause");
+  });
+
+  test("keeps to a topic's limit", async () => {
+    const queue = createTestQueue({ topics: { orders: { handler: () => {}, maxPerSecond: 1 } } });
+    await queue.client.enqueueMany([1, 2, 3].map((body) => ({ topic: "orders", body, delay: "10m" })));
+    await queue.advance("1h");
+    const seconds = queue.runs().map(({ at }) => at.toISOString().slice(14, 19));
+    expect(seconds).toEqual(["10:00", "10:01", "10:02"]);
+  });
+
+  test("lets recurring schedules come round, but not paused ones", async () => {
+    const queue = createTestQueue({ topics: { reports: { handler: () => {} } } });
+    await queue.client.putSchedule("daily", {
+      expression: "cron(30 9 * * ? *)",
+      topic: "reports",
+      body: "daily",
+    });
+    await queue.advance("2d");
+    await queue.client.pauseSchedule("daily");
+    await queue.advance("2d");
+    expect(times(queue.runs())).toEqual(["2026-01-01T09:30:00.000Z 1", "2026-01-02T09:30:00.000Z 1"]);
+  });
+
+  test("hands the jobs of a pull topic to who receives them, and again when a lease ends", async () => {
+    const queue = createTestQueue({ topics: { work: { consumer: "pull", ttr: "1m" } } });
+    await queue.client.enqueue("work", 1, { delay: "10m" });
+    await queue.advance("9m59s");
+    expect(await queue.client.receive("work", { waitSeconds: 20 })).toEqual([]);
+    await queue.advance("1s");
+    expect(await queue.client.receive("work")).toMatchObject([{ body: 1, attempt: 1 }]);
+    await queue.advance("5m");
+    // Who receives next finds that the run was left, and the backoff counts from then.
+    expect(await queue.client.receive("work")).toEqual([]);
+    await queue.advance("15s");
+    const [again] = await queue.client.receive("work");
+    expect(again).toMatchObject({ body: 1, attempt: 2 });
+    expect(await queue.client.finish("work", again?.receipt ?? "")).toMatchObject({ state: "done" });
+  });
+
+  test("calls a webhook topic's receiver as it would over the network, and again when it says so", async () => {
+    const calls: { url: string; body: string; signature: string | undefined }[] = [];
+    const queue = createTestQueue({
+      topics: {
+        notices: {
+          webhook: { url: "https://shop.example/hooks" },
+          receiver({ url, body, headers }) {
+            calls.push({ url, body, signature: headers["webhook-signature"] });
+            return calls.length === 1
+              ? { status: 503, retryAfter: "120", body: "" }
+              : { status: 204, body: "" };
+          },
+        },
+      },
+    });
+    await queue.client.enqueue("notices", { paid: true }, { delay: 60 });
+    await queue.advance("1h");
+    expect(calls).toMatchObject([
+      { url: "https://shop.example/hooks", body: '{"paid":true}', signature: expect.stringMatching(/^v1,/) },
+      { body: '{"paid":true}' },
+    ]);
+    expect(times(queue.runs())).toEqual(["2026-01-01T00:01:00.000Z 1", "2026-01-01T00:03:00.000Z 2"]);
+  });
+
+  test.each([
+    ["no way to run its jobs", {}],
+    ["two ways", { handler: () => {}, consumer: "pull" }],
+    ["a webhook without a receiver", { webhook: { url: "https://shop.example" } }],
+  ] as const)("refuses a topic with %s", (_, topic) => {
+    expect(() => createTestQueue({ topics: { orders: topic } })).toThrow(
+      "topic orders must have one way to run",
+    );
+  });
+
+  test("refuses what is no duration or time", async () => {
+    const topics = { orders: { handler: () => {} } };
+    await expect(createTestQueue({ topics }).advance("soon")).rejects.toThrow('such as "7d", got "soon"');
+    expect(() => createTestQueue({ topics, now: "today" })).toThrow('ISO 8601, got "today"');
+    expect(() => createTestQueue({ topics: { work: { consumer: "pull", ttr: "x" } } })).toThrow(
+      "work.ttr must be",
+    );
+  });
+
+  test("knows the bodies of its topics from their handlers", async () => {
+    const handler = (_: Job<Timeout>) => {};
+    const { client } = createTestQueue({ topics: { orders: { handler }, work: { consumer: "pull" } } });
+    await client.enqueue("orders", { orderId: 1 }, { delay: 60 });
+    // @ts-expect-error: an order's id is a number.
+    await client.enqueue("orders", { orderId: "1" }, { delay: 60 });
+    // @ts-expect-error: there is no such topic.
+    await expect(client.enqueue("order", { orderId: 1 }, { delay: 60 })).rejects.toThrow(
+      "topic must be one of orders, work, got order",
+    );
+  });
+});

@@ -1,0 +1,79 @@
+import type { Context } from "../protocol/ports.ts";
+import type { RunJob } from "../sdk/run-jobs.ts";
+import { runJobs } from "../sdk/run-jobs.ts";
+import type { MemoryMessage, MemoryQueues } from "./memory-queues.ts";
+import { runOf, type TestTopic } from "./topics.ts";
+
+/** One run of a handler, or one call of a receiver. `error`: why it failed, or was buried. */
+export type Run = {
+  readonly topic: string;
+  readonly id: string;
+  readonly attempt: number;
+  readonly at: Date;
+  readonly body: unknown;
+  readonly error?: string;
+};
+
+/** ms, as the function's timeout: the lease of a claim. */
+const TIMEOUT = 30_000;
+const HIDE_SECONDS = 60;
+const PATIENCE = 5000;
+
+// A test may replace the global ones.
+const { setTimeout, clearTimeout } = globalThis;
+
+/**
+ * What Lambda does: gives consumers their messages, one at a time. `patience`: how long a run may take, ms of the real
+ * clock.
+ */
+export function deliverer(
+  ctx: Context,
+  queues: MemoryQueues,
+  topics: Readonly<Record<string, TestTopic<never>>>,
+  patience = PATIENCE,
+) {
+  const runs: Run[] = [];
+  const running = new Map<string, RunJob>();
+  for (const [name, topic] of Object.entries(topics)) {
+    const run = runOf(ctx, topic);
+    if (run) running.set(name, run);
+  }
+  const recorded =
+    (run: RunJob): RunJob =>
+    async (job, topic, signal) => {
+      const { id, attempt, body } = job;
+      const at = new Date(ctx.clock());
+      const ending = await within(patience, run(job, topic, signal), `topic ${topic} of job ${id}`);
+      runs.push({ topic, id, attempt, at, body, ...("error" in ending ? { error: ending.error } : {}) });
+      return ending;
+    };
+  return {
+    runs: runs as readonly Run[],
+    consumed: [...running.keys()],
+    async deliver(topic: string, { id }: MemoryMessage): Promise<void> {
+      const run = running.get(topic);
+      const message = queues.take({ topic }, id, HIDE_SECONDS);
+      if (!run || !message) return;
+      const { body, handle } = message;
+      const deadline = ctx.clock() + TIMEOUT;
+      const kept = await runJobs(ctx, [{ messageId: id, handle, body }], recorded(run), deadline, STILL);
+      if (!kept.has(id)) await queues.remove({ topic }, [handle]);
+    },
+  };
+}
+
+/** Nothing is delivered before it can start, and no time passes while it runs. */
+const STILL = { wait: async () => {}, after: () => () => {} };
+
+async function within<T>(patience: number, work: Promise<T>, whose: string): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const rule = "it must not wait for what happens later, as the queue's clock stands still until it ends";
+    late.reject(new Error(`the handler of ${whose} has not ended in ${patience} ms: ${rule}`));
+  }, patience);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,154 @@
+import { parseDuration } from "../core/durations.ts";
+import { type Home, minuteOf } from "../core/items.ts";
+import { parseOccurrence } from "../core/occurrence.ts";
+import { createApp } from "../http/app.ts";
+import { jobOf } from "../http/job-json.ts";
+import { routes } from "../http/route-table.ts";
+import { createService } from "../http/service.ts";
+import type { Context } from "../protocol/ports.ts";
+import { fileOccurrence } from "../protocol/recurring.ts";
+import { tick } from "../protocol/tick.ts";
+import type { Client, Duration, Instant, Job } from "../sdk/client.ts";
+import { clientOver } from "../sdk/client-over.ts";
+import { deliverer, type Run } from "./deliver.ts";
+import { memoryPool } from "./memory-pool.ts";
+import { memoryQueues } from "./memory-queues.ts";
+import { memorySchedules } from "./memory-schedules.ts";
+import { seededBytes } from "./random.ts";
+import { policyOf, type TestTopics } from "./topics.ts";
+import { nextDelivery, nextOccurrences, nextTick } from "./upcoming.ts";
+
+export type { Run } from "./deliver.ts";
+export type { Receiver, TestTopic, TestTopics } from "./topics.ts";
+
+export type TestQueueOptions<Topics> = {
+  readonly topics: TestTopics<Topics>;
+  /** What time it is at first; 2026-01-01T00:00:00Z by default. */
+  readonly now?: Instant;
+  /** Of all that is drawn, such as ids; 1 by default. */
+  readonly seed?: number;
+  /** How long a handler may run, ms of the real clock; 5,000 by default. */
+  readonly handlerTimeout?: number;
+};
+
+/** The whole queue in memory, on a clock that only `advance` moves. */
+export type TestQueue<Topics> = {
+  /** As users have it, but `receive` waits for nobody. */
+  readonly client: Client<Topics>;
+  now(): Date;
+  /**
+   * Lets so much time pass, and runs all that falls due on the way, in its order, with retries; 0: what is due now.
+   * Throws when a handler does not end; handlers cannot call it.
+   */
+  advance(duration: Duration): Promise<void>;
+  /** All jobs that are stored, by their due times. */
+  jobs(topic?: keyof Topics & string): Job[];
+  /** All runs of handlers and calls of receivers so far. */
+  runs(): readonly Run[];
+};
+
+const START = Date.UTC(2026, 0, 1);
+/** ms that a tick may take; the clock stands still meanwhile. */
+const TICK_TIME = 150_000;
+
+/** Throws a RangeError for options that make no sense. */
+export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): TestQueue<Topics> {
+  let time = startOf(options.now);
+  let lastTick = time;
+  const clock = (): number => time;
+  const topics = Object.keys(options.topics);
+  const pool = memoryPool({ clock });
+  const queues = memoryQueues({ clock, topics });
+  const schedules = memorySchedules({ clock });
+  const ctx: Context = {
+    pool,
+    queues,
+    schedules,
+    clock,
+    random: seededBytes(options.seed ?? 1),
+    policy: policyOf(options.topics),
+    report: () => {},
+  };
+  const client = clientOn<Topics>(ctx);
+  const { consumed, deliver, runs } = deliverer(ctx, queues, options.topics, options.handlerTimeout);
+  const starts = new Map<string, number>();
+
+  const runTick = async (): Promise<void> => {
+    lastTick = time;
+    await tick(ctx, time + TICK_TIME);
+  };
+  /** Does what comes next, if it comes by `end`. */
+  const step = async (end: number): Promise<boolean> => {
+    const ticking = await nextTick(ctx, pool, lastTick);
+    const occurring = await nextOccurrences(ctx);
+    const delivery = nextDelivery(queues, consumed, starts);
+    const next = Math.min(
+      ...[ticking, occurring, delivery].map((one) => one?.time ?? Number.POSITIVE_INFINITY),
+    );
+    if (next > end) return false;
+    time = Math.max(time, next);
+    if (ticking?.time === next) await runTick();
+    else if (occurring?.time === next) {
+      for (const name of occurring.names) {
+        await fileOccurrence(ctx, parseOccurrence(schedules.inputOf(name, next)));
+      }
+    } else if (delivery) await deliver(delivery.topic, delivery.message);
+    return true;
+  };
+
+  let advancing = false;
+  return {
+    client,
+    now: () => new Date(time),
+    async advance(duration) {
+      const ms = parseDuration(duration);
+      if (ms === undefined) {
+        throw new RangeError(
+          `advance takes seconds or a string such as "7d", got ${JSON.stringify(duration)}`,
+        );
+      }
+      if (advancing) {
+        throw new Error("advance is under way: handlers cannot call it, and a test must await each call");
+      }
+      advancing = true;
+      try {
+        const end = time + ms;
+        while (await step(end)) {}
+        // So that depths and lags are told as they are by then.
+        if (minuteOf(end) > lastTick) {
+          time = Math.max(time, minuteOf(end));
+          await runTick();
+        }
+        time = end;
+      } finally {
+        advancing = false;
+      }
+    },
+    jobs(topic) {
+      const homes = pool.items().filter((item): item is Home => "body" in item);
+      const wanted = homes.filter((home) => topic === undefined || home.topic === topic);
+      return wanted.sort((a, b) => a.dueAt - b.dueAt).map((home) => jobOf(ctx, home));
+    },
+    runs: () => [...runs],
+  };
+}
+
+function clientOn<Topics>(ctx: Context): Client<Topics> {
+  const app = createApp(createService(ctx, console), routes);
+  const client = clientOver<Topics>({
+    transport: async (request) => app.fetch(request),
+    url: "http://minutehand.invalid",
+    clock: ctx.clock,
+  });
+  return {
+    ...client,
+    // Its clock would stand still for ever.
+    receive: (topic, request) => client.receive(topic, { ...request, waitSeconds: 0 }),
+  };
+}
+
+function startOf(now: Instant = new Date(START)): number {
+  const time = new Date(now).getTime();
+  if (Number.isNaN(time)) throw new RangeError(`now must be a Date or ISO 8601, got ${JSON.stringify(now)}`);
+  return time;
+}

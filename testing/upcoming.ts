@@ -1,0 +1,74 @@
+import { BUCKET, LOOKAHEAD } from "../core/constants.ts";
+import { bucketOf, minuteOf } from "../core/items.ts";
+import { parseMessage, startOf } from "../core/message.ts";
+import { readPauses } from "../protocol/known-pauses.ts";
+import type { Context } from "../protocol/ports.ts";
+import { listSchedules, nextOf } from "../protocol/recurring.ts";
+import type { MemoryPool } from "./memory-pool.ts";
+import type { MemoryMessage, MemoryQueues } from "./memory-queues.ts";
+
+/** What happens next, at `time` (ms since the epoch, perhaps past: then at once); `undefined`: nothing ever. */
+
+const BUCKETS = /^\d{4}-\d\d-\d\dT\d\d:\d\d#0$/;
+const PAGE = 100;
+
+/** The first minute after `last`, the latest tick's, in which a tick has work: that one swept all before `LOOKAHEAD` of it. */
+export async function nextTick(
+  ctx: Context,
+  pool: MemoryPool,
+  last: number,
+): Promise<{ time: number } | undefined> {
+  const next = minuteOf(last) + BUCKET;
+  const pauses = await readPauses(ctx, Object.keys(ctx.policy.topics));
+  if (pauses.some((pause) => pause?.state === "resuming")) return { time: next };
+  const swept = bucketOf(last + LOOKAHEAD, 0);
+  let first: string | undefined;
+  for (const pk of pool.partitions()) {
+    if (BUCKETS.test(pk) && pk >= swept && (first === undefined || pk < first)) first = pk;
+  }
+  if (first === undefined) return undefined;
+  const end = Date.parse(`${first.slice(0, -2)}Z`) + BUCKET;
+  return { time: Math.max(end - LOOKAHEAD, next) };
+}
+
+/** The next occurrences of recurring schedules after now. */
+export async function nextOccurrences(
+  ctx: Context,
+): Promise<{ time: number; names: readonly string[] } | undefined> {
+  const coming: { time: number; name: string }[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await listSchedules(ctx, PAGE, cursor);
+    for (const schedule of page.schedules) {
+      const [time] = schedule.paused ? [] : nextOf(schedule, ctx.clock(), 1);
+      if (time !== undefined) coming.push({ time, name: schedule.name });
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  if (coming.length === 0) return undefined;
+  const first = Math.min(...coming.map(({ time }) => time));
+  return { time: first, names: coming.filter(({ time }) => time === first).map(({ name }) => name) };
+}
+
+/**
+ * The next message of these topics whose job starts; of several the one that is due first. `starts`: what is known of
+ * messages, by their ids.
+ */
+export function nextDelivery(
+  queues: MemoryQueues,
+  topics: readonly string[],
+  starts: Map<string, number>,
+): { time: number; topic: string; message: MemoryMessage } | undefined {
+  const coming = topics.flatMap((topic) =>
+    queues.messages({ topic }).map((message) => {
+      const start = starts.get(message.id) ?? startIn(message);
+      starts.set(message.id, start);
+      return { time: Math.max(message.visibleAt, start), start, topic, message };
+    }),
+  );
+  return coming.sort((a, b) => a.time - b.time || a.start - b.start)[0];
+}
+
+function startIn({ body }: MemoryMessage): number {
+  return Math.max(0, ...(parseMessage(body)?.jobs ?? []).map(startOf));
+}
