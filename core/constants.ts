@@ -109,6 +109,10 @@ export const BUCKETS_A_PAGE = 1000;
 export const ENTRIES_A_PAGE = 2000;
 /** Of a page's answer, too. */
 export const PAGE_BYTES = 4 * 1024 * 1024;
+/** What one call of a bulk changes, and how long it goes on with it. */
+export const BULK_JOBS = 500;
+export const BULK_PART = 5 * SECOND;
+export const LONGEST_BULK = 366 * DAY;
 export const RECEIVE_WAIT_SECONDS = 20;
 /** Jobs a second of a redrive or a resume. Slower than the lowest, 500 jobs would be spread over more than a week. */
 export const RATES = { lowest: 0.001, highest: 1000 } as const;

@@ -44,6 +44,8 @@ export type Home = Key & {
   postponeUntil?: number;
   /** When the message was sent that its claim, or what ended it instead, met since the last move. */
   sentAt?: number;
+  /** The bulk that moved it last. */
+  bulk?: string;
   /** What happened to it before, as whoever moved it knew: oldest first, the last ones only. */
   log?: LogEntry[];
   headers?: Record<string, string>;

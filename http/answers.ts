@@ -126,6 +126,27 @@ export const cancelResults = answer(
   }),
 );
 
+export const bulkPart = answer(
+  "BulkPart",
+  z.object({
+    action: z.enum(["cancel", "move", "run", "redrive"]),
+    dryRun: z.boolean(),
+    examined: count,
+    matched: count,
+    changed: count,
+    skipped: z
+      .record(text, count)
+      .check(
+        z.meta({ description: "What matched and stays as it is, by the code of what stands in the way." }),
+      ),
+    errors: z.array(z.object({ id: text, problem })).check(z.meta({ description: "The first ten of them." })),
+    from: time,
+    to: time,
+    reached: time.check(z.meta({ description: "All up to here has been gone through." })),
+    cursor: z.exactOptional(text),
+  }),
+);
+
 export const jobPage = answer(
   "JobPage",
   z.object({ jobs: z.array(jobSummary), cursor: z.exactOptional(text) }),

@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
 import { MinutehandError } from "../core/errors.ts";
 import { isJobId } from "../core/job-id.ts";
+import type { Bulk } from "../protocol/bulk.ts";
 
 // A place is one of the protocol's positions: a bare time, or after a job's entry. Callers see neither.
 const LIST_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})#~)?$/;
 const DEAD_PLACE = /^\d{13}#([0-9A-Z]{26})$/;
+const BULK_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})(?:#~)?)?$/;
+const WHOLE = /^(?:0|[1-9]\d{0,12})$/;
 
 /** A list's place, and the range it goes through, which a caller need not repeat. ms since the epoch. */
 export type ListCursor = { place: string; from: number; to: number };
@@ -17,9 +20,8 @@ export function encodeListCursor({ place, from, to }: ListCursor): string {
 export function decodeListCursor(text: string): ListCursor {
   const [from = "", to = "", place = "", ...rest] = decode(text).split(" ");
   const [, time, id] = LIST_PLACE.exec(place) ?? [];
-  const whole = /^(?:0|[1-9]\d{0,12})$/;
   const known = time !== undefined && (id === undefined || isJobId(id));
-  if (!known || rest.length > 0 || !whole.test(from) || !whole.test(to) || Number(time) < Number(from)) {
+  if (!known || rest.length > 0 || !WHOLE.test(from) || !WHOLE.test(to) || Number(time) < Number(from)) {
     throw garbage();
   }
   return { place, from: Number(from), to: Number(to) };
@@ -35,6 +37,36 @@ export function decodeDeadCursor(text: string): string {
   const [, id] = DEAD_PLACE.exec(place) ?? [];
   if (id === undefined || !isJobId(id)) throw garbage();
   return place;
+}
+
+/** A bulk goes on where its last part ended. */
+export function encodeBulkCursor({ id, startedAt, from, to, nextAt, position }: Bulk): string {
+  return encode(`${id} ${startedAt} ${from} ${to} ${nextAt} ${position}`);
+}
+
+/** Throws `bad-request` for anything but what `encodeBulkCursor` may have written. */
+export function decodeBulkCursor(text: string): Bulk {
+  const [id = "", startedAt = "", from = "", to = "", nextAt = "", position = "", ...rest] =
+    decode(text).split(" ");
+  const [, time, job] = BULK_PLACE.exec(position) ?? [];
+  const numbers = [startedAt, from, to, nextAt];
+  const known = time !== undefined && (job === undefined || isJobId(job)) && /^[\w-]{8}$/.test(id);
+  if (
+    !known ||
+    rest.length > 0 ||
+    !numbers.every((number) => WHOLE.test(number)) ||
+    Number(time) < Number(from)
+  ) {
+    throw garbage();
+  }
+  return {
+    id,
+    startedAt: Number(startedAt),
+    from: Number(from),
+    to: Number(to),
+    nextAt: Number(nextAt),
+    position,
+  };
 }
 
 /** A page of schedules goes on where EventBridge Scheduler says. */

@@ -16,6 +16,8 @@ export function ruleOf(issue: RawIssue): string {
       return issue.input === undefined ? "must be given" : `must be ${withArticle(issue.expected)}`;
     case "invalid_value":
       return `must be one of ${issue.values.map(String).join(", ")}`;
+    case "invalid_union":
+      return Array.isArray(issue.options) ? `must be one of ${issue.options.join(", ")}` : "is not valid";
     case "unrecognized_keys":
       return `has unknown ${named(issue.keys)}; known are ${knownOf(issue.inst)}`;
     case "invalid_key":

@@ -1,19 +1,40 @@
+import { DAY, LONGEST_BULK } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
+import type { BulkAction } from "../protocol/bulk.ts";
 import { LONGEST_SPAN } from "../protocol/list.ts";
 import { iso } from "./instants.ts";
 
 const HOUR = 3_600_000;
 
-/** From now, for an hour, where not said. ms since the epoch. Throws `bad-request`. */
-export function rangeOf(now: number, asked: { from?: number; to?: number }): { from: number; to: number } {
+/** ms since the epoch. */
+type Range = { from: number; to: number };
+
+/** From now, for an hour, where not said. Throws `bad-request`. */
+export function rangeOf(now: number, asked: Partial<Range>): Range {
   const from = asked.from ?? now;
-  const to = asked.to ?? from + HOUR;
+  return checked({ from, to: asked.to ?? from + HOUR }, LONGEST_SPAN);
+}
+
+/** Where not said, from an hour ago, for 31 days; of the dead, the last 366 days. Throws `bad-request`. */
+export function bulkRangeOf(now: number, action: BulkAction, asked: Partial<Range>): Range {
+  if (action === "redrive") {
+    const to = asked.to ?? now;
+    return checked({ from: asked.from ?? Math.max(to - LONGEST_BULK, 0), to }, LONGEST_BULK);
+  }
+  const from = asked.from ?? now - HOUR;
+  return checked({ from, to: asked.to ?? from + LONGEST_SPAN }, LONGEST_BULK);
+}
+
+function checked({ from, to }: Range, longest: number): Range {
   if (from >= to) {
     throw new MinutehandError("bad-request", `to must be after from, got from ${iso(from)} to ${iso(to)}`);
   }
-  if (to - from > LONGEST_SPAN) {
-    const days = (to - from) / (24 * HOUR);
-    throw new MinutehandError("bad-request", `from and to must be at most 31 days apart, got ${days} days`);
+  if (to - from > longest) {
+    const [most, days] = [longest / DAY, (to - from) / DAY];
+    throw new MinutehandError(
+      "bad-request",
+      `from and to must be at most ${most} days apart, got ${days} days`,
+    );
   }
   return { from, to };
 }

@@ -174,6 +174,38 @@ export const resuming = request(
   z.strictObject({ ratePerSecond: z.exactOptional(ratePerSecond) }),
 );
 
+const which = {
+  topic,
+  tag: z.exactOptional(tag),
+  group: z.exactOptional(group),
+  from: z.exactOptional(bound),
+  to: z.exactOptional(bound),
+  dryRun: z._default(z.boolean(), false),
+  cursor: z.exactOptional(z.string()),
+};
+
+/** Which jobs, and what becomes of them. */
+export const bulk = request(
+  "Bulk",
+  z.discriminatedUnion("action", [
+    z.strictObject({ action: z.enum(["cancel"]), ...which }),
+    z.strictObject({
+      action: z.enum(["run", "redrive"]),
+      ...which,
+      ratePerSecond: z.exactOptional(ratePerSecond),
+    }),
+    z
+      .strictObject({
+        action: z.enum(["move"]),
+        ...which,
+        ...time,
+        ratePerSecond: z.exactOptional(ratePerSecond),
+      })
+      .check(...exactlyOneTime),
+  ]),
+);
+export type BulkFields = z.output<typeof bulk>;
+
 export const redriving = request(
   "Redriving",
   z

@@ -1,5 +1,6 @@
 import type { Route } from "./route.ts";
 import { healthRoute, openapiRoute } from "./routes/about.ts";
+import { bulkRoute } from "./routes/bulk.ts";
 import { deadRoutes } from "./routes/dead.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyedJobRoutes } from "./routes/keyed-jobs.ts";
@@ -15,6 +16,7 @@ import { topicRoutes } from "./routes/topics.ts";
 export const routes: readonly Route[] = [
   ...jobRoutes,
   ...manyJobRoutes,
+  bulkRoute,
   ...keyedJobRoutes,
   ...listRoutes,
   ...topicRoutes,

@@ -112,7 +112,11 @@ export function asCancelled(
 }
 
 function answerWithoutWriting(home: Home, now: number): Home | MinutehandError | undefined {
-  if (home.state === "cancelled") return home;
+  return home.state === "cancelled" ? home : refusalOf(home, now);
+}
+
+/** Why a job can be neither cancelled nor moved, if it cannot. */
+export function refusalOf(home: Home, now: number): MinutehandError | undefined {
   try {
     unheld(home, now);
   } catch (error) {

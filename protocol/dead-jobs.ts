@@ -1,6 +1,7 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
-import { DAY } from "../core/constants.ts";
+import { DAY, ENTRIES_A_PAGE } from "../core/constants.ts";
 import { type DeadEntry, deadDay, type Home, timeOf } from "../core/items.ts";
+import { isMeant, type JobFilter, type JobPage } from "./list.ts";
 import type { Context, Page } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 
@@ -34,6 +35,26 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: string): A
       }
     }
   }
+}
+
+/** A page of them, of those with a tag and a group, of who died before a position. Like a list's it may be short. */
+export async function deadPage(
+  ctx: Context,
+  request: JobFilter & { topic: string; limit: number; cursor?: string; before?: string },
+): Promise<JobPage> {
+  const homes: Home[] = [];
+  let examined = 0;
+  let position = request.cursor;
+  for await (const { home, entry } of deadJobs(ctx, request.topic, request.cursor)) {
+    if (request.before !== undefined && entry.sk >= request.before) break;
+    if (position !== undefined && (homes.length === request.limit || examined === ENTRIES_A_PAGE)) {
+      return { homes, examined, cursor: position };
+    }
+    if (isMeant(home, request)) homes.push(home);
+    examined += 1;
+    position = entry.sk;
+  }
+  return { homes, examined };
 }
 
 async function* stillDead(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<DeadJob> {

@@ -5,9 +5,10 @@ import { afterDue, dueJobs } from "./due-jobs.ts";
 import type { Context } from "./ports.ts";
 
 /** Which jobs are meant: what is absent does not matter. */
-export type JobFilter = { topic?: string; state?: string; tag?: string; group?: string };
+export type JobFilter = { topic?: string; tag?: string; group?: string };
 
 export type ListRequest = JobFilter & {
+  state?: string;
   /** ms since the epoch, `from ≤ dueAt < to`. */
   from: number;
   to: number;
@@ -34,7 +35,8 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
   for await (const due of dueJobs(ctx, position, end, request.limit)) {
     const now = ctx.clock();
     for (const home of due.homes) {
-      const meant = isMeant(home, request, now);
+      const inState = request.state === undefined || stateAt(home, now) === request.state;
+      const meant = inState && isMeant(home, request);
       // Answers carry no bodies, but Lambda's are at most 6 MB.
       if (meant) bytes += JSON.stringify({ ...home, body: "" }).length;
       if (homes.length === request.limit || (homes.length > 0 && bytes > PAGE_BYTES)) {
@@ -50,11 +52,10 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
   return position < end ? { homes, examined, cursor: position } : { homes, examined };
 }
 
-function isMeant(home: Home, { topic, state, tag, group }: JobFilter, now: number): boolean {
+export function isMeant(home: Home, { topic, tag, group }: JobFilter): boolean {
   return (
     (topic === undefined || home.topic === topic) &&
     (tag === undefined || home.tag === tag) &&
-    (group === undefined || home.group === group) &&
-    (state === undefined || stateAt(home, now) === state)
+    (group === undefined || home.group === group)
   );
 }

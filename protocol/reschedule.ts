@@ -10,8 +10,8 @@ import { readJob } from "./read-job.ts";
 
 const TRIES = 10;
 
-/** What a caller may change of a waiting job. ms since the epoch; JSON text. */
-export type Reschedule = { dueAt?: number; body?: string };
+/** What a caller may change of a waiting job. ms since the epoch; JSON text. `bulk`: marks it, and spares what it marks. */
+export type Reschedule = { dueAt?: number; body?: string; bulk?: string };
 
 /**
  * Moves a job to another time, gives it another body, or both, with a full set of attempts.
@@ -20,6 +20,7 @@ export type Reschedule = { dueAt?: number; body?: string };
 export async function reschedule(ctx: Context, id: string, change: Reschedule): Promise<Home> {
   for (let i = 0; i < TRIES; i++) {
     const home = await readJob(ctx, id);
+    if (change.bulk !== undefined && home.bulk === change.bulk) return home;
     if (home.untracked) {
       throw new MinutehandError(
         "bad-request",
@@ -29,6 +30,7 @@ export async function reschedule(ctx: Context, id: string, change: Reschedule): 
     const expect = unheld(home, ctx.clock());
     const set: Record<string, Attribute> = { attempt: 0, ...restarted(home) };
     if (change.body !== undefined) set.body = change.body;
+    if (change.bulk !== undefined) set.bulk = change.bulk;
     if (change.dueAt !== undefined) set.wantedAt = Math.max(change.dueAt, ctx.clock());
     const dueAt = change.dueAt ?? home.dueAt;
     if (isFar(ctx, dueAt)) set.hasSchedule = true;

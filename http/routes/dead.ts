@@ -1,13 +1,13 @@
 import * as z from "zod/mini";
 import { LIST_JOBS, PAGE_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { deadJobs } from "../../protocol/dead-jobs.ts";
+import { deadPage } from "../../protocol/dead-jobs.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { requireTopic } from "../../protocol/topics.ts";
-import { type JobSummary, jobPage, redriven } from "../answers.ts";
+import { jobPage, redriven } from "../answers.ts";
 import { decodeDeadCursor, encodeDeadCursor, tie, untie } from "../cursors.ts";
-import { digits, topic } from "../fields.ts";
+import { digits, group, tag, topic } from "../fields.ts";
 import { summaryOf } from "../job-json.ts";
 import { redriving } from "../requests.ts";
 import { route } from "../route.ts";
@@ -26,27 +26,25 @@ export const deadRoutes = [
     method: "GET",
     path: "/topics/{topic}/dead",
     operationId: "listDead",
-    summary: "Lists a topic's dead jobs with their last errors, oldest first.",
+    summary:
+      "Lists a topic's dead jobs with their last errors, oldest first. A page may be short, or empty with a cursor.",
     params,
     query: z.strictObject({
+      tag: z.exactOptional(tag),
+      group: z.exactOptional(group),
       limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS),
       cursor: z.exactOptional(z.string()),
     }),
     answers: { 200: jobPage },
     problems: ["unknown-topic", "untracked-topic"],
-    async handle({ ctx, params: { topic }, query: { limit, cursor } }) {
+    async handle({ ctx, params: { topic }, query: { cursor, ...query } }) {
       requireTracked(ctx, topic);
-      const after = cursor === undefined ? undefined : decodeDeadCursor(untie(cursor, "dead", topic));
-      const jobs: JobSummary[] = [];
-      let last = "";
-      for await (const { home, entry } of deadJobs(ctx, topic, after)) {
-        if (jobs.length === limit) {
-          return { status: 200, body: { jobs, cursor: tie(encodeDeadCursor(last), "dead", topic) } };
-        }
-        jobs.push(summaryOf(ctx, home));
-        last = entry.sk;
-      }
-      return { status: 200, body: { jobs } };
+      const list = ["dead", topic, query.tag, query.group];
+      const after = cursor === undefined ? {} : { cursor: decodeDeadCursor(untie(cursor, ...list)) };
+      const { homes, cursor: last } = await deadPage(ctx, { topic, ...query, ...after });
+      const jobs = homes.map((home) => summaryOf(ctx, home));
+      if (last === undefined) return { status: 200, body: { jobs } };
+      return { status: 200, body: { jobs, cursor: tie(encodeDeadCursor(last), ...list) } };
     },
   }),
   route({

@@ -38,7 +38,7 @@ const VALUES: unknown[] = [
 ];
 
 const FIELDS =
-  "topic body delay dueAt callbackUrl headers expiresAfter maxAttempts tag group key onDuplicate maxDelay spread jobs ids max waitSeconds receipt seconds error ratePerSecond __proto__ toString".split(
+  "topic body delay dueAt callbackUrl headers expiresAfter maxAttempts tag group key onDuplicate maxDelay spread jobs ids max waitSeconds receipt seconds error ratePerSecond cursor action __proto__ toString".split(
     " ",
   );
 
@@ -102,6 +102,7 @@ const GOOD: Record<string, object> = {
   reschedule: { delay: 1 },
   enqueueMany: { jobs: [] },
   cancelMany: { ids: [] },
+  bulk: { action: "cancel", topic: "orders", from: "2026-03-01T09:00:00Z", to: "2026-03-01T09:01:00Z" },
 };
 
 export type HostileRequest = { path: string; text?: string; headers?: Record<string, string> };

@@ -25,6 +25,7 @@ test("every call of the design is a route", () => {
   const calls = [
     "POST /jobs",
     "POST /jobs/batch",
+    "POST /jobs/bulk",
     "GET /jobs/{id}",
     "PATCH /jobs/{id}",
     "DELETE /jobs/{id}",

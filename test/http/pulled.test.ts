@@ -119,6 +119,20 @@ describe("the dead", () => {
     expect(second.json).not.toHaveProperty("cursor");
   });
 
+  test("are narrowed by tag and group, and a cursor holds for no other list", async () => {
+    const api = createApi();
+    const one = await bury(api, { tag: "a" });
+    await api.world.pass(MINUTE);
+    const two = await bury(api, { tag: "a", group: "g" });
+    await bury(api, { tag: "b", group: "g" });
+    const all = await api.call("GET", "/topics/work/dead?tag=a");
+    expect(all.json.jobs).toMatchObject([{ id: one }, { id: two }]);
+    const { cursor } = (await api.call("GET", "/topics/work/dead?tag=a&limit=1")).json;
+    expect((await api.call("GET", `/topics/work/dead?tag=a&cursor=${cursor}`)).json.jobs).toHaveLength(1);
+    expect((await api.call("GET", `/topics/work/dead?tag=b&cursor=${cursor}`)).status).toBe(400);
+    expect((await api.call("GET", "/topics/work/dead?tag=a&group=g")).json.jobs).toMatchObject([{ id: two }]);
+  });
+
   test("run again, chosen or the oldest, at a rate", async () => {
     const api = createApi();
     const ids = [await bury(api), await bury(api), await bury(api)];

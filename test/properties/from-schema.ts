@@ -4,7 +4,7 @@ import { anyText, json } from "./kinds.ts";
 /** The part of JSON Schema that the requests of our OpenAPI document use. */
 export type Schema = {
   $ref?: string;
-  type?: "string" | "number" | "integer" | "array" | "object";
+  type?: "string" | "number" | "integer" | "boolean" | "array" | "object";
   enum?: string[];
   anyOf?: Schema[];
   pattern?: string;
@@ -24,7 +24,8 @@ export type Schema = {
   if?: { required: [string]; properties: Record<string, { const: string }> };
   then?: { required: string[] };
   else?: { not: { required: string[] } };
-  oneOf?: { required: string[] }[];
+  /** Of an object: members of which one is there. Alone: objects that are told apart by a member. */
+  oneOf?: (Schema & { required: string[] })[];
   not?: { required: string[] };
   default?: unknown;
   description?: string;
@@ -115,6 +116,7 @@ export function allowedBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
   if (schema.$ref !== undefined) return inner(resolve(schema.$ref));
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(inner));
+  if (schema.oneOf && schema.type === undefined) return fc.oneof(...schema.oneOf.map(inner));
   const range = {
     ...(schema.minimum !== undefined && { min: schema.minimum }),
     ...(schema.maximum !== undefined && { max: schema.maximum }),
@@ -124,6 +126,8 @@ export function allowedBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
       return (schema.pattern === undefined ? wellFormed : matching(schema.pattern)).filter(
         (text) => lengthOf(text) >= minLength && lengthOf(text) <= maxLength,
       );
+    case "boolean":
+      return fc.boolean();
     case "integer":
       return fc.integer(range);
     case "number":
@@ -172,6 +176,11 @@ export function forbiddenBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unkn
 function breaksOf(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
   assertKnown(schema);
   if (schema.$ref !== undefined) return breaksOf(resolve(schema.$ref), resolve);
+  if (schema.oneOf && schema.type === undefined) {
+    const noObject = json.filter((value) => typeOf(value) !== "object");
+    // What tells them apart is not broken into another's, but by great chance.
+    return [noObject, ...schema.oneOf.flatMap((one) => breaksWithinType(one, resolve))];
+  }
   const alternatives = schema.anyOf ?? [schema];
   const types = alternatives.map(({ type }) => (type === "integer" ? "number" : type));
   if (types.includes(undefined)) return [];

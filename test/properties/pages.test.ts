@@ -17,8 +17,10 @@ import {
 } from "../../core/items.ts";
 import { reachedBy, trailAfter } from "../../core/trail.ts";
 import {
+  decodeBulkCursor,
   decodeDeadCursor,
   decodeListCursor,
+  encodeBulkCursor,
   encodeDeadCursor,
   encodeListCursor,
 } from "../../http/cursors.ts";
@@ -267,10 +269,28 @@ describe("a list's cursor", () => {
     expect(decodeDeadCursor(encodeDeadCursor(sk))).toBe(sk);
   });
 
+  const bulk = fc
+    .record({
+      id: fc.stringMatching(/^[A-Za-z0-9_-]{8}$/),
+      startedAt: time,
+      from: time,
+      to: time,
+      nextAt: time,
+      position: fc.oneof(
+        entry,
+        fc.tuple(time, idAt(time)).map(([at, id]) => deadKey("t", at, id).sk),
+      ),
+    })
+    .map((at) => ({ ...at, from: Math.min(at.from, timeOf(at.position)) }));
+  property("of a bulk comes back as it was given", [bulk], (at) => {
+    expect(decodeBulkCursor(encodeBulkCursor(at))).toEqual(at);
+  });
+
   const written = fc.oneof(anyText, fc.stringMatching(/^\d{1,14} \d{1,14} \d{13}(?:#[0-9A-Z]{26}(?:#~)?)?$/));
   const given = fc.oneof(
     entry.map((place) => encodeListCursor({ place, from: 0, to: NOW })),
     fc.tuple(time, idAt(time)).map(([at, id]) => encodeDeadCursor(deadKey("t", at, id).sk)),
+    bulk.map(encodeBulkCursor),
   );
   const encoded = written.map((text) => Buffer.from(text).toString("base64url"));
   const altered = fc
@@ -280,10 +300,11 @@ describe("a list's cursor", () => {
     const read = [
       [decodeListCursor, encodeListCursor],
       [decodeDeadCursor, encodeDeadCursor],
+      [decodeBulkCursor, encodeBulkCursor],
     ] as const;
     for (const [decode, encode] of read) {
       try {
-        expect((encode as (place: unknown) => string)(decode(text))).toBe(text);
+        expect((encode as (read: unknown) => string)(decode(text))).toBe(text);
       } catch (error) {
         expect(error).toMatchObject({ name: "MinutehandError", code: "bad-request" });
       }

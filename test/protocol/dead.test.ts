@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { deadJobs } from "../../protocol/dead-jobs.ts";
+import { ENTRIES_A_PAGE } from "../../core/constants.ts";
+import { deadKey, homeKey, ITEM_VERSION } from "../../core/items.ts";
+import { drawJobId } from "../../core/job-id.ts";
+import { deadJobs, deadPage } from "../../protocol/dead-jobs.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { consume } from "./consume.ts";
-import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 const fail = (): { end: "failed"; error: string } => ({ end: "failed", error: "no such bank" });
 
@@ -156,6 +159,27 @@ describe("dead jobs", () => {
       state: "dead",
       lastError: expect.stringContaining("InvalidMessageContents"),
     });
+  });
+
+  it("a page of those with a tag ends after so many entries, and the next goes on behind them", async () => {
+    const world = createWorld();
+    const home = { ...(await world.file({ delay: HOUR })), state: "dead", finishedAt: START } as const;
+    for (let i = 0; i < ENTRIES_A_PAGE + 1; i++) {
+      const id = drawJobId(START, 1, (count) =>
+        new Uint8Array(count)
+          .fill(i % 32)
+          .fill(i >> 5, 3, 5)
+          .fill(i >> 10, 6, 8),
+      );
+      world.pool.put({ ...home, ...homeKey(id), id, ...(i === ENTRIES_A_PAGE ? { tag: "spring" } : {}) });
+      world.pool.put({ ...deadKey("orders", START, id), v: ITEM_VERSION, id, revision: 0, expiresAt: 0 });
+    }
+    const asked = { topic: "orders", tag: "spring", limit: 10 };
+    const { homes, examined, cursor = "" } = await deadPage(world.ctx, asked);
+    const rest = await deadPage(world.ctx, { ...asked, cursor });
+    expect(examined).toBe(ENTRIES_A_PAGE);
+    expect(rest).toMatchObject({ examined: 1 });
+    expect([...homes, ...rest.homes]).toHaveLength(1);
   });
 
   it("a job redriven and dead again is listed once", async () => {

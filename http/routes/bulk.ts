@@ -1,0 +1,68 @@
+import { MinutehandError, messageOf } from "../../core/errors.ts";
+import { type Bulk, beginBulk, runBulk } from "../../protocol/bulk.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { requireTopic } from "../../protocol/topics.ts";
+import { bulkPart } from "../answers.ts";
+import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
+import { iso } from "../instants.ts";
+import { dueAtOf } from "../new-job.ts";
+import { problemOf } from "../problem.ts";
+import { bulkRangeOf } from "../range.ts";
+import { type BulkFields, bulk } from "../requests.ts";
+import { route } from "../route.ts";
+
+export const bulkRoute = route({
+  method: "POST",
+  path: "/jobs/bulk",
+  operationId: "bulk",
+  summary:
+    "Cancels, moves, runs now or redrives the jobs of a topic that are due in a range (from an hour ago for 31 days; of the dead: that died in the last 366 days), of a tag and a group if asked. Each call does a part of it: while there is a cursor, the same request with it goes on. A dry run counts and changes nothing.",
+  body: bulk,
+  answers: { 200: bulkPart },
+  problems: ["unknown-topic", "untracked-topic"],
+  async handle({ service, ctx, body }) {
+    requireMovable(ctx, body);
+    const begun = bulkOf(ctx, body);
+    const { next, reached, errors, ...counts } = await runBulk(ctx, body, begun);
+    const unserved = errors.filter(({ error }) => error.code === "unavailable");
+    for (const error of new Set(unserved.map((one) => messageOf(one.error))))
+      service.log.warn("jobs of a bulk were not served", { error });
+    return {
+      status: 200,
+      body: {
+        action: body.action,
+        dryRun: body.dryRun,
+        ...counts,
+        errors: errors.map(({ id, error }) => ({ id, problem: problemOf(error) })),
+        from: iso(begun.from),
+        to: iso(begun.to),
+        reached: iso(reached),
+        ...(next === undefined ? {} : { cursor: tie(encodeBulkCursor(next), ...markOf(body)) }),
+      },
+    };
+  },
+});
+
+/** Throws `unknown-topic`, `untracked-topic`. */
+function requireMovable(ctx: Context, { topic, action }: BulkFields): void {
+  if (requireTopic(ctx, topic).tracking === "full" || action === "cancel") return;
+  const error = `jobs of the untracked topic ${topic} can be cancelled and nothing else, got ${action}`;
+  throw new MinutehandError("untracked-topic", error);
+}
+
+/** A new bulk, or the one that the cursor goes on with. Throws `bad-request`. */
+function bulkOf(ctx: Context, fields: BulkFields): Bulk {
+  if (fields.cursor !== undefined) return decodeBulkCursor(untie(fields.cursor, ...markOf(fields)));
+  const now = ctx.clock();
+  const range = bulkRangeOf(now, fields.action, fields);
+  if (fields.action !== "move") return beginBulk(ctx, fields.action, range);
+  const { delay, dueAt } = fields;
+  return beginBulk(ctx, "move", range, dueAtOf(now, { delay, dueAt }));
+}
+
+/** All that a cursor holds for: the same request, however it is written. */
+function markOf({ cursor: _, ...fields }: BulkFields): string[] {
+  return Object.entries(fields)
+    .map(([name, value]) => `${name} ${value}`)
+    .sort();
+}

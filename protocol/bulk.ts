@@ -1,0 +1,204 @@
+import { inParallel } from "../core/batches.ts";
+import { BULK_JOBS, BULK_PART, CLOCK_MARGIN, LONGEST_DELAY, PAGE_JOBS } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { isFinished } from "../core/home.ts";
+import { type Home, sortable, timeOf } from "../core/items.ts";
+import { drawToken } from "../core/job-id.ts";
+import { cancelMany, refusalOf } from "./cancel.ts";
+import { deadPage } from "./dead-jobs.ts";
+import { type JobPage, listJobs } from "./list.ts";
+import type { Context } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
+import { redriveJob } from "./redrive.ts";
+import { reschedule } from "./reschedule.ts";
+
+export type BulkAction = "cancel" | "move" | "run" | "redrive";
+
+/** What is done to which jobs of a topic. */
+export type BulkRequest = {
+  action: BulkAction;
+  topic: string;
+  tag?: string;
+  group?: string;
+  /** Only counts. */
+  dryRun: boolean;
+  /** Spreads the starts of what is moved, run or redriven: at most this many a second. */
+  ratePerSecond?: number;
+};
+
+/** A bulk between two of its calls. ms since the epoch. */
+export type Bulk = {
+  /** Marks what it has moved. */
+  id: string;
+  startedAt: number;
+  /** `from ≤ dueAt < to`; of the dead, when they died. */
+  from: number;
+  to: number;
+  position: string;
+  /** When what it moves starts; at a rate, the first start that it has not given yet. */
+  nextAt: number;
+};
+
+export type BulkPart = {
+  examined: number;
+  matched: number;
+  changed: number;
+  /** How many stay as they are, by the code of what stands in the way. */
+  skipped: Record<string, number>;
+  /** The first ten of them. */
+  errors: { id: string; error: MinutehandError }[];
+  /** All up to here has been gone through, ms since the epoch. */
+  reached: number;
+  /** Absent when it is over. */
+  next?: Bulk;
+};
+
+const WIDTH = 8;
+const ERRORS = 10;
+const ID_CHARS = 8;
+
+/** `dueAt`: where a move is to. What is due runs by itself, and who dies later has died of something else. */
+export function beginBulk(
+  ctx: Context,
+  action: BulkAction,
+  range: { from: number; to: number },
+  dueAt?: number,
+): Bulk {
+  const startedAt = ctx.clock();
+  const to = action === "redrive" ? Math.min(range.to, startedAt) : range.to;
+  const from = Math.min(action === "run" ? Math.max(range.from, startedAt) : range.from, to);
+  const id = drawToken(ctx.random).slice(0, ID_CHARS);
+  return { id, startedAt, from, to, position: sortable(from), nextAt: dueAt ?? startedAt };
+}
+
+/**
+ * One part of a bulk: at most 500 jobs, and about 5 s. Each job is changed by itself, as its caller would. The same part
+ * again finds what is left of it: what is cancelled, or marked as this bulk's, is left alone, as is what others have
+ * filed or moved since the bulk began.
+ */
+export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): Promise<BulkPart> {
+  const part: BulkPart = {
+    examined: 0,
+    matched: 0,
+    changed: 0,
+    skipped: {},
+    errors: [],
+    reached: bulk.to,
+  };
+  const until = ctx.clock() + BULK_PART;
+  for (let at = bulk; ; ) {
+    const page = await pageOf(ctx, request, at, Math.min(BULK_JOBS - part.matched, PAGE_JOBS));
+    const matched = page.homes.filter((home) => isOpen(home, request.action) && isFromBefore(home, at));
+    const now = ctx.clock();
+    const refused = matched.map((home) => refusal(request.action, home, now));
+    const changeable = matched.filter((_, i) => refused[i] === undefined);
+    const startOf = startsOf(request, at, now);
+    const results = request.dryRun
+      ? []
+      : await changeAll(ctx, request, at, changeable, (index) => Math.round(startOf(index)));
+    part.examined += page.examined;
+    part.matched += matched.length;
+    part.changed += results.filter((result) => result === undefined).length;
+    noteSkipped(part, matched, refused);
+    noteSkipped(part, changeable, results);
+    if (page.cursor === undefined) return part;
+    at = { ...at, position: page.cursor, nextAt: Math.ceil(startOf(changeable.length)) };
+    if (part.matched >= BULK_JOBS || ctx.clock() >= until) {
+      return { ...part, reached: timeOf(at.position), next: at };
+    }
+  }
+}
+
+function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Promise<JobPage> {
+  const { action, topic, tag, group } = request;
+  const filter = { topic, ...(tag === undefined ? {} : { tag }), ...(group === undefined ? {} : { group }) };
+  const { from, to, position: cursor } = at;
+  if (action === "redrive") return deadPage(ctx, { ...filter, limit, cursor, before: sortable(to) });
+  return listJobs(ctx, { ...filter, limit, from, to, cursor });
+}
+
+function isOpen(home: Home, action: BulkAction): boolean {
+  return isFinished(home) === (action === "redrive");
+}
+
+/**
+ * Whether a job is as it was when the bulk began. Its own moves are marked, so that no clock decides; others' count
+ * from `CLOCK_MARGIN` on, or what was filed just before by a clock that is ahead would be left out. A move that was
+ * asked for is to `wantedAt`, a retry's is not.
+ */
+function isFromBefore(home: Home, { id, startedAt }: Bulk): boolean {
+  if (home.bulk === id) return false;
+  const asked = home.log?.findLast(({ what, dueAt }) => what === "moved" && dueAt === home.wantedAt);
+  return (asked?.at ?? home.createdAt) <= startedAt + CLOCK_MARGIN;
+}
+
+/** What stands in the way of a job's change, as far as the job as it was read says so. */
+function refusal(action: BulkAction, home: Home, now: number): MinutehandError | undefined {
+  if (action === "redrive") return undefined;
+  if (action !== "cancel" && home.untracked) {
+    const error = `job ${home.id} is untracked, though its topic ${home.topic} is not any more`;
+    return new MinutehandError("untracked-topic", error, { id: home.id });
+  }
+  return refusalOf(home, now);
+}
+
+/** When the job after `index` others starts. No later than any job may be filed for, however slow the rate. */
+function startsOf(
+  { ratePerSecond }: BulkRequest,
+  { startedAt, nextAt }: Bulk,
+  now: number,
+): (index: number) => number {
+  if (ratePerSecond === undefined) return () => nextAt;
+  const first = Math.max(nextAt, now);
+  return (index) => Math.min(first + (index * 1000) / ratePerSecond, startedAt + LONGEST_DELAY);
+}
+
+/** What kept each of them from being changed. */
+async function changeAll(
+  ctx: Context,
+  { action }: BulkRequest,
+  { id: bulk }: Bulk,
+  homes: readonly Home[],
+  startOf: (index: number) => number,
+): Promise<(MinutehandError | undefined)[]> {
+  if (action === "cancel") {
+    const results = await cancelMany(
+      ctx,
+      homes.map(({ id }) => id),
+    );
+    return results.map((result) => (result instanceof MinutehandError ? result : undefined));
+  }
+  return inParallel([...homes.entries()], WIDTH, async ([i, home]) => {
+    try {
+      if (action === "redrive") return await redriveDead(ctx, home, startOf(i));
+      await reschedule(ctx, home.id, { dueAt: startOf(i), bulk });
+      return undefined;
+    } catch (error) {
+      if (error instanceof MinutehandError) return error;
+      throw error;
+    }
+  });
+}
+
+async function redriveDead(ctx: Context, home: Home, dueAt: number): Promise<MinutehandError | undefined> {
+  if (await redriveJob(ctx, home, dueAt)) return undefined;
+  const [now] = await readHomes(ctx, [home.id]);
+  // Else somebody was faster.
+  if (now?.state !== "dead" || now.revision !== home.revision) return undefined;
+  return new MinutehandError("job-already-exists", `the key of job ${home.id} names another job by now`, {
+    id: home.id,
+  });
+}
+
+function noteSkipped(
+  part: BulkPart,
+  homes: readonly Home[],
+  refusals: readonly (MinutehandError | undefined)[],
+): void {
+  for (const [i, error] of refusals.entries()) {
+    const id = homes[i]?.id;
+    if (error === undefined || id === undefined) continue;
+    part.skipped[error.code] = (part.skipped[error.code] ?? 0) + 1;
+    if (part.errors.length < ERRORS) part.errors.push({ id, error });
+  }
+}

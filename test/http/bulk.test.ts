@@ -1,0 +1,138 @@
+import { describe, expect, test } from "vitest";
+import { tie } from "../../http/cursors.ts";
+import { HOUR, SECOND } from "../protocol/world.ts";
+import { type Api, createApi, type Json } from "./api.ts";
+
+const RANGE = { from: "2026-03-01T09:00:00.000Z", to: "2026-03-01T11:00:00.000Z" };
+const cancel = { action: "cancel", topic: "orders", ...RANGE };
+const move = { action: "move", topic: "orders", delay: "90m", ...RANGE };
+
+const bulk = (api: Api, body: Json) => api.call("POST", "/jobs/bulk", { body });
+
+/** Many jobs, so that one call does not do them all. */
+async function crowd(count = 600): Promise<Api> {
+  const api = createApi();
+  for (let i = 0; i < count; i++) await api.world.file({ delay: HOUR + i * SECOND });
+  return api;
+}
+
+describe("a bulk", () => {
+  test("answers what it has counted, and the range it went through", async () => {
+    const api = createApi();
+    const spring = await api.file({ tag: "spring", group: "shop-1" });
+    await api.file({ tag: "autumn" });
+    const { status, json } = await bulk(api, { ...cancel, tag: "spring", group: "shop-1" });
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      action: "cancel",
+      dryRun: false,
+      examined: 2,
+      matched: 1,
+      changed: 1,
+      skipped: {},
+      errors: [],
+      ...RANGE,
+      reached: RANGE.to,
+    });
+    expect((await api.call("GET", `/jobs/${spring.id}`)).json.state).toBe("cancelled");
+  });
+
+  test("goes from an hour ago for 31 days, from now for what is to run, and over 366 days of the dead", async () => {
+    const api = createApi();
+    const dry = { topic: "orders", dryRun: true };
+    const ranges = [
+      ["cancel", "2026-03-01T08:00:00.000Z", "2026-04-01T08:00:00.000Z"],
+      ["run", "2026-03-01T09:00:00.000Z", "2026-04-01T08:00:00.000Z"],
+      ["redrive", "2025-02-28T09:00:00.000Z", "2026-03-01T09:00:00.000Z"],
+    ];
+    for (const [action, from, to] of ranges)
+      expect((await bulk(api, { ...dry, action })).json).toMatchObject({ from, to, reached: to, matched: 0 });
+    const late = { ...dry, action: "run", to: "2026-03-01T08:30:00Z" };
+    expect((await bulk(api, late)).json).toMatchObject({ from: "2026-03-01T08:30:00.000Z", examined: 0 });
+  });
+
+  test("goes on with its cursor to the place that it began with, however long it takes", async () => {
+    const api = await crowd();
+    const first = await bulk(api, move);
+    expect(first.json).toMatchObject({ changed: 500, cursor: expect.any(String) });
+    await api.world.pass(SECOND, { ticks: false });
+    const { json } = await bulk(api, { ...move, cursor: first.json.cursor });
+    expect(json).toMatchObject({ changed: 100, reached: RANGE.to });
+    expect(json).not.toHaveProperty("cursor");
+    const listed = await api.call(
+      "GET",
+      "/jobs?from=2026-03-01T10:30:00Z&to=2026-03-01T10:30:00.001Z&limit=1000",
+    );
+    expect(listed.json.jobs).toHaveLength(600);
+  });
+
+  test("has a cursor for the very same request, however it is written", async () => {
+    const api = await crowd(510);
+    const { cursor } = (await bulk(api, { ...move, dryRun: true })).json;
+    const others: Json[] = [
+      { ...move, dryRun: false },
+      { ...move, dryRun: true, delay: "91m" },
+      { ...move, dryRun: true, ratePerSecond: 5 },
+      { ...move, dryRun: true, tag: "spring" },
+      { ...move, dryRun: true, group: "a" },
+      { ...move, dryRun: true, to: "2026-03-01T10:00:00Z" },
+      { ...move, dryRun: true, topic: "work" },
+      { ...cancel, dryRun: true },
+    ];
+    for (const other of others)
+      expect(await bulk(api, { ...other, cursor })).toMatchObject({
+        status: 400,
+        json: { code: "bad-request" },
+      });
+    const same = { cursor, dryRun: true, ...move, delay: 5400, from: "2026-03-01T10:00:00+01:00" };
+    expect(await bulk(api, same)).toMatchObject({ status: 200, json: { matched: 10 } });
+  });
+
+  test.each(["", "Z", "AAAA", Buffer.from("abcdefgh 1 2 3 4 0000000000001").toString("base64url")])(
+    "refuses the cursor %s, though it is tied to the request",
+    async (text) => {
+      const api = createApi();
+      const fields = { ...cancel, from: Date.parse(RANGE.from), to: Date.parse(RANGE.to), dryRun: false };
+      const mark = Object.entries(fields).map(([name, value]) => `${name} ${value}`);
+      const answered = await bulk(api, { ...cancel, cursor: tie(text, ...mark.sort()) });
+      expect(answered.json).toMatchObject({
+        status: 400,
+        detail: expect.stringContaining("must be one that"),
+      });
+    },
+  );
+
+  test("names those that stay as they are by the problem they have, and hides what AWS says", async () => {
+    const api = createApi();
+    const { id } = await api.file();
+    const change = api.world.pool.changeMany;
+    api.world.pool.changeMany = (changes) => change(changes, 0);
+    const { json } = await bulk(api, cancel);
+    expect(json).toMatchObject({
+      matched: 1,
+      changed: 0,
+      skipped: { unavailable: 1 },
+      errors: [{ id, problem: { status: 503, code: "unavailable" } }],
+    });
+    expect(JSON.stringify(json)).not.toContain("must be issued");
+    expect(api.logged.join()).toContain("jobs of a bulk were not served: a changeMany must be issued");
+  });
+
+  test("says what can be done", async () => {
+    const { json } = await bulk(createApi(), { ...cancel, action: "delete" });
+    expect(json.detail).toBe('action must be one of cancel, run, redrive, move, got "delete"');
+  });
+
+  test("of an untracked topic cancels and does nothing else", async () => {
+    const api = createApi();
+    await api.file({ topic: "events", delay: "1h" });
+    const topic = "events";
+    for (const body of [
+      { ...move, topic },
+      { ...cancel, action: "run", topic },
+      { ...cancel, action: "redrive", topic },
+    ])
+      expect(await bulk(api, body)).toMatchObject({ status: 409, json: { code: "untracked-topic" } });
+    expect((await bulk(api, { ...cancel, topic })).json).toMatchObject({ changed: 1 });
+  });
+});

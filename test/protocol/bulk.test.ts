@@ -1,0 +1,391 @@
+import { describe, expect, it } from "vitest";
+import { MinutehandError } from "../../core/errors.ts";
+import type { Home } from "../../core/items.ts";
+import { type Bulk, type BulkPart, type BulkRequest, beginBulk, runBulk } from "../../protocol/bulk.ts";
+import { cancel } from "../../protocol/cancel.ts";
+import { enqueue } from "../../protocol/enqueue.ts";
+import { redrive } from "../../protocol/redrive.ts";
+import { consume } from "./consume.ts";
+import { dead, fail, isLook, key, meanwhile } from "./scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
+
+type Asked = Partial<BulkRequest> & { from?: number; to?: number; dueAt?: number };
+
+const requestOf = ({ from: _, to: __, dueAt: ___, ...asked }: Asked): BulkRequest => ({
+  action: "cancel",
+  topic: "orders",
+  dryRun: false,
+  ...asked,
+});
+
+function begin(
+  { ctx }: World,
+  { from = START, to = START + 2 * HOUR, dueAt, action = "cancel" }: Asked,
+): Bulk {
+  return beginBulk(ctx, action, { from, to }, dueAt);
+}
+
+/** All parts of a bulk; `between` happens after each. */
+async function whole(world: World, asked: Asked, between = async () => {}): Promise<BulkPart[]> {
+  const parts: BulkPart[] = [];
+  let at: Bulk | undefined = begin(world, asked);
+  while (at) {
+    const part: BulkPart = await runBulk(world.ctx, requestOf(asked), at);
+    parts.push(part);
+    at = part.next;
+    await between();
+  }
+  return parts;
+}
+
+async function only(world: World, asked: Asked): Promise<BulkPart> {
+  const [part, ...more] = await whole(world, asked);
+  expect(more).toEqual([]);
+  return part as BulkPart;
+}
+
+async function filed(
+  world: World,
+  count: number,
+  job: (index: number) => object = () => ({}),
+): Promise<Home[]> {
+  const homes = [];
+  for (let i = 0; i < count; i++) homes.push(await world.file({ delay: HOUR + i, ...job(i) }));
+  return homes;
+}
+
+const now = (world: World, homes: readonly Home[]): Promise<Home[]> =>
+  Promise.all(homes.map(({ id }) => world.home(id)));
+const sum = (parts: readonly BulkPart[], name: "examined" | "matched" | "changed"): number =>
+  parts.reduce((total, part) => total + part[name], 0);
+
+describe("a bulk", () => {
+  it("cancels the waiting jobs of a topic, a tag, a group and a range, and no others", async () => {
+    const world = createWorld();
+    const meant = { tag: "spring", group: "shop-1" };
+    const [wanted] = await filed(world, 1, () => meant);
+    const others = [
+      await world.file({ delay: HOUR, ...meant, tag: "autumn" }),
+      await world.file({ delay: HOUR, ...meant, group: "shop-2" }),
+      await world.file({ delay: HOUR, ...meant, topic: "precise" }),
+      await world.file({ delay: HOUR }),
+      await world.file({ delay: 2 * HOUR, ...meant }),
+      await world.file({ delay: MINUTE, ...meant }),
+    ];
+    const ended = await world.file({ delay: HOUR, ...meant });
+    await cancel(world.ctx, ended.id);
+    const part = await only(world, { ...meant, from: START + HOUR });
+    expect(part).toEqual({
+      examined: 6,
+      matched: 1,
+      changed: 1,
+      skipped: {},
+      errors: [],
+      reached: START + 2 * HOUR,
+    });
+    expect((await world.home(wanted?.id ?? "")).state).toBe("cancelled");
+    for (const home of await now(world, others)) expect(home.state).toBe("scheduled");
+  });
+
+  it("leaves running jobs to run, and says how many and which", async () => {
+    const world = createWorld();
+    const [running] = [await world.file({}), await world.file({ delay: HOUR })];
+    const parts: BulkPart[] = [];
+    await consume(world, "orders", {
+      run: async () => {
+        parts.push(await only(world, { dryRun: true }), await only(world, {}));
+        return { end: "done" };
+      },
+    });
+    const code = "job-running";
+    for (const [i, changed] of [0, 1].entries())
+      expect(parts[i]).toMatchObject({
+        matched: 2,
+        changed,
+        skipped: { [code]: 1 },
+        errors: [{ id: running.id }],
+      });
+    expect(await world.home(running.id)).toMatchObject({ state: "done" });
+  });
+
+  it("names ten of those that stay as they are, and counts all", async () => {
+    const world = createWorld();
+    for (let i = 0; i < 12; i++) await world.file({ topic: "events", delay: 4 * MINUTE });
+    await world.pass(MINUTE, { ticks: false });
+    const part = await only(world, { topic: "events" });
+    expect(part).toMatchObject({ matched: 12, changed: 0, skipped: { "job-handed-off": 12 } });
+    expect(part.errors).toHaveLength(10);
+  });
+
+  it.each(["cancel", "move", "run", "redrive"] as const)(
+    "to %s, run dry, counts the same and writes nothing",
+    async (action) => {
+      const world = createWorld();
+      for (let i = 0; i < 3; i++) await dead(world);
+      await filed(world, 5);
+      const asked = { action, ...(action === "move" ? { dueAt: START + 3 * HOUR } : {}) };
+      await world.pass(SECOND);
+      const before = world.pool.items();
+      const dry = await only(world, { ...asked, dryRun: true });
+      expect(world.pool.items()).toEqual(before);
+      const { changed } = await only(world, asked);
+      expect(dry).toMatchObject({ matched: action === "redrive" ? 3 : 5, changed: 0, skipped: {} });
+      expect(changed).toBe(dry.matched);
+    },
+  );
+
+  it("does a part of 500 jobs a call, and goes on behind it", async () => {
+    const world = createWorld();
+    const [ended, ...homes] = await filed(world, 1235, (i) => ({ delay: HOUR + 10 * i }));
+    await cancel(world.ctx, ended?.id ?? "");
+    const parts = await whole(world, {});
+    expect(parts.map(({ matched }) => matched)).toEqual([500, 500, 234]);
+    expect(sum(parts, "changed")).toBe(1234);
+    expect(sum(parts, "examined")).toBe(1235);
+    expect(parts.map(({ reached }) => reached)).toEqual([
+      START + HOUR + 5000,
+      START + HOUR + 10_000,
+      START + 2 * HOUR,
+    ]);
+    for (const home of await now(world, homes)) expect(home.state).toBe("cancelled");
+  });
+
+  it("ends a call after 5 s", async () => {
+    const world = createWorld();
+    await filed(world, 300);
+    world.pool.hooks.after = async ({ operation }) => {
+      if (operation === "page") await world.pass(SECOND, { ticks: false });
+    };
+    const [first, ...parts] = await whole(world, { action: "cancel" });
+    expect(first).toMatchObject({ next: { position: expect.any(String) } });
+    expect(sum([first as BulkPart, ...parts], "changed")).toBe(300);
+  });
+
+  it("goes on when one job cannot be changed, and names it", async () => {
+    const world = createWorld();
+    const [, broken] = await filed(world, 3);
+    world.pool.hooks.before = ({ operation, keys }) => {
+      if (operation === "changeMany" && keys.some(({ sk }) => sk.includes(broken?.id ?? "")))
+        throw new MinutehandError("unavailable", "throttled");
+    };
+    expect(await only(world, {})).toMatchObject({
+      matched: 3,
+      changed: 2,
+      skipped: { unavailable: 1 },
+      errors: [{ id: broken?.id, error: { code: "unavailable" } }],
+    });
+  });
+
+  it("leaves alone what others have filed or moved since it began, but for what clocks may differ by", async () => {
+    const world = createWorld();
+    const [early, moved, retried] = await filed(world, 3);
+    const asked = {};
+    const at = begin(world, asked);
+    const ahead = world.skewed(15 * SECOND);
+    const job = { topic: "orders", body: "{}", dueAt: START + HOUR };
+    const { home: justFiled } = await enqueue(ahead, job);
+    await world.pass(16 * SECOND, { ticks: false });
+    const late = await world.file({ delay: HOUR });
+    const put = (home: Home | undefined, changes: object) =>
+      world.pool.put({ ...(home as Home), ...changes });
+    const { dueAt = 0 } = retried ?? {};
+    put(moved, { log: [{ what: "moved", at: world.now(), dueAt: moved?.dueAt }] });
+    put(retried, { wantedAt: START, log: [{ what: "moved", at: world.now(), dueAt }] });
+    expect((await runBulk(world.ctx, requestOf(asked), at)).changed).toBe(3);
+    const states = (await now(world, [early, justFiled, retried, moved, late] as Home[])).map(
+      ({ state }) => state,
+    );
+    expect(states).toEqual(["cancelled", "cancelled", "cancelled", "scheduled", "scheduled"]);
+  });
+});
+
+describe("a bulk that moves", () => {
+  const target = START + 90 * MINUTE;
+
+  it.each([undefined, 1, 7, 1000])("into its own range at %s a second moves each job once", async (rate) => {
+    const world = createWorld();
+    const homes = await filed(world, 1100, (i) => ({ delay: HOUR + i * SECOND }));
+    const asked: Asked = {
+      action: "move",
+      dueAt: target,
+      ...(rate === undefined ? {} : { ratePerSecond: rate }),
+    };
+    const parts = await whole(world, asked, () => world.pass(MINUTE, { ticks: false }));
+    expect(sum(parts, "changed")).toBe(1100);
+    const moved = await now(world, homes);
+    for (const { revision } of moved) expect(revision).toBe(1);
+    const starts = moved.map(
+      ({ dueAt }, i) => dueAt - (rate === undefined ? 0 : Math.round((i * 1000) / rate)),
+    );
+    for (const start of starts) expect(Math.abs(start - target)).toBeLessThanOrEqual(parts.length);
+  });
+
+  it("moves nothing twice when a part of it is repeated, after it or beside it", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 60);
+    const asked: Asked = { action: "move", dueAt: target, ratePerSecond: 1 };
+    const at = begin(world, asked);
+    const part = () => runBulk(world.ctx, requestOf(asked), at);
+    await Promise.all([part(), part()]);
+    expect(await part()).toMatchObject({ matched: 0, changed: 0 });
+    for (const { revision } of await now(world, homes)) expect(revision).toBe(1);
+  });
+
+  it("moves nothing twice when the same part, begun later, is faster", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 60);
+    const asked = { action: "run", ratePerSecond: 10 } as const;
+    const at = begin(world, asked);
+    const part = () => runBulk(world.ctx, requestOf(asked), at);
+    meanwhile(world, isLook, async () => {
+      await world.pass(SECOND, { ticks: false });
+      await part();
+    });
+    await part();
+    for (const { revision } of await now(world, homes)) expect(revision).toBe(1);
+  });
+
+  it("leaves alone what was filed while its topic was untracked", async () => {
+    const world = createWorld();
+    const [home] = await filed(world, 1);
+    world.pool.put({ ...(home as Home), untracked: true });
+    for (const dryRun of [true, false]) {
+      const part = await only(world, { action: "move", dueAt: target, dryRun });
+      expect(part).toMatchObject({ changed: 0, skipped: { "untracked-topic": 1 } });
+    }
+    expect(await only(world, {})).toMatchObject({ changed: 1 });
+  });
+
+  it("goes on with the same part where it has crashed", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 60);
+    const asked: Asked = { action: "move", dueAt: target };
+    const at = begin(world, asked);
+    let changes = 0;
+    world.pool.hooks.after = ({ operation }) => {
+      if (operation === "change" && ++changes > 20) throw new Error("crash");
+    };
+    await expect(runBulk(world.ctx, requestOf(asked), at)).rejects.toThrow("crash");
+    delete world.pool.hooks.after;
+    const { changed, next } = await runBulk(world.ctx, requestOf(asked), at);
+    expect(changed).toBeLessThan(60);
+    expect(next).toBeUndefined();
+    for (const home of await now(world, homes)) expect(home).toMatchObject({ revision: 1, dueAt: target });
+  });
+
+  it("leaves a job that it has moved to its own retries", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 600, (i) => ({ delay: 4 * MINUTE + 5 * i }));
+    const asked = { action: "run" } as const;
+    const at = begin(world, asked);
+    const first = await runBulk(world.ctx, requestOf(asked), at);
+    expect(first).toMatchObject({ changed: 500 });
+    for (let i = 0; i < 50; i++) await consume(world, "orders", { run: fail });
+    await world.pass(30 * SECOND, { ticks: false });
+    for (let i = 0; i < 50; i++) await consume(world, "orders", { run: fail });
+    const failed = (await now(world, homes)).filter(({ attempt }) => attempt === 2);
+    expect(failed).toHaveLength(500);
+    // Their next attempt lies ahead of the bulk.
+    const far = await world.file({ delay: 5 * MINUTE });
+    const rest = await runBulk(world.ctx, requestOf(asked), first.next as Bulk);
+    expect(rest.changed).toBe(100);
+    expect((await world.home(far.id)).revision).toBe(0);
+    expect(await now(world, failed)).toEqual(failed);
+  });
+
+  it("gives starts at its rate over its parts, and none that has passed while nobody went on", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 1000);
+    const asked = { action: "run", ratePerSecond: 10 } as const;
+    let parts = 0;
+    await whole(world, asked, async () => {
+      if (parts++ === 0) await world.pass(10 * MINUTE, { ticks: false });
+    });
+    const starts = (await now(world, homes)).map(({ dueAt }) => dueAt);
+    const begins = [START, START + 10 * MINUTE];
+    expect(starts).toEqual(begins.flatMap((begin) => Array.from({ length: 500 }, (_, i) => begin + i * 100)));
+  });
+
+  it("never gives a start further ahead than a job may lie", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 2);
+    await only(world, { action: "move", dueAt: START + 3660 * 24 * HOUR - 1, ratePerSecond: 0.001 });
+    const starts = (await now(world, homes)).map(({ dueAt }) => dueAt);
+    expect(Math.max(...starts)).toBe(START + 3660 * 24 * HOUR);
+  });
+
+  it("to now leaves alone what is due already", async () => {
+    const world = createWorld();
+    const due = await world.file({});
+    const [later] = await filed(world, 1);
+    await world.pass(MINUTE, { ticks: false });
+    expect(await only(world, { action: "run" })).toMatchObject({ matched: 1, changed: 1 });
+    expect(await world.home(later?.id ?? "")).toMatchObject({ dueAt: world.now(), revision: 1 });
+    expect((await world.home(due.id)).revision).toBe(0);
+  });
+});
+
+describe("a bulk that redrives", () => {
+  const asked = { action: "redrive" } as const;
+
+  it("takes the dead of a tag and a group, of a range of time, and no others", async () => {
+    const world = createWorld();
+    const early = await dead(world, { tag: "spring" });
+    await world.pass(MINUTE);
+    const meant = [await dead(world, { tag: "spring" }), await dead(world, { tag: "spring" })];
+    await dead(world, { tag: "autumn" });
+    await world.pass(SECOND, { ticks: false });
+    const part = await only(world, { ...asked, tag: "spring", from: START + MINUTE });
+    expect(part).toMatchObject({ examined: 3, matched: 2, changed: 2 });
+    for (const home of await now(world, meant))
+      expect(home).toMatchObject({ state: "scheduled", attempt: 0 });
+    expect((await world.home(early.id)).state).toBe("dead");
+  });
+
+  it("leaves alone who died since it began, though it was its own doing, or after its range", async () => {
+    const world = createWorld();
+    const homes = [await dead(world), await dead(world)];
+    await world.pass(SECOND, { ticks: false });
+    const at = begin(world, asked);
+    const part = () => runBulk(world.ctx, requestOf(asked), at);
+    expect((await part()).changed).toBe(2);
+    for (let i = 0; i < 2; i++) await consume(world, "orders", { run: fail });
+    await dead(world);
+    for (const home of await now(world, homes)) expect(home).toMatchObject({ state: "dead", revision: 1 });
+    expect(await part()).toMatchObject({ examined: 0, matched: 0 });
+    await world.pass(SECOND, { ticks: false });
+    expect((await only(world, { ...asked, to: START + SECOND })).matched).toBe(0);
+    expect((await only(world, asked)).matched).toBe(3);
+  });
+
+  it("skips a job whose key names another by now, and takes for done what another has redriven", async () => {
+    const world = createWorld();
+    const old = await dead(world, { key });
+    const other = await dead(world);
+    await world.file({ key, delay: HOUR });
+    await world.pass(SECOND, { ticks: false });
+    world.pool.hooks.before = async ({ operation, keys }) => {
+      if (operation !== "insert" || !keys.some(({ sk }) => sk.includes(other.id))) return;
+      delete world.pool.hooks.before;
+      await redrive(world.ctx, "orders", { ids: [other.id], max: 1, delay: 0 });
+    };
+    expect(await only(world, asked)).toMatchObject({
+      matched: 2,
+      changed: 1,
+      skipped: { "job-already-exists": 1 },
+      errors: [{ id: old.id }],
+    });
+    expect(await world.home(other.id)).toMatchObject({ revision: 1 });
+  });
+
+  it("goes on over its parts at its rate", async () => {
+    const world = createWorld();
+    const homes: Home[] = [];
+    for (let i = 0; i < 510; i++) homes.push(await dead(world));
+    await world.pass(SECOND, { ticks: false });
+    const parts = await whole(world, { ...asked, ratePerSecond: 100 });
+    expect(parts.map(({ changed }) => changed)).toEqual([500, 10]);
+    const starts = (await now(world, homes)).map(({ dueAt }) => dueAt).sort((a, b) => a - b);
+    expect(starts).toEqual(starts.map((_, i) => world.now() + i * 10));
+  });
+});
