@@ -6,9 +6,9 @@ import { run } from "./run.ts";
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    // Whoever read has gone, as in `minutehand list | head`.
-    if (error.code === "EPIPE") process.exit(0);
-    throw error;
+    if (error.code !== "EPIPE") throw error;
+    // Whoever read has gone, as in `minutehand list | head`. Who listens too has more to end than this process.
+    if (stream.listenerCount("error") === 1) process.exit(0);
   });
 }
 

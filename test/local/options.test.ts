@@ -2,26 +2,12 @@ import { expect, test } from "vitest";
 import { parseCommandLine } from "../../local/options.ts";
 
 test("the defaults", () => {
-  expect(parseCommandLine([])).toEqual({
-    help: false,
-    port: 4500,
-    reset: false,
-    dataDir: ".minutehand",
-    app: undefined,
-    watch: true,
-  });
+  expect(parseCommandLine([])).toEqual({ help: false, port: 4500, reset: false, dataDir: ".minutehand" });
 });
 
 test("everything given", () => {
-  const args = ["--port", "0", "--reset", "--data", "there", "--app", "node app.ts", "--no-watch", "--help"];
-  expect(parseCommandLine(args)).toEqual({
-    help: true,
-    port: 0,
-    reset: true,
-    dataDir: "there",
-    app: "node app.ts",
-    watch: false,
-  });
+  const args = ["--port", "0", "--reset", "--data", "there", "--help"];
+  expect(parseCommandLine(args)).toEqual({ help: true, port: 0, reset: true, dataDir: "there" });
 });
 
 test.each([
