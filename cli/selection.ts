@@ -13,12 +13,18 @@ export type Choice = Filters & Caution & { topic?: string; key?: string };
 /** Which jobs a command is for. */
 export type Chosen = { ids: readonly string[] } | { topic: string; key: string } | { topic: string };
 
-export function addFilters(command: Command): Command {
+/** What `--from` and `--to` are about, and where they lie when not given. */
+const DUE = {
+  from: "only those due then or later, else since an hour ago",
+  to: "only those due before, else for 31 days from there",
+};
+
+export function addFilters(command: Command, { from, to } = DUE): Command {
   return command
     .option("--tag <tag>", "only those of this tag")
     .option("--group <group>", "only those of this group")
-    .option("--from <time>", "only those due then or later, else since an hour ago", instant)
-    .option("--to <time>", "only those due before, else for 31 days from there", instant)
+    .option("--from <time>", from, instant)
+    .option("--to <time>", to, instant)
     .addOption(new Option("--dry-run", "count them, and change nothing").conflicts("yes"))
     .option("--yes", "do it without asking");
 }

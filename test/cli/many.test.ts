@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import { SECOND } from "../protocol/world.ts";
+import { type } from "./command-line.ts";
+import { type ServedApi, serveApi } from "./served-api.ts";
+
+const RANGE = "from 2026-03-01T08:00:00.000Z to 2026-03-01T13:00:00.000Z";
+const UNTIL = ["--to", "2026-03-01T13:00:00Z"];
+
+/** Three jobs of a tag, and one without. */
+async function fileSome(api: ServedApi): Promise<string[]> {
+  const ids: string[] = [];
+  for (const delay of ["1h", "2h", "3h"]) ids.push(String((await api.file({ delay, tag: "sale" })).id));
+  ids.push(String((await api.file({ delay: "1h" })).id));
+  return ids;
+}
+
+async function jobsIn({ call }: ServedApi, ids: readonly string[]) {
+  return Promise.all(ids.map(async (id) => (await call("GET", `/jobs/${id}`)).json));
+}
+
+const SALE = ["cancel", "--topic", "orders", "--tag", "sale", ...UNTIL];
+
+describe("many jobs", () => {
+  test("are counted by a dry run, and left alone", async () => {
+    await using api = await serveApi();
+    const ids = await fileSome(api);
+    const { code, out } = await type(api, [...SALE, "--dry-run"]);
+    expect({ code, out }).toEqual({ code: 0, out: `would cancel 3 jobs of orders due ${RANGE}\n` });
+    const whole = await type(api, ["cancel", "--topic", "orders", "--dry-run", "--json"]);
+    expect(whole.lines).toMatchObject([
+      {
+        dryRun: true,
+        matched: 4,
+        changed: 0,
+        from: "2026-03-01T08:00:00.000Z",
+        to: "2026-04-01T08:00:00.000Z",
+      },
+    ]);
+    for (const job of await jobsIn(api, ids)) expect(job.state).toBe("scheduled");
+  });
+
+  test.each([
+    ["y\n", "cancelled", 0, /\[y\/N\] $/],
+    ["yes\n", "cancelled", 0, /\[y\/N\] $/],
+    ["\n", "scheduled", 1, /\[y\/N\] minutehand: nothing was cancelled\n$/],
+    ["", "scheduled", 1, /\[y\/N\] minutehand: nothing was cancelled\n$/],
+    ["yesterday\n", "scheduled", 1, /nothing was cancelled\n$/],
+  ])("are %j by who is asked on a terminal", async (input, state, code, said) => {
+    await using api = await serveApi();
+    const [first = "", , , other = ""] = await fileSome(api);
+    const ended = await type(api, SALE, { terminal: true, input });
+    expect(ended.code).toBe(code);
+    expect(ended.err).toContain(`cancel 3 jobs of orders due ${RANGE}? [y/N] `);
+    expect(ended.err).toMatch(said);
+    expect(await jobsIn(api, [first, other])).toMatchObject([{ state }, { state: "scheduled" }]);
+  });
+
+  test("are not asked about where there is none", async () => {
+    await using api = await serveApi();
+    const { code, err } = await type(api, ["cancel", "--topic", "orders", ...UNTIL], { terminal: true });
+    expect({ code, err }).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/there is nothing to do: would cancel 0 jobs/),
+    });
+    expect(err).not.toContain("[y/N]");
+  });
+
+  test("are not touched where nobody can be asked", async () => {
+    await using api = await serveApi();
+    await fileSome(api);
+    expect(await type(api, SALE)).toMatchObject({
+      code: 2,
+      out: "",
+      err: "minutehand: this would cancel many jobs: add --yes, or --dry-run to count them first\n",
+    });
+    expect(api.authorizations).toEqual([]);
+  });
+
+  test("are changed with --yes by group and range, and those that run stay", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ topic: "work", delay: 0, group: "g" });
+    await api.call("POST", "/topics/work/receive");
+    const waiting = await api.file({ topic: "work", delay: "1h", group: "g" });
+    const late = await api.file({ topic: "work", delay: "3h", group: "g" });
+    const args = ["cancel", "--topic", "work", "--group", "g", "--to", "2026-03-01T11:00:00Z", "--yes"];
+    const { code, out, err } = await type(api, args);
+    expect(out).toBe(
+      "cancelled 1 job of work due from 2026-03-01T08:00:00.000Z to 2026-03-01T11:00:00.000Z\n",
+    );
+    expect(err).toMatch(new RegExp(`^${id}: .*\nminutehand: 1 job not changed: 1 job-running\n$`));
+    expect(code).toBe(1);
+    const jobs = await jobsIn(api, [String(id), String(waiting.id), String(late.id)]);
+    expect(jobs).toMatchObject([{ state: "running" }, { state: "cancelled" }, { state: "scheduled" }]);
+  });
+
+  test("are moved, and run now at a rate", async () => {
+    await using api = await serveApi();
+    const ids = await fileSome(api);
+    const sale = ["reschedule", "--topic", "orders", "--tag", "sale", ...UNTIL, "--yes"];
+    const moved = await type(api, [...sale, "--due-at", "2026-03-01T20:00:00Z"]);
+    expect(moved).toMatchObject({ code: 0, out: `moved 3 jobs of orders due ${RANGE}\n` });
+    for (const job of (await jobsIn(api, ids)).slice(0, 3))
+      expect(job.dueAt).toBe("2026-03-01T20:00:00.000Z");
+    const again = sale.map((word) => word.replace("T13:", "T21:"));
+    const run = await type(api, [...again, "--now", "--rate", "0.5", "--json"]);
+    expect(run.lines).toMatchObject([{ action: "run", changed: 3 }]);
+    const due = (await jobsIn(api, ids)).map(({ dueAt }) => dueAt);
+    expect(due.slice(0, 3).sort()).toEqual([0, 2, 4].map((second) => `2026-03-01T09:00:0${second}.000Z`));
+    expect(due[3]).toBe("2026-03-01T10:00:00.000Z");
+  });
+
+  test("are redriven by their tag", async () => {
+    await using api = await serveApi();
+    const { file, call, world } = api;
+    const ids: string[] = [];
+    for (const tag of ["sale", "other"]) {
+      ids.push(String((await file({ topic: "work", delay: 0, tag })).id));
+      const { json } = await call("POST", "/topics/work/receive");
+      const [{ receipt }] = json.jobs as [{ receipt: string }];
+      await call("POST", "/topics/work/bury", { body: { receipt, error: "why" } });
+      await world.pass(SECOND);
+    }
+    const redrive = ["redrive", "work", "--tag", "sale"];
+    const counted = await type(api, [...redrive, "--dry-run"]);
+    expect(counted.out).toMatch(
+      /^would redrive 1 job of work that died from .* to 2026-03-01T09:00:02.000Z\n$/,
+    );
+    expect((await type(api, [...redrive, "--yes"])).out).toMatch(/^redriven 1 job of work that died/);
+    expect(await jobsIn(api, ids)).toMatchObject([{ state: "scheduled" }, { state: "dead" }]);
+    expect(await type(api, [...redrive, "--yes", "--delay", "1h"])).toMatchObject({
+      code: 2,
+      err: "minutehand: --delay is for ids and --max\n",
+    });
+  });
+
+  test("are many: progress is for terminals, and goes when it is done", async () => {
+    await using api = await serveApi();
+    const jobs = Array.from({ length: 300 }, (_, i) => ({
+      topic: "orders",
+      body: 1,
+      delay: i * 2,
+      tag: "sale",
+    }));
+    await api.call("POST", "/jobs/batch", { body: { jobs } });
+    await api.call("POST", "/jobs/batch", {
+      body: { jobs: jobs.map((job) => ({ ...job, delay: job.delay + 1 })) },
+    });
+    const seen = await type(api, [...SALE, "--yes"], { terminal: true });
+    const clear = "\r\u001b[K";
+    expect(seen.err).toBe(`${clear}22 %: 500 jobs cancelled${clear}`);
+    expect(seen.out).toMatch(/^cancelled 600 jobs of orders due/);
+    const unseen = await type(api, ["cancel", "--topic", "orders", ...UNTIL, "--yes"]);
+    expect(unseen).toMatchObject({ code: 0, err: "" });
+  });
+});
