@@ -42,6 +42,8 @@ describe("a job that comes late to its start", () => {
     expect(jobOf(world.ctx, home).timeline.at(-1)).toMatchObject({ event: state, error: whyOf(60.5) });
     expect(world.events).toContainEqual({ type: topic, topic, id: job.id });
     expect(world.queues.messages({ topic })).toEqual([]);
+    const named = world.pool.items().find(({ pk }) => pk === `key#${topic}#${key}`);
+    expect(named).toMatchObject({ id: job.id, expiresAt: home.expiresAt });
     expect(await world.file({ topic, key })).not.toMatchObject({ id: job.id });
   });
 
@@ -110,14 +112,16 @@ describe("a job that comes late to its start", () => {
 
   test("beside a pause is late by what came before and after it", async () => {
     const world = picky();
-    const job = await world.file({ topic: "skipped" });
+    const before = await world.file({ topic: "skipped" });
+    const during = await world.file({ topic: "skipped", delay: 100 * SECOND });
     await world.pass(30 * SECOND);
     await pause(world.ctx, "skipped");
     await world.pass(HOUR, { ticks: false });
     await resume(world.ctx, "skipped", undefined);
-    await world.pass(31 * SECOND, { ticks: false });
+    await world.pass(61 * SECOND, { ticks: false });
     expect(await consume(world, "skipped")).toEqual([]);
-    expect(await world.home(job.id)).toMatchObject({ state: "cancelled", lastError: whyOf(61) });
+    expect(await world.home(before.id)).toMatchObject({ state: "cancelled", lastError: whyOf(91) });
+    expect(await world.home(during.id)).toMatchObject({ state: "cancelled", lastError: whyOf(61) });
   });
 
   test("is left as it is when it was moved, cancelled or is running meanwhile", async () => {

@@ -152,6 +152,14 @@ describe("a topic with a window", () => {
     ]);
   });
 
+  test("keeps to a limit whose periods begin before the opening", async () => {
+    const { ctx } = windowed();
+    const wanted = Array.from({ length: 4 }, () => START + 208 * SECOND);
+    const starts = await bookStarts(ctx, "slow", 1 / 16, wanted, "08:58-09:04 UTC");
+    const written = starts.map((start) => new Date(start).toISOString().slice(8, 19));
+    expect(written).toEqual(["01T09:03:28", "01T09:03:44", "02T08:58:00", "02T08:58:08"]);
+  });
+
   test("passes over the nights between days that are full", async () => {
     const world = windowed();
     const full = Object.fromEntries(Array.from({ length: 60 }, (_, second) => [`s${second}`, 2]));
@@ -185,6 +193,8 @@ describe("a topic with a window", () => {
     const pull = () => receive(world.ctx, "loose", { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
     await world.pass(HOUR - SECOND);
     const early = await world.file({ topic: "loose" });
+    const [message] = world.queues.messages({ topic: "loose" });
+    expect(message?.body).not.toContain("heldUntil");
     const [pulled] = await pull();
     expect(pulled?.id).toBe(early.id);
     const failed = { end: "failed", error: "", retryAfter: 5_000 } as const;
