@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { consume } from "../protocol/consume.ts";
+import { fail } from "../protocol/scenes.ts";
+import { createWorld, MINUTE, SECOND } from "../protocol/world.ts";
+import { createApi } from "./api.ts";
+
+const window = "10:00-09:00 UTC";
+const ifLate = { after: 60, do: "skip" } as const;
+
+test("a topic tells its window and what becomes of late jobs", async () => {
+  const { call } = createApi(createWorld({ topics: { calls: { window, ifLate, spread: 5 } } }));
+  expect((await call("GET", "/topics/calls")).json).toMatchObject({ policy: { window, ifLate } });
+});
+
+test("a job that waits for its topic's window says until when, again when it is told to run now", async () => {
+  const { call, file } = createApi(createWorld({ topics: { calls: { window } } }));
+  const { id } = await file({ topic: "calls", delay: 0 });
+  const heldUntil = "2026-03-01T10:00:00.000Z";
+  const dueAt = "2026-03-01T09:00:00.000Z";
+  expect((await call("GET", `/jobs/${id}`)).json).toMatchObject({ dueAt, heldFrom: dueAt, heldUntil });
+  await call("PATCH", `/jobs/${id}`, { body: { delay: 0 } });
+  expect((await call("GET", `/jobs/${id}`)).json).toMatchObject({ state: "scheduled", dueAt, heldUntil });
+});
+
+test("a job tells what happened to it, each time as it was", async () => {
+  const { call, file, world } = createApi(createWorld({ topics: { calls: { ifLate } } }));
+  const { id } = await file({ topic: "calls", delay: 10 });
+  await world.pass(10.25 * SECOND);
+  await consume(world, "calls", { run: fail });
+  await world.pass(2 * MINUTE, { ticks: false });
+  await consume(world, "calls");
+  const error = "it would have started 105 s late, and its topic allows 60 s";
+  const { json } = await call("GET", `/jobs/${id}`);
+  expect(json).toMatchObject({ state: "cancelled", lastError: error });
+  expect(json.timeline).toEqual([
+    { at: "2026-03-01T09:00:00.000Z", event: "filed", dueAt: "2026-03-01T09:00:10.000Z" },
+    { at: "2026-03-01T09:00:00.000Z", event: "sent", attempt: 1 },
+    { at: "2026-03-01T09:00:10.250Z", event: "claimed", attempt: 1, lateness: 0.25 },
+    { at: "2026-03-01T09:00:10.250Z", event: "failed", attempt: 1, error: "no" },
+    { at: "2026-03-01T09:00:10.250Z", event: "moved", dueAt: "2026-03-01T09:00:25.250Z" },
+    { at: "2026-03-01T09:00:10.250Z", event: "sent", attempt: 2 },
+    { at: "2026-03-01T09:02:10.250Z", event: "cancelled", error },
+  ]);
+  const { json: listed } = await call("GET", "/jobs?topic=calls&from=2026-03-01T00:00:00Z");
+  expect(JSON.stringify(listed)).not.toContain("timeline");
+});
