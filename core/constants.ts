@@ -41,6 +41,8 @@ export const UNKNOWN_TOPIC_AFTER = HOUR;
 export const STALE_AFTER = 90 * DAY;
 /** A once item answers until this long after its job's due time. */
 export const ONCE_AFTER = 24 * HOUR;
+/** A tombstone that is over stays this long for jobs of events that happened before, and are told late. */
+export const TOMBSTONE_AFTER = 24 * HOUR;
 /** The least time between two entries of a cursor's trail. */
 export const TRAIL_STEP = 20 * SECOND;
 

@@ -28,6 +28,7 @@ export type Home = Key & {
   revision: number;
   /** The number of the latest run, 0 before the first. */
   attempt: number;
+  /** When it was filed; of a job that an event has filed when that happened. */
   createdAt: number;
   untracked?: true;
   /** When it may start, as its topic was paused, or has a limit or a window; from `heldFrom` on it waits for that alone. */

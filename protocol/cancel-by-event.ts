@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, WRITER_DEADLINE } from "../core/constants.ts";
+import { CLOCK_MARGIN, TOMBSTONE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished } from "../core/home.ts";
 import { type Home, ITEM_VERSION, type Tombstone, tombstoneKey, ttl } from "../core/items.ts";
@@ -14,7 +14,7 @@ export type CancellingEvent = {
   key: string;
   /** When it happened. */
   at: number;
-  /** Until then jobs of the key that are filed are cancelled too. */
+  /** Until then jobs of the key that are filed are cancelled too; not after `at`: none are. */
   until: number;
 };
 
@@ -28,7 +28,7 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     const { holder, tombstone } = await readKeyHolder(ctx, event.topic, event.key, true);
     if (holder && !isFinished(holder)) {
       if (isFiledLater(holder, event) || (await cancelHolder(ctx, holder.id))) return;
-    } else if ((holder?.finishedAt ?? 0) >= event.at || event.until <= ctx.clock()) return;
+    } else if ((holder?.finishedAt ?? 0) >= event.at || event.until <= event.at) return;
     else if (tombstone && tombstone.until >= event.until) return;
     // And look again: who filed a job before it stood has not seen it.
     else await leaveTombstone(ctx, event, tombstone);
@@ -55,8 +55,10 @@ async function leaveTombstone(
   before: Tombstone | undefined,
 ): Promise<void> {
   const place = tombstoneKey(topic, key);
-  const says = { eventAt: at, until, expiresAt: ttl(until) };
-  const by = ctx.clock() + WRITER_DEADLINE;
+  const now = ctx.clock();
+  const by = now + WRITER_DEADLINE;
+  // Over or not: an event that files a job, and happened before, may be told later still.
+  const says = { eventAt: at, until, expiresAt: ttl(Math.max(until, now) + TOMBSTONE_AFTER) };
   if (before) await ctx.pool.change({ key: place, expect: { until: before.until }, set: says }, by);
   else {
     const [outcome] = await ctx.pool.insert([{ ...place, v: ITEM_VERSION, ...says }], by);

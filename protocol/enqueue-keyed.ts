@@ -76,7 +76,7 @@ function taken(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
 function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
   if (!tombstone || tombstone.until <= home.createdAt) return home;
   const { hasSchedule: _, ...same } = home;
-  return { ...same, ...asCancelled(ctx, home.createdAt) };
+  return { ...same, ...asCancelled(ctx, ctx.clock()) };
 }
 
 /** Or an event that comes between the reading and the writing would find no job, and the job no tombstone. */

@@ -105,7 +105,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     wantedAt: dueAt,
     revision: 0,
     attempt: 0,
-    createdAt: now,
+    createdAt: job.createdAt ?? now,
     ...(key === undefined ? {} : { key }),
     ...(postponeUntil === undefined ? {} : { postponeUntil }),
     ...jobOptionsOf(job),

@@ -8,6 +8,8 @@ export type NewJob = JobOptions & {
   body: string;
   /** ms since the epoch; a time in the past becomes now. */
   dueAt: number;
+  /** ms since the epoch: when the event happened that files it. Absent: now. */
+  createdAt?: number;
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
   /** ms after its first job was filed that postponing may put a key's job off; with `postpone` only. */

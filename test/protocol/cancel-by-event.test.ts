@@ -110,13 +110,15 @@ describe("an event", () => {
 });
 
 describe("an event before its job", () => {
-  it("leaves a tombstone that TTL takes when it is over", async () => {
+  it("leaves a tombstone that TTL takes a day after it is over", async () => {
     const world = eventWorld();
     const at = world.now();
     const until = at + LASTS;
     await paid(world);
     const place = tombstoneKey("orders", key);
-    expect(tombstones(world)).toEqual([{ ...place, v: 1, eventAt: at, until, expiresAt: ttl(until) }]);
+    expect(tombstones(world)).toEqual([
+      { ...place, v: 1, eventAt: at, until, expiresAt: ttl(until + 24 * HOUR) },
+    ]);
     expect(world.events).toContainEqual({ type: "tombstone", topic: "orders", until });
   });
 
@@ -224,7 +226,7 @@ describe("an event told again", () => {
     expect(world.events.filter(({ type }) => type === "tombstone")).toHaveLength(1);
   });
 
-  it("after its tombstone is over leaves none, though its job was long done before", async () => {
+  it("for the first time when its tombstone is over cancels what other events before it file, and no more", async () => {
     const world = eventWorld();
     await world.file({ key });
     await consume(world, "orders");
@@ -232,7 +234,13 @@ describe("an event told again", () => {
     const at = world.now();
     await world.pass(LASTS, { ticks: false });
     await paid(world, at);
-    expect(tombstones(world)).toEqual([]);
+    expect(tombstones(world)).toMatchObject([{ until: at + LASTS, expiresAt: ttl(world.now() + 24 * HOUR) }]);
+    expect(await world.file({ key, delay: HOUR, createdAt: at })).toMatchObject({
+      state: "cancelled",
+      createdAt: at,
+      finishedAt: world.now(),
+    });
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
   });
 
   it("after another with a longer tombstone leaves that one, and replaces a shorter", async () => {

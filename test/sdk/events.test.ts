@@ -103,6 +103,21 @@ test("an event that cancels and an older one that files, whichever is delivered 
   }
 });
 
+test("events that come after an outage, whichever is delivered first, leave no live job of what was cancelled", async () => {
+  for (const order of [
+    [0, 1],
+    [1, 0],
+  ]) {
+    const world = shop();
+    const bodies = [placedEvent(START), busEvent(START + 10 * MINUTE, { id: "e2" })];
+    await world.pass(HOUR, { ticks: false });
+    for (const at of order) expect(await deliver(world, [placed, paid], [bodies[at] ?? ""])).toEqual([]);
+    expect(liveHomes(world)).toEqual([]);
+    expect(await deliver(world, [placed], [placedEvent(START + 20 * MINUTE, { id: "e3" })])).toEqual([]);
+    expect(liveHomes(world)).toMatchObject([{ createdAt: START + 20 * MINUTE, dueAt: world.now() }]);
+  }
+});
+
 test("an event that no rule is about is done with", async () => {
   const world = shop();
   const other = busEvent(START, { source: "bank" });
