@@ -5,5 +5,7 @@ import type { Row } from "./table.ts";
 export type Figure = {
   readonly name: string;
   readonly what: string;
+  /** It is measured when it is named, and not with all others. */
+  readonly isSlow?: true;
   readonly measure: (rig: Rig) => Promise<Row[]>;
 };

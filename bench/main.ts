@@ -5,6 +5,7 @@ import { burst } from "./figures/burst.ts";
 import { change } from "./figures/change.ts";
 import { enqueue } from "./figures/enqueue.ts";
 import { handOff } from "./figures/hand-off.ts";
+import { list } from "./figures/list.ts";
 import { spread } from "./figures/spread.ts";
 import { units } from "./figures/units.ts";
 import { type BenchOptions, helpText, parseCommandLine } from "./options.ts";
@@ -12,7 +13,7 @@ import { startRig } from "./rig.ts";
 import { markdownTable, type Row } from "./table.ts";
 
 const USAGE_ERROR = 2;
-const FIGURES: readonly Figure[] = [bundles, units, enqueue, batch, change, burst, spread, handOff];
+const FIGURES: readonly Figure[] = [bundles, units, enqueue, batch, change, burst, spread, handOff, list];
 
 function say(line: string): void {
   console.error(line);
@@ -24,7 +25,7 @@ async function run({ quick, only }: BenchOptions): Promise<void> {
   const rows: Row[] = [];
   try {
     for (const figure of FIGURES) {
-      if (only.length > 0 && !only.includes(figure.name)) continue;
+      if (only.length > 0 ? !only.includes(figure.name) : figure.isSlow) continue;
       const since = Date.now();
       say(`${figure.name}: ${figure.what}`);
       try {

@@ -30,7 +30,7 @@ export function helpText(figures: readonly { name: string; what: string }[]): st
 Starts the embedded stack afresh, in memory and on ports of its own, and prints a Markdown table: what
 Minutehand does beside what the emulators allow a plain AWS SDK client in the same run.
 
-  --only NAME[,NAME]  only these figures; without it all of them, in less than 6 minutes
+  --only NAME[,NAME]  only these figures; without it all of them but list, in less than 6 minutes
   --quick             smaller counts, to try it out: its numbers mean little
   --help              this text
 

@@ -242,6 +242,7 @@ async function callEveryRoute(scenes: Scenes): Promise<void> {
   const from = new Date(ctx.clock() - DAY / 8).toISOString();
   await ok("GET", `/jobs?from=${from}`);
   await ok("GET", "/forecast");
+  await callBulks(scenes);
 
   const extended = await pullOne("work", secrets);
   await ok("POST", "/topics/work/extend", { receipt: extended.receipt, seconds: 60 });
@@ -263,6 +264,26 @@ async function callEveryRoute(scenes: Scenes): Promise<void> {
   await forgetKeyOf(scenes, buried[0]?.id ?? "");
   await ok("POST", "/topics/work/redrive", { ids: buried.map((job) => job.id), delay: "1h" });
   await ok("POST", "/topics/work/redrive", {});
+}
+
+/** Each action, dry and not, over jobs that it finds waiting, running and dead. */
+async function callBulks({ ok, newKey, fileByApi, pullOne, ctx }: Scenes): Promise<void> {
+  const tag = `${MARK}-bulk`;
+  const range = { from: new Date(ctx.clock()), to: new Date(ctx.clock() + DAY / 8) };
+  const bulk = (action: string, more: object = {}): Promise<Answer["json"]> =>
+    ok("POST", "/jobs/bulk", { action, topic: "work", tag, ...range, ...more });
+  for (const key of [newKey(), undefined])
+    await fileByApi("work", { delay: "1h", tag, ...(key === undefined ? {} : { key }) });
+  await pullOne("work", { tag });
+  expect(await bulk("move", { delay: "2h", dryRun: true })).toMatchObject({ matched: 3, changed: 0 });
+  expect(await bulk("move", { delay: "2h" })).toMatchObject({ changed: 2, skipped: { "job-running": 1 } });
+  expect(await bulk("run", { ratePerSecond: 1 })).toMatchObject({ changed: 2 });
+  expect(await bulk("cancel")).toMatchObject({ changed: 2 });
+  for (const key of [newKey(), undefined]) {
+    const { receipt } = await pullOne("work", { tag, ...(key === undefined ? {} : { key }) });
+    await ok("POST", "/topics/work/bury", { receipt, error: "hopeless" });
+  }
+  expect(await bulk("redrive", { to: undefined })).toMatchObject({ changed: 2 });
 }
 
 /** As TTL does with the key of a finished job. */

@@ -1,0 +1,101 @@
+import { BatchWriteItemCommand } from "@aws-sdk/client-dynamodb";
+import { chunksOf } from "../../core/batches.ts";
+import { BATCH_JOBS, DAY } from "../../core/constants.ts";
+import { createApp } from "../../http/app.ts";
+import { routes } from "../../http/route-table.ts";
+import { createService } from "../../http/service.ts";
+import type { Figure } from "../figure.ts";
+import { homesOf, newJobs } from "../jobs.ts";
+import { load } from "../load.ts";
+import { attributesOf, createTable, WIDTH } from "../plain-table.ts";
+import { contextOf, type Rig } from "../rig.ts";
+import { alternate, medianRatio } from "../rounds.ts";
+import { median } from "../statistics.ts";
+import { atLeast, inMs, type Row } from "../table.ts";
+
+const FEW = 10_000;
+const MANY = 1_000_000;
+const SPAN = 3_600_000;
+const TOPIC = "bench-list";
+const ROUNDS = 20;
+const LEAST = 0.5;
+/** "BatchWriteItem", Amazon DynamoDB API Reference. */
+const BATCH_WRITES = 25;
+
+/** Calls of the API in this process, over a table of its own. */
+type Call = (method: string, path: string, body?: object) => Promise<void>;
+
+/**
+ * What a page costs where an hour has 10,000 pending jobs and where it has 1,000,000, in turns. More of them than a page
+ * reads lie in one minute of the second.
+ */
+export const list: Figure = {
+  name: "list",
+  what: "pages of lists and parts of bulks, 1,000,000 pending jobs against 10,000; only by its name, as it fills a table first",
+  isSlow: true,
+  async measure(rig) {
+    const from = Date.now() + DAY;
+    const range = { from: new Date(from).toISOString(), to: new Date(from + SPAN).toISOString() };
+    const [few, many] = [rig.count(FEW), rig.count(MANY)];
+    const sparse = await filled(rig, "bench-list-few", from, few);
+    const crowded = await filled(rig, "bench-list-many", from, many);
+    const compare = async (figure: string, call: (on: Call) => Promise<void>): Promise<Row> => {
+      for (const on of [sparse, crowded]) await call(on);
+      const timed = async (on: Call): Promise<number> => {
+        const began = performance.now();
+        await call(on);
+        return performance.now() - began;
+      };
+      const { ours, ceiling } = await alternate(
+        ROUNDS,
+        () => timed(crowded),
+        () => timed(sparse),
+      );
+      const ratio = medianRatio(ceiling, ours);
+      return {
+        figure: `${figure}, ${many.toLocaleString("en")} jobs; with ${few.toLocaleString("en")}`,
+        ours: inMs(median(ours)),
+        ceiling: inMs(median(ceiling)),
+        ratio,
+        aim: atLeast(ratio, LEAST),
+      };
+    };
+    const page = `/jobs?${new URLSearchParams({ ...range, limit: "100" })}`;
+    const bulk = { action: "cancel", topic: TOPIC, dryRun: true, ...range };
+    return [
+      await compare("list: first page of 100", (on) => on("GET", page)),
+      await compare("list: a page whose tag nothing has", (on) => on("GET", `${page}&tag=none`)),
+      await compare("bulk: a dry run's part of 500", (on) => on("POST", "/jobs/bulk", bulk)),
+    ];
+  },
+};
+
+/** A table with so many jobs, evenly over the span, that neither the tick nor a consumer knows. */
+async function filled(rig: Rig, name: string, from: number, count: number): Promise<Call> {
+  const table = await createTable(rig.plain.dynamo, name);
+  const ctx = contextOf(rig, { table, topics: { [TOPIC]: {} }, clock: Date.now });
+  const began = performance.now();
+  for (let filed = 0; filed < count; filed += 20 * BATCH_JOBS) {
+    const some = Math.min(count - filed, 20 * BATCH_JOBS);
+    const jobs = newJobs(some, TOPIC, (index) => from + Math.floor(((filed + index) / count) * SPAN));
+    const puts = attributesOf(await homesOf(ctx, jobs)).map((Item) => ({ PutRequest: { Item } }));
+    const calls = chunksOf(puts, BATCH_WRITES);
+    await load(calls.length, WIDTH, async (call) => {
+      const RequestItems = { [table]: calls[call] ?? [] };
+      const { UnprocessedItems = {} } = await rig.plain.dynamo.send(
+        new BatchWriteItemCommand({ RequestItems }),
+      );
+      if (Object.keys(UnprocessedItems).length > 0)
+        throw new Error("the emulator left items of a batch unwritten");
+    });
+  }
+  rig.progress(`list: ${count} jobs filed in ${((performance.now() - began) / 1000).toFixed(0)} s`);
+
+  const app = createApp(createService(ctx, console), routes);
+  return async (method, path, body) => {
+    const init = { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const answer = await app.fetch(new Request(`http://bench.invalid${path}`, init));
+    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`);
+    await answer.arrayBuffer();
+  };
+}
