@@ -1,3 +1,4 @@
+import { EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import {
   GetScheduleCommand,
   type GetScheduleCommandOutput,
@@ -7,7 +8,7 @@ import {
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { inject } from "vitest";
 
-/** For clients of the target's own Scheduler and Secrets Manager. */
+/** For clients of the target's own Scheduler, Secrets Manager and EventBridge. */
 function settings() {
   const { services } = inject("target");
   if (services === undefined) return {};
@@ -36,6 +37,19 @@ export async function promotionOf(id: string): Promise<GetScheduleCommandOutput 
   } catch (error) {
     if (error instanceof ResourceNotFoundException) return undefined;
     throw error;
+  } finally {
+    client.destroy();
+  }
+}
+
+/** Puts an event on the default bus, so many times at once. Throws unless each is taken. */
+export async function putEvent(detailType: string, detail: object, times = 1): Promise<void> {
+  const client = new EventBridgeClient(settings());
+  try {
+    const event = { Source: "minutehand.e2e", DetailType: detailType, Detail: JSON.stringify(detail) };
+    const Entries = Array.from({ length: times }, () => event);
+    const { FailedEntryCount, ...answer } = await client.send(new PutEventsCommand({ Entries }));
+    if (FailedEntryCount !== 0) throw new Error(`PutEvents answered ${JSON.stringify(answer.Entries)}`);
   } finally {
     client.destroy();
   }

@@ -13,7 +13,7 @@ export type Target = {
   readonly api: ApiAccess;
   /** Where the handler of `reminders` logs: a file, or a group of CloudWatch Logs. */
   readonly log: { readonly file: string } | { readonly group: string };
-  /** Where Scheduler and Secrets Manager answer, unless the environment says so. */
+  /** Where Scheduler, Secrets Manager and EventBridge answer, unless the environment says so. */
   readonly services?: string;
   /** The name or ARN of what signs the calls of `callbacks`. */
   readonly secret: string;
