@@ -39,6 +39,8 @@ const MEET_JOBS: readonly PoolAction[] = [
 ];
 /** Files, looks at, moves and cancels jobs, alone and many at once. */
 export const ENQUEUE_ACTIONS = MEET_JOBS;
+/** The same, keyed ones one by one. */
+export const EVENT_ACTIONS = MEET_JOBS.filter((action) => action !== "PartiQLInsert");
 /** The same of one job without a key. */
 export const ONE_JOB_ACTIONS = MEET_JOBS.filter(
   (action) => action !== "ConditionCheckItem" && action !== "PartiQLInsert",

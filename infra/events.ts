@@ -7,7 +7,7 @@ import { EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib
 import { Queue, QueueEncryption, type QueueProps } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import type { EventRule } from "../core/event-rules.ts";
-import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
+import { EVENT_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
 import type { TopicQueues } from "./topic-queues.ts";
@@ -73,7 +73,7 @@ export class Events extends Construct {
       removable,
     }).fn;
     this.fn.addEnvironment("MINUTEHAND_EVENTS", JSON.stringify(rules));
-    grantPool(this.fn, table, ENQUEUE_ACTIONS);
+    grantPool(this.fn, table, EVENT_ACTIONS);
     const enqueued = new Set(rules.filter((rule) => rule.do === "enqueue").map(({ topic }) => topic));
     grantQueues(
       this.fn,

@@ -7,6 +7,7 @@ import { hideSecondsOf } from "../core/packs.ts";
 import { applyRule } from "../protocol/apply-rule.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createContext, type Environment, required } from "./context.ts";
+import { createScheduler } from "./scheduler.ts";
 
 /** What Lambda calls with events that EventBridge's rules have put into the events' queue. */
 export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
@@ -17,7 +18,7 @@ const FIRST_WAIT = 30_000;
 
 /** The Lambda function that does what topics say about events, as the environment describes it. */
 export function eventConsumer(environment: Environment = process.env): EventFunction {
-  const ctx = createContext(environment);
+  const ctx = { ...createContext(environment), ...createScheduler(environment) };
   const rules = JSON.parse(required(environment, "MINUTEHAND_EVENTS")) as EventRule[];
   return eventsOn(ctx, rules, ctx.telemetry.flush);
 }

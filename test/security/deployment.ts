@@ -1,6 +1,7 @@
 import type { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { GetSecretValueCommand, PutSecretValueCommand } from "@aws-sdk/client-secrets-manager";
 import type { SQSClient } from "@aws-sdk/client-sqs";
+import { Duration } from "aws-cdk-lib";
 import type {
   APIGatewayProxyEventV2,
   APIGatewayProxyStructuredResultV2,
@@ -9,6 +10,7 @@ import type {
   SQSEvent,
 } from "aws-lambda";
 import { vi } from "vitest";
+import type { TopicProps } from "../../infra/props.ts";
 import { scopeOf } from "../../local/naming.ts";
 import { createQueues } from "../../local/queues.ts";
 import { readStack, type Stack } from "../../local/resources.ts";
@@ -33,6 +35,23 @@ const PLACE = { region: "us-east-1", account: "000000000000" };
 const CONSUMERS = { orders: "Orders", precise: "Precise", notes: "Notes" } as const;
 /** More than any scene hands over, so that a job starts late only where others' starts were counted before. */
 export const LIMIT = { maxPerSecond: 1000 };
+const KEY = "$.detail.key";
+/** What `orders` does about events: cancels by one, and enqueues by others in each way. */
+const EVENTS: Pick<TopicProps, "cancelOn" | "enqueueOn"> = {
+  cancelOn: { detailType: "Done", key: KEY },
+  enqueueOn: [
+    { detailType: "Asked", key: KEY, delay: Duration.seconds(0) },
+    { detailType: "Again", key: KEY, delay: Duration.minutes(2), onDuplicate: "replace" },
+    { detailType: "Far", key: KEY, delay: Duration.days(30), onDuplicate: "replace" },
+    {
+      detailType: "Later",
+      key: KEY,
+      delay: Duration.hours(1),
+      onDuplicate: "postpone",
+      maxDelay: Duration.hours(2),
+    },
+  ],
+};
 
 /** Emptied by a Lambda function. */
 export type ConsumedTopic = keyof typeof CONSUMERS | "hooks";
@@ -44,6 +63,7 @@ export const ENTRIES = {
   JobsPromotionsPromote: "functions/promote.ts",
   JobsRecurringOccurrence: "functions/occurrence.ts",
   JobsWebhookhooksCaller: "functions/webhook.ts",
+  JobsEventsApplier: "functions/event.ts",
   Orders: "functions/reminders.ts",
   Precise: "functions/reminders.ts",
   Notes: "functions/reminders.ts",
@@ -83,6 +103,8 @@ export type Deployment = {
   promote: (event: unknown) => Promise<void>;
   /** Invokes the function that recurring schedules invoke. */
   occur: (event: unknown) => Promise<void>;
+  /** Invokes the function that events reach, with messages of these bodies. */
+  bring: (bodies: readonly string[]) => Promise<SQSBatchResponse>;
   /** Invokes a topic's consumer with messages of these bodies, `remaining` ms before its deadline. */
   consume: (topic: ConsumedTopic, bodies: readonly string[], remaining?: number) => Promise<SQSBatchResponse>;
   /** `queue.grantEnqueue(producer)`: code inside AWS. */
@@ -96,7 +118,7 @@ export async function deploy(): Promise<Deployment> {
   const { stack, queue } = shopWith({
     shards: SHARDS,
     topics: {
-      orders: LIMIT,
+      orders: { ...LIMIT, ...EVENTS },
       precise: { ...LIMIT, precision: "millisecond" },
       notes: { ...LIMIT, tracking: "none", maxAttempts: 2 },
       work: { ...LIMIT, consumer: "pull" },
@@ -164,6 +186,7 @@ export async function deploy(): Promise<Deployment> {
   const promote = (await load("JobsPromotionsPromote", () => import("../../functions/promote.ts"))).handler;
   const occur = (await load("JobsRecurringOccurrence", () => import("../../functions/occurrence.ts")))
     .handler;
+  const bring = (await load("JobsEventsApplier", () => import("../../functions/event.ts"))).handler;
   const loadTick = async (more?: Record<string, string>) => {
     const places = recorder.reached.get("JobsTickSweeper") ?? [];
     const { handler } = await load("JobsTickSweeper", () => import("../../functions/tick.ts"), more);
@@ -213,11 +236,11 @@ export async function deploy(): Promise<Deployment> {
       tick = await loadTick({ MINUTEHAND_POLICY: JSON.stringify({ ...policy, shards }) });
       await tick({}, contextWith(170_000));
     },
+    bring: (bodies) => bring(messagesOf(bodies)),
     async consume(topic, bodies, remaining = 30_000) {
       const handler = consumers.get(topic);
       if (!handler) throw new Error(`${topic} has no consumer`);
-      const Records = bodies.map((body, i) => ({ messageId: `m${i}`, receiptHandle: `handle-${i}`, body }));
-      return handler({ Records } as SQSEvent, contextWith(remaining));
+      return handler(messagesOf(bodies), contextWith(remaining));
     },
     async close() {
       vi.restoreAllMocks();
@@ -270,6 +293,18 @@ async function changeSecrets(secrets: Stack["secrets"]): Promise<string[]> {
     values.push(before.SecretString ?? "", SecretString);
   }
   return values;
+}
+
+/** What Lambda's poller hands over, as far as it is read. */
+function messagesOf(bodies: readonly string[]): SQSEvent {
+  const attributes = { ApproximateReceiveCount: "1" };
+  const Records = bodies.map((body, i) => ({
+    messageId: `m${i}`,
+    receiptHandle: `handle-${i}`,
+    body,
+    attributes,
+  }));
+  return { Records } as SQSEvent;
 }
 
 function contextWith(remaining: number): LambdaContext {

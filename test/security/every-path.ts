@@ -171,6 +171,7 @@ export async function runEveryPath(deployment: Deployment): Promise<void> {
   await fileFarAhead(scenes);
   await comeRound(scenes);
   await tickEveryWay(scenes);
+  await comeAbout(scenes);
 }
 
 async function callEveryRoute(scenes: Scenes): Promise<void> {
@@ -586,6 +587,80 @@ async function fileFarAhead(scenes: Scenes): Promise<void> {
   expect((await home(late.id)).heldUntil).toBeGreaterThan(ctx.clock() + 8 * MINUTE);
   pass(11 * MINUTE);
 }
+
+/** What events do to `orders`: to jobs that wait, run, are done or not there yet, and to those that events have filed. */
+async function comeAbout(scenes: Scenes): Promise<void> {
+  const { file, fill, hold, home, letGo, meanwhile, newKey, ok, withoutSqs } = scenes;
+  const { bring, ctx, pass, producer } = scenes;
+  const event = (detailType: string, key: unknown, more: object = {}) =>
+    JSON.stringify({
+      id: `event-${events++}`,
+      source: "shop",
+      "detail-type": detailType,
+      time: new Date(ctx.clock()).toISOString(),
+      detail: marked({ key, ...more }),
+    });
+  const holder = async (key: string) => home(String((await ok("GET", `/topics/orders/jobs/${key}`)).id));
+  const all = { batchItemFailures: [] };
+
+  const waiting = await file("orders", { key: newKey(), dueAt: ctx.clock() + DAY });
+  const done = event("Done", waiting.key);
+  expect(await bring([done, done, event("Nobody's", waiting.key)])).toEqual(all);
+  expect(await home(waiting.id)).toMatchObject({ state: "cancelled" });
+  const far = await producer.enqueue("orders", marked(), { delay: "30d", key: newKey() });
+  expect(await bring([event("Done", far.key)])).toEqual(all);
+
+  // Before the job: by the API, a producer and another event; again, while it stands and once it does not.
+  const early = [newKey(), newKey(), newKey()] as const;
+  expect(await bring(early.map((key) => event("Done", key)))).toEqual(all);
+  pass(SECOND);
+  expect(await bring(early.map((key) => event("Done", key)))).toEqual(all);
+  const born = [
+    await ok("POST", "/jobs", { topic: "orders", body: marked(), delay: "30d", key: early[0] }),
+    await producer.enqueue("orders", marked(), { delay: "1h", key: early[1] }),
+  ];
+  for (const job of born) expect(job).toMatchObject({ state: "cancelled" });
+  expect(await bring([event("Asked", early[2])])).toEqual(all);
+  expect(await holder(early[2])).toMatchObject({ state: "cancelled" });
+  pass(10 * MINUTE);
+  expect(await bring(early.map((key) => event("Done", key)))).toEqual(all);
+
+  const running = await file("orders", { key: newKey() });
+  const { id, revision } = running;
+  const job = { id, revision, attempt: 1, dueAt: new Date(running.dueAt).toISOString(), body: null };
+  await claim(ctx, "orders", [job], ctx.clock() + MINUTE);
+  expect(await bring([event("Done", running.key)])).toEqual({
+    batchItemFailures: [{ itemIdentifier: "m0" }],
+  });
+
+  for (const type of ["Asked", "Again", "Later", "Far"]) {
+    const key = newKey();
+    const first = event(type, key);
+    expect(await bring([first])).toEqual(all);
+    expect(await bring([first, event(type, key)])).toEqual(all);
+    await ok("DELETE", `/topics/orders/jobs/${key}`);
+    expect(await bring([event(type, key)])).toEqual(all);
+    await ok("DELETE", `/topics/orders/jobs/${key}`);
+  }
+  const asked = newKey();
+  await withoutSqs(() => bring([event("Asked", asked)]));
+  await bring([event("Again", asked), event("Asked", asked)]);
+
+  await hold("orders");
+  await bring([event("Asked", newKey())]);
+  await meanwhile([[isNote, () => lift(ctx, "orders", undefined)]], () => bring([event("Asked", newKey())]));
+  await letGo("orders");
+  await fill("orders");
+  const late = newKey();
+  await bring([event("Asked", late)]);
+  expect((await holder(late)).heldUntil).toBeGreaterThan(ctx.clock() + 5 * MINUTE);
+  pass(11 * MINUTE);
+
+  const wrong = [`${MARK}: no event`, event("Done", `${MARK} no key`), event("Asked", { key: MARK })];
+  expect((await bring(wrong)).batchItemFailures).toHaveLength(3);
+}
+
+let events = 0;
 
 /** Recurring schedules: every route, and what their target does. */
 async function comeRound(scenes: Scenes): Promise<void> {

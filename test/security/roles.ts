@@ -24,6 +24,10 @@ const BY_LAMBDA: Readonly<Record<string, readonly RegExp[]>> = {
     /^logs:(CreateLogStream|PutLogEvents) JobsWebhookhooksCallerLog/,
     /^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-hooks$/,
   ],
+  JobsEventsApplier: [
+    /^logs:(CreateLogStream|PutLogEvents) JobsEventsApplierLog/,
+    /^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand_events$/,
+  ],
   Orders: [/^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-orders$/],
   Precise: [/^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-precise$/],
   Notes: [/^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-notes$/],
@@ -44,7 +48,14 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
   JobsTickSweeper: [/^protocol\/die\.ts die send$/],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
-  JobsRecurringOccurrence: [/^protocol\/(enqueue-keyed|move)\.ts /, /^protocol\/far-ahead\.ts /],
+  JobsRecurringOccurrence: [/^protocol\/(enqueue-keyed|key-holder|move)\.ts /, /^protocol\/far-ahead\.ts /],
+  // Jobs of events are tracked, have keys and come one by one; it records no deaths.
+  JobsEventsApplier: [
+    /^protocol\/cancel\.ts cancelled change$/,
+    /^protocol\/enqueue-once\.ts fileWithToken transact$/,
+    /^protocol\/move\.ts move change$/,
+    /^protocol\/keys\.ts letGo transact$/,
+  ],
   // Its topic is tracked.
   JobsWebhookhooksCaller: [/^sdk\/resend\.ts settleUntracked /],
   Orders: [/^sdk\/resend\.ts settleUntracked /],
