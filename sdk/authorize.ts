@@ -21,7 +21,7 @@ export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions
 }
 
 /** Signature Version 4 of a call of API Gateway. */
-function signed(credentials: () => Promise<Credentials>, region: string): Authorize {
+export function signed(credentials: () => Promise<Credentials>, region: string): Authorize {
   return async ({ method, url, headers, body }) => {
     const { accessKeyId, secretAccessKey, sessionToken } = await credentials().catch((error: unknown) => {
       throw new MinutehandError(

@@ -1,7 +1,7 @@
 import type { MinutehandError } from "../core/errors.ts";
 import type { JobSummary, Problem, ScheduleSummary, TopicJson } from "../http/answers.ts";
 import { type Call, callOver, errorOf, type Query, segment, type Transport } from "./call.ts";
-import type { BulkResult, Client, EnqueueArguments, PulledJob, PutArguments } from "./client.ts";
+import type { BulkResult, Client, EnqueueArguments, PulledJob, PutArguments, TopicBodies } from "./client.ts";
 
 const HOUR = 3_600_000;
 
@@ -16,7 +16,12 @@ export type ClientParts = {
 };
 
 /** The one client, over whatever carries its requests. */
-export function clientOver<Topics>({ transport, url, clock, newKey }: ClientParts): Client<Topics> {
+export function clientOver<Topics = TopicBodies>({
+  transport,
+  url,
+  clock,
+  newKey,
+}: ClientParts): Client<Topics> {
   const call = callOver(transport, url);
   const jobPath = (id: string) => `/jobs/${segment(id)}`;
   const topicPath = (topic: string) => `/topics/${segment(topic)}`;

@@ -1,0 +1,252 @@
+import { describe, expect, test } from "vitest";
+import { enqueue } from "../../protocol/enqueue.ts";
+import type { Transport } from "../../sdk/call.ts";
+import { type BulkResult, type Client, MinutehandError } from "../../sdk/client.ts";
+import { clientOver } from "../../sdk/client-over.ts";
+import { directOn } from "../../sdk/direct-client.ts";
+import { type Api, createApi } from "../http/api.ts";
+import { createWorld, MINUTE, START } from "../protocol/world.ts";
+
+const URL_OF_API = "https://api.example.com/v1/";
+
+/** The client over the API in memory, whose stage is `v1`, and what was asked of it. */
+function createClient(api: Api = createApi()) {
+  const asked: string[] = [];
+  const transport: Transport = async (request) => {
+    const { pathname, search } = new URL(request.url);
+    asked.push(`${request.method} ${pathname}${search}`);
+    return api.app.fetch(new Request(`https://api${pathname.replace("/v1", "")}${search}`, request));
+  };
+  const client: Client = clientOver({ transport, url: URL_OF_API, clock: api.world.now });
+  return { client, api, asked };
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+/** A client of a server that gives this answer to everything. */
+function answeredBy(status: number, type: string, body: string): Client {
+  const transport: Transport = async () => new Response(body, { status, headers: { "content-type": type } });
+  return clientOver({ transport, url: "https://api.example.com", clock: Date.now });
+}
+
+describe("the client", () => {
+  test("leads a job through its life", async () => {
+    const { client } = createClient();
+    const filed = await client.enqueue("orders", { n: 1 }, { delay: "1h", key: "17", tag: "eu" });
+    expect(filed).toMatchObject({ topic: "orders", outcome: "created", body: { n: 1 }, tag: "eu" });
+    expect(await client.getByKey("orders", "17")).toMatchObject({ id: filed.id });
+    const dueAt = new Date(START + 30 * MINUTE);
+    expect(await client.reschedule(filed.id, { dueAt })).toMatchObject({ dueAt: dueAt.toISOString() });
+    expect(await client.put("orders", "17", { body: 2, delay: 90 })).toMatchObject({ outcome: "replaced" });
+    expect(await client.cancelByKey("orders", "17")).toMatchObject({ state: "cancelled", body: 2 });
+    expect(await client.get(filed.id)).toMatchObject({ state: "cancelled" });
+  });
+
+  test("takes a batch apart again", async () => {
+    const { client } = createClient();
+    const [first, second] = await client.enqueueMany([
+      { topic: "orders", body: 1, delay: 60 },
+      { topic: "nowhere", body: 2, delay: 60 },
+    ]);
+    expect(first).toMatchObject({ state: "scheduled", outcome: "created" });
+    expect(second).toBeInstanceOf(MinutehandError);
+    expect(second).toMatchObject({ code: "unknown-topic", status: 404 });
+    const cancelled = await client.cancelMany([(first as { id: string }).id, "x"]);
+    expect(cancelled).toMatchObject([{ state: "cancelled" }, { code: "bad-request", status: 400 }]);
+  });
+
+  test("pulls jobs and settles them", async () => {
+    const { client } = createClient();
+    for (const body of ["done", "again", "dead"]) await client.enqueue("work", body, { delay: 0 });
+    const [done, again, dead] = await client.receive("work", { max: 10 });
+    const receipts = [done, again, dead].map((job) => job?.receipt ?? "");
+    expect(await client.extend("work", receipts[0] ?? "", 60)).toMatchObject({
+      leaseUntil: expect.any(String),
+    });
+    expect(await client.finish("work", receipts[0] ?? "")).toMatchObject({ state: "done" });
+    expect(await client.retry("work", receipts[1] ?? "", { delay: "1m", error: "no" })).toMatchObject({
+      state: "scheduled",
+      lastError: "no",
+    });
+    expect(await client.bury("work", receipts[2] ?? "", { error: "gone" })).toMatchObject({ state: "dead" });
+    expect(await all(client.dead("work"))).toMatchObject([{ lastError: "gone" }]);
+    expect(await client.redrive("work", { max: 1 })).toEqual({ redriven: 1, left: 0 });
+  });
+
+  test("looks after topics and schedules", async () => {
+    const { client } = createClient();
+    expect((await client.topics()).map(({ topic }) => topic)).toContain("orders");
+    expect(await client.pause("orders")).toMatchObject({ state: "paused" });
+    expect(await client.topic("orders")).toMatchObject({ pause: { state: "paused" } });
+    expect(await client.resume("orders", { ratePerSecond: 10 })).toMatchObject({ topic: "orders" });
+    const put = { expression: "rate(1 hour)", topic: "orders", body: 1 };
+    expect(await client.putSchedule("hourly", put)).toMatchObject({ name: "hourly", paused: false });
+    expect(await client.pauseSchedule("hourly")).toMatchObject({ paused: true });
+    expect(await client.resumeSchedule("hourly")).toMatchObject({ paused: false });
+    expect(await client.runSchedule("hourly")).toMatchObject({ topic: "orders", body: 1 });
+    expect(await all(client.schedules())).toMatchObject([{ name: "hourly" }]);
+    expect(await client.schedule("hourly")).toMatchObject({ body: 1 });
+    expect(await client.removeSchedule("hourly")).toMatchObject({ name: "hourly" });
+    expect(await client.health()).toEqual({ status: "ok", version: "1.2.3" });
+  });
+
+  test("goes through a list page by page, no further than it is asked to", async () => {
+    const { client, asked } = createClient();
+    const jobs = Array.from({ length: 150 }, (_, n) => ({ topic: "orders", body: n, delay: n }));
+    await client.enqueueMany(jobs);
+    asked.length = 0;
+    for await (const job of client.list({ topic: "orders" })) if (job) break;
+    expect(asked).toHaveLength(1);
+    const found = await all(client.list({ topic: "orders", to: new Date(START + 10 * MINUTE) }));
+    expect(new Set(found.map(({ id }) => id)).size).toBe(150);
+    expect(found.map(({ dueAt }) => dueAt)).toEqual(found.map(({ dueAt }) => dueAt).sort());
+    expect(asked.length).toBeGreaterThan(2);
+  });
+
+  test("goes through a forecast to the end of its range", async () => {
+    const { client, asked } = createClient();
+    await client.enqueue("orders", 1, { delay: "5m" });
+    await client.enqueue("orders", 2, { delay: "23h" });
+    const to = new Date(START + 24 * 60 * MINUTE).toISOString();
+    asked.length = 0;
+    expect((await all(client.forecast({ to }))).map(({ count }) => count)).toEqual([1, 1]);
+    expect(asked.length).toBeGreaterThan(1);
+    expect(await all(client.forecast({ topic: "orders" }))).toEqual([
+      { minute: new Date(START + 5 * MINUTE).toISOString(), count: 1 },
+    ]);
+  });
+
+  test("goes on with a bulk until all of it is done, and says how far it is", async () => {
+    const part = { action: "cancel", dryRun: false, from: "a", to: "c" } as const;
+    const error = { id: "x", problem: { code: "unavailable", detail: "no" } };
+    const counts = { examined: 5, matched: 3, changed: 2, skipped: { "job-running": 1 }, errors: [error] };
+    const parts = [
+      { ...part, ...counts, reached: "b", cursor: "next" },
+      { ...part, ...counts, reached: "c" },
+    ];
+    const sent: unknown[] = [];
+    const transport: Transport = async (request) => {
+      sent.push(await request.json());
+      return Response.json(parts.shift());
+    };
+    const client = clientOver({ transport, url: URL_OF_API, clock: () => START });
+    const reached: string[] = [];
+    const request = { action: "cancel", topic: "orders", tag: "eu" } as const;
+    const result: BulkResult = await client.bulk(request, (sums) =>
+      reached.push(`${sums.reached} ${sums.changed}`),
+    );
+    expect(sent).toEqual([request, { ...request, cursor: "next" }]);
+    expect(reached).toEqual(["b 2", "c 4"]);
+    expect(result).toEqual({
+      ...part,
+      reached: "c",
+      examined: 10,
+      matched: 6,
+      changed: 4,
+      skipped: { "job-running": 2 },
+      errors: [error, error],
+    });
+  });
+
+  test("tells a refusal with its code, its data and its status", async () => {
+    const { client } = createClient();
+    const { id } = await client.enqueue("orders", 1, { delay: "1h", key: "17" });
+    await expect(client.enqueue("orders", 1, { delay: "1h", key: "17" })).rejects.toMatchObject({
+      name: "MinutehandError",
+      code: "job-already-exists",
+      status: 409,
+      data: { id },
+    });
+    await expect(client.enqueue("orders", 1, { delay: "soon" })).rejects.toMatchObject({
+      code: "bad-request",
+      data: { errors: [{ path: "delay", message: expect.any(String) }] },
+    });
+  });
+
+  test.each(["..", ".", "a/b", "a?b", "", "\ud800"])("never takes %j for another call", async (name) => {
+    const { client, api } = createClient();
+    const { id } = await api.file({ key: "17" });
+    await expect(client.cancelByKey(name, String(id))).rejects.toThrow(MinutehandError);
+    await expect(client.cancelByKey("orders", name)).rejects.toThrow(MinutehandError);
+    await expect(client.cancel(name)).rejects.toThrow(MinutehandError);
+    expect(await client.get(String(id))).toMatchObject({ state: "scheduled" });
+  });
+
+  test.each([
+    [200, "text/html", "<!doctype html>", "bad-answer"],
+    [200, "application/json", "17", "bad-answer"],
+    [404, "application/json", '{"message":"Not Found"}', "bad-answer"],
+    [403, "application/json", '{"message":"Forbidden"}', "forbidden"],
+    [401, "text/plain", "", "forbidden"],
+    [429, "application/json", '{"message":"Too Many Requests"}', "unavailable"],
+    [502, "text/html", `<html>${"x".repeat(1000)}`, "unavailable"],
+  ])("says in one line that %i %s is no answer of the API's", async (status, type, body, code) => {
+    const call = answeredBy(status, type, body).get("x");
+    await expect(call).rejects.toMatchObject({ code, status });
+    const start = `GET https://api.example.com/jobs/x was answered ${status} (${type}), not by Minutehand's API: `;
+    await expect(call).rejects.toThrow(start);
+    await expect(call).rejects.toMatchObject({ message: expect.stringMatching(/^.{1,260}$/) });
+  });
+});
+
+describe("typed topics", () => {
+  type Topics = { orders: { orderId: number }; work: string };
+  const good = { orderId: 1 };
+
+  test("take their bodies and no others", async () => {
+    const { client: untyped, api } = createClient();
+    const client = directOn<Topics>(api.world.ctx, console);
+    await client.enqueue("orders", good, { delay: 60 });
+    await untyped.enqueue<Topics>("work", "text", { delay: 60 });
+    await client.put("orders", "17", { body: good, delay: 60 });
+    await client.enqueueMany([{ topic: "work", body: "text", delay: 60 }]);
+    // @ts-expect-error: an order's body has a number.
+    await client.enqueue("orders", { orderId: "1" }, { delay: 60 });
+    // @ts-expect-error: this is the other topic's body.
+    await client.enqueue("work", good, { delay: 60 });
+    // @ts-expect-error: this is the other topic's body.
+    await untyped.enqueue<Topics>("orders", "text", { delay: 60 });
+    // @ts-expect-error: this is the other topic's body.
+    await client.put("orders", "18", { body: "text", delay: 60 });
+    // @ts-expect-error: this is the other topic's body.
+    await client.enqueueMany([{ topic: "work", body: good, delay: 60 }]);
+    // @ts-expect-error: there is no such topic.
+    await expect(client.enqueue("order", good, { delay: 60 })).rejects.toThrow("topic must be one of");
+    // @ts-expect-error: there is no such option.
+    await expect(client.enqueue("orders", good, { after: 60 })).rejects.toThrow("after");
+  });
+});
+
+describe("the direct client", () => {
+  test("asks no more of DynamoDB and SQS than the operation does", async () => {
+    const callsOf = async (work: (world: ReturnType<typeof createWorld>) => Promise<unknown>) => {
+      const world = createWorld();
+      const calls: string[] = [];
+      const note = ({ operation }: { operation: string }) => void calls.push(operation);
+      world.pool.hooks.before = note;
+      world.queues.hooks.before = note;
+      await work(world);
+      return calls;
+    };
+    for (const delay of [0, 3600]) {
+      const job = { topic: "orders", body: "1", dueAt: START + delay * 1000 };
+      const plain = await callsOf(({ ctx }) => enqueue(ctx, job));
+      expect(plain.length).toBeGreaterThan(0);
+      expect(await callsOf(({ ctx }) => directOn(ctx, console).enqueue("orders", 1, { delay }))).toEqual(
+        plain,
+      );
+    }
+  });
+
+  test("has the API's rules and codes", async () => {
+    const client = directOn(createWorld().ctx, console);
+    await expect(client.get("x")).rejects.toMatchObject({ code: "bad-request", status: 400 });
+    expect(await client.enqueueMany([{ topic: "orders", body: 1, delay: -1 }])).toMatchObject([
+      { code: "bad-request" },
+    ]);
+  });
+});

@@ -1,0 +1,45 @@
+import type { ServerResponse } from "node:http";
+import { type Api, createApi } from "../http/api.ts";
+import { type Received, startReceiver } from "../webhook/receiver.ts";
+
+/**
+ * What goes wrong with a call: the API is not reached (`cut before`), or its answer is lost (`cut after`), breaks off
+ * (`cut midway`), never comes (`hang`), or is somebody else's.
+ */
+export type Trouble =
+  | "cut before"
+  | "cut after"
+  | "cut midway"
+  | "hang"
+  | { status: number; headers?: Record<string, string>; body?: string };
+
+export type TroubledApi = AsyncDisposable & { url: string; api: Api; received: Received[] };
+
+/** The API in memory on a port of this machine, its first calls in trouble, but for those that have none. */
+export async function serveInTrouble(troubles: readonly (Trouble | undefined)[]): Promise<TroubledApi> {
+  const api = createApi();
+  const left = [...troubles];
+  const answer = async (method: string, response: ServerResponse): Promise<void> => {
+    const trouble = left.shift();
+    if (trouble === "cut before") return void response.destroy();
+    if (trouble === "hang") return;
+    if (typeof trouble === "object") {
+      return void response.writeHead(trouble.status, trouble.headers).end(trouble.body ?? "");
+    }
+    const { path, headers, body } = receiver.received.at(-1) as Received;
+    const init = { method, headers: headers as Record<string, string>, ...(body === "" ? {} : { body }) };
+    const answered = await api.app.fetch(new Request(`http://api${path}`, init));
+    const text = await answered.text();
+    if (trouble === "cut after") return void response.destroy();
+    response.writeHead(answered.status, Object.fromEntries(answered.headers));
+    if (trouble === undefined) return void response.end(text);
+    response.write(text.slice(0, 20), () => response.destroy());
+  };
+  const receiver = await startReceiver(({ method = "GET" }, response) => void answer(method, response));
+  return {
+    api,
+    url: `http://127.0.0.1:${receiver.port}`,
+    received: receiver.received,
+    [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
+  };
+}
