@@ -232,7 +232,7 @@ describe("an event told again", () => {
     await consume(world, "orders");
     await world.pass(HOUR, { ticks: false });
     const at = world.now();
-    await world.pass(LASTS, { ticks: false });
+    await world.pass(2 * HOUR, { ticks: false });
     await paid(world, at);
     expect(tombstones(world)).toMatchObject([{ until: at + LASTS, expiresAt: ttl(world.now() + 24 * HOUR) }]);
     expect(await world.file({ key, delay: HOUR, createdAt: at })).toMatchObject({
