@@ -1,7 +1,4 @@
-import type { Duration } from "aws-cdk-lib";
 import { DEFAULT_BACKOFF } from "../core/backoff.ts";
-import type { EventRule } from "../core/event-rules.ts";
-import { eventRulesOf, leavesTombstones } from "../core/event-settings.ts";
 import {
   DEFAULT_DEAD_RETENTION_S,
   DEFAULT_LONG_DELAY_S,
@@ -11,6 +8,7 @@ import {
   type TopicPolicy,
   topicPolicy,
 } from "../core/policy.ts";
+import { cancelRules } from "./event-rules.ts";
 import type { DelayQueueProps, TopicProps } from "./props.ts";
 
 /** The policy that functions read, its topics with only what differs from the defaults. */
@@ -41,7 +39,7 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
     ...rest,
     ...(ttr && { ttr: ttr.toSeconds() }),
     ...(spread?.toSeconds() && { spread: spread.toSeconds() }),
-    ...(leavesTombstones(topicRules("", props)) && { cancelledByEvents: true }),
+    ...(leavesTombstones(props) && { cancelledByEvents: true }),
     ...webhookOf(props),
     ...ifLateOf(props),
   };
@@ -55,9 +53,8 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
   return Object.fromEntries(kept);
 }
 
-/** What the function that events reach is told of a topic. */
-export function topicRules(topic: string, settings: TopicProps): EventRule[] {
-  return eventRulesOf(topic, settings, (duration: Duration) => duration.toSeconds());
+function leavesTombstones({ cancelOn }: TopicProps): boolean {
+  return cancelRules("", cancelOn).some(({ tombstone }) => tombstone > 0);
 }
 
 /** Running late jobs all the same is what happens anyway. */

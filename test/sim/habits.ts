@@ -24,6 +24,8 @@ const KINDS: readonly Habit["kind"][] = [
   "none",
   "events",
   "events",
+  "window",
+  "window",
   "late",
   "spread",
 ];

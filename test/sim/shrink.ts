@@ -7,6 +7,7 @@ const MOST_USERS = 14;
 const MOST_CHANGES = 4;
 const MOST_OPERATORS = 2;
 const MOST_PLANNERS = 2;
+const MOST_CLERKS = 2;
 
 /**
  * Leaves out, as long as the same promise breaks: first half of what is left, then a quarter, in the end one by one.
@@ -21,9 +22,10 @@ export async function shrink(seed: number, tries: number): Promise<Shrunk> {
   const changes = users.flatMap((user) => Array.from({ length: MOST_CHANGES }, (_, i) => `${user}:${i}`));
   const operators = Array.from({ length: MOST_OPERATORS }, (_, i) => `operator:${i + 1}`);
   const planners = Array.from({ length: MOST_PLANNERS }, (_, i) => `planner:${i + 1}`);
+  const clerks = Array.from({ length: MOST_CLERKS }, (_, i) => `clerk:${i + 1}`);
   const events = Array.from({ length: MOST_USERS }, (_, i) => `event:${i + 1}`);
   const removable = (): string[] =>
-    [...users, ...events, ...operators, ...planners, ...changes, ...best.faults.keys()].filter(
+    [...users, ...events, ...operators, ...planners, ...clerks, ...changes, ...best.faults.keys()].filter(
       (key) => !suppressed.has(key),
     );
 

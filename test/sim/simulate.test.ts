@@ -43,7 +43,7 @@ describe("the simulator", () => {
     const [first = ""] = whole.faults.keys();
     const less = await simulate(13, { suppressed: new Set([first]) });
     expect(less.faults.has(first)).toBe(false);
-    const nobody = ["user", "event", "operator", "planner"].flatMap((who) =>
+    const nobody = ["user", "event", "operator", "planner", "clerk"].flatMap((who) =>
       [...Array(14)].map((_, i) => `${who}:${i + 1}`),
     );
     const none = await simulate(13, { suppressed: new Set(nobody) });

@@ -3,6 +3,7 @@ import { homeKey } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import { beyondBudget, kindOf } from "./budget.ts";
 import { busOf } from "./bus.ts";
+import { clerks } from "./clerks.ts";
 import { type Blow, type Plan, planOf, type Weather, weatherOf } from "./faults.ts";
 import { habitOf, topicsOf } from "./habits.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
@@ -137,7 +138,8 @@ export async function simulate(
   const filed = users(world, { api, producers: producersOf(world) }, bus, suppressed, SPAN);
   const resumed = operators(world, api, { suppressed, span: SPAN });
   const planned = planners(world, api, { suppressed, span: SPAN });
-  const through = (): boolean => filed() && resumed() && planned() && (bus?.through() ?? true);
+  const dealt = clerks(world, api, { suppressed, span: SPAN });
+  const through = (): boolean => filed() && resumed() && planned() && dealt() && (bus?.through() ?? true);
 
   const enough = (): boolean => violation !== undefined;
   const done = () => ({

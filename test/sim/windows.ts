@@ -21,14 +21,15 @@ export function windowsOf(topics: Policy["topics"]) {
     if (window !== undefined) doors.set(topic, doorOf(window));
   const isOpen = (topic: string, time: number): boolean => doors.get(topic)?.(time) ?? true;
   const opensAt = (topic: string, time: number): number => {
-    if (isOpen(topic, time)) return time;
+    if (time === Number.POSITIVE_INFINITY || isOpen(topic, time)) return time;
     const minute = time - (time % MINUTE);
     for (let i = 1; i < MINUTES_A_WEEK; i++)
       if (isOpen(topic, minute + i * MINUTE)) return minute + i * MINUTE;
     throw new Error(`the window of ${topic} does not open within a week of ${time}`);
   };
   return {
-    isOpen,
+    /** Whether it was open at some time in a span. */
+    wasOpen: (topic: string, from: number, to: number): boolean => opensAt(topic, from) <= to,
     /** The first moment from `time` on at which a topic's jobs may start. */
     opensAt,
     /** When `ms` of such moments have passed. */

@@ -7,6 +7,7 @@ import { addressOf } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { Call } from "../../webhook/call.ts";
+import { bulksOf } from "./bulks.ts";
 import type { Weather } from "./faults.ts";
 import { limitsOf } from "./limits.ts";
 import { pausesOf } from "./pauses.ts";
@@ -83,6 +84,9 @@ const LONGEST_CLAIM = 60_000;
 /** A run as its message had it. */
 export type Run = { id: string; topic: string; attempt: number; dueAt: number; body: string };
 
+/** ms from looking at a topic's window to the message: a call that is repeated, or a function that freezes. */
+const LONGEST_SEND = { hurt: 360_000, else: 65_000 };
+
 export type Witness = ReturnType<typeof witnessOf>;
 
 /**
@@ -108,6 +112,7 @@ export function witnessOf(settings: {
   const pauses = pausesOf({ clock, claims: weather === "calm" ? 2000 : LONGEST_CLAIM });
   const limits = limitsOf({ clock, topics });
   const windows = windowsOf(topics);
+  const longestSend = weather === "hurt" ? LONGEST_SEND.hurt : LONGEST_SEND.else;
   const jobs = new Map<string, Known>();
   const holders = new Map<string, Set<string>>();
   const requests = new Map<string, string>();
@@ -120,6 +125,7 @@ export function witnessOf(settings: {
     onViolation({ promise, id, text, time: clock() });
 
   const recurring = recurringOf((id, text) => violate("once", id, text));
+  const bulks = bulksOf((id, text) => violate("bulk", id, text));
   const tombstones = tombstonesOf({
     clock,
     skew,
@@ -211,6 +217,7 @@ export function witnessOf(settings: {
       const clean = after.state === "scheduled" && after.token === undefined && after.leaseEnd === undefined;
       const from = before.state === "scheduled" || before.state === "running" || before.state === "dead";
       if (!clean || !from) return `${change} as a move`;
+      bulks.changed(before, after);
       if (before.state === "dead" || (before.attempt > 0 && after.attempt === 0)) job.restarts += 1;
       return before.state === "running" ? endOf(job, before) : undefined;
     }
@@ -260,7 +267,7 @@ export function witnessOf(settings: {
 
   /** Whether anybody wants it cancelled. */
   function isCancelled({ cancelAsked }: Known, { topic, key }: Home): boolean {
-    return cancelAsked || (key !== undefined && tombstones.mayCancel(topic, key));
+    return cancelAsked || bulks.mayCancel(topic) || (key !== undefined && tombstones.mayCancel(topic, key));
   }
 
   /** Whether a job is later than its own bound. */
@@ -307,6 +314,7 @@ export function witnessOf(settings: {
     limits,
     recurring,
     tombstones,
+    bulks,
     /** Every item that changes. */
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;
@@ -380,7 +388,13 @@ export function witnessOf(settings: {
     /** Jobs of a message that SQS took, and when it shows it. */
     handedOff(topic: string, carried: readonly MessageJob[], visibleAt: number): void {
       for (const job of carried) {
-        const [{ handedOff }, start] = [known(job.id), startOf(job)];
+        const [{ handedOff, home }, start] = [known(job.id), startOf(job)];
+        // A crashed run is sent to be settled.
+        const isToRun =
+          untracked.has(topic) || (home?.state === "scheduled" && home.revision === job.revision);
+        const begins = Math.max(start, Date.parse(job.sentAt ?? job.dueAt));
+        if (isToRun && !windows.wasOpen(topic, begins - longestSend, begins))
+          violate("window", job.id, `handed over to start at ${begins}, out of its window`);
         if (job.expiresAt !== undefined) known(job.id).expires = true;
         // A near untracked one was never stored.
         recurring.created(job.id, JSON.stringify(job.body), !untracked.has(topic));
@@ -433,9 +447,6 @@ export function witnessOf(settings: {
       const most = windows.openFor(run.topic, run.dueAt, limits.longestWait(run.topic, revisionsOfAll()));
       if (limited && to > most) violate("P3", run.id, `was held for ${to - run.dueAt} ms`);
       if (now < from) violate("P2", run.id, `started ${from - now} ms early`);
-      const shut = [from, to].find((start) => !windows.isOpen(run.topic, start));
-      if (shut !== undefined && !again)
-        violate("window", run.id, `was to start at ${shut}, out of its window`);
       const { ifLate } = topics[run.topic] ?? {};
       if (ifLate && clock() - to > ifLate.after * 1000 + LONGEST_CLAIM + skew)
         violate("ifLate", run.id, `ran ${clock() - to} ms late`);

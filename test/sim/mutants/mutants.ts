@@ -543,4 +543,34 @@ export const MUTANTS: readonly Mutant[] = [
     find: "else if (ifLate && now - startOf(job) > ifLate.after * 1000) perhaps.push(job);",
     put: 'else if (ifLate && now - Date.parse(job.dueAt) > ifLate.after * 1000) late.push({ job, state: ifLate.then === "skip" ? "cancelled" : "expired", why: "late" });',
   },
+  {
+    name: "hand-over whether a window is open or not",
+    file: "protocol/limit.ts",
+    find: "return nextOpening(window, start) > start;",
+    put: "return nextOpening(window, start) < start;",
+  },
+  {
+    name: "a start once given kept when its window has shut",
+    file: "protocol/limit.ts",
+    find: "return nextOpening(window, start) > start;",
+    put: "return home.heldUntil === undefined && nextOpening(window, start) > start;",
+  },
+  {
+    name: "a limit's starts booked whether its window is open or not",
+    file: "protocol/limit.ts",
+    find: "bookStarts(ctx, topic, maxPerSecond, wanted, window)",
+    put: "bookStarts(ctx, topic, maxPerSecond, wanted)",
+  },
+  {
+    name: "a resume's starts given whether a window is open or not",
+    file: "protocol/release.ts",
+    find: "const start = nextOpening(window, Math.max(next, dueAt));",
+    put: "const start = Math.max(next, dueAt);",
+  },
+  {
+    name: "a bulk does not know what it has moved",
+    file: "protocol/bulk.ts",
+    find: "  if (home.bulk === id) return false;\n",
+    put: "",
+  },
 ];

@@ -1,0 +1,77 @@
+import type { Draws } from "./draws.ts";
+import { crowdedTopic } from "./habits.ts";
+import type { Api } from "./platform.ts";
+import { TOPICS } from "./topics.ts";
+import type { World } from "./world.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const ACTIONS = ["move", "move", "cancel", "run", "redrive"] as const;
+/** ms before and after now that jobs are due which a clerk deals with. */
+const REACH = { before: 2 * MINUTE, after: 20 * MINUTE };
+const DELAYS = [MINUTE, 5 * MINUTE, 15 * MINUTE];
+/** A part reads each bucket of its reach, and moves a history's jobs. */
+const STEPS = 60;
+const TRIES = 4;
+
+/** Those who cancel, move, run and redrive many jobs at once. Answers whether all are through. */
+export function clerks(
+  world: World,
+  api: Api,
+  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
+): () => boolean {
+  const draws = world.draws("clerks");
+  const topic = crowdedTopic(world.seed) ?? draws.pick([world.habit.topic, ...Object.keys(TOPICS)]);
+  const count = draws.chance(0.12) ? draws.whole(1, 2) : 0;
+  let busy = 0;
+  for (let n = 1; n <= count; n++) {
+    const own = world.draws(`clerk ${n}`);
+    const time = world.timeline.now() + own.next() * span;
+    if (suppressed.has(`clerk:${n}`)) continue;
+    busy += 1;
+    world.timeline.at(time, () => {
+      void deal(world, api, own, topic).then(() => {
+        busy -= 1;
+      });
+    });
+  }
+  return () => busy === 0;
+}
+
+/** Goes through with one bulk; begins again where its first answer is lost, and repeats a part now and then. */
+async function deal(world: World, api: Api, draws: Draws, topic: string): Promise<void> {
+  const { timeline, witness } = world;
+  const action = draws.pick(ACTIONS);
+  let request: object | undefined;
+  let cursor: unknown;
+  for (let tries = TRIES; tries > 0; ) {
+    const now = timeline.now();
+    request ??= {
+      action,
+      topic,
+      from: iso(now - REACH.before),
+      to: iso(now + REACH.after),
+      ...(action === "move" && { dueAt: iso(witness.bulks.begun(now + draws.pick(DELAYS))) }),
+      ...(action !== "move" && action !== "cancel" && draws.chance(0.3) && { ratePerSecond: 1 }),
+    };
+    if (action === "cancel") witness.bulks.cancels(topic);
+    world.requests += STEPS;
+    const answer = await api("POST", "/jobs/bulk", { ...request, ...(cursor !== undefined && { cursor }) });
+    if (answer?.status === 200) {
+      const next = answer.body.cursor;
+      if (next === undefined) return;
+      if (!draws.chance(0.3)) cursor = next;
+      else tries -= 1;
+      continue;
+    }
+    if (answer && answer.status < 500) return;
+    tries -= 1;
+    // Nobody knows the bulk that was begun: the next is another.
+    if (cursor === undefined) request = undefined;
+    await timeline.wait(draws.whole(1, 30) * SECOND);
+  }
+}
+
+function iso(time: number): string {
+  return new Date(time).toISOString();
+}
