@@ -16,18 +16,13 @@ export function failed(check: string, error: unknown, todo?: string): Check {
   return { check, result: "failed", found: messageOf(error), ...(todo === undefined ? {} : { todo }) };
 }
 
-/** Of the package, and of the runner that plays AWS. */
-const OLDEST_NODE = 22;
+/** Of the runner that plays AWS. */
 const OLDEST_LOCAL_NODE = 24;
 
 export function judgeNode(version: string): Check {
-  const major = Number(/^v(\d+)/.exec(version)?.[1]);
   const node = { check: "node", found: version };
-  if (major < OLDEST_NODE) return { ...node, result: "failed", todo: `install Node ${OLDEST_NODE} or later` };
-  if (major < OLDEST_LOCAL_NODE) {
-    return { ...node, result: "warning", todo: `minutehand local needs Node ${OLDEST_LOCAL_NODE} or later` };
-  }
-  return { ...node, result: "ok" };
+  if (Number(/^v(\d+)/.exec(version)?.[1]) >= OLDEST_LOCAL_NODE) return { ...node, result: "ok" };
+  return { ...node, result: "warning", todo: `minutehand local needs Node ${OLDEST_LOCAL_NODE} or later` };
 }
 
 export function judgeStack(name: string, { status }: DeployedStack): Check {

@@ -6,8 +6,16 @@ import { createProgram, FAILED, INTERRUPTED, OK, WRONGLY_CALLED } from "./progra
 import { createSession, type GlobalOptions } from "./session.ts";
 import type { Surroundings } from "./surroundings.ts";
 
+/** Of the package. */
+const OLDEST_NODE = 22;
+
 /** Does what a command line says. Answers the exit code; what is to be said has been said. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { nodeVersion, stderr } = surroundings;
+  if (Number(/^v(\d+)/.exec(nodeVersion)?.[1]) < OLDEST_NODE) {
+    stderr.write(`minutehand: it needs Node ${OLDEST_NODE} or later, this is ${nodeVersion}\n`);
+    return FAILED;
+  }
   const interrupted = Promise.withResolvers<number>();
   let isDebugging = false;
   const program = createProgram(surroundings, (options: GlobalOptions) => {
@@ -24,7 +32,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     return await Promise.race([done, interrupted.promise]);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? OK : WRONGLY_CALLED;
-    surroundings.stderr.write(`minutehand: ${wordsOf(error, isDebugging)}\n`);
+    stderr.write(`minutehand: ${wordsOf(error, isDebugging)}\n`);
     return error instanceof UsageError ? WRONGLY_CALLED : FAILED;
   }
 }

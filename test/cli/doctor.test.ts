@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { createApi } from "../http/api.ts";
 import { MINUTE, SECOND } from "../protocol/world.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
@@ -134,12 +133,9 @@ describe("doctor", () => {
     expect(code).toBe(0);
   });
 
-  test.each([
-    ["v20.19.0", "failed"],
-    ["v22.0.0", "warning"],
-  ])("Node %s is %s", async (nodeVersion, result) => {
-    await using api = await serveApi(createApi());
-    const { lines } = await type(api, ["doctor", "--json"], { nodeVersion });
-    expect(lines[0]).toMatchObject({ check: "node", result, found: nodeVersion });
+  test("warns of a Node that cannot run the stack on this machine", async () => {
+    await using api = await serveApi();
+    const { lines } = await type(api, ["doctor", "--json"], { nodeVersion: "v22.0.0" });
+    expect(lines[0]).toMatchObject({ check: "node", result: "warning", found: "v22.0.0" });
   });
 });

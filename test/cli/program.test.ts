@@ -84,6 +84,13 @@ describe("a command line", () => {
     expect(await type(undefined, ["--version"])).toMatchObject({ code: 0, out: `${packageJson.version}\n` });
   });
 
+  test("needs a Node that it runs on", async () => {
+    expect(await type(undefined, ["--version"], { nodeVersion: "v20.19.0" })).toMatchObject({
+      code: 1,
+      err: "minutehand: it needs Node 22 or later, this is v20.19.0\n",
+    });
+  });
+
   test("with --debug gets the stack trace of what it meets", async () => {
     await using api = await serveApi();
     const { err } = await type(api, ["get", "nonsense", "--debug"]);
@@ -156,7 +163,7 @@ describe("completion", () => {
       ["enqueue", "x", "--on-duplicate", ""],
       ["reject", "keep", "replace", "postpone"],
     ],
-    [["list", "--tag", ""], []],
+    [["completion", "--url", ""], []],
     [["completion", "f"], ["fish"]],
     [["completion", "--t"], ["--token"]],
   ])("of %j is %j", async (typed, words) => {
