@@ -20,8 +20,8 @@ export type CancellingEvent = {
 
 /**
  * Cancels the job of a key; where there is none yet, leaves a tombstone, under which jobs are cancelled as they are
- * filed. Told of an event again it does nothing more: a job that has ended since the event happened shows that it was
- * told before, and one filed after `until` is none of its. Throws `job-running`, `unavailable`: to be repeated.
+ * filed. A job that has ended since the event happened shows that it was told before, and one filed after `until` is none
+ * of its. Throws `job-running`, `unavailable`: to be repeated.
  */
 export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<void> {
   for (let i = 0; i < TRIES; i++) {
