@@ -1,13 +1,12 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import type { Guardian } from "./guardian.ts";
 import { messageOf } from "./local-error.ts";
+import { programOf } from "./program.ts";
 import type { FunctionSpec } from "./resources.ts";
 import type { FunctionError, RunnerMessage, RuntimeMessage } from "./runtime.ts";
 
-const RUNTIME = fileURLToPath(new URL("runtime.ts", import.meta.url));
 const INIT_LIMIT_MS = 10_000;
 
 /** What became of an invocation. `crashed` and `timed-out` took the process with them. */
@@ -36,7 +35,7 @@ export type Host = {
 
 /** Starts a process and loads the handler. Rejects if that fails or takes longer than Lambda allows. */
 export async function startEnvironment(spec: FunctionSpec, host: Host): Promise<Environment> {
-  const child = fork(RUNTIME, [spec.codeDir, spec.handler, spec.arn], {
+  const child = fork(programOf("runtime"), [spec.codeDir, spec.handler, spec.arn], {
     cwd: spec.codeDir,
     // Ctrl-C is the runner's alone: it ends its functions itself.
     detached: true,

@@ -1,5 +1,5 @@
 /**
- * Runs fauxqs as a process of its own: `fauxqs.ts <port> [data folder]`. It always listens on all
+ * Runs fauxqs as a process of its own: `fauxqs <port> [data folder]`. It always listens on all
  * interfaces, so the listening itself is bound to loopback here; and it ends when its parent does.
  */
 import { AsyncLocalStorage } from "node:async_hooks";

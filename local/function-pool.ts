@@ -24,6 +24,8 @@ export type FunctionPool = {
   /** Starts the first environment if there is none. */
   readonly warm: () => void;
   readonly pids: () => number[];
+  /** What is invoked from now on goes to other code or settings; what runs ends as it began. */
+  readonly replace: (spec: FunctionSpec) => void;
   /** Lets what runs finish for `graceMs`, then ends every process. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
@@ -35,9 +37,11 @@ type Waiting = {
 };
 type Idle = { readonly environment: Environment; readonly since: number };
 
-export function createFunctionPool(spec: FunctionSpec, host: Host): FunctionPool {
-  const cap = Math.min(spec.reservedConcurrency ?? MAX_ENVIRONMENTS, MAX_ENVIRONMENTS);
-  const all = new Set<Environment>();
+export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPool {
+  let spec = first;
+  const cap = () => Math.min(spec.reservedConcurrency ?? MAX_ENVIRONMENTS, MAX_ENVIRONMENTS);
+  /** Each with what it was started from. */
+  const all = new Map<Environment, FunctionSpec>();
   // The one used last is used next, so that those a burst needed fall idle and are reaped.
   const idle: Idle[] = [];
   const waiting: Waiting[] = [];
@@ -66,7 +70,7 @@ export function createFunctionPool(spec: FunctionSpec, host: Host): FunctionPool
 
   async function run(environment: Environment, { event, settle }: Waiting): Promise<void> {
     const outcome = await environment.invoke(event);
-    if (stopping) environment.kill();
+    if (stopping || all.get(environment) !== spec) environment.kill();
     else if (environment.isAlive() && outcome.outcome !== "timed-out" && outcome.outcome !== "crashed")
       idle.push({ environment, since: Date.now() });
     settle(withinLimit(outcome));
@@ -76,7 +80,7 @@ export function createFunctionPool(spec: FunctionSpec, host: Host): FunctionPool
   /** Starts environments while invocations wait longer than the warm ones explain. */
   function grow(): void {
     const [oldest] = waiting;
-    if (!oldest || stopping || growth || all.size + starting >= cap) return;
+    if (!oldest || stopping || growth || all.size + starting >= cap()) return;
     if (starting >= Math.min(MAX_STARTING, waiting.length)) return;
     const patience = PATIENCE_MS * (all.size + starting) - (Date.now() - oldest.since);
     growth = setTimeout(
@@ -91,16 +95,21 @@ export function createFunctionPool(spec: FunctionSpec, host: Host): FunctionPool
 
   async function start(): Promise<void> {
     starting += 1;
+    const started = spec;
     try {
-      const environment = await startEnvironment(spec, host);
-      all.add(environment);
-      void environment.exited.then(() => all.delete(environment));
-      if (stopping) environment.kill();
+      const environment = await startEnvironment(started, host);
+      all.set(environment, started);
+      void environment.exited.then(() => {
+        all.delete(environment);
+        dispatch();
+      });
+      if (stopping || started !== spec) environment.kill();
       else idle.push({ environment, since: Date.now() });
     } catch (error) {
       // As on Lambda the invocation that needed the environment fails, the next one tries again.
       const errorMessage = messageOf(error);
       host.onLine(spec.logicalId, `could not start: ${errorMessage}`);
+      if (started !== spec) return;
       waiting
         .shift()
         ?.settle({ outcome: "crashed", error: { errorType: "Runtime.InitError", errorMessage } });
@@ -117,7 +126,9 @@ export function createFunctionPool(spec: FunctionSpec, host: Host): FunctionPool
   }
 
   return {
-    spec,
+    get spec() {
+      return spec;
+    },
     invoke: (event) => {
       if (stopping) return Promise.resolve(stopped());
       const json = JSON.stringify(event);
@@ -130,16 +141,20 @@ export function createFunctionPool(spec: FunctionSpec, host: Host): FunctionPool
     warm: () => {
       if (all.size + starting === 0 && !stopping) void start();
     },
-    pids: () => [...all].filter((environment) => environment.isAlive()).map(({ pid }) => pid),
+    replace: (next) => {
+      spec = next;
+      for (const { environment } of idle.splice(0)) environment.kill();
+    },
+    pids: () => [...all.keys()].filter((environment) => environment.isAlive()).map(({ pid }) => pid),
     stop: async (graceMs) => {
       stopping = true;
       for (const { settle } of waiting.splice(0)) settle(stopped());
       clearInterval(reaper);
       clearTimeout(growth);
       for (const { environment } of idle) environment.kill();
-      const ended = Promise.all([...all].map(({ exited }) => exited));
+      const ended = Promise.all([...all.keys()].map(({ exited }) => exited));
       const timer = setTimeout(() => {
-        for (const environment of all) environment.kill();
+        for (const environment of all.keys()) environment.kill();
       }, graceMs);
       await ended;
       clearTimeout(timer);

@@ -1,8 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import type { GuardMessage } from "./guard.ts";
-
-const PROGRAM = fileURLToPath(new URL("guard.ts", import.meta.url));
+import { programOf } from "./program.ts";
 
 /** Sees to it that no child outlives this process. */
 export type Guardian = {
@@ -19,7 +17,7 @@ export function startGuardian(): Guardian {
 
   function start(): ChildProcess {
     // Detached, so that neither Ctrl-C nor a signal to the runner's group reaches it before its work is done.
-    const child = fork(PROGRAM, {
+    const child = fork(programOf("guard"), {
       detached: true,
       execArgv: [],
       stdio: ["ignore", "ignore", "inherit", "ipc"],

@@ -1,36 +1,44 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { type Dirent, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "./local-error.ts";
 
-/** What the template and the bundles are made of, relative to the project. */
-const INPUTS = [
-  "aws",
-  "core",
-  "functions",
-  "http",
-  "infra",
-  "protocol",
-  "sdk",
-  "cdk.context.json",
-  "cdk.json",
-  "package-lock.json",
-  "package.json",
-];
+/** Not what an app is made of, but what is made of it; and folders whose names begin with a dot. */
+const MADE = new Set(["node_modules", "cdk.out", "dist"]);
 
-/** A hash of all that synthesising reads, as hex. Contents count, times do not. */
-export function hashInputs(root: string): string {
+/** A hash of all files of a folder, as hex. Contents count, times do not. */
+export function hashFolder(root: string): string {
   const hash = createHash("sha256").update(process.version);
-  for (const path of INPUTS.flatMap((input) => filesUnder(root, input))) {
-    const content = readFileSync(join(root, path));
-    hash.update(`\n${path} ${content.length}\n`).update(content);
+  for (const folder of foldersIn(root)) {
+    for (const entry of entriesOf(folder)) {
+      if (!entry.isFile()) continue;
+      const path = join(folder, entry.name);
+      const content = unlessGone(() => readFileSync(path));
+      if (content) hash.update(`\n${path.slice(root.length)} ${content.length}\n`).update(content);
+    }
   }
   return hash.digest("hex").slice(0, 32);
 }
 
-function filesUnder(root: string, path: string): string[] {
-  const stat = statSync(join(root, path), { throwIfNoEntry: false });
-  if (!stat) return [];
-  if (!stat.isDirectory()) return [path];
-  const names = readdirSync(join(root, path)).filter((name) => name !== "node_modules");
-  return names.sort().flatMap((name) => filesUnder(root, join(path, name)));
+/** The folder and those in it whose files an app may be made of; links are not followed. */
+export function foldersIn(root: string): string[] {
+  const inner = entriesOf(root).filter(
+    (entry) => entry.isDirectory() && !MADE.has(entry.name) && !entry.name.startsWith("."),
+  );
+  return [root, ...inner.flatMap(({ name }) => foldersIn(join(root, name)))];
+}
+
+function entriesOf(folder: string): Dirent[] {
+  const entries = unlessGone(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  return entries.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** Editors write files that are gone a moment later. */
+function unlessGone<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
 }

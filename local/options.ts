@@ -1,13 +1,22 @@
 import { parseArgs } from "node:util";
 import { LocalError, messageOf } from "./local-error.ts";
 
-export type CommandLine = { help: boolean; port: number; reset: boolean; dataDir: string };
+export type CommandLine = {
+  help: boolean;
+  port: number;
+  reset: boolean;
+  dataDir: string;
+  app: string | undefined;
+  watch: boolean;
+};
 
 export const HELP = `Runs Minutehand on this machine: the synthesised stack's functions, queues, table, routes, secrets, schedules,
 rules for events and minute tick.
 
-  npm run local -- [options]
+  minutehand local [options]      (in Minutehand's own repository: npm run local -- [options])
 
+  --app "CMD"  command that runs the CDK app, such as "node app.ts" (default: what cdk.json says)
+  --no-watch   leave functions as they are when their code is saved
   --port N     port of the HTTP API on 127.0.0.1 (default 4500; 0 picks a free one)
   --data DIR   folder that keeps jobs, messages, schedules and secrets across restarts (default .minutehand)
   --reset      drop all of them but the secrets first
@@ -25,6 +34,8 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     port: parsePort(values.port),
     reset: values.reset,
     dataDir: values.data,
+    app: values.app,
+    watch: !values["no-watch"],
   };
 }
 
@@ -36,13 +47,15 @@ function parseStrictly(args: readonly string[]) {
         port: { type: "string", default: "4500" },
         data: { type: "string", default: ".minutehand" },
         reset: { type: "boolean", default: false },
+        app: { type: "string" },
+        "no-watch": { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },
     });
   } catch (error) {
     // parseArgs adds advice after the first sentence, some of it for positional arguments only.
     const [reason] = messageOf(error).split(/\. |\n/);
-    throw new LocalError(`${reason}; allowed are --port, --data, --reset and --help`);
+    throw new LocalError(`${reason}; allowed are --app, --no-watch, --port, --data, --reset and --help`);
   }
 }
 

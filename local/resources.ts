@@ -18,6 +18,8 @@ export type FunctionSpec = {
   /** `index.handler` */
   readonly handler: string;
   readonly codeDir: string;
+  /** The same code has the same. */
+  readonly codeHash: string;
   readonly timeoutMs: number;
   readonly memoryMb: number;
   readonly environment: Readonly<Record<string, string>>;
@@ -192,6 +194,7 @@ export function readStack({ template, assets }: Assembly, site: Site): Stack {
     return {
       handler: String(properties.Handler),
       codeDir,
+      codeHash: String(code.S3Key),
       timeoutMs: numberOr(properties.Timeout, DEFAULT_FUNCTION_TIMEOUT_S) * 1000,
       memoryMb: numberOr(properties.MemorySize, DEFAULT_FUNCTION_MEMORY_MB),
       environment: Object.fromEntries(

@@ -1,5 +1,5 @@
 /**
- * The inside of an execution environment: `runtime.ts <code folder> <index.handler> <ARN>`. Loads the handler,
+ * The inside of an execution environment: `runtime <code folder> <index.handler> <ARN>`. Loads the handler,
  * then serves one invocation after the other. It ends when its parent does.
  */
 import { existsSync } from "node:fs";

@@ -1,10 +1,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { freePort } from "./free-port.ts";
+import { programOf } from "./program.ts";
 import type { Program } from "./supervise.ts";
-
-const LAUNCHER = fileURLToPath(new URL("fauxqs.ts", import.meta.url));
 
 /** SQS on a port of loopback; without a data folder it is kept in memory. */
 export async function sqsEmulator(
@@ -17,7 +15,7 @@ export async function sqsEmulator(
       name: "the embedded SQS (fauxqs)",
       data: dataDir,
       spawn: () =>
-        fork(LAUNCHER, [String(port), ...(dataDir ? [dataDir] : [])], {
+        fork(programOf("fauxqs"), [String(port), ...(dataDir ? [dataDir] : [])], {
           detached: true,
           execArgv: [],
           stdio: ["ignore", "ignore", "pipe", "ipc"],

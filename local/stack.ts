@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
@@ -12,18 +11,20 @@ import { readableLine } from "./event-lines.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuardian } from "./guardian.ts";
 import { openHttpApi } from "./http-api.ts";
+import { hashFolder } from "./input-hash.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
-import { type FunctionSpec, type QueueSpec, readStack } from "./resources.ts";
+import { createReloader } from "./reload.ts";
+import { type FunctionSpec, type QueueSpec, readStack, type Stack } from "./resources.ts";
 import { createSchedules } from "./schedules.ts";
 import { createSecrets } from "./secrets.ts";
 import { startOwnServices } from "./services/own-services.ts";
-import { synthesise } from "./synth.ts";
+import { type Project, synthesise } from "./synth.ts";
 import { createTables } from "./tables.ts";
 import { createTeardown } from "./teardown.ts";
 import { startTriggers } from "./triggers.ts";
+import { watchFolder } from "./watch.ts";
 
-const PROJECT_ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** What the CDK adds to a function's name in the template. */
 const GENERATED_SUFFIX = /(Function)?[0-9A-F]{8}$/;
 /** All pollers of all queues at once, and some deletions. */
@@ -41,8 +42,12 @@ export type LocalOptions = {
   readonly tick?: boolean;
   /** Set over the functions' own variables. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The CDK project; default this repository. */
+  /** The CDK project's folder; default the working directory. */
   readonly root?: string;
+  /** The command that runs the app; default what the project's `cdk.json` says. */
+  readonly app?: string | undefined;
+  /** Whether functions whose code or settings are saved are swapped; default false. */
+  readonly watch?: boolean;
   /** Job events and what else is worth a line. */
   readonly log: (line: string) => void;
   /** What takes its time before the stack is up. */
@@ -53,6 +58,8 @@ export type LocalOptions = {
 
 export type LocalStack = {
   readonly url: string;
+  /** Whether the app has an HTTP API; without one nothing is answered at the URL. */
+  readonly hasApi: boolean;
   readonly endpoints: Endpoints;
   readonly tableName: string;
   /** Queue URL without the topic, as the functions have it: `http://127.0.0.1:…/000000000000/minutehand-` */
@@ -87,7 +94,7 @@ async function start(
   options: LocalOptions,
   teardown: ReturnType<typeof createTeardown>,
 ): Promise<LocalStack> {
-  const { root = PROJECT_ROOT, log, progress = () => {}, onLost = () => {} } = options;
+  const { root = process.cwd(), log, progress = () => {}, onLost = () => {} } = options;
   const folder = options.memory ? undefined : openDataFolder(options.dataDir, options.reset ?? false);
   if (folder) teardown.add(folder.release);
   const api = await openHttpApi(options.port);
@@ -101,10 +108,9 @@ async function start(
   let note = () => {};
   const starting = startEmulators({ folder, guardian, log, onRestart: () => note(), onLost });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
-  const [emulators, outdir] = await Promise.all([
-    starting,
-    synthesise({ root, cacheDir: join(root, ".minutehand", "synthesised"), progress }),
-  ]);
+  const project: Project = { root, app: options.app, cacheDir: join(root, ".minutehand", "synthesised") };
+  const seen = options.watch ? hashFolder(root) : "";
+  const [emulators, outdir] = await Promise.all([starting, synthesise(project, progress)]);
   const endpoints = { ...emulators.endpoints, ...services.endpoints };
   note = () =>
     folder?.note({
@@ -115,13 +121,12 @@ async function start(
     });
   note();
 
-  const assembly = readAssembly(outdir);
-  const stack = readStack(assembly, {
-    ...platform,
-    stackName: assembly.stackName,
-    sqsEndpoint: endpoints.sqs,
-    apiUrl: api.url,
-  });
+  const read = (folder: string): Stack => {
+    const assembly = readAssembly(folder);
+    const { stackName } = assembly;
+    return readStack(assembly, { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url });
+  };
+  const stack = read(outdir);
   for (const type of stack.unknownTypes) log(`the local stack does not play ${type}; it is left out`);
   const sqs = new SQSClient({
     ...platform,
@@ -161,10 +166,23 @@ async function start(
   const tick = options.tick ?? true;
   const triggers = startTriggers(stack, { pools, invoke, api, sqs, services, account, tick, log });
   teardown.add(triggers.stop);
+  if (options.watch) {
+    const saved = createReloader(stack, {
+      fingerprint: () => hashFolder(root),
+      seen,
+      synthesise: async () => read(await synthesise(project, () => {})),
+      replace: (spec) => pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec),
+      log,
+    });
+    teardown.add(watchFolder(root, { onSaved: () => void saved(), log }).stop);
+    // What was saved while this started.
+    void saved();
+  }
 
   const [table] = stack.tables;
   return {
     url: api.url,
+    hasApi: stack.routes.length > 0,
     endpoints,
     platform,
     tableName: table?.name ?? "",

@@ -10,27 +10,33 @@ import {
   utimesSync,
 } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { hashInputs } from "./input-hash.ts";
-import { LocalError } from "./local-error.ts";
+import { hashFolder } from "./input-hash.ts";
+import { LocalError, messageOf } from "./local-error.ts";
 
 const UNUSED_AFTER_MS = 7 * 86_400_000;
 
-type Project = {
+export type Project = {
   readonly root: string;
+  /** The command that runs the app; without one `cdk.json` names it. */
+  readonly app?: string | undefined;
   readonly cacheDir: string;
-  readonly progress: (line: string) => void;
 };
 
-/** The folder of the synthesised app; the app runs only if what it is made of has changed. */
-export async function synthesise({ root, cacheDir, progress }: Project): Promise<string> {
-  const outdir = join(cacheDir, hashInputs(root));
-  if (!existsSync(join(outdir, "manifest.json"))) {
+/**
+ * The folder of the synthesised app. The app of a `cdk.json` runs only if a file of its folder has changed; of a command
+ * nobody knows what it reads.
+ */
+export async function synthesise(project: Project, progress: (line: string) => void): Promise<string> {
+  const { root, app, cacheDir } = project;
+  let outdir = app === undefined ? join(cacheDir, hashFolder(root)) : undefined;
+  if (outdir === undefined || !existsSync(join(outdir, "manifest.json"))) {
     progress("Building the functions and synthesising the stack …");
     // Renamed into place when complete, so that a crash or a second runner never meets half of it.
-    const draft = `${outdir}.${process.pid}.${process.hrtime.bigint()}`;
+    const draft = join(cacheDir, `draft.${process.pid}.${process.hrtime.bigint()}`);
     try {
       mkdirSync(draft, { recursive: true });
-      await runApp(root, draft);
+      await runApp(project, draft);
+      outdir ??= join(cacheDir, hashFolder(draft));
       moveInto(draft, outdir);
     } finally {
       rmSync(draft, { recursive: true, force: true });
@@ -60,8 +66,9 @@ function dropUnused(cacheDir: string, now: number): void {
 }
 
 /** Runs the app as the CDK's command line does: https://docs.aws.amazon.com/cdk/v2/guide/apps.html */
-async function runApp(root: string, outdir: string): Promise<void> {
-  const { app, context } = readCdkJson(root);
+async function runApp(project: Project, outdir: string): Promise<void> {
+  const { root } = project;
+  const { app, context } = settingsOf(project);
   const bins = [dirname(process.execPath), join(root, "node_modules", ".bin")].join(delimiter);
   const { CDK_DEFAULT_ACCOUNT: _account, CDK_DEFAULT_REGION: _region, ...inherited } = process.env;
   const child = spawn(app, {
@@ -87,16 +94,22 @@ async function runApp(root: string, outdir: string): Promise<void> {
     throw new LocalError(`synthesising failed: \`${app}\` wrote no manifest.json into CDK_OUTDIR`);
 }
 
-function readCdkJson(root: string): { app: string; context: Record<string, unknown> } {
+function settingsOf({ root, app: command }: Project): { app: string; context: Record<string, unknown> } {
   const path = join(root, "cdk.json");
-  if (!existsSync(path)) throw new LocalError(`there is no ${path}; it names the app to synthesise`);
-  const { app, context = {} } = JSON.parse(readFileSync(path, "utf8"));
+  if (command === undefined && !existsSync(path))
+    throw new LocalError(`there is no ${path} to name the app; --app "node app.ts" does so too`);
+  const { app = command, context = {} } = readJson(path);
   if (typeof app !== "string") throw new LocalError(`${path} must name the app's command as "app"`);
-  const looked = join(root, "cdk.context.json");
-  return {
-    app,
-    context: { ...context, ...(existsSync(looked) ? JSON.parse(readFileSync(looked, "utf8")) : {}) },
-  };
+  return { app: command ?? app, context: { ...context, ...readJson(join(root, "cdk.context.json")) } };
+}
+
+function readJson(path: string): { app?: unknown; context?: Record<string, unknown> } {
+  if (!existsSync(path)) return {};
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new LocalError(`${path} must be JSON: ${messageOf(error)}`);
+  }
 }
 
 /** What went wrong, on one line, among stack traces and quoted source. */

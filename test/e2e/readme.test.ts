@@ -31,7 +31,7 @@ describe.skipIf(skip)(title, () => {
   it("npm run local prints a curl line that files a job, tells when it runs, and Ctrl-C ends all of it", async () => {
     const dataDir = freshDataDir();
     // A group of its own, which gets Ctrl-C as the terminal's does.
-    const child = spawn("npm", ["run", "local", "--", "--port", "0", "--data", dataDir], {
+    const child = spawn("npm", ["run", "local", "--", "--no-watch", "--port", "0", "--data", dataDir], {
       cwd: ROOT,
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],

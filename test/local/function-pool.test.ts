@@ -14,6 +14,7 @@ const spec: FunctionSpec = {
   arn: "arn:aws:lambda:us-east-1:0:function:echo",
   handler: "index.handler",
   codeDir: fileURLToPath(new URL("fixtures/app/functions/echo", import.meta.url)),
+  codeHash: "echo",
   timeoutMs: 800,
   memoryMb: 128,
   environment: { GREETING: "hi" },
@@ -85,6 +86,31 @@ test("a killed process fails its invocation, and an idle one is replaced", async
   process.kill(next.pid, "SIGKILL");
   await expect.poll(() => isAlive(next.pid)).toBe(false);
   expect(result(await call("/")).count).toBe(1);
+});
+
+test("a replaced function ends what it runs, and what comes then goes to the new code alone", async () => {
+  open();
+  const idle = result(await call("/"));
+  const running = call("/wait");
+  await expect.poll(() => pool.pids()).toHaveLength(1);
+  pool.replace({ ...spec, environment: { GREETING: "hello" } });
+  const after = result(await call("/"));
+  expect(after.environment.greeting).toBe("hello");
+  expect(after.pid).not.toBe(idle.pid);
+  expect(result(await running).environment.greeting).toBe("hi");
+  await expect.poll(() => pool.pids()).toEqual([after.pid]);
+  expect(pool.spec.environment).toEqual({ GREETING: "hello" });
+  pool.replace(spec);
+  expect(result(await call("/")).environment.greeting).toBe("hi");
+});
+
+test("what waits while a function is replaced goes to the new code", async () => {
+  open({ reservedConcurrency: 1 });
+  const [running, waiting] = [call("/wait"), call("/")];
+  await expect.poll(() => pool.pids()).toHaveLength(1);
+  pool.replace({ ...spec, reservedConcurrency: 1, environment: { GREETING: "hello" } });
+  expect(result(await running).environment.greeting).toBe("hi");
+  expect(result(await waiting).environment.greeting).toBe("hello");
 });
 
 test("a thrown error is reported and the process stays", async () => {

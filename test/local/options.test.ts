@@ -2,12 +2,26 @@ import { expect, test } from "vitest";
 import { parseCommandLine } from "../../local/options.ts";
 
 test("the defaults", () => {
-  expect(parseCommandLine([])).toEqual({ help: false, port: 4500, reset: false, dataDir: ".minutehand" });
+  expect(parseCommandLine([])).toEqual({
+    help: false,
+    port: 4500,
+    reset: false,
+    dataDir: ".minutehand",
+    app: undefined,
+    watch: true,
+  });
 });
 
 test("everything given", () => {
-  const args = ["--port", "0", "--reset", "--data", "there", "--help"];
-  expect(parseCommandLine(args)).toEqual({ help: true, port: 0, reset: true, dataDir: "there" });
+  const args = ["--port", "0", "--reset", "--data", "there", "--app", "node app.ts", "--no-watch", "--help"];
+  expect(parseCommandLine(args)).toEqual({
+    help: true,
+    port: 0,
+    reset: true,
+    dataDir: "there",
+    app: "node app.ts",
+    watch: false,
+  });
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -18,8 +18,10 @@ const app = (command: string, source = "") => {
   writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: command }));
   writeFileSync(join(root, "infra/app.cjs"), source);
 };
-const run = () =>
-  synthesise({ root, cacheDir: join(root, ".minutehand/synthesised"), progress: (line) => told.push(line) });
+const run = (command?: string) =>
+  synthesise({ root, app: command, cacheDir: join(root, ".minutehand/synthesised") }, (line) =>
+    told.push(line),
+  );
 
 const WRITES = 'require("node:fs").writeFileSync(process.env.CDK_OUTDIR + "/manifest.json", "{}");';
 
@@ -32,6 +34,42 @@ test("the app runs again only when its inputs have changed", async () => {
   app("node infra/app.cjs", `${WRITES} // changed`);
   expect(await run()).not.toBe(first);
   expect(told).toHaveLength(2);
+});
+
+test("all files of the folder are inputs, but what is made of them", async () => {
+  app("node infra/app.cjs", WRITES);
+  const first = await run();
+  for (const made of ["node_modules/x", "infra/cdk.out", "dist", ".git"]) {
+    mkdirSync(join(root, made), { recursive: true });
+    writeFileSync(join(root, made, "file"), made);
+  }
+  expect(await run()).toBe(first);
+  mkdirSync(join(root, "handlers"));
+  writeFileSync(join(root, "handlers", "mail.ts"), "");
+  expect(await run()).not.toBe(first);
+});
+
+test("a command given runs each time, instead of cdk.json's, and is in the same folder if it says the same", async () => {
+  app("false");
+  writeFileSync(join(root, "other.cjs"), WRITES);
+  const first = await run("node other.cjs");
+  expect(await run("node other.cjs")).toBe(first);
+  expect(told).toHaveLength(2);
+  writeFileSync(join(root, "other.cjs"), WRITES.replace("{}", "[]"));
+  expect(await run("node other.cjs")).not.toBe(first);
+});
+
+test("a command given needs no cdk.json, and gets the context of one", async () => {
+  const context = "process.env.CDK_CONTEXT_JSON";
+  writeFileSync(join(root, "app.cjs"), WRITES.replace('"{}"', context));
+  expect(readFileSync(join(await run("node app.cjs"), "manifest.json"), "utf8")).toBe("{}");
+  writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: "false", context: { shop: "1" } }));
+  expect(readFileSync(join(await run("node app.cjs"), "manifest.json"), "utf8")).toBe('{"shop":"1"}');
+});
+
+test("a cdk.json that is no JSON is named", async () => {
+  writeFileSync(join(root, "cdk.json"), "{");
+  await expect(run()).rejects.toThrow(/cdk\.json must be JSON: .+/);
 });
 
 test("two at once do not disturb each other", async () => {
@@ -59,5 +97,5 @@ test("an app that writes nothing is named", async () => {
 });
 
 test("a project without a cdk.json is named", async () => {
-  await expect(run()).rejects.toThrow(/there is no .*cdk\.json/);
+  await expect(run()).rejects.toThrow(/there is no .*cdk\.json to name the app; --app/);
 });

@@ -1,0 +1,64 @@
+import { changesOf } from "./changes.ts";
+import { LocalError, messageOf } from "./local-error.ts";
+import type { FunctionSpec, Stack } from "./resources.ts";
+
+export type Reloading = {
+  /** What the app is made of, as a hash. */
+  readonly fingerprint: () => string;
+  /** Of what runs. */
+  readonly seen: string;
+  readonly synthesise: () => Promise<Stack>;
+  /** New invocations of the function go to this. */
+  readonly replace: (spec: FunctionSpec) => void;
+  readonly log: (line: string) => void;
+};
+
+/**
+ * What is to be called when something was saved: it synthesises again, one time after the other, until nothing has changed
+ * meanwhile. What an app writes itself is therefore no reason, unless it writes something else each time.
+ */
+export function createReloader(running: Stack, reloading: Reloading): () => Promise<void> {
+  const { fingerprint, synthesise, log } = reloading;
+  let { seen } = reloading;
+  let functions = running.functions;
+  let told = "";
+  let busy = false;
+
+  return async function saved(): Promise<void> {
+    if (busy) return;
+    busy = true;
+    try {
+      for (let now = fingerprint(); now !== seen; now = fingerprint()) {
+        seen = now;
+        await reload();
+      }
+    } catch (error) {
+      log(`nothing is reloaded until the next save: ${messageOf(error)}`);
+    } finally {
+      busy = false;
+    }
+  };
+
+  async function reload(): Promise<void> {
+    try {
+      takeUp(await synthesise());
+    } catch (error) {
+      log(`${reasonOf(error)}; what ran before runs on`);
+    }
+  }
+
+  function takeUp(next: Stack): void {
+    const { functions: changed, others } = changesOf({ ...running, functions }, next);
+    for (const spec of changed) reloading.replace(spec);
+    functions = functions.map((spec) => changed.find(({ arn }) => arn === spec.arn) ?? spec);
+    if (changed.length > 0) log(`reloaded ${changed.map(({ logicalId }) => logicalId).join(", ")}`);
+    const restart = others.join(", ");
+    if (restart !== told && restart !== "") log(`restart to take up ${restart}`);
+    told = restart;
+  }
+}
+
+/** An app in the middle of an edit fails in any way. */
+function reasonOf(error: unknown): string {
+  return error instanceof LocalError ? error.message : `reloading failed: ${messageOf(error)}`;
+}

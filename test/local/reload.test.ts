@@ -1,0 +1,94 @@
+import { beforeEach, expect, test } from "vitest";
+import { LocalError } from "../../local/local-error.ts";
+import { createReloader } from "../../local/reload.ts";
+import type { FunctionSpec, Stack } from "../../local/resources.ts";
+import { functionSpec, stackWith } from "./stacks.ts";
+
+const mail = functionSpec("Mail");
+const running = stackWith({ functions: [mail, functionSpec("Refund")] });
+const withCode = (codeHash: string, more: Partial<Stack> = {}) =>
+  stackWith({ functions: [{ ...mail, codeHash }, functionSpec("Refund")], ...more });
+const queue = { name: "shop-letter", url: "", arn: "", attributes: {} };
+
+let folder: string;
+let next: () => Promise<Stack>;
+let synths: number;
+let replaced: FunctionSpec[];
+let lines: string[];
+let saved: () => Promise<void>;
+
+beforeEach(() => {
+  [folder, synths, replaced, lines] = ["first", 0, [], []];
+  saved = createReloader(running, {
+    fingerprint: () => folder,
+    seen: folder,
+    synthesise: () => {
+      synths += 1;
+      return next();
+    },
+    replace: (spec) => replaced.push(spec),
+    log: (line) => lines.push(line),
+  });
+});
+
+async function save(stack: () => Promise<Stack>, contents: string): Promise<void> {
+  [folder, next] = [contents, stack];
+  await saved();
+}
+
+test("a function whose code was saved is replaced, and named; others are left alone", async () => {
+  await save(async () => withCode("2"), "second");
+  expect(replaced).toEqual([{ ...mail, codeHash: "2" }]);
+  expect(lines).toEqual(["reloaded Mail"]);
+});
+
+test("a save that changes no file synthesises nothing", async () => {
+  await save(async () => withCode("2"), "first");
+  expect(synths).toBe(0);
+});
+
+test("a save back to what ran at the start is a change too", async () => {
+  await save(async () => withCode("2"), "second");
+  await save(async () => withCode(mail.codeHash), "first");
+  expect(replaced.map(({ codeHash }) => codeHash)).toEqual(["2", mail.codeHash]);
+});
+
+test("an app that fails is told in a line, and what ran runs on until the next save", async () => {
+  await save(async () => {
+    throw new LocalError("synthesising failed: SyntaxError: x");
+  }, "broken");
+  expect(lines).toEqual(["synthesising failed: SyntaxError: x; what ran before runs on"]);
+  expect(replaced).toEqual([]);
+  await save(async () => withCode("3"), "mended");
+  expect(replaced).toHaveLength(1);
+});
+
+test("saves while it synthesises are one more synth, of the last of them", async () => {
+  const { promise, resolve } = Promise.withResolvers<Stack>();
+  const first = save(() => promise, "second");
+  await save(async () => withCode("3"), "third");
+  await save(async () => withCode("4"), "fourth");
+  expect(synths).toBe(1);
+  resolve(withCode("2"));
+  await first;
+  expect(synths).toBe(2);
+  expect(replaced.at(-1)?.codeHash).toBe("4");
+});
+
+test("what an app writes while it is synthesised is one more synth, and no more", async () => {
+  await save(async () => {
+    folder = "second, and what it wrote";
+    return withCode("2");
+  }, "second");
+  expect(synths).toBe(2);
+});
+
+test("what needs a restart is told once, and again when it is more", async () => {
+  await save(async () => withCode("2", { queues: [queue] }), "second");
+  await save(async () => withCode("3", { queues: [queue] }), "third");
+  await save(async () => withCode("3", { queues: [queue], scheduleGroups: ["g"] }), "fourth");
+  expect(lines.filter((line) => line.startsWith("restart"))).toEqual([
+    "restart to take up queue shop-letter (new)",
+    "restart to take up queue shop-letter (new), schedule group g (new)",
+  ]);
+});

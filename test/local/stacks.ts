@@ -1,0 +1,34 @@
+import type { FunctionSpec, Stack } from "../../local/resources.ts";
+
+export function functionSpec(name: string): FunctionSpec {
+  return {
+    logicalId: name,
+    name,
+    arn: `arn:aws:lambda:us-east-1:0:function:${name}`,
+    handler: "index.handler",
+    codeDir: `/code/${name}`,
+    codeHash: name,
+    timeoutMs: 3000,
+    memoryMb: 128,
+    environment: {},
+    reservedConcurrency: undefined,
+  };
+}
+
+export function stackWith(parts: Partial<Stack>): Stack {
+  return {
+    tables: [],
+    queues: [],
+    functions: [],
+    eventSources: [],
+    rules: [],
+    eventRules: [],
+    eventBuses: [],
+    scheduleGroups: [],
+    schedules: [],
+    secrets: [],
+    routes: [],
+    unknownTypes: [],
+    ...parts,
+  };
+}

@@ -1,0 +1,83 @@
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, watch, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Watch, watchFolder } from "../../local/watch.ts";
+
+let root: string;
+let watching: Watch;
+/** What the last save waits for, until it is called off. */
+let due: (() => void) | undefined;
+let waits: number;
+let told: number;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "minutehand-watch-"));
+  for (const folder of ["handlers", "node_modules/x", ".git"])
+    mkdirSync(join(root, folder), { recursive: true });
+  [due, waits, told] = [undefined, 0, 0];
+  watching = watchFolder(root, {
+    onSaved: () => {
+      told += 1;
+    },
+    log: (line) => {
+      throw new Error(line);
+    },
+    after: (_, act) => {
+      waits += 1;
+      due = act;
+      return () => {
+        due = undefined;
+      };
+    },
+  });
+});
+afterEach(() => {
+  watching.stop();
+  rmSync(root, { recursive: true });
+});
+
+const save = (name: string, text = "x") => writeFileSync(join(root, name), text);
+const noticed = () => expect.poll(() => due !== undefined, { interval: 5 }).toBe(true);
+function pass(): void {
+  const act = due;
+  due = undefined;
+  act?.();
+}
+
+test("saves in a row are told once, when they are over", async () => {
+  save("handlers/mail.ts");
+  await noticed();
+  const before = waits;
+  save("app.ts");
+  await expect.poll(() => waits, { interval: 5 }).toBeGreaterThan(before);
+  expect(told).toBe(0);
+  pass();
+  expect(told).toBe(1);
+});
+
+test("a folder that is new is watched too", async () => {
+  mkdirSync(join(root, "handlers", "bank"));
+  await noticed();
+  pass();
+  save("handlers/bank/refund.ts");
+  await noticed();
+});
+
+test("what is made of the sources goes unnoticed", async () => {
+  // Whoever does watch there is told no sooner.
+  const other = watch(join(root, "node_modules"), { recursive: true });
+  save(".git/index");
+  save("node_modules/x/index.js");
+  await once(other, "change");
+  other.close();
+  expect(waits).toBe(0);
+});
+
+test("after a stop nothing is told", async () => {
+  save("app.ts");
+  await noticed();
+  watching.stop();
+  expect(due).toBeUndefined();
+});
