@@ -8,6 +8,7 @@ import { addEnqueue } from "./commands/enqueue.ts";
 import { addForecast } from "./commands/forecast.ts";
 import { addGet } from "./commands/get.ts";
 import { addList } from "./commands/list.ts";
+import { addLocal } from "./commands/local.ts";
 import { addPauses } from "./commands/pauses.ts";
 import { addReschedule } from "./commands/reschedule.ts";
 import { addSchedules } from "./commands/schedules.ts";
@@ -80,6 +81,7 @@ export function createProgram(
   program.commandsGroup("Recurring jobs:");
   addSchedules(program, open);
   program.commandsGroup("Stacks:");
+  addLocal(program);
   addDoctor(program, open);
   program.commandsGroup("This program:");
   program.helpCommand("help [command]", "what a command takes");
