@@ -16,6 +16,8 @@ export type Program = {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
+  /** @default this process's */
+  readonly cwd?: string;
   /** Prints what it says instead of keeping it in a file. */
   readonly shown?: boolean;
   /** What to do when there is no such command. */
@@ -91,12 +93,12 @@ export function openSession(name: string): { session: Session; close: () => Prom
   const teardown = createTeardown();
 
   const launch = (program: Program): { child: ChildProcess; ended: Promise<string | undefined> } => {
-    const { name, command, args, env = process.env, shown = false, advice = "" } = program;
+    const { name, command, args, cwd, env = process.env, shown = false, advice = "" } = program;
     const path = logOf(program);
     const file = shown ? undefined : openSync(path, "a");
     // A process group of its own, so that what it leaves behind can be ended with it.
     const stdio = ["ignore", file ?? "inherit", file ?? "inherit"] as const;
-    const child = spawn(command, [...args], { env, stdio: [...stdio], detached: true });
+    const child = spawn(command, [...args], { cwd, env, stdio: [...stdio], detached: true });
     if (file !== undefined) closeSync(file);
     teardown.add(() => end(child));
     const ended = new Promise<string | undefined>((resolve) => {

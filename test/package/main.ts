@@ -1,0 +1,163 @@
+/**
+ * The package as a user gets it: packed, installed into an empty folder beside the CDK, type-checked, synthesised, and run
+ * locally with a handler that is saved meanwhile. Needs the npm registry, and takes some minutes.
+ */
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LocalError } from "../../local/local-error.ts";
+import { readManifest } from "../../package/entries.ts";
+import { plainEnvironment, ROOT } from "../deploy/environment.ts";
+import { runSession, type Server, type Session } from "../deploy/session.ts";
+import { faultsIn } from "./contents.ts";
+
+const LIMIT_MS = 10 * 60_000;
+const UP_MS = 60_000;
+const RUN_MS = 30_000;
+const POLL_MS = 100;
+const LOCAL = "minutehand local";
+
+await runSession("test:package", noOptions, async (session) => {
+  // As if somebody had enough: what was started is ended.
+  setTimeout(() => process.kill(process.pid, "SIGTERM"), LIMIT_MS).unref();
+  const app = join(session.folder, "shop");
+  cpSync(join(import.meta.dirname, "app"), app, { recursive: true });
+  const tarball = await pack(session);
+
+  session.progress("npm install of the package alone");
+  await install(session, app, tarball);
+  const names = Object.keys(readManifest(ROOT).exports).filter((name) => name !== "./package.json");
+  const withoutCdk = names.filter((name) => name !== "./cdk");
+  await load(session, app, withoutCdk);
+  await check(session, app, ["shop.ts", "handlers/order-timeout.ts", importing(app, withoutCdk)]);
+
+  session.progress("npm install of the CDK");
+  await install(session, app, versionOf("aws-cdk-lib"), versionOf("constructs"));
+  await load(session, app, names);
+  await check(session, app, ["app.ts", importing(app, names)]);
+
+  session.progress("cdk synth");
+  const cdk = join(ROOT, "node_modules", "aws-cdk", "bin", "cdk");
+  const args = [cdk, "synth", "--app", "node app.ts", "--quiet", "--output", join(session.folder, "cdk.out")];
+  await session.run({
+    name: "cdk synth",
+    command: process.execPath,
+    args,
+    cwd: app,
+    env: plainEnvironment(),
+  });
+  await play(session, app);
+});
+
+function noOptions(args: readonly string[]): Record<string, never> {
+  if (args.length === 0) return {};
+  throw new LocalError(`test:package takes no arguments, got ${args.join(" ")}`);
+}
+
+async function pack(session: Session): Promise<string> {
+  session.progress("npm pack");
+  const { folder } = session;
+  await npm(session, ROOT, "pack", "--pack-destination", folder);
+  const [tarball] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
+  if (tarball === undefined) throw new LocalError("npm pack made no tarball");
+  const unpacked = join(folder, "unpacked");
+  mkdirSync(unpacked);
+  const args = ["-xzf", join(folder, tarball), "-C", unpacked];
+  await session.run({ name: "tar", command: "tar", args });
+  const faults = faultsIn(join(unpacked, "package"));
+  if (faults.length > 0) throw new LocalError(`the package is not as it must be: ${faults.join("; ")}`);
+  return join(folder, tarball);
+}
+
+function install(session: Session, app: string, ...packages: readonly string[]): Promise<void> {
+  return npm(session, app, "install", "--no-audit", "--no-fund", ...packages);
+}
+
+function npm(session: Session, cwd: string, ...args: readonly string[]): Promise<void> {
+  return session.run({ name: `npm ${args[0]}`, command: "npm", args, cwd, env: plainEnvironment() });
+}
+
+/** As this repository has it. */
+function versionOf(name: string): string {
+  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  return `${name}@${devDependencies[name]}`;
+}
+
+async function load(session: Session, app: string, names: readonly string[]): Promise<void> {
+  const imports = names.map((name) => `await import("minutehand${name.slice(1)}");`);
+  const args = ["--input-type=module", "--eval", imports.join("\n")];
+  await session.run({ name: "import", command: process.execPath, args, cwd: app, env: plainEnvironment() });
+}
+
+/** A file that imports all that these exports have. */
+function importing(app: string, names: readonly string[]): string {
+  const imports = names.map((name, index) => `export * as m${index} from "minutehand${name.slice(1)}";`);
+  writeFileSync(join(app, "exports.ts"), `${imports.join("\n")}\n`);
+  return "exports.ts";
+}
+
+/** As strict as a user may be, but for the declarations of others' packages, which are not ours to mend. */
+async function check(session: Session, app: string, files: readonly string[]): Promise<void> {
+  for (const [module, moduleResolution] of [
+    ["nodenext", "nodenext"],
+    ["esnext", "bundler"],
+  ]) {
+    session.progress(`tsc with ${moduleResolution}`);
+    const compilerOptions = {
+      ...{ module, moduleResolution, target: "es2024", lib: ["es2024", "dom"], types: [], noEmit: true },
+      ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false },
+    };
+    writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
+    const name = `tsc ${moduleResolution} ${files.length}`;
+    const command = join(ROOT, "node_modules", ".bin", "tsc");
+    const failure = await session
+      .run({ name, command, args: ["--pretty", "false"], cwd: app, env: plainEnvironment() })
+      .catch((error: Error) => error);
+    if (failure === undefined) continue;
+    const lines = readFileSync(logOf(session, name), "utf8").split("\n");
+    const errors = lines.filter((line) => /error TS/.test(line));
+    const ours = errors.filter((line) => !/^node_modules\/(?!minutehand\/)/.test(line));
+    if (ours.length > 0 || errors.length === 0) throw new LocalError(`${name}: ${ours[0] ?? failure}`);
+  }
+}
+
+/** The local stack as its README says: a job runs, and after a save the next one runs by the new code. */
+async function play(session: Session, app: string): Promise<void> {
+  session.progress(LOCAL);
+  const args = ["--no-install", "minutehand", "local", "--app", "node app.ts", "--port", "0"];
+  const server = session.serve({ name: LOCAL, command: "npx", args, cwd: app, env: plainEnvironment() });
+  const [url = ""] = await said(session, server, /http:\/\/127\.0\.0\.1:\d+/, UP_MS);
+  await enqueue(url, 17);
+  await said(session, server, /closed order 17/, RUN_MS);
+  session.progress("a handler is saved");
+  const handler = join(app, "handlers", "order-timeout.ts");
+  writeFileSync(handler, readFileSync(handler, "utf8").replace("closed order", "gave up order"));
+  await said(session, server, /reloaded .*order-?timeout/, UP_MS);
+  await enqueue(url, 18);
+  await said(session, server, /gave up order 18/, RUN_MS);
+  await server.stop();
+}
+
+async function enqueue(url: string, order: number): Promise<void> {
+  const job = { topic: "order-timeout", delay: 0, body: { order } };
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(`${url}/jobs`, { method: "POST", headers, body: JSON.stringify(job) });
+  if (response.status !== 201) throw new LocalError(`POST /jobs answered ${await response.text()}`);
+}
+
+/** Waits until the local stack has said so. */
+async function said(session: Session, server: Server, pattern: RegExp, ms: number): Promise<RegExpExecArray> {
+  const end = Date.now() + ms;
+  for (;;) {
+    const output = readFileSync(logOf(session, LOCAL), "utf8");
+    const found = pattern.exec(output);
+    if (found) return found;
+    if (Date.now() > end)
+      throw new LocalError(`${LOCAL} has not said ${pattern} in ${ms / 1000} s:\n${output}`);
+    await Promise.race([sleep(POLL_MS), server.ended]);
+  }
+}
+
+function logOf({ folder }: Session, name: string): string {
+  return join(folder, `${name.replaceAll(" ", "-")}.log`);
+}
