@@ -5,6 +5,7 @@ import { type Bulk, type BulkPart, type BulkRequest, beginBulk, runBulk } from "
 import { cancel } from "../../protocol/cancel.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
 import { redrive } from "../../protocol/redrive.ts";
+import { reschedule } from "../../protocol/reschedule.ts";
 import { consume } from "./consume.ts";
 import { dead, fail, isLook, key, meanwhile } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
@@ -189,7 +190,7 @@ describe("a bulk", () => {
     const put = (home: Home | undefined, changes: object) =>
       world.pool.put({ ...(home as Home), ...changes });
     const { dueAt = 0 } = retried ?? {};
-    put(moved, { log: [{ what: "moved", at: world.now(), dueAt: moved?.dueAt }] });
+    await reschedule(world.ctx, moved?.id ?? "", { dueAt: START + HOUR + MINUTE });
     put(retried, { wantedAt: START, log: [{ what: "moved", at: world.now(), dueAt }] });
     expect((await runBulk(world.ctx, requestOf(asked), at)).changed).toBe(3);
     const states = (await now(world, [early, justFiled, retried, moved, late] as Home[])).map(

@@ -1,0 +1,54 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { type JobView, sharedApi } from "./api.ts";
+
+const api = sharedApi();
+const HOUR = 3_600_000;
+
+type Part = { matched: number; changed: number; cursor?: string };
+
+/** All parts of a bulk over the jobs of a tag that are due in the next two hours. */
+async function bulk(request: object): Promise<Part> {
+  const range = { from: new Date().toISOString(), to: new Date(Date.now() + 2 * HOUR).toISOString() };
+  const sums = { matched: 0, changed: 0 };
+  let cursor: string | undefined;
+  do {
+    const body = { topic: "reminders", ...range, ...request, ...(cursor === undefined ? {} : { cursor }) };
+    const answered = await api.call<Part>("POST", "/jobs/bulk", body);
+    expect(answered).toMatchObject({ status: 200, body: { matched: expect.any(Number) } });
+    sums.matched += answered.body.matched;
+    sums.changed += answered.body.changed;
+    cursor = answered.body.cursor;
+  } while (cursor !== undefined);
+  return sums;
+}
+
+async function tagged(tag: string): Promise<JobView[]> {
+  const jobs = [];
+  for (let i = 0; i < 3; i++) jobs.push(await api.file({ topic: "reminders", delay: 3600 + i, tag }));
+  return jobs;
+}
+
+describe.concurrent("a bulk", () => {
+  it("counts the jobs of a tag, then cancels them", async () => {
+    const tag = `bulk-${randomUUID()}`;
+    const jobs = await tagged(tag);
+    const other = await api.file({ topic: "reminders", delay: 3600 });
+    expect(await bulk({ action: "cancel", tag, dryRun: true })).toEqual({ matched: 3, changed: 0 });
+    expect(await bulk({ action: "cancel", tag })).toEqual({ matched: 3, changed: 3 });
+    for (const { id } of jobs) expect(await api.get(id)).toMatchObject({ state: "cancelled" });
+    expect(await api.get(other.id)).toMatchObject({ state: "scheduled" });
+  });
+
+  it("moves the jobs of a tag, then runs them now", async () => {
+    const tag = `bulk-${randomUUID()}`;
+    const jobs = await tagged(tag);
+    expect(await bulk({ action: "move", delay: "90m", tag })).toEqual({ matched: 3, changed: 3 });
+    for (const { id } of jobs) expect(await api.get(id)).toMatchObject({ state: "scheduled", revision: 1 });
+    expect(await bulk({ action: "run", tag })).toEqual({ matched: 3, changed: 3 });
+    for (const { id } of jobs) {
+      const done = await api.until(id, ({ state }) => state === "done", 20_000);
+      expect(done).toMatchObject({ revision: 2, attempt: 1 });
+    }
+  });
+});
