@@ -25,6 +25,7 @@ import {
   encodeListCursor,
 } from "../../http/cursors.ts";
 import { bound, iso } from "../../http/instants.ts";
+import { type Bulk, type BulkPart, beginBulk, runBulk } from "../../protocol/bulk.ts";
 import { advance, readCursor } from "../../protocol/cursor.ts";
 import { deadJobs } from "../../protocol/dead-jobs.ts";
 import { forecast } from "../../protocol/forecast.ts";
@@ -206,6 +207,41 @@ describe("a list", () => {
     expected.sort((a, b) => a.minute - b.minute);
     expect(await forecast(ctx, { from, to })).toEqual({ minutes: expected });
   });
+});
+
+describe("a bulk", () => {
+  const rate = fc.constantFrom(undefined, 0.01, 1, 1000);
+  property(
+    "moves each job due in its range once, wherever to and at any rate, each part of it called twice",
+    [filed, cut, near, near, near, rate],
+    async (jobs, most, one, other, target, ratePerSecond) => {
+      const { homes, items } = itemsOf(jobs.map((job) => ({ ...job, home: { ...job.home, createdAt: 0 } })));
+      const ctx = contextOf(items, most);
+      const [from, to] = [Math.min(one, other), Math.max(one, other) + 1];
+      const request = {
+        action: "move",
+        topic: "t",
+        dryRun: false,
+        ...(ratePerSecond && { ratePerSecond }),
+      } as const;
+      let changed = 0;
+      for (let at: Bulk | undefined = beginBulk(ctx, "move", { from, to }, target); at; ) {
+        const part: BulkPart = await runBulk(ctx, request, at);
+        expect((await runBulk(ctx, request, at)).changed).toBe(0);
+        changed += part.changed;
+        at = part.next && decodeBulkCursor(encodeBulkCursor(part.next));
+      }
+      const due = homes.filter(({ dueAt }) => dueAt >= from && dueAt < to);
+      expect(changed).toBe(due.length);
+      const now = (await ctx.pool.read(homes)) as Home[];
+      for (const [i, home] of homes.entries())
+        expect(now[i]?.revision).toBe(home.revision + (due.includes(home) ? 1 : 0));
+      const starts = now.filter((_, i) => due.includes(homes[i] as Home)).map(({ dueAt }) => dueAt);
+      const apart = ratePerSecond === undefined ? 0 : 1000 / ratePerSecond;
+      const wanted = starts.map((_, i) => Math.round(target + i * apart));
+      expect(starts.sort((a, b) => a - b)).toEqual(wanted);
+    },
+  );
 });
 
 describe("the list of the dead", () => {
