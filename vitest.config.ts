@@ -1,19 +1,30 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import tsconfig from "./tsconfig.json" with { type: "json" };
+
+const { paths } = tsconfig.compilerOptions;
 
 /**
  * `unit`: pure rules and the protocol over the in-memory services. `contract`: each port's suite against the one in
  * memory, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: what the stack synthesises to. `e2e`: the embedded stack over HTTP.
  */
 export default defineConfig({
+  // The examples import the package by its name.
+  resolve: {
+    alias: Object.fromEntries(
+      Object.entries(paths).map(([name, [source = ""]]) => [name, join(import.meta.dirname, source)]),
+    ),
+  },
   test: {
     // Most of the time is waiting for jobs to fall due: all files at once, the longest included.
     maxWorkers: 12,
     projects: [
       {
+        extends: true,
         test: {
           name: "unit",
           include: [
-            "test/{cli,core,cron,protocol,webhook,sdk,functions,http,local,bench,deploy,package,properties,security,testing,torture}/**/*.test.ts",
+            "test/{cli,core,cron,examples,protocol,webhook,sdk,functions,http,local,bench,deploy,package,properties,security,testing,torture}/**/*.test.ts",
           ],
           exclude: ["test/testing/memory-*.test.ts"],
           testTimeout: 60_000,

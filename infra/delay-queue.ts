@@ -17,13 +17,12 @@ import {
   queueUrlPrefix,
   setEnvironment,
 } from "./environment.ts";
-import { eventRules } from "./event-rules.ts";
 import { EventSourceControl } from "./event-source-control.ts";
 import { Events } from "./events.ts";
 import { type HandlerOptions, handlerCode, handlerError } from "./handler.ts";
 import { JobApi } from "./http-api.ts";
 import { JobPool } from "./job-pool.ts";
-import { policyOf } from "./policy.ts";
+import { policyOf, topicRules } from "./policy.ts";
 import type { DelayQueueProps } from "./props.ts";
 import { Promotions, RecurringSchedules } from "./scheduler.ts";
 import { removedTopics } from "./seen-topics.ts";
@@ -100,7 +99,7 @@ export class DelayQueue extends Construct {
       this.secrets.set(queues.topic, webhook.secret);
       this.control.add(queues.topic, webhook.eventSource);
     }
-    const rules = eventRules(props.topics);
+    const rules = Object.entries(props.topics).flatMap(([topic, settings]) => topicRules(topic, settings));
     let events: Events | undefined;
     if (rules.length > 0) {
       events = new Events(this, "Events", { ...parts, rules, eventBus: props.eventBus, encryptionKey });

@@ -1,4 +1,7 @@
+import type { Duration } from "aws-cdk-lib";
 import { DEFAULT_BACKOFF } from "../core/backoff.ts";
+import type { EventRule } from "../core/event-rules.ts";
+import { eventRulesOf, leavesTombstones } from "../core/event-settings.ts";
 import {
   DEFAULT_DEAD_RETENTION_S,
   DEFAULT_LONG_DELAY_S,
@@ -8,7 +11,6 @@ import {
   type TopicPolicy,
   topicPolicy,
 } from "../core/policy.ts";
-import { cancelRules } from "./event-rules.ts";
 import type { DelayQueueProps, TopicProps } from "./props.ts";
 
 /** The policy that functions read, its topics with only what differs from the defaults. */
@@ -39,7 +41,7 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
     ...rest,
     ...(ttr && { ttr: ttr.toSeconds() }),
     ...(spread?.toSeconds() && { spread: spread.toSeconds() }),
-    ...(leavesTombstones(props) && { cancelledByEvents: true }),
+    ...(leavesTombstones(topicRules("", props)) && { cancelledByEvents: true }),
     ...webhookOf(props),
     ...ifLateOf(props),
   };
@@ -53,8 +55,9 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
   return Object.fromEntries(kept);
 }
 
-function leavesTombstones({ cancelOn }: TopicProps): boolean {
-  return cancelRules("", cancelOn).some(({ tombstone }) => tombstone > 0);
+/** What the function that events reach is told of a topic. */
+export function topicRules(topic: string, settings: TopicProps): EventRule[] {
+  return eventRulesOf(topic, settings, (duration: Duration) => duration.toSeconds());
 }
 
 /** Running late jobs all the same is what happens anyway. */

@@ -1,10 +1,13 @@
 import { parseDuration } from "../core/durations.ts";
+import { parseEvent, rulesFor } from "../core/event-rules.ts";
 import { type Home, minuteOf } from "../core/items.ts";
+import { drawToken } from "../core/job-id.ts";
 import { parseOccurrence } from "../core/occurrence.ts";
 import { createApp } from "../http/app.ts";
 import { jobOf } from "../http/job-json.ts";
 import { routes } from "../http/route-table.ts";
 import { createService } from "../http/service.ts";
+import { applyRule } from "../protocol/apply-rule.ts";
 import type { Context } from "../protocol/ports.ts";
 import { fileOccurrence } from "../protocol/recurring.ts";
 import { tick } from "../protocol/tick.ts";
@@ -15,7 +18,7 @@ import { memoryPool } from "./memory-pool.ts";
 import { memoryQueues } from "./memory-queues.ts";
 import { memorySchedules } from "./memory-schedules.ts";
 import { seededBytes } from "./random.ts";
-import { policyOf, type TestTopics } from "./topics.ts";
+import { policyOf, rulesOf, type TestTopics, WEBHOOK_SECRET } from "./topics.ts";
 import { nextDelivery, nextOccurrences, nextTick } from "./upcoming.ts";
 
 export type { Run } from "./deliver.ts";
@@ -31,6 +34,9 @@ export type TestQueueOptions<Topics> = {
   readonly handlerTimeout?: number;
 };
 
+/** An event as a bus of EventBridge would bring it. */
+export type TestEvent = { readonly source: string; readonly detailType: string; readonly detail: object };
+
 /** The whole queue in memory, on a clock that only `advance` moves. */
 export type TestQueue<Topics> = {
   /** As users have it, but `receive` waits for nobody. */
@@ -41,6 +47,10 @@ export type TestQueue<Topics> = {
    * Throws when a handler does not end; handlers cannot call it.
    */
   advance(duration: Duration): Promise<void>;
+  /** An event comes, and does what the topics' `cancelOn` and `enqueueOn` say. Throws what keeps it from that. */
+  publish(event: TestEvent): Promise<void>;
+  /** What signs the calls that receivers get. */
+  readonly webhookSecret: string;
   /** All jobs that are stored, by their due times. */
   jobs(topic?: keyof Topics & string): Job[];
   /** All runs of handlers and calls of receivers so far. */
@@ -69,6 +79,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     policy: policyOf(options.topics),
     report: () => {},
   };
+  const rules = rulesOf(options.topics);
   const client = clientOn<Topics>(ctx);
   const { consumed, deliver, runs } = deliverer(ctx, queues, options.topics, options.handlerTimeout);
   const starts = new Map<string, number>();
@@ -124,6 +135,13 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
         advancing = false;
       }
     },
+    async publish({ source, detailType, detail }) {
+      const id = drawToken(ctx.random);
+      const sent = { id, source, "detail-type": detailType, time: new Date(time), detail };
+      const event = parseEvent(JSON.stringify(sent));
+      for (const rule of rulesFor(rules, event)) await applyRule(ctx, rule, event);
+    },
+    webhookSecret: WEBHOOK_SECRET,
     jobs(topic) {
       const homes = pool.items().filter((item): item is Home => "body" in item);
       const wanted = homes.filter((home) => topic === undefined || home.topic === topic);

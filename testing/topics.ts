@@ -1,4 +1,6 @@
 import { parseDuration } from "../core/durations.ts";
+import type { EventRule } from "../core/event-rules.ts";
+import { type EventSettings, eventRulesOf, leavesTombstones } from "../core/event-settings.ts";
 import type { Policy, TopicPolicy, WebhookPolicy } from "../core/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Duration } from "../sdk/client.ts";
@@ -18,21 +20,32 @@ export type Receiver = (call: Call) => Reply | Promise<Reply>;
 export type TestTopic<Body> = Pick<
   Partial<TopicPolicy>,
   "tracking" | "maxPerSecond" | "window" | "backoff" | "maxAttempts"
-> & {
-  /** What runs its jobs, or what `consumer` has made of it. */
-  readonly handler?: JobHandler<Body> | Consumer<Body>;
-  readonly consumer?: "lambda" | "pull";
-  readonly ttr?: Duration;
-  readonly spread?: Duration;
-  readonly ifLate?: { readonly after: Duration; readonly do: "run" | "skip" | "expire" };
-  readonly webhook?: Pick<Partial<WebhookPolicy>, "url" | "allowHttp" | "allowHosts">;
-  readonly receiver?: Receiver;
-};
+> &
+  EventSettings<Duration> & {
+    /** What runs its jobs, or what `consumer` has made of it. */
+    readonly handler?: JobHandler<Body> | Consumer<Body>;
+    readonly consumer?: "lambda" | "pull";
+    readonly ttr?: Duration;
+    readonly spread?: Duration;
+    readonly ifLate?: { readonly after: Duration; readonly do: "run" | "skip" | "expire" };
+    readonly webhook?: Pick<Partial<WebhookPolicy>, "url" | "allowHttp" | "allowHosts">;
+    readonly receiver?: Receiver;
+  };
 
 export type TestTopics<Topics> = { readonly [T in keyof Topics & string]: TestTopic<Topics[T]> };
 
 const DAY_S = 86_400;
-const SECRET = "whsec_bWludXRlaGFuZC10ZXN0cy1hbmQtbm9ib2R5LWVsc2U=";
+/** What signs the calls of all webhook topics here. */
+export const WEBHOOK_SECRET = "whsec_bWludXRlaGFuZC10ZXN0cy1hbmQtbm9ib2R5LWVsc2U=";
+
+/** What the topics say about events. Throws a RangeError for what is no duration. */
+export function rulesOf(topics: Readonly<Record<string, TestTopic<never>>>): EventRule[] {
+  return Object.entries(topics).flatMap(([name, topic]) => topicRules(name, topic));
+}
+
+function topicRules(name: string, topic: EventSettings<Duration>): EventRule[] {
+  return eventRulesOf(name, topic, (duration: Duration) => secondsOf(`${name}'s events`, duration));
+}
 
 /** Throws a RangeError for a topic that could not be. */
 export function policyOf(topics: Readonly<Record<string, TestTopic<never>>>): Policy {
@@ -41,7 +54,8 @@ export function policyOf(topics: Readonly<Record<string, TestTopic<never>>>): Po
 }
 
 function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy> {
-  const { handler, receiver, consumer, webhook, ttr, spread, ifLate, ...same } = topic;
+  const { handler, receiver, consumer, webhook, ttr, spread, ifLate, ...others } = topic;
+  const { cancelOn: _cancelOn, enqueueOn: _enqueueOn, ...same } = others;
   const ways = [handler !== undefined, consumer === "pull", receiver !== undefined && webhook !== undefined];
   if (ways.filter(Boolean).length !== 1) {
     const allowed = 'a handler, or consumer "pull", or a webhook with a receiver';
@@ -53,6 +67,7 @@ function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy>
     pack: 1,
     concurrency: 1,
     ...(consumer === "pull" ? {} : { precision: "millisecond" }),
+    ...(leavesTombstones(topicRules(name, topic)) && { cancelledByEvents: true }),
     ...(consumer && { consumer }),
     ...(webhook && { webhook }),
     ...(ttr === undefined ? {} : { ttr: secondsOf(`${name}.ttr`, ttr) }),
@@ -72,5 +87,5 @@ function secondsOf(at: string, duration: Duration): number {
 /** What runs the jobs of a topic that is not pulled from. */
 export function runOf(ctx: Context, { handler, receiver }: TestTopic<never>): RunJob | undefined {
   if (handler) return runWith("jobHandler" in handler ? handler.jobHandler : handler);
-  return receiver && webhookRun(ctx, { secrets: [SECRET], post: async (call) => receiver(call) });
+  return receiver && webhookRun(ctx, { secrets: [WEBHOOK_SECRET], post: async (call) => receiver(call) });
 }

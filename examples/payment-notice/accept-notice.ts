@@ -1,0 +1,19 @@
+import { Webhook } from "standardwebhooks";
+
+/**
+ * What the merchant does with a call: only one that is signed with the shared secret, and recently, is believed. Answers the
+ * HTTP status. `webhook-id` is the same in each repeat of a notice, so that it is booked once.
+ */
+export function acceptNotice(
+  { headers, body }: { headers: Readonly<Record<string, string>>; body: string },
+  secret: string,
+  book: (noticeId: string, payment: unknown) => void,
+): 204 | 401 {
+  try {
+    const payment = new Webhook(secret).verify(body, { ...headers });
+    book(headers["webhook-id"] ?? "", payment);
+    return 204;
+  } catch {
+    return 401;
+  }
+}

@@ -1,0 +1,11 @@
+import type { Client, Job } from "minutehand/client";
+import type { Topics } from "../topics.ts";
+
+/** Tells a merchant's server that an order is paid: at once, then at the topic's waits, until it answers with a 2xx. */
+export function notifyMerchant(
+  queue: Client<Topics>,
+  payment: Topics["payment-notice"],
+  callbackUrl: string,
+): Promise<Job> {
+  return queue.enqueue("payment-notice", payment, { delay: 0, key: payment.orderId, callbackUrl });
+}

@@ -1,0 +1,8 @@
+/** The body of each topic's jobs: whoever enqueues another does not compile. */
+export type Topics = {
+  "order-timeout": { orderId: string };
+  refund: { refundId: string };
+  "payment-notice": { orderId: string; amount: string };
+  reminder: { shopId: string };
+  thumbnail: { image: string; width: number };
+};
