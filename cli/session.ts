@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import type { Client } from "../sdk/client.ts";
 import { createClient } from "../sdk/http-client.ts";
+import { UsageError } from "./cli-error.ts";
 import { createOutput, type Output } from "./output.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -57,7 +58,12 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
       const { url, auth } = await target();
       // The host of an API that has a domain of its own does not say its region.
       const region = new URL(url).hostname.includes(".execute-api.") ? undefined : env.AWS_REGION;
-      return createClient({ url, auth, ...(region ? { region } : {}), retries: RETRIES });
+      try {
+        return createClient({ url, auth, ...(region ? { region } : {}), retries: RETRIES });
+      } catch (error) {
+        if (error instanceof RangeError) throw new UsageError(`${error.message}: see --region and --token`);
+        throw error;
+      }
     },
     isAttended: stdin.isTTY === true && stderr.isTTY === true,
     async confirm(question) {

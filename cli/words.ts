@@ -31,6 +31,7 @@ export function brief(error: string | undefined): string {
 
 export const JOB_COLUMNS: Column<JobSummary>[] = [
   { head: "DUE", text: ({ dueAt }) => dueAt },
+  { head: "HELD UNTIL", text: ({ heldUntil }) => heldUntil },
   { head: "STATE", text: ({ state }) => state, style: ({ state }) => styleOf(state) },
   { head: "TOPIC", text: ({ topic }) => topic },
   { head: "ID", text: ({ id }) => id },

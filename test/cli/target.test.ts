@@ -3,7 +3,10 @@ import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
 import { serveApi } from "./served-api.ts";
 
-afterEach(() => vi.unstubAllEnvs());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
+});
 
 const output = (value: string, key = "JobsApiUrl9C1", description = "Minutehand API") => ({
   key,
@@ -64,6 +67,29 @@ describe("the API that is meant", () => {
     expect({ code, err }).toEqual({ code: 2, err: `minutehand: ${message}\n` });
   });
 
+  test("is the one of minutehand local where something answers there", async () => {
+    await using api = await serveApi();
+    const { fetch } = globalThis;
+    const asked: string[] = [];
+    vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
+      asked.push(url);
+      return fetch(url.replace("http://127.0.0.1:4500/", `${api.url}/`), init);
+    });
+    expect((await type(api, topics, { env: {} })).code).toBe(0);
+    expect(asked).toEqual(["http://127.0.0.1:4500/health", "http://127.0.0.1:4500/topics"]);
+  });
+
+  test("must be named where nothing does", async () => {
+    vi.stubGlobal("fetch", async () => {
+      throw new TypeError("fetch failed");
+    });
+    const { code, err } = await type(undefined, topics, { env: {} });
+    expect(code).toBe(2);
+    expect(err).toBe(
+      'minutehand: nothing answers at http://127.0.0.1:4500: start it with "minutehand local", or name an API by --url, --stack or MINUTEHAND_URL\n',
+    );
+  });
+
   test("is not of both --url and --stack", async () => {
     const { code, err } = await type(undefined, ["--url", "http://a", "--stack", "Shop", ...topics]);
     expect({ code, err }).toEqual({
@@ -93,6 +119,15 @@ describe("the API that is meant", () => {
     const { code, err } = await type(undefined, [...topics, "--url", url]);
     expect(err).toMatch(/^minutehand: no AWS credentials to sign with: .*\n$/);
     expect(code).toBe(1);
+  });
+
+  test("needs a region to sign for a host that says none", async () => {
+    const url = "https://queue.example.com";
+    const { code, err } = await type(undefined, [...topics, "--url", url], { env: {} });
+    expect(code).toBe(2);
+    expect(err).toMatch(
+      /^minutehand: region must be given .*queue.example.com.*: see --region and --token\n$/,
+    );
   });
 
   test("is asked with --region and --profile where the SDK reads them", async () => {
