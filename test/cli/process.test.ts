@@ -32,6 +32,13 @@ test("the program reads stdin, writes to stdout, and ends with its code", async 
   expect(refused.said).toEqual({ out: "", err: expect.stringMatching(/^minutehand: .*nobody.*\n$/) });
 });
 
+test("local is the runner's, with its rules", async () => {
+  await using api = await serveApi();
+  const { child, said } = start(api, ["local", "--port", "65536", "--data", "nowhere", "--no-watch"]);
+  expect(await once(child, "close")).toEqual([2, null]);
+  expect(said).toEqual({ out: "", err: expect.stringMatching(/^minutehand: --port must be .*65536"\n$/) });
+});
+
 test("Ctrl-C ends what goes on for ever, with 130", async () => {
   await using api = await serveApi();
   await api.file({ delay: 0 });
