@@ -166,7 +166,8 @@ export type TopicProps = {
    */
   readonly spread?: Duration;
   /**
-   * Which events cancel its jobs by key; for a tracked topic only. A keyed job costs a read more then.
+   * Which events cancel its jobs by key; for a tracked topic only. A keyed job costs a read and two write units more
+   * then.
    *
    * @default none
    */

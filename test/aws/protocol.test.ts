@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { dynamoClient, sqsClient } from "../../aws/clients.ts";
 import { dynamoPool } from "../../aws/pool.ts";
 import { sqsQueues } from "../../aws/queues.ts";
+import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
 import type { ProtocolEvent } from "../../protocol/events.ts";
 import type { Context } from "../../protocol/ports.ts";
@@ -47,7 +48,7 @@ describe("the protocol on DynamoDB and SQS", { timeout: 120_000 }, () => {
         shards: 2,
         retention: 86_400,
         deadRetention: 14 * 86_400,
-        topics: { work: { consumer: "pull" } },
+        topics: { work: { consumer: "pull", cancelledByEvents: true } },
       },
       report: (event) => events.push(event),
     };
@@ -112,5 +113,44 @@ describe("the protocol on DynamoDB and SQS", { timeout: 120_000 }, () => {
     await settlePulled(ctx, "work", second?.receipt ?? "", { end: "done" });
     const next = await enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock(), key });
     expect(next.home.id).not.toBe(home.id);
+  });
+
+  it("a keyed job is postponed by its bound at most, with an Idempotency-Key once", async () => {
+    const now = ctx.clock();
+    const job = { topic: "work", body: "{}", key: "search" };
+    const asked = { ...job, onDuplicate: "postpone", maxDelay: MINUTE } as const;
+    const first = await enqueue(ctx, { ...asked, dueAt: now + MINUTE / 2 });
+    const once = { token: "t", hash: "h" };
+    const second = await enqueue(ctx, { ...asked, dueAt: now + 10 * MINUTE, once });
+    const { postponeUntil = 0 } = first.home;
+    expect(second).toMatchObject({ outcome: "postponed", home: { dueAt: postponeUntil, postponeUntil } });
+    expect(await enqueue(ctx, { ...asked, dueAt: now, once })).toMatchObject({ outcome: "replayed" });
+    const replaced = await enqueue(ctx, { ...job, onDuplicate: "replace", dueAt: now + MINUTE / 2 });
+    expect(await readJob(ctx, first.home.id)).toEqual(replaced.home);
+    expect(replaced.home).not.toHaveProperty("postponeUntil");
+  });
+
+  it("an event cancels the job of its key, or leaves a tombstone, and a longer one in its place", async () => {
+    const job = { topic: "work", body: "{}", key: "order-2", dueAt: ctx.clock() + MINUTE };
+    const paid = (tombstone: number) => {
+      const at = ctx.clock();
+      return cancelByEvent(ctx, { topic: "work", key: job.key, at, until: at + tombstone });
+    };
+    const { home } = await enqueue(ctx, job);
+    await paid(MINUTE);
+    expect(await readJob(ctx, home.id)).toMatchObject({ state: "cancelled" });
+    expect(await enqueue(ctx, job)).toMatchObject({ home: { state: "scheduled" } });
+    await paid(MINUTE);
+    ahead += 1000;
+    for (const lasts of [MINUTE, 20 * MINUTE]) {
+      await paid(lasts);
+      const { home: filed } = await enqueue(ctx, job);
+      expect(filed).toMatchObject({ state: "cancelled" });
+      expect(await readJob(ctx, filed.id)).toEqual(filed);
+      ahead += 2 * MINUTE;
+    }
+    expect(await enqueue(ctx, job)).toMatchObject({ home: { state: "cancelled" } });
+    ahead += 20 * MINUTE;
+    expect(await enqueue(ctx, job)).toMatchObject({ home: { state: "scheduled" } });
   });
 });
