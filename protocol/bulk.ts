@@ -88,7 +88,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): P
   const until = ctx.clock() + BULK_PART;
   for (let at = bulk; ; ) {
     const page = await pageOf(ctx, request, at, Math.min(BULK_JOBS - part.matched, PAGE_JOBS));
-    const matched = page.homes.filter((home) => isOpen(home, request.action) && isFromBefore(home, at));
+    const matched = page.homes.filter((home) => isFor(request.action, home) && isFromBefore(home, at));
     const now = ctx.clock();
     const refused = matched.map((home) => refusal(request.action, home, now));
     const changeable = matched.filter((_, i) => refused[i] === undefined);
@@ -117,7 +117,8 @@ function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Pr
   return listJobs(ctx, { ...filter, limit, from, to, cursor });
 }
 
-function isOpen(home: Home, action: BulkAction): boolean {
+/** The dead are redriven, and only what has not ended is anything else. */
+function isFor(action: BulkAction, home: Home): boolean {
   return isFinished(home) === (action === "redrive");
 }
 

@@ -37,7 +37,7 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: string): A
   }
 }
 
-/** A page of them, of those with a tag and a group, of who died before a position. Like a list's it may be short. */
+/** A page of those that a filter means, who died before a position. It may be short, or empty with a cursor. */
 export async function deadPage(
   ctx: Context,
   request: JobFilter & { topic: string; limit: number; cursor?: string; before?: string },

@@ -42,13 +42,13 @@ describe("a bulk", () => {
     const dry = { topic: "orders", dryRun: true };
     const ranges = [
       ["cancel", "2026-03-01T08:00:00.000Z", "2026-04-01T08:00:00.000Z"],
-      ["run", "2026-03-01T09:00:00.000Z", "2026-04-01T08:00:00.000Z"],
+      ["run", "2026-03-01T09:00:00.000Z", "2026-04-01T09:00:00.000Z"],
       ["redrive", "2025-02-28T09:00:00.000Z", "2026-03-01T09:00:00.000Z"],
     ];
     for (const [action, from, to] of ranges)
       expect((await bulk(api, { ...dry, action })).json).toMatchObject({ from, to, reached: to, matched: 0 });
-    const late = { ...dry, action: "run", to: "2026-03-01T08:30:00Z" };
-    expect((await bulk(api, late)).json).toMatchObject({ from: "2026-03-01T08:30:00.000Z", examined: 0 });
+    const past = { ...dry, action: "run", from: "2026-03-01T08:00:00Z", to: "2026-03-01T08:30:00Z" };
+    expect((await bulk(api, past)).json).toMatchObject({ from: "2026-03-01T08:30:00.000Z", examined: 0 });
   });
 
   test("goes on with its cursor to the place that it began with, however long it takes", async () => {
