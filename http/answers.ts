@@ -146,6 +146,7 @@ export const bulkPart = answer(
     cursor: z.exactOptional(text),
   }),
 );
+export type BulkPart = z.output<typeof bulkPart>;
 
 export const jobPage = answer(
   "JobPage",

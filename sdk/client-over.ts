@@ -1,5 +1,5 @@
 import type { MinutehandError } from "../core/errors.ts";
-import type { JobSummary, Problem, ScheduleSummary, TopicJson } from "../http/answers.ts";
+import type { BulkPart, JobSummary, Problem, ScheduleSummary, TopicJson } from "../http/answers.ts";
 import { type Call, callOver, errorOf, type Query, segment, type Transport } from "./call.ts";
 import type { BulkResult, Client, EnqueueArguments, PulledJob, PutArguments, TopicBodies } from "./client.ts";
 
@@ -65,7 +65,7 @@ export function clientOver<Topics = TopicBodies>({
       let cursor: string | undefined;
       do {
         const body = { ...request, ...(cursor === undefined ? {} : { cursor }) };
-        const { cursor: next, ...part }: BulkResult & { cursor?: string } = await call("POST", "/jobs/bulk", {
+        const { cursor: next, ...part }: BulkPart = await call("POST", "/jobs/bulk", {
           body,
         });
         sums = sums ? sumOf(sums, part) : part;

@@ -1,5 +1,6 @@
 import type { MinutehandError } from "../core/errors.ts";
 import type {
+  BulkPart,
   Health,
   JobJson,
   JobSummary,
@@ -114,21 +115,8 @@ export type BulkRequest = Range &
     ratePerSecond?: number;
   };
 
-/** Of a whole bulk, or of its parts so far: all went over the jobs due `from ≤ dueAt < reached`. */
-export type BulkResult = {
-  action: BulkRequest["action"];
-  dryRun: boolean;
-  examined: number;
-  matched: number;
-  changed: number;
-  /** How many of what matched were left as they are, by the code of what stood in the way. */
-  skipped: Record<string, number>;
-  /** The first ten. */
-  errors: { id: string; problem: { code: string; detail: string } }[];
-  from: string;
-  to: string;
-  reached: string;
-};
+/** Of a whole bulk, or of its parts so far. */
+export type BulkResult = Omit<BulkPart, "cursor">;
 
 /**
  * The queue's API. `Topics`: the body of each topic's jobs. What is refused throws a `MinutehandError` with the API's

@@ -122,7 +122,8 @@ describe("the client", () => {
 
   test("goes on with a bulk until all of it is done, and says how far it is", async () => {
     const part = { action: "cancel", dryRun: false, from: "a", to: "c" } as const;
-    const error = { id: "x", problem: { code: "unavailable", detail: "no" } };
+    const problem = { type: "about:blank", title: "x", status: 503, code: "unavailable", detail: "no" };
+    const error = { id: "x", problem };
     const counts = { examined: 5, matched: 3, changed: 2, skipped: { "job-running": 1 }, errors: [error] };
     const parts = [
       { ...part, ...counts, reached: "b", cursor: "next" },
@@ -150,6 +151,21 @@ describe("the client", () => {
       skipped: { "job-running": 2 },
       errors: [error, error],
     });
+  });
+
+  test("counts many jobs first, and then cancels them", async () => {
+    const { client } = createClient();
+    for (const part of [1, 2]) {
+      await client.enqueueMany(
+        Array.from({ length: 300 }, (_, n) => ({ topic: "orders", body: part * n, delay: n, tag: "eu" })),
+      );
+    }
+    const request = { action: "cancel", topic: "orders", tag: "eu" } as const;
+    expect(await client.bulk({ ...request, dryRun: true })).toMatchObject({ matched: 600, changed: 0 });
+    const sums: BulkResult[] = [];
+    expect(await client.bulk(request, (part) => sums.push(part))).toMatchObject({ changed: 600, errors: [] });
+    expect(sums.length).toBeGreaterThan(1);
+    expect(await all(client.list({ topic: "orders", state: "scheduled" }))).toEqual([]);
   });
 
   test("tells a refusal with its code, its data and its status", async () => {
