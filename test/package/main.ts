@@ -12,8 +12,8 @@ import { runSession, type Server, type Session } from "../deploy/session.ts";
 import { faultsIn } from "./contents.ts";
 
 const LIMIT_MS = 10 * 60_000;
-const UP_MS = 60_000;
-const RUN_MS = 30_000;
+const UP_MS = 120_000;
+const RUN_MS = 60_000;
 const POLL_MS = 100;
 const LOCAL = "minutehand local";
 
