@@ -35,6 +35,7 @@ const PLACE = { region: "us-east-1", account: "000000000000" };
 const CONSUMERS = { orders: "Orders", precise: "Precise", notes: "Notes" } as const;
 /** More than any scene hands over, so that a job starts late only where others' starts were counted before. */
 export const LIMIT = { maxPerSecond: 1000 };
+const LATE: Pick<TopicProps, "ifLate"> = { ifLate: { after: Duration.hours(12), do: "skip" } };
 const KEY = "$.detail.key";
 /** What `orders` does about events: cancels by one, and enqueues by others in each way. */
 const EVENTS: Pick<TopicProps, "cancelOn" | "enqueueOn"> = {
@@ -118,12 +119,16 @@ export async function deploy(): Promise<Deployment> {
   const { stack, queue } = shopWith({
     shards: SHARDS,
     topics: {
-      orders: { ...LIMIT, ...EVENTS },
-      precise: { ...LIMIT, precision: "millisecond" },
+      orders: { ...LIMIT, ...LATE, ...EVENTS },
+      precise: { ...LIMIT, ...LATE, precision: "millisecond" },
       notes: { ...LIMIT, tracking: "none", maxAttempts: 2 },
-      work: { ...LIMIT, consumer: "pull" },
+      work: { ...LIMIT, ...LATE, consumer: "pull" },
       events: { ...LIMIT, consumer: "pull", tracking: "none" },
-      hooks: { ...LIMIT, webhook: { url: receivers.url, allowHttp: true, allowHosts: ["127.0.0.1"] } },
+      hooks: {
+        ...LIMIT,
+        ...LATE,
+        webhook: { url: receivers.url, allowHttp: true, allowHosts: ["127.0.0.1"] },
+      },
     },
   });
   for (const [topic, id] of Object.entries(CONSUMERS)) queue.addConsumer(topic, someFunction(stack, id));

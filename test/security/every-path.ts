@@ -300,7 +300,10 @@ async function pullEveryWay(scenes: Scenes): Promise<void> {
 
   await fileByApi("work", { expiresAfter: 1, key: newKey() });
   pass(5 * SECOND);
+  const skipped = await file("work", { dueAt: 9e12, key: newKey() });
+  await put("work", messageFor({ ...skipped, dueAt: Date.now() - DAY }));
   await pull("work");
+  expect((await home(skipped.id)).state).toBe("cancelled");
   const finished = [await file("work", { dueAt: 9e12 }), await file("work", { dueAt: 9e12 })];
   for (const { id } of finished) await ok("DELETE", `/jobs/${id}`);
   const moved = await file("work", { dueAt: Date.now() + 30 * MINUTE });
@@ -437,7 +440,9 @@ async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Promise<vo
 
   const expired = await file(topic, { expiresAfter: 1, key: newKey() });
   pass(5 * SECOND);
-  await consume(topic, [messageFor(expired)]);
+  const skipped = await file(topic, { dueAt: 9e12, key: newKey() });
+  await consume(topic, [messageFor(expired), messageFor({ ...skipped, dueAt: Date.now() - DAY })]);
+  expect((await home(skipped.id)).state).toBe("cancelled");
   const crashed = [
     await file(topic),
     await file(topic, { maxAttempts: 1, key: newKey() }),

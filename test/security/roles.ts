@@ -40,11 +40,13 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 const STORED =
-  /^protocol\/(book-starts|claim|die|hold|keys|known-pauses|looks|move|park|pause|read-job|redrive|redrive-envelope|send|settle)\.ts /;
+  /^protocol\/(book-starts|claim|die|hold|if-late|keys|known-pauses|looks|move|park|pause|read-job|redrive|redrive-envelope|send|settle)\.ts /;
 /** Places that a bundle holds and its function never comes to. */
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
-  JobsApiHandler: [/^protocol\/(claim|pull|redrive-envelope)\.ts (claim|expire|take|receive|putBack) /],
+  JobsApiHandler: [
+    /^protocol\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|take|receive|putBack) /,
+  ],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
   JobsTickSweeper: [/^protocol\/die\.ts die send$/],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
