@@ -74,7 +74,7 @@ beforeAll(async () => {
     occur: (await import("../../functions/occurrence.ts")).handler,
     bring: (await import("../../functions/event.ts")).handler,
   };
-});
+}, 60_000);
 afterAll(() => vi.restoreAllMocks());
 beforeEach(() => {
   shared.world = createWorld({
