@@ -7,7 +7,7 @@ const DEPLOY_HELP = `Deploys the app to MiniStack with the CDK and runs the end-
 
   --stack NAME   runs the suite against this stack of the app in the AWS account and region of the environment
                  instead; it files jobs in the stack's topics, takes from its pull topics, pauses precise and events for some
-                 seconds and keeps some schedules for a minute
+                 seconds, keeps some schedules for a minute and puts events on the default bus
 
 Needs Python 3.10 or later with venv (PYTHON_BIN, else python3) and openssl. MiniStack is kept in
 ~/.cache/minutehand-ministack (MINUTEHAND_MINISTACK_CACHE).`;

@@ -65,7 +65,7 @@ const AWS = /^node_modules\/(?:@aws|@aws-lambda-powertools|@aws-sdk|@smithy)\//;
 const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   "@aws-sdk/client-lambda": ["functions/api.ts", "functions/tick.ts"],
   // Only who files jobs for others keeps schedules beside them.
-  "@aws-sdk/client-scheduler": ["functions/api.ts", "sdk/direct-client.ts"],
+  "@aws-sdk/client-scheduler": ["functions/api.ts", "functions/event.ts", "sdk/direct-client.ts"],
   "@aws-sdk/client-secrets-manager": ["functions/webhook.ts"],
   // Which addresses may be called, judged where a job is filed and where it is sent.
   "ipaddr.js": ["functions/api.ts", "functions/webhook.ts", "sdk/direct-client.ts"],
