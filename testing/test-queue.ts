@@ -98,12 +98,13 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     );
     if (next > end) return false;
     time = Math.max(time, next);
-    if (ticking?.time === next) await runTick();
-    else if (occurring?.time === next) {
+    // First, as the next ones are those after the clock's time.
+    if (occurring?.time === next) {
       for (const name of occurring.names) {
         await fileOccurrence(ctx, parseOccurrence(schedules.inputOf(name, next)));
       }
-    } else if (delivery) await deliver(delivery.topic, delivery.message);
+    } else if (ticking?.time === next) await runTick();
+    else if (delivery) await deliver(delivery.topic, delivery.message);
     return true;
   };
 

@@ -251,6 +251,46 @@ describe("a queue", () => {
     expect(times(queue.runs())).toEqual(["2026-01-01T09:30:00.000Z 1", "2026-01-02T09:30:00.000Z 1"]);
   });
 
+  test("misses no occurrence that comes in a minute with a tick", async () => {
+    const queue = createTestQueue({ topics: { reports: { handler: () => {} } } });
+    await queue.client.putSchedule("daily", {
+      expression: "cron(30 9 * * ? *)",
+      topic: "reports",
+      body: "daily",
+    });
+    // Its minute is swept at half past nine.
+    await queue.client.enqueue("reports", "other", { delay: "9h32m30s" });
+    await queue.advance("10h");
+    expect(bodies(queue.runs())).toEqual(["daily", "other"]);
+  });
+
+  test("does what its topics say about events, of a job that comes after its event too", async () => {
+    const queue = createTestQueue({
+      topics: {
+        orders: {
+          handler: () => {},
+          cancelOn: { detailType: "OrderPaid", key: "$.detail.orderId" },
+          enqueueOn: { source: "shop", detailType: "OrderPlaced", key: "$.detail.orderId", delay: "30m" },
+        },
+      },
+    });
+    const place = (orderId: string, source = "shop") =>
+      queue.publish({ source, detailType: "OrderPlaced", detail: { orderId } });
+    const pay = (orderId: string) =>
+      queue.publish({ source: "bank", detailType: "OrderPaid", detail: { orderId } });
+    await place("17");
+    await place("18");
+    await place("19", "elsewhere");
+    await queue.advance("10m");
+    await pay("17");
+    await pay("20");
+    await queue.client.enqueue("orders", "late", { delay: "30m", key: "20" });
+    await queue.advance("1d");
+    expect(bodies(queue.runs())).toEqual([{ orderId: "18" }]);
+    expect(times(queue.runs())).toEqual(["2026-01-01T00:30:00.000Z 1"]);
+    await expect(pay("no key")).rejects.toThrow("the key of a job of topic orders");
+  });
+
   test("hands the jobs of a pull topic to who receives them, and again when a lease ends", async () => {
     const queue = createTestQueue({ topics: { work: { consumer: "pull", ttr: "1m" } } });
     await queue.client.enqueue("work", 1, { delay: "10m" });
