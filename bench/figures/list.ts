@@ -76,6 +76,7 @@ async function filled(rig: Rig, name: string, from: number, count: number): Prom
   const ctx = contextOf(rig, { table, topics: { [TOPIC]: {} }, clock: Date.now });
   const began = performance.now();
   for (let filed = 0; filed < count; filed += 20 * BATCH_JOBS) {
+    if (filed % (10 * FEW) === 0 && filed > 0) rig.progress(`list: ${filed} of ${count} jobs filed`);
     const some = Math.min(count - filed, 20 * BATCH_JOBS);
     const jobs = newJobs(some, TOPIC, (index) => from + Math.floor(((filed + index) / count) * SPAN));
     const puts = attributesOf(await homesOf(ctx, jobs)).map((Item) => ({ PutRequest: { Item } }));
