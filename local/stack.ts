@@ -7,7 +7,7 @@ import { readAssembly } from "./assembly.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { startEmulators } from "./emulators.ts";
 import type { Outcome } from "./environment.ts";
-import { readableLine } from "./event-lines.ts";
+import { readableLine, shownName } from "./event-lines.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuardian } from "./guardian.ts";
 import { openHttpApi } from "./http-api.ts";
@@ -25,8 +25,6 @@ import { createTeardown } from "./teardown.ts";
 import { startTriggers } from "./triggers.ts";
 import { watchFolder } from "./watch.ts";
 
-/** What the CDK adds to a function's name in the template. */
-const GENERATED_SUFFIX = /(Function)?[0-9A-F]{8}$/;
 /** All pollers of all queues at once, and some deletions. */
 const MAX_SOCKETS = 200;
 
@@ -146,7 +144,7 @@ async function start(
   ]);
 
   const say = (logicalId: string, line: string) => {
-    const readable = readableLine(logicalId.replace(GENERATED_SUFFIX, ""), line, Date.now());
+    const readable = readableLine(shownName(logicalId), line, Date.now());
     if (readable !== undefined) log(readable);
   };
   const variables = {

@@ -6,7 +6,7 @@ import type { Context } from "../protocol/ports.ts";
 import type { Post } from "../webhook/call.ts";
 import { httpPost } from "../webhook/post.ts";
 import { webhookRun } from "../webhook/run.ts";
-import { type ConsumerFunction, consumeWith, TIMERS } from "./consumer.ts";
+import { type ConsumerFunction, consumeWith, TIMERS } from "./consume.ts";
 import { createContext, type Environment, required } from "./context.ts";
 import type { Timers } from "./run-jobs.ts";
 

@@ -1,0 +1,40 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { faultsIn } from "./contents.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "minutehand-contents-"));
+  for (const file of ["LICENSE", "README.md", "CHANGELOG.md", "dist/npm/client.js", "dist/npm/client.d.ts"])
+    write(file, "");
+  write("package.json", '{"scripts":{"prepack":"x"}}');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(join(folder, file)), { recursive: true });
+  writeFileSync(join(folder, file), text);
+}
+
+test("a package of code, types, documents and a licence has no fault", () => {
+  expect(faultsIn(folder)).toEqual([]);
+});
+
+test.each([
+  ["dist/npm/client.ts", "", "dist/npm/client.ts is no part of a package"],
+  ["dist/npm/client.js.map", "", "dist/npm/client.js.map is no part of a package"],
+  ["dist/npm/test/client.js", "", "dist/npm/test/client.js is a test"],
+  ["package.json", '{"scripts":{"postinstall":"x"}}', "postinstall runs at an install"],
+  ["dist/npm/client.js", `${tmpdir()}/x`, `dist/npm/client.js names ${tmpdir()}`],
+  ["dist/npm/client.js", "x".repeat(9 * 1024 * 1024), "it has 9.0 MiB; allowed: 8"],
+])("%s is judged", (file, text, fault) => {
+  write(file, text);
+  expect(faultsIn(folder)).toContain(fault);
+});
+
+test("what must be there is missed", () => {
+  rmSync(join(folder, "LICENSE"));
+  expect(faultsIn(folder)).toEqual(["LICENSE is missing"]);
+});
