@@ -70,10 +70,15 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
   const pool = memoryPool({ clock });
   const queues = memoryQueues({ clock, topics });
   const schedules = memorySchedules({ clock });
+  /** Those whose ready queues Lambda is to leave alone. */
+  const idle = new Set<string>();
   const ctx: Context = {
     pool,
     queues,
     schedules,
+    eventSources: {
+      enable: async (topic, enabled) => void (enabled ? idle.delete(topic) : idle.add(topic)),
+    },
     clock,
     random: seededBytes(options.seed ?? 1),
     policy: policyOf(options.topics),
@@ -92,7 +97,8 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
   const step = async (end: number): Promise<boolean> => {
     const ticking = await nextTick(ctx, pool, lastTick);
     const occurring = await nextOccurrences(ctx);
-    const delivery = nextDelivery(queues, consumed, starts);
+    const polled = consumed.filter((topic) => !idle.has(topic));
+    const delivery = nextDelivery(queues, polled, starts);
     const next = Math.min(
       ...[ticking, occurring, delivery].map((one) => one?.time ?? Number.POSITIVE_INFINITY),
     );

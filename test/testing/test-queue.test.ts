@@ -217,6 +217,20 @@ describe("a queue", () => {
     expect(other?.jobs()).toMatchObject([{ state: "scheduled", body: 2 }]);
   });
 
+  test.each(["full", "none"] as const)(
+    "starts nothing that lies in SQS of a paused topic (tracking %s)",
+    async (tracking) => {
+      const queue = createTestQueue({ topics: { orders: { handler: () => {}, tracking } } });
+      await queue.client.enqueue("orders", 1, { delay: 60 });
+      await queue.client.pause("orders");
+      await queue.advance("1h");
+      expect(queue.runs()).toEqual([]);
+      await queue.client.resume("orders");
+      await queue.advance("1m");
+      expect(bodies(queue.runs())).toEqual([1]);
+    },
+  );
+
   test("starts nothing of a paused topic, and all that fell due when it is resumed", async () => {
     const queue = createTestQueue({ topics: { orders: { handler: () => {} } } });
     await queue.client.enqueue("orders", 1, { delay: "10m" });
