@@ -56,7 +56,8 @@ export function users(
   const count = plan.whole(3, 14);
   const theme = plan.pick(THEMES);
   const drawn = plan.pick(["orders", "orders", "work"]);
-  const arena = UNTRACKED.has(world.habit.topic) ? drawn : world.habit.topic;
+  const told = habitual(world);
+  const arena = told === undefined || UNTRACKED.has(told) ? drawn : told;
   let busy = 0;
   for (let n = 1; n <= count; n++) {
     const draws = world.draws(`user ${n}`);
