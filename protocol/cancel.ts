@@ -155,7 +155,8 @@ async function cancelled(ctx: Context, home: Home): Promise<Home | MinutehandErr
   };
   try {
     await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
-    await sendIfNear(ctx, [home]);
+    // As what it is again: a limit or a window has a say.
+    await sendIfNear(ctx, [{ ...home, state: "scheduled" }]);
     return tooLate;
   } catch (error) {
     return new MinutehandError("unavailable", messageOf(error), { id: home.id }, error);

@@ -10,7 +10,7 @@ import { receive, settlePulled } from "../../protocol/pull.ts";
 import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume } from "./consume.ts";
-import { fail, isAt } from "./scenes.ts";
+import { type Call, fail, isAt, meanwhile } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 // The world begins at 09:00 UTC, which is 17:00 in Shanghai: an hour before these windows close, for an hour.
@@ -220,6 +220,17 @@ describe("a topic with a window", () => {
     expect(await consume(world, "free")).toEqual([]);
     await world.pass(15 * MINUTE);
     expect(await consume(world, "free")).toMatchObject([{ attempt: 2 }]);
+  });
+
+  test("holds an untracked job whose cancel came too late", async () => {
+    const world = windowed();
+    await world.pass(57 * MINUTE);
+    const job = await world.file({ topic: "free", delay: 215 * SECOND });
+    const isCancel = ({ operation }: Call) => operation === "changeMany";
+    meanwhile(world, isCancel, () => world.pass(10 * SECOND, { ticks: false }));
+    await expect(cancel(world.ctx, job.id)).rejects.toMatchObject({ code: "job-handed-off" });
+    expect(sent(world, "free")).toEqual([]);
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled", heldUntil: OPENS });
   });
 
   test("gives pulled jobs out inside it", async () => {
