@@ -13,14 +13,19 @@ export type Assembly = {
 type Artifact = { type: string; properties?: { templateFile?: string; stackName?: string; file?: string } };
 type AssetFile = { source: { path?: string }; destinations: Record<string, { objectKey: string }> };
 
-/** Reads a cloud assembly folder. It must hold exactly one stack. */
+/** What the construct says of its table's output, by which the stack with a delay queue is found among others. */
+const TABLE_OUTPUT = "Minutehand table";
+
+/** Reads a cloud assembly folder. Of its stacks one is played: the only one, or the only one that has a delay queue. */
 export function readAssembly(outdir: string): Assembly {
   const { artifacts = {} } = readJson<{ artifacts?: Record<string, Artifact> }>(outdir, "manifest.json");
-  const stacks = Object.entries(artifacts).filter(([, { type }]) => type === "aws:cloudformation:stack");
-  const [stack] = stacks;
-  if (stacks.length !== 1 || !stack)
-    throw new LocalError(`the app must synthesise exactly one stack to run locally, not ${stacks.length}`);
-  const [id, { properties = {} }] = stack;
+  const stacks = Object.entries(artifacts)
+    .filter(([, { type }]) => type === "aws:cloudformation:stack")
+    .map(([id, { properties = {} }]) => ({
+      stackName: properties.stackName ?? id,
+      template: readJson<Template>(outdir, properties.templateFile ?? `${id}.template.json`),
+    }));
+  const { stackName, template } = onlyOne(stacks);
   const assets = new Map<string, string>();
   for (const artifact of Object.values(artifacts)) {
     if (artifact.type !== "cdk:asset-manifest" || !artifact.properties?.file) continue;
@@ -31,11 +36,21 @@ export function readAssembly(outdir: string): Assembly {
         assets.set(objectKey, join(outdir, source.path));
     }
   }
-  return {
-    stackName: properties.stackName ?? id,
-    template: readJson<Template>(outdir, properties.templateFile ?? `${id}.template.json`),
-    assets,
-  };
+  return { stackName, template, assets };
+}
+
+type Named = Pick<Assembly, "stackName" | "template">;
+
+function onlyOne(stacks: readonly Named[]): Named {
+  const queues = stacks.filter(({ template }) =>
+    Object.values(template.Outputs ?? {}).some(({ Description }) => Description === TABLE_OUTPUT),
+  );
+  const [stack, ...others] = stacks.length === 1 ? stacks : queues;
+  if (stack && others.length === 0) return stack;
+  const names = (stack ? queues : stacks).map(({ stackName }) => stackName).join(", ") || "none";
+  throw new LocalError(
+    `the app must have exactly one stack with a delay queue to run locally, has ${queues.length}: of ${names}`,
+  );
 }
 
 function readJson<T>(outdir: string, file: string): T {

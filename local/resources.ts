@@ -2,6 +2,7 @@ import type { Assembly } from "./assembly.ts";
 import { type EventRuleSpec, readEventRule } from "./event-rule.ts";
 import { LocalError } from "./local-error.ts";
 import { type Site, scopeOf, URL_SUFFIX } from "./naming.ts";
+import { playable } from "./playable.ts";
 import { asList, asObject, holds, type Json, type JsonObject, resolve } from "./template.ts";
 
 export type TableSpec = { readonly name: string; readonly properties: JsonObject };
@@ -61,6 +62,8 @@ export type Stack = {
   readonly routes: RouteSpec[];
   /** Types of the template that are neither played nor known to need no playing. */
   readonly unknownTypes: string[];
+  /** What is of a type that is played, but not this one: what it is, and why. */
+  readonly leftOut: string[];
 };
 
 /** Access, alarms and the like: nothing runs differently here without them. */
@@ -104,7 +107,7 @@ const DEFAULT_FUNCTION_TIMEOUT_S = 3;
 const DEFAULT_FUNCTION_MEMORY_MB = 128;
 const DEFAULT_BATCH_SIZE = 10;
 
-/** Reads a synthesised stack. Throws `LocalError` where it says what cannot be played. */
+/** Reads a synthesised stack. What is not played of it is named: an app may have more than a delay queue. */
 export function readStack({ template, assets }: Assembly, site: Site): Stack {
   const scope = scopeOf(template, site);
   const stack: Stack = {
@@ -120,12 +123,22 @@ export function readStack({ template, assets }: Assembly, site: Site): Stack {
     secrets: [],
     routes: [],
     unknownTypes: [],
+    leftOut: [],
   };
   const propertiesOf = (logicalId: string): JsonObject =>
     asObject(resolve(template.Resources[logicalId]?.Properties ?? {}, scope));
 
-  for (const [logicalId, { Type: type, Condition: condition }] of Object.entries(template.Resources)) {
-    if (condition !== undefined && !holds(condition, scope)) continue;
+  for (const [logicalId, resource] of Object.entries(template.Resources)) {
+    try {
+      if (resource.Condition === undefined || holds(resource.Condition, scope)) add(logicalId, resource.Type);
+    } catch (error) {
+      if (!(error instanceof LocalError)) throw error;
+      stack.leftOut.push(`${logicalId}: ${error.message}`);
+    }
+  }
+  return playable(stack);
+
+  function add(logicalId: string, type: string): void {
     const arn = () => scope.attribute(logicalId, "Arn");
     const name = () => scope.attribute(logicalId, "Name");
     switch (type) {
@@ -181,15 +194,14 @@ export function readStack({ template, assets }: Assembly, site: Site): Stack {
           stack.unknownTypes.push(type);
     }
   }
-  return stack;
 
   function functionSpec(properties: JsonObject): Omit<FunctionSpec, "logicalId" | "name" | "arn"> {
     const code = asObject(properties.Code);
     const codeDir = assets.get(String(code.S3Key));
-    if (codeDir === undefined)
-      throw new LocalError(
-        `the code of function ${properties.FunctionName ?? ""} is not among the stack's assets`,
-      );
+    if (codeDir === undefined) throw new LocalError("the function's code is not among the app's assets");
+    const runtime = String(properties.Runtime);
+    if (!runtime.startsWith("nodejs"))
+      throw new LocalError(`the function's runtime is ${runtime}; the local stack runs Node.js only`);
     const variables = asObject(asObject(properties.Environment).Variables);
     return {
       handler: String(properties.Handler),

@@ -126,6 +126,7 @@ async function start(
   };
   const stack = read(outdir);
   for (const type of stack.unknownTypes) log(`the local stack does not play ${type}; it is left out`);
+  for (const line of stack.leftOut) log(`left out: ${line}`);
   const sqs = new SQSClient({
     ...platform,
     endpoint: endpoints.sqs,

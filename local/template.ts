@@ -8,6 +8,7 @@ export type Template = {
   readonly Parameters?: Readonly<Record<string, { Default?: Json }>>;
   readonly Conditions?: Readonly<Record<string, Json>>;
   readonly Resources: Readonly<Record<string, Resource>>;
+  readonly Outputs?: Readonly<Record<string, { readonly Description?: string }>>;
 };
 
 /** What names in a template stand for. */

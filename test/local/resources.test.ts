@@ -17,8 +17,10 @@ const read = (resources: Record<string, Resource>) =>
 
 const FUNCTION: Resource = {
   Type: "AWS::Lambda::Function",
-  Properties: { Handler: "index.handler", Code: { S3Key: "code.zip" } },
+  Properties: { Runtime: "nodejs24.x", Handler: "index.handler", Code: { S3Key: "code.zip" } },
 };
+
+const QUEUE: Resource = { Type: "AWS::SQS::Queue", Properties: { QueueName: "q" } };
 
 test("a function without settings has Lambda's defaults and a name of its own", () => {
   expect(read({ F: FUNCTION }).functions).toMatchObject([
@@ -58,14 +60,15 @@ test("an event source has an id of its own, the same at each start", () => {
     Type: "AWS::Lambda::EventSourceMapping",
     Properties: {
       FunctionName: "Demo-F",
-      EventSourceArn: "arn",
+      EventSourceArn: { "Fn::GetAtt": ["Q", "Arn"] },
       Enabled: enabled,
       ScalingConfig: { MaximumConcurrency: 2 },
     },
   });
   const uuids = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-  const { eventSources } = read({ On: source(true), Off: source(false) });
-  expect(eventSources).toEqual(read({ On: source(true), Off: source(false) }).eventSources);
+  const sources = { On: source(true), Off: source(false), F: FUNCTION, Q: QUEUE };
+  const { eventSources } = read(sources);
+  expect(eventSources).toEqual(read(sources).eventSources);
   expect(new Set(eventSources.map(({ uuid }) => uuid)).size).toBe(2);
   expect(eventSources.map(({ enabled }) => enabled)).toEqual([true, false]);
   expect(eventSources.slice(0, 1)).toEqual([
@@ -73,7 +76,7 @@ test("an event source has an id of its own, the same at each start", () => {
       uuid: uuids,
       enabled: true,
       functionArn: "arn:aws:lambda:us-east-1:000000000000:function:Demo-F",
-      queueArn: "arn",
+      queueArn: "arn:aws:sqs:us-east-1:000000000000:q",
       batchSize: 10,
       maximumConcurrency: 2,
       reportsFailures: false,
@@ -81,9 +84,45 @@ test("an event source has an id of its own, the same at each start", () => {
   ]);
 });
 
-test("a rule by cron is refused by its expression", () => {
+test("a rule by cron is left out, and named with its expression", () => {
   const rule = { Type: "AWS::Events::Rule", Properties: { ScheduleExpression: "cron(0 0 * * ? *)" } };
-  expect(() => read({ R: rule })).toThrow(/cron\(0 0 \* \* \? \*\)/);
+  const { rules, leftOut } = read({ R: rule });
+  expect(rules).toEqual([]);
+  expect(leftOut).toEqual([expect.stringMatching(/^R: .*cron\(0 0 \* \* \? \*\)/)]);
+});
+
+test("a function that is not played takes along what leads to it, and the rest is played", () => {
+  const python = { ...FUNCTION, Properties: { ...FUNCTION.Properties, Runtime: "python3.13" } };
+  const inline = { ...FUNCTION, Properties: { Runtime: "nodejs24.x", Code: { ZipFile: "" } } };
+  const every = { ScheduleExpression: "rate(1 minute)" };
+  const rule = (name: string): Resource => ({
+    Type: "AWS::Events::Rule",
+    Properties: { ...every, Targets: [{ Arn: { "Fn::GetAtt": [name, "Arn"] } }] },
+  });
+  const stream: Resource = {
+    Type: "AWS::Lambda::EventSourceMapping",
+    Properties: {
+      FunctionName: { Ref: "F" },
+      EventSourceArn: "arn:aws:kinesis:us-east-1:000000000000:stream/s",
+    },
+  };
+  const { functions, rules, eventSources, leftOut } = read({
+    F: FUNCTION,
+    Python: python,
+    Inline: inline,
+    OfF: rule("F"),
+    OfPython: rule("Python"),
+    stream,
+  });
+  expect(functions.map(({ logicalId }) => logicalId)).toEqual(["F"]);
+  expect(rules.map(({ arn }) => arn)).toEqual(["arn:aws:events:us-east-1:000000000000:rule/Demo-OfF"]);
+  expect(eventSources).toEqual([]);
+  expect(leftOut).toEqual([
+    "Python: the function's runtime is python3.13; the local stack runs Node.js only",
+    "Inline: the function's code is not among the app's assets",
+    expect.stringContaining("stream/s, which is not played"),
+    expect.stringMatching(/Demo-OfPython: .*function:Demo-Python, which is not played/),
+  ]);
 });
 
 const RULE: JsonObject = {
@@ -92,7 +131,7 @@ const RULE: JsonObject = {
 };
 const withRule = (properties: JsonObject) =>
   read({
-    Q: { Type: "AWS::SQS::Queue", Properties: { QueueName: "q" } },
+    Q: QUEUE,
     Bus: { Type: "AWS::Events::EventBus", Properties: { Name: "shop" } },
     R: { Type: "AWS::Events::Rule", Properties: { ...RULE, ...properties } },
   });
@@ -136,8 +175,10 @@ test.each<[JsonObject, string]>([
     "is arn:aws:sqs:us-east-1:000000000000:q.fifo",
   ],
   [{ Targets: [{ Arn: "arn:aws:sqs:us-east-1:000000000000:q", InputPath: "$.detail" }] }, "has InputPath"],
-])("a rule with %j is refused by name", (properties, message) => {
-  expect(() => withRule(properties)).toThrow(message);
+])("a rule with %j is left out by name", (properties, message) => {
+  const { eventRules, leftOut } = withRule(properties);
+  expect(eventRules).toEqual([]);
+  expect(leftOut).toEqual([expect.stringContaining(message)]);
 });
 
 test("a resource whose condition does not hold is left out", () => {
@@ -169,7 +210,11 @@ test("functions find schedule groups, secrets and roles by what AWS calls them",
     Group: { Type: "AWS::Scheduler::ScheduleGroup", Properties: { Name: "jobs" } },
     Secret: { Type: "AWS::SecretsManager::Secret", Properties: { GenerateSecretString: {} } },
     Role: { Type: "AWS::IAM::Role" },
-    Source: { Type: "AWS::Lambda::EventSourceMapping", Properties: { FunctionName: "Demo-F" } },
+    Q: QUEUE,
+    Source: {
+      Type: "AWS::Lambda::EventSourceMapping",
+      Properties: { FunctionName: "Demo-F", EventSourceArn: { "Fn::GetAtt": ["Q", "Arn"] } },
+    },
   });
   expect(stack.functions[0]?.environment).toEqual({
     GROUP: "jobs",

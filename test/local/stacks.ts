@@ -29,6 +29,7 @@ export function stackWith(parts: Partial<Stack>): Stack {
     secrets: [],
     routes: [],
     unknownTypes: [],
+    leftOut: [],
     ...parts,
   };
 }
