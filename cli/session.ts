@@ -70,8 +70,13 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
       stderr.write(`${question} [y/N] `);
       // No terminal of readline's own, so that Ctrl-C is a signal as ever.
       const lines = createInterface({ input: stdin, terminal: false });
-      for await (const line of lines) return /^y(es)?$/i.test(line.trim());
-      return false;
+      try {
+        for await (const line of lines) return /^y(es)?$/i.test(line.trim());
+        return false;
+      } finally {
+        // Its iterator leaves a terminal open, for which the process would wait.
+        lines.close();
+      }
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -48,6 +48,32 @@ test("Ctrl-C ends what goes on for ever, with 130", async () => {
   child.kill("SIGINT");
   expect(await once(child, "close")).toEqual([130, null]);
   expect(said.err).toBe("");
+});
+
+/** Runs what follows on a terminal of its own, and ends with its code. */
+const ON_TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+test.skipIf(!hasPython).each([
+  ["y\n", 0, "cancelled 1 job of orders"],
+  ["n\n", 1, "minutehand: nothing was cancelled"],
+  ["\u0003", 130, "^C"],
+])("a terminal is asked, and what it answers (%j) is the end of it", async (answer, code, last) => {
+  await using api = await serveApi();
+  await api.file({ delay: "1m" });
+  const range = ["--from", "2026-03-01T09:00:00Z", "--to", "2026-03-01T10:00:00Z"];
+  const args = [process.execPath, MAIN, "cancel", "--topic", "orders", ...range];
+  const child = spawn("python3", ["-c", ON_TERMINAL, ...args], {
+    env: { ...process.env, MINUTEHAND_URL: api.url },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  let shown = "";
+  child.stdout.on("data", (data) => {
+    shown += data;
+    if (/\[y\/N\] $/.test(shown)) child.stdin.write(answer);
+  });
+  expect(await once(child, "close")).toEqual([code, null]);
+  expect(shown).toContain(last);
 });
 
 test("whoever has read enough ends it quietly", async () => {
