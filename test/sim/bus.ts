@@ -4,7 +4,7 @@ import type { Draws } from "./draws.ts";
 import { pollQueue } from "./platform.ts";
 import { NO_TROUBLE } from "./services/service.ts";
 import { EVENT, type SentEvent } from "./tombstones.ts";
-import { BOUNDS, KEYS } from "./users.ts";
+import { BOUNDS } from "./users.ts";
 import { EVENTS_QUEUE, type World } from "./world.ts";
 
 const SECOND = 1000;
@@ -18,8 +18,8 @@ const AGAIN = [0, SECOND, 20 * SECOND, 8 * MINUTE];
 
 /** A topic's users of the bus: whoever puts events there, and the function that they reach. */
 export type Bus = {
-  /** Something happens to a job's key about when a user files it, a little before or a while after. */
-  around(n: number, time: number, rivals: boolean): void;
+  /** Something happens to a job's key about when a user files it: resolves when that is to be. */
+  around(n: number, key: string): Promise<void>;
   /** Whether all events are through. */
   through(): boolean;
 };
@@ -65,23 +65,20 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
   }
 
   return {
-    around(n, time, rivals) {
-      if (suppressed.has(`event:${n}`)) return;
+    async around(n, key) {
       const draws = world.draws(`event ${n}`);
       if (draws.chance(0.2)) return;
-      const offset = draws.pick([draws.whole(-40, 40), -draws.next() * MINUTE, draws.next() * 4 * MINUTE]);
-      const at = Math.max(Math.round(time + offset), timeline.now());
-      const event = {
-        id: `event-${n}`,
-        at,
-        key: rivals ? "a" : draws.pick(KEYS),
-        rule: draws.chance(0.7) ? rules.cancels : rules.files,
-      };
+      const near = draws.whole(-40, 40);
+      const offset = draws.pick([near, near, -draws.next() * MINUTE, draws.next() * 4 * MINUTE]);
+      const at = Math.round(timeline.now() + Math.max(offset, 0));
+      const rule = draws.chance(0.7) ? rules.cancels : rules.files;
       const times = draws.chance(0.4) ? draws.whole(2, 3) : 1;
       for (let i = 0, next = at; i < times; i++, next += draws.pick(AGAIN)) {
+        if (suppressed.has(`event:${n}`)) break;
         planned += 1;
-        timeline.at(next, () => put(event));
+        timeline.at(next, () => put({ id: `event-${n}`, at, key, rule }));
       }
+      if (offset < 0) await timeline.wait(-offset);
     },
     through: () => planned === 0 && sqs.messages(EVENTS_QUEUE).length === 0,
   };

@@ -135,7 +135,7 @@ export async function simulate(
   const ticks = minuteRule(world, tickOf(world));
   for (const blow of plan.blows) timeline.at(blow.time, () => strikeBlow(world, blow, ticks.fire));
   const bus = habit.kind === "events" ? busOf(world, suppressed) : undefined;
-  const filed = users(world, { api, producers: producersOf(world) }, bus, suppressed, SPAN);
+  const filed = users(world, { api, producers: producersOf(world), bus }, suppressed, SPAN);
   const resumed = operators(world, api, { suppressed, span: SPAN });
   const planned = planners(world, api, { suppressed, span: SPAN });
   const dealt = clerks(world, api, { suppressed, span: SPAN });

@@ -6,7 +6,8 @@ import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import type { Asked, Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
-export type Callers = { api: Api; producers: Api };
+/** How users reach the queue; over the bus in some histories. */
+export type Callers = { api: Api; producers: Api; bus: Bus | undefined };
 
 const SECOND = 1000;
 const MINUTE = 60_000;
@@ -35,7 +36,7 @@ const BURST = 40;
 /** Delays around all that decides a job's way, in seconds. */
 const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420, 600, 899, 901, 1200];
 const SOON = [0, 1, 5];
-export const KEYS = ["a", "b"];
+const KEYS = ["a", "b"];
 /** Seconds. */
 export const BOUNDS = [5, 60, 300, 900];
 const SPREADS = [1, 30];
@@ -47,7 +48,6 @@ type Theme = (typeof THEMES)[number];
 export function users(
   world: World,
   callers: Callers,
-  bus: Bus | undefined,
   suppressed: ReadonlySet<string>,
   span: number,
 ): () => boolean {
@@ -63,7 +63,6 @@ export function users(
     const draws = world.draws(`user ${n}`);
     const time = timeline.now() + draws.next() * span * 0.7;
     const at = theme === "one key" ? rushAfter(time, draws) : time;
-    bus?.around(n, at, theme === "one key");
     if (suppressed.has(`user:${n}`)) continue;
     busy += 1;
     timeline.at(at, () => {
@@ -87,7 +86,7 @@ function rushAfter(time: number, draws: Draws): number {
 
 async function user(
   world: World,
-  { api, producers }: Callers,
+  { api, producers, bus }: Callers,
   n: number,
   draws: Draws,
   theme: Theme,
@@ -180,6 +179,7 @@ async function user(
     return results[0]?.job;
   };
 
+  if (key !== undefined && topic === world.habit.topic) await bus?.around(n, key);
   const told =
     draws.chance(LIMITED.has(topic) ? 0.6 : 0.15) && once === undefined && !direct
       ? await fileMany()

@@ -217,6 +217,8 @@ export function witnessOf(settings: {
       const clean = after.state === "scheduled" && after.token === undefined && after.leaseEnd === undefined;
       const from = before.state === "scheduled" || before.state === "running" || before.state === "dead";
       if (!clean || !from) return `${change} as a move`;
+      const { postponeUntil = after.postponeUntil } = before;
+      if ((after.postponeUntil ?? postponeUntil) !== postponeUntil) return "its first bound moved";
       bulks.changed(before, after);
       if (before.state === "dead" || (before.attempt > 0 && after.attempt === 0)) job.restarts += 1;
       return before.state === "running" ? endOf(job, before) : undefined;
