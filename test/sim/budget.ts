@@ -54,7 +54,7 @@ function linesOf(done: Done): Line[] {
       what: "requests of consumers to the pool",
       spent: spent("consumer pool"),
       // An invocation looks at its topic's pause, and at homes whose claim was refused.
-      most: 2 * invocations + 3 * runs + 10,
+      most: 2 * invocations + 3 * runs + 20,
     },
     { what: "messages", spent: messages, most: 2 * revisions + 2 },
   ];

@@ -85,7 +85,7 @@ const LONGEST_CLAIM = 60_000;
 export type Run = { id: string; topic: string; attempt: number; dueAt: number; body: string };
 
 /** ms from looking at a topic's window to the message: a call that is repeated, or a function that freezes. */
-const LONGEST_SEND = { hurt: 360_000, else: 65_000 };
+const LONGEST_SEND = { hurt: 200_000, else: 65_000 };
 
 export type Witness = ReturnType<typeof witnessOf>;
 

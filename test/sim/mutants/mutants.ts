@@ -562,12 +562,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "bookStarts(ctx, topic, maxPerSecond, wanted)",
   },
   {
-    name: "a resume's starts given whether a window is open or not",
-    file: "protocol/release.ts",
-    find: "const start = nextOpening(window, Math.max(next, dueAt));",
-    put: "const start = Math.max(next, dueAt);",
-  },
-  {
     name: "a bulk does not know what it has moved",
     file: "protocol/bulk.ts",
     find: "  if (home.bulk === id) return false;\n",
