@@ -95,8 +95,8 @@ async function firstOpen(
 ): Promise<number> {
   let start = from;
   for (let stretch = STRETCH; ; stretch = Math.min(stretch * 2, LONGEST_STRETCH)) {
-    const minutes = Array.from({ length: stretch }, (_, i) => start + i * BUCKET);
-    start += stretch * BUCKET;
+    const minutes: number[] = [];
+    for (; minutes.length < stretch; start = openMinute(window, start + BUCKET, period)) minutes.push(start);
     const items = await ctx.pool.read(minutes.map((minute) => startsKey(topic, minute)));
     for (const [i, minute] of minutes.entries()) {
       const counts = (items[i] ?? {}) as Record<string, unknown>;

@@ -55,6 +55,9 @@ async function giveStarts(
   { going, failed }: Shaped,
 ): Promise<void> {
   const holds = await book(ctx, topic, free);
+  const booked = new Set(holds.map(({ home }) => home));
+  // Their window has opened since they were looked at.
+  going.push(...free.filter((home) => !booked.has(home)));
   const now = ctx.clock();
   // What nothing holds is as far ahead as its sender chose.
   const isGoing = ({ from, until }: Hold): boolean => until <= from || isNear(until, now);

@@ -9,6 +9,7 @@ import { pause } from "../../protocol/pause.ts";
 import { receive, settlePulled } from "../../protocol/pull.ts";
 import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
+import { send } from "../../protocol/send.ts";
 import { consume } from "./consume.ts";
 import { type Call, fail, isAt, meanwhile } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
@@ -97,6 +98,18 @@ describe("a topic with a window", () => {
     expect(await held(world, job)).toEqual(hold);
   });
 
+  test("hands over what it opens for between two looks at the clock", async () => {
+    const world = windowed();
+    const job = await world.file({ topic: "day", delay: 90 * MINUTE });
+    await world.pass(2 * HOUR - 1, { ticks: false });
+    for (let looks = 0; looks < 10; looks++) {
+      let looked = 0;
+      const ctx = { ...world.ctx, clock: () => OPENS - (looked++ < looks ? 1 : 0) };
+      const home = await world.home(job.id);
+      expect((await send(ctx, [home])).get(job.id)).toEqual({ outcome: "sent" });
+    }
+  });
+
   test("starts precise jobs at the opening, not before", async () => {
     const world = windowed();
     await world.file({ topic: "precise", delay: 90 * MINUTE });
@@ -167,11 +180,17 @@ describe("a topic with a window", () => {
     for (let minute = START; minute < opens + 9 * HOUR; minute += MINUTE)
       if (minute < CLOSES || minute >= opens)
         world.pool.put({ ...startsKey("slow", minute), v: 1, ...full } as unknown as Item);
+    const read: string[] = [];
     let calls = 0;
-    world.pool.hooks.before = () => void calls++;
+    world.pool.hooks.before = ({ keys }) => {
+      calls++;
+      read.push(...keys.map(({ pk }) => pk.slice(-"01T09:00".length)));
+    };
     const day = "09:00-18:00 Asia/Shanghai";
     expect(await bookStarts(world.ctx, "slow", 2, [START], day)).toEqual([opens + 24 * HOUR]);
     expect(calls).toBeLessThan(15);
+    // Nor are they read.
+    expect(read.filter((minute) => minute >= "01T10:00" && minute < "02T01:00")).toEqual([]);
   });
 
   test("gives a resume's jobs their starts inside it, at its rate", async () => {
