@@ -90,8 +90,9 @@ function dueAtOf(ctx: Context, job: NewJob, now: number): number {
 
 function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   const { topic, body, key, maxDelay } = job;
-  const postponeUntil = maxDelay === undefined ? undefined : now + maxDelay;
-  const dueAt = Math.min(job.dueAt, postponeUntil ?? job.dueAt);
+  const { createdAt = now } = job;
+  const postponeUntil = maxDelay === undefined ? undefined : createdAt + maxDelay;
+  const dueAt = Math.max(Math.min(job.dueAt, postponeUntil ?? job.dueAt), now);
   const id = drawJobId(dueAt, shards, ctx.random);
   const untracked = policyOf(ctx, job.topic).tracking === "none";
   return {
@@ -105,7 +106,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     wantedAt: dueAt,
     revision: 0,
     attempt: 0,
-    createdAt: job.createdAt ?? now,
+    createdAt,
     ...(key === undefined ? {} : { key }),
     ...(postponeUntil === undefined ? {} : { postponeUntil }),
     ...jobOptionsOf(job),

@@ -91,6 +91,19 @@ test("events debounce a job, within its rule's bound", async () => {
   expect(liveHomes(world)).toMatchObject([{ dueAt: START + 90 * SECOND, body: JSON.stringify(detail) }]);
 });
 
+test("a bound counts from when the first event happened, too, and what is past is due now", async () => {
+  const rule: EnqueueRule = { ...placed, delay: 600, onDuplicate: "postpone", maxDelay: 300 };
+  for (const [late, dueAt] of [
+    [MINUTE, START + 5 * MINUTE],
+    [HOUR, START + HOUR],
+  ] as const) {
+    const world = shop();
+    await world.pass(late, { ticks: false });
+    await deliver(world, [rule], [placedEvent(START)]);
+    expect(liveHomes(world)).toMatchObject([{ dueAt, wantedAt: dueAt, postponeUntil: START + 5 * MINUTE }]);
+  }
+});
+
 test("an event that cancels and an older one that files, whichever is delivered first, leave no live job", async () => {
   for (const order of [
     [0, 1],
