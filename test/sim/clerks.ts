@@ -10,6 +10,8 @@ const ACTIONS = ["move", "move", "cancel", "run", "redrive"] as const;
 /** ms before and after now that jobs are due which a clerk deals with. */
 const REACH = { before: 2 * MINUTE, after: 20 * MINUTE };
 const DELAYS = [MINUTE, 5 * MINUTE, 15 * MINUTE];
+/** So far that one page does not read it all, and what was moved is met again; ticks are too rare then to be punctual. */
+const FAR = { delay: 516 * MINUTE, after: 540 * MINUTE };
 /** A part reads each bucket of its reach, and moves a history's jobs. */
 const STEPS = 60;
 const TRIES = 4;
@@ -40,8 +42,11 @@ export function clerks(
 
 /** Goes through with one bulk; begins again where its first answer is lost, and repeats a part now and then. */
 async function deal(world: World, api: Api, draws: Draws, topic: string): Promise<void> {
-  const { timeline, witness } = world;
+  const { timeline, witness, plan } = world;
   const action = draws.pick(ACTIONS);
+  const far = draws.chance(0.6) && action === "move" && plan.weather === "hurt";
+  const after = far ? FAR.after : REACH.after;
+  const delay = far ? FAR.delay : draws.pick(DELAYS);
   let request: object | undefined;
   let cursor: unknown;
   for (let tries = TRIES; tries > 0; ) {
@@ -50,8 +55,8 @@ async function deal(world: World, api: Api, draws: Draws, topic: string): Promis
       action,
       topic,
       from: iso(now - REACH.before),
-      to: iso(now + REACH.after),
-      ...(action === "move" && { dueAt: iso(witness.bulks.begun(now + draws.pick(DELAYS))) }),
+      to: iso(now + after),
+      ...(action === "move" && { dueAt: iso(witness.bulks.begun(now + delay)) }),
       ...(action !== "move" && action !== "cancel" && draws.chance(0.3) && { ratePerSecond: 1 }),
     };
     if (action === "cancel") witness.bulks.cancels(topic);
