@@ -16,7 +16,7 @@ export type Chosen = { ids: readonly string[] } | { topic: string; key: string }
 /** What `--from` and `--to` are about, and where they lie when not given. */
 const DUE = {
   from: "only those due then or later, else since an hour ago",
-  to: "only those due before, else for 31 days from there",
+  to: "only those due before, else for a day from there",
 };
 
 export function addFilters(command: Command, { from, to } = DUE): Command {

@@ -15,14 +15,14 @@ export function rangeOf(now: number, asked: Partial<Range>): Range {
   return checked({ from, to: asked.to ?? from + HOUR }, LONGEST_SPAN);
 }
 
-/** Where not said, from an hour ago, or now to run, for 31 days; of the dead, the last 366 days. Throws `bad-request`. */
+/** Where not said, from an hour ago, or now to run, for a day; of the dead, the last 366 days. Throws `bad-request`. */
 export function bulkRangeOf(now: number, action: BulkAction, asked: Partial<Range>): Range {
   if (action === "redrive") {
     const to = asked.to ?? now;
     return checked({ from: asked.from ?? Math.max(to - LONGEST_BULK, 0), to }, LONGEST_BULK);
   }
   const from = asked.from ?? (action === "run" ? now : now - HOUR);
-  return checked({ from, to: asked.to ?? from + LONGEST_SPAN }, LONGEST_BULK);
+  return checked({ from, to: asked.to ?? from + DAY }, LONGEST_BULK);
 }
 
 function checked({ from, to }: Range, longest: number): Range {

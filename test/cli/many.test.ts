@@ -33,7 +33,7 @@ describe("many jobs", () => {
         matched: 4,
         changed: 0,
         from: "2026-03-01T08:00:00.000Z",
-        to: "2026-04-01T08:00:00.000Z",
+        to: "2026-03-02T08:00:00.000Z",
       },
     ]);
     for (const job of await jobsIn(api, ids)) expect(job.state).toBe("scheduled");

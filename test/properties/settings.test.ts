@@ -73,7 +73,7 @@ describe("the command line", () => {
       ];
       const sorted = options.map((option, i) => ({ option, at: order[i] ?? i })).sort((a, b) => a.at - b.at);
       const read = parseCommandLine(sorted.flatMap(({ option }) => option));
-      expect(read).toEqual({ help: false, port, reset, dataDir: data });
+      expect(read).toEqual({ help: false, app: undefined, port, reset, dataDir: data, watch: true });
     },
   );
 
