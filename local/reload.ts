@@ -23,6 +23,7 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
   let { seen } = reloading;
   let functions = running.functions;
   let told = "";
+  let failure = "";
   let busy = false;
 
   return async function saved(): Promise<void> {
@@ -43,8 +44,13 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
   async function reload(): Promise<void> {
     try {
       takeUp(await synthesise());
+      if (failure !== "") log("the app synthesises again");
+      failure = "";
     } catch (error) {
-      log(`${reasonOf(error)}; what ran before runs on`);
+      const reason = reasonOf(error);
+      // Told once: the log may be a file of the folder, whose every line is a save.
+      if (reason !== failure) log(`${reason}; what ran before runs on`);
+      failure = reason;
     }
   }
 

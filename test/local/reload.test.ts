@@ -63,6 +63,23 @@ test("an app that fails is told in a line, and what ran runs on until the next s
   expect(replaced).toHaveLength(1);
 });
 
+test("an app that fails as before is not told again; that it synthesises again is", async () => {
+  const broken = (why: string) => async (): Promise<Stack> => {
+    throw new LocalError(why);
+  };
+  await save(broken("no x"), "broken");
+  await save(broken("no x"), "broken, and the line that said so");
+  await save(broken("no y"), "otherwise broken");
+  await save(async () => running, "mended");
+  await save(broken("no y"), "broken as before");
+  expect(lines).toEqual([
+    "no x; what ran before runs on",
+    "no y; what ran before runs on",
+    "the app synthesises again",
+    "no y; what ran before runs on",
+  ]);
+});
+
 test("saves while it synthesises are one more synth, of the last of them", async () => {
   const { promise, resolve } = Promise.withResolvers<Stack>();
   const first = save(() => promise, "second");
