@@ -51,3 +51,17 @@ export function messageOf(thrown: unknown): string {
     return "something that cannot be put into words";
   }
 }
+
+/** As deep as anybody wraps errors; a cause may be its own. */
+const DEEPEST_CAUSE = 8;
+
+/** The words of what an error came from; of several things the first's. Never throws itself either. */
+export function reasonOf(thrown: unknown, deeper = DEEPEST_CAUSE): string {
+  try {
+    const { cause, errors = [cause] } = thrown as { cause?: unknown; errors?: unknown[] };
+    if (deeper > 0 && errors[0] instanceof Error) return reasonOf(errors[0], deeper - 1);
+  } catch {
+    // Then its own words are all there is.
+  }
+  return messageOf(thrown);
+}

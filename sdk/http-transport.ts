@@ -1,5 +1,5 @@
 import ky, { HTTPError, NetworkError, TimeoutError } from "ky";
-import { MinutehandError, messageOf } from "../core/errors.ts";
+import { MinutehandError, reasonOf } from "../core/errors.ts";
 import type { Authorize } from "./authorize.ts";
 import type { Transport } from "./call.ts";
 
@@ -74,10 +74,4 @@ async function oneTry(request: Request, authorize: Authorize): Promise<Response>
 function lastAnswer({ response, data }: HTTPError): Response {
   const { status, headers } = response;
   return new Response(typeof data === "string" ? data : JSON.stringify(data), { status, headers });
-}
-
-/** Of `fetch failed` the cause says why. */
-function reasonOf(error: Error): string {
-  const { cause } = error;
-  return cause instanceof Error ? reasonOf(cause) : messageOf(error);
 }

@@ -1,6 +1,6 @@
 import { LONGEST_DELAY } from "../core/constants.ts";
 import { parseDuration } from "../core/durations.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf, reasonOf } from "../core/errors.ts";
 import type { MessageJob } from "../core/message.ts";
 import type { Ending } from "../protocol/settle.ts";
 import type { RunJob } from "./run-jobs.ts";
@@ -59,7 +59,13 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
       await handler(view);
       return asked;
     } catch (error) {
-      return { end: "failed", error: messageOf(error) };
+      return { end: "failed", error: wordsOf(error) };
     }
   };
+}
+
+/** `fetch failed` says little without what it came from. */
+function wordsOf(error: unknown): string {
+  const [said, reason] = [messageOf(error), reasonOf(error)];
+  return said.includes(reason) ? said : `${said}: ${reason}`;
 }

@@ -34,6 +34,20 @@ describe("a handler", () => {
     });
   });
 
+  it.each([
+    ["its cause", new Error("fetch failed", { cause: new Error("no route") }), "fetch failed: no route"],
+    ["the first of several", new Error("x", { cause: new AggregateError([new Error("a")]) }), "x: a"],
+    ["what it says already", new Error("x: a", { cause: new Error("a") }), "x: a"],
+  ])("that throws an error from %s says so once", async (_, thrown, error) => {
+    expect(await ending(() => Promise.reject(thrown))).toEqual({ end: "failed", error });
+  });
+
+  it("that throws an error which is its own cause has failed all the same", async () => {
+    const thrown = new Error("x");
+    thrown.cause = thrown;
+    expect(await ending(() => Promise.reject(thrown))).toEqual({ end: "failed", error: "x" });
+  });
+
   it("that asks for another run gets it, unless it throws after", async () => {
     expect(await ending((asked) => asked.retryIn("10m"))).toEqual({ end: "retry-in", wait: 600_000 });
     const both = ending((asked) => {
