@@ -1,4 +1,5 @@
 import type { DeployedStack } from "../aws/account.ts";
+import { messageOf } from "../core/errors.ts";
 import { API_OUTPUT } from "../core/outputs.ts";
 import type { ClientOptions } from "../sdk/client.ts";
 import { CliError, UsageError } from "./cli-error.ts";
@@ -60,7 +61,9 @@ async function answers(url: string): Promise<boolean> {
 async function apiOf(name: string): Promise<Omit<Target, "auth">> {
   // Loaded where it is needed: the AWS SDK takes longer to load than a command to run.
   const { deployedStack } = await import("../aws/account.ts");
-  const stack = await deployedStack(name);
+  const stack = await deployedStack(name).catch((error: unknown) => {
+    throw new CliError(`${messageOf(error)} (--profile, --region)`);
+  });
   if (stack === undefined) {
     throw new CliError(`there is no stack ${name} in this account and region (--profile, --region)`);
   }

@@ -59,6 +59,17 @@ describe("the API that is meant", () => {
     expect({ code, err }).toEqual({ code: 1, err: `minutehand: ${message}\n` });
   });
 
+  test("is not to be found without a region, which can be given", async () => {
+    await using _ = await scriptAccount({});
+    for (const name of ["AWS_REGION", "AWS_DEFAULT_REGION"]) vi.stubEnv(name, undefined);
+    vi.stubEnv("AWS_CONFIG_FILE", "/dev/null");
+    const { code, err } = await type(undefined, ["--stack", "Shop", ...topics]);
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: "minutehand: CloudFormation did not describe the stack Shop: Region is missing (--profile, --region)\n",
+    });
+  });
+
   test.each([
     [["--url", "nonsense"], '--url must be an http: or https: URL, is "nonsense"'],
     [["--url", "ftp://host"], '--url must be an http: or https: URL, is "ftp://host"'],
