@@ -1,12 +1,13 @@
 import type { Draws } from "./draws.ts";
 import { crowdedTopic } from "./habits.ts";
 import type { Api } from "./platform.ts";
-import { TOPICS } from "./topics.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const ACTIONS = ["move", "move", "cancel", "run", "redrive"] as const;
+/** Mostly topics where there is more to do than to cancel. */
+const CHOICE = ["orders", "orders", "orders", "work", "rush", "hooks", "logs"];
 /** ms before and after now that jobs are due which a clerk deals with. */
 const REACH = { before: 2 * MINUTE, after: 20 * MINUTE };
 const DELAYS = [MINUTE, 5 * MINUTE, 15 * MINUTE];
@@ -23,7 +24,7 @@ export function clerks(
   { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
 ): () => boolean {
   const draws = world.draws("clerks");
-  const topic = crowdedTopic(world.seed) ?? draws.pick([world.habit.topic, ...Object.keys(TOPICS)]);
+  const topic = crowdedTopic(world.seed) ?? draws.pick([world.habit.topic, ...CHOICE]);
   const count = draws.chance(0.12) ? draws.whole(1, 2) : 0;
   let busy = 0;
   for (let n = 1; n <= count; n++) {
