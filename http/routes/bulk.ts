@@ -52,8 +52,14 @@ function requireMovable(ctx: Context, { topic, action }: BulkFields): void {
 
 /** A new bulk, or the one that the cursor goes on with. Throws `bad-request`. */
 function bulkOf(ctx: Context, fields: BulkFields): Bulk {
-  if (fields.cursor !== undefined) return decodeBulkCursor(untie(fields.cursor, ...markOf(fields)));
   const now = ctx.clock();
+  if (fields.cursor !== undefined) {
+    const begun = decodeBulkCursor(untie(fields.cursor, ...markOf(fields)));
+    // Anybody can write a cursor.
+    bulkRangeOf(now, fields.action, begun);
+    dueAtOf(now, { delay: undefined, dueAt: begun.nextAt });
+    return begun;
+  }
   const range = bulkRangeOf(now, fields.action, fields);
   if (fields.action !== "move") return beginBulk(ctx, fields.action, range);
   const { delay, dueAt } = fields;

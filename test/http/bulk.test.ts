@@ -102,6 +102,25 @@ describe("a bulk", () => {
     },
   );
 
+  test("refuses a cursor that no bulk has had: in a range or for a start that cannot be", async () => {
+    const api = createApi();
+    const at = (time: string): number => Date.parse(time);
+    const [now, from, to] = [api.world.now(), at(RANGE.from), at(RANGE.to)];
+    const far = 9_999_999_999_999;
+    const mark = Object.entries({ ...cancel, from, to, dryRun: true }).map(
+      ([name, value]) => `${name} ${value}`,
+    );
+    const withCursor = async (...numbers: number[]): Promise<number> => {
+      const text = Buffer.from(`abcdefgh ${numbers.join(" ")} ${from}`).toString("base64url");
+      const cursor = tie(text, ...mark.toSorted());
+      return (await bulk(api, { ...cancel, dryRun: true, cursor })).status;
+    };
+    expect(await withCursor(now, from, to, now)).toBe(200);
+    expect(await withCursor(now, from, far, now)).toBe(400);
+    expect(await withCursor(now, from, from - 1, now)).toBe(400);
+    expect(await withCursor(now, from, to, far)).toBe(400);
+  });
+
   test("names those that stay as they are by the problem they have, and hides what AWS says", async () => {
     const api = createApi();
     const { id } = await api.file();
