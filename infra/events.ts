@@ -97,7 +97,7 @@ export class Events extends Construct {
   /** The CDK's own target would let every rule of the account send, and into the key, once there is one. */
   private bring(patterns: readonly Pattern[], eventBus: IEventBusRef | undefined): void {
     const arns = patterns.map(({ source, detailType }) => {
-      const rule = new Rule(this, `${source ?? "Anyone"}-${detailType}`, {
+      const rule = new Rule(this, JSON.stringify([source ?? "Anyone", detailType]), {
         description: `Minutehand's ${detailType} of ${source ?? "anyone"}`,
         eventPattern: { detailType: [detailType], ...(source !== undefined && { source: [source] }) },
         targets: [{ bind: () => ({ arn: this.queue.queueArn }) }],

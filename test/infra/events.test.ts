@@ -185,6 +185,17 @@ it("without any there is no rule, queue or function of theirs", () => {
   expect(template).not.toMatch(/_events|MINUTEHAND_EVENTS"|JobsEvents|cancelledByEvents/);
 });
 
+it("events of names that read alike when joined have a rule each", () => {
+  const cancelOn = [
+    { source: "shop-till", detailType: "Paid", key: KEY },
+    { source: "shop", detailType: "till-Paid", key: KEY },
+  ];
+  const template = templateOf(shopWith({ topics: { mail: { cancelOn } } }).stack);
+  expect(
+    resourcesOf(template, "AWS::Events::Rule").filter(([, rule]) => rule.Properties.EventPattern),
+  ).toHaveLength(2);
+});
+
 it("events may come from another bus", () => {
   const stack = new Stack(new App(), "Shop");
   const eventBus = new EventBus(stack, "Bus");
