@@ -1,20 +1,20 @@
 /**
  * The package as a user gets it: packed, installed into an empty folder beside the CDK, type-checked, synthesised, and run
- * locally with a handler that is saved meanwhile. Needs the npm registry, and takes some minutes.
+ * locally with a handler that is saved meanwhile; then the examples. Needs the npm registry, and takes some minutes.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { LocalError } from "../../local/local-error.ts";
 import { readManifest } from "../../package/entries.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
-import { runSession, type Server, type Session } from "../deploy/session.ts";
+import { runSession, type Session } from "../deploy/session.ts";
 import { faultsIn } from "./contents.ts";
+import { playExamples } from "./examples.ts";
+import { logOf, said } from "./said.ts";
 
 const LIMIT_MS = 10 * 60_000;
 const UP_MS = 120_000;
 const RUN_MS = 60_000;
-const POLL_MS = 100;
 const LOCAL = "minutehand local";
 
 await runSession("test:package", noOptions, async (session) => {
@@ -47,6 +47,7 @@ await runSession("test:package", noOptions, async (session) => {
     env: plainEnvironment(),
   });
   await play(session, app);
+  await playExamples(session, app);
 });
 
 function noOptions(args: readonly string[]): Record<string, never> {
@@ -126,15 +127,15 @@ async function play(session: Session, app: string): Promise<void> {
   session.progress(LOCAL);
   const args = ["--no-install", "minutehand", "local", "--app", "node app.ts", "--port", "0"];
   const server = session.serve({ name: LOCAL, command: "npx", args, cwd: app, env: plainEnvironment() });
-  const [url = ""] = await said(session, server, /http:\/\/127\.0\.0\.1:\d+/, UP_MS);
+  const [url = ""] = await said(session, LOCAL, server, /http:\/\/127\.0\.0\.1:\d+/, UP_MS);
   await enqueue(url, 17);
-  await said(session, server, /closed order 17/, RUN_MS);
+  await said(session, LOCAL, server, /closed order 17/, RUN_MS);
   session.progress("a handler is saved");
   const handler = join(app, "handlers", "order-timeout.ts");
   writeFileSync(handler, readFileSync(handler, "utf8").replace("closed order", "gave up order"));
-  await said(session, server, /reloaded .*order-?timeout/, UP_MS);
+  await said(session, LOCAL, server, /reloaded .*order-?timeout/, UP_MS);
   await enqueue(url, 18);
-  await said(session, server, /gave up order 18/, RUN_MS);
+  await said(session, LOCAL, server, /gave up order 18/, RUN_MS);
   await server.stop();
 }
 
@@ -143,21 +144,4 @@ async function enqueue(url: string, order: number): Promise<void> {
   const headers = { "content-type": "application/json" };
   const response = await fetch(`${url}/jobs`, { method: "POST", headers, body: JSON.stringify(job) });
   if (response.status !== 201) throw new LocalError(`POST /jobs answered ${await response.text()}`);
-}
-
-/** Waits until the local stack has said so. */
-async function said(session: Session, server: Server, pattern: RegExp, ms: number): Promise<RegExpExecArray> {
-  const end = Date.now() + ms;
-  for (;;) {
-    const output = readFileSync(logOf(session, LOCAL), "utf8");
-    const found = pattern.exec(output);
-    if (found) return found;
-    if (Date.now() > end)
-      throw new LocalError(`${LOCAL} has not said ${pattern} in ${ms / 1000} s:\n${output}`);
-    await Promise.race([sleep(POLL_MS), server.ended]);
-  }
-}
-
-function logOf({ folder }: Session, name: string): string {
-  return join(folder, `${name.replaceAll(" ", "-")}.log`);
 }

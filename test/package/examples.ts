@@ -1,0 +1,101 @@
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
+import { closeLater } from "../../examples/order-timeout/place-order.ts";
+import { notifyMerchant } from "../../examples/payment-notice/notify-merchant.ts";
+import type { Topics } from "../../examples/topics.ts";
+import { freePort } from "../../local/free-port.ts";
+import { LocalError } from "../../local/local-error.ts";
+import { type Client, createClient, type Job } from "../../sdk/client.ts";
+import { plainEnvironment, ROOT } from "../deploy/environment.ts";
+import type { Session } from "../deploy/session.ts";
+import { startReceiver } from "../webhook/receiver.ts";
+import { said } from "./said.ts";
+
+const UP_MS = 120_000;
+const RUN_MS = 60_000;
+const POLL_MS = 200;
+const APP = "examples";
+const MERCHANT = "merchant";
+
+/** The examples as their README has them, on the package that is installed in `installed`: each job is seen to run. */
+export async function playExamples(session: Session, installed: string): Promise<void> {
+  session.progress(APP);
+  const cwd = join(session.folder, APP);
+  cpSync(join(ROOT, "examples"), cwd, { recursive: true });
+  symlinkSync(join(installed, "node_modules"), join(cwd, "node_modules"));
+  writeFileSync(join(cwd, "package.json"), JSON.stringify({ private: true, type: "module" }));
+
+  const calls: string[] = [];
+  await using shop = await startReceiver(({ url = "" }, response) => {
+    calls.push(url);
+    response.writeHead(200, { "content-type": "application/json" }).end('{"state":"settled","sent":true}');
+  });
+  const env = { ...plainEnvironment(), SHOP_URL: `http://127.0.0.1:${shop.port}` };
+  const args = ["--no-install", "minutehand", "local", "--app", "node app.ts", "--port", "0"];
+  const stack = session.serve({ name: APP, command: "npx", args, cwd, env });
+  const [url = ""] = await said(session, APP, stack, /http:\/\/127\.0\.0\.1:\d+/, UP_MS);
+  const client = createClient<Topics>({ url });
+
+  const port = await freePort();
+  const data = join(cwd, ".minutehand");
+  const merchant = session.serve({
+    name: MERCHANT,
+    command: process.execPath,
+    args: [join("payment-notice", "receiver.ts")],
+    cwd,
+    env: { ...env, PORT: `${port}`, WEBHOOK_SECRET: `whsec_${secretIn(data)}` },
+  });
+  await said(session, MERCHANT, merchant, /listens/, UP_MS);
+
+  const paid = await closeLater(client, "18");
+  await pay(data, "18");
+  const notice = await notifyMerchant(
+    client,
+    { orderId: "17", amount: "12.50" },
+    `http://127.0.0.1:${port}/`,
+  );
+  const thumbnail = await client.enqueue("thumbnail", { image: "cat.png", width: 120 }, { delay: 0 });
+  const jobs = [
+    await client.enqueue("order-timeout", { orderId: "17" }, { delay: 1 }),
+    await client.enqueue("refund", { refundId: "r-1" }, { delay: 0 }),
+    await client.enqueue("reminder", { shopId: "7" }, { delay: 0 }),
+    notice,
+  ];
+  const worker = [join("python-worker", "worker.py"), url, "--once"];
+  await session.run({ name: "worker", command: "python3", args: worker, cwd, env });
+  for (const { id } of [...jobs, thumbnail]) await until(client, id, "done");
+  await until(client, paid.id, "cancelled");
+  await said(session, MERCHANT, merchant, new RegExp(`booked ${notice.id} .*12\\.50`), RUN_MS);
+  const wanted = ["/orders/17/close-unless-paid", "/refunds/r-1", "/shops/7/reminders"];
+  if (calls.sort().join() !== wanted.join())
+    throw new LocalError(`the shop was called ${calls.join(", ")}, not ${wanted.join(", ")}`);
+  await Promise.all([merchant.stop(), stack.stop()]);
+}
+
+/** Of the one webhook topic. */
+function secretIn(data: string): string {
+  const secrets = JSON.parse(readFileSync(join(data, "secrets.json"), "utf8"));
+  const [[version]] = Object.values(secrets) as [[{ value: string }]];
+  return version.value;
+}
+
+async function pay(data: string, orderId: string): Promise<void> {
+  const { services } = JSON.parse(readFileSync(join(data, "runner.json"), "utf8"));
+  const credentials = { accessKeyId: "any", secretAccessKey: "any" };
+  const client = new EventBridgeClient({ endpoint: services, region: "us-east-1", credentials });
+  const event = { Source: "shop", DetailType: "OrderPaid", Detail: JSON.stringify({ orderId }) };
+  await client.send(new PutEventsCommand({ Entries: [event] }));
+  client.destroy();
+}
+
+async function until(client: Client<Topics>, id: string, state: Job["state"]): Promise<void> {
+  const end = Date.now() + RUN_MS;
+  for (;;) {
+    const job = await client.get(id);
+    if (job.state === state) return;
+    if (Date.now() > end) throw new LocalError(`job ${id} is not ${state}: ${JSON.stringify(job)}`);
+    await sleep(POLL_MS);
+  }
+}

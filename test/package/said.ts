@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LocalError } from "../../local/local-error.ts";
+import type { Server, Session } from "../deploy/session.ts";
+
+const POLL_MS = 100;
+
+/** What a program of the session, by its name, says goes there. */
+export function logOf({ folder }: Session, name: string): string {
+  return join(folder, `${name.replaceAll(" ", "-")}.log`);
+}
+
+/** Waits until a server has said so. */
+export async function said(
+  session: Session,
+  name: string,
+  server: Server,
+  pattern: RegExp,
+  ms: number,
+): Promise<RegExpExecArray> {
+  const end = Date.now() + ms;
+  for (;;) {
+    const output = readFileSync(logOf(session, name), "utf8");
+    const found = pattern.exec(output);
+    if (found) return found;
+    if (Date.now() > end)
+      throw new LocalError(`${name} has not said ${pattern} in ${ms / 1000} s:\n${output}`);
+    await Promise.race([sleep(POLL_MS), server.ended]);
+  }
+}
