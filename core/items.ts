@@ -30,6 +30,8 @@ export type Home = Key & {
   attempt: number;
   /** When it was filed; of a job that an event has filed when that happened. */
   createdAt: number;
+  /** When the event happened that filed it, or replaced it last. */
+  eventAt?: number;
   untracked?: true;
   /** When it may start, as its topic was paused, or has a limit or a window; from `heldFrom` on it waits for that alone. */
   heldUntil?: number;

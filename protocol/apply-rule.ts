@@ -24,6 +24,7 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
     body: bodyText(bodyIn(event, rule)),
     dueAt: at + rule.delay * 1000,
     createdAt: at,
+    eventAt: event.time,
     onDuplicate: rule.onDuplicate,
     ...(rule.maxDelay === undefined ? {} : { maxDelay: rule.maxDelay * 1000 }),
     // As of an occurrence: no Idempotency-Key of a caller is the same.

@@ -107,7 +107,7 @@ async function meetHolder(
   nameOnce: NameOnce | undefined,
   by: number,
 ): Promise<Enqueued | undefined> {
-  if (job.onDuplicate === "keep") {
+  if (job.onDuplicate === "keep" || isOvertaken(job, holder)) {
     if (nameOnce && !(await ctx.pool.transact([nameOnce(holder)], by)).done) throw takenToken(job);
     // Its writer may have died before sending.
     if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [holder]);
@@ -125,6 +125,11 @@ async function meetHolder(
     `key ${job.key} of topic ${job.topic} names job ${holder.id}, which is not finished`,
     { id: holder.id },
   );
+}
+
+/** Queues do not keep events in order: what a later one has said stands. */
+function isOvertaken({ eventAt: at }: NewJob, { eventAt: last }: Home): boolean {
+  return at !== undefined && last !== undefined && at < last;
 }
 
 /** However often a job is postponed, its first bound stays. */

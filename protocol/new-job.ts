@@ -8,8 +8,10 @@ export type NewJob = JobOptions & {
   body: string;
   /** ms since the epoch; a time in the past becomes now. */
   dueAt: number;
-  /** ms since the epoch: when the event happened that files it. Absent: now. */
+  /** ms since the epoch: when the event happened that files it, or replaces one. Absent: now. */
   createdAt?: number;
+  /** The same as the event has it, which may be to come. */
+  eventAt?: number;
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
   /** ms after its first job was filed that postponing may put a key's job off; with `postpone` only. */

@@ -66,6 +66,8 @@ export async function replaceJob(
   const remove = ["lastError", ...absentOptionsOf(job)];
   if (job.postponeUntil === undefined) remove.push("postponeUntil");
   else set.postponeUntil = job.postponeUntil;
+  if (job.createdAt === undefined) remove.push("eventAt");
+  else set.eventAt = job.createdAt;
   const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
   const moved = await move(ctx, holder, { ...request, ...(together ? { together } : {}) });
   return moved.moved ? moved.home : undefined;

@@ -91,6 +91,29 @@ test("events debounce a job, within its rule's bound", async () => {
   expect(liveHomes(world)).toMatchObject([{ dueAt: START + 90 * SECOND, body: JSON.stringify(detail) }]);
 });
 
+test("an event that has been overtaken replaces and postpones nothing, though a caller's own job it does", async () => {
+  for (const how of [{ onDuplicate: "replace" }, { onDuplicate: "postpone", maxDelay: 3600 }] as const) {
+    const world = shop();
+    const rule: EnqueueRule = { ...placed, delay: 600, ...how };
+    const told = (second: number) =>
+      deliver(
+        world,
+        [rule],
+        [placedEvent(START + second * SECOND, { id: `e${second}`, detail: { orderId: KEY, second } })],
+      );
+    await world.pass(MINUTE, { ticks: false });
+    for (const second of [10, 30, 20]) await told(second);
+    expect(liveHomes(world)).toMatchObject([
+      { body: `{"orderId":"${KEY}","second":30}`, dueAt: START + 630 * SECOND },
+    ]);
+    await world.file({ key: KEY, onDuplicate: "replace", body: "1", delay: HOUR });
+    await told(15);
+    expect(liveHomes(world)).toMatchObject([
+      { body: `{"orderId":"${KEY}","second":15}`, eventAt: START + 15 * SECOND },
+    ]);
+  }
+});
+
 test("a bound counts from when the first event happened, too, and what is past is due now", async () => {
   const rule: EnqueueRule = { ...placed, delay: 600, onDuplicate: "postpone", maxDelay: 300 };
   for (const [late, dueAt] of [

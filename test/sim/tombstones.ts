@@ -11,6 +11,8 @@ export const EVENT = "event";
 type Job = {
   filedAt: number;
   createdAt: number;
+  /** When the latest event happened that has filed or replaced it. */
+  eventAt: number;
   state: Home["state"];
   finishedAt: number;
   endedAt: number;
@@ -84,6 +86,7 @@ export function tombstonesOf(settings: {
       key.jobs.set(id, {
         ...known,
         createdAt: after.createdAt,
+        eventAt: Math.max(after.eventAt ?? 0, key.jobs.get(id)?.eventAt ?? 0),
         state: after.state,
         finishedAt: after.finishedAt ?? 0,
         ...(ended && { endedAt: clock() }),
@@ -140,12 +143,13 @@ export function tombstonesOf(settings: {
   }
 
   /** Its job is there, or another lived that was kept instead. */
-  function filedByEvent(key: Key, { id, rule }: SentEvent): void {
+  function filedByEvent(key: Key, { id, at, rule }: SentEvent): void {
     if (seen.has(id)) return;
     const first = key.invocations.find(({ event }) => event.id === id)?.from ?? 0;
-    const kept = [...key.jobs.values()].some((job) => isLive(job) || job.endedAt >= first);
-    const keeps = rule.do === "enqueue" && rule.onDuplicate === "keep";
-    if (!keeps || !kept) broken("", `event ${id} was applied, and filed nothing`);
+    const keeps = (job: Job): boolean =>
+      job.eventAt > at || (rule.do === "enqueue" && rule.onDuplicate === "keep");
+    const kept = [...key.jobs.values()].some((job) => (isLive(job) || job.endedAt >= first) && keeps(job));
+    if (!kept) broken("", `event ${id} was applied, and filed nothing`);
   }
 }
 
