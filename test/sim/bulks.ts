@@ -17,6 +17,9 @@ export function bulksOf(broken: (id: string, text: string) => void) {
       return time;
     },
 
+    /** Whether a bulk moved jobs to this time: it may be hours ahead, when ticks are rare. */
+    isMark: (time: number): boolean => moved.has(time),
+
     /** A job has another revision. */
     changed(before: Home, after: Home): void {
       const jobs = moved.get(after.dueAt);

@@ -443,15 +443,16 @@ export function witnessOf(settings: {
       const { from, to } = job.handedOff.get(name) ?? { from: run.dueAt, to: run.dueAt };
       const late = clock() - windows.opensAt(run.topic, pauses.freeAt(run.topic, to));
       if (!again) lateness.push(late);
-      if (!again && late > latest) violate("P3", run.id, `started ${late} ms late`);
+      if (!again && late > latest && !bulks.isMark(run.dueAt))
+        violate("P3", run.id, `started ${late} ms late`);
       // A resume's own rate holds jobs too, and an outage's end may be long after they were due.
       const limited = weather === "calm" && !pauses.disturb(run.topic);
       const most = windows.openFor(run.topic, run.dueAt, limits.longestWait(run.topic, revisionsOfAll()));
       if (limited && to > most) violate("P3", run.id, `was held for ${to - run.dueAt} ms`);
       if (now < from) violate("P2", run.id, `started ${from - now} ms early`);
       const { ifLate } = topics[run.topic] ?? {};
-      if (ifLate && clock() - to > ifLate.after * 1000 + LONGEST_CLAIM + skew)
-        violate("ifLate", run.id, `ran ${clock() - to} ms late`);
+      if (ifLate && late > ifLate.after * 1000 + LONGEST_CLAIM + skew)
+        violate("ifLate", run.id, `ran ${late} ms late`);
       // Lambda's pollers alone hold what is not claimed.
       const polled = untracked.has(run.topic) && topics[run.topic]?.consumer !== "pull";
       const after = polled && weather !== "calm" ? undefined : pauses.tooLate(run.topic, polled);
