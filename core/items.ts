@@ -92,7 +92,8 @@ export type Cursor = Key & { v: number; swept: string; audited: string; trail: T
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
 export type Meta = Key & { v: number; shards: number };
 /**
- * A topic that is paused, or is being resumed until its parked jobs are let go. `changedAt`: when it became so.
+ * A topic that is paused, or is being resumed until its parked jobs are let go. `changedAt`: when it became so. `since`: when
+ * it was paused first, if a resume that was not over lies between.
  * Resumed ones start at `rate` a second, the next at `nextAt`.
  */
 export type Pause = Key & {

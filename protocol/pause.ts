@@ -17,7 +17,9 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
     if (found?.state === "paused") return undefined;
     // Of a resume that is not over, how far it has given starts away: it may go on at the same rate.
     const over = found ? [] : ["rate", "nextAt"];
-    return { set: { state: "paused", since: now, changedAt: now }, remove: ["expiresAt", ...over] };
+    // Its jobs have waited all the while.
+    const since = found?.since ?? now;
+    return { set: { state: "paused", since, changedAt: now }, remove: ["expiresAt", ...over] };
   };
   const paused = await changePause(ctx, topic, wanted);
   if (!paused) throw new MinutehandError("unavailable", `the pause of topic ${topic} is not there`);

@@ -110,6 +110,17 @@ describe("a job that comes late to its start", () => {
     }
   });
 
+  test("by a pause that goes on before its resume is over is not late", async () => {
+    const world = picky();
+    const { id } = await world.file({ topic: "skipped", delay: 10 * SECOND });
+    for (const paused of [HOUR, SECOND]) {
+      await pause(world.ctx, "skipped");
+      await world.pass(paused, { ticks: false });
+      await resume(world.ctx, "skipped", undefined);
+    }
+    expect(await consume(world, "skipped")).toMatchObject([{ id }]);
+  });
+
   test("beside a pause is late by what came before and after it", async () => {
     const world = picky();
     const before = await world.file({ topic: "skipped" });
