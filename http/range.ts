@@ -30,7 +30,7 @@ function checked({ from, to }: Range, longest: number): Range {
     throw new MinutehandError("bad-request", `to must be after from, got from ${iso(from)} to ${iso(to)}`);
   }
   if (to - from > longest) {
-    const [most, days] = [longest / DAY, (to - from) / DAY];
+    const [most, days] = [longest / DAY, Math.ceil((100 * (to - from)) / DAY) / 100];
     throw new MinutehandError(
       "bad-request",
       `from and to must be at most ${most} days apart, got ${days} days`,

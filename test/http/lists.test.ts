@@ -102,6 +102,12 @@ describe("the forecast", () => {
     });
   });
 
+  test("says by how much a range is too long, to a hundredth of a day, rounded up", async () => {
+    const { call } = createApi();
+    const asked = await call("GET", "/forecast?from=2026-03-01T09:00:00Z&to=2026-04-01T09:00:01Z");
+    expect(asked.json.detail).toBe("from and to must be at most 31 days apart, got 31.01 days");
+  });
+
   test("says where a long range goes on", async () => {
     const { call } = createApi();
     const { json } = await call("GET", "/forecast?from=2026-03-01T09:00:00Z&to=2026-03-31T09:00:00Z");
