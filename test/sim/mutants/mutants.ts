@@ -562,9 +562,9 @@ export const MUTANTS: readonly Mutant[] = [
     put: "bookStarts(ctx, topic, maxPerSecond, wanted)",
   },
   {
-    name: "a bulk does not know what it has moved",
-    file: "protocol/bulk.ts",
-    find: "  if (home.bulk === id) return false;\n",
+    name: "a bulk does not mark what it moves",
+    file: "protocol/reschedule.ts",
+    find: "    if (change.bulk !== undefined) set.bulk = change.bulk;\n",
     put: "",
   },
 ];
