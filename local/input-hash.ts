@@ -6,12 +6,17 @@ import { codeOf } from "./local-error.ts";
 /** Not what an app is made of, but what is made of it; and folders whose names begin with a dot. */
 const MADE = new Set(["node_modules", "cdk.out", "dist"]);
 
-/** A hash of all files of a folder, as hex. Contents count, times do not. */
+/** Whether an app may be made of a file of this name. A log may be what a runner's own lines go to. */
+export function isInput(name: string): boolean {
+  return !name.endsWith(".log");
+}
+
+/** A hash of the files of a folder that an app may be made of, as hex. Contents count, times do not. */
 export function hashFolder(root: string): string {
   const hash = createHash("sha256").update(process.version);
   for (const folder of foldersIn(root)) {
     for (const entry of entriesOf(folder)) {
-      if (!entry.isFile()) continue;
+      if (!entry.isFile() || !isInput(entry.name)) continue;
       const path = join(folder, entry.name);
       const content = unlessGone(() => readFileSync(path));
       if (content) hash.update(`\n${path.slice(root.length)} ${content.length}\n`).update(content);

@@ -30,6 +30,8 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
     if (busy) return;
     busy = true;
     try {
+      // Once, and not for each synth: the line itself may be what has changed a file of the folder.
+      if (fingerprint() !== seen) log("saved: synthesising …");
       for (let now = fingerprint(); now !== seen; now = fingerprint()) {
         seen = now;
         await reload();

@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from "node:fs";
-import { foldersIn } from "./input-hash.ts";
+import { foldersIn, isInput } from "./input-hash.ts";
 import { messageOf } from "./local-error.ts";
 
 /** Editors save in several steps, and formatters save again. */
@@ -47,7 +47,10 @@ export function watchFolder(root: string, { onSaved, log, after = timer }: Watch
 
   function open(folder: string): void {
     try {
-      const watcher = watch(folder, noticed);
+      const watcher = watch(folder, (_, name) => {
+        // Where the system does not tell, it may be anything.
+        if (name === null || isInput(name)) noticed();
+      });
       // A folder that goes while it is watched.
       watcher.on("error", noticed);
       watchers.set(folder, watcher);

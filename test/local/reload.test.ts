@@ -8,6 +8,7 @@ const mail = functionSpec("Mail");
 const running = stackWith({ functions: [mail, functionSpec("Refund")] });
 const withCode = (codeHash: string, more: Partial<Stack> = {}) =>
   stackWith({ functions: [{ ...mail, codeHash }, functionSpec("Refund")], ...more });
+const SAVED = "saved: synthesising …";
 const queue = { name: "shop-letter", url: "", arn: "", attributes: {} };
 
 let folder: string;
@@ -39,12 +40,13 @@ async function save(stack: () => Promise<Stack>, contents: string): Promise<void
 test("a function whose code was saved is replaced, and named; others are left alone", async () => {
   await save(async () => withCode("2"), "second");
   expect(replaced).toEqual([{ ...mail, codeHash: "2" }]);
-  expect(lines).toEqual(["reloaded Mail"]);
+  expect(lines).toEqual([SAVED, "reloaded Mail"]);
 });
 
 test("a save that changes no file synthesises nothing", async () => {
   await save(async () => withCode("2"), "first");
   expect(synths).toBe(0);
+  expect(lines).toEqual([]);
 });
 
 test("a save back to what ran at the start is a change too", async () => {
@@ -57,7 +59,7 @@ test("an app that fails is told in a line, and what ran runs on until the next s
   await save(async () => {
     throw new LocalError("synthesising failed: SyntaxError: x");
   }, "broken");
-  expect(lines).toEqual(["synthesising failed: SyntaxError: x; what ran before runs on"]);
+  expect(lines).toEqual([SAVED, "synthesising failed: SyntaxError: x; what ran before runs on"]);
   expect(replaced).toEqual([]);
   await save(async () => withCode("3"), "mended");
   expect(replaced).toHaveLength(1);
@@ -72,7 +74,7 @@ test("an app that fails as before is not told again; that it synthesises again i
   await save(broken("no y"), "otherwise broken");
   await save(async () => running, "mended");
   await save(broken("no y"), "broken as before");
-  expect(lines).toEqual([
+  expect(lines.filter((line) => line !== SAVED)).toEqual([
     "no x; what ran before runs on",
     "no y; what ran before runs on",
     "the app synthesises again",
@@ -98,6 +100,16 @@ test("what an app writes while it is synthesised is one more synth, and no more"
     return withCode("2");
   }, "second");
   expect(synths).toBe(2);
+});
+
+test("that it begins is told before it is done, once for synths in a row", async () => {
+  await save(async () => {
+    expect(lines).toEqual([SAVED]);
+    if (synths < 3) folder += ", and what it wrote";
+    return running;
+  }, "second");
+  expect(synths).toBe(3);
+  expect(lines).toEqual([SAVED]);
 });
 
 test("what needs a restart is told once, and again when it is more", async () => {

@@ -43,6 +43,7 @@ test("all files of the folder are inputs, but what is made of them", async () =>
     mkdirSync(join(root, made), { recursive: true });
     writeFileSync(join(root, made, "file"), made);
   }
+  writeFileSync(join(root, "local.log"), "done in attempt 1");
   expect(await run()).toBe(first);
   mkdirSync(join(root, "handlers"));
   writeFileSync(join(root, "handlers", "mail.ts"), "");

@@ -75,6 +75,14 @@ test("what is made of the sources goes unnoticed", async () => {
   expect(waits).toBe(0);
 });
 
+test("a log in the folder goes unnoticed", async () => {
+  const other = watch(root);
+  save("local.log");
+  await once(other, "change");
+  other.close();
+  expect(waits).toBe(0);
+});
+
 test("after a stop nothing is told", async () => {
   save("app.ts");
   await noticed();
