@@ -13,6 +13,7 @@ import { fileOccurrence } from "../protocol/recurring.ts";
 import { tick } from "../protocol/tick.ts";
 import type { Client, Duration, Instant, Job } from "../sdk/client.ts";
 import { clientOver } from "../sdk/client-over.ts";
+import { checkOptions } from "./check-options.ts";
 import { deliverer, type Run } from "./deliver.ts";
 import { memoryPool } from "./memory-pool.ts";
 import { memoryQueues } from "./memory-queues.ts";
@@ -63,6 +64,7 @@ const TICK_TIME = 150_000;
 
 /** Throws a RangeError for options that make no sense. */
 export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): TestQueue<Topics> {
+  checkOptions(options);
   let time = startOf(options.now);
   let lastTick = time;
   const clock = (): number => time;

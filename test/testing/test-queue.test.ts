@@ -364,6 +364,30 @@ describe("a queue", () => {
     );
   });
 
+  test.each([
+    [undefined, "the options of the test queue must be an object, got nothing"],
+    [{}, "topics must be an object of topics by their names, got nothing"],
+    [{ topics: 5 }, "topics must be an object of topics by their names, got 5"],
+    [
+      { topics: {}, start: 0 },
+      'the test queue has an unknown option "start"; known are topics, now, seed, handlerTimeout',
+    ],
+    [{ topics: { orders: null } }, "the options of topic orders must be an object, got null"],
+    [
+      { topics: { orders: { handler: 5 } } },
+      "orders.handler must be a function, or what consumer has made of one, got 5",
+    ],
+    [{ topics: { orders: { receiver: "x" } } }, 'orders.receiver must be a function, got "x"'],
+    [
+      { topics: { orders: { handler: () => {}, maxAttempt: 2 } } },
+      /^topic orders has an unknown option "maxAttempt"; known are handler, .*, maxAttempts, /,
+    ],
+  ])("refuses what no type keeps plain JavaScript from: %j", (options, message) => {
+    const create = () => createTestQueue(options as never);
+    expect(create).toThrow(RangeError);
+    expect(create).toThrow(message);
+  });
+
   test("knows the bodies of its topics from their handlers", async () => {
     const handler = (_: Job<Timeout>) => {};
     const { client } = createTestQueue({ topics: { orders: { handler }, work: { consumer: "pull" } } });

@@ -1,0 +1,52 @@
+import type { TestQueueOptions } from "./test-queue.ts";
+import type { TestTopic } from "./topics.ts";
+
+/** What plain JavaScript could say otherwise, as no type keeps it from that. */
+
+const QUEUE_OPTIONS = { topics: true, now: true, seed: true, handlerTimeout: true } satisfies {
+  [Option in keyof TestQueueOptions<never>]-?: true;
+};
+
+const TOPIC_OPTIONS = {
+  ...{ handler: true, consumer: true, webhook: true, receiver: true, ttr: true, tracking: true },
+  ...{ maxAttempts: true, backoff: true, maxPerSecond: true, window: true, spread: true, ifLate: true },
+  ...{ cancelOn: true, enqueueOn: true },
+} satisfies { [Option in keyof TestTopic<never>]-?: true };
+
+const FUNCTIONS = {
+  handler: "a function, or what consumer has made of one",
+  receiver: "a function",
+};
+
+/** Throws a RangeError for options that are none, and for handlers and receivers that cannot be called. */
+export function checkOptions(options: unknown): void {
+  const { topics } = known("the test queue", options, QUEUE_OPTIONS);
+  for (const [name, topic] of Object.entries(
+    objectOf("topics", topics, "an object of topics by their names"),
+  )) {
+    const given = known(`topic ${name}`, topic, TOPIC_OPTIONS);
+    for (const [option, allowed] of Object.entries(FUNCTIONS)) {
+      const value = given[option];
+      if (value === undefined || typeof value === "function") continue;
+      throw new RangeError(`${name}.${option} must be ${allowed}, got ${shown(value)}`);
+    }
+  }
+}
+
+function known(whose: string, value: unknown, options: object): Record<string, unknown> {
+  const given = objectOf(`the options of ${whose}`, value, "an object");
+  const stranger = Object.keys(given).find((option) => !Object.hasOwn(options, option));
+  if (stranger === undefined) return given;
+  throw new RangeError(
+    `${whose} has an unknown option ${shown(stranger)}; known are ${Object.keys(options).join(", ")}`,
+  );
+}
+
+function objectOf(at: string, value: unknown, allowed: string): Record<string, unknown> {
+  if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+  throw new RangeError(`${at} must be ${allowed}, got ${shown(value)}`);
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value));
+}
