@@ -1,4 +1,4 @@
-import { type ErrorCode, MinutehandError } from "../core/errors.ts";
+import { type ErrorCode, MinutehandError, messageOf } from "../core/errors.ts";
 import { truncate } from "../core/text.ts";
 import type { Problem } from "../http/answers.ts";
 
@@ -22,7 +22,7 @@ export function callOver(transport: Transport, url: string): Call {
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     };
-    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const content = body === undefined ? {} : { body: jsonOf(body) };
     const response = await transport(new Request(target, { method, headers, ...content }));
     const text = await response.text();
     const value = objectIn(text);
@@ -48,6 +48,17 @@ function searchOf(query: Query): string {
     if (value !== undefined) params.set(name, value instanceof Date ? value.toISOString() : value);
   }
   return params.size === 0 ? "" : `?${params}`;
+}
+
+function jsonOf(body: object): string {
+  try {
+    return JSON.stringify(body);
+  } catch (error) {
+    // Of a circle it is told in several lines.
+    const reason = messageOf(error).replace(/\s+/g, " ");
+    const message = `the request must be something that JSON can hold: ${reason}`;
+    throw new MinutehandError("bad-request", message, {}, error);
+  }
 }
 
 function objectIn(text: string): object | undefined {

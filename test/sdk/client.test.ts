@@ -168,6 +168,22 @@ describe("the client", () => {
     expect(await all(client.list({ topic: "orders", state: "scheduled" }))).toEqual([]);
   });
 
+  test("refuses what JSON cannot hold, and calls nobody", async () => {
+    const { client, asked } = createClient();
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    for (const [body, reason] of [
+      [{ orderId: 17n }, "Do not know how to serialize a BigInt"],
+      [circle, "Converting circular structure to JSON --> starting at"],
+    ] as const) {
+      const refused = await client.enqueue("orders", body, { delay: 60 }).catch((error) => error);
+      expect(refused).toBeInstanceOf(MinutehandError);
+      expect(refused.code).toBe("bad-request");
+      expect(refused.message).toContain(`the request must be something that JSON can hold: ${reason}`);
+    }
+    expect(asked).toEqual([]);
+  });
+
   test("tells a refusal with its code, its data and its status", async () => {
     const { client } = createClient();
     const { id } = await client.enqueue("orders", 1, { delay: "1h", key: "17" });
