@@ -43,6 +43,8 @@ export type Home = Key & {
   key?: string;
   /** Where a webhook topic's job is sent. */
   callbackUrl?: string;
+  /** When an event cancelled it while it ran: it does not run again, however that run ends. */
+  cancelAskedAt?: number;
   /** As long as postponing it may put it off. */
   postponeUntil?: number;
   /** When the message was sent that its claim, or what ended it instead, met since the last move. */

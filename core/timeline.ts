@@ -59,7 +59,16 @@ function finishOf(home: Home): Happening[] {
   if (state === "done") return [{ what: state, at, attempt }];
   // Whoever met its message ended it for being late, and said so; a caller's cancel says nothing.
   const why = token === undefined && sentAt !== undefined ? lastError : undefined;
-  return [...endOf(home, at), { what: state, at, ...(why === undefined ? {} : { error: short(why) }) }];
+  return [
+    ...endOf(home, at, askedEnd(home)),
+    { what: state, at, ...(why === undefined ? {} : { error: short(why) }) },
+  ];
+}
+
+/** How a run ended after which the job was not run again, since an event had cancelled it. */
+function askedEnd({ cancelAskedAt, lastError: error }: Home): RunEnd | undefined {
+  if (cancelAskedAt === undefined) return undefined;
+  return error === undefined ? { what: "asked-to-retry" } : { what: "failed", error };
 }
 
 const short = (error: string): string => truncate(error, LOG_ERROR_BYTES);

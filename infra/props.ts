@@ -50,7 +50,7 @@ export type EventMatch = {
   readonly key: string;
 };
 
-/** Events that cancel the job of their key, unless it is done already; one that runs, once it waits again. */
+/** Events that cancel the job of their key, unless it is done already; one that runs does not run again. */
 export type CancelOn = EventMatch & {
   /**
    * How long after the event a job that is filed with its key is cancelled from the start, 0 to 1 day: events overtake

@@ -26,7 +26,16 @@ export type Move = {
 export type Moved = { moved: true; home: Home } | { moved: false; home: Home | undefined };
 
 /** Of the last claim, or the last hold. */
-const OVER = ["token", "leaseEnd", "sentAt", "finishedAt", "expiresAt", "heldFrom", "heldUntil"];
+const OVER = [
+  "token",
+  "leaseEnd",
+  "sentAt",
+  "cancelAskedAt",
+  "finishedAt",
+  "expiresAt",
+  "heldFrom",
+  "heldUntil",
+];
 
 /**
  * Changes the time of a waiting, failed or dead job. The look stands before the home says the new time, and

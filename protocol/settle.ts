@@ -1,13 +1,14 @@
 import { backoffMs } from "../core/backoff.ts";
 import { inParallel } from "../core/batches.ts";
-import { ERROR_BYTES } from "../core/constants.ts";
+import { ERROR_BYTES, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { crashOf } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { truncate } from "../core/text.ts";
+import { asCancelled } from "./cancel.ts";
 import { die } from "./die.ts";
 import { releaseKey } from "./keys.ts";
-import { move } from "./move.ts";
+import { isAsSet, move } from "./move.ts";
 import { policyOf } from "./policy.ts";
 import type { Context, Expected } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
@@ -83,15 +84,16 @@ export async function settleOtherwise(
     return (await die(ctx, home, { error: ending.error, expect, ...verb })) ? "settled" : "lost";
   }
   if (ending.end === "retry-in") {
-    const set = { attempt: home.attempt - 1 };
+    const run = { home, expect };
+    if (home.cancelAskedAt !== undefined) return cancelRun(ctx, run);
     const moved = await move(ctx, home, {
       dueAt: ctx.clock() + ending.wait,
-      expect,
-      set,
+      expect: { ...expect, cancelAskedAt: undefined },
+      set: { attempt: home.attempt - 1 },
       end: { what: "asked-to-retry" },
       why: "asked to retry",
     });
-    return moved.moved ? "settled" : "lost";
+    return moved.moved ? "settled" : cancelIfAsked(ctx, run, moved.home);
   }
   return failAttempt(ctx, home, { ...ending, expect, ...verb });
 }
@@ -117,20 +119,50 @@ async function failAttempt(
   },
 ): Promise<Settled> {
   const policy = policyOf(ctx, home.topic);
-  const { expect, settledBy } = failure;
+  const { settledBy } = failure;
   const error = truncate(failure.error, ERROR_BYTES);
+  const says = { lastError: error, ...(settledBy === undefined ? {} : { settledBy }) };
+  const run = { home, expect: failure.expect, says };
+  if (home.cancelAskedAt !== undefined) return cancelRun(ctx, run);
+  const expect = { ...failure.expect, cancelAskedAt: undefined };
   if (home.attempt >= (home.maxAttempts ?? policy.maxAttempts)) {
     const record = { error, expect, ...(settledBy === undefined ? {} : { settledBy }) };
-    return (await die(ctx, home, record)) ? "settled" : "lost";
+    if (await die(ctx, home, record)) return "settled";
+    return cancelIfAsked(ctx, run, (await readHomes(ctx, [home.id]))[0]);
   }
   const [byte = 0] = ctx.random(1);
   const backoff = Math.max(backoffMs(policy.backoff, home.attempt, byte / 256), failure.notBefore ?? 0);
   const wait = failure.retryAfter ?? backoff;
-  const set = { lastError: error, ...(settledBy === undefined ? {} : { settledBy }) };
   const end = { what: "failed", error } as const;
-  const moved = await move(ctx, home, { dueAt: ctx.clock() + wait, expect, set, end, why: "failed" });
-  if (!moved.moved) return "lost";
+  const moved = await move(ctx, home, { dueAt: ctx.clock() + wait, expect, set: says, end, why: "failed" });
+  if (!moved.moved) return cancelIfAsked(ctx, run, moved.home);
   ctx.report({ type: "failed", topic: home.topic, id: home.id, attempt: home.attempt, error });
+  return "settled";
+}
+
+/** A run that was not the job's last, as it was read. `says`: why it failed; absent: it asked to be repeated. */
+type Unfinished = { home: Home; expect: Expected; says?: { lastError: string; settledBy?: string } };
+
+/** An event may have come between the reading and the writing. */
+async function cancelIfAsked(ctx: Context, run: Unfinished, found: Home | undefined): Promise<Settled> {
+  const isOurs = found?.state === "running" && found.token === run.home.token;
+  return isOurs && found.cancelAskedAt !== undefined ? cancelRun(ctx, run) : "lost";
+}
+
+/** Ends a job instead of running it again, as an event has cancelled it meanwhile. */
+async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Promise<Settled> {
+  const now = ctx.clock();
+  const set = { ...says, ...asCancelled(ctx, now) };
+  const change = {
+    key: homeKey(home.id),
+    expect: { ...expect, revision: home.revision },
+    set,
+    ...(says ? {} : { remove: ["lastError"] }),
+  };
+  const { changed, item } = await ctx.pool.change(change, now + WRITER_DEADLINE);
+  if (!item || !(changed || isAsSet(item, set))) return "lost";
+  await releaseKey(ctx, home, set.expiresAt, now + WRITER_DEADLINE);
+  ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
   return "settled";
 }
 

@@ -6,8 +6,10 @@ import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
 import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
 import type { Pool } from "../../protocol/ports.ts";
 import { redrive } from "../../protocol/redrive.ts";
+import { reschedule } from "../../protocol/reschedule.ts";
+import type { Ending } from "../../protocol/settle.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
-import { type Call, dead, fail, isAt, key, liveHomes, meanwhile } from "./scenes.ts";
+import { type Call, dead, fail, isAt, isLook, key, liveHomes, meanwhile } from "./scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 const LASTS = 5 * MINUTE;
@@ -54,37 +56,76 @@ describe("an event", () => {
     expect(await world.home(id)).toMatchObject({ state: "cancelled" });
   });
 
-  it("for a running job is refused with the lease's end, and cancels its retry", async () => {
+  it.each<[string, Ending, object]>([
+    ["fails", { end: "failed", error: "no bank" }, { lastError: "no bank", attempt: 1 }],
+    ["asks to be repeated", { end: "retry-in", wait: MINUTE }, { attempt: 1 }],
+  ])("cancels a running job whose run then %s", async (_, ending, more) => {
+    const world = eventWorld();
+    const { id } = await world.file({ key });
+    await consume(world, "orders", {
+      run: async () => {
+        await paid(world);
+        return ending;
+      },
+    });
+    expect(await world.home(id)).toMatchObject({ state: "cancelled", ...more });
+    expect(tombstones(world)).toEqual([]);
+    await world.pass(HOUR);
+    expect(world.visible("orders")).toEqual([]);
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
+  });
+
+  it("cancels a running job that would be dead, and writes no death", async () => {
+    const world = eventWorld();
+    const { id } = await world.file({ key, maxAttempts: 1 });
+    const run = async () => {
+      await paid(world);
+      return fail();
+    };
+    await consume(world, "orders", { run });
+    expect(await world.home(id)).toMatchObject({ state: "cancelled", lastError: fail().error });
+    expect(world.queues.messages({ topic: "orders", dead: true })).toEqual([]);
+  });
+
+  it.each<[string, object, (call: Call) => boolean]>([
+    ["move", {}, isLook],
+    ["death", { maxAttempts: 1 }, isAt("dead#", "insert")],
+  ])("cancels a running job also when it comes while its run's %s is written", async (_, more, matches) => {
+    const world = eventWorld();
+    const { id } = await world.file({ key, ...more });
+    const run = async () => {
+      meanwhile(world, matches, () => paid(world));
+      return fail();
+    };
+    await consume(world, "orders", { run });
+    expect(world.pool.hooks.before).toBeUndefined();
+    expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+  });
+
+  it("leaves a running job done that succeeds", async () => {
     const world = eventWorld();
     const { id } = await world.file({ key });
     const at = world.now();
-    await consume(world, "orders", {
-      run: async () => {
-        await expect(paid(world, at)).rejects.toMatchObject({
-          code: "job-running",
-          data: { leaseUntil: new Date(at + 30 * SECOND).toISOString() },
-        });
-        return fail();
-      },
-    });
-    await paid(world, at);
-    expect(await world.home(id)).toMatchObject({ state: "cancelled", attempt: 1 });
-    expect(tombstones(world)).toEqual([]);
-  });
-
-  it("for a running job that is then done has nothing more to do", async () => {
-    const world = eventWorld();
-    await world.file({ key });
-    const at = world.now();
-    await consume(world, "orders", {
-      run: async () => {
-        await paid(world, at).catch(() => {});
-        return { end: "done" };
-      },
-    });
+    const run = async () => {
+      await paid(world, at);
+      return { end: "done" } as const;
+    };
+    await consume(world, "orders", { run });
+    expect(await world.home(id)).toMatchObject({ state: "done" });
     await paid(world, at);
     expect(tombstones(world)).toEqual([]);
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
+  });
+
+  it("for a running job is over with a user's change of the job", async () => {
+    const world = eventWorld();
+    const { id } = await world.file({ key });
+    await crashWhileRunning(world, "orders");
+    await paid(world);
+    await world.pass(30 * SECOND + CLOCK_MARGIN, { ticks: false });
+    await reschedule(world.ctx, id, { dueAt: world.now() });
+    await consume(world, "orders", { run: fail });
+    expect(await world.home(id)).toMatchObject({ state: "scheduled", attempt: 1 });
   });
 
   it("leaves alone a job that was filed when its tombstone would have been over", async () => {

@@ -161,18 +161,30 @@ test("an event that no rule is about is done with", async () => {
   expect(world.events).toEqual([]);
 });
 
-test("an event for a running job stays, hidden until the lease is over, and cancels the job then", async () => {
+test("an event cancels a job that runs: once its run has crashed it does not run again", async () => {
+  const world = shop();
+  const { id } = await world.file({ key: KEY });
+  await crashWhileRunning(world, "orders", 40_000);
+  expect(await deliver(world, [paid], [busEvent(START)])).toEqual([]);
+  await world.pass(2 * MINUTE);
+  await consume(world, "orders");
+  expect(await world.home(id)).toMatchObject({ state: "cancelled", attempt: 1 });
+});
+
+const changed: EnqueueRule = { ...placed, onDuplicate: "replace" };
+
+test("an event that replaces a running job stays, hidden until the lease is over, and replaces it then", async () => {
   const world = shop();
   const { id } = await world.file({ key: KEY });
   await crashWhileRunning(world, "orders", 40_000);
   const asked = hides(world);
-  const event = busEvent(START);
-  expect(await deliver(world, [paid], [event])).toEqual([0]);
+  const event = placedEvent(START);
+  expect(await deliver(world, [changed], [event])).toEqual([0]);
   expect(asked).toEqual([40 + CLOCK_MARGIN / SECOND]);
   expect(troubles(world)).toEqual([]);
   await world.pass(40 * SECOND + CLOCK_MARGIN, { ticks: false });
-  expect(await deliver(world, [paid], [event], 2)).toEqual([]);
-  expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+  expect(await deliver(world, [changed], [event], 2)).toEqual([]);
+  expect(await world.home(id)).toMatchObject({ state: "scheduled", dueAt: START + 30 * MINUTE });
 });
 
 test("an event for a job whose lease is prolonged again and again waits ever longer, 12 hours at most", async () => {
@@ -180,7 +192,7 @@ test("an event for a job whose lease is prolonged again and again waits ever lon
   await world.file({ key: KEY });
   await crashWhileRunning(world, "orders");
   const asked = hides(world);
-  for (const receives of [1, 2, 3, 12]) await deliver(world, [paid], [busEvent(START)], receives);
+  for (const receives of [1, 2, 3, 12]) await deliver(world, [changed], [placedEvent(START)], receives);
   expect(asked).toEqual([45, 60, 120, 42_900]);
 });
 
@@ -189,7 +201,7 @@ test("an event that cannot be hidden stays all the same", async () => {
   await world.file({ key: KEY });
   await crashWhileRunning(world, "orders");
   world.queues.trouble("all", "failing");
-  expect(await deliver(world, [paid], [busEvent(START)])).toEqual([0]);
+  expect(await deliver(world, [changed], [placedEvent(START)])).toEqual([0]);
   expect(troubles(world)).toMatchObject([{ what: "hiding an event" }]);
 });
 

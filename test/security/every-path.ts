@@ -3,6 +3,7 @@ import { PurgeQueueCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import { expect } from "vitest";
 import { type Home, keyKey, minuteOf, startsKey, ttl } from "../../core/items.ts";
 import { deadText, jobText, messageText } from "../../core/message.ts";
+import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
 import { claim } from "../../protocol/claim.ts";
 import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
@@ -58,11 +59,17 @@ export function createScenes(deployment: Deployment) {
     home: (id: string): Promise<Home> => readJob(ctx, id),
     messageFor: (home: Home) => messageText(home.topic, home.group, [jobText(home)]),
     /** Somebody's claim whose process has died since. */
-    crash: async (home: Home) => {
+    crash: async (home: Home, meanwhile?: () => Promise<void>) => {
       const { id, revision } = home;
       const job = { id, revision, attempt: 1, dueAt: new Date(home.dueAt).toISOString(), body: null };
       await claim(ctx, home.topic, [job], ctx.clock() + SECOND);
+      await meanwhile?.();
       pass(20 * SECOND);
+    },
+    /** An event cancels the job of a key elsewhere. */
+    disown: (topic: string, key = "") => {
+      const at = ctx.clock();
+      return cancelByEvent(ctx, { topic, key, at, until: at });
     },
     /** A dead letter as SQS's own redrive puts it into the ready queue. */
     deadLetter: async (id: string) => deadText(await readJob(ctx, id), "died"),
@@ -251,6 +258,12 @@ async function callEveryRoute(scenes: Scenes): Promise<void> {
   expect((await call("POST", "/topics/work/retry", { receipt: extended.receipt })).status).toBe(409);
   const retried = await pullOne("work");
   await ok("POST", "/topics/work/retry", { receipt: retried.receipt, delay: "1h", error: "busy" });
+  const disowned = newKey();
+  const given = await pullOne("work", { key: disowned });
+  await scenes.disown("work", disowned);
+  expect(await ok("POST", "/topics/work/retry", { receipt: given.receipt })).toMatchObject({
+    state: "cancelled",
+  });
   const buried = [
     await pullOne("work", { key: newKey() }),
     await pullOne("work", { key: newKey() }),
@@ -325,6 +338,12 @@ async function pullEveryWay(scenes: Scenes): Promise<void> {
   await put("work", `${MARK}: no message of ours`);
   await pull("work");
   expect(await home(crashed[1]?.id ?? "")).toMatchObject({ state: "dead" });
+  const disowned = await file("work", { key: newKey() });
+  await scenes.purge("work");
+  await crash(disowned, () => scenes.disown("work", disowned.key));
+  await put("work", messageFor(disowned));
+  await pull("work");
+  expect(await home(disowned.id)).toMatchObject({ state: "cancelled" });
 
   const buried = [
     await pullOne("work", { key: newKey() }),
@@ -451,6 +470,10 @@ async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Promise<vo
   for (const one of crashed) await crash(one);
   await consume(topic, crashed.slice(0, 2).map(messageFor));
   await withoutSqs(() => consume(topic, [messageFor(crashed[2] as Home)]));
+  const disowned = await file(topic, { key: newKey() });
+  await crash(disowned, () => scenes.disown(topic, disowned.key));
+  await consume(topic, [messageFor(disowned)]);
+  expect(await home(disowned.id)).toMatchObject({ state: "cancelled" });
   const moved = await file(topic, { dueAt: Date.now() + 30 * MINUTE });
   await ok("PATCH", `/jobs/${moved.id}`, { delay: 60 });
   await consume(topic, [messageFor({ ...moved, dueAt: Date.now() })]);
@@ -634,7 +657,8 @@ async function comeAbout(scenes: Scenes): Promise<void> {
   const { id, revision } = running;
   const job = { id, revision, attempt: 1, dueAt: new Date(running.dueAt).toISOString(), body: null };
   await claim(ctx, "orders", [job], ctx.clock() + MINUTE);
-  expect(await bring([event("Done", running.key)])).toEqual({
+  expect(await bring([event("Done", running.key)])).toEqual(all);
+  expect(await bring([event("Again", running.key)])).toEqual({
     batchItemFailures: [{ itemIdentifier: "m0" }],
   });
 

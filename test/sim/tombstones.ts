@@ -14,6 +14,8 @@ type Job = {
   /** When the latest event happened that has filed or replaced it. */
   eventAt: number;
   state: Home["state"];
+  /** It runs, and an event has cancelled it: it may end, and not run again. */
+  isAsked: boolean;
   finishedAt: number;
   endedAt: number;
   revivedAt: number;
@@ -88,10 +90,15 @@ export function tombstonesOf(settings: {
         createdAt: after.createdAt,
         eventAt: Math.max(after.eventAt ?? 0, key.jobs.get(id)?.eventAt ?? 0),
         state: after.state,
+        isAsked: isAsked(after),
         finishedAt: after.finishedAt ?? 0,
         ...(ended && { endedAt: clock() }),
         ...(revived && { revivedAt: clock() }),
       } as Job);
+      // A user's change begins its attempts anew, once the run's lease is over.
+      const repeated = before && isAsked(before) && after.state === "scheduled";
+      if (repeated && (after.attempt > 0 || clock() < (before.leaseEnd ?? 0)))
+        broken(id, `to be run again though an event cancelled it at ${before.cancelAskedAt}`);
       const mark = markOf(after);
       if (mark !== undefined) seen.add(mark);
     },
@@ -135,7 +142,7 @@ export function tombstonesOf(settings: {
   function cancelledBy(key: Key, { id, at }: SentEvent, tombstone: number, { from }: Invocation): void {
     const until = at + tombstone * 1000;
     if (isDone(key, at - 2 * skew)) return;
-    const [live] = [...key.jobs].filter(([, job]) => isLive(job));
+    const [live] = [...key.jobs].filter(([, job]) => isLive(job) && !job.isAsked);
     const [name = "", job] = live ?? [];
     const isIts = job && job.createdAt <= until && job.filedAt < until - 2 * skew && job.revivedAt < from;
     if (isIts) broken(name, `alive at ${clock()} though event ${id} of ${at} was applied`);
@@ -151,6 +158,10 @@ export function tombstonesOf(settings: {
     const kept = [...key.jobs.values()].some((job) => (isLive(job) || job.endedAt >= first) && keeps(job));
     if (!kept) broken("", `event ${id} was applied, and filed nothing`);
   }
+}
+
+function isAsked({ state, cancelAskedAt }: Home): boolean {
+  return state === "running" && cancelAskedAt !== undefined;
 }
 
 function markOf({ body }: Home): string | undefined {

@@ -514,10 +514,17 @@ export const MUTANTS: readonly Mutant[] = [
     put: "",
   },
   {
-    name: "an event for a running job taken as applied",
-    file: "sdk/events.ts",
-    find: "      done = false;\n",
-    put: '      done = error instanceof MinutehandError && error.code === "job-running";\n',
+    name: "an event for a running job not heeded when its run fails",
+    file: "protocol/settle.ts",
+    find: "\n  if (home.cancelAskedAt !== undefined) return cancelRun(ctx, run);\n",
+    put: "\n",
+    and: { find: "{ ...failure.expect, cancelAskedAt: undefined }", put: "{ ...failure.expect }" },
+  },
+  {
+    name: "an event that comes between a run's end and its record missed",
+    file: "protocol/settle.ts",
+    find: "{ ...failure.expect, cancelAskedAt: undefined }",
+    put: "{ ...failure.expect }",
   },
   {
     name: "an event's job without its once item",
