@@ -1,4 +1,4 @@
-import { Duration } from "aws-cdk-lib";
+import { Duration, Fn } from "aws-cdk-lib";
 import {
   Alarm,
   type AlarmProps,
@@ -7,6 +7,7 @@ import {
   TreatMissingData,
 } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
+import type { IEventBusRef, Rule } from "aws-cdk-lib/aws-events";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import { DAY, LOOKAHEAD } from "../core/constants.ts";
@@ -26,6 +27,7 @@ export type AlarmsProps = {
 };
 
 const MINUTE = Duration.minutes(1);
+const FIVE_MINUTES = Duration.minutes(5);
 const DEFAULT_OLDEST_AGE = Duration.minutes(15);
 
 /** What someone should be woken for. */
@@ -91,7 +93,16 @@ export class Alarms extends Construct {
     });
   }
 
-  private watchEvents({ queue, dlq }: Events): void {
+  private watchEvents({ rules, eventBus, queue, dlq }: Events): void {
+    // "Limits" of CloudWatch's alarms: an expression takes ten metrics at most, and there may be more rules.
+    for (const rule of rules)
+      this.alarm(`EventsUndelivered${rule.node.id}`, {
+        alarmDescription:
+          "EventBridge cannot put events into their queue: is it there, and does its key's policy let EventBridge in?",
+        metric: failedInvocations(rule, eventBus),
+        threshold: 1,
+        evaluationPeriods: 1,
+      });
     this.alarm("EventsLost", {
       alarmDescription:
         "Events could not be applied to their topics: see the function's log, then let SQS redrive their DLQ",
@@ -145,4 +156,23 @@ export class Alarms extends Construct {
     });
     if (this.props.alarmTopic !== undefined) alarm.addAlarmAction(new SnsAction(this.props.alarmTopic));
   }
+}
+
+/** Named as "Monitoring Amazon EventBridge" in its user guide has it: the bus only where it is not the default one. */
+function failedInvocations({ ruleName }: Rule, eventBus: IEventBusRef | undefined): Metric {
+  const dimensionsMap =
+    eventBus === undefined
+      ? { RuleName: ruleName }
+      : {
+          EventBusName: eventBus.eventBusRef.eventBusName,
+          // CloudFormation's id of a rule on another bus is `bus|rule`, and nothing gives the name alone.
+          RuleName: Fn.select(1, Fn.split("|", ruleName)),
+        };
+  return new Metric({
+    namespace: "AWS/Events",
+    metricName: "FailedInvocations",
+    dimensionsMap,
+    statistic: "Sum",
+    period: FIVE_MINUTES,
+  });
 }

@@ -33,10 +33,14 @@ const MAX_RECEIVE_COUNT = 60;
 const RETENTION = Duration.days(10);
 const DLQ_RETENTION = Duration.days(14);
 const SERVICE = "events.amazonaws.com";
+const DEFAULT_BUS = "default";
 
 /** What brings events to the topics: EventBridge's rules, a queue that they wait in, and the function that applies them. */
 export class Events extends Construct {
   readonly fn: LambdaFunction;
+  readonly rules: readonly Rule[];
+  /** Of the rules; absent: the default bus. */
+  readonly eventBus: IEventBusRef | undefined;
   readonly queue: Queue;
   readonly dlq: Queue;
 
@@ -63,7 +67,9 @@ export class Events extends Construct {
       visibilityTimeout: TIMEOUT.plus(Duration.seconds(VISIBILITY_MARGIN_S)),
       deadLetterQueue: { queue: this.dlq, maxReceiveCount: MAX_RECEIVE_COUNT },
     });
-    this.bring(patternsOf(rules), eventBus);
+    // The metrics of its rules do not name the default bus.
+    this.eventBus = eventBus?.eventBusRef.eventBusName === DEFAULT_BUS ? undefined : eventBus;
+    this.rules = this.bring(patternsOf(rules));
     if (encryptionKey !== undefined) this.letInto(encryptionKey);
     this.fn = new BundledFunction(this, "Applier", {
       code: bundleOf("event"),
@@ -95,24 +101,25 @@ export class Events extends Construct {
   }
 
   /** The CDK's own target would let every rule of the account send, and into the key, once there is one. */
-  private bring(patterns: readonly Pattern[], eventBus: IEventBusRef | undefined): void {
-    const arns = patterns.map(({ source, detailType }) => {
-      const rule = new Rule(this, JSON.stringify([source ?? "Anyone", detailType]), {
-        description: `Minutehand's ${detailType} of ${source ?? "anyone"}`,
-        eventPattern: { detailType: [detailType], ...(source !== undefined && { source: [source] }) },
-        targets: [{ bind: () => ({ arn: this.queue.queueArn }) }],
-        ...(eventBus && { eventBus }),
-      });
-      return rule.ruleArn;
-    });
+  private bring(patterns: readonly Pattern[]): Rule[] {
+    const rules = patterns.map(
+      ({ source, detailType }) =>
+        new Rule(this, JSON.stringify([source ?? "Anyone", detailType]), {
+          description: `Minutehand's ${detailType} of ${source ?? "anyone"}`,
+          eventPattern: { detailType: [detailType], ...(source !== undefined && { source: [source] }) },
+          targets: [{ bind: () => ({ arn: this.queue.queueArn }) }],
+          ...(this.eventBus && { eventBus: this.eventBus }),
+        }),
+    );
     this.queue.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal(SERVICE)],
         actions: ["sqs:SendMessage"],
         resources: [this.queue.queueArn],
-        conditions: { ArnEquals: { "aws:SourceArn": arns } },
+        conditions: { ArnEquals: { "aws:SourceArn": rules.map(({ ruleArn }) => ruleArn) } },
       }),
     );
+    return rules;
   }
 
   /** Rules name the queue and the queue its key, so the key can name no rule. */

@@ -115,6 +115,7 @@ describe("the alarms", () => {
   it.each([
     ["AWS/SQS ApproximateNumberOfMessagesVisible", 7],
     ["AWS/SQS ApproximateAgeOfOldestMessage", 6],
+    ["AWS/Events FailedInvocations", 2],
     ["AWS/Lambda Errors", 1],
     ["AWS/Lambda Invocations", 1],
     ["Minutehand SweepLag", 2],

@@ -54,6 +54,12 @@ function allowedInto(template: StackTemplate, name: string): { Principal: unknow
   return Statement.filter(({ Effect }) => Effect === "Allow");
 }
 
+/** The alarms on what EventBridge could not put into the events' queue. */
+function undelivered(template: StackTemplate): Resource["Properties"][] {
+  const alarms = resourcesOf(template, "AWS::CloudWatch::Alarm").map(([, { Properties }]) => Properties);
+  return alarms.filter(({ Namespace }) => Namespace === "AWS/Events");
+}
+
 describe("topics with events", () => {
   const template = templateOf(shopWith({ topics: TOPICS }).stack);
   const [queueId, queue] = only(template, "AWS::SQS::Queue", "JobsEventsQueue");
@@ -166,8 +172,8 @@ describe("topics with events", () => {
   });
 
   it("are watched: what could not be applied, and what waits", () => {
-    const alarms = resourcesOf(template, "AWS::CloudWatch::Alarm").filter(([id]) =>
-      id.startsWith("JobsAlarmsEvents"),
+    const alarms = resourcesOf(template, "AWS::CloudWatch::Alarm").filter(
+      ([id, { Properties }]) => id.startsWith("JobsAlarmsEvents") && Properties.Namespace === "AWS/SQS",
     );
     const seen = alarms.map(([, { Properties }]) => {
       const { MetricName, Threshold, Dimensions } = Properties;
@@ -177,6 +183,21 @@ describe("topics with events", () => {
       ["ApproximateNumberOfMessagesVisible", 1, true],
       ["ApproximateAgeOfOldestMessage", 900, false],
     ]);
+  });
+
+  it("are watched rule by rule: what EventBridge could not bring", () => {
+    expect(undelivered(template)).toMatchObject(
+      rules.map(([id]) => ({
+        MetricName: "FailedInvocations",
+        Dimensions: [{ Name: "RuleName", Value: { Ref: id } }],
+        Statistic: "Sum",
+        Period: 300,
+        Threshold: 1,
+        EvaluationPeriods: 1,
+        ComparisonOperator: "GreaterThanOrEqualToThreshold",
+        TreatMissingData: "notBreaching",
+      })),
+    );
   });
 });
 
@@ -196,14 +217,36 @@ it("events of names that read alike when joined have a rule each", () => {
   ).toHaveLength(2);
 });
 
-it("events may come from another bus", () => {
+it("events may come from another bus, and are watched there by the rule's name, the end of its id", () => {
   const stack = new Stack(new App(), "Shop");
   const eventBus = new EventBus(stack, "Bus");
   new DelayQueue(stack, "Jobs", { topics: TOPICS, eventBus });
   const template = templateOf(stack);
   const [[bus] = [""]] = resourcesOf(template, "AWS::Events::EventBus");
-  const buses = resourcesOf(template, "AWS::Events::Rule").map(([, rule]) => rule.Properties.EventBusName);
-  expect(buses.filter((name) => name !== undefined)).toEqual([{ Ref: bus }, { Ref: bus }, { Ref: bus }]);
+  const rules = resourcesOf(template, "AWS::Events::Rule").filter(([, rule]) => rule.Properties.EventBusName);
+  expect(rules.map(([, rule]) => rule.Properties.EventBusName)).toEqual([
+    { Ref: bus },
+    { Ref: bus },
+    { Ref: bus },
+  ]);
+  expect(undelivered(template).map(({ Dimensions }) => Dimensions)).toEqual(
+    rules.map(([id]) => [
+      { Name: "EventBusName", Value: { Ref: bus } },
+      { Name: "RuleName", Value: { "Fn::Select": [1, { "Fn::Split": ["|", { Ref: id }] }] } },
+    ]),
+  );
+});
+
+it("the default bus may be given by its name, which neither rules nor their metrics have", () => {
+  const stack = new Stack(new App(), "Shop");
+  const eventBus = EventBus.fromEventBusName(stack, "Bus", "default");
+  new DelayQueue(stack, "Jobs", { topics: TOPICS, eventBus });
+  const template = templateOf(stack);
+  const rules = resourcesOf(template, "AWS::Events::Rule").filter(([, rule]) => rule.Properties.EventPattern);
+  expect(rules.map(([, rule]) => rule.Properties.EventBusName)).toEqual(rules.map(() => undefined));
+  expect(undelivered(template).map(({ Dimensions }) => Dimensions)).toEqual(
+    rules.map(([id]) => [{ Name: "RuleName", Value: { Ref: id } }]),
+  );
 });
 
 describe("a customer's key", () => {
