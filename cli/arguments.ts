@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from "commander";
+import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { parseDuration } from "../core/durations.ts";
+import { isJobId } from "../core/job-id.ts";
 
 /** How the words of a command line are read. What they refuse says its rule; the program adds which option it was. */
 
@@ -12,11 +14,20 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   };
 }
 
+export function jobId(text: string): string {
+  if (isJobId(text)) return text;
+  throw new InvalidArgumentError(
+    "It must be a job's id: 26 characters as enqueue answered them. A job is named by its key with --topic and --key.",
+  );
+}
+
 /** Seconds, or a text such as `30m`, as the API takes them. */
 export function duration(text: string): number | string {
   const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
-  if (parseDuration(asked) !== undefined) return asked;
-  throw new InvalidArgumentError('It must be seconds or a text such as "90s", "1h30m" or "7d".');
+  if ((parseDuration(asked) ?? Number.POSITIVE_INFINITY) <= LONGEST_DELAY) return asked;
+  throw new InvalidArgumentError(
+    `It must be seconds (0 or more) or a text such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days.`,
+  );
 }
 
 /** Of ISO 8601 with its zone: nothing here depends on where it is typed. */

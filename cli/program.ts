@@ -32,6 +32,10 @@ Exit codes:
 
 Environment: MINUTEHAND_URL, MINUTEHAND_TOKEN, NO_COLOR, and the AWS SDK's own.`;
 
+function hintFor(refusal: string): string {
+  return /^error: unknown /.test(refusal) ? ": see --help" : "";
+}
+
 /** The command line: what each command takes, and what it does. `begin` is called by each that needs a session. */
 export function createProgram(
   { stdout, stderr }: Surroundings,
@@ -48,7 +52,7 @@ export function createProgram(
       writeErr: (text) => void stderr.write(text),
       // What commander guesses was meant is on a line of its own.
       outputError: (text, write) =>
-        write(`${text.trim().replace("error:", "minutehand:").replace("\n", " ")}\n`),
+        write(`${text.trim().replace("error:", "minutehand:").replace("\n", " ")}${hintFor(text)}\n`),
     })
     .configureHelp({ showGlobalOptions: true })
     .addOption(new Option("--url <url>", "of the API").conflicts("stack"))

@@ -1,6 +1,7 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { MinutehandError } from "../../core/errors.ts";
 import type { JobSummary } from "../../sdk/client.ts";
+import { jobId } from "../arguments.ts";
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { changeMany } from "../many.ts";
@@ -15,7 +16,7 @@ export function addCancel(program: Command, open: Open): void {
   const command = program
     .command("cancel")
     .description("cancel jobs: by id, by key, or many of a topic")
-    .argument("[ids...]");
+    .addArgument(new Argument("[ids...]").argParser((id, before: string[] = []) => [...before, jobId(id)]));
   addFilters(addNames(command)).action(async (ids: string[], options: Choice) => {
     const session = open();
     const chosen = chosenJobs(ids, options);

@@ -1,5 +1,6 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import type { Job } from "../../sdk/client.ts";
+import { jobId } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import type { Output } from "../output.ts";
@@ -26,7 +27,7 @@ export function addGet(program: Command, open: Open): void {
   const command = program
     .command("get")
     .description("look at a job, with its body and what has happened to it")
-    .argument("[id]")
+    .addArgument(new Argument("[id]").argParser(jobId))
     .option("--topic <topic>", "the topic of --key")
     .option("--key <key>", "the job that this key named last")
     .action(async (id: string | undefined, { topic, key }: Names) => {

@@ -1,6 +1,6 @@
-import { type Command, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import type { Changes, Duration } from "../../sdk/client.ts";
-import { duration, instant, rate } from "../arguments.ts";
+import { duration, instant, jobId, rate } from "../arguments.ts";
 import { readBody } from "../body.ts";
 import { UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
@@ -15,7 +15,7 @@ export function addReschedule(program: Command, open: Open): void {
   const command = program
     .command("reschedule")
     .description("give waiting jobs another due time: one by id or key, or many of a topic")
-    .argument("[id]")
+    .addArgument(new Argument("[id]").argParser(jobId))
     .addOption(
       new Option("--delay <duration>", "due so long from now")
         .argParser(duration)

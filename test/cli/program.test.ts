@@ -26,10 +26,16 @@ test.each(pathsOf(program, []))(
   },
 );
 
+const DURATION_RULE =
+  'It must be seconds (0 or more) or a text such as "90s", "1h30m" or "7d", at most 3660 days.';
+const ID_RULE =
+  "It must be a job's id: 26 characters as enqueue answered them. A job is named by its key with --topic and --key.";
+
 describe("a command line", () => {
   test.each([
-    [["lits"], "unknown command 'lits' (Did you mean list?)"],
-    [["list", "--topics"], "unknown option '--topics' (Did you mean --topic?)"],
+    [["lits"], "unknown command 'lits' (Did you mean list?): see --help"],
+    [["list", "--topics"], "unknown option '--topics' (Did you mean --topic?): see --help"],
+    [["get", "--shard", "1"], "unknown option '--shard': see --help"],
     [["pause"], "missing required argument 'topic'"],
     [["pause", "a", "b"], "too many arguments for 'pause'. Expected 1 argument but got 2: a, b."],
     [
@@ -46,8 +52,20 @@ describe("a command line", () => {
     ],
     [
       ["enqueue", "orders", "--delay", "soon", "--body", "1"],
-      `option '--delay <duration>' argument 'soon' is invalid. It must be seconds or a text such as "90s", "1h30m" or "7d".`,
+      `option '--delay <duration>' argument 'soon' is invalid. ${DURATION_RULE}`,
     ],
+    [
+      ["enqueue", "orders", "--delay", "3661d", "--body", "1"],
+      `option '--delay <duration>' argument '3661d' is invalid. ${DURATION_RULE}`,
+    ],
+    ...[
+      ["get", "id"],
+      ["reschedule", "id"],
+      ["cancel", "ids"],
+    ].map(([command = "", name]): [string[], string] => [
+      [command, "order-17"],
+      `command-argument value 'order-17' is invalid for argument '${name}'. ${ID_RULE}`,
+    ]),
     [["enqueue", "orders", "--body", "1"], "one of --delay and --due-at must be given"],
     [
       ["enqueue", "orders", "--body", "1", "--delay", "1", "--due-at", "2026-03-01T09:30:00Z"],
@@ -93,7 +111,7 @@ describe("a command line", () => {
 
   test("with --debug gets the stack trace of what it meets", async () => {
     await using api = await serveApi();
-    const { err } = await type(api, ["get", "nonsense", "--debug"]);
+    const { err } = await type(api, ["get", "01KJMBQDE001HA2ZQ31MBWX213", "--debug"]);
     expect(err).toMatch(/^minutehand: MinutehandError: .*\n +at /);
   });
 });

@@ -112,7 +112,7 @@ describe("the API that is meant", () => {
   test("gets a bearer token, which nobody else sees", async () => {
     await using api = await serveApi();
     const token = "ey.secret.token";
-    const said = await type(api, ["get", "nonsense", "--debug", "--token", token]);
+    const said = await type(api, ["get", "01KJMBQDE001HA2ZQ31MBWX213", "--debug", "--token", token]);
     const env = { MINUTEHAND_URL: api.url, MINUTEHAND_TOKEN: token };
     await type(api, topics, { env });
     expect(api.authorizations).toEqual([`Bearer ${token}`, `Bearer ${token}`]);
