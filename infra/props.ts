@@ -61,7 +61,10 @@ export type CancelOn = EventMatch & {
   readonly tombstone?: Duration;
 };
 
-/** Events that enqueue a job by their key; one that comes twice enqueues one. */
+/**
+ * Events that enqueue a job by their key; one that comes twice enqueues one. No other match of the topic may have the
+ * same events and `key`: a `cancelOn` would cancel the job, and of two `enqueueOn` only the first would file its own.
+ */
 export type EnqueueOn = EventMatch & {
   /** How long after the event's time the job is due, 0 to 10 years. */
   readonly delay: Duration;

@@ -111,6 +111,8 @@ function topicChecks(name: string, topic: TopicProps): Check[] {
 
 function eventChecks(at: string, topic: TopicProps): Check[] {
   const { cancelOn, enqueueOn, tracking, webhook } = topic;
+  const cancels = placed(`${at}.cancelOn`, cancelOn);
+  const enqueues = placed(`${at}.enqueueOn`, enqueueOn);
   const needsKeys = (name: string, value: unknown): Check => ({
     holds: value === undefined || tracking !== "none",
     rule: `${at}.${name} needs keys, which untracked jobs have not`,
@@ -126,19 +128,40 @@ function eventChecks(at: string, topic: TopicProps): Check[] {
       actual: webhook?.url,
       allowed: "webhook.url",
     },
-    ...eachOf(`${at}.cancelOn`, cancelOn, cancelChecks),
-    ...eachOf(`${at}.enqueueOn`, enqueueOn, enqueueChecks),
+    ...cancels.flatMap((cancel) => cancelChecks(cancel.at, cancel.event)),
+    ...enqueues.flatMap((enqueue, index) => [
+      ...enqueueChecks(enqueue.at, enqueue.event),
+      ...cancels.map((cancel) =>
+        apart(enqueue, cancel.event, `file no job that ${cancel.at} cancels by the same event`),
+      ),
+      ...enqueues
+        .slice(0, index)
+        .map((first) =>
+          apart(enqueue, first.event, `file a job that ${first.at} does not file by the same event`),
+        ),
+    ]),
   ];
 }
 
-function eachOf<T>(
-  at: string,
-  one: T | readonly T[] | undefined,
-  check: (at: string, one: T) => Check[],
-): Check[] {
-  if (one === undefined) return [];
-  if (!Array.isArray(one)) return check(at, one as T);
-  return (one as readonly T[]).flatMap((item, index) => check(`${at}[${index}]`, item));
+/** One of the matches of a topic's prop, and where it stands. */
+type Placed<T> = { readonly at: string; readonly event: T };
+
+function placed<T>(at: string, events: T | readonly T[] | undefined): Placed<T>[] {
+  if (events === undefined) return [];
+  if (!Array.isArray(events)) return [{ at, event: events as T }];
+  return (events as readonly T[]).map((event, index) => ({ at: `${at}[${index}]`, event }));
+}
+
+/** An event is told to every match that it fits, and files one job of a key. */
+function apart({ at, event }: Placed<EventMatch>, other: EventMatch, rule: string): Check {
+  const { source, detailType, key } = event;
+  const meet = source === undefined || other.source === undefined || source === other.source;
+  return {
+    holds: !(meet && detailType === other.detailType && key === other.key),
+    rule: `${at} must ${rule}`,
+    actual: { source, detailType, key },
+    allowed: "another detailType or key, or two different sources",
+  };
 }
 
 function cancelChecks(at: string, event: CancelOn): Check[] {

@@ -144,6 +144,42 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     inTopic({ enqueueOn: { ...PLACED, onDuplicate: "postpone", maxDelay: Duration.seconds(0) } }),
     "maxDelay must be whole seconds, is 0; allowed: 1 to",
   ],
+  [
+    inTopic({ cancelOn: PAID, enqueueOn: { ...PLACED, ...PAID } }),
+    'topics.work.enqueueOn must file no job that topics.work.cancelOn cancels by the same event, is {"detailType":"OrderPaid","key":"$.detail.orderId"}; allowed: another detailType or key, or two different sources',
+  ],
+  [
+    inTopic({
+      cancelOn: [PAID, { ...PLACED, source: "shop" }],
+      enqueueOn: [{ ...PLACED, key: "$.id" }, PLACED],
+    }),
+    "topics.work.enqueueOn[1] must file no job that topics.work.cancelOn[1] cancels",
+  ],
+  [
+    inTopic({ cancelOn: PAID, enqueueOn: { ...PLACED, ...PAID, source: "shop" } }),
+    'cancels by the same event, is {"source":"shop","detailType":"OrderPaid","key":"$.detail.orderId"}; allowed',
+  ],
+  [
+    inTopic({
+      cancelOn: { ...PAID, source: "shop", tombstone: Duration.seconds(0) },
+      enqueueOn: { ...PLACED, ...PAID, source: "shop" },
+    }),
+    "topics.work.enqueueOn must file no job that topics.work.cancelOn cancels by the same event",
+  ],
+  [
+    inTopic({ enqueueOn: [PLACED, { ...PLACED, source: "shop", delay: Duration.hours(1) }] }),
+    'topics.work.enqueueOn[1] must file a job that topics.work.enqueueOn[0] does not file by the same event, is {"source":"shop","detailType":"OrderPlaced","key":"$.detail.orderId"}; allowed: another detailType or key, or two different sources',
+  ],
+  [
+    inTopic({
+      enqueueOn: [
+        { ...PLACED, source: "shop" },
+        { ...PLACED, source: "till" },
+        { ...PLACED, source: "shop", onDuplicate: "replace" },
+      ],
+    }),
+    "topics.work.enqueueOn[2] must file a job that topics.work.enqueueOn[0] does not file",
+  ],
 ];
 
 const ACCEPTED: readonly DelayQueueProps[] = [
@@ -178,8 +214,18 @@ const ACCEPTED: readonly DelayQueueProps[] = [
     cancelOn: [PAID, { ...PAID, detailType: "x".repeat(128), tombstone: Duration.days(1) }],
     enqueueOn: [
       { ...PLACED, delay: Duration.seconds(0), body: "$.detail.a_b.c-d" },
-      { ...PLACED, delay: Duration.days(3660), onDuplicate: "replace" },
-      { ...PLACED, onDuplicate: "postpone", maxDelay: Duration.seconds(1) },
+      { ...PLACED, detailType: "OrderAsked", delay: Duration.days(3660), onDuplicate: "replace" },
+      { ...PLACED, key: "$.detail.customer", onDuplicate: "postpone", maxDelay: Duration.seconds(1) },
+    ],
+  }),
+  inTopic({
+    cancelOn: [
+      { ...PLACED, source: "shop" },
+      { ...PLACED, key: "$.detail.replaces" },
+    ],
+    enqueueOn: [
+      { ...PLACED, source: "till" },
+      { ...PLACED, source: "web" },
     ],
   }),
 ];
