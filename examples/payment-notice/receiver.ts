@@ -3,7 +3,11 @@ import { text } from "node:stream/consumers";
 import { acceptNotice } from "./accept-notice.ts";
 
 /** The merchant's server: `WEBHOOK_SECRET=whsec_… node payment-notice/receiver.ts`, then http://127.0.0.1:4700/. */
-const { WEBHOOK_SECRET = "", PORT = "4700" } = process.env;
+const { WEBHOOK_SECRET, PORT = "4700" } = process.env;
+if (!WEBHOOK_SECRET) {
+  console.error("WEBHOOK_SECRET must be given: what signs the calls, such as whsec_…");
+  process.exit(2);
+}
 const booked = new Set<string>();
 
 const server = createServer(async (request, response) => {

@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { acceptNotice } from "../../examples/payment-notice/accept-notice.ts";
 import { notifyMerchant } from "../../examples/payment-notice/notify-merchant.ts";
@@ -38,4 +40,15 @@ test("a call that is not signed with the shared secret is not believed", async (
   await queue.advance(0);
   expect(statuses).toEqual([401, 401]);
   expect(booked).toEqual([]);
+});
+
+test("the merchant's server does not start without the secret that it verifies by", () => {
+  const server = join(import.meta.dirname, "../../examples/payment-notice/receiver.ts");
+  const { status, stdout, stderr } = spawnSync(process.execPath, [server], {
+    env: { PORT: "0" },
+    encoding: "utf8",
+    timeout: 10_000,
+  });
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+  expect(stderr).toMatch(/^WEBHOOK_SECRET must be given: .*\n$/);
 });
