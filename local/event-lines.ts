@@ -1,6 +1,4 @@
 const LONGEST_LINE = 500;
-/** What the CDK adds to a function's name in the template. */
-const GENERATED_SUFFIX = /(Function)?[0-9A-F]{8}$/;
 
 type LogRecord = Readonly<Record<string, unknown>>;
 
@@ -18,11 +16,6 @@ const LOGGER_FIELDS = new Set([
   "timestamp",
   "xray_trace_id",
 ]);
-
-/** A function's name as lines have it. */
-export function shownName(logicalId: string): string {
-  return logicalId.replace(GENERATED_SUFFIX, "");
-}
 
 /**
  * One readable line for a line that a function wrote, or nothing if it is not worth one: metrics and debug

@@ -1,7 +1,7 @@
 import { changesOf } from "./changes.ts";
-import { shownName } from "./event-lines.ts";
 import { LocalError, messageOf } from "./local-error.ts";
 import type { FunctionSpec, Stack } from "./resources.ts";
+import { shownName } from "./shown-name.ts";
 
 export type Reloading = {
   /** What the app is made of, as a hash. */
@@ -60,8 +60,7 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
     const { functions: changed, others } = changesOf({ ...running, functions }, next);
     for (const spec of changed) reloading.replace(spec);
     functions = functions.map((spec) => changed.find(({ arn }) => arn === spec.arn) ?? spec);
-    if (changed.length > 0)
-      log(`reloaded ${changed.map(({ logicalId }) => shownName(logicalId)).join(", ")}`);
+    if (changed.length > 0) log(`reloaded ${changed.map((spec) => shownName(spec, next)).join(", ")}`);
     const restart = others.join(", ");
     if (restart !== told && restart !== "") log(`restart to take up ${restart}`);
     told = restart;

@@ -7,7 +7,7 @@ import { readAssembly } from "./assembly.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { startEmulators } from "./emulators.ts";
 import type { Outcome } from "./environment.ts";
-import { readableLine, shownName } from "./event-lines.ts";
+import { readableLine } from "./event-lines.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuardian } from "./guardian.ts";
 import { openHttpApi } from "./http-api.ts";
@@ -19,6 +19,7 @@ import { type FunctionSpec, type QueueSpec, readStack, type Stack } from "./reso
 import { createSchedules } from "./schedules.ts";
 import { createSecrets } from "./secrets.ts";
 import { startOwnServices } from "./services/own-services.ts";
+import { shownName } from "./shown-name.ts";
 import { type Project, synthesise } from "./synth.ts";
 import { createTables } from "./tables.ts";
 import { createTeardown } from "./teardown.ts";
@@ -144,8 +145,9 @@ async function start(
     createSecrets(stack.secrets, secretsManager),
   ]);
 
+  const names = new Map(stack.functions.map((spec) => [spec.logicalId, shownName(spec, stack)]));
   const say = (logicalId: string, line: string) => {
-    const readable = readableLine(shownName(logicalId), line, Date.now());
+    const readable = readableLine(names.get(logicalId) ?? logicalId, line, Date.now());
     if (readable !== undefined) log(readable);
   };
   const variables = {

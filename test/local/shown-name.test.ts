@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { shownName } from "../../local/shown-name.ts";
+import { functionSpec } from "./stacks.ts";
+
+const fed = (queue: string) => ({
+  uuid: queue,
+  enabled: true,
+  functionArn: functionSpec("ShopJobsHandlerordertimeoutFunction01ABCDEF").arn,
+  queueArn: `arn:aws:sqs:us-east-1:000000000000:${queue}`,
+  batchSize: 10,
+  maximumConcurrency: undefined,
+  reportsFailures: true,
+});
+const handler = {
+  ...functionSpec("ShopJobsHandlerordertimeoutFunction01ABCDEF"),
+  environment: { MINUTEHAND_QUEUE_URL_PREFIX: "http://127.0.0.1:1/000000000000/shop-" },
+};
+
+test("a function that runs a topic's jobs is called by the topic", () => {
+  const eventSources = [fed("shop-order-timeout")];
+  expect(shownName(handler, { eventSources })).toBe("order-timeout");
+  expect(shownName({ ...handler, arn: "another" }, { eventSources })).toBe("ShopJobsHandlerordertimeout");
+});
+
+test.each([
+  ["those of several", handler, ["shop-order-timeout", "shop-reminders"]],
+  ["what is on another queue", handler, ["shop_events"]],
+  ["what no environment tells of", { ...handler, environment: {} }, ["shop-order-timeout"]],
+])("one that runs %s is called as its author did", (_, spec, queues) => {
+  expect(shownName(spec, { eventSources: queues.map(fed) })).toBe("ShopJobsHandlerordertimeout");
+});
