@@ -58,6 +58,11 @@ export function habitOf(seed: number, weather: Weather): Habit {
   return { kind, topic, start, policy: policyOf(kind, draws, place, weather) };
 }
 
+/** The topic that is told something, if one is. */
+export function toldTopic({ kind, topic }: Habit): string | undefined {
+  return kind === "none" ? undefined : topic;
+}
+
 /** All topics of a history. */
 export function topicsOf({ topic, policy }: Habit): Policy["topics"] {
   return { ...TOPICS, [topic]: { ...TOPICS[topic], ...policy } };

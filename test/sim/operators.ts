@@ -1,5 +1,5 @@
 import type { Draws } from "./draws.ts";
-import { crowdedTopic } from "./habits.ts";
+import { crowdedTopic, toldTopic } from "./habits.ts";
 import type { Api } from "./platform.ts";
 import { TOPICS } from "./topics.ts";
 import type { World } from "./world.ts";
@@ -25,7 +25,7 @@ export function operators(
   const { timeline, plan } = world;
   const draws = world.draws("operators");
   const crowded = crowdedTopic(world.seed);
-  const count = draws.chance(crowded === undefined ? 0.3 : 0.8) ? draws.whole(1, 2) : 0;
+  const count = draws.chance(crowded === undefined ? 0.4 : 0.8) ? draws.whole(1, 2) : 0;
   const paused = new Set<string>();
   let busy = 0;
   const goOn = async (operator: () => Promise<void>): Promise<void> => {
@@ -34,7 +34,9 @@ export function operators(
   };
   for (let n = 1; n <= count; n++) {
     const own = world.draws(`operator ${n}`);
-    const topic = crowded ?? own.pick(Object.keys(TOPICS));
+    // Where many of the jobs are, and some are elsewhere.
+    const told = own.chance(0.7) ? toldTopic(world.habit) : undefined;
+    const topic = crowded ?? told ?? own.pick(Object.keys(TOPICS));
     const time = timeline.now() + own.next() * span * 0.8;
     if (suppressed.has(`operator:${n}`)) continue;
     paused.add(topic);

@@ -1,6 +1,6 @@
 import type { Bus } from "./bus.ts";
 import type { Draws } from "./draws.ts";
-import { crowdedTopic } from "./habits.ts";
+import { crowdedTopic, toldTopic } from "./habits.ts";
 import type { Answer, Api } from "./platform.ts";
 import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import type { Asked, Told } from "./witness.ts";
@@ -56,7 +56,7 @@ export function users(
   const count = plan.whole(3, 14);
   const theme = plan.pick(THEMES);
   const drawn = plan.pick(["orders", "orders", "work"]);
-  const told = habitual(world);
+  const told = toldTopic(world.habit);
   const arena = told === undefined || UNTRACKED.has(told) ? drawn : told;
   let busy = 0;
   for (let n = 1; n <= count; n++) {
@@ -72,11 +72,6 @@ export function users(
     });
   }
   return () => busy === 0;
-}
-
-/** The topic that this history has told something, if it has. */
-function habitual({ habit }: World): string | undefined {
-  return habit.kind === "none" ? undefined : habit.topic;
 }
 
 /** Rivals act in the same moments, a few round trips long, so that they meet. */
@@ -97,7 +92,7 @@ async function user(
   const rivals = theme === "one key";
   // What came later draws for itself, so that the rest stays as it was.
   const own = world.draws(`user ${n} too`);
-  const usual = own.chance(0.6) ? habitual(world) : undefined;
+  const usual = own.chance(0.6) ? toldTopic(world.habit) : undefined;
   const topic = rivals ? arena : (crowdedTopic(world.seed) ?? usual ?? draws.pick(CHOICE));
   const tracked = !UNTRACKED.has(topic);
   let edit = 0;
