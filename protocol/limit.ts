@@ -67,10 +67,18 @@ async function giveStarts(
   for (const [i, { home }] of [...near, ...far].entries()) {
     const held = outcomes[i];
     if (held instanceof Error) failed.set(home.id, held);
+    // Another's start serves as well, but for one that has passed when the window has shut.
+    else if (held && isShut(ctx, held)) failed.set(home.id, new Error("its window has shut since its start"));
     // Looked at after the writes: meanwhile a sweep may have passed the place of what was far.
     else if (held && (i < near.length || isNear(startsAt(held), ctx.clock()))) going.push(held);
   }
   if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
+}
+
+/** Whether a job that would start now, or when it may, would start outside its topic's window. */
+function isShut(ctx: Context, home: Home): boolean {
+  const start = Math.max(startsAt(home), ctx.clock());
+  return openingOf(ctx, home.topic, start) > start;
 }
 
 /** When a topic's window lets a job start that may at `time`: ms since the epoch. */

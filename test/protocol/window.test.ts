@@ -252,6 +252,22 @@ describe("a topic with a window", () => {
     expect(await world.home(job.id)).toMatchObject({ state: "scheduled", heldUntil: OPENS });
   });
 
+  test("holds what somebody else let start just before it closed, and did not send", async () => {
+    const world = windowed();
+    await world.pass(HOUR - 30 * SECOND);
+    world.pool.hooks.before = async ({ operation, keys: [key] }) => {
+      if (operation !== "changeMany" || key === undefined) return;
+      delete world.pool.hooks.before;
+      const set = { revision: 1, heldFrom: world.now(), heldUntil: world.now() };
+      await world.pool.change({ key, expect: {}, set }, Number.POSITIVE_INFINITY);
+      await world.pass(40 * SECOND, { ticks: false });
+    };
+    await world.file({ topic: "day", delay: 45 * SECOND });
+    expect(sent(world, "day")).toEqual([]);
+    await world.pass(HOUR);
+    expect(sent(world, "day")).toEqual([OPENS]);
+  });
+
   test("gives pulled jobs out inside it", async () => {
     const world = windowed();
     await world.file({ topic: "pulled", delay: 90 * MINUTE });
