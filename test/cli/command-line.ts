@@ -13,6 +13,8 @@ export type Typed = {
   /** Called by each wait. */
   wait?: (ms: number, interrupt: () => void) => Promise<void> | void;
   nodeVersion?: string;
+  /** Else it is the API's. */
+  clock?: () => number;
 };
 
 export type Ended = { code: number; out: string; err: string; lines: unknown[] };
@@ -43,7 +45,7 @@ export async function type(
     stdin: Object.assign(Readable.from(input === "" ? [] : [Buffer.from(input)]), { isTTY: terminal }),
     stdout: sink("out"),
     stderr: sink("err"),
-    clock: api?.world.now ?? (() => START),
+    clock: typed.clock ?? api?.world.now ?? (() => START),
     wait: async (ms) => wait?.(ms, interruption.resolve),
     interrupted: () => interruption.promise,
     nodeVersion,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SECOND } from "../protocol/world.ts";
+import { SECOND, START } from "../protocol/world.ts";
 import { type } from "./command-line.ts";
 import { type ServedApi, serveApi } from "./served-api.ts";
 
@@ -133,7 +133,7 @@ describe("many jobs", () => {
     });
   });
 
-  test("are many: progress is for terminals, and goes when it is done", async () => {
+  test("are many: progress goes from a terminal when it is done, and is a line elsewhere if it takes long", async () => {
     await using api = await serveApi();
     const jobs = Array.from({ length: 300 }, (_, i) => ({
       topic: "orders",
@@ -145,11 +145,18 @@ describe("many jobs", () => {
     await api.call("POST", "/jobs/batch", {
       body: { jobs: jobs.map((job) => ({ ...job, delay: job.delay + 1 })) },
     });
+    let time = START;
+    const clock = () => {
+      time += 10 * SECOND;
+      return time;
+    };
+    const slow = await type(api, [...SALE, "--dry-run"], { clock });
+    expect(slow).toMatchObject({ code: 0, err: "22 %: 500 jobs found\n" });
+    const quick = await type(api, [...SALE, "--dry-run"]);
+    expect(quick).toMatchObject({ code: 0, err: "" });
     const seen = await type(api, [...SALE, "--yes"], { terminal: true });
     const clear = "\r\u001b[K";
     expect(seen.err).toBe(`${clear}22 %: 500 jobs cancelled${clear}`);
     expect(seen.out).toMatch(/^cancelled 600 jobs of orders due/);
-    const unseen = await type(api, ["cancel", "--topic", "orders", ...UNTIL, "--yes"]);
-    expect(unseen).toMatchObject({ code: 0, err: "" });
   });
 });
