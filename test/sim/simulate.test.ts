@@ -8,7 +8,7 @@ import { MUTANTS } from "./mutants/mutants.ts";
 import { parseCommandLine } from "./options.ts";
 import { simulate } from "./simulate.ts";
 
-const HISTORIES = 600;
+const HISTORIES = 400;
 const PORTION = 50;
 
 describe("the simulator", () => {
