@@ -229,7 +229,10 @@ export function witnessOf(settings: {
           ? undefined
           : `${change} unclaimed`;
       case "running → running":
-        return after.token === before.token ? undefined : "a claim over a claim";
+        if (after.token !== before.token) return "a claim over a claim";
+        return after.cancelAskedAt === before.cancelAskedAt || isCancelled(job, before)
+          ? undefined
+          : "cancelled for no reason";
       case "running → done": {
         if (after.token !== before.token) return `${change} by another claim`;
         const words = wordsOf(after);
@@ -249,6 +252,7 @@ export function witnessOf(settings: {
       case "running → dead":
         return endOf(job, before) ?? recorded(job, after);
       case "running → cancelled":
+        if (before.cancelAskedAt !== undefined) return endOf(job, before);
         if (!isCancelled(job, before)) return `${change} for no reason`;
         return released(before) ? undefined : `${change} under a live lease`;
       case "scheduled → expired":
