@@ -142,8 +142,10 @@ export function tombstonesOf(settings: {
   function cancelledBy(key: Key, { id, at }: SentEvent, tombstone: number, { from }: Invocation): void {
     const until = at + tombstone * 1000;
     if (isDone(key, at - 2 * skew)) return;
-    const [live] = [...key.jobs].filter(([, job]) => isLive(job) && !job.isAsked);
+    const [live] = [...key.jobs].filter(([, job]) => isLive(job));
     const [name = "", job] = live ?? [];
+    // One that it met running: it leaves no tombstone then.
+    if (job?.isAsked) return;
     const isIts = job && job.createdAt <= until && job.filedAt < until - 2 * skew && job.revivedAt < from;
     if (isIts) broken(name, `alive at ${clock()} though event ${id} of ${at} was applied`);
     key.inForce.push({ from: clock(), until });
