@@ -1,15 +1,16 @@
-import { Annotations, Aws, Duration, RemovalPolicy } from "aws-cdk-lib";
+import { Annotations, Aws, Duration } from "aws-cdk-lib";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { type IEventBusRef, Rule } from "aws-cdk-lib/aws-events";
 import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
-import { Queue, QueueEncryption, type QueueProps } from "aws-cdk-lib/aws-sqs";
+import { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import type { EventRule } from "../core/event-rules.ts";
 import { EVENT_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
+import { queueSettings } from "./queue-settings.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
 export type EventsProps = {
@@ -47,13 +48,7 @@ export class Events extends Construct {
   constructor(scope: Construct, id: string, props: EventsProps) {
     super(scope, id);
     const { rules, eventBus, table, topics, prefix, encryptionKey, removable } = props;
-    const shared: QueueProps = {
-      enforceSSL: true,
-      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
-      ...(encryptionKey === undefined
-        ? { encryption: QueueEncryption.SQS_MANAGED }
-        : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
-    };
+    const shared = queueSettings(props);
     const queueName = `${prefix}_events`;
     this.dlq = new Queue(this, "Dlq", {
       ...shared,

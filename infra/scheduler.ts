@@ -1,13 +1,14 @@
-import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { Grant, type IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
-import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
+import { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { grantPool, grantQueues, ONE_JOB_ACTIONS } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
+import { queueSettings } from "./queue-settings.ts";
 import { acknowledgeAll, ScheduleGroup } from "./schedule-group.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
@@ -69,15 +70,11 @@ export class RecurringSchedules extends Construct {
 
   constructor(scope: Construct, id: string, props: SchedulerProps) {
     super(scope, id);
-    const { table, topics, prefix, encryptionKey, removable } = props;
+    const { table, topics, prefix, removable } = props;
     this.dlq = new Queue(this, "Dlq", {
       queueName: `${prefix}_schedules_dlq`,
       retentionPeriod: Duration.days(14),
-      ...(encryptionKey === undefined
-        ? { encryption: QueueEncryption.SQS_MANAGED }
-        : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
-      enforceSSL: true,
-      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+      ...queueSettings(props),
     });
     this.fn = new BundledFunction(this, "Occurrence", {
       code: bundleOf("occurrence"),

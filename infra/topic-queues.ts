@@ -1,10 +1,11 @@
-import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
 import type { IKey } from "aws-cdk-lib/aws-kms";
-import { type CfnQueue, Queue, QueueEncryption, type QueueProps } from "aws-cdk-lib/aws-sqs";
+import { type CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { VISIBILITY_MARGIN } from "../core/constants.ts";
 import { topicPolicy } from "../core/policy.ts";
 import type { TopicProps } from "./props.ts";
+import { queueSettings } from "./queue-settings.ts";
 
 /** Catches only what dies before it can claim; such a job is still alive in its home. */
 const MAX_RECEIVE_COUNT = 20;
@@ -38,16 +39,10 @@ export class TopicQueues extends Construct {
 
   constructor(scope: Construct, id: string, props: TopicQueuesProps) {
     super(scope, id);
-    const { prefix, topic, settings, encryptionKey, removable } = props;
+    const { prefix, topic, settings } = props;
     this.topic = topic;
     this.settings = settings;
-    const shared: QueueProps = {
-      enforceSSL: true,
-      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
-      ...(encryptionKey === undefined
-        ? { encryption: QueueEncryption.SQS_MANAGED }
-        : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
-    };
+    const shared = queueSettings(props);
     const name = `${prefix}-${topic}`;
     this.dlq = new Queue(this, "Dlq", {
       ...shared,

@@ -107,10 +107,9 @@ const DEFAULT_FUNCTION_TIMEOUT_S = 3;
 const DEFAULT_FUNCTION_MEMORY_MB = 128;
 const DEFAULT_BATCH_SIZE = 10;
 
-/** Reads a synthesised stack. What is not played of it is named: an app may have more than a delay queue. */
-export function readStack({ template, assets }: Assembly, site: Site): Stack {
-  const scope = scopeOf(template, site);
-  const stack: Stack = {
+/** A stack of which nothing is played. */
+export function emptyStack(): Stack {
+  return {
     tables: [],
     queues: [],
     functions: [],
@@ -125,6 +124,12 @@ export function readStack({ template, assets }: Assembly, site: Site): Stack {
     unknownTypes: [],
     leftOut: [],
   };
+}
+
+/** Reads a synthesised stack. What is not played of it is named: an app may have more than a delay queue. */
+export function readStack({ template, assets }: Assembly, site: Site): Stack {
+  const scope = scopeOf(template, site);
+  const stack = emptyStack();
   const propertiesOf = (logicalId: string): JsonObject =>
     asObject(resolve(template.Resources[logicalId]?.Properties ?? {}, scope));
 

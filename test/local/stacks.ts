@@ -1,4 +1,4 @@
-import type { FunctionSpec, Stack } from "../../local/resources.ts";
+import { emptyStack, type FunctionSpec, type Stack } from "../../local/resources.ts";
 
 export function functionSpec(name: string): FunctionSpec {
   return {
@@ -16,20 +16,5 @@ export function functionSpec(name: string): FunctionSpec {
 }
 
 export function stackWith(parts: Partial<Stack>): Stack {
-  return {
-    tables: [],
-    queues: [],
-    functions: [],
-    eventSources: [],
-    rules: [],
-    eventRules: [],
-    eventBuses: [],
-    scheduleGroups: [],
-    schedules: [],
-    secrets: [],
-    routes: [],
-    unknownTypes: [],
-    leftOut: [],
-    ...parts,
-  };
+  return { ...emptyStack(), ...parts };
 }

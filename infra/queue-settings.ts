@@ -1,0 +1,20 @@
+import { RemovalPolicy } from "aws-cdk-lib";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import { QueueEncryption, type QueueProps } from "aws-cdk-lib/aws-sqs";
+
+/** What all queues have that hold users' data: who encrypts them, TLS only, and whether they go with the stack. */
+export function queueSettings({
+  encryptionKey,
+  removable,
+}: {
+  readonly encryptionKey: IKey | undefined;
+  readonly removable: boolean;
+}): QueueProps {
+  return {
+    enforceSSL: true,
+    removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+    ...(encryptionKey === undefined
+      ? { encryption: QueueEncryption.SQS_MANAGED }
+      : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
+  };
+}
