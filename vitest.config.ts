@@ -48,6 +48,9 @@ export default defineConfig({
       {
         test: {
           name: "template",
+          // The CDK takes seconds to load: once, not for each file.
+          isolate: false,
+          maxWorkers: 1,
           include: ["test/infra/**/*.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 60_000,
