@@ -3,10 +3,13 @@ import { defineConfig } from "vitest/config";
 import tsconfig from "./tsconfig.json" with { type: "json" };
 
 const { paths } = tsconfig.compilerOptions;
+/** Projects that differ in their workers run one after the other. */
+const AFTER_TEMPLATE = { groupOrder: 1 };
 
 /**
  * `unit`: pure rules and the protocol over the in-memory services. `contract`: each port's suite against the one in
- * memory, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: what the stack synthesises to. `e2e`: the embedded stack over HTTP.
+ * memory, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: what the stack
+ * synthesises to. `e2e`: the embedded stack over HTTP.
  */
 export default defineConfig({
   // The examples import the package by its name.
@@ -23,6 +26,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "unit",
+          sequence: AFTER_TEMPLATE,
           include: [
             "test/{cli,core,cron,examples,protocol,webhook,sdk,functions,http,local,bench,deploy,package,properties,security,testing,torture}/**/*.test.ts",
           ],
@@ -34,6 +38,7 @@ export default defineConfig({
       {
         test: {
           name: "contract",
+          sequence: AFTER_TEMPLATE,
           include: ["test/aws/**/*.test.ts", "test/testing/memory-*.test.ts", "test/sim/services.test.ts"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
@@ -42,6 +47,7 @@ export default defineConfig({
       {
         test: {
           name: "sim",
+          sequence: AFTER_TEMPLATE,
           include: ["test/sim/simulate.test.ts"],
         },
       },
@@ -59,6 +65,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
+          sequence: AFTER_TEMPLATE,
           include: ["test/e2e/**/*.test.ts"],
           testTimeout: 290_000,
           hookTimeout: 120_000,
