@@ -29,12 +29,9 @@ describe("precise", () => {
     const sentToo = await api.file({ topic: "precise", delay: api.unhurried(8) });
     await pause();
     const [parked, parkedToo] = [await fileNow(), await fileNow()];
-    await expect
-      .poll(async () => (await topic()).pause, { timeout: api.unhurried(20) * 1000 })
-      .toMatchObject({
-        state: "paused",
-        parked: 2,
-      });
+    // Those that SQS has are parked too, once it has released them.
+    await expect.poll(parkedNow, { timeout: api.unhurried(20) * 1000 }).toBeGreaterThanOrEqual(2);
+    expect((await topic()).pause).toMatchObject({ state: "paused" });
     for (const { id } of [sentToo, parkedToo])
       expect(await api.call("DELETE", `/jobs/${id}`)).toMatchObject({
         status: 200,
@@ -68,8 +65,7 @@ describe("precise", () => {
   it("a resume at a rate lets one job after the other start, the oldest first", async () => {
     await pause();
     const jobs = [await fileNow(), await fileNow(), await fileNow()];
-    const parked = async () => (await topic()).pause?.parked;
-    await expect.poll(parked, { timeout: api.unhurried(20) * 1000 }).toBe(3);
+    await expect.poll(parkedNow, { timeout: api.unhurried(20) * 1000 }).toBe(3);
     const resume = await api.call("POST", "/topics/precise/resume", { ratePerSecond: 0.5 });
     expect(resume.body).toEqual({ topic: "precise", released: 3, left: 0 });
     expect((await topic()).pause).toMatchObject({ state: "resuming", ratePerSecond: 0.5, parked: 0 });
@@ -104,6 +100,10 @@ async function pause(): Promise<void> {
 
 function fileNow(): Promise<JobView> {
   return api.file({ topic: "precise", delay: 0 });
+}
+
+async function parkedNow(): Promise<number | undefined> {
+  return (await topic()).pause?.parked;
 }
 
 async function topic(): Promise<Topic> {
