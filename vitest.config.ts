@@ -21,6 +21,7 @@ export default defineConfig({
   test: {
     // Most of the time is waiting for jobs to fall due: all files at once, the longest included.
     maxWorkers: 12,
+    globalSetup: ["test/temporary-folder.ts"],
     projects: [
       {
         extends: true,

@@ -19,6 +19,7 @@ const CONSUMER_TIMEOUT = Duration.seconds(60);
 const CONSUMER_MEMORY_MIB = 512;
 /** Soon, so that it can be tried out. */
 const REMINDED_AFTER = Duration.seconds(2);
+const LATE_AFTER = Duration.minutes(1);
 
 /** The deployable app: a delay queue, the topics of the examples and the two consumers among them. */
 export class MinutehandStack extends Stack {
@@ -38,6 +39,8 @@ export class MinutehandStack extends Stack {
         work: { consumer: "pull" },
         events: { consumer: "pull", tracking: "none" },
         precise: { precision: "millisecond" },
+        days: { consumer: "pull", window: "06:00-18:00 UTC", ifLate: { after: LATE_AFTER, do: "skip" } },
+        nights: { consumer: "pull", window: "18:00-06:00 UTC", ifLate: { after: LATE_AFTER, do: "expire" } },
         callbacks: { webhook: callbackHosts ? { allowHosts: callbackHosts, allowHttp: true } : {} },
       },
     });

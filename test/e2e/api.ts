@@ -19,7 +19,9 @@ export type JobView = {
   finishedAt?: string;
   heldFrom?: string;
   heldUntil?: string;
+  postponeUntil?: string;
   lastError?: string;
+  timeline?: { event: string }[];
 };
 
 export type Pulled = {

@@ -1,7 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import { describe, expect, it } from "vitest";
+import { resourcesOf, type StackTemplate } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
-import { resourcesOf, type StackTemplate } from "./stack-template.ts";
 
 /** What a function's role may do, as `action resource's id`. */
 function rightsOf(template: StackTemplate, name: string): string[] {

@@ -4,8 +4,8 @@ import { Key } from "aws-cdk-lib/aws-kms";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
+import { resourcesOf } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
-import { resourcesOf } from "./stack-template.ts";
 
 describe("addConsumer", () => {
   it("gives the function its environment, event source and limits", () => {

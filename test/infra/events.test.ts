@@ -6,8 +6,8 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { DelayQueueProps } from "../../infra/props.ts";
+import { type Resource, resourcesOf, type StackTemplate } from "./resources.ts";
 import { shopWith, templateOf } from "./shop-stack.ts";
-import { type Resource, resourcesOf, type StackTemplate } from "./stack-template.ts";
 
 const KEY = "$.detail.orderId";
 const TOPICS: DelayQueueProps["topics"] = {

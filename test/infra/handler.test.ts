@@ -7,7 +7,7 @@ import { Template } from "aws-cdk-lib/assertions";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import { INVARIANTS, offenders } from "./invariants.ts";
-import { type Resource, resourcesOf, type StackTemplate } from "./stack-template.ts";
+import { type Resource, resourcesOf, type StackTemplate } from "./resources.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { INVARIANTS, offenders } from "./invariants.ts";
-import { productionTemplate, resourcesOf } from "./stack-template.ts";
+import { resourcesOf } from "./resources.ts";
+import { productionTemplate } from "./stack-template.ts";
 
 const template = productionTemplate();
 

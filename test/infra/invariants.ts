@@ -1,4 +1,4 @@
-import { ALARM_TOPIC_ARN, type Resource, resourcesOf, type StackTemplate } from "./stack-template.ts";
+import { ALARM_TOPIC_ARN, type Resource, resourcesOf, type StackTemplate } from "./resources.ts";
 
 type Props = Record<string, unknown>;
 

@@ -3,7 +3,7 @@ import { Template } from "aws-cdk-lib/assertions";
 import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { DelayQueueProps } from "../../infra/props.ts";
-import type { StackTemplate } from "./stack-template.ts";
+import type { StackTemplate } from "./resources.ts";
 
 /** A user's own stack with a delay queue in it. */
 export function shopWith(

@@ -5,8 +5,8 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { TopicProps } from "../../infra/props.ts";
+import { type Resource, resourcesOf, type StackTemplate } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
-import { type Resource, resourcesOf, type StackTemplate } from "./stack-template.ts";
 
 const MAIL: TopicProps = { webhook: { url: "https://mail.example/hooks", timeout: Duration.seconds(20) } };
 

@@ -22,8 +22,8 @@ import type { Scope, Template } from "../../local/template.ts";
 import type { Context } from "../../protocol/ports.ts";
 import type { DirectClient } from "../../sdk/direct-client.ts";
 import { startDynamo, startSqs, useEndpoint } from "../aws/emulators.ts";
+import { resourcesOf, type StackTemplate } from "../infra/resources.ts";
 import { shopWith, someFunction, templateOf } from "../infra/shop-stack.ts";
-import { resourcesOf, type StackTemplate } from "../infra/stack-template.ts";
 import { type Receivers, startReceivers } from "./receivers.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Json, resolve, type Scope } from "../../local/template.ts";
-import { resourcesOf, type StackTemplate } from "../infra/stack-template.ts";
+import { resourcesOf, type StackTemplate } from "../infra/resources.ts";
 
 /**
  * What IAM allows or a call needs, as `service:Action resource`: of the resource's ARN what follows the account, such

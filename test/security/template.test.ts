@@ -1,12 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { routes } from "../../http/route-table.ts";
-import {
-  productionTemplate,
-  type Resource,
-  resourcesOf,
-  type StackTemplate,
-} from "../infra/stack-template.ts";
+import { type Resource, resourcesOf, type StackTemplate } from "../infra/resources.ts";
+import { productionTemplate } from "../infra/stack-template.ts";
 
 const template = productionTemplate();
 

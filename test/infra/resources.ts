@@ -1,0 +1,14 @@
+export type Resource = {
+  Type: string;
+  Properties: Record<string, unknown>;
+  DeletionPolicy?: string;
+  UpdateReplacePolicy?: string;
+};
+
+export type StackTemplate = { Resources: Record<string, Resource>; Outputs: Record<string, unknown> };
+
+export const ALARM_TOPIC_ARN = "arn:aws:sns:eu-west-1:123456789012:on-call";
+
+export function resourcesOf(template: StackTemplate, type: string): [string, Resource][] {
+  return Object.entries(template.Resources).filter(([, resource]) => resource.Type === type);
+}
