@@ -123,16 +123,16 @@ export class DelayQueue extends Construct {
    * queue's visibility timeout (the function's timeout and 30 s), and grants. The role of a tracked topic's
    * consumer reaches every job in the pool, as the pool is not divided by topic; an untracked one's none.
    *
-   * Throws for a topic that is not declared, is pulled or has a consumer or a webhook, for a timeout under 10 s, and for
-   * a batch size out of 1 to 10.
+   * Throws for a topic that is not declared, is pulled or has a consumer or a webhook, for a function that has another
+   * queue's environment or a timeout under 10 s, and for a batch size out of 1 to 10.
    */
   addConsumer(topic: string, fn: LambdaFunction, options: ConsumerOptions = {}): void {
     const queues = this.topics.get(topic);
     const error = consumerError(topic, queues, this.consumers.get(topic), fn.node.path, fn.timeout, options);
     if (error !== undefined || queues === undefined)
       throw new Error(`DelayQueue ${this.node.path}: ${error}`);
-    this.consumers.set(topic, fn);
     this.equip(fn);
+    this.consumers.set(topic, fn);
     this.control.add(topic, connectConsumer(fn, queues, this.table, options));
   }
 
@@ -175,13 +175,15 @@ export class DelayQueue extends Construct {
   /**
    * Lets `producer` enqueue, look at, move and cancel jobs of every topic with the TypeScript client, without
    * the HTTP API; a function gets the environment too.
+   *
+   * Throws for a function that has another queue's environment.
    */
   grantEnqueue(producer: IGrantable): void {
+    if (producer instanceof LambdaFunction) this.equip(producer);
     grantPool(producer, this.table, ENQUEUE_ACTIONS);
     const ready = [...this.topics.values()].map((queues) => queues.ready);
     grantQueues(producer, ready, ["SendMessage"]);
     this.promotions?.grantKeep(producer);
-    if (producer instanceof LambdaFunction) this.equip(producer);
   }
 
   /**
@@ -199,7 +201,7 @@ export class DelayQueue extends Construct {
   }
 
   private equip(fn: LambdaFunction): void {
-    setEnvironment(fn, this.environment);
+    setEnvironment(this, fn, this.environment);
     this.equipped.add(fn);
   }
 

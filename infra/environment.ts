@@ -1,5 +1,6 @@
 import { Aws, Stack } from "aws-cdk-lib";
 import { CfnEventSourceMapping, CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import type { Construct } from "constructs";
 import type { Policy } from "../core/policy.ts";
 
 /** "Environment variables", AWS Lambda Developer Guide: all names and values together. */
@@ -38,7 +39,18 @@ export function queueEnvironment(tableName: string, prefix: string, policy: Poli
   };
 }
 
-export function setEnvironment(fn: LambdaFunction, environment: QueueEnvironment): void {
+/** Whose environment a function has: another queue's would stand in the same variables. */
+const queues = new WeakMap<LambdaFunction, Construct>();
+
+/** Throws when `fn` has the environment of another queue than this one. */
+export function setEnvironment(queue: Construct, fn: LambdaFunction, environment: QueueEnvironment): void {
+  const first = queues.get(fn) ?? queue;
+  if (first !== queue)
+    throw new Error(
+      `DelayQueue ${queue.node.path}: a function's environment must be of one queue, ${fn.node.path} has that of ` +
+        `${first.node.path}; allowed: a function for each queue, or calls of the other queue's HTTP API`,
+    );
+  queues.set(fn, queue);
   for (const [name, value] of Object.entries(environment)) fn.addEnvironment(name, value);
 }
 

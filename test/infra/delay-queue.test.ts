@@ -48,6 +48,30 @@ describe("addConsumer", () => {
   });
 });
 
+it("a function of two queues is refused, as its environment has room for one, and keeps the first's", () => {
+  const { stack, queue } = shopWith();
+  const letters = new DelayQueue(stack, "Letters", {
+    prefix: "letters",
+    topics: { mail: {} },
+    api: { auth: "none" },
+  });
+  const fn = someFunction(stack, "Close");
+  queue.addConsumer("order-timeout", fn);
+  const refusal =
+    "DelayQueue Shop/Letters: a function's environment must be of one queue, Shop/Close has that of Shop/Jobs; " +
+    "allowed: a function for each queue, or calls of the other queue's HTTP API";
+  expect(() => letters.grantEnqueue(fn)).toThrow(refusal);
+  expect(() => letters.addConsumer("mail", fn)).toThrow(refusal);
+  queue.grantEnqueue(fn);
+  letters.addConsumer("mail", someFunction(stack, "Mail"));
+  Template.fromStack(stack).hasResourceProperties("AWS::Lambda::Function", {
+    Timeout: 40,
+    Environment: {
+      Variables: { MINUTEHAND_QUEUE_URL_PREFIX: { "Fn::Join": ["", Match.arrayWith(["/minutehand-"])] } },
+    },
+  });
+});
+
 describe("a topic that Lambda polls", () => {
   it("is known to the API and the tick, who stop the polling while it is paused", () => {
     const { stack, queue } = shopWith({ topics: { mail: {}, work: { consumer: "pull" } } });
