@@ -298,7 +298,8 @@ export type DelayQueueProps = {
    * A JSON file to commit, in which synth notes the topics it has seen. One that is noted and no longer in
    * `topics` warns until its line is taken out.
    *
-   * @default `minutehand.topics.json` in the working directory when the CDK CLI runs the app, else none
+   * @default `minutehand.topics.json` in the working directory when the CDK CLI runs the app, else none: a local stack's
+   * topics are not deployed
    */
   readonly topicsFile?: string;
 };

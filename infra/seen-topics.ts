@@ -35,7 +35,7 @@ function readSeen(file: string): SeenTopics {
   }
 }
 
-/** Tests build constructs too, and should leave no file behind: only the CDK CLI sets this variable. */
+/** Tests and the local stack build constructs too, of what nobody has deployed: only the CDK CLI sets this variable. */
 function defaultFile(): string | undefined {
-  return process.env.CDK_OUTDIR === undefined ? undefined : resolve(DEFAULT_FILE);
+  return process.env.CDK_CLI_VERSION === undefined ? undefined : resolve(DEFAULT_FILE);
 }

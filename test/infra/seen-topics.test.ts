@@ -1,11 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { App, Stack } from "aws-cdk-lib";
 import { Annotations, Match } from "aws-cdk-lib/assertions";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { DelayQueueProps } from "../../infra/props.ts";
+import { removedTopics } from "../../infra/seen-topics.ts";
 
 let folder: string;
 let topicsFile: string;
@@ -60,5 +61,26 @@ describe("a topic removed from the props", () => {
   it("is nobody's loss in a removable stack", () => {
     synth(["mail", "refund"]);
     synth(["mail"], { removable: true }).hasNoWarning("*", ofRefund);
+  });
+});
+
+describe("without a file of one's own", () => {
+  const repository = process.cwd();
+  beforeEach(() => process.chdir(folder));
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    process.chdir(repository);
+  });
+
+  it("topics are noted in the working folder once the CDK's command line runs the app", () => {
+    vi.stubEnv("CDK_CLI_VERSION", "2.1148.1");
+    removedTopics("Shop/Jobs", ["mail"]);
+    expect(JSON.parse(readFileSync("minutehand.topics.json", "utf8"))).toEqual({ "Shop/Jobs": ["mail"] });
+  });
+
+  it("nothing is noted by the local stack, which only tries topics out", () => {
+    vi.stubEnv("CDK_OUTDIR", folder);
+    expect(removedTopics("Shop/Jobs", ["mail"])).toEqual([]);
+    expect(existsSync("minutehand.topics.json")).toBe(false);
   });
 });
