@@ -52,6 +52,8 @@ export const PROMOTE_BEFORE = 4 * MINUTE;
 export const BOOKED_FOR = MINUTE;
 /** How long whoever hands jobs over or runs them may believe what it knows of a pause. */
 export const PAUSE_KNOWN_FOR = 5 * SECOND;
+/** How long a ready queue keeps a message. */
+export const READY_RETENTION = 10 * DAY;
 
 /** The audit looks again at a job it found: `[late by less than, look again after]`. */
 export const AUDIT_LADDER = [

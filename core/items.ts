@@ -93,10 +93,12 @@ export type TrailEntry = { position: string; reachedAt: number };
 export type Cursor = Key & { v: number; swept: string; audited: string; trail: TrailEntry[] };
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
 export type Meta = Key & { v: number; shards: number };
+/** From a pause to its resume. */
+export type PauseSpan = { since: number; until: number };
 /**
  * A topic that is paused, or is being resumed until its parked jobs are let go. `changedAt`: when it became so. `since`: when
  * it was paused first, if a resume that was not over lies between.
- * Resumed ones start at `rate` a second, the next at `nextAt`.
+ * Resumed ones start at `rate` a second, the next at `nextAt`. `earlier`: when it was paused before.
  */
 export type Pause = Key & {
   v: number;
@@ -105,6 +107,7 @@ export type Pause = Key & {
   changedAt: number;
   rate?: number;
   nextAt?: number;
+  earlier?: PauseSpan[];
   /** Set when it is over. */
   expiresAt?: number;
 };

@@ -2,7 +2,7 @@ import { Duration } from "aws-cdk-lib";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { type CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
-import { VISIBILITY_MARGIN } from "../core/constants.ts";
+import { READY_RETENTION, VISIBILITY_MARGIN } from "../core/constants.ts";
 import { topicPolicy } from "../core/policy.ts";
 import type { TopicProps } from "./props.ts";
 import { queueSettings } from "./queue-settings.ts";
@@ -10,7 +10,6 @@ import { queueSettings } from "./queue-settings.ts";
 /** Catches only what dies before it can claim; such a job is still alive in its home. */
 const MAX_RECEIVE_COUNT = 20;
 // A message keeps its timestamp on its way to the DLQ, so it must live longer there than in the ready queue.
-const READY_RETENTION = Duration.days(10);
 const DLQ_RETENTION = Duration.days(14);
 
 export type TopicQueuesProps = {
@@ -52,7 +51,7 @@ export class TopicQueues extends Construct {
     this.ready = new Queue(this, "Ready", {
       ...shared,
       queueName: name,
-      retentionPeriod: READY_RETENTION,
+      retentionPeriod: Duration.millis(READY_RETENTION),
       visibilityTimeout: visibilityTimeoutFor(ttrOf(settings)),
       deadLetterQueue: { queue: this.dlq, maxReceiveCount: MAX_RECEIVE_COUNT },
     });

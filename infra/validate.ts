@@ -1,7 +1,7 @@
 import type { Duration } from "aws-cdk-lib";
 import type { Backoff } from "../core/backoff.ts";
 import { callbackUrlRule } from "../core/callback-url.ts";
-import { DAY, LONGEST_DELAY, LONGEST_LEASE, MAX_SHARDS } from "../core/constants.ts";
+import { DAY, LONGEST_DELAY, LONGEST_LEASE, MAX_SHARDS, READY_RETENTION } from "../core/constants.ts";
 import { isEventPath } from "../core/event-rules.ts";
 import { webhookPolicy } from "../core/policy.ts";
 import { parseWindow } from "../cron/window.ts";
@@ -20,7 +20,6 @@ const DAY_S = DAY / 1000;
 const LONGEST_RETENTION_DAYS = 3650;
 const LONGEST_WAIT_S = LONGEST_DELAY / 1000;
 const LONGEST_TTR_S = LONGEST_LEASE / 1000;
-const READY_RETENTION_DAYS = 10;
 const LONGEST_CALL_S = 30;
 const LONGEST_SPREAD_S = DAY_S;
 const LONGEST_TOMBSTONE_S = DAY_S;
@@ -102,7 +101,7 @@ function topicChecks(name: string, topic: TopicProps): Check[] {
     wholeNumber(`${at}.maxAttempts`, topic.maxAttempts, 1, 100),
     onlyFor("a pull topic", pull, `${at}.ttr`, topic.ttr?.toHumanString()),
     seconds(`${at}.ttr`, topic.ttr, 1, LONGEST_TTR_S),
-    seconds(`${at}.oldestMessageAge`, topic.oldestMessageAge, 60, READY_RETENTION_DAYS * DAY_S),
+    seconds(`${at}.oldestMessageAge`, topic.oldestMessageAge, 60, READY_RETENTION / 1000),
     ...backoffChecks(`${at}.backoff`, topic.backoff),
     seconds(`${at}.spread`, topic.spread, 0, LONGEST_SPREAD_S),
     ...eventChecks(at, topic),

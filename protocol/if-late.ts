@@ -1,5 +1,6 @@
 import { type Home, homeKey, type Pause, pauseKey, ttl } from "../core/items.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
+import { pausedFor } from "../core/pauses.ts";
 import { releaseKey } from "./keys.ts";
 import { policyOf } from "./policy.ts";
 import type { Context, Deadline } from "./ports.ts";
@@ -28,22 +29,15 @@ export async function findTooLate(
     else if (ifLate && now - startOf(job) > ifLate.after * 1000) perhaps.push(job);
   }
   if (!ifLate || perhaps.length === 0) return late;
-  // Its message may have lain in the queue through a pause that no look met.
+  // Its message may have lain in the queue through pauses that no look met.
   const [pause] = (await ctx.pool.read([pauseKey(topic)])) as [Pause | undefined];
   for (const job of perhaps) {
-    const lateBy = now - startOf(job) - pausedSince(pause, startOf(job), now);
+    const lateBy = now - startOf(job) - pausedFor(pause, startOf(job), now);
     if (lateBy <= ifLate.after * 1000) continue;
     const why = `it would have started ${lateBy / 1000} s late, and its topic allows ${ifLate.after} s`;
     late.push({ job, state: ifLate.do === "skip" ? "cancelled" : "expired", why });
   }
   return late;
-}
-
-/** How much of the time from `start` to `now` a topic's last pause took, in ms. One that is over says still when it was. */
-function pausedSince(pause: Pause | undefined, start: number, now: number): number {
-  if (!pause) return 0;
-  const until = pause.state === "paused" ? now : pause.changedAt;
-  return Math.max(Math.min(until, now) - Math.max(pause.since, start), 0);
 }
 
 /** Records such jobs as finished, if they are as their messages say, and answers what became of each. */

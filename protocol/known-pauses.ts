@@ -1,5 +1,6 @@
 import { PAUSE_KNOWN_FOR } from "../core/constants.ts";
 import { type Pause, pauseKey } from "../core/items.ts";
+import { isOver } from "../core/pauses.ts";
 import type { Context, Pool } from "./ports.ts";
 
 type Known = { before: number; readAt: number };
@@ -55,7 +56,7 @@ async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<vo
 /** These topics' pauses in their order, with those that are being resumed; `undefined`: none, or over. */
 export async function readPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
   const pauses = (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
-  return pauses.map((pause) => (pause?.expiresAt === undefined ? pause : undefined));
+  return pauses.map((pause) => (pause && !isOver(pause) ? pause : undefined));
 }
 
 /** The next look at this topic's pause is a new one. */

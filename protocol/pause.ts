@@ -1,6 +1,7 @@
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { ITEM_VERSION, type Pause, pauseKey } from "../core/items.ts";
+import { isOver, spansAfter } from "../core/pauses.ts";
 import { forgetPause } from "./known-pauses.ts";
 import type { Attribute, Context } from "./ports.ts";
 
@@ -15,11 +16,12 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
   const now = ctx.clock();
   const wanted = (found: Pause | undefined): Wanted | undefined => {
     if (found?.state === "paused") return undefined;
-    // Of a resume that is not over, how far it has given starts away: it may go on at the same rate.
-    const over = found ? [] : ["rate", "nextAt"];
-    // Its jobs have waited all the while.
-    const since = found?.since ?? now;
-    return { set: { state: "paused", since, changedAt: now }, remove: ["expiresAt", ...over] };
+    const paused = { state: "paused", since: now, changedAt: now };
+    if (!found) return { set: paused, remove: [] };
+    if (isOver(found))
+      return { set: { ...paused, earlier: spansAfter(found) }, remove: ["expiresAt", "rate", "nextAt"] };
+    // How far the resume has given starts away stays: it may go on at the same rate. Its jobs have waited all the while.
+    return { set: { ...paused, since: found.since }, remove: [] };
   };
   const paused = await changePause(ctx, topic, wanted);
   if (!paused) throw new MinutehandError("unavailable", `the pause of topic ${topic} is not there`);
@@ -39,7 +41,7 @@ export async function lift(
 ): Promise<Pause | undefined> {
   const now = ctx.clock();
   const wanted = (found: Pause | undefined): Wanted | undefined => {
-    if (!found || (found.state === "resuming" && found.rate === rate)) return undefined;
+    if (!found || isOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
     // Without a rate nothing is parked any more, from now on.
     const changedAt = found.state === "resuming" && rate !== undefined ? found.changedAt : now;
     const nextAt = found.rate === rate ? Math.max(found.nextAt ?? now, now) : now;
@@ -63,8 +65,8 @@ async function changePause(
   const by = ctx.clock() + WRITER_DEADLINE;
   for (let i = 0; i < TRIES; i++) {
     const [found] = (await ctx.pool.read([key])) as [Pause | undefined];
-    const change = wanted(found?.expiresAt === undefined ? found : undefined);
-    if (!change) return found?.expiresAt === undefined ? found : undefined;
+    const change = wanted(found);
+    if (!change) return found && !isOver(found) ? found : undefined;
     if (found) {
       const { state, changedAt, rate, expiresAt } = found;
       await ctx.pool.change({ key, expect: { state, changedAt, rate, expiresAt }, ...change }, by);

@@ -1,5 +1,5 @@
 import { inParallel } from "../core/batches.ts";
-import { AUDIT_AFTER, BUCKET, DAY, WRITER_DEADLINE } from "../core/constants.ts";
+import { AUDIT_AFTER, BUCKET, READY_RETENTION, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { minuteOf, type Pause, pauseKey, ttl } from "../core/items.ts";
 import { readPauses } from "./known-pauses.ts";
@@ -45,8 +45,9 @@ async function tend(ctx: Context, topic: string, pause: Pause, until: number): P
   const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };
   const change =
     rate === undefined
-      ? // Whoever read the pause before it was lifted has written its note by now, or never will.
-        { ...lifted, set: { expiresAt: ttl(now + DAY) } }
+      ? // Whoever read the pause before it was lifted has written its note by now, or never will. As long as a message may
+        // have lain in the queue meanwhile, it says that this was no lateness.
+        { ...lifted, set: { expiresAt: ttl(now + READY_RETENTION) } }
       : // As long as there is a rate, jobs of before are parked: it goes first, and what is noted meanwhile is let go.
         { ...lifted, set: { changedAt: now }, remove: ["rate"] };
   await ctx.pool.change(change, now + WRITER_DEADLINE);

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { READY_RETENTION } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
+import type { Pause } from "../../core/items.ts";
+import { pausedFor, spansAfter } from "../../core/pauses.ts";
 import { jobOf } from "../../http/job-json.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { claim } from "../../protocol/claim.ts";
@@ -25,6 +28,31 @@ const whyOf = (seconds: number): string =>
   `it would have started ${seconds} s late, and its topic allows 60 s`;
 const pull = (world: World, topic: string) =>
   receive(world.ctx, topic, { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
+
+describe("what a pause says of those before", () => {
+  const over = (earlier: Pause["earlier"], since: number, changedAt: number): Pause => {
+    return { pk: "", sk: "", v: 1, state: "resuming", since, changedAt, ...(earlier && { earlier }) };
+  };
+
+  test("is when the last ten were, those before them taken together with the time between", () => {
+    let last = over(undefined, 0, 5);
+    for (let i = 1; i < 10; i++) last = over(spansAfter(last), i * 10, i * 10 + 5);
+    expect(pausedFor(last, 0, 200)).toBe(50);
+    expect(pausedFor(last, 2, 93)).toBe(46);
+    for (let i = 10; i < 13; i++) last = over(spansAfter(last), i * 10, i * 10 + 5);
+    expect(last.earlier).toHaveLength(10);
+    expect(pausedFor(last, 0, 200)).toBe(13 * 5 + 2 * 5);
+  });
+
+  test("stays as long as a message may lie in the ready queue", async () => {
+    const world = picky();
+    await pause(world.ctx, "skipped");
+    await resume(world.ctx, "skipped", undefined);
+    await world.pass(12 * MINUTE);
+    const item = world.pool.items().find(({ pk }) => pk === "pause#skipped") as Pause;
+    expect(item.expiresAt).toBe((START + 10 * MINUTE + READY_RETENTION) / SECOND);
+  });
+});
 
 describe("a job that comes late to its start", () => {
   test.each([
@@ -119,6 +147,22 @@ describe("a job that comes late to its start", () => {
       await resume(world.ctx, "skipped", undefined);
     }
     expect(await consume(world, "skipped")).toMatchObject([{ id }]);
+  });
+
+  test("by one pause after the other is not late, be the first over or not", async () => {
+    for (const between of [MINUTE, 12 * MINUTE]) {
+      const world = createWorld({ topics: { skipped: { ifLate: { after: 1800, do: "skip" } } } });
+      const { id } = await world.file({ topic: "skipped", delay: 10 * SECOND });
+      for (const paused of [45 * MINUTE, 2 * MINUTE]) {
+        await pause(world.ctx, "skipped");
+        await world.pass(paused, { ticks: false });
+        await resume(world.ctx, "skipped", undefined);
+        await world.pass(between);
+      }
+      const over = world.pool.items().find(({ pk }) => pk === "pause#skipped") as Pause;
+      expect(over.expiresAt === undefined).toBe(between === MINUTE);
+      expect(await consume(world, "skipped")).toMatchObject([{ id }]);
+    }
   });
 
   test("beside a pause is late by what came before and after it", async () => {

@@ -10,6 +10,8 @@ type Told = {
   resumesUntil: number;
   /** Spans in which jobs may be late, the open one's end being infinite. */
   disturbed: { from: number; to: number }[];
+  /** Spans in which nothing could start, the open one left out. */
+  held: { from: number; to: number }[];
 };
 
 /** Till a request of the API's function that was given up lands or is refused for its age. ms. */
@@ -20,11 +22,11 @@ const RELEASED_WITHIN = 130_000;
 const POLLED_FOR = 60_000 + 60_000;
 
 /** Of each topic: when it was held, and since when its jobs may go. `claims`: ms that a claim takes at most. */
-export function pausesOf({ clock, claims }: { clock: () => number; claims: number }) {
+export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: number; claims: number }) {
   const topics = new Map<string, Told>();
   const told = (topic: string): Told => {
-    const fresh = { heldFrom: undefined, pauseAskedAt: 0, resumeAskedAt: 0, resumesUntil: 0, disturbed: [] };
-    const found = topics.get(topic) ?? fresh;
+    const asked = { pauseAskedAt: 0, resumeAskedAt: 0, resumesUntil: 0 };
+    const found = topics.get(topic) ?? { heldFrom: undefined, ...asked, disturbed: [], held: [] };
     topics.set(topic, found);
     return found;
   };
@@ -39,10 +41,11 @@ export function pausesOf({ clock, claims }: { clock: () => number; claims: numbe
     /** A call of `askedAt` was answered; who asked otherwise meanwhile may have had the last word. */
     paused(topic: string, askedAt: number): void {
       const found = told(topic);
-      if (found.resumeAskedAt < askedAt) found.heldFrom = Math.max(clock(), found.resumesUntil);
+      if (found.resumeAskedAt < askedAt) found.heldFrom ??= Math.max(clock(), found.resumesUntil);
     },
     resumeAsked(topic: string): void {
       const found = told(topic);
+      if (found.heldFrom !== undefined) found.held.push({ from: found.heldFrom, to: clock() });
       found.heldFrom = undefined;
       found.resumeAskedAt = clock();
       found.resumesUntil = clock() + LANDS_WITHIN;
@@ -60,6 +63,15 @@ export function pausesOf({ clock, claims }: { clock: () => number; claims: numbe
       if (heldFrom === undefined) return undefined;
       const late = clock() - (heldFrom + (polled ? POLLED_FOR : PAUSE_KNOWN_FOR + claims));
       return late > 0 ? late : undefined;
+    },
+
+    /** ms from `start` on that pauses took, at the least. */
+    heldFor(topic: string, start: number): number {
+      const { held, heldFrom = clock() } = told(topic);
+      const spans = [...held, { from: heldFrom, to: clock() }];
+      // Each end is by the clock of whoever wrote it.
+      const least = spans.map(({ from, to }) => to - Math.max(from, start) - 2 * skew);
+      return least.reduce((sum, ms) => sum + Math.max(ms, 0), 0);
     },
 
     /** Whether anybody has ever asked for a pause of this topic. */

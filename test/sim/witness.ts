@@ -109,7 +109,7 @@ export function witnessOf(settings: {
   onViolation: (violation: Violation) => void;
 }) {
   const { clock, skew, untracked, topics, weather, latest, burns, onViolation } = settings;
-  const pauses = pausesOf({ clock, claims: weather === "calm" ? 2000 : LONGEST_CLAIM });
+  const pauses = pausesOf({ clock, skew, claims: weather === "calm" ? 2000 : LONGEST_CLAIM });
   const limits = limitsOf({ clock, topics });
   const windows = windowsOf(topics);
   const longestSend = weather === "hurt" ? LONGEST_SEND.hurt : LONGEST_SEND.else;
@@ -281,10 +281,12 @@ export function witnessOf(settings: {
     return clock() + skew > wantedAt + expiresAfter;
   }
 
-  /** Whether a job is later than its topic's bound, which counts from when it may start. */
+  /** Whether a job is later than its topic's bound, which counts from when it may start, without its topic's pauses. */
   function isLate(home: Home, then: "skip" | "expire"): boolean {
     const { ifLate } = topics[home.topic] ?? {};
-    return ifLate?.do === then && clock() + skew > startsAt(home) + ifLate.after * 1000;
+    const start = startsAt(home);
+    const late = clock() + skew - start - pauses.heldFor(home.topic, start);
+    return ifLate?.do === then && late > ifLate.after * 1000;
   }
 
   /** A job is dead when everybody can know: it is listed, and its envelope lies in the DLQ, if SQS takes it. */

@@ -548,7 +548,13 @@ export const MUTANTS: readonly Mutant[] = [
     name: "lateness counted from the due time",
     file: "protocol/if-late.ts",
     find: "else if (ifLate && now - startOf(job) > ifLate.after * 1000) perhaps.push(job);",
-    put: 'else if (ifLate && now - Date.parse(job.dueAt) > ifLate.after * 1000) late.push({ job, state: ifLate.then === "skip" ? "cancelled" : "expired", why: "late" });',
+    put: 'else if (ifLate && now - Date.parse(job.dueAt) > ifLate.after * 1000) late.push({ job, state: ifLate.do === "skip" ? "cancelled" : "expired", why: "late" });',
+  },
+  {
+    name: "a pause taken for lateness",
+    file: "protocol/if-late.ts",
+    find: "const lateBy = now - startOf(job) - pausedFor(pause, startOf(job), now);",
+    put: "const lateBy = now - startOf(job);",
   },
   {
     name: "hand-over whether a window is open or not",

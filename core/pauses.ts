@@ -1,0 +1,30 @@
+import type { Pause, PauseSpan } from "./items.ts";
+
+const SPANS = 10;
+
+/** Whether all is let go that a pause held, and it only says still when it was. */
+export function isOver({ expiresAt }: Pause): boolean {
+  return expiresAt !== undefined;
+}
+
+/**
+ * When a topic was paused before, for the pause that replaces one that is over. Of more than ten the oldest two become one
+ * with the time between them: rather is a late job run than one ended that was held.
+ */
+export function spansAfter({ earlier = [], since, changedAt: until }: Pause): PauseSpan[] {
+  const spans = [...earlier, { since, until }];
+  const [first, second, ...others] = spans;
+  if (!first || !second || spans.length <= SPANS) return spans;
+  return [{ since: first.since, until: second.until }, ...others];
+}
+
+/** How much of the time from `start` to `now` a topic's pauses took, in ms. */
+export function pausedFor(pause: Pause | undefined, start: number, now: number): number {
+  if (!pause) return 0;
+  const { earlier = [], since, state, changedAt } = pause;
+  const last = { since, until: state === "paused" ? now : changedAt };
+  return [...earlier, last].reduce(
+    (sum, span) => sum + Math.max(Math.min(span.until, now) - Math.max(span.since, start), 0),
+    0,
+  );
+}
