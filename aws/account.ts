@@ -5,8 +5,8 @@ import { settings } from "./clients.ts";
 import { unavailable } from "./unknown.ts";
 
 /**
- * What whoever looks after a stack asks of the account it is in. Credentials and region are the environment's. What is
- * not answered is thrown as `unavailable`.
+ * What whoever looks after a stack asks of the account it is in. Credentials are the environment's, and the region where
+ * none is given. What is not answered is thrown as `unavailable`.
  */
 
 /** CloudFormation's own status, such as `UPDATE_COMPLETE`. */
@@ -15,10 +15,15 @@ export type DeployedStack = {
   readonly outputs: readonly { readonly key: string; readonly value: string; readonly description: string }[];
 };
 
+/** The region that the SDK would take; `undefined` where neither the environment nor the profile says one. */
+export function usualRegion(): Promise<string | undefined> {
+  return new STSClient(settings()).config.region().catch(() => undefined);
+}
+
 /** The ARN of whose credentials these are, which anybody may ask. */
-export async function callerArn(): Promise<string> {
+export async function callerArn(region?: string): Promise<string> {
   try {
-    const { Arn = "" } = await new STSClient(settings()).send(new GetCallerIdentityCommand({}));
+    const { Arn = "" } = await new STSClient(settingsIn(region)).send(new GetCallerIdentityCommand({}));
     return Arn;
   } catch (thrown) {
     throw unavailable("STS did not say whose credentials these are", thrown);
@@ -44,11 +49,16 @@ export async function deployedStack(name: string): Promise<DeployedStack | undef
 }
 
 /** How many functions of the account may run at once in the region, without those that keep some to themselves. */
-export async function freeConcurrency(): Promise<number> {
+export async function freeConcurrency(region?: string): Promise<number> {
   try {
-    const { AccountLimit } = await new LambdaClient(settings()).send(new GetAccountSettingsCommand({}));
+    const client = new LambdaClient(settingsIn(region));
+    const { AccountLimit } = await client.send(new GetAccountSettingsCommand({}));
     return AccountLimit?.UnreservedConcurrentExecutions ?? 0;
   } catch (thrown) {
     throw unavailable("Lambda did not say how many functions may run at once", thrown);
   }
+}
+
+function settingsIn(region: string | undefined) {
+  return { ...settings(), ...(region === undefined ? {} : { region }) };
 }

@@ -57,7 +57,7 @@ export function createProgram(
     .configureHelp({ showGlobalOptions: true })
     .addOption(new Option("--url <url>", "of the API").conflicts("stack"))
     .option("--stack <name>", "the CloudFormation stack whose API it is")
-    .option("--region <region>", "of AWS, else AWS_REGION or the profile's")
+    .option("--region <region>", "of AWS, else AWS_REGION, AWS_DEFAULT_REGION or the profile's")
     .option("--profile <name>", "of AWS's configuration, else AWS_PROFILE")
     .option("--token <token>", "bearer token, for APIs that take one; better in MINUTEHAND_TOKEN")
     .option("--json", "data as JSON, for programs: a document, or a line for each entry of a list")

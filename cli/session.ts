@@ -41,7 +41,8 @@ export type Open = () => Session;
 export function createSession(options: GlobalOptions, surroundings: Surroundings): Session {
   const { env, stdin, stderr } = surroundings;
   // Where the AWS SDK reads them.
-  if (options.region !== undefined) env.AWS_REGION = options.region;
+  const region = options.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION);
+  if (region) env.AWS_REGION = region;
   if (options.profile !== undefined) env.AWS_PROFILE = options.profile;
   let found: Promise<Target> | undefined;
   const target = () => {
@@ -55,11 +56,9 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     progress: createProgress(surroundings),
     target,
     async client() {
-      const { url, auth } = await target();
-      // The host of an API that has a domain of its own does not say its region.
-      const region = new URL(url).hostname.includes(".execute-api.") ? undefined : env.AWS_REGION;
+      const { stack: _, ...found } = await target();
       try {
-        return createClient({ url, auth, ...(region ? { region } : {}), retries: RETRIES });
+        return createClient({ ...found, retries: RETRIES });
       } catch (error) {
         if (error instanceof RangeError) throw new UsageError(`${error.message}: see --region and --token`);
         throw error;

@@ -1,6 +1,8 @@
 import type { DeployedStack } from "../aws/account.ts";
 import { messageOf } from "../core/errors.ts";
+import { isLoopback } from "../core/loopback.ts";
 import { API_OUTPUT } from "../core/outputs.ts";
+import { regionOf } from "../sdk/authorize.ts";
 import type { ClientOptions } from "../sdk/client.ts";
 import { CliError, UsageError } from "./cli-error.ts";
 
@@ -8,6 +10,8 @@ import { CliError, UsageError } from "./cli-error.ts";
 export type Target = {
   readonly url: string;
   readonly auth: NonNullable<ClientOptions["auth"]>;
+  /** That calls are signed for. Absent: none are, or nothing says it. */
+  readonly region?: string;
   readonly stack?: DeployedStack & { readonly name: string };
 };
 
@@ -34,18 +38,26 @@ export async function findTarget(
     );
   })();
   const bearer = token ?? env.MINUTEHAND_TOKEN;
-  return { ...found, auth: bearer ? { bearer } : isHere(found.url) ? "none" : "iam" };
+  if (bearer) return { ...found, auth: { bearer } };
+  // Nobody checks signatures on this machine.
+  if (isLoopback(new URL(found.url).hostname)) return { ...found, auth: "none" };
+  const region = regionOf(found.url) ?? (await (await account()).usualRegion());
+  return { ...found, auth: "iam", ...(region === undefined ? {} : { region }) };
 }
 
-/** Whether an API is on this machine, where nobody checks signatures. */
-function isHere(url: string): boolean {
-  return ["localhost", "127.0.0.1", "[::1]"].includes(new URL(url).hostname);
+/** Loaded where it is needed: the AWS SDK takes longer to load than a command to run. */
+function account() {
+  return import("../aws/account.ts");
 }
 
 function checked(url: string, from: string): string {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new UsageError(`${from} must be an http: or https: URL, is "${url}"`);
+  const { protocol = "", username = "", password = "" } = URL.parse(url) ?? {};
+  if (username !== "" || password !== "") {
+    throw new UsageError(`${from} must have no user name or password in it`);
   }
+  const is = `is "${url.replace(/\/\/.*@/, "//…@")}"`;
+  if (!/^https?:$/.test(protocol)) throw new UsageError(`${from} must be an http: or https: URL, ${is}`);
+  if (/[?#]/.test(url)) throw new UsageError(`${from} must end with its path, without ? or #, ${is}`);
   return url.replace(/\/+$/, "");
 }
 
@@ -59,8 +71,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 async function apiOf(name: string): Promise<Omit<Target, "auth">> {
-  // Loaded where it is needed: the AWS SDK takes longer to load than a command to run.
-  const { deployedStack } = await import("../aws/account.ts");
+  const { deployedStack } = await account();
   const stack = await deployedStack(name).catch((error: unknown) => {
     throw new CliError(`${messageOf(error)} (--profile, --region)`);
   });

@@ -1,6 +1,7 @@
 import { AwsV4Signer } from "aws4fetch";
 import { awsCredentials, type Credentials } from "../aws/credentials.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
+import { isLoopback } from "../core/loopback.ts";
 import type { ClientOptions } from "./client.ts";
 
 /** A request as it goes out. */
@@ -12,7 +13,7 @@ export type Authorize = (request: Outgoing) => Promise<Headers>;
 /** Throws a RangeError where it cannot be known what to use. */
 export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions): Authorize {
   if (auth === "none") return async ({ headers }) => headers;
-  if (auth === "iam") return signed(awsCredentials(), region ?? regionOf(url));
+  if (auth === "iam") return signed(awsCredentials(), regionFor(url, region));
   const { bearer } = auth;
   return async ({ headers }) => {
     const token = typeof bearer === "string" ? bearer : await bearer();
@@ -46,20 +47,25 @@ export function signed(credentials: () => Promise<Credentials>, region: string):
   };
 }
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 const GATEWAY = /\.execute-api\.([a-z0-9-]+)\./;
 
 function usualFor(url: string): "none" | "iam" {
   const { hostname } = new URL(url);
-  if (LOOPBACK.test(hostname)) return "none";
+  if (isLoopback(hostname)) return "none";
   if (GATEWAY.test(hostname)) return "iam";
   throw new RangeError(`auth must be given for ${hostname}: "iam", "none" or { bearer }`);
 }
 
-function regionOf(url: string): string {
+/** What an API Gateway's host says; a domain of one's own says none. */
+export function regionOf(url: string): string | undefined {
+  return GATEWAY.exec(new URL(url).hostname)?.[1];
+}
+
+function regionFor(url: string, region: string | undefined): string {
+  // It takes no signatures for another than its own.
+  const found = regionOf(url) ?? region;
+  if (found !== undefined) return found;
   const { hostname } = new URL(url);
-  const [, region] = GATEWAY.exec(hostname) ?? [];
-  if (region !== undefined) return region;
   throw new RangeError(`region must be given to sign calls of ${hostname}, whose name does not say it`);
 }
 

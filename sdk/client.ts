@@ -182,7 +182,7 @@ export type ClientOptions = {
   url: string;
   /**
    * By default `"none"` for loopback addresses and `"iam"` for those of API Gateway (SigV4, with the credentials that
-   * the AWS SDK would use, of the region in the host's name or `region`); other hosts must say.
+   * the AWS SDK would use, of the region in the host's name, else `region`); other hosts must say.
    */
   auth?: "iam" | "none" | { bearer: string | (() => Promise<string>) };
   region?: string;

@@ -1,3 +1,7 @@
+import { writeFileSync } from "node:fs";
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
@@ -73,6 +77,10 @@ describe("the API that is meant", () => {
   test.each([
     [["--url", "nonsense"], '--url must be an http: or https: URL, is "nonsense"'],
     [["--url", "ftp://host"], '--url must be an http: or https: URL, is "ftp://host"'],
+    [["--url", "https://ada:pass@word@host"], "--url must have no user name or password in it"],
+    [["--url", "https://ada:pass@[host"], '--url must be an http: or https: URL, is "https://…@[host"'],
+    [["--url", "https://host/v1?"], '--url must end with its path, without ? or #, is "https://host/v1?"'],
+    [["--url", "https://host#a"], '--url must end with its path, without ? or #, is "https://host#a"'],
   ])("is not %j", async (args, message) => {
     const { code, err } = await type(undefined, [...args, ...topics]);
     expect({ code, err }).toEqual({ code: 2, err: `minutehand: ${message}\n` });
@@ -132,7 +140,34 @@ describe("the API that is meant", () => {
     expect(code).toBe(1);
   });
 
+  test("is this machine by each of its addresses, and called without a signature", async () => {
+    const asked = vi.fn(async () => Response.json({ topics: [] }));
+    vi.stubGlobal("fetch", asked);
+    expect((await type(undefined, [...topics, "--url", "http://127.0.0.2"], { env: {} })).code).toBe(0);
+    expect(asked.mock.calls).toMatchObject([["http://127.0.0.2/topics", { headers: expect.any(Headers) }]]);
+    const [[, { headers }]] = asked.mock.calls as unknown as [[string, { headers: Headers }]];
+    expect(headers.has("authorization")).toBe(false);
+  });
+
+  test.each([
+    ["https://queue.example.com", "eu-central-1"],
+    ["https://abc.execute-api.us-west-2.amazonaws.com", "us-west-2"],
+  ])("%s is signed for as its host says, else as the profile does: %s", async (url, region) => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    writeFileSync(join(folder.path, "config"), "[default]\nregion = eu-central-1\n");
+    await using _ = await scriptAccount({});
+    vi.stubEnv("AWS_REGION", undefined);
+    vi.stubEnv("AWS_CONFIG_FILE", join(folder.path, "config"));
+    const asked = vi.fn(async () => Response.json({ topics: [] }));
+    vi.stubGlobal("fetch", asked);
+    expect((await type(undefined, [...topics, "--url", url], { env: {} })).code).toBe(0);
+    const [[, { headers }]] = asked.mock.calls as unknown as [[string, { headers: Headers }]];
+    expect(headers.get("authorization")).toContain(`/${region}/execute-api/`);
+  });
+
   test("needs a region to sign for a host that says none", async () => {
+    for (const name of ["AWS_REGION", "AWS_DEFAULT_REGION"]) vi.stubEnv(name, undefined);
+    vi.stubEnv("AWS_CONFIG_FILE", "/dev/null");
     const url = "https://queue.example.com";
     const { code, err } = await type(undefined, [...topics, "--url", url], { env: {} });
     expect(code).toBe(2);
@@ -146,5 +181,11 @@ describe("the API that is meant", () => {
     const env: Record<string, string | undefined> = { MINUTEHAND_URL: api.url };
     await type(api, [...topics, "--region", "eu-north-1", "--profile", "ops"], { env });
     expect(env).toMatchObject({ AWS_REGION: "eu-north-1", AWS_PROFILE: "ops" });
+    const other: Record<string, string | undefined> = {
+      MINUTEHAND_URL: api.url,
+      AWS_DEFAULT_REGION: "ap-east-1",
+    };
+    await type(api, topics, { env: other });
+    expect(other).toMatchObject({ AWS_REGION: "ap-east-1" });
   });
 });

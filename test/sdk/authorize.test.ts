@@ -77,10 +77,10 @@ describe("who calls is said", () => {
     },
   );
 
-  test("by a signature to API Gateway, with the credentials of the environment", async () => {
+  test("by a signature to API Gateway of its region, with the credentials of the environment", async () => {
     const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env;
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: "AKIDHERE", AWS_SECRET_ACCESS_KEY: "s" });
-    const headers = await authorizeBy({ url: `https://${HOST}` })(call("/jobs"));
+    const headers = await authorizeBy({ url: `https://${HOST}`, region: "us-east-1" })(call("/jobs"));
     expect(headers.get("authorization")).toMatch(/Credential=AKIDHERE\/\d{8}\/eu-central-1\/execute-api\//);
     for (const [name, value] of Object.entries({ AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY })) {
       if (value === undefined) delete process.env[name];
