@@ -48,8 +48,12 @@ const SKEW_SEEN = 5000;
 /** AWS refuses what is signed so much off ("Signature Version 4 signing", IAM User Guide). */
 const SKEW_REFUSED = 300_000;
 
-/** `skew`: how far this machine's clock is ahead of the API's, ms. */
+/** `skew`: how far this machine's clock is ahead of the API's, ms. NaN: nobody knows. */
 export function judgeClock(skew: number): Check {
+  if (Number.isNaN(skew)) {
+    const todo = "see whether what answers is the API";
+    return { check: "clock", result: "warning", found: "the API does not say its time", todo };
+  }
   const seconds = Math.floor(Math.abs(skew) / 1000);
   const found = seconds === 0 ? "as the API's" : `${seconds} s ${skew > 0 ? "ahead of" : "behind"} the API's`;
   if (Math.abs(skew) <= SKEW_SEEN) return { check: "clock", result: "ok", found };

@@ -21,7 +21,7 @@ const STYLES = { ok: "green", warning: "yellow", failed: "red" } as const;
 export function addDoctor(program: Command, open: Open): void {
   const command = program
     .command("doctor")
-    .description("check Node, credentials, stack, API, versions, clock, sweep, topics and quotas")
+    .description("check Node, credentials, stack, clock, API, versions, sweep, topics and quotas")
     .action(async () => {
       const session = open();
       const { output } = session;
@@ -46,10 +46,10 @@ async function* examine(session: Session): AsyncIterable<Check> {
   yield judgeNode(surroundings.nodeVersion);
   const { callerArn, freeConcurrency } = await import("../../aws/account.ts");
   const [target] = await Promise.allSettled([session.target()]);
-  const isSigned = target.status === "fulfilled" && target.value.auth === "iam";
-  const isOnAws = isSigned || options.stack !== undefined;
+  const { auth, region } = target.status === "fulfilled" ? target.value : {};
+  const isOnAws = auth === "iam" || options.stack !== undefined;
   if (isOnAws) {
-    const [caller] = await Promise.allSettled([callerArn()]);
+    const [caller] = await Promise.allSettled([callerArn(region)]);
     if (caller.status === "fulfilled") yield { check: "credentials", result: "ok", found: caller.value };
     else yield failed("credentials", caller.reason, "log in to AWS, or name a profile by --profile");
   }
@@ -59,19 +59,18 @@ async function* examine(session: Session): AsyncIterable<Check> {
   }
   const { url, stack } = target.value;
   if (stack !== undefined) yield judgeStack(stack.name, stack);
-  const api = await session.client();
-  const [health] = await Promise.allSettled([api.health()]);
-  if (health.status === "rejected") {
-    yield failed(
-      "API",
-      health.reason,
-      "name another by --url or --stack, or allow these credentials to call it",
-    );
+  // First, as a clock that is off is a reason for all calls to be refused.
+  const skew = await skewTo(url, surroundings.clock);
+  if (skew !== undefined) yield judgeClock(skew);
+  const [reached] = await Promise.allSettled([reach(session)]);
+  if (reached.status === "rejected") {
+    const todo = "name another by --url or --stack, or allow these credentials to call it";
+    yield failed("API", reached.reason, todo);
     return;
   }
+  const { api, version } = reached.value;
   yield { check: "API", result: "ok", found: url };
-  yield judgeVersions(packageJson.version, health.value.version);
-  yield judgeClock(await skewTo(url, surroundings.clock));
+  yield judgeVersions(packageJson.version, version);
   const [topics] = await Promise.allSettled([api.topics()]);
   if (topics.status === "rejected") {
     yield failed("topics", topics.reason);
@@ -80,7 +79,7 @@ async function* examine(session: Session): AsyncIterable<Check> {
   yield judgeSweep(topics.value);
   yield* judgeTopics(topics.value);
   if (!isOnAws) return;
-  const [free] = await Promise.allSettled([freeConcurrency()]);
+  const [free] = await Promise.allSettled([freeConcurrency(region)]);
   if (free.status === "fulfilled") yield judgeConcurrency(free.value, topics.value);
   else
     yield {
@@ -89,10 +88,26 @@ async function* examine(session: Session): AsyncIterable<Check> {
     };
 }
 
-/** How far this machine's clock is ahead of a server's, ms. Whoever may call it or not, an answer says when it was made. */
-async function skewTo(url: string, clock: () => number): Promise<number> {
+async function reach(session: Session) {
+  const api = await session.client();
+  return { api, ...(await api.health()) };
+}
+
+/** ms for which a server may think about the time. */
+const PATIENCE = 5000;
+
+/**
+ * How far this machine's clock is ahead of a server's, ms. Whoever may call it or not, an answer says when it was made: NaN
+ * if it does not, `undefined` if none comes.
+ */
+async function skewTo(url: string, clock: () => number): Promise<number | undefined> {
   const began = clock();
-  const { headers } = await fetch(`${url}/health`, { method: "HEAD", redirect: "manual" });
-  // It was written in the middle, and cut to whole seconds.
-  return (began + clock()) / 2 - (Date.parse(headers.get("date") ?? "") + 500);
+  try {
+    const signal = AbortSignal.timeout(PATIENCE);
+    const { headers } = await fetch(`${url}/health`, { method: "HEAD", redirect: "manual", signal });
+    // It was written in the middle, and cut to whole seconds.
+    return (began + clock()) / 2 - (Date.parse(headers.get("date") ?? "") + 500);
+  } catch {
+    return undefined;
+  }
 }

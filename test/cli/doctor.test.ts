@@ -1,11 +1,17 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { MINUTE, SECOND } from "../protocol/world.ts";
+import { MINUTE, SECOND, START } from "../protocol/world.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
 import { serveApi } from "./served-api.ts";
 
-afterEach(() => vi.unstubAllEnvs());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
+});
 
 const ARN = "arn:aws:iam::123456789012:user/ada";
 const WHOLE = { arn: ARN, concurrency: 1000 };
@@ -20,9 +26,9 @@ describe("doctor", () => {
     const { code, out, err } = await type(api, ["doctor"]);
     expect(out.split("\n")).toEqual([
       "ok       node: v24.21.0",
+      "ok       clock: as the API's",
       `ok       API: ${api.url}`,
       `warning  versions: this program ${packageJson.version}, the API 1.2.3; install the same version on both sides`,
-      "ok       clock: as the API's",
       "ok       sweep: 0 s behind its horizon",
       "ok       topics: 4 topics, no dead jobs",
       "",
@@ -39,9 +45,9 @@ describe("doctor", () => {
       { check: "node", result: "ok" },
       { check: "credentials", result: "ok", found: ARN },
       { check: "stack", result: "ok", found: "Shop is UPDATE_COMPLETE" },
+      { check: "clock", result: "ok" },
       { check: "API", result: "ok", found: api.url },
       { check: "versions" },
-      { check: "clock", result: "ok" },
       { check: "sweep", result: "ok" },
       { check: "topics", result: "ok" },
       {
@@ -90,6 +96,43 @@ describe("doctor", () => {
     const skewed = { ...api, world: { ...api.world, now: () => now() + seconds * SECOND } };
     const { lines } = await type(skewed, ["doctor", "--json"]);
     expect(lines).toContainEqual(expect.objectContaining({ check: "clock", result, found }));
+  });
+
+  test.each([
+    [{ date: new Date(START - 330 * SECOND).toUTCString() }, "failed", "329 s ahead of the API's"],
+    [{}, "warning", "the API does not say its time"],
+  ])("says of its clock what it can where all is refused: %j", async (headers, result, found) => {
+    const server = createServer((_, outgoing) => {
+      outgoing.sendDate = false;
+      outgoing.writeHead(403, headers).end();
+    });
+    await using _ = server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const env = { MINUTEHAND_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    const { code, lines } = await type(undefined, ["doctor", "--json"], { env });
+    expect(lines.slice(1)).toMatchObject([
+      { check: "clock", result, found },
+      { check: "API", result: "failed" },
+    ]);
+    expect(code).toBe(1);
+  });
+
+  test("asks where the API is that it finds, and says what it lacks to sign for one", async () => {
+    await using account = await scriptAccount(WHOLE);
+    vi.stubEnv("AWS_REGION", undefined);
+    vi.stubEnv("AWS_CONFIG_FILE", "/dev/null");
+    vi.stubGlobal("fetch", async () => new Response(null, { status: 403 }));
+    const far = "https://abc.execute-api.eu-south-2.amazonaws.com";
+    await type(undefined, ["doctor", "--url", far], { env: {} });
+    expect(account.regions).toEqual(["eu-south-2"]);
+    const { lines } = await type(undefined, ["doctor", "--json", "--url", "https://example.com"], {
+      env: {},
+    });
+    expect(lines.at(-1)).toMatchObject({
+      check: "API",
+      result: "failed",
+      found: expect.stringMatching(/^region must be given to sign calls of example.com/),
+    });
   });
 
   test("ends with what cannot be reached", async () => {

@@ -13,9 +13,14 @@ export type Account = {
   concurrency?: number;
 };
 
+/** `regions`: those that calls were signed for. */
+type Scripted = AsyncDisposable & { readonly regions: (string | undefined)[] };
+
 /** STS, CloudFormation and Lambda of an account, where the SDK finds them by its environment until all stubs are lifted. */
-export async function scriptAccount(account: Account): Promise<AsyncDisposable> {
+export async function scriptAccount(account: Account): Promise<Scripted> {
+  const regions: (string | undefined)[] = [];
   const server = createServer(async (incoming, outgoing) => {
+    regions.push(/Credential=[^/]+\/\d+\/([^/]+)/.exec(incoming.headers.authorization ?? "")?.[1]);
     const asked = new URLSearchParams(await text(incoming));
     const { status, body } = incoming.url?.includes("account-settings")
       ? settingsOf(account)
@@ -31,6 +36,7 @@ export async function scriptAccount(account: Account): Promise<AsyncDisposable> 
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
   vi.stubEnv("AWS_REGION", "eu-west-1");
   return {
+    regions,
     async [Symbol.asyncDispose]() {
       vi.unstubAllEnvs();
       server.closeAllConnections();
