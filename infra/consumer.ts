@@ -42,6 +42,9 @@ export function consumerError(
   if (consumer !== undefined) {
     return `a topic must have one consumer, "${topic}" has ${consumer.node.path}; allowed: 1`;
   }
+  if (timeout.isUnresolved()) {
+    return `a consumer's timeout must be known at synth, ${path} has a token; allowed: ${LEAST_TIMEOUT.toSeconds()} s or more`;
+  }
   if (timeout.toSeconds() < LEAST_TIMEOUT.toSeconds()) {
     const actual = `${path} has ${timeout.toSeconds()} s`;
     return `a consumer must have time to run a job, ${actual}; allowed: timeout of ${LEAST_TIMEOUT.toSeconds()} s or more`;

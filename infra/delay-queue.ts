@@ -137,9 +137,10 @@ export class DelayQueue extends Construct {
   }
 
   /**
-   * Bundles a TypeScript or JavaScript file that exports `handler`, such as `export const handler = consumer(…)`, and makes
-   * its function the topic's one consumer, as `addConsumer` does: Node 24 on arm64, with a log group, and a role that may do
-   * what a consumer must and nothing else. `entry` is a path from the working directory.
+   * Bundles a TypeScript or JavaScript file, an ES module that exports `handler`, such as
+   * `export const handler = consumer(…)`, and makes its function the topic's one consumer, as `addConsumer` does: Node 24 on
+   * arm64, with a log group, and a role that may do what a consumer must and nothing else. `entry` is a path from the working
+   * directory.
    *
    * Throws as `addConsumer` does, for a file that is not there, does not compile or exports no `handler`, and for a memory
    * size out of 128 to 10,240.

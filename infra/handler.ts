@@ -37,8 +37,8 @@ export function handlerError(timeout: Duration, memorySize: number): string | un
 
 /**
  * Bundles a handler's file, by its path from the working directory, at each synth: its imports decide what is in it, and no
- * list of them says whether another file would be found today. Throws if it is not there, does not compile or exports no
- * `handler`.
+ * list of them says whether another file would be found today. Throws if it is not there, does not compile or is no ES
+ * module that exports `handler`.
  */
 export function handlerCode(entry: string): Code {
   const file = resolve(entry);
@@ -47,7 +47,10 @@ export function handlerCode(entry: string): Code {
   const { code, exports } = bundle(file, process.cwd());
   if (!exports.includes("handler")) {
     const actual = exports.length > 0 ? exports.join(", ") : "nothing";
-    throw new Error(`a handler's file must export "handler", ${entry} exports ${actual}`);
+    throw new Error(
+      `a handler's file must be an ES module that exports "handler", ${entry} exports ${actual}; ` +
+        "allowed: export const handler = …",
+    );
   }
   return Code.fromAsset(dirname(file), {
     assetHashType: AssetHashType.OUTPUT,

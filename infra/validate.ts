@@ -1,4 +1,4 @@
-import type { Duration } from "aws-cdk-lib";
+import { type Duration, Token } from "aws-cdk-lib";
 import type { Backoff } from "../core/backoff.ts";
 import { callbackUrlRule } from "../core/callback-url.ts";
 import { DAY, LONGEST_DELAY, LONGEST_LEASE, MAX_SHARDS, READY_RETENTION } from "../core/constants.ts";
@@ -304,7 +304,8 @@ function seconds(at: string, value: Duration | undefined, min: number, max: numb
 }
 
 function characters(at: string, actual: string | undefined, max: number): Check {
-  const holds = actual === undefined || (actual.length >= 1 && actual.length <= max);
+  const known = !Token.isUnresolved(actual);
+  const holds = actual === undefined || (known && actual.length >= 1 && actual.length <= max);
   return { holds, rule: `${at} must be a name`, actual, allowed: `1 to ${max} characters` };
 }
 
@@ -332,5 +333,6 @@ function onlyFor(whom: string, fits: boolean, at: string, value: unknown): Check
 }
 
 function shown(value: unknown): string {
+  if (Token.isUnresolved(value)) return "a token that only the deployment resolves";
   return typeof value === "string" ? `"${value}"` : (JSON.stringify(value) ?? String(value));
 }

@@ -1,4 +1,4 @@
-import { App, Duration, Stack } from "aws-cdk-lib";
+import { App, Duration, Stack, Token } from "aws-cdk-lib";
 import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
 import { Key } from "aws-cdk-lib/aws-kms";
 import { AwsSolutionsChecks } from "cdk-nag";
@@ -40,6 +40,10 @@ describe("addConsumer", () => {
     const hasty = someFunction(stack, "Hasty", Duration.seconds(9));
     expect(() => queue.addConsumer("order-timeout", hasty)).toThrow(
       "Shop/Hasty has 9 s; allowed: timeout of 10 s or more",
+    );
+    const vague = someFunction(stack, "Vague", Duration.seconds(Token.asNumber({ Ref: "Timeout" })));
+    expect(() => queue.addConsumer("order-timeout", vague)).toThrow(
+      "timeout must be known at synth, Shop/Vague has a token; allowed: 10 s or more",
     );
     queue.addConsumer("order-timeout", fn);
     expect(() => queue.addConsumer("order-timeout", fn)).toThrow(

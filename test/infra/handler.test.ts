@@ -93,7 +93,12 @@ describe("addHandler", () => {
     );
     expect(() => queue.addHandler("mail", mail, { memorySize: 64 })).toThrow("is 64; allowed: 128 to 10240");
     const other = file("other.ts", "export const handle = 1;\n");
-    expect(() => queue.addHandler("mail", other)).toThrow('must export "handler"');
+    expect(() => queue.addHandler("mail", other)).toThrow(
+      'must be an ES module that exports "handler", ' +
+        `${other} exports handle; allowed: export const handler`,
+    );
+    const common = file("common.cjs", "exports.handler = () => {};");
+    expect(() => queue.addHandler("mail", common)).toThrow(`an ES module that exports "handler", ${common}`);
     expect(() => queue.addHandler("mail", file("broken.ts", "export const = 1;\n"))).toThrow(
       "broken.ts:1:13",
     );

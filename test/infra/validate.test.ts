@@ -1,4 +1,4 @@
-import { Duration } from "aws-cdk-lib";
+import { Aws, Duration, Token } from "aws-cdk-lib";
 import { describe, expect, it } from "vitest";
 import type { DelayQueueProps, TopicProps } from "../../infra/props.ts";
 import { validate } from "../../infra/validate.ts";
@@ -110,6 +110,18 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     'topics.work.cancelOn.detailType must be a name, is ""; allowed: 1 to 128 characters',
   ],
   [inTopic({ cancelOn: { ...PAID, detailType: "x".repeat(129) } }), "allowed: 1 to 128 characters"],
+  [
+    inTopic({ cancelOn: { ...PAID, source: Aws.STACK_NAME } }),
+    "topics.work.cancelOn.source must be a name, is a token that only the deployment resolves; allowed: 1 to 256 characters",
+  ],
+  [
+    inTopic({ enqueueOn: { ...PLACED, detailType: `${Aws.STACK_NAME}-placed` } }),
+    "enqueueOn.detailType must be a name, is a token that only the deployment resolves",
+  ],
+  [
+    inTopic({ spread: Duration.seconds(Token.asNumber({ Ref: "Spread" })) }),
+    "topics.work.spread must be whole seconds, is a token that only the deployment resolves; allowed: 0 to 86400 seconds",
+  ],
   [
     inTopic({ enqueueOn: [PLACED, { ...PLACED, source: "" }] }),
     'topics.work.enqueueOn[1].source must be a name, is ""; allowed: 1 to 256 characters',
