@@ -1,20 +1,19 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { hasDelayQueue } from "./delay-queue.ts";
 import { LocalError } from "./local-error.ts";
+import type { NamedTemplate } from "./naming.ts";
 import type { Template } from "./template.ts";
 
 /** One synthesised stack, and where its assets lie by their object key. */
-export type Assembly = {
-  readonly stackName: string;
-  readonly template: Template;
+export type Assembly = NamedTemplate & {
   readonly assets: ReadonlyMap<string, string>;
+  /** The app's other stacks, from which it may import. */
+  readonly others: readonly NamedTemplate[];
 };
 
 type Artifact = { type: string; properties?: { templateFile?: string; stackName?: string; file?: string } };
 type AssetFile = { source: { path?: string }; destinations: Record<string, { objectKey: string }> };
-
-/** What the construct says of its table's output, by which the stack with a delay queue is found among others. */
-const TABLE_OUTPUT = "Minutehand table";
 
 /** Reads a cloud assembly folder. Of its stacks one is played: the only one, or the only one that has a delay queue. */
 export function readAssembly(outdir: string): Assembly {
@@ -25,7 +24,7 @@ export function readAssembly(outdir: string): Assembly {
       stackName: properties.stackName ?? id,
       template: readJson<Template>(outdir, properties.templateFile ?? `${id}.template.json`),
     }));
-  const { stackName, template } = onlyOne(stacks);
+  const stack = onlyOne(stacks);
   const assets = new Map<string, string>();
   for (const artifact of Object.values(artifacts)) {
     if (artifact.type !== "cdk:asset-manifest" || !artifact.properties?.file) continue;
@@ -36,15 +35,11 @@ export function readAssembly(outdir: string): Assembly {
         assets.set(objectKey, join(outdir, source.path));
     }
   }
-  return { stackName, template, assets };
+  return { ...stack, assets, others: stacks.filter((other) => other !== stack) };
 }
 
-type Named = Pick<Assembly, "stackName" | "template">;
-
-function onlyOne(stacks: readonly Named[]): Named {
-  const queues = stacks.filter(({ template }) =>
-    Object.values(template.Outputs ?? {}).some(({ Description }) => Description === TABLE_OUTPUT),
-  );
+function onlyOne(stacks: readonly NamedTemplate[]): NamedTemplate {
+  const queues = stacks.filter(({ template }) => hasDelayQueue(template));
   const [stack, ...others] = stacks.length === 1 ? stacks : queues;
   if (stack && others.length === 0) return stack;
   const names = (stack ? queues : stacks).map(({ stackName }) => stackName).join(", ") || "none";

@@ -22,7 +22,7 @@ const KINDS = {
   routes: ["route", ({ key }) => key],
 } satisfies { [K in Kind]: readonly [string, (one: Stack[K][number]) => string] };
 
-type Kind = Exclude<keyof Stack, "functions" | "unknownTypes" | "leftOut">;
+type Kind = Exclude<keyof Stack, "functions" | "unknownTypes" | "essentials" | "leftOut">;
 
 /** What another synth of the same app has changed. */
 export function changesOf(before: Stack, after: Stack): Changes {

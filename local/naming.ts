@@ -26,8 +26,10 @@ const NAME_PROPERTIES: Readonly<Record<string, string>> = {
   "AWS::SecretsManager::Secret": "Name",
 };
 
-/** What `Ref`, `Fn::GetAtt` and pseudo parameters of a template stand for at a site. */
-export function scopeOf(template: Template, site: Site): Scope {
+export type NamedTemplate = { readonly stackName: string; readonly template: Template };
+
+/** What `Ref`, `Fn::GetAtt`, `Fn::ImportValue` and pseudo parameters of a template stand for at a site, beside the app's other stacks. */
+export function scopeOf(template: Template, site: Site, others: readonly NamedTemplate[] = []): Scope {
   const pseudo: Readonly<Record<string, string>> = {
     "AWS::AccountId": site.account,
     "AWS::Region": site.region,
@@ -50,6 +52,15 @@ export function scopeOf(template: Template, site: Site): Scope {
       if (attribute === "Arn" || attribute.endsWith("Arn")) return identity(logicalId, resource).arn;
       if (attribute === "ApiEndpoint") return site.apiUrl;
       return identity(logicalId, resource).name;
+    },
+    imported: (name) => {
+      for (const other of others) {
+        const theirs = scopeOf(other.template, { ...site, stackName: other.stackName }, others);
+        for (const { Export, Value = null } of Object.values(other.template.Outputs ?? {}))
+          if (Export && resolve(Export.Name, theirs) === name) return resolve(Value, theirs);
+      }
+      // Of a stack that is none of the app's. Nothing here has such a name, so whoever needs it says it.
+      return name;
     },
   };
 

@@ -1,10 +1,13 @@
 import type { Assembly } from "./assembly.ts";
+import { essentialsOf } from "./delay-queue.ts";
 import { type EventRuleSpec, readEventRule } from "./event-rule.ts";
 import { LocalError } from "./local-error.ts";
 import { type Site, scopeOf, URL_SUFFIX } from "./naming.ts";
 import { playable } from "./playable.ts";
+import { playedProperties } from "./played-properties.ts";
 import { asList, asObject, holds, type Json, type JsonObject, resolve } from "./template.ts";
 
+/** Its properties are CreateTable's. */
 export type TableSpec = { readonly name: string; readonly properties: JsonObject };
 export type QueueSpec = {
   readonly name: string;
@@ -62,6 +65,8 @@ export type Stack = {
   readonly routes: RouteSpec[];
   /** Types of the template that are neither played nor known to need no playing. */
   readonly unknownTypes: string[];
+  /** The names of the tables and queues that a delay queue of the stack cannot do without. */
+  readonly essentials: readonly string[];
   /** What is of a type that is played, but not this one: what it is, and why. */
   readonly leftOut: string[];
 };
@@ -92,15 +97,6 @@ const WITHOUT_LOCAL_EFFECT = new Set([
   "AWS::SQS::QueuePolicy",
 ]);
 
-const QUEUE_ATTRIBUTES = [
-  "DelaySeconds",
-  "MaximumMessageSize",
-  "MessageRetentionPeriod",
-  "ReceiveMessageWaitTimeSeconds",
-  "RedrivePolicy",
-  "VisibilityTimeout",
-];
-
 /** What API Gateway and Lambda take when the template says nothing. */
 const DEFAULT_INTEGRATION_TIMEOUT_MS = 30_000;
 const DEFAULT_FUNCTION_TIMEOUT_S = 3;
@@ -122,16 +118,22 @@ export function emptyStack(): Stack {
     secrets: [],
     routes: [],
     unknownTypes: [],
+    essentials: [],
     leftOut: [],
   };
 }
 
-/** Reads a synthesised stack. What is not played of it is named: an app may have more than a delay queue. */
-export function readStack({ template, assets }: Assembly, site: Site): Stack {
-  const scope = scopeOf(template, site);
+/**
+ * Reads a synthesised stack. What is not played of it is named: an app may have more than a delay queue. Throws
+ * `LocalError` if the delay queue's own table or ready queues cannot be played.
+ */
+export function readStack({ template, assets, others }: Assembly, site: Site): Stack {
+  const scope = scopeOf(template, site, others);
   const stack = emptyStack();
-  const propertiesOf = (logicalId: string): JsonObject =>
-    asObject(resolve(template.Resources[logicalId]?.Properties ?? {}, scope));
+  const propertiesOf = (logicalId: string): JsonObject => {
+    const { Type = "", Properties = {} } = template.Resources[logicalId] ?? {};
+    return asObject(resolve(playedProperties(Type, Properties), scope));
+  };
 
   for (const [logicalId, resource] of Object.entries(template.Resources)) {
     try {
@@ -141,7 +143,9 @@ export function readStack({ template, assets }: Assembly, site: Site): Stack {
       stack.leftOut.push(`${logicalId}: ${error.message}`);
     }
   }
-  return playable(stack);
+  const played = playable({ ...stack, essentials: essentialsOf(template, scope, stack.functions) });
+  refuseHalves(played);
+  return played;
 
   function add(logicalId: string, type: string): void {
     const arn = () => scope.attribute(logicalId, "Arn");
@@ -271,13 +275,20 @@ function rule(arn: string, properties: JsonObject): RuleSpec {
 }
 
 function queueAttributes(properties: JsonObject): Record<string, string> {
-  const attributes: Record<string, string> = {};
-  for (const name of QUEUE_ATTRIBUTES) {
-    const value = properties[name];
-    if (value === undefined) continue;
-    attributes[name] = typeof value === "object" ? JSON.stringify(value) : String(value);
-  }
-  return attributes;
+  const attributes = Object.entries(properties);
+  return Object.fromEntries(
+    attributes.map(([name, value]) => [
+      name,
+      typeof value === "object" ? JSON.stringify(value) : String(value),
+    ]),
+  );
+}
+
+function refuseHalves({ tables, queues, essentials, leftOut }: Stack): void {
+  const names = [...tables, ...queues].map(({ name }) => name);
+  const missing = essentials.filter((name) => !names.includes(name));
+  if (missing.length === 0) return;
+  throw new LocalError(`the delay queue cannot run without ${missing.join(", ")}: ${leftOut.join("; ")}`);
 }
 
 function optionalNumber(value: Json | undefined): number | undefined {

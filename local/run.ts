@@ -1,3 +1,4 @@
+import { topicsOf } from "./delay-queue.ts";
 import { LocalError, messageOf } from "./local-error.ts";
 import { HELP, parseCommandLine } from "./options.ts";
 import type { LocalStack } from "./stack.ts";
@@ -69,20 +70,15 @@ async function run({ port, dataDir, reset, app, watch }: ReturnType<typeof readO
 function greeting({ url, hasApi, functions }: LocalStack, tookMs: number): string {
   const up = `Minutehand is up at ${url} after ${(tookMs / 1000).toFixed(1)} s. Ctrl-C ends it.`;
   if (!hasApi) return `${up} The app has no HTTP API, so nothing is answered there.`;
-  const policy = functions.map(({ environment }) => environment.MINUTEHAND_POLICY).find(Boolean);
-  const topic = topicOf(policy ?? "{}");
+  const topics = functions.flatMap((spec) => Object.entries(topicsOf(spec)));
+  // One whose jobs need no address to be sent to.
+  const [topic] = topics.find(([, { webhook }]) => webhook === undefined) ?? [];
   if (topic === undefined) return up;
   return `${up} Try:
 
   curl ${url}/jobs -H 'content-type: application/json' \\
     -d '{"topic":"${topic}","delay":5,"body":{"text":"hello"}}'
 `;
-}
-
-/** One whose jobs need no address to be sent to. */
-function topicOf(policy: string): string | undefined {
-  const { topics = {} }: { topics?: Record<string, { webhook?: object }> } = JSON.parse(policy);
-  return Object.keys(topics).find((topic) => topics[topic]?.webhook === undefined);
 }
 
 function fail(error: unknown, code: number): never {

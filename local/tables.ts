@@ -8,15 +8,6 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import type { TableSpec } from "./resources.ts";
 
-/** CreateTable takes these as CloudFormation writes them. */
-const PROPERTIES = [
-  "AttributeDefinitions",
-  "GlobalSecondaryIndexes",
-  "KeySchema",
-  "LocalSecondaryIndexes",
-  "ProvisionedThroughput",
-];
-
 /** Creates the tables that are not there. Items of tables that are there stay. */
 export async function createTables(
   tables: readonly TableSpec[],
@@ -28,9 +19,8 @@ export async function createTables(
 }
 
 async function createTable(client: DynamoDBClient, { name, properties }: TableSpec): Promise<void> {
-  const given = Object.entries(properties).filter(([property]) => PROPERTIES.includes(property));
   const input = {
-    ...Object.fromEntries(given),
+    ...properties,
     TableName: name,
     BillingMode: properties.ProvisionedThroughput ? "PROVISIONED" : "PAY_PER_REQUEST",
   } as CreateTableCommandInput;

@@ -4,17 +4,25 @@ export type Json = string | number | boolean | null | Json[] | { [name: string]:
 export type JsonObject = { [name: string]: Json };
 export type Resource = { Type: string; Properties?: JsonObject; Condition?: string };
 
+type Output = {
+  readonly Description?: string;
+  readonly Value?: Json;
+  readonly Export?: { readonly Name: Json };
+};
+
 export type Template = {
   readonly Parameters?: Readonly<Record<string, { Default?: Json }>>;
   readonly Conditions?: Readonly<Record<string, Json>>;
   readonly Resources: Readonly<Record<string, Resource>>;
-  readonly Outputs?: Readonly<Record<string, { readonly Description?: string }>>;
+  readonly Outputs?: Readonly<Record<string, Output>>;
 };
 
 /** What names in a template stand for. */
 export type Scope = {
   readonly ref: (name: string) => Json | undefined;
   readonly attribute: (logicalId: string, attribute: string) => string;
+  /** What another stack exports by this name. */
+  readonly imported: (name: string) => Json;
   readonly conditions: Readonly<Record<string, Json>>;
 };
 
@@ -54,6 +62,8 @@ function callIntrinsic(name: string, argument: Json, scope: Scope): Resolved {
       const [id, ...attribute] = Array.isArray(argument) ? argument.map(text) : text(argument).split(".");
       return scope.attribute(id ?? "", attribute.join("."));
     }
+    case "Fn::ImportValue":
+      return scope.imported(text(resolve(argument, scope)));
     case "Fn::Join": {
       const [separator, items] = asList(argument);
       return asList(resolve(items ?? null, scope))

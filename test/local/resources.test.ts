@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import type { NamedTemplate } from "../../local/naming.ts";
 import { readStack } from "../../local/resources.ts";
-import type { JsonObject, Resource } from "../../local/template.ts";
+import type { JsonObject, Resource, Template } from "../../local/template.ts";
 
 const SITE = {
   account: "000000000000",
@@ -9,9 +10,18 @@ const SITE = {
   sqsEndpoint: "http://127.0.0.1:1",
   apiUrl: "http://127.0.0.1:2",
 };
-const read = (resources: Record<string, Resource>) =>
+const read = (
+  Resources: Record<string, Resource>,
+  more: Partial<Template> = {},
+  others: NamedTemplate[] = [],
+) =>
   readStack(
-    { stackName: "Demo", template: { Resources: resources }, assets: new Map([["code.zip", "/code"]]) },
+    {
+      stackName: "Demo",
+      template: { Resources, ...more },
+      assets: new Map([["code.zip", "/code"]]),
+      others,
+    },
     SITE,
   );
 
@@ -182,11 +192,8 @@ test.each<[JsonObject, string]>([
 });
 
 test("a resource whose condition does not hold is left out", () => {
-  const template = {
-    Conditions: { Never: { "Fn::Equals": ["a", "b"] } },
-    Resources: { F: { ...FUNCTION, Condition: "Never" } },
-  };
-  expect(readStack({ stackName: "Demo", template, assets: new Map() }, SITE).functions).toEqual([]);
+  const Conditions = { Never: { "Fn::Equals": ["a", "b"] } };
+  expect(read({ F: { ...FUNCTION, Condition: "Never" } }, { Conditions }).functions).toEqual([]);
 });
 
 test("unknown types are named, known ones without effect are not", () => {
@@ -224,4 +231,69 @@ test("functions find schedule groups, secrets and roles by what AWS calls them",
   });
   expect(stack.scheduleGroups).toEqual(["jobs"]);
   expect(stack.secrets).toMatchObject([{ name: "Demo-Secret" }]);
+});
+
+/** A delay queue of one topic, as the construct has it. */
+const DELAY_QUEUE: Record<string, Resource> = {
+  Table: { Type: "AWS::DynamoDB::Table", Properties: { TableName: "jobs" } },
+  Ready: { Type: "AWS::SQS::Queue", Properties: { QueueName: "shop-mail" } },
+  Tick: {
+    ...FUNCTION,
+    Properties: {
+      ...FUNCTION.Properties,
+      Environment: {
+        Variables: {
+          MINUTEHAND_TABLE: { Ref: "Table" },
+          MINUTEHAND_QUEUE_URL_PREFIX: "https://sqs.us-east-1.amazonaws.com/000000000000/shop-",
+          MINUTEHAND_POLICY: '{"topics":{"mail":{}}}',
+        },
+      },
+    },
+  },
+};
+const OUTPUTS = { Outputs: { TableName: { Description: "Minutehand table", Value: { Ref: "Table" } } } };
+const withProperties = (id: string, properties: JsonObject) => ({
+  ...DELAY_QUEUE,
+  [id]: { ...DELAY_QUEUE[id], Properties: { ...DELAY_QUEUE[id]?.Properties, ...properties } } as Resource,
+});
+
+test("what has no effect here may be said in any words", () => {
+  const resources = {
+    ...withProperties("Table", { SSESpecification: { KMSMasterKeyId: { "Fn::Base64": "x" } } }),
+    ...withProperties("Tick", { VpcConfig: { SubnetIds: { "Fn::GetAZs": "" } } }),
+  };
+  const { tables, functions, leftOut } = read(resources, OUTPUTS);
+  expect([tables.map(({ name }) => name), functions.length, leftOut]).toEqual([["jobs"], 1, []]);
+});
+
+test("what another stack of the app exports is that stack's, and what no stack exports is its name", () => {
+  const bus: NamedTemplate = {
+    stackName: "Events",
+    template: {
+      Resources: { Bus: { Type: "AWS::Events::EventBus" } },
+      Outputs: {
+        Bus: { Value: { Ref: "Bus" }, Export: { Name: { "Fn::Sub": `\${AWS::StackName}:Bus` } } },
+      },
+    },
+  };
+  const rule: Resource = {
+    Type: "AWS::Events::Rule",
+    Properties: { ...RULE, EventBusName: { "Fn::ImportValue": "Events:Bus" } },
+  };
+  const environment = { Variables: { TABLE: { "Fn::ImportValue": "Elsewhere:Table" } } };
+  const calling = { ...FUNCTION, Properties: { ...FUNCTION.Properties, Environment: environment } };
+  const { eventRules, functions } = read({ Q: QUEUE, R: rule, F: calling }, {}, [bus]);
+  expect(eventRules).toMatchObject([{ bus: "Events-Bus" }]);
+  expect(functions[0]?.environment).toEqual({ TABLE: "Elsewhere:Table" });
+});
+
+test.each<[string, JsonObject, string]>([
+  ["Table", { KeySchema: { "Fn::Base64": "x" } }, "jobs: Table: the template uses Fn::Base64"],
+  ["Ready", { VisibilityTimeout: { "Fn::Base64": "x" } }, "shop-mail: Ready: the template uses Fn::Base64"],
+])("a delay queue whose %s cannot be played is refused, not played by halves", (id, properties, message) => {
+  expect(() => read(withProperties(id, properties), OUTPUTS)).toThrow(
+    `the delay queue cannot run without ${message}`,
+  );
+  // Of another's nothing else depends.
+  expect(read(withProperties(id, properties)).leftOut).toHaveLength(1);
 });

@@ -4,6 +4,7 @@ import { holds, type Json, resolve, type Scope } from "../../local/template.ts";
 const scope: Scope = {
   ref: (name) => ({ Queue: "http://here/0/queue", "AWS::Region": "us-east-1" })[name],
   attribute: (id, attribute) => `${id}/${attribute}`,
+  imported: (name) => `of ${name}`,
   conditions: { IsHere: { "Fn::Equals": [{ Ref: "AWS::Region" }, "us-east-1"] } },
 };
 
@@ -29,6 +30,11 @@ test.each<[string, Json, Json]>([
   ],
   ["Fn::Sub has variables of its own", { "Fn::Sub": [`\${a}`, { a: { Ref: "AWS::Region" } }] }, "us-east-1"],
   ["Fn::Sub leaves literals", { "Fn::Sub": `\${!a}` }, `\${a}`],
+  [
+    "Fn::ImportValue takes what another stack exports",
+    { "Fn::ImportValue": { "Fn::Sub": `\${AWS::Region}:Key` } },
+    "of us-east-1:Key",
+  ],
   ["Fn::If follows its condition", { "Fn::If": ["IsHere", "yes", "no"] }, "yes"],
   ["AWS::NoValue leaves a property out", { a: 1, b: { Ref: "AWS::NoValue" } }, { a: 1 }],
   ["AWS::NoValue leaves an element out", [{ Ref: "AWS::NoValue" }, 2], [2]],
@@ -43,6 +49,6 @@ test("conditions combine", () => {
 });
 
 test("what is not known is named", () => {
-  expect(() => resolve({ "Fn::ImportValue": "x" }, scope)).toThrow(/Fn::ImportValue/);
+  expect(() => resolve({ "Fn::Base64": "x" }, scope)).toThrow(/Fn::Base64/);
   expect(() => resolve({ Ref: "Nobody" }, scope)).toThrow(/Nobody/);
 });

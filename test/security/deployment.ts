@@ -283,6 +283,7 @@ function assemblyOf(template: StackTemplate, stackName: string): Parameters<type
     stackName,
     template: template as unknown as Template,
     assets: new Map(keys.map((key) => [key, ""])),
+    others: [],
   };
 }
 

@@ -1,0 +1,35 @@
+import type { FunctionSpec } from "./resources.ts";
+import { resolve, type Scope, type Template } from "./template.ts";
+
+/** What the construct says of its table's output, by which a delay queue is found in a template. */
+const TABLE_OUTPUT = "Minutehand table";
+
+type Policies = Readonly<Record<string, { readonly webhook?: object }>>;
+
+export function hasDelayQueue({ Outputs = {} }: Template): boolean {
+  return Object.values(Outputs).some(({ Description }) => Description === TABLE_OUTPUT);
+}
+
+/** The topics that a function knows, by their names; none if it knows no delay queue. */
+export function topicsOf({ environment }: Pick<FunctionSpec, "environment">): Policies {
+  const { topics = {} }: { topics?: Policies } = JSON.parse(environment.MINUTEHAND_POLICY ?? "{}");
+  return topics;
+}
+
+/** The names of the tables and ready queues without which the template's delay queues would lose jobs. */
+export function essentialsOf(
+  { Outputs = {} }: Template,
+  scope: Scope,
+  functions: readonly FunctionSpec[],
+): string[] {
+  const tables = Object.values(Outputs)
+    .filter(({ Description, Value }) => Description === TABLE_OUTPUT && Value !== undefined)
+    .map(({ Value = null }) => String(resolve(Value, scope)));
+  const readyQueues = functions
+    .filter(({ environment }) => tables.includes(environment.MINUTEHAND_TABLE ?? ""))
+    .flatMap((spec) => {
+      const prefix = spec.environment.MINUTEHAND_QUEUE_URL_PREFIX?.split("/").at(-1) ?? "";
+      return Object.keys(topicsOf(spec)).map((topic) => prefix + topic);
+    });
+  return [...new Set([...tables, ...readyQueues])];
+}

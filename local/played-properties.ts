@@ -1,0 +1,67 @@
+/**
+ * The properties that make a difference here, by the resource's type, as CloudFormation calls them. The others are not
+ * even worked out: what says how a table is encrypted may name what only a deployment knows.
+ */
+const PLAYED: Readonly<Record<string, readonly string[]>> = {
+  "AWS::ApiGatewayV2::Integration": ["IntegrationUri", "PayloadFormatVersion", "TimeoutInMillis"],
+  "AWS::ApiGatewayV2::Route": ["RouteKey", "Target"],
+  "AWS::DynamoDB::GlobalTable": [
+    "AttributeDefinitions",
+    "GlobalSecondaryIndexes",
+    "KeySchema",
+    "LocalSecondaryIndexes",
+  ],
+  "AWS::DynamoDB::Table": [
+    "AttributeDefinitions",
+    "GlobalSecondaryIndexes",
+    "KeySchema",
+    "LocalSecondaryIndexes",
+    "ProvisionedThroughput",
+  ],
+  "AWS::Events::Rule": ["EventBusName", "EventPattern", "ScheduleExpression", "State", "Targets"],
+  "AWS::Lambda::EventSourceMapping": [
+    "BatchSize",
+    "Enabled",
+    "EventSourceArn",
+    "FunctionName",
+    "FunctionResponseTypes",
+    "ScalingConfig",
+  ],
+  "AWS::Lambda::Function": [
+    "Code",
+    "Environment",
+    "Handler",
+    "MemorySize",
+    "ReservedConcurrentExecutions",
+    "Runtime",
+    "Timeout",
+  ],
+  "AWS::Scheduler::Schedule": [
+    "EndDate",
+    "FlexibleTimeWindow",
+    "GroupName",
+    "ScheduleExpression",
+    "ScheduleExpressionTimezone",
+    "StartDate",
+    "State",
+    "Target",
+  ],
+  "AWS::SecretsManager::Secret": ["GenerateSecretString", "SecretString"],
+  "AWS::SQS::Queue": [
+    "DelaySeconds",
+    "MaximumMessageSize",
+    "MessageRetentionPeriod",
+    "ReceiveMessageWaitTimeSeconds",
+    "RedrivePolicy",
+    "VisibilityTimeout",
+  ],
+};
+
+/** Of a resource's properties those that are played. */
+export function playedProperties<T>(
+  type: string,
+  properties: Readonly<Record<string, T>>,
+): Record<string, T> {
+  const played = PLAYED[type] ?? [];
+  return Object.fromEntries(Object.entries(properties).filter(([name]) => played.includes(name)));
+}
