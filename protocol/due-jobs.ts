@@ -1,4 +1,4 @@
-import { inParallel } from "../core/batches.ts";
+import { chunksOf, inParallel } from "../core/batches.ts";
 import { BUCKET, BUCKETS_A_PAGE, ENTRIES_A_PAGE, PAGE_BYTES } from "../core/constants.ts";
 import { bucketOf, type Home, isHome, type Look, minuteOf, sortable, timeOf } from "../core/items.ts";
 import type { Context } from "./ports.ts";
@@ -12,6 +12,8 @@ const ENTRIES_A_READ = 500;
 /** Buckets that are read at once where there is little in them. */
 const BUCKETS_A_READ = 64;
 const WIDTH = 32;
+/** A look says nothing of its job's body: so many homes are read before their bytes are counted. */
+const LOOKED_AT_ONCE = 50;
 
 /**
  * The jobs due between two positions, as far as a page may read: it ends before `end` when that many buckets, entries or
@@ -38,13 +40,20 @@ export async function* dueJobs(
     const last = sortable(minuteOf(timeOf(position)) + (pks.length / shards) * BUCKET);
     // Up to the first place where some bucket's read stopped, all of them have been read.
     const until = cuts.map(afterJob).sort()[0] ?? (last < end ? last : end);
-    const due = items.filter(({ sk }) => sk < until);
-    yield { homes: await homesDueAt(ctx, due), until };
+    const due = inDueOrder(items.filter(({ sk }) => sk < until));
+    for (let done = 0; position < until; done += LOOKED_AT_ONCE) {
+      const part = due.slice(done, done + LOOKED_AT_ONCE);
+      const cut = done + LOOKED_AT_ONCE < due.length ? part.at(-1) : undefined;
+      position = cut ? afterJob(cut.sk) : until;
+      const { homes, bytes } = await homesAmong(ctx, part);
+      yield { homes, until: position };
+      read.bytes += bytes;
+      if (read.bytes >= PAGE_BYTES) return;
+    }
 
-    position = until;
     read.buckets += pks.length;
     read.entries += items.length;
-    read.bytes += items.reduce((sum, item) => sum + (isHome(item) ? item.body.length : 0), 0);
+    read.bytes += bytesOf(items.filter(isHome));
     // Whoever goes on found too little: more of a busy minute, or more minutes that are not.
     entries = cuts.length > 0 ? Math.min(entries * 2, ENTRIES_A_READ) : fewest;
     minutes = cuts.length > 0 ? 1 : Math.min(minutes * 2, Math.max(Math.floor(BUCKETS_A_READ / shards), 1));
@@ -82,8 +91,30 @@ export function afterDue(home: Home): string {
   return afterJob(placeOf(home));
 }
 
+/** As their jobs stand among those due; without looks at homes that are there too. */
+function inDueOrder(items: readonly (Home | Look)[]): (Home | Look)[] {
+  const homes = new Set(items.filter(isHome).map(({ sk }) => sk));
+  return items
+    .filter((item) => isHome(item) || !homes.has(item.sk.replace("#look", "")))
+    .sort((a, b) => (a.sk < b.sk ? -1 : 1));
+}
+
+function bytesOf(homes: readonly (Home | undefined)[]): number {
+  return homes.reduce((sum, home) => sum + (home?.body.length ?? 0), 0);
+}
+
 /** The jobs whose due time is the time of their entry: a home that has moved, or a look left behind, is none. */
 export async function homesDueAt(ctx: Context, items: readonly (Home | Look)[]): Promise<Home[]> {
+  const homes: Home[] = [];
+  for (const part of chunksOf(items, LOOKED_AT_ONCE)) homes.push(...(await homesAmong(ctx, part)).homes);
+  return homes;
+}
+
+/** Those of a few entries, in due order. `bytes`: of the bodies that were read for looks. */
+async function homesAmong(
+  ctx: Context,
+  items: readonly (Home | Look)[],
+): Promise<{ homes: Home[]; bytes: number }> {
   const looks = items.filter((item) => !isHome(item));
   const looked = await readHomes(
     ctx,
@@ -95,5 +126,6 @@ export async function homesDueAt(ctx: Context, items: readonly (Home | Look)[]):
     const home = looked[i];
     if (home && home.dueAt === timeOf(look.sk)) due.set(home.id, home);
   }
-  return [...due.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  const homes = [...due.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  return { homes, bytes: bytesOf(looked) };
 }

@@ -2,16 +2,17 @@ import { describe, expect, it } from "vitest";
 import { BUCKETS_A_PAGE, ENTRIES_A_PAGE, PAGE_BYTES } from "../../core/constants.ts";
 import { type JobPage, type ListRequest, listJobs } from "../../protocol/list.ts";
 import type { Context } from "../../protocol/ports.ts";
+import { reschedule } from "../../protocol/reschedule.ts";
 import { createWorld, HOUR, MINUTE, START, type World } from "./world.ts";
 
 const SHARDS = 2;
 const COUNT = 5000;
 
-type Read = { buckets: number; entries: number; atOnce: number };
+type Read = { buckets: number; entries: number; atOnce: number; looked: number };
 
 /** What its pages read, added up. */
 function counting({ ctx, pool }: World): { ctx: Context; read: Read } {
-  const read = { buckets: 0, entries: 0, atOnce: 0 };
+  const read = { buckets: 0, entries: 0, atOnce: 0, looked: 0 };
   let inFlight = 0;
   const page: typeof pool.page = async (pk, after, before, limit) => {
     inFlight += 1;
@@ -22,7 +23,11 @@ function counting({ ctx, pool }: World): { ctx: Context; read: Read } {
     read.entries += found.items.length;
     return found;
   };
-  return { ctx: { ...ctx, pool: { ...pool, page } }, read };
+  const readHomes: typeof pool.read = (keys) => {
+    read.looked += keys.length;
+    return pool.read(keys);
+  };
+  return { ctx: { ...ctx, pool: { ...pool, page, read: readHomes } }, read };
 }
 
 /** Many jobs in one minute. */
@@ -88,6 +93,35 @@ describe("a page of a list", () => {
     const page = await listJobs(ctx, { from: START, to: START + 3 * HOUR, tag: "none", limit: 100 });
     expect(page.cursor).toBeDefined();
     expect(read.entries).toBeLessThan(100);
+  });
+
+  it("ends after so many bytes of bodies of moved jobs, and all pages together read each of them once", async () => {
+    const world = createWorld({ shards: SHARDS });
+    const body = JSON.stringify("x".repeat(90_000));
+    for (let i = 0; i < 120; i++) {
+      const { id } = await world.file({ delay: 4 * HOUR, body });
+      await reschedule(world.ctx, id, { dueAt: START + HOUR + (i % 2) });
+    }
+    const { ctx, read } = counting(world);
+    const request = { from: START, to: START + 2 * HOUR, tag: "none", limit: 1000 };
+    expect((await listJobs(ctx, request)).cursor).toBeDefined();
+    expect(read.looked).toBeLessThan(60);
+    read.looked = 0;
+    const pages = await allPages(ctx, request);
+    expect(pages.reduce((sum, { examined }) => sum + examined, 0)).toBe(120);
+    expect(read.looked).toBe(120 + pages.length);
+  });
+
+  it("has a job once whose home and look are of one time, wherever a read is cut", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.file({ delay: HOUR });
+    for (let i = 1; i <= 60; i++) {
+      const { id, dueAt } = await world.file({ delay: HOUR + i });
+      await reschedule(world.ctx, id, { dueAt });
+    }
+    const { homes } = await listJobs(world.ctx, { ...busy, limit: 1000 });
+    expect(homes.map(({ dueAt }) => dueAt - START - HOUR)).toEqual(homes.map((_, i) => i));
+    expect(homes).toHaveLength(61);
   });
 
   it("ends before its answer is too large for Lambda", async () => {
