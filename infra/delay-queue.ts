@@ -27,7 +27,7 @@ import type { DelayQueueProps } from "./props.ts";
 import { Promotions, RecurringSchedules } from "./scheduler.ts";
 import { removedTopics } from "./seen-topics.ts";
 import { Tick } from "./tick.ts";
-import { TopicQueues } from "./topic-queues.ts";
+import { type QueueParts, TopicQueues } from "./topic-queues.ts";
 import { validate } from "./validate.ts";
 import { Webhook } from "./webhook.ts";
 
@@ -72,12 +72,12 @@ export class DelayQueue extends Construct {
     this.removable = removable;
     this.topics = new Map(topics.map((queues) => [queues.topic, queues]));
     this.environment = queueEnvironment(pool.table.tableName, prefix, policy);
-    const parts = { table: this.table, topics, prefix, removable };
+    const parts: QueueParts = { table: this.table, topics, prefix, removable };
     const tick = new Tick(this, "Tick", parts);
     this.equip(tick.fn);
     const pausing = [tick.fn];
     if (props.longDelay !== false) {
-      this.promotions = new Promotions(this, "Promotions", { ...parts, encryptionKey });
+      this.promotions = new Promotions(this, "Promotions", parts);
       this.equip(this.promotions.fn);
     }
     let recurring: RecurringSchedules | undefined;

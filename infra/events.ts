@@ -1,5 +1,4 @@
 import { Annotations, Aws, Duration } from "aws-cdk-lib";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { type IEventBusRef, Rule } from "aws-cdk-lib/aws-events";
 import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
@@ -11,28 +10,21 @@ import { EVENT_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
 import { queueSettings } from "./queue-settings.ts";
-import type { TopicQueues } from "./topic-queues.ts";
+import { DLQ_RETENTION, QUEUE_RETENTION, type QueueParts, visibilityTimeoutFor } from "./topic-queues.ts";
 
-export type EventsProps = {
+export type EventsProps = QueueParts & {
   readonly rules: readonly EventRule[];
   readonly eventBus: IEventBusRef | undefined;
-  readonly table: Table;
-  readonly topics: readonly TopicQueues[];
-  readonly prefix: string;
   readonly encryptionKey: IKey | undefined;
-  readonly removable: boolean;
 };
 
 const TIMEOUT = Duration.seconds(30);
 const MEMORY_MIB = 512;
-const VISIBILITY_MARGIN_S = 30;
 const BATCH_SIZE = 10;
 /** A burst of events is to leave the account's concurrency, and the table, to the jobs. */
 const MAX_CONCURRENCY = 10;
 /** An hour of tries, such as while the table does not answer. An event whose job runs waits longer each time. */
 const MAX_RECEIVE_COUNT = 60;
-const RETENTION = Duration.days(10);
-const DLQ_RETENTION = Duration.days(14);
 const SERVICE = "events.amazonaws.com";
 const DEFAULT_BUS = "default";
 
@@ -58,8 +50,8 @@ export class Events extends Construct {
     this.queue = new Queue(this, "Queue", {
       ...shared,
       queueName,
-      retentionPeriod: RETENTION,
-      visibilityTimeout: TIMEOUT.plus(Duration.seconds(VISIBILITY_MARGIN_S)),
+      retentionPeriod: QUEUE_RETENTION,
+      visibilityTimeout: visibilityTimeoutFor(TIMEOUT),
       deadLetterQueue: { queue: this.dlq, maxReceiveCount: MAX_RECEIVE_COUNT },
     });
     // The metrics of its rules do not name the default bus.

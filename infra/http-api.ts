@@ -2,7 +2,6 @@ import { Duration, RemovalPolicy } from "aws-cdk-lib";
 import { HttpApi, HttpMethod, LogGroupLogDestination } from "aws-cdk-lib/aws-apigatewayv2";
 import { HttpIamAuthorizer } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
@@ -10,15 +9,9 @@ import { API_ACTIONS, grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
 import type { ApiProps } from "./props.ts";
-import type { TopicQueues } from "./topic-queues.ts";
+import type { QueueParts, TopicQueues } from "./topic-queues.ts";
 
-export type JobApiProps = {
-  readonly api: ApiProps;
-  readonly table: Table;
-  readonly topics: readonly TopicQueues[];
-  readonly prefix: string;
-  readonly removable: boolean;
-};
+export type JobApiProps = QueueParts & { readonly api: ApiProps };
 
 // An HTTP API gives up after 30 s ("Quotas for HTTP APIs"); the function's own answer should win.
 const TIMEOUT = Duration.seconds(29);

@@ -10,15 +10,9 @@ import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
 import { queueSettings } from "./queue-settings.ts";
 import { acknowledgeAll, ScheduleGroup } from "./schedule-group.ts";
-import type { TopicQueues } from "./topic-queues.ts";
+import { DLQ_RETENTION, type QueueParts, type TopicQueues } from "./topic-queues.ts";
 
-export type SchedulerProps = {
-  readonly table: Table;
-  readonly topics: readonly TopicQueues[];
-  readonly prefix: string;
-  readonly encryptionKey: IKey | undefined;
-  readonly removable: boolean;
-};
+export type RecurringSchedulesProps = QueueParts & { readonly encryptionKey: IKey | undefined };
 
 const TIMEOUT = Duration.seconds(30);
 const MEMORY_MIB = 512;
@@ -30,7 +24,7 @@ export class Promotions extends Construct {
   readonly fn: LambdaFunction;
   private readonly group: ScheduleGroup;
 
-  constructor(scope: Construct, id: string, { table, topics, prefix, removable }: SchedulerProps) {
+  constructor(scope: Construct, id: string, { table, topics, prefix, removable }: QueueParts) {
     super(scope, id);
     this.fn = new BundledFunction(this, "Promote", {
       code: bundleOf("promote"),
@@ -68,12 +62,12 @@ export class RecurringSchedules extends Construct {
   readonly dlq: Queue;
   private readonly group: ScheduleGroup;
 
-  constructor(scope: Construct, id: string, props: SchedulerProps) {
+  constructor(scope: Construct, id: string, props: RecurringSchedulesProps) {
     super(scope, id);
     const { table, topics, prefix, removable } = props;
     this.dlq = new Queue(this, "Dlq", {
       queueName: `${prefix}_schedules_dlq`,
-      retentionPeriod: Duration.days(14),
+      retentionPeriod: DLQ_RETENTION,
       ...queueSettings(props),
     });
     this.fn = new BundledFunction(this, "Occurrence", {

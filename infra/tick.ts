@@ -1,5 +1,4 @@
 import { Duration, RemovalPolicy } from "aws-cdk-lib";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction as LambdaTarget } from "aws-cdk-lib/aws-events-targets";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
@@ -8,14 +7,7 @@ import { Construct } from "constructs";
 import { grantPool, grantQueues, TICK_ACTIONS } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
-import type { TopicQueues } from "./topic-queues.ts";
-
-export type TickProps = {
-  readonly table: Table;
-  readonly topics: readonly TopicQueues[];
-  readonly prefix: string;
-  readonly removable: boolean;
-};
+import { DLQ_RETENTION, type QueueParts } from "./topic-queues.ts";
 
 // A tick that comes late has nothing to do that the next one would not: it starts at the cursors.
 const NO_REPEATS = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
@@ -28,14 +20,14 @@ export class Tick extends Construct {
   readonly fn: LambdaFunction;
   readonly dlq: Queue;
 
-  constructor(scope: Construct, id: string, props: TickProps) {
+  constructor(scope: Construct, id: string, props: QueueParts) {
     super(scope, id);
     const { table, topics, prefix, removable } = props;
     // SQS's own key even where the customer has one: a tick's event says nothing, and EventBridge would
     // have to be let into the customer's key.
     this.dlq = new Queue(this, "Dlq", {
       queueName: `${prefix}_tick_dlq`,
-      retentionPeriod: Duration.days(14),
+      retentionPeriod: DLQ_RETENTION,
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,

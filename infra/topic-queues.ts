@@ -1,4 +1,5 @@
 import { Duration } from "aws-cdk-lib";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { type CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
@@ -9,8 +10,17 @@ import { queueSettings } from "./queue-settings.ts";
 
 /** Catches only what dies before it can claim; such a job is still alive in its home. */
 const MAX_RECEIVE_COUNT = 20;
-// A message keeps its timestamp on its way to the DLQ, so it must live longer there than in the ready queue.
-const DLQ_RETENTION = Duration.days(14);
+// A message keeps its timestamp on its way to the DLQ, so it must live longer there than in its queue.
+export const QUEUE_RETENTION = Duration.millis(READY_RETENTION);
+export const DLQ_RETENTION = Duration.days(14);
+
+/** What every part of a delay queue works on. */
+export type QueueParts = {
+  readonly table: Table;
+  readonly topics: readonly TopicQueues[];
+  readonly prefix: string;
+  readonly removable: boolean;
+};
 
 export type TopicQueuesProps = {
   readonly prefix: string;
@@ -21,7 +31,7 @@ export type TopicQueuesProps = {
 };
 
 /** A crashed run is noticed soon after, and none is disturbed. */
-function visibilityTimeoutFor(run: Duration): Duration {
+export function visibilityTimeoutFor(run: Duration): Duration {
   return run.plus(Duration.millis(VISIBILITY_MARGIN));
 }
 
@@ -51,7 +61,7 @@ export class TopicQueues extends Construct {
     this.ready = new Queue(this, "Ready", {
       ...shared,
       queueName: name,
-      retentionPeriod: Duration.millis(READY_RETENTION),
+      retentionPeriod: QUEUE_RETENTION,
       visibilityTimeout: visibilityTimeoutFor(ttrOf(settings)),
       deadLetterQueue: { queue: this.dlq, maxReceiveCount: MAX_RECEIVE_COUNT },
     });
