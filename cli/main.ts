@@ -4,11 +4,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { INTERRUPTED } from "./program.ts";
 import { run } from "./run.ts";
 
+let endsUnread = false;
+
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
-    // Whoever read has gone, as in `minutehand list | head`. Who listens too has more to end than this process.
-    if (stream.listenerCount("error") === 1) process.exit(0);
+    // Whoever read has gone, as in `minutehand list | head`. What changes jobs goes on: half a change would help nobody.
+    if (stream === process.stdout && endsUnread) process.exit(0);
   });
 }
 
@@ -20,6 +22,9 @@ const code = await run(process.argv.slice(2), {
   clock: () => Date.now(),
   wait: (ms) => sleep(ms),
   interrupted: async () => void (await once(process, "SIGINT")),
+  endUnread: () => {
+    endsUnread = true;
+  },
   nodeVersion: process.version,
 });
 if (code === INTERRUPTED) process.exit(code);

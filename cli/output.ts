@@ -36,7 +36,7 @@ export type Output = {
 const DEFAULT_WIDTH = 80;
 
 export function createOutput(
-  { stdout, stderr, env }: Surroundings,
+  { stdout, stderr, env, endUnread }: Surroundings,
   { json, color }: { json: boolean; color: boolean },
 ): Output {
   const isTerminal = stdout.isTTY === true;
@@ -46,9 +46,7 @@ export function createOutput(
       ? styleText(style, text, { validateStream: false })
       : text;
   // Whoever reads slowly is waited for, so that a long list is not held in memory.
-  const line = async (text: string) => {
-    if (!stdout.write(`${text}\n`)) await new Promise<void>((resolve) => void stdout.once("drain", resolve));
-  };
+  const line = (text: string) => new Promise<void>((resolve) => void stdout.write(`${text}\n`, resolve));
   // What JSON has no need to escape, a terminal may have.
   const document = (value: unknown) => line(printable(JSON.stringify(value)));
   return {
@@ -70,6 +68,7 @@ export function createOutput(
       await line(["", ...lines.map(printable)].join("\n"));
     },
     async entries(rows, columns, none) {
+      endUnread();
       const lines: string[][] = [];
       for await (const row of rows) {
         if (json) await document(row);

@@ -1,8 +1,8 @@
 import type { Readable } from "node:stream";
 
 type Sink = {
-  write(text: string): boolean;
-  once(event: "drain", listener: () => void): unknown;
+  /** `done` is called once the text is out, or cannot be any more. */
+  write(text: string, done?: () => void): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
 };
@@ -20,6 +20,8 @@ export type Surroundings = {
   readonly wait: (ms: number) => Promise<void>;
   /** Resolves when somebody interrupts. From the call on nothing else does what an interruption would. */
   readonly interrupted: () => Promise<void>;
+  /** From the call on the program ends, as done, where nobody reads stdout any more. Else what is written there is lost. */
+  readonly endUnread: () => void;
   /** Such as `v24.1.0`. */
   readonly nodeVersion: string;
 };

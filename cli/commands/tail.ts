@@ -19,7 +19,8 @@ export function addTail(program: Command, open: Open): void {
     .option("--every <duration>", "how often it looks", duration, "2s")
     .action(async ({ topic, around, every }: Flags) => {
       const { surroundings, output, client } = open();
-      const { clock, wait } = surroundings;
+      const { clock, wait, endUnread } = surroundings;
+      endUnread();
       const api = await client();
       const changes = follow(api, {
         ...(topic === undefined ? {} : { topic }),

@@ -32,11 +32,10 @@ export async function type(
   const interruption = Promise.withResolvers<void>();
   const written = { out: "", err: "" };
   const sink = (name: "out" | "err") => ({
-    write: (text: string) => {
+    write: (text: string, done?: () => void) => {
       written[name] += text;
-      return true;
+      done?.();
     },
-    once: () => {},
     isTTY: terminal,
     columns: 80,
   });
@@ -48,6 +47,7 @@ export async function type(
     clock: typed.clock ?? api?.world.now ?? (() => START),
     wait: async (ms) => wait?.(ms, interruption.resolve),
     interrupted: () => interruption.promise,
+    endUnread: () => {},
     nodeVersion,
   });
   return {

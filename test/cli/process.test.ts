@@ -76,12 +76,39 @@ test.skipIf(!hasPython).each([
   expect(shown).toContain(last);
 });
 
-test("whoever has read enough ends it quietly", async () => {
+test("what changes jobs is done to its end though nobody reads what it says", async () => {
   await using api = await serveApi();
-  for (let i = 0; i < 300; i++) await api.file({ delay: i, headers: { long: "x".repeat(2000) } });
-  const range = ["--from", "2026-03-01T09:00:00Z", "--to", "2026-03-01T10:00:00Z"];
-  const { child, said } = start(api, ["list", "--limit", "1000", "--json", ...range]);
-  child.stdout?.once("data", () => child.stdout?.destroy());
+  const ids: string[] = [];
+  for (const length of [500, 2]) {
+    const jobs = Array.from({ length }, () => ({ topic: "orders", body: 1, delay: "1h" }));
+    const { json } = await api.call("POST", "/jobs/batch", { body: { jobs } });
+    ids.push(...(json.results as { job: { id: string } }[]).map(({ job }) => job.id));
+  }
+  const missing = "01KJMBQDE001HA2ZQ31MBWX213";
+  const unread = start(api, ["cancel", ...ids.slice(1), "--json"]);
+  unread.child.stdout?.destroy();
+  const unheard = start(api, ["cancel", missing, ...ids.slice(0, 1)]);
+  unheard.child.stderr?.destroy();
+  const ends = [unread, unheard].map(({ child }) => once(child, "close"));
+  expect(await Promise.all(ends)).toEqual([
+    [0, null],
+    [1, null],
+  ]);
+  const { json } = await api.call("GET", "/forecast?from=2026-03-01T09:00:00Z&to=2026-03-01T11:00:00Z");
+  expect(json).toMatchObject({ minutes: [] });
+});
+
+test.each([
+  ["tail", "--json"],
+  ["list", "--json", "--from", "2026-03-01T09:00:00Z", "--to", "2026-04-01T09:00:00Z"],
+])("whoever has read enough ends %s quietly", async (...args) => {
+  await using api = await serveApi();
+  await api.file({ delay: "1m" });
+  await api.file({ dueAt: new Date(Date.now() + 60_000).toISOString() });
+  const { child, said } = start(api, args);
+  child.stdout?.destroy();
   expect(await once(child, "close")).toEqual([0, null]);
   expect(said.err).toBe("");
+  // The whole range is dozens of pages, and what is followed never ends.
+  expect(api.authorizations.length).toBeLessThan(5);
 });
