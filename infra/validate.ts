@@ -1,31 +1,27 @@
-import { type Duration, Token } from "aws-cdk-lib";
 import type { Backoff } from "../core/backoff.ts";
 import { callbackUrlRule } from "../core/callback-url.ts";
-import { DAY, LONGEST_DELAY, LONGEST_LEASE, MAX_SHARDS, READY_RETENTION } from "../core/constants.ts";
-import { isEventPath } from "../core/event-rules.ts";
+import { LONGEST_LEASE, LONGEST_SPREAD, MAX_SHARDS, READY_RETENTION } from "../core/constants.ts";
 import { webhookPolicy } from "../core/policy.ts";
 import { parseWindow } from "../cron/window.ts";
+import {
+  type Check,
+  days,
+  LONGEST_WAIT_S,
+  number,
+  oneOf,
+  onlyFor,
+  seconds,
+  shown,
+  trackedOnly,
+  wholeNumber,
+} from "./check.ts";
 import { webhookOf } from "./policy.ts";
-import type { ApiProps, CancelOn, DelayQueueProps, EnqueueOn, EventMatch, TopicProps } from "./props.ts";
+import type { ApiProps, DelayQueueProps, TopicProps } from "./props.ts";
+import { eventChecks } from "./validate-events.ts";
 
-/** One rule about one value: what it must be, what it is, what is allowed. */
-type Check = {
-  readonly holds: boolean;
-  readonly rule: string;
-  readonly actual: unknown;
-  readonly allowed: string;
-};
-
-const DAY_S = DAY / 1000;
 const LONGEST_RETENTION_DAYS = 3650;
-const LONGEST_WAIT_S = LONGEST_DELAY / 1000;
 const LONGEST_TTR_S = LONGEST_LEASE / 1000;
 const LONGEST_CALL_S = 30;
-const LONGEST_SPREAD_S = DAY_S;
-const LONGEST_TOMBSTONE_S = DAY_S;
-/** "PutEvents", Amazon EventBridge API Reference, and "Creating event patterns": what a rule can match. */
-const LONGEST_SOURCE = 256;
-const LONGEST_DETAIL_TYPE = 128;
 
 /** Throws one error that names each broken rule, the value met and what is allowed. */
 export function validate(path: string, props: DelayQueueProps): void {
@@ -103,94 +99,8 @@ function topicChecks(name: string, topic: TopicProps): Check[] {
     seconds(`${at}.ttr`, topic.ttr, 1, LONGEST_TTR_S),
     seconds(`${at}.oldestMessageAge`, topic.oldestMessageAge, 60, READY_RETENTION / 1000),
     ...backoffChecks(`${at}.backoff`, topic.backoff),
-    seconds(`${at}.spread`, topic.spread, 0, LONGEST_SPREAD_S),
+    seconds(`${at}.spread`, topic.spread, 0, LONGEST_SPREAD / 1000),
     ...eventChecks(at, topic),
-  ];
-}
-
-function eventChecks(at: string, topic: TopicProps): Check[] {
-  const { cancelOn, enqueueOn, tracking, webhook } = topic;
-  const cancels = placed(`${at}.cancelOn`, cancelOn);
-  const enqueues = placed(`${at}.enqueueOn`, enqueueOn);
-  const needsKeys = (name: string, value: unknown): Check => ({
-    holds: value === undefined || tracking !== "none",
-    rule: `${at}.${name} needs keys, which untracked jobs have not`,
-    actual: tracking,
-    allowed: 'tracking "full"',
-  });
-  return [
-    needsKeys("cancelOn", cancelOn),
-    needsKeys("enqueueOn", enqueueOn),
-    {
-      holds: enqueueOn === undefined || webhook === undefined || webhook.url !== undefined,
-      rule: `${at}.enqueueOn needs whom to call, as events name nobody`,
-      actual: webhook?.url,
-      allowed: "webhook.url",
-    },
-    ...cancels.flatMap((cancel) => cancelChecks(cancel.at, cancel.event)),
-    ...enqueues.flatMap((enqueue, index) => [
-      ...enqueueChecks(enqueue.at, enqueue.event),
-      ...cancels.map((cancel) =>
-        apart(enqueue, cancel.event, `file no job that ${cancel.at} cancels by the same event`),
-      ),
-      ...enqueues
-        .slice(0, index)
-        .map((first) =>
-          apart(enqueue, first.event, `file a job that ${first.at} does not file by the same event`),
-        ),
-    ]),
-  ];
-}
-
-/** One of the matches of a topic's prop, and where it stands. */
-type Placed<T> = { readonly at: string; readonly event: T };
-
-function placed<T>(at: string, events: T | readonly T[] | undefined): Placed<T>[] {
-  if (events === undefined) return [];
-  if (!Array.isArray(events)) return [{ at, event: events as T }];
-  return (events as readonly T[]).map((event, index) => ({ at: `${at}[${index}]`, event }));
-}
-
-/** An event is told to every match that it fits, and files one job of a key. */
-function apart({ at, event }: Placed<EventMatch>, other: EventMatch, rule: string): Check {
-  const { source, detailType, key } = event;
-  const meet = source === undefined || other.source === undefined || source === other.source;
-  return {
-    holds: !(meet && detailType === other.detailType && key === other.key),
-    rule: `${at} must ${rule}`,
-    actual: { source, detailType, key },
-    allowed: "another detailType or key, or two different sources",
-  };
-}
-
-function cancelChecks(at: string, event: CancelOn): Check[] {
-  return [...matchChecks(at, event), seconds(`${at}.tombstone`, event.tombstone, 0, LONGEST_TOMBSTONE_S)];
-}
-
-function enqueueChecks(at: string, event: EnqueueOn): Check[] {
-  const { delay, body, onDuplicate, maxDelay } = event;
-  const postpones = onDuplicate === "postpone";
-  return [
-    ...matchChecks(at, event),
-    seconds(`${at}.delay`, delay, 0, LONGEST_WAIT_S),
-    eventPath(`${at}.body`, body),
-    oneOf(`${at}.onDuplicate`, onDuplicate, ["keep", "replace", "postpone"]),
-    {
-      holds: !postpones || maxDelay !== undefined,
-      rule: `${at}.maxDelay must bound what is postponed`,
-      actual: maxDelay,
-      allowed: `1 to ${LONGEST_WAIT_S} seconds`,
-    },
-    onlyFor('onDuplicate "postpone"', postpones, `${at}.maxDelay`, maxDelay?.toHumanString()),
-    seconds(`${at}.maxDelay`, maxDelay, 1, LONGEST_WAIT_S),
-  ];
-}
-
-function matchChecks(at: string, { source, detailType, key }: EventMatch): Check[] {
-  return [
-    characters(`${at}.source`, source, LONGEST_SOURCE),
-    characters(`${at}.detailType`, detailType, LONGEST_DETAIL_TYPE),
-    eventPath(`${at}.key`, key),
   ];
 }
 
@@ -208,13 +118,7 @@ function windowChecks(at: string, window: string | undefined): Check[] {
 function ifLateChecks(at: string, { ifLate, tracking }: TopicProps): Check[] {
   if (ifLate === undefined) return [];
   return [
-    {
-      // A job without a home cannot say that it was not run, nor why.
-      holds: tracking !== "none",
-      rule: `${at} needs homes, which say what became of late jobs`,
-      actual: tracking,
-      allowed: 'tracking "full"',
-    },
+    trackedOnly(`${at} needs homes, which say what became of late jobs`, ifLate, tracking),
     seconds(`${at}.after`, ifLate.after, 1, LONGEST_WAIT_S),
     oneOf(`${at}.do`, ifLate.do, ["run", "skip", "expire"]),
   ];
@@ -226,13 +130,8 @@ function webhookChecks(at: string, topic: TopicProps): Check[] {
   const { url, timeout, allowHosts = [] } = webhook;
   const rule = url === undefined ? undefined : callbackUrlRule(url, webhookPolicy(webhookOf(topic)));
   return [
-    {
-      // Nothing of an untracked job outlasts its call: a receiver that is down for an hour would lose it.
-      holds: topic.tracking !== "none",
-      rule: `${at} needs homes, which keep retries and deaths`,
-      actual: topic.tracking,
-      allowed: 'tracking "full"',
-    },
+    // Nothing of an untracked job outlasts its call: a receiver that is down for an hour would lose it.
+    trackedOnly(`${at} needs homes, which keep retries and deaths`, webhook, topic.tracking),
     {
       holds: rule === undefined,
       rule: `${at}.url ${rule}`,
@@ -275,64 +174,4 @@ function backoffChecks(at: string, backoff: Backoff | undefined): Check[] {
     number(`${at}.max`, max, initial, LONGEST_WAIT_S),
     number(`${at}.jitter`, jitter, 0, 1),
   ];
-}
-
-function wholeNumber(at: string, actual: number | undefined, min: number, max: number): Check {
-  const holds = actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
-  return { holds, rule: `${at} must be a whole number`, actual, allowed: `${min} to ${max}` };
-}
-
-function number(at: string, actual: number, min: number, max: number): Check {
-  return {
-    holds: actual >= min && actual <= max,
-    rule: `${at} must be a number`,
-    actual,
-    allowed: `${min} to ${max}`,
-  };
-}
-
-function days(at: string, value: Duration | undefined, min: number, max: number): Check {
-  const actual = value?.toDays({ integral: false });
-  const holds = actual === undefined || (actual >= min && actual <= max);
-  return { holds, rule: `${at} must be days`, actual, allowed: `${min} to ${max} days` };
-}
-
-function seconds(at: string, value: Duration | undefined, min: number, max: number): Check {
-  const actual = value?.toSeconds({ integral: false });
-  const holds = actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
-  return { holds, rule: `${at} must be whole seconds`, actual, allowed: `${min} to ${max} seconds` };
-}
-
-function characters(at: string, actual: string | undefined, max: number): Check {
-  const known = !Token.isUnresolved(actual);
-  const holds = actual === undefined || (known && actual.length >= 1 && actual.length <= max);
-  return { holds, rule: `${at} must be a name`, actual, allowed: `1 to ${max} characters` };
-}
-
-function eventPath(at: string, actual: string | undefined): Check {
-  return {
-    holds: actual === undefined || isEventPath(actual),
-    rule: `${at} must say where in the event`,
-    actual,
-    allowed: "$.name or $.name.name…, names of A-Z, a-z, 0-9, _ and -",
-  };
-}
-
-function oneOf(at: string, actual: string | undefined, allowed: readonly string[]): Check {
-  const holds = actual === undefined || allowed.includes(actual);
-  return { holds, rule: `${at} must be a known word`, actual, allowed: allowed.join(" or ") };
-}
-
-function onlyFor(whom: string, fits: boolean, at: string, value: unknown): Check {
-  return {
-    holds: fits || value === undefined,
-    rule: `${at} is for ${whom} only`,
-    actual: value,
-    allowed: "nothing",
-  };
-}
-
-function shown(value: unknown): string {
-  if (Token.isUnresolved(value)) return "a token that only the deployment resolves";
-  return typeof value === "string" ? `"${value}"` : (JSON.stringify(value) ?? String(value));
 }
