@@ -58,6 +58,14 @@ export function hashOf(...parts: readonly string[]): string {
   return createHash("sha256").update(parts.join("\n")).digest("base64url");
 }
 
+type Sent = { method: string; path: string; headers: { "idempotency-key"?: string }; text: string };
+
+/** That a request with an `Idempotency-Key` files one job, however often it is sent. */
+export function onceOf({ method, path, headers, text }: Sent): Pick<NewJob, "once"> {
+  const token = headers["idempotency-key"];
+  return token === undefined ? {} : { once: { token, hash: hashOf(method, path, text) } };
+}
+
 /** 201 for what is new, and again for its repeat; 200 for what was there. */
 export function statusOf({ outcome }: Enqueued): 200 | 201 {
   return outcome === "created" || outcome === "replayed" ? 201 : 200;

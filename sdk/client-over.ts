@@ -27,20 +27,24 @@ export function clientOver<Topics = TopicBodies>({
   const topicPath = (topic: string) => `/topics/${segment(topic)}`;
   const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
   const schedulePath = (name: string) => `/schedules/${segment(name)}`;
-  const file = <T>(path: string, body: object, idempotencyKey = newKey?.()): Promise<T> =>
-    call("POST", path, { body, idempotencyKey });
+  const file = <T>(
+    method: "POST" | "PUT",
+    path: string,
+    body: object,
+    idempotencyKey = newKey?.(),
+  ): Promise<T> => call(method, path, { body, idempotencyKey });
 
   return {
     enqueue(...job) {
       const [topic, body, { idempotencyKey, ...options }] = job as EnqueueArguments;
-      return file("/jobs", { topic, body, ...options }, idempotencyKey);
+      return file("POST", "/jobs", { topic, body, ...options }, idempotencyKey);
     },
     async enqueueMany(jobs, { idempotencyKey } = {}) {
-      return outcomesOf(await file("/jobs/batch", { jobs }, idempotencyKey));
+      return outcomesOf(await file("POST", "/jobs/batch", { jobs }, idempotencyKey));
     },
     put(...job) {
-      const [topic, key, body] = job as PutArguments;
-      return call("PUT", keyPath(topic, key), { body });
+      const [topic, key, { idempotencyKey, ...body }] = job as PutArguments;
+      return file("PUT", keyPath(topic, key), body, idempotencyKey);
     },
     get: (id) => call("GET", jobPath(id)),
     getByKey: (topic, key) => call("GET", keyPath(topic, key)),
@@ -91,7 +95,8 @@ export function clientOver<Topics = TopicBodies>({
     removeSchedule: (name) => call("DELETE", schedulePath(name)),
     pauseSchedule: (name) => call("POST", `${schedulePath(name)}/pause`),
     resumeSchedule: (name) => call("POST", `${schedulePath(name)}/resume`),
-    runSchedule: (name, { idempotencyKey } = {}) => file(`${schedulePath(name)}/run`, {}, idempotencyKey),
+    runSchedule: (name, { idempotencyKey } = {}) =>
+      file("POST", `${schedulePath(name)}/run`, {}, idempotencyKey),
 
     async receive(topic, body = {}) {
       return (await call<{ jobs: PulledJob[] }>("POST", `${topicPath(topic)}/receive`, { body })).jobs;

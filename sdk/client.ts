@@ -48,7 +48,11 @@ type JobOptions = {
 type Time = { delay?: Duration; dueAt?: Instant };
 
 /** What `PUT` by key takes beside the body. */
-export type PutOptions = Time & JobOptions;
+export type PutOptions = Time &
+  JobOptions & {
+    /** Instead of one that the client draws: calls with the same one file one job. */
+    idempotencyKey?: string;
+  };
 
 /** What `POST /jobs` takes beside topic and body. */
 export type EnqueueOptions = PutOptions & {
@@ -56,8 +60,6 @@ export type EnqueueOptions = PutOptions & {
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
   /** How long `onDuplicate: "postpone"` can put a job off, from its first enqueue on. */
   maxDelay?: Duration;
-  /** Instead of one that the client draws: calls with the same one file one job. */
-  idempotencyKey?: string;
 };
 
 type Topic<Topics> = keyof Topics & string;
@@ -130,7 +132,7 @@ export type Client<Topics = TopicBodies> = {
     jobs: readonly NewJobRequest<NoInfer<T>>[],
     options?: { idempotencyKey?: string },
   ): Promise<(JobSummary | MinutehandError)[]>;
-  /** Files a job under a key, or gives the live one all of these. */
+  /** Files a job under a key, or gives the live one all of these; repeated after a lost answer it does so once. */
   put<T = Topics>(...job: PutArguments<NoInfer<T>>): Promise<Job>;
   get(id: string): Promise<Job>;
   getByKey(topic: string, key: string): Promise<Job>;

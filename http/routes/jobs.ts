@@ -8,7 +8,7 @@ import { job } from "../answers.ts";
 import { idempotencyKey, jobId } from "../fields.ts";
 import { filed } from "../filed.ts";
 import { jobOf } from "../job-json.ts";
-import { dueAtOf, hashOf, newJobOf } from "../new-job.ts";
+import { dueAtOf, newJobOf, onceOf } from "../new-job.ts";
 import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -34,10 +34,8 @@ export const jobRoutes = [
       "too-large",
       "idempotency-mismatch",
     ],
-    async handle({ ctx, method, path, headers, body, text }) {
-      const token = headers["idempotency-key"];
-      const once = token === undefined ? {} : { once: { token, hash: hashOf(method, path, text) } };
-      return filed(ctx, await enqueue(ctx, { ...newJobOf(ctx, body), ...once }));
+    async handle({ ctx, body, ...call }) {
+      return filed(ctx, await enqueue(ctx, { ...newJobOf(ctx, body), ...onceOf(call) }));
     },
   }),
   route({

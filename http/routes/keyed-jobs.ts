@@ -9,9 +9,10 @@ import { job } from "../answers.ts";
 import { key, topic } from "../fields.ts";
 import { filed } from "../filed.ts";
 import { jobOf } from "../job-json.ts";
-import { newJobOf } from "../new-job.ts";
+import { newJobOf, onceOf } from "../new-job.ts";
 import { keyedJob } from "../requests.ts";
 import { route } from "../route.ts";
+import { idempotent } from "./jobs.ts";
 
 const path = "/topics/{topic}/jobs/{key}";
 const params = z.strictObject({ topic, key });
@@ -31,12 +32,13 @@ export const keyedJobRoutes = [
     summary:
       "Files a job under a key, or gives the live one all these fields; absent ones return to defaults.",
     params,
+    headers: idempotent,
     body: keyedJob,
     answers: { 200: job, 201: job },
-    problems: ["unknown-topic", "job-running", "too-large"],
-    async handle({ ctx, params, body }) {
+    problems: ["unknown-topic", "job-not-found", "job-running", "too-large", "idempotency-mismatch"],
+    async handle({ ctx, params, body, ...call }) {
       const wanted = newJobOf(ctx, { ...body, ...params, onDuplicate: "replace" });
-      return filed(ctx, await enqueue(ctx, wanted));
+      return filed(ctx, await enqueue(ctx, { ...wanted, ...onceOf(call) }));
     },
   }),
   route({

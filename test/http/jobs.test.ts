@@ -153,6 +153,20 @@ describe("an Idempotency-Key", () => {
     expect(second).toMatchObject({ status: 422, json: { code: "idempotency-mismatch", id: first.json.id } });
   });
 
+  test("replaces by PUT once, and files nothing again when the job has freed its key", async () => {
+    const { call, world } = createApi();
+    const put = (path: string) =>
+      call("PUT", path, { body: { body: 1, delay: 60 }, headers: { "Idempotency-Key": "put" } });
+    const first = await put("/topics/orders/jobs/17");
+    await call("DELETE", "/topics/orders/jobs/17");
+    const items = world.pool.items();
+    const again = await put("/topics/orders/jobs/17");
+    expect(again).toMatchObject({ status: 201, json: { id: first.json.id, state: "cancelled" } });
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect(await put("/topics/orders/jobs/18")).toMatchObject({ status: 422 });
+    expect(world.pool.items()).toEqual(items);
+  });
+
   test("names each job of a batch by its index", async () => {
     const { call, world } = createApi();
     const headers = { "Idempotency-Key": "batch" };

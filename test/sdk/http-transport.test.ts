@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Authorize, authorizeBy } from "../../sdk/authorize.ts";
 import { clientOver } from "../../sdk/client-over.ts";
 import { httpTransport } from "../../sdk/http-transport.ts";
+import type { Json } from "../http/api.ts";
 import { serveInTrouble, type Trouble, type TroubledApi } from "./troubled-api.ts";
 
 const TIMEOUT = 29_000;
@@ -87,8 +88,24 @@ describe("a call over the network", () => {
     const client = clientOf(served, { retries: 1 });
     const { dueAt } = await client.get(id);
     expect(await client.reschedule(id, { dueAt })).toMatchObject({ id });
-    expect(await client.put("orders", "17", { body: 2, delay: "1h" })).toMatchObject({ outcome: "replaced" });
+    expect(await client.put("orders", "17", { body: 2, delay: "1h" })).toMatchObject({ outcome: "replayed" });
     expect(await client.cancel(id)).toMatchObject({ state: "cancelled" });
+  });
+
+  test("puts one job under a key, although its answer is lost and the job has freed the key by the repeat", async () => {
+    await using served = await serveInTrouble(["cut after"]);
+    const { api, received } = served;
+    /** The job runs between both tries. */
+    const authorize: Authorize = async ({ headers }) => {
+      if (received.length === 1) {
+        const { jobs } = (await api.call("POST", "/topics/work/receive")).json as { jobs: Json[] };
+        await api.call("POST", "/topics/work/finish", { body: { receipt: jobs[0]?.receipt } });
+      }
+      return headers;
+    };
+    const put = clientOf(served, { authorize }).put("work", "17", { body: 1, delay: 0 });
+    expect(await put).toMatchObject({ state: "done", outcome: "replayed" });
+    expect(jobs(served)).toHaveLength(1);
   });
 
   test("waits twice as long before each repeat, less what chance takes off", async () => {
