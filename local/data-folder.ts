@@ -1,13 +1,4 @@
-import {
-  accessSync,
-  constants,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { codeOf, LocalError, messageOf } from "./local-error.ts";
@@ -22,8 +13,18 @@ type Record = {
   emulators: number[];
 };
 
-/** What `reset` drops, by how their names begin: SQLite keeps files beside its own. */
-const DROPPED = ["dynamodb.sqlite", "sqs", "schedules.sqlite", "event-sources.json"];
+/** SQLite keeps files beside its own. */
+const withCompanions = (database: string): string[] =>
+  ["", "-wal", "-shm", "-journal"].map((ending) => database + ending);
+
+/** What `reset` drops. */
+const DROPPED = [
+  ...["dynamodb.sqlite", "schedules.sqlite"].flatMap(withCompanions),
+  "sqs",
+  "event-sources.json",
+  "event-sources.json.new",
+];
+const KEPT = [...withCompanions("lock"), "compiled", "runner.json", "secrets.json", "secrets.json.new"];
 
 export type DataFolder = {
   readonly databaseFile: string;
@@ -34,6 +35,8 @@ export type DataFolder = {
   readonly secretsFile: string;
   /** Where functions keep compiled code. */
   readonly codeCacheDir: string;
+  /** The folder, and what the runner writes in it: it may be a folder of the user's. */
+  readonly paths: ReadonlySet<string>;
   readonly note: (record: Record) => void;
   /** Gives the folder free. The operating system does so too when the process dies. */
   readonly release: () => void;
@@ -56,6 +59,7 @@ export function openDataFolder(dir: string, reset: boolean): DataFolder {
     eventSourcesFile: join(path, "event-sources.json"),
     secretsFile: join(path, "secrets.json"),
     codeCacheDir: join(path, "compiled"),
+    paths: new Set([path, ...[...DROPPED, ...KEPT].map((name) => join(path, name))]),
     note: (record: Record) => writeFileSync(recordFile, `${JSON.stringify(record)}\n`),
     release: () => {
       rmSync(recordFile, { force: true });
@@ -63,10 +67,7 @@ export function openDataFolder(dir: string, reset: boolean): DataFolder {
     },
   };
   endLeftovers(readRecord(recordFile), path);
-  if (reset) {
-    const ours = readdirSync(path).filter((name) => DROPPED.some((own) => name.startsWith(own)));
-    for (const name of ours) rmSync(join(path, name), { recursive: true, force: true });
-  }
+  if (reset) for (const name of DROPPED) rmSync(join(path, name), { recursive: true, force: true });
   return folder;
 }
 

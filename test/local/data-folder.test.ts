@@ -14,9 +14,9 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 test("a reset drops what an earlier run left, but neither secrets nor what is not its own", () => {
   const dropped = ["dynamodb.sqlite", "dynamodb.sqlite-wal", "schedules.sqlite", "schedules.sqlite-shm"];
-  for (const name of [...dropped, "sqs", "event-sources.json", "secrets.json", "notes.txt"])
-    writeFileSync(join(dir, name), "");
+  const kept = ["dynamodb.sqlite.backup", "event-sources.json.md", "secrets.json", "sqs-worker", "sqs.ts"];
+  for (const name of [...dropped, "sqs", "event-sources.json", ...kept]) writeFileSync(join(dir, name), "");
   const { release } = openDataFolder(dir, true);
-  expect(readdirSync(dir).filter((name) => !name.startsWith("lock"))).toEqual(["notes.txt", "secrets.json"]);
+  expect(readdirSync(dir).filter((name) => !name.startsWith("lock"))).toEqual(kept);
   release();
 });
