@@ -11,7 +11,7 @@ import { readableLine } from "./event-lines.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuardian } from "./guardian.ts";
 import { openHttpApi } from "./http-api.ts";
-import { hashFolder } from "./input-hash.ts";
+import { hashFolder, type Sources } from "./input-hash.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
 import { createReloader } from "./reload.ts";
@@ -107,8 +107,9 @@ async function start(
   let note = () => {};
   const starting = startEmulators({ folder, guardian, log, onRestart: () => note(), onLost });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
-  const project: Project = { root, app: options.app, cacheDir: join(root, ".minutehand", "synthesised") };
-  const seen = options.watch ? hashFolder(root) : "";
+  const sources: Sources = { root, excluded: folder?.paths ?? new Set(), onUnreadable: tellUnreadable(log) };
+  const project: Project = { sources, app: options.app, cacheDir: join(root, ".minutehand", "synthesised") };
+  const seen = options.watch ? hashFolder(sources) : "";
   const [emulators, outdir] = await Promise.all([starting, synthesise(project, progress)]);
   const endpoints = { ...emulators.endpoints, ...services.endpoints };
   note = () =>
@@ -169,13 +170,13 @@ async function start(
   teardown.add(triggers.stop);
   if (options.watch) {
     const saved = createReloader(stack, {
-      fingerprint: () => hashFolder(root),
+      fingerprint: () => hashFolder(sources),
       seen,
       synthesise: async () => read(await synthesise(project, () => {})),
       replace: (spec) => pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec),
       log,
     });
-    teardown.add(watchFolder(root, { onSaved: () => void saved(), log }).stop);
+    teardown.add(watchFolder(sources, { onSaved: () => void saved(), log }).stop);
     // What was saved while this started.
     void saved();
   }
@@ -203,6 +204,15 @@ async function start(
 /** Compiled code is kept, which makes a function's next process start in about half the time. */
 function codeCache(folder: DataFolder | undefined): Record<string, string> {
   return folder ? { NODE_COMPILE_CACHE: folder.codeCacheDir } : {};
+}
+
+/** Tells of each path once. */
+function tellUnreadable(log: (line: string) => void): (path: string) => void {
+  const told = new Set<string>();
+  return (path) => {
+    if (!told.has(path)) log(`${path} may not be read, so it counts as no part of the app`);
+    told.add(path);
+  };
 }
 
 function named(pools: readonly FunctionPool[], name: string): FunctionPool {

@@ -10,13 +10,13 @@ import {
   utimesSync,
 } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { hashFolder } from "./input-hash.ts";
+import { hashFolder, type Sources } from "./input-hash.ts";
 import { LocalError, messageOf } from "./local-error.ts";
 
 const UNUSED_AFTER_MS = 7 * 86_400_000;
 
 export type Project = {
-  readonly root: string;
+  readonly sources: Sources;
   /** The command that runs the app; without one `cdk.json` names it. */
   readonly app?: string | undefined;
   readonly cacheDir: string;
@@ -27,16 +27,19 @@ export type Project = {
  * nobody knows what it reads.
  */
 export async function synthesise(project: Project, progress: (line: string) => void): Promise<string> {
-  const { root, app, cacheDir } = project;
-  let outdir = app === undefined ? join(cacheDir, hashFolder(root)) : undefined;
-  if (outdir === undefined || !existsSync(join(outdir, "manifest.json"))) {
+  const { sources, app, cacheDir } = project;
+  const inputs = app === undefined ? hashFolder(sources) : undefined;
+  let outdir = join(cacheDir, inputs ?? "");
+  if (inputs === undefined || !existsSync(join(outdir, "manifest.json"))) {
     progress("Building the functions and synthesising the stack …");
     // Renamed into place when complete, so that a crash or a second runner never meets half of it.
     const draft = join(cacheDir, `draft.${process.pid}.${process.hrtime.bigint()}`);
     try {
       mkdirSync(draft, { recursive: true });
       await runApp(project, draft);
-      outdir ??= join(cacheDir, hashFolder(draft));
+      // What was saved meanwhile may be in it already, and is not what those inputs make.
+      const isOfInputs = inputs !== undefined && inputs === hashFolder(sources);
+      outdir = join(cacheDir, isOfInputs ? inputs : hashFolder({ root: draft }));
       moveInto(draft, outdir);
     } finally {
       rmSync(draft, { recursive: true, force: true });
@@ -67,7 +70,7 @@ function dropUnused(cacheDir: string, now: number): void {
 
 /** Runs the app as the CDK's command line does: https://docs.aws.amazon.com/cdk/v2/guide/apps.html */
 async function runApp(project: Project, outdir: string): Promise<void> {
-  const { root } = project;
+  const { root } = project.sources;
   const { app, context } = settingsOf(project);
   const bins = [dirname(process.execPath), join(root, "node_modules", ".bin")].join(delimiter);
   const { CDK_DEFAULT_ACCOUNT: _account, CDK_DEFAULT_REGION: _region, ...inherited } = process.env;
@@ -94,7 +97,10 @@ async function runApp(project: Project, outdir: string): Promise<void> {
     throw new LocalError(`synthesising failed: \`${app}\` wrote no manifest.json into CDK_OUTDIR`);
 }
 
-function settingsOf({ root, app: command }: Project): { app: string; context: Record<string, unknown> } {
+function settingsOf({ sources: { root }, app: command }: Project): {
+  app: string;
+  context: Record<string, unknown>;
+} {
   const path = join(root, "cdk.json");
   if (command === undefined && !existsSync(path))
     throw new LocalError(`there is no ${path} to name the app; --app "node app.ts" does so too`);

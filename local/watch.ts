@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
-import { foldersIn, isInput } from "./input-hash.ts";
+import { join } from "node:path";
+import { foldersIn, isInput, type Sources } from "./input-hash.ts";
 import { messageOf } from "./local-error.ts";
 
 /** Editors save in several steps, and formatters save again. */
@@ -21,7 +22,7 @@ type Watching = {
  * Watches what an app may be made of. Each folder by itself: a recursive watch would take in `node_modules`, with more
  * folders than some systems let one watch.
  */
-export function watchFolder(root: string, { onSaved, log, after = timer }: Watching): Watch {
+export function watchFolder(sources: Sources, { onSaved, log, after = timer }: Watching): Watch {
   const watchers = new Map<string, FSWatcher>();
   let cancel = () => {};
   let stopped = false;
@@ -29,14 +30,19 @@ export function watchFolder(root: string, { onSaved, log, after = timer }: Watch
   function noticed(): void {
     cancel();
     cancel = after(QUIET_MS, () => {
-      follow();
+      try {
+        follow();
+      } catch (error) {
+        // Nobody else is there to catch it, and what runs is well.
+        log(`saves in new folders go unnoticed: ${messageOf(error)}`);
+      }
       onSaved();
     });
   }
 
   /** Folders come and go. */
   function follow(): void {
-    const folders = new Set(foldersIn(root));
+    const folders = new Set(foldersIn(sources));
     for (const [folder, watcher] of watchers) {
       if (folders.has(folder)) continue;
       watcher.close();
@@ -49,7 +55,7 @@ export function watchFolder(root: string, { onSaved, log, after = timer }: Watch
     try {
       const watcher = watch(folder, (_, name) => {
         // Where the system does not tell, it may be anything.
-        if (name === null || isInput(name)) noticed();
+        if (name === null || isInput(sources, join(folder, name))) noticed();
       });
       // A folder that goes while it is watched.
       watcher.on("error", noticed);

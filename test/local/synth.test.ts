@@ -19,7 +19,7 @@ const app = (command: string, source = "") => {
   writeFileSync(join(root, "infra/app.cjs"), source);
 };
 const run = (command?: string) =>
-  synthesise({ root, app: command, cacheDir: join(root, ".minutehand/synthesised") }, (line) =>
+  synthesise({ sources: { root }, app: command, cacheDir: join(root, ".minutehand/synthesised") }, (line) =>
     told.push(line),
   );
 
@@ -48,6 +48,26 @@ test("all files of the folder are inputs, but what is made of them", async () =>
   mkdirSync(join(root, "handlers"));
   writeFileSync(join(root, "handlers", "mail.ts"), "");
   expect(await run()).not.toBe(first);
+});
+
+test("what is saved while the app runs is not kept for what was there before", async () => {
+  const handler = join(root, "handler.txt");
+  writeFileSync(handler, "before");
+  // The first run is overtaken by a save.
+  app(
+    "node infra/app.cjs",
+    `const fs = require("node:fs");
+    if (!fs.existsSync("node_modules")) {
+      fs.mkdirSync("node_modules");
+      fs.writeFileSync("handler.txt", "saved");
+    }
+    const made = JSON.stringify(fs.readFileSync("handler.txt", "utf8"));
+    fs.writeFileSync(process.env.CDK_OUTDIR + "/manifest.json", made);`,
+  );
+  const made = async () => readFileSync(join(await run(), "manifest.json"), "utf8");
+  expect(await made()).toBe('"saved"');
+  writeFileSync(handler, "before");
+  expect(await made()).toBe('"before"');
 });
 
 test("a command given runs each time, instead of cdk.json's, and is in the same folder if it says the same", async () => {

@@ -11,31 +11,36 @@ let watching: Watch;
 let due: (() => void) | undefined;
 let waits: number;
 let told: number;
+let lines: string[];
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "minutehand-watch-"));
-  for (const folder of ["handlers", "node_modules/x", ".git"])
+  for (const folder of ["handlers", "node_modules/x", ".git", "data"])
     mkdirSync(join(root, folder), { recursive: true });
   [due, waits, told] = [undefined, 0, 0];
-  watching = watchFolder(root, {
-    onSaved: () => {
-      told += 1;
+  lines = [];
+  const excluded = new Set([join(root, "data"), join(root, "runner.json")]);
+  watching = watchFolder(
+    { root, excluded },
+    {
+      onSaved: () => {
+        told += 1;
+      },
+      log: (line) => lines.push(line),
+      after: (_, act) => {
+        waits += 1;
+        due = act;
+        return () => {
+          due = undefined;
+        };
+      },
     },
-    log: (line) => {
-      throw new Error(line);
-    },
-    after: (_, act) => {
-      waits += 1;
-      due = act;
-      return () => {
-        due = undefined;
-      };
-    },
-  });
+  );
 });
 afterEach(() => {
   watching.stop();
   rmSync(root, { recursive: true });
+  expect(lines).toEqual([]);
 });
 
 const save = (name: string, text = "x") => writeFileSync(join(root, name), text);
@@ -81,6 +86,24 @@ test("a log in the folder goes unnoticed", async () => {
   await once(other, "change");
   other.close();
   expect(waits).toBe(0);
+});
+
+test("what the runner writes goes unnoticed", async () => {
+  const other = watch(root);
+  save("data/messages");
+  save("runner.json");
+  await once(other, "change");
+  other.close();
+  expect(waits).toBe(0);
+});
+
+test("a folder that cannot be followed is told, and ends nothing", async () => {
+  rmSync(root, { recursive: true });
+  writeFileSync(root, "no folder any more");
+  await noticed();
+  pass();
+  expect(told).toBe(1);
+  expect(lines.splice(0)).toEqual([expect.stringMatching(/^saves in new folders go unnoticed: ENOTDIR/)]);
 });
 
 test("after a stop nothing is told", async () => {

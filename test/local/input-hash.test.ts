@@ -1,0 +1,58 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { foldersIn, hashFolder } from "../../local/input-hash.ts";
+
+const NOBODY = 65_534;
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "minutehand-"));
+  for (const folder of ["handlers", "data/sqs"]) mkdirSync(join(root, folder), { recursive: true });
+  writeFileSync(join(root, "handlers", "mail.ts"), "");
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+test("what the runner writes in the folder is no part of the app", () => {
+  const sources = { root, excluded: new Set([join(root, "data"), join(root, "runner.json")]) };
+  const before = hashFolder(sources);
+  writeFileSync(join(root, "data", "sqs", "messages"), "one more");
+  writeFileSync(join(root, "runner.json"), "{}");
+  expect(hashFolder(sources)).toBe(before);
+  expect(foldersIn(sources)).toEqual([root, join(root, "handlers")]);
+  writeFileSync(join(root, "handlers", "mail.ts"), "changed");
+  expect(hashFolder(sources)).not.toBe(before);
+});
+
+test("what may not be read is told, and the rest counts", () => {
+  const unreadable = new Set<string>();
+  mkdirSync(join(root, "volume"), { mode: 0o700 });
+  writeFileSync(join(root, "handlers", "key.pem"), "", { mode: 0o600 });
+  const [folders, hash] = asAnotherUser(["volume", "handlers/key.pem"], () => {
+    const sources = { root: ".", onUnreadable: (path: string) => unreadable.add(path) };
+    return [foldersIn(sources), hashFolder(sources)];
+  });
+  expect(unreadable).toEqual(new Set(["volume", "handlers/key.pem"]));
+  expect(folders).toEqual([".", "data", "data/sqs", "handlers"]);
+  expect(hash).toMatch(/^[0-9a-f]{32}$/);
+});
+
+/** In the folder, by a user who may not read these paths of it. */
+function asAnotherUser<T>(paths: readonly string[], act: () => T): T {
+  const isRoot = process.geteuid?.() === 0;
+  const cwd = process.cwd();
+  // Folders above need not let everyone through.
+  process.chdir(root);
+  chmodSync(".", 0o755);
+  if (isRoot) process.seteuid?.(NOBODY);
+  else for (const path of paths) chmodSync(path, 0);
+  try {
+    return act();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+    else for (const path of paths) chmodSync(path, 0o700);
+    process.chdir(cwd);
+  }
+}
