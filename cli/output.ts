@@ -77,7 +77,7 @@ export function createOutput(
       }
       if (json) return;
       if (lines.length === 0) stderr.write(`${none}\n`);
-      else await line(tableOf(columns, lines, paint));
+      else for (const text of tableOf(columns, lines, paint)) await line(text);
     },
     note: (text) => void stderr.write(`${printable(text)}\n`),
     paint,

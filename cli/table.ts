@@ -1,4 +1,4 @@
-import Table from "cli-table3";
+import stringWidth from "string-width";
 import type { Paint, Style } from "./output.ts";
 
 /** A column of a table. Cells without a text are empty; `style` is for terminals. */
@@ -9,23 +9,30 @@ export type Column<Row> = {
   readonly style?: (row: Row) => Style | undefined;
 };
 
-const NO_BORDERS = {
-  ...{ top: "", "top-mid": "", "top-left": "", "top-right": "", left: "", "left-mid": "", mid: "" },
-  ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "", right: "", "right-mid": "" },
-  ...{ "mid-mid": "", middle: "  " },
-};
+const BETWEEN = "  ";
 
-/** Lines of cells under their columns' heads, without borders. A column that no line fills is left out. */
-export function tableOf<Row>(columns: readonly Column<Row>[], lines: string[][], paint: Paint): string {
-  const isFilled = columns.map((_, i) => lines.some((line) => line[i] !== ""));
-  const filled = <T>(cells: readonly T[]) => cells.filter((_, i) => isFilled[i]);
-  const table = new Table({
-    head: filled(columns).map(({ head }) => paint("bold", head)),
-    chars: NO_BORDERS,
-    colAligns: filled(columns).map(({ align }) => align ?? "left"),
-    style: { "padding-left": 0, "padding-right": 0, head: [], border: [], compact: true },
-  });
-  table.push(...lines.map(filled));
-  const written = table.toString().split("\n");
-  return written.map((line) => line.trimEnd()).join("\n");
+/**
+ * Lines of cells under their columns' heads, without borders. A column that no line fills is left out. Takes time by the
+ * number of lines: a list may have hundreds of thousands.
+ */
+export function* tableOf<Row>(
+  columns: readonly Column<Row>[],
+  lines: readonly string[][],
+  paint: Paint,
+): Iterable<string> {
+  const longest = columns.map(() => 0);
+  for (const line of lines) {
+    for (const [i, cell] of line.entries()) longest[i] = Math.max(longest[i] ?? 0, stringWidth(cell));
+  }
+  const filled = columns.flatMap(({ head, align }, i) =>
+    longest[i] === 0 ? [] : [{ i, align, width: Math.max(longest[i] ?? 0, stringWidth(head)) }],
+  );
+  for (const line of [columns.map(({ head }) => paint("bold", head)), ...lines]) {
+    const cells = filled.map(({ i, align, width }) => {
+      const cell = line[i] ?? "";
+      const room = " ".repeat(width - stringWidth(cell));
+      return align === "right" ? room + cell : cell + room;
+    });
+    yield cells.join(BETWEEN).trimEnd();
+  }
 }

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { type Column, tableOf } from "../../cli/table.ts";
+
+const COLUMNS: Column<never>[] = ["NAME", "COUNT", "NOTE"].map((head) => ({ head, text: () => head }));
+const plain = (_: unknown, text: string) => text;
+
+test("a table's cells stand under each other by what a terminal shows of them", () => {
+  const painted = "\u001b[31mred\u001b[39m";
+  const lines = [
+    ["日本", "1", painted],
+    ["a", "1000000", ""],
+    ["long one", "", "x"],
+  ];
+  const right = COLUMNS.map((column, i) => (i === 1 ? { ...column, align: "right" as const } : column));
+  expect([...tableOf(right, lines, plain)]).toEqual([
+    "NAME        COUNT  NOTE",
+    `日本            1  ${painted}`,
+    "a         1000000",
+    "long one           x",
+  ]);
+});
+
+test("a table leaves out what no line fills", () => {
+  expect([...tableOf(COLUMNS, [["a", "", "b"]], plain)]).toEqual(["NAME  NOTE", "a     b"]);
+});
+
+test("a table has as many lines as a list", () => {
+  const lines = Array.from({ length: 150_000 }, () => ["a"]);
+  let count = 0;
+  for (const _ of tableOf(COLUMNS.slice(0, 1), lines, plain)) count++;
+  expect(count).toBe(150_001);
+});
