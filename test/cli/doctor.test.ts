@@ -1,9 +1,7 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { MINUTE, SECOND, START } from "../protocol/world.ts";
+import { startReceiver } from "../webhook/receiver.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
 import { serveApi } from "./served-api.ts";
@@ -60,12 +58,9 @@ describe("doctor", () => {
 
   test("names dead jobs, pauses and a sweep that stands still, and fails for the last", async () => {
     await using api = await serveApi();
-    const { world, call, file } = api;
+    const { world, call, bury } = api;
     await world.tick();
-    await file({ topic: "work", delay: 0 });
-    const { json } = await call("POST", "/topics/work/receive");
-    const [{ receipt }] = json.jobs as [{ receipt: string }];
-    await call("POST", "/topics/work/bury", { body: { receipt, error: "why" } });
+    await bury();
     await call("POST", "/topics/orders/pause");
     await world.pass(2 * MINUTE, { ticks: false });
     const warned = await type(api, ["doctor"]);
@@ -102,13 +97,11 @@ describe("doctor", () => {
     [{ date: new Date(START - 330 * SECOND).toUTCString() }, "failed", "329 s ahead of the API's"],
     [{}, "warning", "the API does not say its time"],
   ])("says of its clock what it can where all is refused: %j", async (headers, result, found) => {
-    const server = createServer((_, outgoing) => {
-      outgoing.sendDate = false;
-      outgoing.writeHead(403, headers).end();
+    await using server = await startReceiver((_, response) => {
+      response.sendDate = false;
+      response.writeHead(403, headers).end();
     });
-    await using _ = server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const env = { MINUTEHAND_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    const env = { MINUTEHAND_URL: `http://127.0.0.1:${server.port}` };
     const { code, lines } = await type(undefined, ["doctor", "--json"], { env });
     expect(lines.slice(1)).toMatchObject([
       { check: "clock", result, found },

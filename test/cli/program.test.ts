@@ -138,14 +138,11 @@ describe("colours", () => {
 
   test("cannot be painted by what a job holds", async () => {
     await using api = await serveApi();
-    const { id } = await api.file({ topic: "work", delay: 0 });
-    const { json } = await api.call("POST", "/topics/work/receive");
-    const [{ receipt }] = json.jobs as [{ receipt: string }];
     const error = "a\u001b[31mb\u202e\u009bc";
-    await api.call("POST", "/topics/work/bury", { body: { receipt, error } });
+    const id = await api.bury({}, error);
     for (const args of [
       ["dead", "work"],
-      ["get", String(id)],
+      ["get", id],
       ["dead", "work", "--json"],
     ]) {
       const { out } = await type(api, [...args, "--no-color"], { terminal: true });

@@ -1,8 +1,5 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import { vi } from "vitest";
+import { startReceiver } from "../webhook/receiver.ts";
 
 type Output = { key: string; value: string; description?: string };
 
@@ -18,32 +15,32 @@ type Scripted = AsyncDisposable & { readonly regions: (string | undefined)[] };
 
 /** STS, CloudFormation and Lambda of an account, where the SDK finds them by its environment until all stubs are lifted. */
 export async function scriptAccount(account: Account): Promise<Scripted> {
-  const regions: (string | undefined)[] = [];
-  const server = createServer(async (incoming, outgoing) => {
-    regions.push(/Credential=[^/]+\/\d+\/([^/]+)/.exec(incoming.headers.authorization ?? "")?.[1]);
-    const asked = new URLSearchParams(await text(incoming));
-    const { status, body } = incoming.url?.includes("account-settings")
+  const receiver = await startReceiver(({ url }, response) => {
+    const asked = new URLSearchParams(receiver.received.at(-1)?.body);
+    const { status, body } = url?.includes("account-settings")
       ? settingsOf(account)
       : answerOf(account, asked.get("Action"), asked.get("StackName") ?? "");
-    outgoing.writeHead(status).end(body);
+    response.writeHead(status).end(body);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoint = `http://127.0.0.1:${receiver.port}`;
   for (const service of ["STS", "CLOUDFORMATION", "LAMBDA"])
     vi.stubEnv(`AWS_ENDPOINT_URL_${service}`, endpoint);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
   vi.stubEnv("AWS_REGION", "eu-west-1");
   return {
-    regions,
+    get regions() {
+      return receiver.received.map(({ headers }) => regionOf(headers.authorization ?? ""));
+    },
     async [Symbol.asyncDispose]() {
       vi.unstubAllEnvs();
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
+      await receiver[Symbol.asyncDispose]();
     },
   };
+}
+
+function regionOf(authorization: string): string | undefined {
+  return /Credential=[^/]+\/\d+\/([^/]+)/.exec(authorization)?.[1];
 }
 
 function settingsOf({ concurrency }: Account): { status: number; body: string } {

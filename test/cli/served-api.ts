@@ -1,8 +1,5 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { buffer } from "node:stream/consumers";
 import { type Api, createApi } from "../http/api.ts";
+import { type Received, startReceiver } from "../webhook/receiver.ts";
 
 export type ServedApi = Api &
   AsyncDisposable & {
@@ -13,33 +10,26 @@ export type ServedApi = Api &
 
 /** The API in memory, on a port of this machine. Its `Date` is its own clock's. */
 export async function serveApi(api: Api = createApi()): Promise<ServedApi> {
-  const authorizations: (string | undefined)[] = [];
-  const server = createServer(async (incoming, outgoing) => {
-    const { method = "GET", url, headers } = incoming;
-    authorizations.push(headers.authorization);
-    const body = await buffer(incoming);
-    const request = new Request(`http://api${url}`, {
-      method,
-      headers: headers as Record<string, string>,
-      ...(body.length === 0 ? {} : { body: new Uint8Array(body) }),
-    });
-    const response = await api.app.fetch(request);
-    outgoing.writeHead(response.status, {
-      ...Object.fromEntries(response.headers),
+  const receiver = await startReceiver(async (_, response) => {
+    const answered = await api.app.fetch(requestOf(receiver.received.at(-1) as Received));
+    response.writeHead(answered.status, {
+      ...Object.fromEntries(answered.headers),
       date: new Date(api.world.now()).toUTCString(),
     });
-    outgoing.end(Buffer.from(await response.arrayBuffer()));
+    response.end(await answered.text());
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
     ...api,
-    authorizations,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
+    url: `http://127.0.0.1:${receiver.port}`,
+    get authorizations() {
+      return receiver.received.map(({ headers }) => headers.authorization);
     },
+    [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
   };
+}
+
+/** What was received, for the API in memory. */
+export function requestOf({ method, path, headers, body }: Received): Request {
+  const init = { method, headers: headers as Record<string, string>, ...(body === "" ? {} : { body }) };
+  return new Request(`http://api${path}`, init);
 }

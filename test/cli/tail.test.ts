@@ -19,12 +19,6 @@ async function tail(api: ServedApi, args: readonly string[], steps: readonly (()
   });
 }
 
-async function receive({ call }: ServedApi): Promise<string> {
-  const { json } = await call("POST", "/topics/work/receive");
-  const [{ receipt }] = json.jobs as [{ receipt: string }];
-  return receipt;
-}
-
 test("tail tells what is due around now, and each change of it once", async () => {
   await using api = await serveApi();
   const { id } = await api.file({ topic: "work", delay: "30s", key: "k" });
@@ -37,7 +31,7 @@ test("tail tells what is due around now, and each change of it once", async () =
       () => {},
       () => api.world.pass(30 * SECOND),
       async () => {
-        receipt = await receive(api);
+        ({ receipt } = await api.receive());
       },
       () => {},
       () => api.call("POST", "/topics/work/finish", { body: { receipt } }),
@@ -79,7 +73,7 @@ test("tail sees new jobs, and looks up what is moved out of sight", async () => 
 test("tail follows a job that runs for longer than it looks back", async () => {
   await using api = await serveApi();
   await api.file({ topic: "work", delay: 0 });
-  const receipt = await receive(api);
+  const { receipt } = await api.receive();
   await api.call("POST", "/topics/work/extend", { body: { receipt, seconds: 3600 } });
   const { lines } = await tail(
     api,

@@ -1,16 +1,14 @@
 import { describe, expect, test } from "vitest";
+import type { Json } from "../http/api.ts";
 import { MINUTE, SECOND } from "../protocol/world.ts";
 import { type } from "./command-line.ts";
 import { type ServedApi, serveApi } from "./served-api.ts";
 
-/** Lets a pulled job die of an error, and answers its id. */
-async function bury({ call, file, world }: ServedApi, error: string, more: object = {}): Promise<string> {
-  const { id } = await file({ topic: "work", delay: 0, ...more });
-  const { json } = await call("POST", "/topics/work/receive");
-  const [{ receipt }] = json.jobs as [{ receipt: string }];
-  await call("POST", "/topics/work/bury", { body: { receipt, error } });
-  await world.pass(SECOND);
-  return String(id);
+/** Lets jobs die a second apart. */
+async function bury(api: ServedApi, error: string, more: Json = {}): Promise<string> {
+  const id = await api.bury(more, error);
+  await api.world.pass(SECOND);
+  return id;
 }
 
 describe("topics", () => {

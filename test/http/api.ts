@@ -22,7 +22,13 @@ export type Api = {
   call: (method: string, path: string, sent?: Sent) => Promise<Answered>;
   /** Files a job over HTTP and answers it. */
   file: (job?: Json, headers?: Record<string, string>) => Promise<Json>;
+  /** Pulls a job that is due. */
+  receive: (topic?: string) => Promise<Pulled>;
+  /** Files a job that is due, lets its run die of `error`, and answers its id. */
+  bury: (job?: Json, error?: string) => Promise<string>;
 };
+
+type Pulled = { id: string; receipt: string };
 
 /** The HTTP API over the protocol in memory, at 2026-03-01T09:00:00.000Z. */
 export function createApi(world: World = createWorld()): Api {
@@ -50,7 +56,20 @@ export function createApi(world: World = createWorld()): Api {
     expect(answered.json).toMatchObject({ id: expect.any(String) });
     return answered.json;
   };
-  return { world, app, logged, call, file };
+  const receive: Api["receive"] = async (topic = "work") => {
+    const { json } = await call("POST", `/topics/${topic}/receive`);
+    const [pulled] = json.jobs as Pulled[];
+    if (!pulled) throw new Error("no job was pulled");
+    return pulled;
+  };
+  const bury: Api["bury"] = async (job = {}, error = "hopeless") => {
+    await file({ topic: "work", delay: 0, ...job });
+    const { id, receipt } = await receive();
+    const buried = await call("POST", "/topics/work/bury", { body: { receipt, error } });
+    expect(buried).toMatchObject({ status: 200, json: { id, state: "dead", lastError: error } });
+    return id;
+  };
+  return { world, app, logged, call, file, receive, bury };
 }
 
 function expectPromised(method: string, path: string, response: Response, json: Json): void {

@@ -1,18 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { MINUTE, SECOND } from "../protocol/world.ts";
-import { type Api, createApi, type Json } from "./api.ts";
+import { type Api, createApi } from "./api.ts";
 
 /** Files a job that is due, and pulls it. */
-async function pull(
-  { call, file }: Api,
-  topic = "work",
-  job: Json = {},
-): Promise<{ id: string; receipt: string }> {
-  await file({ topic, delay: 0, ...job });
-  const { json } = await call("POST", `/topics/${topic}/receive`);
-  const [pulled] = json.jobs as { id: string; receipt: string }[];
-  if (!pulled) throw new Error("no job was pulled");
-  return pulled;
+async function pull({ file, receive }: Api, topic = "work") {
+  await file({ topic, delay: 0 });
+  return receive(topic);
 }
 
 describe("a pulled job", () => {
@@ -98,18 +91,11 @@ describe("a pulled job", () => {
 });
 
 describe("the dead", () => {
-  async function bury(api: Api, job: Json = {}): Promise<string> {
-    const { id, receipt } = await pull(api, "work", job);
-    const buried = await api.call("POST", "/topics/work/bury", { body: { receipt, error: "hopeless" } });
-    expect(buried).toMatchObject({ status: 200, json: { state: "dead", lastError: "hopeless" } });
-    return id;
-  }
-
   test("are listed page by page, oldest first", async () => {
     const api = createApi();
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) {
-      ids.push(await bury(api));
+      ids.push(await api.bury());
       await api.world.pass(MINUTE);
     }
     const first = await api.call("GET", "/topics/work/dead?limit=2");
@@ -121,10 +107,10 @@ describe("the dead", () => {
 
   test("are narrowed by tag and group, and a cursor holds for no other list", async () => {
     const api = createApi();
-    const one = await bury(api, { tag: "a" });
+    const one = await api.bury({ tag: "a" });
     await api.world.pass(MINUTE);
-    const two = await bury(api, { tag: "a", group: "g" });
-    await bury(api, { tag: "b", group: "g" });
+    const two = await api.bury({ tag: "a", group: "g" });
+    await api.bury({ tag: "b", group: "g" });
     const all = await api.call("GET", "/topics/work/dead?tag=a");
     expect(all.json.jobs).toMatchObject([{ id: one }, { id: two }]);
     const { cursor } = (await api.call("GET", "/topics/work/dead?tag=a&limit=1")).json;
@@ -135,7 +121,7 @@ describe("the dead", () => {
 
   test("run again, chosen or the oldest, at a rate", async () => {
     const api = createApi();
-    const ids = [await bury(api), await bury(api), await bury(api)];
+    const ids = [await api.bury(), await api.bury(), await api.bury()];
     const chosen = await api.call("POST", "/topics/work/redrive", { body: { ids: [ids[1]], delay: 60 } });
     expect(chosen).toMatchObject({ status: 200, json: { redriven: 1, left: 2 } });
     const oldest = await api.call("POST", "/topics/work/redrive", { body: { max: 1 } });

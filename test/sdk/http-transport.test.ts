@@ -2,7 +2,6 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Authorize, authorizeBy } from "../../sdk/authorize.ts";
 import { clientOver } from "../../sdk/client-over.ts";
 import { httpTransport } from "../../sdk/http-transport.ts";
-import type { Json } from "../http/api.ts";
 import { serveInTrouble, type Trouble, type TroubledApi } from "./troubled-api.ts";
 
 const TIMEOUT = 29_000;
@@ -98,8 +97,8 @@ describe("a call over the network", () => {
     /** The job runs between both tries. */
     const authorize: Authorize = async ({ headers }) => {
       if (received.length === 1) {
-        const { jobs } = (await api.call("POST", "/topics/work/receive")).json as { jobs: Json[] };
-        await api.call("POST", "/topics/work/finish", { body: { receipt: jobs[0]?.receipt } });
+        const { receipt } = await api.receive();
+        await api.call("POST", "/topics/work/finish", { body: { receipt } });
       }
       return headers;
     };

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { requestOf } from "../cli/served-api.ts";
 import { type Api, createApi } from "../http/api.ts";
 import { type Received, startReceiver } from "../webhook/receiver.ts";
 
@@ -19,23 +20,21 @@ export type TroubledApi = AsyncDisposable & { url: string; api: Api; received: R
 export async function serveInTrouble(troubles: readonly (Trouble | undefined)[]): Promise<TroubledApi> {
   const api = createApi();
   const left = [...troubles];
-  const answer = async (method: string, response: ServerResponse): Promise<void> => {
+  const answer = async (response: ServerResponse): Promise<void> => {
     const trouble = left.shift();
     if (trouble === "cut before") return void response.destroy();
     if (trouble === "hang") return;
     if (typeof trouble === "object") {
       return void response.writeHead(trouble.status, trouble.headers).end(trouble.body ?? "");
     }
-    const { path, headers, body } = receiver.received.at(-1) as Received;
-    const init = { method, headers: headers as Record<string, string>, ...(body === "" ? {} : { body }) };
-    const answered = await api.app.fetch(new Request(`http://api${path}`, init));
+    const answered = await api.app.fetch(requestOf(receiver.received.at(-1) as Received));
     const text = await answered.text();
     if (trouble === "cut after") return void response.destroy();
     response.writeHead(answered.status, Object.fromEntries(answered.headers));
     if (trouble === undefined) return void response.end(text);
     response.write(text.slice(0, 20), () => response.destroy());
   };
-  const receiver = await startReceiver(({ method = "GET" }, response) => void answer(method, response));
+  const receiver = await startReceiver((_, response) => void answer(response));
   return {
     api,
     url: `http://127.0.0.1:${receiver.port}`,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export type Received = { path: string; headers: IncomingMessage["headers"]; body: string };
+export type Received = { method: string; path: string; headers: IncomingMessage["headers"]; body: string };
 
 /** A receiver on this machine, and the calls it got. */
 export type Receiver = AsyncDisposable & { url: string; port: number; received: Received[]; server: Server };
@@ -13,8 +13,8 @@ export async function startReceiver(answer: RequestListener): Promise<Receiver> 
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { url: path = "", headers } = request;
-    received.push({ path, headers, body: Buffer.concat(chunks).toString() });
+    const { method = "GET", url: path = "", headers } = request;
+    received.push({ method, path, headers, body: Buffer.concat(chunks).toString() });
     answer(request, response);
   });
   server.listen(0, "127.0.0.1");
