@@ -192,7 +192,9 @@ export const topicReport = answer(
     depths: z.object({ ready: count, delayed: count, inFlight: count, dead: count }),
     sweepLag: z
       .number()
-      .check(z.meta({ description: "How far the sweep is behind its horizon, in seconds." })),
+      .check(
+        z.meta({ description: "How far the sweep is behind its horizon, in seconds; 780 before the first." }),
+      ),
     pause: z.exactOptional(
       z.object({
         state: z.enum(["paused", "resuming"]),

@@ -1,5 +1,5 @@
 import { inParallel } from "../core/batches.ts";
-import { LOOKAHEAD } from "../core/constants.ts";
+import { AUDIT_AFTER, LOOKAHEAD } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { type Cursor, cursorKey, type Pause, timeOf } from "../core/items.ts";
 import type { TopicPolicy } from "../core/policy.ts";
@@ -53,12 +53,15 @@ function pauseReport({ state, since, rate }: Pause, parked: number): NonNullable
   return { state, since, parked, ...(rate === undefined ? {} : { ratePerSecond: rate }) };
 }
 
-/** How far the slowest shard's sweep is behind `LOOKAHEAD` from now, in ms; a minute is normal. */
+/**
+ * How far the slowest shard's sweep is behind `LOOKAHEAD` from now, in ms; a minute is normal. A shard that nothing has
+ * swept counts from `AUDIT_AFTER` before now, where its first sweep begins at the latest.
+ */
 async function sweepLag(ctx: Context): Promise<number> {
   const shards = await shardCount(ctx);
   const keys = Array.from({ length: shards }, (_, shard) => cursorKey(shard));
   const cursors = (await ctx.pool.read(keys)) as (Cursor | undefined)[];
-  const limit = ctx.clock() + LOOKAHEAD;
-  const lags = cursors.flatMap((cursor) => (cursor ? [limit - timeOf(cursor.swept)] : []));
-  return Math.max(0, ...lags);
+  const now = ctx.clock();
+  const positions = cursors.map((cursor) => (cursor ? timeOf(cursor.swept) : now - AUDIT_AFTER));
+  return Math.max(0, now + LOOKAHEAD - Math.min(...positions));
 }

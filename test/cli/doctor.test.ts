@@ -36,6 +36,7 @@ describe("doctor", () => {
 
   test("looks at the credentials, the stack and the quotas of a deployed one", async () => {
     await using api = await serveApi();
+    await api.world.tick();
     await using _ = await scriptAccount({ ...WHOLE, ...stacksAt(api.url) });
     const { code, lines } = await type(api, ["doctor", "--stack", "Shop", "--json"], { env: {} });
     expect(code).toBe(0);
@@ -72,6 +73,15 @@ describe("doctor", () => {
     const failed = await type(api, ["doctor"]);
     expect(failed.out).toMatch(/^failed {3}sweep: 180 s behind/m);
     expect(failed).toMatchObject({ code: 1, err: "minutehand: 1 of the checks failed\n" });
+  });
+
+  test("fails where nothing has ever swept", async () => {
+    await using api = await serveApi();
+    const { code, out } = await type(api, ["doctor"]);
+    expect(out).toMatch(
+      /^failed {3}sweep: 780 s behind its horizon; see the tick's log, and whether its rule/m,
+    );
+    expect(code).toBe(1);
   });
 
   test("names a topic whose messages nobody receives", async () => {
@@ -151,6 +161,7 @@ describe("doctor", () => {
     ["UPDATE_ROLLBACK_FAILED", "failed", 1],
   ])("a stack that is %s is a %s", async (status, result, expected) => {
     await using api = await serveApi();
+    await api.world.tick();
     await using _ = await scriptAccount({ ...WHOLE, ...stacksAt(api.url, status) });
     const { code, lines } = await type(api, ["doctor", "--stack", "Shop", "--json"]);
     expect(lines[2]).toMatchObject({ check: "stack", result, found: `Shop is ${status}` });
@@ -162,6 +173,7 @@ describe("doctor", () => {
     [{ arn: ARN }, /^Lambda did not say how many functions may run at once: .*/],
   ])("warns of what the account does not let run: %j", async (account, found) => {
     await using api = await serveApi();
+    await api.world.tick();
     await using _ = await scriptAccount({ ...account, ...stacksAt(api.url) });
     const { code, lines } = await type(api, ["doctor", "--stack", "Shop", "--json"]);
     const said = typeof found === "string" ? found : expect.stringMatching(found);

@@ -14,14 +14,15 @@ async function bury(api: ServedApi, error: string, more: Json = {}): Promise<str
 describe("topics", () => {
   test("is a table of what waits, runs and is dead", async () => {
     await using api = await serveApi();
+    await api.world.tick();
     await api.file({ delay: 0 });
     await bury(api, "hopeless");
     const { code, out } = await type(api, ["topics"]);
     expect(code).toBe(0);
     expect(out.split("\n").slice(0, 3)).toEqual([
       "TOPIC    CONSUMER  TRACKING  READY  DELAYED  IN FLIGHT  DEAD  LAG",
-      "orders   lambda    full          1        0          0     0  0 s",
-      "work     pull      full          0        0          0     1  0 s",
+      "orders   lambda    full          1        0          0     0  1 s",
+      "work     pull      full          0        0          0     1  1 s",
     ]);
     expect((await type(api, ["topics", "--names"])).out).toBe("orders\nwork\nevents\nprecise\n");
   });

@@ -135,6 +135,11 @@ describe("topics", () => {
     expect(all.json.topics).toContainEqual(json);
   });
 
+  test("are told how far a sweep is behind that never was", async () => {
+    const { json } = await createApi().call("GET", "/topics/orders");
+    expect(json.sweepLag).toBe(780);
+  });
+
   test("that nobody configured are unknown, whatever they are called", async () => {
     const { call } = createApi();
     for (const topic of ["nobody", "constructor", "tostring"]) {
