@@ -85,8 +85,7 @@ export function createOutput(
 }
 
 /** What moves a terminal's cursor, paints it, or turns the direction of writing. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is meant
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}]/gu;
 
 /** A user's text as a terminal may have it; of JSON the same value. */
 export function printable(text: string): string {

@@ -22,6 +22,19 @@ const LOGGER_FIELDS = new Set([
  * records that are no job event. `now` is used where the line carries no time, in ms since the epoch.
  */
 export function readableLine(functionName: string, line: string, now: number): string | undefined {
+  const said = wordsOf(functionName, line, now);
+  return said && printable(said);
+}
+
+/** What moves a terminal's cursor, paints it, or turns the direction of writing. */
+const UNPRINTABLE = /[^\P{Cc}\t]|\p{Bidi_Control}/gu;
+
+/** What handlers and receivers say is theirs, and what a terminal does is not. */
+function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function wordsOf(functionName: string, line: string, now: number): string | undefined {
   const record = parseRecord(line);
   if (!record) return line.trim() === "" ? undefined : `${clock(now)}  ${functionName}  ${shortened(line)}`;
   if ("_aws" in record) return undefined;

@@ -80,3 +80,10 @@ test("the record's own time is shown, if it has one", () => {
 test("what is no record is shown as it is", () => {
   expect(readableLine("reminders", "{oops", NOW)).toBe("12:00:05.004  reminders  {oops");
 });
+
+test("what a handler or a receiver says does nothing to the terminal", () => {
+  const error = "a\u001b[31mb\u202e\u009bc";
+  const shown = "a\\u001b[31mb\\u202e\\u009bc";
+  expect(event("failed", { attempt: 1, error })).toBe(`12:00:05.004  work  01K  failed attempt 1: ${shown}`);
+  expect(readableLine("reminders", `\t${error}`, NOW)).toBe(`12:00:05.004  reminders  \t${shown}`);
+});
