@@ -4,6 +4,7 @@
  */
 import { end } from "./processes.ts";
 
+/** Process ids; a negative one is a group's. */
 export type GuardMessage = { watch: number } | { forget: number };
 
 const watched = new Set<number>();

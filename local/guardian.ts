@@ -6,6 +6,8 @@ import { programOf } from "./program.ts";
 export type Guardian = {
   /** Ends the child with this process; the child is forgotten when it exits. */
   readonly watch: (child: ChildProcess) => void;
+  /** The same of a child that leads a group, with all of the group. */
+  readonly watchGroup: (child: ChildProcess) => void;
   readonly pid: () => number | undefined;
   readonly stop: () => void;
 };
@@ -30,16 +32,22 @@ export function startGuardian(): Guardian {
     return child;
   }
 
+  /** `id`: as kill(2) takes it. */
+  function watchId(child: ChildProcess, id: number): void {
+    watched.add(id);
+    send(guard, { watch: id });
+    child.once("exit", () => {
+      watched.delete(id);
+      send(guard, { forget: id });
+    });
+  }
+
   return {
     watch: (child) => {
-      const { pid } = child;
-      if (pid === undefined) return;
-      watched.add(pid);
-      send(guard, { watch: pid });
-      child.once("exit", () => {
-        watched.delete(pid);
-        send(guard, { forget: pid });
-      });
+      if (child.pid !== undefined) watchId(child, child.pid);
+    },
+    watchGroup: (child) => {
+      if (child.pid !== undefined) watchId(child, -child.pid);
     },
     pid: () => guard.pid,
     stop: () => {

@@ -1,5 +1,5 @@
 import { changesOf } from "./changes.ts";
-import { LocalError, messageOf } from "./local-error.ts";
+import { codeOf, LocalError, messageOf } from "./local-error.ts";
 import type { FunctionSpec, Stack } from "./resources.ts";
 import { shownName } from "./shown-name.ts";
 
@@ -9,8 +9,8 @@ export type Reloading = {
   /** Of what runs. */
   readonly seen: string;
   readonly synthesise: () => Promise<Stack>;
-  /** New invocations of the function go to this. */
-  readonly replace: (spec: FunctionSpec) => void;
+  /** New invocations of the functions go to these. */
+  readonly replace: (specs: readonly FunctionSpec[]) => void;
   readonly log: (line: string) => void;
 };
 
@@ -49,6 +49,8 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
       if (failure !== "") log("the app synthesises again");
       failure = "";
     } catch (error) {
+      // The runner ends.
+      if (codeOf(error) === "AbortError") return;
       const reason = reasonOf(error);
       // Told once: the log may be a file of the folder, whose every line is a save.
       if (reason !== failure) log(`${reason}; what ran before runs on`);
@@ -58,7 +60,7 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
 
   function takeUp(next: Stack): void {
     const { functions: changed, others } = changesOf({ ...running, functions }, next);
-    for (const spec of changed) reloading.replace(spec);
+    reloading.replace(changed);
     functions = functions.map((spec) => changed.find(({ arn }) => arn === spec.arn) ?? spec);
     if (changed.length > 0) log(`reloaded ${changed.map((spec) => shownName(spec, next)).join(", ")}`);
     const restart = others.join(", ");

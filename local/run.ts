@@ -38,14 +38,17 @@ function readOptions(args: readonly string[]) {
 
 async function run({ port, dataDir, reset, app, watch }: ReturnType<typeof readOptions>): Promise<void> {
   const began = Date.now();
+  const stopping = new AbortController();
+  const { signal } = stopping;
   let stack: Promise<LocalStack> | undefined;
   // npm and the terminal may both send the signal, so it comes twice; the stop itself is bounded.
   const stop = async () => {
+    stopping.abort();
     const started = await stack?.catch(() => undefined);
     await started?.stop().catch((error) => fail(error, 1));
     process.exit(0);
   };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, stop);
   // Whoever read the lines has gone, as in `npm run local | head`.
   process.stdout.on("error", stop);
   try {
@@ -59,11 +62,14 @@ async function run({ port, dataDir, reset, app, watch }: ReturnType<typeof readO
       watch,
       log: (line) => console.log(line),
       progress: (line) => console.error(line),
+      signal,
       onLost: (error) => fail(error, 1),
     });
-    console.log(greeting(await stack, Date.now() - began));
+    const up = await stack;
+    if (!signal.aborted) console.log(greeting(up, Date.now() - began));
   } catch (error) {
-    fail(error, 1);
+    // Whoever ends a start knows why it failed.
+    if (!signal.aborted) fail(error, 1);
   }
 }
 

@@ -4,6 +4,7 @@ import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { readAssembly } from "./assembly.ts";
+import { createHolder } from "./assembly-cache.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { startEmulators } from "./emulators.ts";
 import type { Outcome } from "./environment.ts";
@@ -12,6 +13,7 @@ import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuardian } from "./guardian.ts";
 import { openHttpApi } from "./http-api.ts";
 import { hashFolder, type Sources } from "./input-hash.ts";
+import { messageOf } from "./local-error.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
 import { createReloader } from "./reload.ts";
@@ -51,6 +53,8 @@ export type LocalOptions = {
   readonly log: (line: string) => void;
   /** What takes its time before the stack is up. */
   readonly progress?: (line: string) => void;
+  /** Ends a start that is under way, which then throws the signal's reason. */
+  readonly signal?: AbortSignal;
   /** An embedded service died again and again; the stack is of no use any more. */
   readonly onLost?: (error: Error) => void;
 };
@@ -84,7 +88,7 @@ export async function startLocal(options: LocalOptions): Promise<LocalStack> {
   try {
     return await start(options, teardown);
   } catch (error) {
-    await teardown.run();
+    await teardown.run().catch((unclean) => options.log(messageOf(unclean)));
     throw error;
   }
 }
@@ -109,8 +113,22 @@ async function start(
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
   const sources: Sources = { root, excluded: folder?.paths ?? new Set(), onUnreadable: tellUnreadable(log) };
   const project: Project = { sources, app: options.app, cacheDir: join(root, ".minutehand", "synthesised") };
+  const holder = createHolder(project.cacheDir, process.pid);
+  teardown.add(holder.release);
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([stopping.signal, ...(options.signal ? [options.signal] : [])]);
+  let synthesising: Promise<string> | undefined;
+  const synth = (tell: (line: string) => void): Promise<string> => {
+    synthesising = synthesise(project, { guardian, signal, progress: tell });
+    return synthesising;
+  };
+  teardown.add(async () => {
+    stopping.abort();
+    await synthesising?.catch(() => {});
+  });
   const seen = options.watch ? hashFolder(sources) : "";
-  const [emulators, outdir] = await Promise.all([starting, synthesise(project, progress)]);
+  const [emulators, outdir] = await Promise.all([starting, synth(progress)]);
+  signal.throwIfAborted();
   const endpoints = { ...emulators.endpoints, ...services.endpoints };
   note = () =>
     folder?.note({
@@ -158,6 +176,8 @@ async function start(
   };
   const pools = stack.functions.map((spec) => createFunctionPool(spec, { guardian, variables, onLine: say }));
   teardown.add(() => Promise.all(pools.map((pool) => pool.stop(0))));
+  const holdCode = () => holder.hold(pools.map(({ spec }) => spec.codeDir));
+  holdCode();
   const invoke = async (pool: FunctionPool, event: unknown): Promise<Outcome> => {
     const outcome = await pool.invoke(event);
     if (outcome.outcome !== "returned")
@@ -172,8 +192,11 @@ async function start(
     const saved = createReloader(stack, {
       fingerprint: () => hashFolder(sources),
       seen,
-      synthesise: async () => read(await synthesise(project, () => {})),
-      replace: (spec) => pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec),
+      synthesise: async () => read(await synth(() => {})),
+      replace: (specs) => {
+        for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
+        holdCode();
+      },
       log,
     });
     teardown.add(watchFolder(sources, { onSaved: () => void saved(), log }).stop);

@@ -1,19 +1,11 @@
-import { spawn } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-} from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { dropUnused, touch } from "./assembly-cache.ts";
+import type { Guardian } from "./guardian.ts";
 import { hashFolder, type Sources } from "./input-hash.ts";
 import { LocalError, messageOf } from "./local-error.ts";
-
-const UNUSED_AFTER_MS = 7 * 86_400_000;
+import { end } from "./processes.ts";
 
 export type Project = {
   readonly sources: Sources;
@@ -22,21 +14,28 @@ export type Project = {
   readonly cacheDir: string;
 };
 
+type Surroundings = {
+  readonly guardian: Guardian;
+  readonly progress: (line: string) => void;
+  /** Ends the app, and all that it has started. */
+  readonly signal: AbortSignal;
+};
+
 /**
  * The folder of the synthesised app. The app of a `cdk.json` runs only if a file of its folder has changed; of a command
- * nobody knows what it reads.
+ * nobody knows what it reads. Throws `LocalError` for an app that fails, and the signal's reason.
  */
-export async function synthesise(project: Project, progress: (line: string) => void): Promise<string> {
+export async function synthesise(project: Project, surroundings: Surroundings): Promise<string> {
   const { sources, app, cacheDir } = project;
   const inputs = app === undefined ? hashFolder(sources) : undefined;
   let outdir = join(cacheDir, inputs ?? "");
   if (inputs === undefined || !existsSync(join(outdir, "manifest.json"))) {
-    progress("Building the functions and synthesising the stack …");
+    surroundings.progress("Building the functions and synthesising the stack …");
     // Renamed into place when complete, so that a crash or a second runner never meets half of it.
     const draft = join(cacheDir, `draft.${process.pid}.${process.hrtime.bigint()}`);
     try {
       mkdirSync(draft, { recursive: true });
-      await runApp(project, draft);
+      await runApp(project, draft, surroundings);
       // What was saved meanwhile may be in it already, and is not what those inputs make.
       const isOfInputs = inputs !== undefined && inputs === hashFolder(sources);
       outdir = join(cacheDir, isOfInputs ? inputs : hashFolder({ root: draft }));
@@ -45,9 +44,8 @@ export async function synthesise(project: Project, progress: (line: string) => v
       rmSync(draft, { recursive: true, force: true });
     }
   }
-  const now = new Date();
-  utimesSync(outdir, now, now);
-  dropUnused(cacheDir, now.getTime());
+  touch(outdir);
+  dropUnused(cacheDir, Date.now());
   return outdir;
 }
 
@@ -60,16 +58,8 @@ function moveInto(draft: string, outdir: string): void {
   }
 }
 
-function dropUnused(cacheDir: string, now: number): void {
-  for (const name of readdirSync(cacheDir)) {
-    const path = join(cacheDir, name);
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat && now - stat.mtimeMs > UNUSED_AFTER_MS) rmSync(path, { recursive: true, force: true });
-  }
-}
-
 /** Runs the app as the CDK's command line does: https://docs.aws.amazon.com/cdk/v2/guide/apps.html */
-async function runApp(project: Project, outdir: string): Promise<void> {
+async function runApp(project: Project, outdir: string, { guardian, signal }: Surroundings): Promise<void> {
   const { root } = project.sources;
   const { app, context } = settingsOf(project);
   const bins = [dirname(process.execPath), join(root, "node_modules", ".bin")].join(delimiter);
@@ -77,6 +67,8 @@ async function runApp(project: Project, outdir: string): Promise<void> {
   const child = spawn(app, {
     cwd: root,
     shell: true,
+    // A group of its own, which is ended as a whole: a shell passes no signal on.
+    detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...inherited,
@@ -85,16 +77,35 @@ async function runApp(project: Project, outdir: string): Promise<void> {
       CDK_CONTEXT_JSON: JSON.stringify(context),
     },
   });
+  guardian.watchGroup(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (output += data));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  if (code !== 0)
-    throw new LocalError(`synthesising failed: \`${app}\` ended with ${code}: ${reasonIn(output)}`);
+  const how = await endOf(child, signal);
+  if (how !== 0)
+    throw new LocalError(`synthesising failed: \`${app}\` ended with ${how}: ${reasonIn(output)}`);
   if (!existsSync(join(outdir, "manifest.json")))
     throw new LocalError(`synthesising failed: \`${app}\` wrote no manifest.json into CDK_OUTDIR`);
+}
+
+/** The exit code, or the signal's name. */
+async function endOf(child: ChildProcess, signal: AbortSignal): Promise<number | string | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | string | null>();
+  const stop = () => {
+    if (child.pid !== undefined) end(-child.pid, "SIGKILL");
+  };
+  child.once("error", reject);
+  child.once("close", (code, by) => resolve(code ?? by));
+  // What has left the group may hold its output open.
+  child.once("exit", () => {
+    if (signal.aborted) reject(signal.reason);
+  });
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 function settingsOf({ sources: { root }, app: command }: Project): {

@@ -1,3 +1,5 @@
+import { messageOf } from "./local-error.ts";
+
 /** Steps to undo what was begun, run once, newest first. A step that fails does not keep the others from running. */
 export type Teardown = { readonly add: (step: () => unknown) => void; readonly run: () => Promise<void> };
 
@@ -14,7 +16,9 @@ export function createTeardown(): Teardown {
         errors.push(error);
       }
     }
-    if (errors.length > 0) throw new AggregateError(errors, "the local stack did not stop cleanly");
+    if (errors.length === 0) return;
+    const reasons = errors.map(messageOf).join("; ");
+    throw new AggregateError(errors, `the local stack did not stop cleanly: ${reasons}`);
   }
 
   return {

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterEach, expect, test } from "vitest";
+import { isAlive } from "./is-alive.ts";
 
 const RUNNER = fileURLToPath(new URL("fixtures/run.ts", import.meta.url));
 const TIMEOUT_MS = 20_000;
@@ -48,14 +49,6 @@ async function start(dataDir: string, port = 0) {
   return { child, text, state };
 }
 
-const isAlive = (pid: number) => {
-  try {
-    // A process that ended but was not collected by its parent yet is there, but as a zombie.
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return process.platform !== "linux" && process.kill(pid, 0);
-  }
-};
 const alive = (pids: number[]) => pids.filter(isAlive);
 
 test.each(["SIGKILL", "SIGTERM", "SIGINT"] as const)(

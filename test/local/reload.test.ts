@@ -27,7 +27,7 @@ beforeEach(() => {
       synths += 1;
       return next();
     },
-    replace: (spec) => replaced.push(spec),
+    replace: (specs) => replaced.push(...specs),
     log: (line) => lines.push(line),
   });
 });

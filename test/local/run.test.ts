@@ -1,5 +1,55 @@
-import { expect, test } from "vitest";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { nodeErrorOf } from "../../local/run.ts";
+import { isAlive } from "./is-alive.ts";
+
+const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+/** A shell with a program under it that does not end of itself. */
+const APP =
+  'node -e "fs.writeFileSync(\\"app.log\\", String(process.pid)); setInterval(() => {}, 1000)"; true';
+
+let root: string;
+let runner: ChildProcess;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "minutehand-"));
+});
+afterEach(() => {
+  runner?.kill("SIGKILL");
+  rmSync(root, { recursive: true, maxRetries: 5, retryDelay: 100 });
+});
+
+/** Resolves while the app runs, with its process id. */
+async function synthesising(): Promise<{ app: number; said: () => string }> {
+  writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: APP }));
+  runner = spawn(process.execPath, [MAIN, "local", "--port", "0"], { cwd: root });
+  let said = "";
+  for (const stream of [runner.stdout, runner.stderr]) stream?.on("data", (data) => (said += data));
+  const pid = join(root, "app.log");
+  await expect
+    .poll(() => existsSync(pid) && readFileSync(pid, "utf8") !== "", { timeout: 10_000 })
+    .toBe(true);
+  return { app: Number(readFileSync(pid, "utf8")), said: () => said };
+}
+
+test("Ctrl-C during a start ends the app and the runner, and is no failure", async () => {
+  const { app, said } = await synthesising();
+  runner.kill("SIGINT");
+  expect(await once(runner, "close")).toEqual([0, null]);
+  expect(said()).toBe("Building the functions and synthesising the stack …\n");
+  expect(isAlive(app)).toBe(false);
+});
+
+test("a runner that is killed takes the app along", async () => {
+  const { app } = await synthesising();
+  runner.kill("SIGKILL");
+  await expect.poll(() => isAlive(app), { timeout: 3000 }).toBe(false);
+});
 
 test.each(["24.0.0", "25.1.0"])("Node %s runs the stack", (version) => {
   expect(nodeErrorOf(version)).toBeUndefined();

@@ -1,9 +1,20 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { startGuardian } from "../../local/guardian.ts";
 import { synthesise } from "../../local/synth.ts";
+import { isAlive } from "./is-alive.ts";
 
+const guardian = startGuardian();
 let root: string;
 let told: string[];
 
@@ -13,15 +24,16 @@ beforeEach(() => {
   told = [];
 });
 afterEach(() => rmSync(root, { recursive: true }));
+afterAll(() => guardian.stop());
 
 const app = (command: string, source = "") => {
   writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: command }));
   writeFileSync(join(root, "infra/app.cjs"), source);
 };
-const run = (command?: string) =>
-  synthesise({ sources: { root }, app: command, cacheDir: join(root, ".minutehand/synthesised") }, (line) =>
-    told.push(line),
-  );
+const run = (command?: string, signal = new AbortController().signal) => {
+  const project = { sources: { root }, app: command, cacheDir: join(root, ".minutehand/synthesised") };
+  return synthesise(project, { guardian, signal, progress: (line) => told.push(line) });
+};
 
 const WRITES = 'require("node:fs").writeFileSync(process.env.CDK_OUTDIR + "/manifest.json", "{}");';
 
@@ -119,4 +131,25 @@ test("an app that writes nothing is named", async () => {
 
 test("a project without a cdk.json is named", async () => {
   await expect(run()).rejects.toThrow(/there is no .*cdk\.json to name the app; --app/);
+});
+
+test("an app that is called off leaves neither a process nor a folder", async () => {
+  const stopping = new AbortController();
+  app(
+    "node infra/app.cjs; true",
+    'require("node:fs").writeFileSync("pid.log", String(process.pid)); setInterval(() => {}, 1000);',
+  );
+  const called = expect(run(undefined, stopping.signal)).rejects.toThrow(/aborted/);
+  const pid = () =>
+    existsSync(join(root, "pid.log")) ? Number(readFileSync(join(root, "pid.log"), "utf8")) : 0;
+  await expect.poll(pid, { interval: 5 }).toBeGreaterThan(0);
+  stopping.abort();
+  await called;
+  await expect.poll(() => isAlive(pid()), { interval: 5 }).toBe(false);
+  expect(readdirSync(join(root, ".minutehand/synthesised"))).toEqual([]);
+});
+
+test("an app that is killed is told with the signal", async () => {
+  app("kill -9 $$");
+  await expect(run()).rejects.toThrow("`kill -9 $$` ended with SIGKILL: it said nothing");
 });

@@ -1,0 +1,70 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join, relative, sep } from "node:path";
+import { commandOf } from "./processes.ts";
+
+/** Until then an undo, or the start of another runner, may find it again. */
+const UNUSED_AFTER_MS = 3_600_000;
+const HOLDER = /^holder\.(\d+)\.\d+\.json$/;
+
+/** What one runner takes from a cache of assemblies. */
+export type Holder = {
+  /** Its functions run from these folders, which are in assemblies of the cache, and from no others. */
+  readonly hold: (codeDirs: readonly string[]) => void;
+  readonly release: () => void;
+};
+
+/** Runners of one project share its cache: each leaves word of what none may drop while its process lives. */
+export function createHolder(cacheDir: string, pid: number): Holder {
+  mkdirSync(cacheDir, { recursive: true });
+  const file = join(cacheDir, `holder.${pid}.${process.hrtime.bigint()}.json`);
+  let held: readonly string[] = [];
+  return {
+    hold: (codeDirs) => {
+      const now = new Set(codeDirs.map((path) => relative(cacheDir, path).split(sep)[0] ?? ""));
+      writeFileSync(file, JSON.stringify([...now]));
+      // An invocation may still run from what is left now.
+      for (const name of new Set([...held, ...now])) touch(join(cacheDir, name));
+      held = [...now];
+    },
+    release: () => rmSync(file, { force: true }),
+  };
+}
+
+/** Counts as used now. */
+export function touch(assembly: string): void {
+  const now = new Date();
+  if (existsSync(assembly)) utimesSync(assembly, now, now);
+}
+
+/** Drops the assemblies that no runner holds and none has used for an hour. */
+export function dropUnused(cacheDir: string, now: number): void {
+  const names = readdirSync(cacheDir);
+  const held = new Set(names.flatMap((name) => heldBy(cacheDir, name)));
+  for (const name of names) {
+    const path = join(cacheDir, name);
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (!stat?.isDirectory() || held.has(name) || now - stat.mtimeMs <= UNUSED_AFTER_MS) continue;
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function heldBy(cacheDir: string, name: string): string[] {
+  const [, pid] = HOLDER.exec(name) ?? [];
+  if (pid === undefined) return [];
+  const path = join(cacheDir, name);
+  if (commandOf(Number(pid)) === "") {
+    rmSync(path, { force: true });
+    return [];
+  }
+  // Gone, if its runner has just ended.
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : [];
+}

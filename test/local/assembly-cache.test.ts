@@ -1,0 +1,53 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createHolder, dropUnused } from "../../local/assembly-cache.ts";
+
+const HOUR_MS = 3_600_000;
+
+let cache: string;
+
+beforeEach(() => {
+  cache = mkdtempSync(join(tmpdir(), "minutehand-"));
+  for (const name of ["one", "two"]) mkdirSync(join(cache, name, "asset.x"), { recursive: true });
+});
+afterEach(() => rmSync(cache, { recursive: true }));
+
+const code = (name: string) => join(cache, name, "asset.x");
+/** What is left of the cache after an hour and more of it. */
+function left(hours = 2): string[] {
+  dropUnused(cache, Date.now() + hours * HOUR_MS);
+  return readdirSync(cache).filter((name) => !name.startsWith("holder"));
+}
+
+test("what functions run from is kept, however long ago it was made", () => {
+  const { hold, release } = createHolder(cache, process.pid);
+  hold([code("two"), code("two")]);
+  expect(left(1000)).toEqual(["two"]);
+  release();
+  expect(left()).toEqual([]);
+});
+
+test("what nobody runs from is kept for an hour", () => {
+  expect(left(0.9)).toEqual(["one", "two"]);
+  expect(left(1.1)).toEqual([]);
+});
+
+test("a runner holds what its functions run from now, and leaves to others what is theirs", () => {
+  const [first, second] = [createHolder(cache, process.pid), createHolder(cache, process.pid)];
+  first.hold([code("one")]);
+  second.hold([code("two")]);
+  first.hold([code("two")]);
+  expect(left()).toEqual(["two"]);
+  first.release();
+  expect(left()).toEqual(["two"]);
+});
+
+test("a runner that is gone holds nothing", () => {
+  const { pid } = spawnSync(process.execPath, ["--version"]);
+  createHolder(cache, pid).hold([code("one")]);
+  expect(left()).toEqual([]);
+  expect(readdirSync(cache)).toEqual([]);
+});

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { createTeardown } from "../../local/teardown.ts";
+
+test("a step that fails keeps no other from running, and is told with its reason", async () => {
+  const { add, run } = createTeardown();
+  const undone: string[] = [];
+  add(() => undone.push("first"));
+  add(() => {
+    throw new Error("the port is gone");
+  });
+  add(() => undone.push("last"));
+  await expect(run()).rejects.toThrow("the local stack did not stop cleanly: the port is gone");
+  expect(undone).toEqual(["last", "first"]);
+});
