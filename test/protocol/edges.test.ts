@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { MinutehandError } from "../../core/errors.ts";
 import { cancel, cancelMany } from "../../protocol/cancel.ts";
 import { claim } from "../../protocol/claim.ts";
-import { extend, receive, settlePulled } from "../../protocol/pull.ts";
+import { extend, settlePulled } from "../../protocol/pull.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import type { PoolCall } from "../../testing/memory-pool.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
-import { isLook } from "./scenes.ts";
+import { isLook, pull } from "./scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 const key = "order-1";
@@ -32,9 +32,6 @@ function refuseOnce(world: World, matches: (call: PoolCall) => boolean): void {
     throw new MinutehandError("unavailable", "DynamoDB did not answer");
   };
 }
-
-const pull = (world: World) =>
-  receive(world.ctx, "work", { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
 
 /** Where one job's trouble could spoil its mates, or a repeat could answer for what was not done. */
 describe("edges", () => {

@@ -7,11 +7,10 @@ import { jobOf } from "../../http/job-json.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { claim } from "../../protocol/claim.ts";
 import { pause } from "../../protocol/pause.ts";
-import { receive } from "../../protocol/pull.ts";
 import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
-import { fail, key, messageFor } from "./scenes.ts";
+import { callsOf, fail, isAt, key, messageFor, pull } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 const picky = (): World =>
@@ -26,8 +25,6 @@ const picky = (): World =>
   });
 const whyOf = (seconds: number): string =>
   `it would have started ${seconds} s late, and its topic allows 60 s`;
-const pull = (world: World, topic: string) =>
-  receive(world.ctx, topic, { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
 
 describe("what a pause says of those before", () => {
   const over = (earlier: Pause["earlier"], since: number, changedAt: number): Pause => {
@@ -221,9 +218,7 @@ describe("a job that comes late to its start", () => {
   test("costs a read only when it is late", async () => {
     const world = picky();
     await world.file({ topic: "skipped" });
-    const keys: string[] = [];
-    world.pool.hooks.before = (call) => void keys.push(...call.keys.map(({ pk }) => pk));
-    await consume(world, "skipped");
-    expect(keys.filter((pk) => pk.startsWith("pause#"))).toEqual([]);
+    const calls = await callsOf(world, () => consume(world, "skipped"));
+    expect(calls.filter(isAt("pause#"))).toEqual([]);
   });
 });

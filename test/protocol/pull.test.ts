@@ -1,16 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { cancel } from "../../protocol/cancel.ts";
-import { extend, type Pulled, receive, settlePulled } from "../../protocol/pull.ts";
-import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
-
-const pull = (world: World, topic = "work"): Promise<Pulled[]> =>
-  receive(world.ctx, topic, { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
-
-async function pullOne(world: World, topic = "work"): Promise<Pulled> {
-  const [job] = await pull(world, topic);
-  if (!job) throw new Error("nothing to pull");
-  return job;
-}
+import { extend, settlePulled } from "../../protocol/pull.ts";
+import { pull, pullOne } from "./scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND } from "./world.ts";
 
 describe("pull", () => {
   it("a received job is leased, and finished by its receipt, again and again", async () => {

@@ -25,12 +25,21 @@ export function meanwhile(world: World, matches: (call: Call) => boolean, act: (
   };
 }
 
-export async function pull(world: World): Promise<Pulled[]> {
-  return receive(world.ctx, "work", { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
+/** The pool calls that `act` makes. */
+export async function callsOf(world: World, act: () => Promise<unknown>): Promise<Call[]> {
+  const calls: Call[] = [];
+  world.pool.hooks.before = (call) => void calls.push(call);
+  await act();
+  delete world.pool.hooks.before;
+  return calls;
 }
 
-export async function pullOne(world: World): Promise<Pulled> {
-  const [job] = await pull(world);
+export async function pull(world: World, topic = "work"): Promise<Pulled[]> {
+  return receive(world.ctx, topic, { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
+}
+
+export async function pullOne(world: World, topic?: string): Promise<Pulled> {
+  const [job] = await pull(world, topic);
   if (!job) throw new Error("nothing to pull");
   return job;
 }
@@ -53,7 +62,6 @@ export const messageFor = ({ id, dueAt, revision }: Home) => ({
   body: {},
 });
 
-/** Each of these fails when the rule it names is taken out of the code. */
 export function liveOrRunning(world: World): Home[] {
   return world.pool.items().filter((item): item is Home => "state" in item && item.state === "running");
 }

@@ -5,7 +5,7 @@ import { cancel } from "../../protocol/cancel.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
-import { type Call, fail, key } from "./scenes.ts";
+import { callsOf, fail, key } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 /** What its timeline tells of a job, each event with its seconds since the start. */
@@ -22,15 +22,10 @@ async function told(world: World, { id }: Home): Promise<string[]> {
   );
 }
 
-/** The pool calls that `act` makes, each entry of a batch as one. */
-async function callsOf(world: World, act: () => Promise<unknown>): Promise<string[]> {
-  const calls: string[] = [];
-  world.pool.hooks.before = ({ operation, keys }: Call) => {
-    if (keys.length > 0) calls.push(operation);
-  };
-  await act();
-  delete world.pool.hooks.before;
-  return calls;
+/** What `act` does to the pool. */
+async function operationsOf(world: World, act: () => Promise<unknown>): Promise<string[]> {
+  const calls = await callsOf(world, act);
+  return calls.filter(({ keys }) => keys.length > 0).map(({ operation }) => operation);
 }
 
 const bytesOf = (home: Home): number => Buffer.byteLength(JSON.stringify(home));
@@ -41,7 +36,7 @@ describe("a timeline", () => {
     const filed = await world.file({ delay: 10 * SECOND });
     expect(await told(world, filed)).toEqual(["0 filed, due 10"]);
     await world.pass(10.5 * SECOND);
-    const calls = await callsOf(world, () => consume(world, "orders"));
+    const calls = await operationsOf(world, () => consume(world, "orders"));
     // Whether it is paused, the claim, the settle.
     expect(calls).toEqual(["read", "changeMany", "changeMany"]);
     expect(await told(world, filed)).toEqual([
@@ -58,7 +53,7 @@ describe("a timeline", () => {
   test("tells of each run that failed or asked for another, with what is written anyway", async () => {
     const world = createWorld();
     const job = await world.file({});
-    const calls = await callsOf(world, () => consume(world, "orders", { run: fail }));
+    const calls = await operationsOf(world, () => consume(world, "orders", { run: fail }));
     // The claim; the home, the look and the move.
     expect(calls).toEqual(["changeMany", "read", "insert", "change"]);
     await world.pass(15 * SECOND);

@@ -6,12 +6,12 @@ import { bookStarts } from "../../protocol/book-starts.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { pause } from "../../protocol/pause.ts";
-import { receive, settlePulled } from "../../protocol/pull.ts";
+import { settlePulled } from "../../protocol/pull.ts";
 import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { send } from "../../protocol/send.ts";
 import { consume } from "./consume.ts";
-import { type Call, fail, isAt, meanwhile } from "./scenes.ts";
+import { type Call, callsOf, fail, isAt, meanwhile, pull, pullOne } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 // The world begins at 09:00 UTC, which is 17:00 in Shanghai: an hour before these windows close, for an hour.
@@ -35,14 +35,8 @@ const windowed = (): World =>
 const sent = (world: World, topic: string): number[] =>
   world.queues.messages({ topic }).flatMap(({ body }) => (parseMessage(body)?.jobs ?? []).map(startOf));
 const writesOf = async (world: World, act: () => Promise<unknown>): Promise<string[]> => {
-  const writes: string[] = [];
-  world.pool.hooks.before = ({ operation, keys }) => {
-    const isOfJob = keys.some(({ pk }) => /^\d{4}-/.test(pk));
-    if (isOfJob && operation !== "read" && operation !== "page") writes.push(operation);
-  };
-  await act();
-  delete world.pool.hooks.before;
-  return writes;
+  const ofJobs = (await callsOf(world, act)).filter(({ keys }) => keys.some(({ pk }) => /^\d{4}-/.test(pk)));
+  return ofJobs.map(({ operation }) => operation).filter((one) => one !== "read" && one !== "page");
 };
 const held = async (world: World, { id }: Home) => {
   const { dueAt, heldFrom, heldUntil, revision } = await world.home(id);
@@ -209,15 +203,14 @@ describe("a topic with a window", () => {
 
   test("of untracked jobs stores what waits for it, cancellable till then, and holds their retries", async () => {
     const world = windowed();
-    const pull = () => receive(world.ctx, "loose", { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
     await world.pass(HOUR - SECOND);
     const early = await world.file({ topic: "loose" });
     const [message] = world.queues.messages({ topic: "loose" });
     expect(message?.body).not.toContain("heldUntil");
-    const [pulled] = await pull();
-    expect(pulled?.id).toBe(early.id);
+    const { id, receipt } = await pullOne(world, "loose");
+    expect(id).toBe(early.id);
     const failed = { end: "failed", error: "", retryAfter: 5_000 } as const;
-    await settlePulled(world.ctx, "loose", pulled?.receipt ?? "", failed);
+    await settlePulled(world.ctx, "loose", receipt, failed);
     expect(world.queues.messages({ topic: "loose" }).map(({ visibleAt }) => visibleAt)).toEqual([OPENS]);
     await world.pass(SECOND);
     const job = await world.file({ topic: "loose" });
@@ -226,7 +219,7 @@ describe("a topic with a window", () => {
     expect(await held(world, job)).toMatchObject({ dueAt: CLOSES, heldUntil: OPENS });
     await cancel(world.ctx, other.id);
     await world.pass(HOUR);
-    expect((await pull()).map(({ id }) => id).sort()).toEqual([early.id, job.id].sort());
+    expect((await pull(world, "loose")).map(({ id }) => id).sort()).toEqual([early.id, job.id].sort());
   });
 
   test("holds the retries of an untracked topic's consumer in their messages", async () => {
@@ -271,11 +264,10 @@ describe("a topic with a window", () => {
   test("gives pulled jobs out inside it", async () => {
     const world = windowed();
     await world.file({ topic: "pulled", delay: 90 * MINUTE });
-    const pull = () => receive(world.ctx, "pulled", { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
     await world.pass(2 * HOUR - 10 * SECOND);
-    expect(await pull()).toEqual([]);
+    expect(await pull(world, "pulled")).toEqual([]);
     await world.pass(10 * SECOND);
-    expect(await pull()).toHaveLength(1);
+    expect(await pull(world, "pulled")).toHaveLength(1);
   });
 
   test("in a zone that this runtime does not know keeps its jobs, and no other topic from its own", async () => {

@@ -11,6 +11,7 @@ import { type MemoryPool, memoryPool } from "../../testing/memory-pool.ts";
 import { type MemoryPromotions, memoryPromotions } from "../../testing/memory-promotions.ts";
 import { type MemoryQueues, memoryQueues } from "../../testing/memory-queues.ts";
 import { type MemorySchedules, memorySchedules } from "../../testing/memory-schedules.ts";
+import { seededBytes } from "../../testing/random.ts";
 
 export const SECOND = 1000;
 export const MINUTE = 60_000;
@@ -52,7 +53,6 @@ const POLICY: Policy = {
 /** The protocol over the in-memory services, on a clock that only moves when told. */
 export function createWorld(policy: Partial<Policy> = {}): World {
   let time = START;
-  let drawn = 0;
   const now = (): number => time;
   const whole = { ...POLICY, ...policy };
   const pool = memoryPool({ clock: now, createdAt: START - HOUR });
@@ -60,14 +60,9 @@ export function createWorld(policy: Partial<Policy> = {}): World {
   const promotions = memoryPromotions({ clock: now });
   const schedules = memorySchedules({ clock: now });
   const events: ProtocolEvent[] = [];
-  const random = (count: number): Uint8Array =>
-    Uint8Array.from({ length: count }, () => {
-      drawn = (Math.imul(drawn, 1_664_525) + 1_013_904_223) >>> 0;
-      return drawn >>> 24;
-    });
   const report = (event: ProtocolEvent): void => void events.push(event);
   const ports = { pool, queues, promotions, schedules };
-  const ctx: Context = { ...ports, clock: now, random, policy: whole, report };
+  const ctx: Context = { ...ports, clock: now, random: seededBytes(0), policy: whole, report };
   const runTick = (): Promise<void> => tick(ctx, time + 150 * SECOND);
 
   const fileAll: World["fileAll"] = ({ delay = 0, ...job }) =>
