@@ -1,3 +1,4 @@
+import type { ProtocolEvent } from "../protocol/events.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { RunJob } from "../sdk/run-jobs.ts";
 import { runJobs } from "../sdk/run-jobs.ts";
@@ -41,7 +42,9 @@ export function deliverer(
   const recorded =
     (run: RunJob): RunJob =>
     async (job, topic, signal) => {
-      const { id, attempt, body } = job;
+      const { id, attempt } = job;
+      // A handler may change what it is given.
+      const body = structuredClone(job.body);
       const at = new Date(ctx.clock());
       const ending = await within(patience, run(job, topic, signal), `topic ${topic} of job ${id}`);
       runs.push({ topic, id, attempt, at, body, ...("error" in ending ? { error: ending.error } : {}) });
@@ -63,7 +66,19 @@ export function deliverer(
 }
 
 /** Nothing is delivered before it can start, and no time passes while it runs. */
-const STILL = { wait: async () => {}, after: () => () => {} };
+const STILL = {
+  wait: async (ms: number) => {
+    throw new Error(`the queue's clock stands still, so nothing can wait for ${ms} ms`);
+  },
+  after: () => () => {},
+};
+
+/** In memory nothing fails by chance and comes right later: what does is the test's to see. */
+export function throwTrouble(event: ProtocolEvent): void {
+  if (event.type !== "trouble") return;
+  const whose = event.topic === "" ? "" : ` of topic ${event.topic}`;
+  throw new Error(`${event.what}${whose} failed: ${event.error}`);
+}
 
 async function within<T>(patience: number, work: Promise<T>, whose: string): Promise<T> {
   const late = Promise.withResolvers<never>();

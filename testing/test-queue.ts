@@ -14,10 +14,11 @@ import { tick } from "../protocol/tick.ts";
 import type { Client, Duration, Instant, Job } from "../sdk/client.ts";
 import { clientOver } from "../sdk/client-over.ts";
 import { checkOptions } from "./check-options.ts";
-import { deliverer, type Run } from "./deliver.ts";
+import { deliverer, type Run, throwTrouble } from "./deliver.ts";
 import { memoryPool } from "./memory-pool.ts";
 import { memoryQueues } from "./memory-queues.ts";
 import { memorySchedules } from "./memory-schedules.ts";
+import { paceOf } from "./pace.ts";
 import { seededBytes } from "./random.ts";
 import { policyOf, rulesOf, type TestTopics, WEBHOOK_SECRET } from "./topics.ts";
 import { nextDelivery, nextOccurrences, nextTick } from "./upcoming.ts";
@@ -45,7 +46,8 @@ export type TestQueue<Topics> = {
   now(): Date;
   /**
    * Lets so much time pass, and runs all that falls due on the way, in its order, with retries; 0: what is due now.
-   * Throws when a handler does not end; handlers cannot call it.
+   * Throws when a handler does not end or lets no time pass, and what the deployed queue would log as trouble, as nothing
+   * fails here by chance; handlers cannot call it.
    */
   advance(duration: Duration): Promise<void>;
   /** An event comes, and does what the topics' `cancelOn` and `enqueueOn` say. Throws what keeps it from that. */
@@ -84,12 +86,13 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     clock,
     random: seededBytes(options.seed ?? 1),
     policy: policyOf(options.topics),
-    report: () => {},
+    report: throwTrouble,
   };
   const rules = rulesOf(options.topics);
   const client = clientOn<Topics>(ctx);
   const { consumed, deliver, runs } = deliverer(ctx, queues, options.topics, options.handlerTimeout);
   const starts = new Map<string, number>();
+  const waiting = (): number => consumed.reduce((sum, topic) => sum + queues.messages({ topic }).length, 0);
 
   const runTick = async (): Promise<void> => {
     lastTick = time;
@@ -133,7 +136,8 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
       advancing = true;
       try {
         const end = time + ms;
-        while (await step(end)) {}
+        const pace = paceOf(clock, runs, waiting);
+        while (await step(end)) await pace();
         // So that depths and lags are told as they are by then.
         if (minuteOf(end) > lastTick) {
           time = Math.max(time, minuteOf(end));

@@ -173,6 +173,24 @@ describe("a handler", () => {
     );
   });
 
+  test("that asks for another run at once, for ever, is ended", async () => {
+    const queue = createTestQueue({ topics: { orders: { handler: (job: Job) => job.retryIn(0) } } });
+    await queue.client.enqueue("orders", 1, { delay: 60 });
+    await expect(queue.advance("1h")).rejects.toThrow(
+      "1000 runs more than were due at 2026-01-01T00:01:00.000Z, the last of topic orders",
+    );
+  });
+
+  test("may change the body that it is given: its run tells it as it was", async () => {
+    const handler = ({ body }: Job<{ left: string[] }>) => {
+      while (body.left.length > 0) body.left.pop();
+    };
+    const queue = createTestQueue({ topics: { orders: { handler } } });
+    await queue.client.enqueue("orders", { left: ["a", "b"] }, { delay: 0 });
+    await queue.advance(0);
+    expect(bodies(queue.runs())).toEqual([{ left: ["a", "b"] }]);
+  });
+
   test("cannot let time pass", async () => {
     const handler = (): Promise<void> => queue.advance("1h");
     const queue = queueOf(handler, { maxAttempts: 1 });

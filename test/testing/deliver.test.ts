@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { deliverer, throwTrouble } from "../../testing/deliver.ts";
+import { createWorld } from "../protocol/world.ts";
+
+test("an end that cannot be recorded is thrown, with its reason, and not tried for ever", async () => {
+  const { ctx, pool, queues, file } = createWorld();
+  const handler = () => {
+    pool.hooks.before = () => {
+      throw new Error("no table");
+    };
+  };
+  const { deliver } = deliverer({ ...ctx, report: throwTrouble }, queues, { precise: { handler } });
+  await file({ topic: "precise", body: "1" });
+  const [message] = queues.messages({ topic: "precise" });
+  if (!message) throw new Error("nothing was sent");
+  await expect(deliver("precise", message)).rejects.toThrow("settling a job failed: no table");
+});

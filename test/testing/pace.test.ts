@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import type { Run } from "../../testing/deliver.ts";
+import { paceOf } from "../../testing/pace.ts";
+import { START } from "../protocol/world.ts";
+
+const RUN: Run = { topic: "orders", id: "x", attempt: 1, at: new Date(START), body: 1 };
+
+/** Time as the pace sees it: `run` is a step with a run, `pass` one in which only time passes. */
+function stepping() {
+  const runs: Run[] = [];
+  const seen = { time: START, waiting: 0 };
+  const pace = paceOf(
+    () => seen.time,
+    runs,
+    () => seen.waiting,
+  );
+  const run = async (times: number): Promise<void> => {
+    for (let i = 0; i < times; i++) {
+      runs.push(RUN);
+      seen.waiting = Math.max(seen.waiting - 1, 0);
+      await pace();
+    }
+  };
+  return { seen, pace, run };
+}
+
+describe("the pace of a queue's time", () => {
+  test("is lost after 1,000 runs at one instant that nobody waited for", async () => {
+    const { run } = stepping();
+    await run(1000);
+    await expect(run(1)).rejects.toThrow(
+      "1000 runs more than were due at 2026-03-01T09:00:00.000Z, the last of topic orders: no time passes where",
+    );
+  });
+
+  test("is kept where time passes between the runs", async () => {
+    const { seen, run } = stepping();
+    for (let i = 0; i < 1500; i++) {
+      seen.time += 1;
+      await run(1);
+    }
+  });
+
+  test("is kept however many jobs one tick sends at once", async () => {
+    const { seen, pace, run } = stepping();
+    await run(500);
+    seen.waiting = 3000;
+    await pace();
+    await run(4000);
+    await expect(run(1)).rejects.toThrow("no time passes");
+  });
+
+  test("leaves others a turn", async () => {
+    const { run } = stepping();
+    let turned = false;
+    setImmediate(() => {
+      turned = true;
+    });
+    await run(100);
+    expect(turned).toBe(true);
+  });
+});
