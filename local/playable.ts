@@ -1,7 +1,12 @@
+import { LocalError } from "./local-error.ts";
 import type { Stack } from "./resources.ts";
 
-/** The stack without what leads to a function or a queue that is none of those played; each is named. */
+/**
+ * The stack without what leads to a function or a queue that is none of those played; each is named. Throws `LocalError`
+ * if a delay queue's own table or one of its ready queues is none.
+ */
 export function playable(stack: Stack): Stack {
+  refuseHalves(stack);
   const functions = new Set(stack.functions.map(({ arn }) => arn));
   const queues = new Set(stack.queues.map(({ arn }) => arn));
   const leftOut = [...stack.leftOut];
@@ -23,4 +28,11 @@ export function playable(stack: Stack): Stack {
     routes: stack.routes.filter(({ key, functionArn }) => leads(`route ${key}`, [functionArn])),
     leftOut,
   };
+}
+
+function refuseHalves({ tables, queues, essentials, leftOut }: Stack): void {
+  const names = [...tables, ...queues].map(({ name }) => name);
+  const missing = essentials.filter((name) => !names.includes(name));
+  if (missing.length === 0) return;
+  throw new LocalError(`the delay queue cannot run without ${missing.join(", ")}: ${leftOut.join("; ")}`);
 }

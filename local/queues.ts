@@ -6,16 +6,17 @@ import {
   SetQueueAttributesCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
+import { createEach, type Refusal } from "./refusals.ts";
 import type { QueueSpec } from "./resources.ts";
 
 /** Creates the queues that are not there and brings the others' attributes up to date. Messages stay. */
-export async function createQueues(queues: readonly QueueSpec[], client: SQSClient): Promise<void> {
+export async function createQueues(queues: readonly QueueSpec[], client: SQSClient): Promise<Refusal[]> {
   // A queue can name only a DLQ that exists.
   const hasDeadLetterQueue = ({ attributes }: QueueSpec) => attributes.RedrivePolicy !== undefined;
-  await Promise.all(
-    queues.filter((queue) => !hasDeadLetterQueue(queue)).map((queue) => createQueue(queue, client)),
-  );
-  await Promise.all(queues.filter(hasDeadLetterQueue).map((queue) => createQueue(queue, client)));
+  const create = (some: readonly QueueSpec[]) =>
+    createEach("queue", some, (queue) => createQueue(queue, client));
+  const first = await create(queues.filter((queue) => !hasDeadLetterQueue(queue)));
+  return [...first, ...(await create(queues.filter(hasDeadLetterQueue)))];
 }
 
 async function createQueue({ name, url, attributes }: QueueSpec, client: SQSClient): Promise<void> {

@@ -1,6 +1,6 @@
 import { changesOf } from "./changes.ts";
 import { codeOf, LocalError, messageOf } from "./local-error.ts";
-import type { FunctionSpec, Stack } from "./resources.ts";
+import type { FunctionSpec, QueueSpec, Stack } from "./resources.ts";
 import { shownName } from "./shown-name.ts";
 
 export type Reloading = {
@@ -9,6 +9,8 @@ export type Reloading = {
   /** Of what runs. */
   readonly seen: string;
   readonly synthesise: () => Promise<Stack>;
+  /** Creates those that are not there. Throws `LocalError` for one that is refused. */
+  readonly createQueues: (queues: readonly QueueSpec[]) => Promise<void>;
   /** New invocations of the functions go to these. */
   readonly replace: (specs: readonly FunctionSpec[]) => void;
   readonly log: (line: string) => void;
@@ -45,7 +47,7 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
 
   async function reload(): Promise<void> {
     try {
-      takeUp(await synthesise());
+      await takeUp(await synthesise());
       if (failure !== "") log("the app synthesises again");
       failure = "";
     } catch (error) {
@@ -58,8 +60,11 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
     }
   }
 
-  function takeUp(next: Stack): void {
+  async function takeUp(next: Stack): Promise<void> {
     const { functions: changed, others } = changesOf({ ...running, functions }, next);
+    // Functions that know of a topic send there, whoever takes it up from there after a restart.
+    const known = new Set(running.queues.map(({ name }) => name));
+    await reloading.createQueues(next.queues.filter(({ name }) => !known.has(name)));
     reloading.replace(changed);
     functions = functions.map((spec) => changed.find(({ arn }) => arn === spec.arn) ?? spec);
     if (changed.length > 0) log(`reloaded ${changed.map((spec) => shownName(spec, next)).join(", ")}`);

@@ -143,9 +143,7 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
       stack.leftOut.push(`${logicalId}: ${error.message}`);
     }
   }
-  const played = playable({ ...stack, essentials: essentialsOf(template, scope, stack.functions) });
-  refuseHalves(played);
-  return played;
+  return playable({ ...stack, essentials: essentialsOf(template, scope, stack.functions) });
 
   function add(logicalId: string, type: string): void {
     const arn = () => scope.attribute(logicalId, "Arn");
@@ -282,13 +280,6 @@ function queueAttributes(properties: JsonObject): Record<string, string> {
       typeof value === "object" ? JSON.stringify(value) : String(value),
     ]),
   );
-}
-
-function refuseHalves({ tables, queues, essentials, leftOut }: Stack): void {
-  const names = [...tables, ...queues].map(({ name }) => name);
-  const missing = essentials.filter((name) => !names.includes(name));
-  if (missing.length === 0) return;
-  throw new LocalError(`the delay queue cannot run without ${missing.join(", ")}: ${leftOut.join("; ")}`);
 }
 
 function optionalNumber(value: Json | undefined): number | undefined {

@@ -4,9 +4,12 @@ import {
   type CreateScheduleCommandInput,
   CreateScheduleGroupCommand,
   GetScheduleCommand,
+  type GetScheduleCommandOutput,
+  ResourceNotFoundException,
   type SchedulerClient,
   UpdateScheduleCommand,
 } from "@aws-sdk/client-scheduler";
+import { createEach, type Refusal } from "./refusals.ts";
 import type { ScheduleSpec } from "./resources.ts";
 
 /** Creates the groups that are not there, then the schedules, and brings those that are there up to date. */
@@ -14,11 +17,19 @@ export async function createSchedules(
   groups: readonly string[],
   schedules: readonly ScheduleSpec[],
   client: SchedulerClient,
-): Promise<void> {
-  await Promise.all(
-    groups.map((Name) => isThere(() => client.send(new CreateScheduleGroupCommand({ Name })))),
-  );
-  await Promise.all(schedules.map((schedule) => createSchedule(inputOf(schedule), client)));
+): Promise<Refusal[]> {
+  const named = groups.map((name) => ({ name }));
+  const first = await createEach("schedule group", named, ({ name }) => createGroup(name, client));
+  const then = await createEach("schedule", schedules, (spec) => createSchedule(inputOf(spec), client));
+  return [...first, ...then];
+}
+
+async function createGroup(Name: string, client: SchedulerClient): Promise<void> {
+  try {
+    await client.send(new CreateScheduleGroupCommand({ Name }));
+  } catch (error) {
+    if (!(error instanceof ConflictException)) throw error;
+  }
 }
 
 function inputOf({ name, properties }: ScheduleSpec): CreateScheduleCommandInput {
@@ -32,19 +43,20 @@ function inputOf({ name, properties }: ScheduleSpec): CreateScheduleCommandInput
 }
 
 async function createSchedule(input: CreateScheduleCommandInput, client: SchedulerClient): Promise<void> {
-  if (!(await isThere(() => client.send(new CreateScheduleCommand(input))))) return;
-  const { Name, GroupName } = input;
-  const current = await client.send(new GetScheduleCommand({ Name, GroupName }));
-  if (!contains(current, input)) await client.send(new UpdateScheduleCommand(input));
+  const current = await find(input, client);
+  // One that is there may have begun long ago, with which none can be created.
+  if (current === undefined) await client.send(new CreateScheduleCommand(input));
+  else if (!contains(current, input)) await client.send(new UpdateScheduleCommand(input));
 }
 
-/** Whether it was there before. */
-async function isThere(create: () => Promise<unknown>): Promise<boolean> {
+async function find(
+  { Name, GroupName }: CreateScheduleCommandInput,
+  client: SchedulerClient,
+): Promise<GetScheduleCommandOutput | undefined> {
   try {
-    await create();
-    return false;
+    return await client.send(new GetScheduleCommand({ Name, GroupName }));
   } catch (error) {
-    if (error instanceof ConflictException) return true;
+    if (error instanceof ResourceNotFoundException) return undefined;
     throw error;
   }
 }

@@ -4,6 +4,7 @@ import {
   ResourceExistsException,
   type SecretsManagerClient,
 } from "@aws-sdk/client-secrets-manager";
+import { createEach, type Refusal } from "./refusals.ts";
 import type { SecretSpec } from "./resources.ts";
 import { generateSecretString } from "./services/random-password.ts";
 import type { JsonObject } from "./template.ts";
@@ -12,8 +13,8 @@ import type { JsonObject } from "./template.ts";
 export async function createSecrets(
   secrets: readonly SecretSpec[],
   client: SecretsManagerClient,
-): Promise<void> {
-  await Promise.all(secrets.map((secret) => createSecret(secret, client)));
+): Promise<Refusal[]> {
+  return createEach("secret", secrets, (secret) => createSecret(secret, client));
 }
 
 async function createSecret({ name, properties }: SecretSpec, client: SecretsManagerClient): Promise<void> {

@@ -13,9 +13,10 @@ import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuardian } from "./guardian.ts";
 import { openHttpApi } from "./http-api.ts";
 import { hashFolder, type Sources } from "./input-hash.ts";
-import { messageOf } from "./local-error.ts";
+import { LocalError, messageOf } from "./local-error.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
+import { describe, withoutRefused } from "./refusals.ts";
 import { createReloader } from "./reload.ts";
 import { type FunctionSpec, type QueueSpec, readStack, type Stack } from "./resources.ts";
 import { createSchedules } from "./schedules.ts";
@@ -144,9 +145,7 @@ async function start(
     const { stackName } = assembly;
     return readStack(assembly, { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url });
   };
-  const stack = read(outdir);
-  for (const type of stack.unknownTypes) log(`the local stack does not play ${type}; it is left out`);
-  for (const line of stack.leftOut) log(`left out: ${line}`);
+  const declared = read(outdir);
   const sqs = new SQSClient({
     ...platform,
     endpoint: endpoints.sqs,
@@ -157,12 +156,15 @@ async function start(
   teardown.add(() => sqs.destroy());
   const scheduler = new SchedulerClient({ ...platform, endpoint: endpoints.scheduler });
   const secretsManager = new SecretsManagerClient({ ...platform, endpoint: endpoints.secretsManager });
-  await Promise.all([
-    createTables(stack.tables, { ...platform, endpoint: endpoints.dynamodb }),
-    createQueues(stack.queues, sqs),
-    createSchedules(stack.scheduleGroups, stack.schedules, scheduler),
-    createSecrets(stack.secrets, secretsManager),
+  const refusals = await Promise.all([
+    createTables(declared.tables, { ...platform, endpoint: endpoints.dynamodb }),
+    createQueues(declared.queues, sqs),
+    createSchedules(declared.scheduleGroups, declared.schedules, scheduler),
+    createSecrets(declared.secrets, secretsManager),
   ]);
+  const stack = withoutRefused(declared, refusals.flat());
+  for (const type of stack.unknownTypes) log(`the local stack does not play ${type}; it is left out`);
+  for (const line of stack.leftOut) log(`left out: ${line}`);
 
   const names = new Map(stack.functions.map((spec) => [spec.logicalId, shownName(spec, stack)]));
   const say = (logicalId: string, line: string) => {
@@ -189,10 +191,14 @@ async function start(
   const triggers = startTriggers(stack, { pools, invoke, api, sqs, services, account, tick, log });
   teardown.add(triggers.stop);
   if (options.watch) {
-    const saved = createReloader(stack, {
+    const saved = createReloader(declared, {
       fingerprint: () => hashFolder(sources),
       seen,
       synthesise: async () => read(await synth(() => {})),
+      createQueues: async (queues) => {
+        const [refusal] = await createQueues(queues, sqs);
+        if (refusal) throw new LocalError(describe(refusal));
+      },
       replace: (specs) => {
         for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
         holdCode();

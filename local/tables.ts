@@ -6,16 +6,18 @@ import {
   ResourceInUseException,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
+import { createEach, type Refusal } from "./refusals.ts";
 import type { TableSpec } from "./resources.ts";
 
 /** Creates the tables that are not there. Items of tables that are there stay. */
 export async function createTables(
   tables: readonly TableSpec[],
   config: DynamoDBClientConfig,
-): Promise<void> {
+): Promise<Refusal[]> {
   const client = new DynamoDBClient(config);
-  await Promise.all(tables.map((table) => createTable(client, table)));
+  const refusals = await createEach("table", tables, (table) => createTable(client, table));
   client.destroy();
+  return refusals;
 }
 
 async function createTable(client: DynamoDBClient, { name, properties }: TableSpec): Promise<void> {

@@ -15,17 +15,22 @@ let folder: string;
 let next: () => Promise<Stack>;
 let synths: number;
 let replaced: FunctionSpec[];
+let created: string[][];
 let lines: string[];
 let saved: () => Promise<void>;
 
 beforeEach(() => {
-  [folder, synths, replaced, lines] = ["first", 0, [], []];
+  [folder, synths, replaced, created, lines] = ["first", 0, [], [], []];
   saved = createReloader(running, {
     fingerprint: () => folder,
     seen: folder,
     synthesise: () => {
       synths += 1;
       return next();
+    },
+    createQueues: async (queues) => {
+      if (queues.some(({ name }) => name === "refused")) throw new LocalError("queue refused: no");
+      created.push([...queues.map(({ name }) => name), `before ${replaced.length} functions`]);
     },
     replace: (specs) => replaced.push(...specs),
     log: (line) => lines.push(line),
@@ -120,4 +125,16 @@ test("what needs a restart is told once, and again when it is more", async () =>
     "restart to take up queue shop-letter (new)",
     "restart to take up queue shop-letter (new), schedule group g (new)",
   ]);
+});
+
+test("queues that are new are there before a function knows of them", async () => {
+  await save(async () => withCode("2", { queues: [queue] }), "second");
+  expect(created).toEqual([["shop-letter", "before 0 functions"]]);
+  expect(replaced).toHaveLength(1);
+});
+
+test("where a new queue is refused, what ran before runs on", async () => {
+  await save(async () => withCode("2", { queues: [{ ...queue, name: "refused" }] }), "second");
+  expect(replaced).toEqual([]);
+  expect(lines).toEqual([SAVED, "queue refused: no; what ran before runs on"]);
 });

@@ -37,3 +37,13 @@ test("a template's schedule is made once, and changed only when the template did
     LastModificationDate: new Date(NOON + 1000),
   });
 });
+
+test("a schedule that is refused is named, and keeps no other from being made; one that is there may have begun", async () => {
+  const begun = { ...daily(9), name: "begun" };
+  begun.properties = { ...begun.properties, StartDate: "2020-01-01T00:00:00.000Z" };
+  expect(await createSchedules(["jobs"], [begun, daily(9)], scheduler.client)).toEqual([
+    { kind: "schedule", name: "begun", reason: expect.stringContaining("StartDate") },
+  ]);
+  await scheduler.clock.advanceTo(Date.UTC(2026, 2, 14));
+  expect(await createSchedules(["jobs"], [daily(9)], scheduler.client)).toEqual([]);
+});

@@ -187,6 +187,10 @@ test("an event source that is disabled takes no messages until it is enabled", {
   client.destroy();
 });
 
+test("what a service refuses is left out by name", () => {
+  expect(said("left out: schedule Demo-Begun: ")).toBe(1);
+});
+
 test("a type that is not played is named once", () => {
   expect(said("AWS::Sundial::Gnomon")).toBe(1);
 });

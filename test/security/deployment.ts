@@ -13,6 +13,7 @@ import { vi } from "vitest";
 import type { TopicProps } from "../../infra/props.ts";
 import { scopeOf } from "../../local/naming.ts";
 import { createQueues } from "../../local/queues.ts";
+import { describe } from "../../local/refusals.ts";
 import { readStack, type Stack } from "../../local/resources.ts";
 import { createSchedules } from "../../local/schedules.ts";
 import { createSecrets } from "../../local/secrets.ts";
@@ -147,10 +148,13 @@ export async function deploy(): Promise<Deployment> {
   const resources = readStack(assemblyOf(template, site.stackName), site);
   const { secretsClient, schedulerClient, sqsClient } = await import("../../aws/clients.ts");
   const [sqs, scheduler] = [sqsClient(), schedulerClient()];
-  await createTables(resources.tables, {});
-  await createQueues(resources.queues, sqs);
-  await createSchedules(resources.scheduleGroups, resources.schedules, scheduler);
-  await createSecrets(resources.secrets, secretsClient());
+  const refused = [
+    ...(await createTables(resources.tables, {})),
+    ...(await createQueues(resources.queues, sqs)),
+    ...(await createSchedules(resources.scheduleGroups, resources.schedules, scheduler)),
+    ...(await createSecrets(resources.secrets, secretsClient())),
+  ];
+  if (refused.length > 0) throw new Error(`the services refuse ${refused.map(describe).join(", ")}`);
   const secrets = await changeSecrets(resources.secrets);
   // Nobody polls: each scene says when a consumer gets which messages.
   const idle = () => ({ stop: async () => {} });
