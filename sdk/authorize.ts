@@ -10,15 +10,23 @@ export type Outgoing = { method: string; url: string; headers: Headers; body: st
 /** The headers of a request with those that say who sends it. Asked for each try, as signatures and tokens age. */
 export type Authorize = (request: Outgoing) => Promise<Headers>;
 
-/** Throws a RangeError where it cannot be known what to use. */
+/** Throws a RangeError where it cannot be known what to use, and its Authorize for a token that no header can have. */
 export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions): Authorize {
   if (auth === "none") return async ({ headers }) => headers;
   if (auth === "iam") return signed(awsCredentials(), regionFor(url, region));
   const { bearer } = auth;
+  if (typeof bearer === "string") requireToken(bearer);
   return async ({ headers }) => {
     const token = typeof bearer === "string" ? bearer : await bearer();
+    requireToken(token);
     return withHeader(headers, "authorization", `Bearer ${token}`);
   };
+}
+
+/** Whatever else refuses one quotes it. */
+function requireToken(bearer: string): void {
+  if (/^[\x21-\x7e]+$/.test(bearer)) return;
+  throw new RangeError("bearer must be a token of printable ASCII without spaces or line breaks");
 }
 
 /** Signature Version 4 of a call of API Gateway. */

@@ -128,6 +128,16 @@ describe("the API that is meant", () => {
     expect(said.err + said.out).not.toContain(token);
   });
 
+  test("gets no token that a header cannot have, and nobody sees that either", async () => {
+    const env = { MINUTEHAND_URL: "https://host", MINUTEHAND_TOKEN: "ey.secret\n" };
+    const { code, err } = await type(undefined, [...topics, "--debug"], { env });
+    expect(code).toBe(2);
+    expect(err).toMatch(
+      /^minutehand: .*bearer must be a token of printable ASCII.*see --region and --token\n/,
+    );
+    expect(err).not.toContain("secret");
+  });
+
   test("is signed for by the SDK's credentials where it is not on this machine", async () => {
     await using _ = await scriptAccount({});
     vi.stubEnv("AWS_ACCESS_KEY_ID", undefined);

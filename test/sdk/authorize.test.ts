@@ -88,6 +88,17 @@ describe("who calls is said", () => {
     }
   });
 
+  test.each(["", "se cret", "secret\nsecret", "sécret"])(
+    "by no token that a header cannot have: %j",
+    async (token) => {
+      const rule = "bearer must be a token of printable ASCII without spaces or line breaks";
+      const url = "https://api.example.com";
+      expect(() => createClient({ url, auth: { bearer: token } })).toThrow(new RangeError(rule));
+      const authorize = authorizeBy({ url, auth: { bearer: async () => token } });
+      await expect(authorize(call("/jobs"))).rejects.toThrow(new RangeError(rule));
+    },
+  );
+
   test.each([
     [
       { url: "https://api.example.com" },
