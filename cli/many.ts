@@ -28,7 +28,7 @@ export async function changeMany(session: Session, request: BulkRequest, caution
   const counted = await run(session, { ...request, dryRun: true });
   const changeable = counted.matched - leftOf(counted);
   const plan = `${verb} ${jobsOf(changeable, counted, request)}`;
-  if (caution.dryRun) return output.json ? output.document(counted) : output.line(`would ${plan}`);
+  if (caution.dryRun) return output.told(counted, `would ${plan}`);
   if (changeable === 0) return output.note(`there is nothing to do: would ${plan}`);
   if (!(await session.confirm(`${plan}?`))) throw new CliError(`nothing was ${done}`);
   // As it was counted, though now has moved on.
@@ -40,7 +40,7 @@ async function change(session: Session, request: BulkRequest): Promise<void> {
   const result = await run(session, request);
   const { changed, errors, skipped } = result;
   const said = `${WORDS[request.action].done} ${jobsOf(changed, result, request)}`;
-  await (output.json ? output.document(result) : output.line(said));
+  await output.told(result, said);
   for (const { id, problem } of errors) output.note(`${id}: ${problem.detail}`);
   const left = leftOf(result);
   if (left > 0) throw new CliError(`${many(left)} not changed: ${reasonsOf(skipped)}`);

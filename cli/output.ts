@@ -19,6 +19,8 @@ export type Output = {
   document(value: unknown): Promise<void>;
   /** Lines for people. */
   line(text: string): Promise<void>;
+  /** A line of JSON for a program, else one for people. */
+  told(value: unknown, text: string): Promise<void>;
   /** A line for each name and its value; none where that is undefined. */
   fields(
     values: Readonly<Record<string, unknown>>,
@@ -55,6 +57,7 @@ export function createOutput(
     width: stdout.columns ?? DEFAULT_WIDTH,
     document,
     line,
+    told: (value, text) => (json ? document(value) : line(text)),
     async fields(values, styleOf = () => undefined) {
       const given = Object.entries(values).filter(([, value]) => value !== undefined);
       const longest = Math.max(...given.map(([name]) => name.length));

@@ -52,11 +52,6 @@ export function chosenJobs(ids: readonly string[], { topic, key, ...filters }: C
 }
 
 /** What of the options says which of a topic's jobs. */
-export function filtersOf({ tag, group, from, to }: Filters): Filters {
-  return {
-    ...(tag === undefined ? {} : { tag }),
-    ...(group === undefined ? {} : { group }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-  };
+export function filtersOf({ topic: _, key: __, dryRun: ___, yes: ____, ...filters }: Choice): Filters {
+  return filters;
 }

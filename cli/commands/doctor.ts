@@ -29,7 +29,7 @@ export function addDoctor(program: Command, open: Open): void {
       for await (const check of examine(session)) {
         if (check.result === "failed") failures++;
         const result = output.paint(STYLES[check.result], check.result.padEnd("warning".length));
-        await (output.json ? output.document(check) : output.line(`${result}  ${wordsOf(check)}`));
+        await output.told(check, `${result}  ${wordsOf(check)}`);
       }
       if (failures > 0) throw new CliError(`${failures} of the checks failed`);
     });

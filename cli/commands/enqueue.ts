@@ -30,7 +30,7 @@ export function addEnqueue(program: Command, open: Open): void {
       const { body, options } = await jobOf(flags, surroundings);
       const api = await client();
       const job = await api.enqueue(topic, body, options);
-      await (output.json ? output.document(job) : output.line(changedLine(job)));
+      await output.told(job, changedLine(job));
     });
   examples(command, [
     `minutehand enqueue order-timeout --key order-17 --delay 30m --body '{"orderId": 17}'`,

@@ -40,8 +40,8 @@ export function addReschedule(program: Command, open: Open): void {
     if (body !== undefined) throw new UsageError("--body is for one job");
     if (time === undefined) throw new UsageError("one of --delay, --due-at and --now must be given");
     const action = now ? { action: "run" as const } : { action: "move" as const, ...time };
-    const spread = rate === undefined ? {} : { ratePerSecond: rate };
-    return changeMany(session, { ...action, ...chosen, ...filtersOf(choice), ...spread }, choice);
+    const pace = rate === undefined ? {} : { ratePerSecond: rate };
+    return changeMany(session, { ...action, ...chosen, ...filtersOf(choice), ...pace }, choice);
   });
   examples(command, [
     "minutehand reschedule 01KJMF8S00G00000000000000A --delay 1d",
@@ -74,5 +74,5 @@ async function changeOne(
   const api = await client();
   const id = "ids" in chosen ? (chosen.ids[0] ?? "") : (await api.getByKey(chosen.topic, chosen.key)).id;
   const job = await api.reschedule(id, change);
-  await (output.json ? output.document(job) : output.line(changedLine(job)));
+  await output.told(job, changedLine(job));
 }

@@ -58,14 +58,12 @@ export function addSchedules(program: Command, open: Open): void {
   named("run", "file its job now, beside its times", async (session, name) => {
     const api = await session.client();
     const job = await api.runSchedule(name);
-    await (session.output.json ? session.output.document(job) : session.output.line(changedLine(job)));
+    await session.output.told(job, changedLine(job));
   });
   named("remove", "end it; jobs that it has filed stay", async (session, name) => {
     const api = await session.client();
     const removed = await api.removeSchedule(name);
-    await (session.output.json
-      ? session.output.document(removed)
-      : session.output.line(`${name} is removed`));
+    await session.output.told(removed, `${name} is removed`);
   });
 }
 

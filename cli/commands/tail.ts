@@ -31,7 +31,7 @@ export function addTail(program: Command, open: Open): void {
         onTrouble: ({ message }) => output.note(`minutehand: ${message}`),
       });
       for await (const job of changes) {
-        await (output.json ? output.document(job) : output.line(lineOf(job, clock(), output)));
+        await output.told(job, lineOf(job, clock(), output));
       }
     });
   examples(command, [
