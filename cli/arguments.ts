@@ -21,6 +21,11 @@ export function jobId(text: string): string {
   );
 }
 
+/** One of several. */
+export function jobIds(text: string, before: readonly string[] = []): string[] {
+  return [...before, jobId(text)];
+}
+
 /** Seconds, or a text such as `30m`, as the API takes them. */
 export function duration(text: string): number | string {
   const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;

@@ -10,6 +10,7 @@ import { addGet } from "./commands/get.ts";
 import { addList } from "./commands/list.ts";
 import { addLocal } from "./commands/local.ts";
 import { addPauses } from "./commands/pauses.ts";
+import { addRedrive } from "./commands/redrive.ts";
 import { addReschedule } from "./commands/reschedule.ts";
 import { addSchedules } from "./commands/schedules.ts";
 import { addTail } from "./commands/tail.ts";
@@ -81,6 +82,7 @@ export function createProgram(
   program.commandsGroup("Topics:");
   addTopics(program, open);
   addDead(program, open);
+  addRedrive(program, open);
   addPauses(program, open);
   program.commandsGroup("Recurring jobs:");
   addSchedules(program, open);

@@ -21,6 +21,14 @@ export function many(count: number, noun = "job"): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+/** The API counts what waits or is left no further. */
+const COUNTED_TO = 1000;
+
+/** Such a count. */
+export function counted(count: number): string {
+  return `${count.toLocaleString("en")}${count < COUNTED_TO ? "" : " or more"}`;
+}
+
 const ERROR_CHARS = 60;
 
 /** The first line of an error, where a table has room for no more. */

@@ -1,7 +1,9 @@
 import { Argument, type Command } from "commander";
+import { chunksOf } from "../../core/batches.ts";
+import { BATCH_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import type { JobSummary } from "../../sdk/client.ts";
-import { jobId } from "../arguments.ts";
+import { jobIds } from "../arguments.ts";
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { changeMany } from "../many.ts";
@@ -9,14 +11,11 @@ import { addFilters, addNames, type Choice, chosenJobs, filtersOf } from "../sel
 import type { Open, Session } from "../session.ts";
 import { changedLine } from "../words.ts";
 
-/** As many as the API takes at once. */
-const AT_ONCE = 500;
-
 export function addCancel(program: Command, open: Open): void {
   const command = program
     .command("cancel")
     .description("cancel jobs: by id, by key, or many of a topic")
-    .addArgument(new Argument("[ids...]").argParser((id, before: string[] = []) => [...before, jobId(id)]));
+    .addArgument(new Argument("[ids...]").argParser(jobIds));
   addFilters(addNames(command)).action(async (ids: string[], options: Choice) => {
     const session = open();
     const chosen = chosenJobs(ids, options);
@@ -35,8 +34,8 @@ export function addCancel(program: Command, open: Open): void {
   ]);
 }
 
-async function show({ output }: Session, job: JobSummary): Promise<void> {
-  await (output.json ? output.document(job) : output.line(changedLine(job)));
+function show({ output }: Session, job: JobSummary): Promise<void> {
+  return output.told(job, changedLine(job));
 }
 
 /** Each on its own. Throws `CliError` once all are tried if one could not be cancelled. */
@@ -45,8 +44,7 @@ async function cancelEach(session: Session, ids: readonly string[]): Promise<voi
   const [only, ...others] = ids;
   if (only !== undefined && others.length === 0) return show(session, await api.cancel(only));
   let refused = 0;
-  for (let first = 0; first < ids.length; first += AT_ONCE) {
-    const some = ids.slice(first, first + AT_ONCE);
+  for (const some of chunksOf(ids, BATCH_JOBS)) {
     for (const [i, result] of (await api.cancelMany(some)).entries()) {
       if (!(result instanceof MinutehandError)) await show(session, result);
       else {

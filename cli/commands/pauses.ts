@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { rate } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import type { Open } from "../session.ts";
-import { many } from "../words.ts";
+import { counted, many } from "../words.ts";
 
 export function addPauses(program: Command, open: Open): void {
   const pause = program
@@ -13,7 +13,7 @@ export function addPauses(program: Command, open: Open): void {
       const { output, client } = open();
       const api = await client();
       const paused = await api.pause(topic);
-      await (output.json ? output.document(paused) : output.line(`${topic} is paused since ${paused.since}`));
+      await output.told(paused, `${topic} is paused since ${paused.since}`);
     });
   examples(pause, ["minutehand pause order-timeout"]);
 
@@ -26,9 +26,8 @@ export function addPauses(program: Command, open: Open): void {
       const { output, client } = open();
       const api = await client();
       const resumed = await api.resume(topic, rate === undefined ? {} : { ratePerSecond: rate });
-      if (output.json) return output.document(resumed);
-      const left = resumed.left === 0 ? "" : `; ${many(resumed.left)} more follow with the ticks`;
-      return output.line(`${topic} goes on: ${many(resumed.released)} released${left}`);
+      const left = resumed.left === 0 ? "" : `; ${counted(resumed.left)} left, which follow with the ticks`;
+      await output.told(resumed, `${topic} goes on: ${many(resumed.released)} released${left}`);
     });
   examples(resume, ["minutehand resume order-timeout --rate 10"]);
 }

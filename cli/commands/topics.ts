@@ -3,6 +3,7 @@ import type { TopicReport } from "../../sdk/client.ts";
 import { examples } from "../examples.ts";
 import type { Open } from "../session.ts";
 import type { Column } from "../table.ts";
+import { counted } from "../words.ts";
 
 const number = (count: number) => count.toLocaleString("en");
 
@@ -22,7 +23,7 @@ const COLUMNS: Column<TopicReport>[] = [
   { head: "LAG", align: "right", text: ({ sweepLag }) => `${Math.round(sweepLag)} s` },
   {
     head: "PAUSE",
-    text: ({ pause }) => pause && `${pause.state}, ${number(pause.parked)} parked`,
+    text: ({ pause }) => pause && `${pause.state}, ${counted(pause.parked)} parked`,
     style: () => "yellow",
   },
 ];

@@ -66,6 +66,10 @@ describe("a command line", () => {
       [command, "order-17"],
       `command-argument value 'order-17' is invalid for argument '${name}'. ${ID_RULE}`,
     ]),
+    [
+      ["redrive", "orders", "order-17"],
+      `command-argument value 'order-17' is invalid for argument 'ids'. ${ID_RULE}`,
+    ],
     [["enqueue", "orders", "--body", "1"], "one of --delay and --due-at must be given"],
     [
       ["enqueue", "orders", "--body", "1", "--delay", "1", "--due-at", "2026-03-01T09:30:00Z"],

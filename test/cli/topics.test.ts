@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { counted } from "../../cli/words.ts";
 import type { Json } from "../http/api.ts";
 import { MINUTE, SECOND } from "../protocol/world.ts";
 import { type } from "./command-line.ts";
@@ -62,6 +63,29 @@ describe("dead and redrive", () => {
     expect((await type(api, ["redrive", "work"])).out).toBe("redriven 1 job of work; 0 left\n");
     expect((await api.call("GET", `/jobs/${third}`)).json).toMatchObject({ state: "scheduled" });
     expect(await type(api, ["dead", "work"])).toMatchObject({ code: 0, out: "", err: "no dead job\n" });
+  });
+
+  test("redrive ends with 1 where not each of many ids was dead, and starts those that were at their rate", async () => {
+    await using api = await serveApi();
+    const dead = await bury(api, "one");
+    const jobs = Array.from({ length: 500 }, () => ({ topic: "work", body: 1, delay: "1h" }));
+    const { json } = await api.call("POST", "/jobs/batch", { body: { jobs } });
+    const waiting = (json.results as { job: { id: string } }[]).map(({ job }) => job.id);
+    const args = [...waiting, waiting[0] ?? "", dead, "--delay", "1m", "--rate", "10"];
+    const { code, out, err } = await type(api, ["redrive", "work", ...args]);
+    expect(out).toBe("redriven 1 job of work; 0 left\n");
+    expect(err).toBe("minutehand: 500 of 501 jobs not redriven: not dead, or their keys name others\n");
+    expect(code).toBe(1);
+    // A minute, and fifty seconds for the starts before it.
+    const { dueAt } = (await api.call("GET", `/jobs/${dead}`)).json;
+    expect(dueAt).toBe("2026-03-01T09:01:51.000Z");
+  });
+
+  test.each([
+    [999, "999"],
+    [1000, "1,000 or more"],
+  ])("say that %i is counted no further: %s", (count, said) => {
+    expect(counted(count)).toBe(said);
   });
 
   test.each([

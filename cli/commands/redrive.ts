@@ -1,0 +1,83 @@
+import { Argument, type Command } from "commander";
+import { chunksOf } from "../../core/batches.ts";
+import { BATCH_JOBS } from "../../core/constants.ts";
+import { parseDuration } from "../../core/durations.ts";
+import type { Duration, Redriven } from "../../sdk/client.ts";
+import { duration, jobIds, rate, wholeNumber } from "../arguments.ts";
+import { CliError, UsageError } from "../cli-error.ts";
+import { examples } from "../examples.ts";
+import { changeMany } from "../many.ts";
+import { addFilters, type Caution, type Filters, filtersOf } from "../selection.ts";
+import type { Open, Session } from "../session.ts";
+import { counted, many } from "../words.ts";
+
+const DIED = {
+  from: "only those that died then or later, else in the last 366 days",
+  to: "only those that died before",
+};
+
+type Flags = Filters & Caution & { max?: number; delay?: Duration; rate?: number };
+
+export function addRedrive(program: Command, open: Open): void {
+  const command = program
+    .command("redrive")
+    .description("run dead jobs again: of these ids, the oldest --max (100), or all that the filters match")
+    .argument("<topic>")
+    .addArgument(new Argument("[ids...]").argParser(jobIds))
+    .option("--max <n>", "the oldest so many", wholeNumber(1, BATCH_JOBS))
+    .option("--delay <duration>", "not at once; for ids and --max", duration)
+    .option("--rate <n>", "at most so many a second", rate);
+  addFilters(command, DIED).action(
+    async (topic: string, ids: string[], { max, delay, rate, ...rest }: Flags) => {
+      const session = open();
+      const isNamed = ids.length > 0 || max !== undefined;
+      const isFiltered = Object.keys(rest).length > 0;
+      if ((ids.length > 0 && max !== undefined) || (isNamed && isFiltered)) {
+        throw new UsageError("which dead jobs: give ids, --max, or filters, and no two of them");
+      }
+      const pace = rate === undefined ? {} : { ratePerSecond: rate };
+      if (isFiltered) {
+        if (delay !== undefined) throw new UsageError("--delay is for ids and --max");
+        return changeMany(session, { action: "redrive", topic, ...filtersOf(rest), ...pace }, rest);
+      }
+      if (ids.length > 0) return redriveEach(session, topic, [...new Set(ids)], { delay, rate });
+      const api = await session.client();
+      const asked = { ...(max === undefined ? {} : { max }), ...(delay === undefined ? {} : { delay }) };
+      return show(session, topic, await api.redrive(topic, { ...asked, ...pace }));
+    },
+  );
+  examples(command, [
+    "minutehand redrive order-timeout --max 500 --rate 10",
+    "minutehand redrive order-timeout 01KJMF8S00G00000000000000A",
+    "minutehand redrive order-timeout --tag spring-sale --from 2026-03-01T00:00:00Z --dry-run",
+  ]);
+}
+
+function show({ output }: Session, topic: string, done: Redriven): Promise<void> {
+  return output.told(done, `redriven ${many(done.redriven)} of ${topic}; ${counted(done.left)} left`);
+}
+
+/** So many at once as the API takes. Throws `CliError` once all are tried if some were not redriven. */
+async function redriveEach(
+  session: Session,
+  topic: string,
+  ids: readonly string[],
+  { delay = 0, rate }: { delay: Duration | undefined; rate: number | undefined },
+): Promise<void> {
+  const api = await session.client();
+  const pace = rate === undefined ? {} : { ratePerSecond: rate };
+  const begin = (parseDuration(delay) ?? 0) / 1000;
+  let [redriven, left] = [0, 0];
+  for (const [i, some] of chunksOf(ids, BATCH_JOBS).entries()) {
+    // Each part starts where the one before it has ended.
+    const startedBefore = rate === undefined ? 0 : (i * BATCH_JOBS) / rate;
+    const part = await api.redrive(topic, { ids: some, delay: begin + startedBefore, ...pace });
+    redriven += part.redriven;
+    left = part.left;
+  }
+  await show(session, topic, { redriven, left });
+  const refused = ids.length - redriven;
+  if (refused > 0) {
+    throw new CliError(`${refused} of ${ids.length} jobs not redriven: not dead, or their keys name others`);
+  }
+}
