@@ -8,6 +8,7 @@ export type {
   DelayQueueProps,
   EnqueueOn,
   EventMatch,
+  IfLateProps,
   TopicProps,
   WebhookTopicProps,
 } from "./props.ts";
