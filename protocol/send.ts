@@ -31,6 +31,12 @@ export async function send(
   );
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
   for (const [id, { message }] of failed) outcomes.set(id, { outcome: "failing", reason: message });
+  for (const [topic, jobs] of Map.groupBy(unique, (home) => home.topic))
+    reportFailures(
+      ctx,
+      topic,
+      jobs.flatMap(({ id }) => failed.get(id)?.message ?? []),
+    );
   for (const [id, sent] of await sendNow(ctx, going)) outcomes.set(id, sent);
   return outcomes;
 }
@@ -60,7 +66,7 @@ async function sendTopic(
   const refused = packed.filter(({ pack, sent }) => sent.outcome === "refused" && pack.homes.length > 1);
   const mates = refused.flatMap(({ pack }) => pack.homes);
   const alone = await sendPacks(ctx, topic, { ...policy, pack: 1 }, mates);
-  const refusals = new Map<string, number>();
+  const refusals: string[] = [];
   let jobs = 0;
   let messages = 0;
   for (const { pack, sent } of [...packed.filter((one) => !refused.includes(one)), ...alone]) {
@@ -68,11 +74,16 @@ async function sendTopic(
     if (sent.outcome === "sent") {
       jobs += pack.homes.length;
       messages += 1;
-    } else refusals.set(sent.reason, (refusals.get(sent.reason) ?? 0) + pack.homes.length);
+    } else refusals.push(...pack.homes.map(() => sent.reason));
   }
   if (jobs > 0) ctx.report({ type: "handed-over", topic, jobs, messages });
-  for (const [reason, count] of refusals)
-    ctx.report({ type: "hand-over-failed", topic, jobs: count, reason });
+  reportFailures(ctx, topic, refusals);
+}
+
+/** `reasons`: of each job whose hand-over failed. */
+function reportFailures(ctx: Context, topic: string, reasons: readonly string[]): void {
+  for (const [reason, { length: jobs }] of Map.groupBy(reasons, (reason) => reason))
+    ctx.report({ type: "hand-over-failed", topic, jobs, reason });
 }
 
 async function sendPacks(

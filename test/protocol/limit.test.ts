@@ -211,7 +211,7 @@ describe("a limited topic", () => {
     expect(await consume(world, "slow")).toMatchObject([{ id: home?.id }]);
   });
 
-  test("that cannot be counted is looked at later, keeps no other topic, and acknowledges nothing unfiled", async () => {
+  test("that cannot be counted is looked at later and told of, keeps no other topic, and is not acknowledged unfiled", async () => {
     const world = limited();
     world.pool.hooks.before = (call) => {
       if (isAt("starts#", "count")(call)) throw new Error("down");
@@ -219,14 +219,16 @@ describe("a limited topic", () => {
     await fileMany(world, "free", 1, 10 * MINUTE);
     const [loose] = await fileMany(world, "loose", 1);
     expect(loose).toMatchObject({ code: "unavailable" });
-    await fileMany(world, "slow", 1);
+    await fileMany(world, "slow", 2);
+    const type = "hand-over-failed";
+    expect(world.events).toContainEqual({ type, topic: "slow", jobs: 2, reason: "down" });
     await fileMany(world, "slow", 1, 10 * MINUTE);
     await world.pass(9 * MINUTE);
     expect(sent(world, "free")).toHaveLength(1);
     expect([...sent(world, "slow"), ...sent(world, "loose")]).toEqual([]);
     delete world.pool.hooks.before;
     await world.pass(10 * MINUTE);
-    expect(new Set(sent(world, "slow").map(({ id }) => id)).size).toBe(2);
+    expect(new Set(sent(world, "slow").map(({ id }) => id)).size).toBe(3);
   });
 });
 
