@@ -32,6 +32,8 @@ export type Home = Key & {
   createdAt: number;
   /** When the event happened that filed it, or replaced it last. */
   eventAt?: number;
+  /** When a caller or an event last had it moved, replaced or redriven, or an event had it filed. */
+  askedAt?: number;
   untracked?: true;
   /** When it may start, as its topic was paused, or has a limit or a window; from `heldFrom` on it waits for that alone. */
   heldUntil?: number;

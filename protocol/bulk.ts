@@ -73,8 +73,9 @@ export function beginBulk(
 
 /**
  * One part of a bulk: at most 500 jobs, and about 5 s. Each job is changed by itself, as its caller would. The same part
- * again finds what is left of it: what is cancelled, or marked as this bulk's, is left alone, as is what others have
- * filed or moved since the bulk began.
+ * again finds what is left of it, and goes on behind: what is cancelled, or marked as this bulk's, is left alone, as is what
+ * others have filed or moved since the bulk began. At a rate those behind start after those that were moved before; not so
+ * in a redrive, which finds no trace of those: as many jobs as it has redriven before start at the same times as they.
  */
 export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): Promise<BulkPart> {
   const part: BulkPart = {
@@ -86,19 +87,22 @@ export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): P
     reached: bulk.to,
   };
   const until = ctx.clock() + BULK_PART;
+  const given = new Set<string>();
   for (let at = bulk; ; ) {
     const page = await pageOf(ctx, request, at, Math.min(BULK_JOBS - part.matched, PAGE_JOBS));
     const matched = page.homes.filter((home) => isFor(request.action, home) && isFromBefore(home, at));
     const now = ctx.clock();
     const refused = matched.map((home) => refusal(request.action, home, now));
     const changeable = matched.filter((_, i) => refused[i] === undefined);
-    const startOf = startsOf(request, at, now);
+    const taken = startsTaken(page, bulk).filter((id) => !given.has(id));
+    const startOf = startsOf(request, at, now, taken.length);
     const results = request.dryRun
       ? []
       : await changeAll(ctx, request, at, changeable, (index) => Math.round(startOf(index)));
+    for (const id of [...taken, ...changeable.map(({ id }) => id)]) given.add(id);
     part.examined += page.examined;
-    part.matched += matched.length;
-    part.changed += results.filter((result) => result === undefined).length;
+    part.matched += matched.length - results.filter((result) => result === "left").length;
+    part.changed += results.filter((result) => result === "changed").length;
     noteSkipped(part, matched, refused);
     noteSkipped(part, changeable, results);
     if (page.cursor === undefined) return part;
@@ -124,13 +128,10 @@ function isFor(action: BulkAction, home: Home): boolean {
 
 /**
  * Whether a job is as it was when the bulk began. Its own moves are marked, so that no clock decides; others' count
- * from `CLOCK_MARGIN` on, or what was filed just before by a clock that is ahead would be left out. A move that was
- * asked for is to `wantedAt`, a retry's is not.
+ * from `CLOCK_MARGIN` on, or what was filed just before by a clock that is ahead would be left out.
  */
-function isFromBefore(home: Home, { id, startedAt }: Bulk): boolean {
-  if (home.bulk === id) return false;
-  const asked = home.log?.findLast(({ what, dueAt }) => what === "moved" && dueAt === home.wantedAt);
-  return (asked?.at ?? home.createdAt) <= startedAt + CLOCK_MARGIN;
+function isFromBefore({ bulk, askedAt, createdAt }: Home, { id, startedAt }: Bulk): boolean {
+  return bulk !== id && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;
 }
 
 /** What stands in the way of a job's change, as far as the job as it was read says so. */
@@ -143,37 +144,54 @@ function refusal(action: BulkAction, home: Home, now: number): MinutehandError |
   return refusalOf(home, now);
 }
 
-/** When the job after `index` others starts. No later than any job may be filed for, however slow the rate. */
+/** The ids of jobs that have been given starts by this part already: in another call of it, or on an earlier page. */
+function startsTaken({ homes, gone }: JobPage, { id, nextAt }: Bulk): string[] {
+  const taken = [...homes, ...gone].filter(({ bulk, wantedAt }) => bulk === id && wantedAt >= nextAt);
+  return [...new Set(taken.map((home) => home.id))];
+}
+
+/**
+ * When the job after `index` others starts, `taken` starts being given away. No later than any job may be filed for, however
+ * slow the rate.
+ */
 function startsOf(
   { ratePerSecond }: BulkRequest,
   { startedAt, nextAt }: Bulk,
   now: number,
+  taken: number,
 ): (index: number) => number {
   if (ratePerSecond === undefined) return () => nextAt;
   const first = Math.max(nextAt, now);
-  return (index) => Math.min(first + (index * 1000) / ratePerSecond, startedAt + LONGEST_DELAY);
+  return (index) => Math.min(first + ((taken + index) * 1000) / ratePerSecond, startedAt + LONGEST_DELAY);
 }
 
-/** What kept each of them from being changed. */
+/** What became of a job: `left` is one that somebody else has changed since it was read. */
+type Result = "changed" | "left" | MinutehandError;
+
 async function changeAll(
   ctx: Context,
   { action }: BulkRequest,
-  { id: bulk }: Bulk,
+  bulk: Bulk,
   homes: readonly Home[],
   startOf: (index: number) => number,
-): Promise<(MinutehandError | undefined)[]> {
+): Promise<Result[]> {
+  const spares = (home: Home): boolean => !isFromBefore(home, bulk);
   if (action === "cancel") {
     const results = await cancelMany(
       ctx,
       homes.map(({ id }) => id),
+      spares,
     );
-    return results.map((result) => (result instanceof MinutehandError ? result : undefined));
+    return results.map((result) => {
+      if (result instanceof MinutehandError) return result;
+      return result.state === "cancelled" ? "changed" : "left";
+    });
   }
   return inParallel([...homes.entries()], WIDTH, async ([i, home]) => {
     try {
       if (action === "redrive") return await redriveDead(ctx, home, startOf(i));
-      await reschedule(ctx, home.id, { dueAt: startOf(i), bulk });
-      return undefined;
+      const moved = await reschedule(ctx, home.id, { dueAt: startOf(i), bulk: bulk.id }, spares);
+      return moved.bulk === bulk.id ? "changed" : "left";
     } catch (error) {
       if (error instanceof MinutehandError) return error;
       throw error;
@@ -181,24 +199,19 @@ async function changeAll(
   });
 }
 
-async function redriveDead(ctx: Context, home: Home, dueAt: number): Promise<MinutehandError | undefined> {
-  if (await redriveJob(ctx, home, dueAt)) return undefined;
+async function redriveDead(ctx: Context, home: Home, dueAt: number): Promise<Result> {
+  if (await redriveJob(ctx, home, dueAt)) return "changed";
   const [now] = await readHomes(ctx, [home.id]);
-  // Else somebody was faster.
-  if (now?.state !== "dead" || now.revision !== home.revision) return undefined;
+  if (now?.state !== "dead" || now.revision !== home.revision) return "left";
   return new MinutehandError("job-already-exists", `the key of job ${home.id} names another job by now`, {
     id: home.id,
   });
 }
 
-function noteSkipped(
-  part: BulkPart,
-  homes: readonly Home[],
-  refusals: readonly (MinutehandError | undefined)[],
-): void {
-  for (const [i, error] of refusals.entries()) {
+function noteSkipped(part: BulkPart, homes: readonly Home[], results: readonly (Result | undefined)[]): void {
+  for (const [i, error] of results.entries()) {
     const id = homes[i]?.id;
-    if (error === undefined || id === undefined) continue;
+    if (!(error instanceof MinutehandError) || id === undefined) continue;
     part.skipped[error.code] = (part.skipped[error.code] ?? 0) + 1;
     if (part.errors.length < ERRORS) part.errors.push({ id, error });
   }

@@ -46,14 +46,23 @@ async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
   return result;
 }
 
-/** Cancels many jobs, each on its own, and answers in their order. An id named twice is cancelled once. */
-export async function cancelMany(ctx: Context, ids: readonly string[]): Promise<(Home | MinutehandError)[]> {
+/**
+ * Cancels many jobs, each on its own, and answers in their order. An id named twice is cancelled once. What `spares` says of
+ * a job as it stands is left as it is.
+ */
+export async function cancelMany(
+  ctx: Context,
+  ids: readonly string[],
+  spares: (home: Home) => boolean = () => false,
+): Promise<(Home | MinutehandError)[]> {
   const results = new Map<string, Home | MinutehandError>();
   let left = [...new Set(ids)];
-  for (let i = 0; i < TRIES && left.length > 0; i++) left = await pass(ctx, left, results, i > 0);
+  for (let i = 0; i < TRIES && left.length > 0; i++) left = await pass(ctx, left, results, spares, i > 0);
   await keepPromotions(
     ctx,
-    [...results.values()].filter((result): result is Home => !(result instanceof Error)),
+    [...results.values()].flatMap((result) =>
+      result instanceof Error || result.state !== "cancelled" ? [] : result,
+    ),
   );
   return ids.map(
     (id) =>
@@ -67,6 +76,7 @@ async function pass(
   ctx: Context,
   ids: readonly string[],
   results: Map<string, Home | MinutehandError>,
+  spares: (home: Home) => boolean,
   again: boolean,
 ): Promise<string[]> {
   const homes = await readHomes(ctx, ids);
@@ -79,6 +89,7 @@ async function pass(
     const answer = home ? answerWithoutWriting(home, now) : notFound(id);
     if (again && home?.state === "cancelled") results.set(id, await cancelled(ctx, home));
     else if (answer) results.set(id, answer);
+    else if (home && spares(home)) results.set(id, home);
     else if (home) waiting.push(home);
   }
   const changes = waiting.map((home) => ({

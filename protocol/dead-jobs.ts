@@ -48,13 +48,13 @@ export async function deadPage(
   for await (const { home, entry } of deadJobs(ctx, request.topic, request.cursor)) {
     if (request.before !== undefined && entry.sk >= request.before) break;
     if (position !== undefined && (homes.length === request.limit || examined === ENTRIES_A_PAGE)) {
-      return { homes, examined, cursor: position };
+      return { homes, gone: [], examined, cursor: position };
     }
     if (isMeant(home, request)) homes.push(home);
     examined += 1;
     position = entry.sk;
   }
-  return { homes, examined };
+  return { homes, gone: [], examined };
 }
 
 async function* stillDead(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<DeadJob> {

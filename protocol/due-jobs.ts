@@ -5,8 +5,8 @@ import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { shardCount } from "./shards.ts";
 
-/** Jobs in due order: with those before, all that are due before `until`. */
-export type DueJobs = { homes: Home[]; until: string };
+/** Jobs in due order: with those before, all that are due before `until`. `gone`: that were due among them, or may have been. */
+export type DueJobs = { homes: Home[]; gone: Home[]; until: string };
 
 const ENTRIES_A_READ = 500;
 /** Buckets that are read at once where there is little in them. */
@@ -45,8 +45,8 @@ export async function* dueJobs(
       const part = due.slice(done, done + LOOKED_AT_ONCE);
       const cut = done + LOOKED_AT_ONCE < due.length ? part.at(-1) : undefined;
       position = cut ? afterJob(cut.sk) : until;
-      const { homes, bytes } = await homesAmong(ctx, part);
-      yield { homes, until: position };
+      const { homes, gone, bytes } = await homesAmong(ctx, part);
+      yield { homes, gone, until: position };
       read.bytes += bytes;
       if (read.bytes >= PAGE_BYTES) return;
     }
@@ -110,22 +110,25 @@ export async function homesDueAt(ctx: Context, items: readonly (Home | Look)[]):
   return homes;
 }
 
-/** Those of a few entries, in due order. `bytes`: of the bodies that were read for looks. */
+/** Those of a few entries, in due order, and those that are `gone`. `bytes`: of the bodies that were read for looks. */
 async function homesAmong(
   ctx: Context,
   items: readonly (Home | Look)[],
-): Promise<{ homes: Home[]; bytes: number }> {
+): Promise<{ homes: Home[]; gone: Home[]; bytes: number }> {
   const looks = items.filter((item) => !isHome(item));
   const looked = await readHomes(
     ctx,
     looks.map((look) => look.id),
   );
   const due = new Map<string, Home>();
-  for (const item of items) if (isHome(item) && item.dueAt === timeOf(item.sk)) due.set(item.id, item);
+  const gone: Home[] = [];
+  const meet = (home: Home, { sk }: Home | Look): unknown =>
+    home.dueAt === timeOf(sk) ? due.set(home.id, home) : gone.push(home);
+  for (const item of items) if (isHome(item)) meet(item, item);
   for (const [i, look] of looks.entries()) {
     const home = looked[i];
-    if (home && home.dueAt === timeOf(look.sk)) due.set(home.id, home);
+    if (home) meet(home, look);
   }
   const homes = [...due.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
-  return { homes, bytes: bytesOf(looked) };
+  return { homes, gone, bytes: bytesOf(looked) };
 }

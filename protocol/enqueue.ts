@@ -107,7 +107,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     revision: 0,
     attempt: 0,
     createdAt,
-    ...(job.createdAt === undefined ? {} : { eventAt: job.createdAt }),
+    ...(job.createdAt === undefined ? {} : { eventAt: job.createdAt, askedAt: now }),
     ...(key === undefined ? {} : { key }),
     ...(postponeUntil === undefined ? {} : { postponeUntil }),
     ...jobOptionsOf(job),

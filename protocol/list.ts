@@ -17,8 +17,8 @@ export type ListRequest = JobFilter & {
   cursor?: string;
 };
 
-/** `examined`: how many jobs were looked at for it. */
-export type JobPage = { homes: Home[]; examined: number; cursor?: string };
+/** `examined`: how many jobs were looked at for it. `gone`: met where they are not due any more, some beyond its end. */
+export type JobPage = { homes: Home[]; gone: Home[]; examined: number; cursor?: string };
 
 export const LONGEST_SPAN = 31 * DAY;
 
@@ -29,18 +29,20 @@ export const LONGEST_SPAN = 31 * DAY;
 export async function listJobs(ctx: Context, request: ListRequest): Promise<JobPage> {
   const end = sortable(request.to);
   const homes: Home[] = [];
+  const gone: Home[] = [];
   let position = request.cursor ?? sortable(request.from);
   let examined = 0;
   let bytes = 0;
   for await (const due of dueJobs(ctx, position, end, request.limit)) {
     const now = ctx.clock();
+    gone.push(...due.gone);
     for (const home of due.homes) {
       const inState = request.state === undefined || stateAt(home, now) === request.state;
       const meant = inState && isMeant(home, request);
       // Answers carry no bodies, but Lambda's are at most 6 MB.
       if (meant) bytes += JSON.stringify({ ...home, body: "" }).length;
       if (homes.length === request.limit || (homes.length > 0 && bytes > PAGE_BYTES)) {
-        return { homes, examined, cursor: position };
+        return { homes, gone, examined, cursor: position };
       }
       if (meant) homes.push(home);
       position = afterDue(home);
@@ -49,7 +51,7 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
     position = due.until;
     if (homes.length === request.limit) break;
   }
-  return position < end ? { homes, examined, cursor: position } : { homes, examined };
+  return position < end ? { homes, gone, examined, cursor: position } : { homes, gone, examined };
 }
 
 export function isMeant(home: Home, { topic, tag, group }: JobFilter): boolean {

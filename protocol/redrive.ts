@@ -48,7 +48,7 @@ export async function redriveJob(ctx: Context, home: Home, dueAt: number): Promi
   const moved = await move(ctx, home, {
     dueAt: at,
     expect: { state: "dead" },
-    set: { attempt: 0, wantedAt: at, restarts: (home.restarts ?? 0) + 1 },
+    set: { attempt: 0, wantedAt: at, askedAt: ctx.clock(), restarts: (home.restarts ?? 0) + 1 },
     ...(together ? { together: [together] } : {}),
     why: "redriven",
   });

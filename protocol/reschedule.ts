@@ -10,17 +10,23 @@ import { readJob } from "./read-job.ts";
 
 const TRIES = 10;
 
-/** What a caller may change of a waiting job. ms since the epoch; JSON text. `bulk`: marks it, and spares what it marks. */
+/** What a caller may change of a waiting job. ms since the epoch; JSON text. `bulk`: marks it. */
 export type Reschedule = { dueAt?: number; body?: string; bulk?: string };
 
 /**
- * Moves a job to another time, gives it another body, or both, with a full set of attempts.
+ * Moves a job to another time, gives it another body, or both, with a full set of attempts. What `spares` says of it as it
+ * stands is left as it is.
  * Throws `job-not-found`, `job-running`, `job-finished`, `bad-request` (an untracked topic), `unavailable`.
  */
-export async function reschedule(ctx: Context, id: string, change: Reschedule): Promise<Home> {
+export async function reschedule(
+  ctx: Context,
+  id: string,
+  change: Reschedule,
+  spares: (home: Home) => boolean = () => false,
+): Promise<Home> {
   for (let i = 0; i < TRIES; i++) {
     const home = await readJob(ctx, id);
-    if (change.bulk !== undefined && home.bulk === change.bulk) return home;
+    if (spares(home)) return home;
     if (home.untracked) {
       throw new MinutehandError(
         "bad-request",
@@ -28,7 +34,7 @@ export async function reschedule(ctx: Context, id: string, change: Reschedule): 
       );
     }
     const expect = unheld(home, ctx.clock());
-    const set: Record<string, Attribute> = { attempt: 0, ...restarted(home) };
+    const set: Record<string, Attribute> = { attempt: 0, askedAt: ctx.clock(), ...restarted(home) };
     if (change.body !== undefined) set.body = change.body;
     if (change.bulk !== undefined) set.bulk = change.bulk;
     if (change.dueAt !== undefined) set.wantedAt = Math.max(change.dueAt, ctx.clock());
@@ -59,6 +65,7 @@ export async function replaceJob(
     body: job.body,
     attempt: 0,
     wantedAt,
+    askedAt: ctx.clock(),
     ...restarted(holder),
     ...jobOptionsOf(job),
   };

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { MinutehandError } from "../../core/errors.ts";
-import type { Home } from "../../core/items.ts";
+import type { Home, Key } from "../../core/items.ts";
 import { type Bulk, type BulkPart, type BulkRequest, beginBulk, runBulk } from "../../protocol/bulk.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
+import { pause } from "../../protocol/pause.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume } from "./consume.ts";
@@ -57,6 +58,11 @@ async function filed(
 
 const now = (world: World, homes: readonly Home[]): Promise<Home[]> =>
   Promise.all(homes.map(({ id }) => world.home(id)));
+/** Its home is read alone, not among a minute's. */
+const isReadOf =
+  (home: Home | undefined) =>
+  ({ operation, keys }: { operation: string; keys: readonly Key[] }): boolean =>
+    operation === "read" && keys.some(({ sk }) => sk === home?.sk);
 const sum = (parts: readonly BulkPart[], name: "examined" | "matched" | "changed"): number =>
   parts.reduce((total, part) => total + part[name], 0);
 
@@ -198,6 +204,52 @@ describe("a bulk", () => {
     );
     expect(states).toEqual(["cancelled", "cancelled", "cancelled", "scheduled", "scheduled"]);
   });
+});
+
+describe("a bulk leaves alone what", () => {
+  const anew = { cancel: {}, move: { dueAt: START + 3 * HOUR } } as const;
+  const atEachCall = (world: World): void => {
+    world.pool.hooks.before = () => world.pass(1, { ticks: false });
+  };
+
+  it("others have moved to now since it began, however long their calls took", async () => {
+    const world = createWorld();
+    const [moved] = await filed(world, 1);
+    const died = await dead(world, { key });
+    await pause(world.ctx, "orders");
+    const at = begin(world, {});
+    await world.pass(30 * SECOND, { ticks: false });
+    atEachCall(world);
+    await reschedule(world.ctx, moved?.id ?? "", { dueAt: world.now() });
+    await redrive(world.ctx, "orders", { ids: [died.id], max: 1, delay: 0 });
+    expect(await runBulk(world.ctx, requestOf({}), at)).toMatchObject({ matched: 0 });
+  });
+
+  it("an event has filed since it began, though the event happened before", async () => {
+    const world = createWorld();
+    const at = begin(world, {});
+    await world.pass(30 * SECOND, { ticks: false });
+    await filed(world, 1, () => ({ createdAt: START - MINUTE }));
+    expect(await runBulk(world.ctx, requestOf({}), at)).toMatchObject({ examined: 1, matched: 0 });
+  });
+
+  it.each(["cancel", "move"] as const)(
+    "somebody asks for between its reading and its writing, when it is to %s",
+    async (action) => {
+      const world = createWorld();
+      const [moved, other] = await filed(world, 2);
+      const at = begin(world, { action, ...anew[action] });
+      await world.pass(30 * SECOND, { ticks: false });
+      meanwhile(world, isReadOf(moved), () =>
+        reschedule(world.ctx, moved?.id ?? "", { dueAt: START + 4 * HOUR }),
+      );
+      const part = await runBulk(world.ctx, requestOf({ action }), at);
+      expect(part).toMatchObject({ matched: 1, changed: 1, skipped: {} });
+      const later = { state: "scheduled", dueAt: START + 4 * HOUR };
+      expect(await world.home(moved?.id ?? "")).toMatchObject(later);
+      expect((await world.home(other?.id ?? "")).revision).toBe(action === "move" ? 1 : 0);
+    },
+  );
 });
 
 describe("a bulk that moves", () => {
