@@ -22,6 +22,15 @@ export function parseWindow(text: string): Window {
   return { opens, closes, clock: wallClock(timezone) };
 }
 
+export function isWindow(text: string): boolean {
+  try {
+    parseWindow(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 type Known = { readonly window: Window; readonly openings: Map<number, number> };
 const known = new Map<string, Known>();
 

@@ -1,30 +1,5 @@
 import { type Duration, Token } from "aws-cdk-lib";
-import { LONGEST_DELAY } from "../core/constants.ts";
-
-/** One rule about one value: what it must be, what it is, what is allowed. */
-export type Check = {
-  readonly holds: boolean;
-  readonly rule: string;
-  readonly actual: unknown;
-  readonly allowed: string;
-};
-
-/** How long a delay or a wait may be. */
-export const LONGEST_WAIT_S = LONGEST_DELAY / 1000;
-
-export function wholeNumber(at: string, actual: number | undefined, min: number, max: number): Check {
-  const holds = actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
-  return { holds, rule: `${at} must be a whole number`, actual, allowed: `${min} to ${max}` };
-}
-
-export function number(at: string, actual: number, min: number, max: number): Check {
-  return {
-    holds: actual >= min && actual <= max,
-    rule: `${at} must be a number`,
-    actual,
-    allowed: `${min} to ${max}`,
-  };
-}
+import { type Check, wholeSeconds } from "../core/check.ts";
 
 export function days(at: string, value: Duration | undefined, min: number, max: number): Check {
   const actual = value?.toDays({ integral: false });
@@ -33,35 +8,13 @@ export function days(at: string, value: Duration | undefined, min: number, max: 
 }
 
 export function seconds(at: string, value: Duration | undefined, min: number, max: number): Check {
-  const actual = value?.toSeconds({ integral: false });
-  const holds = actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
-  return { holds, rule: `${at} must be whole seconds`, actual, allowed: `${min} to ${max} seconds` };
+  return wholeSeconds(at, value?.toSeconds({ integral: false }), min, max);
 }
 
 export function characters(at: string, actual: string | undefined, max: number): Check {
   const known = !Token.isUnresolved(actual);
   const holds = actual === undefined || (known && actual.length >= 1 && actual.length <= max);
   return { holds, rule: `${at} must be a name`, actual, allowed: `1 to ${max} characters` };
-}
-
-export function oneOf(at: string, actual: string | undefined, allowed: readonly string[]): Check {
-  const holds = actual === undefined || allowed.includes(actual);
-  return { holds, rule: `${at} must be a known word`, actual, allowed: allowed.join(" or ") };
-}
-
-export function onlyFor(whom: string, fits: boolean, at: string, value: unknown): Check {
-  return {
-    holds: fits || value === undefined,
-    rule: `${at} is for ${whom} only`,
-    actual: value,
-    allowed: "nothing",
-  };
-}
-
-/** What jobs without a home cannot have. */
-export function trackedOnly(rule: string, value: unknown, tracking: string | undefined): Check {
-  const holds = value === undefined || tracking !== "none";
-  return { holds, rule, actual: tracking, allowed: 'tracking "full"' };
 }
 
 export function shown(value: unknown): string {

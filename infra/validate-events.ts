@@ -1,6 +1,7 @@
+import { type Check, LONGEST_WAIT_S, oneOf, onlyFor, trackedOnly } from "../core/check.ts";
 import { DAY } from "../core/constants.ts";
 import { isEventPath } from "../core/event-rules.ts";
-import { type Check, characters, LONGEST_WAIT_S, oneOf, onlyFor, seconds, trackedOnly } from "./check.ts";
+import { characters, seconds } from "./check.ts";
 import type { CancelOn, EnqueueOn, EventMatch, TopicProps } from "./props.ts";
 
 const LONGEST_TOMBSTONE_S = DAY / 1000;

@@ -47,6 +47,7 @@ function objectOf(at: string, value: unknown, allowed: string): Record<string, u
   throw new RangeError(`${at} must be ${allowed}, got ${shown(value)}`);
 }
 
-function shown(value: unknown): string {
+/** A value in an error. */
+export function shown(value: unknown): string {
   return value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value));
 }

@@ -1,7 +1,10 @@
+import { brokenIn } from "../core/check.ts";
 import { parseDuration } from "../core/durations.ts";
 import type { EventRule } from "../core/event-rules.ts";
 import { type EventSettings, eventRulesOf, leavesTombstones } from "../core/event-settings.ts";
 import type { Policy, TopicPolicy, WebhookPolicy } from "../core/policy.ts";
+import { type TopicSettings, topicChecks } from "../core/topic-checks.ts";
+import { isWindow } from "../cron/window.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Duration } from "../sdk/client.ts";
 import type { Consumer } from "../sdk/consumer.ts";
@@ -9,6 +12,7 @@ import { type JobHandler, runWith } from "../sdk/run-handler.ts";
 import type { RunJob } from "../sdk/run-jobs.ts";
 import type { Call, Reply } from "../webhook/call.ts";
 import { webhookRun } from "../webhook/run.ts";
+import { shown } from "./check-options.ts";
 
 /** What stands for the network: what a webhook's receiver answers to a call. One that throws could not be reached. */
 export type Receiver = (call: Call) => Reply | Promise<Reply>;
@@ -47,7 +51,7 @@ function topicRules(name: string, topic: EventSettings<Duration>): EventRule[] {
   return eventRulesOf(name, topic, (duration: Duration) => secondsOf(`${name}'s events`, duration));
 }
 
-/** Throws a RangeError for a topic that could not be. */
+/** Throws a RangeError for a topic that the construct would not take. */
 export function policyOf(topics: Readonly<Record<string, TestTopic<never>>>): Policy {
   const named = Object.entries(topics).map(([name, topic]) => [name, settingsOf(name, topic)] as const);
   return { shards: 1, retention: 7 * DAY_S, deadRetention: 90 * DAY_S, topics: Object.fromEntries(named) };
@@ -56,25 +60,31 @@ export function policyOf(topics: Readonly<Record<string, TestTopic<never>>>): Po
 function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy> {
   const { handler, receiver, consumer, webhook, ttr, spread, ifLate, ...others } = topic;
   const { cancelOn: _cancelOn, enqueueOn: _enqueueOn, ...same } = others;
-  const ways = [handler !== undefined, consumer === "pull", receiver !== undefined && webhook !== undefined];
-  if (ways.filter(Boolean).length !== 1) {
+  const called = webhook !== undefined || receiver !== undefined;
+  const ways = [handler !== undefined, consumer === "pull", called].filter(Boolean);
+  if (ways.length !== 1 || (called && !(webhook && receiver))) {
     const allowed = 'a handler, or consumer "pull", or a webhook with a receiver';
     throw new RangeError(`topic ${name} must have one way to run its jobs: ${allowed}`);
   }
-  return {
+  const settings: TopicSettings = {
     ...same,
+    ...(consumer && { consumer }),
+    ...(webhook && { webhook }),
+    ...(ttr === undefined ? {} : { ttr: secondsOf(`${name}.ttr`, ttr) }),
+    ...(spread === undefined ? {} : { spread: secondsOf(`${name}.spread`, spread) }),
+    ...(ifLate && { ifLate: { ...ifLate, after: secondsOf(`${name}.ifLate.after`, ifLate.after) } }),
+  };
+  const broken = brokenIn(topicChecks(name, settings, isWindow), shown);
+  if (broken.length > 0) throw new RangeError(broken.join("\n"));
+  const { ifLate: late, ...rest } = settings;
+  return {
+    ...rest,
     // One job a message and one at a time, so that each starts when it is due, in the order of their due times.
     pack: 1,
     concurrency: 1,
     ...(consumer === "pull" ? {} : { precision: "millisecond" }),
     ...(leavesTombstones(topicRules(name, topic)) && { cancelledByEvents: true }),
-    ...(consumer && { consumer }),
-    ...(webhook && { webhook }),
-    ...(ttr === undefined ? {} : { ttr: secondsOf(`${name}.ttr`, ttr) }),
-    ...(spread === undefined ? {} : { spread: secondsOf(`${name}.spread`, spread) }),
-    ...(ifLate && ifLate.do !== "run"
-      ? { ifLate: { after: secondsOf(`${name}.ifLate.after`, ifLate.after), do: ifLate.do } }
-      : {}),
+    ...(late && late.do !== "run" && { ifLate: { after: late.after, do: late.do } }),
   };
 }
 

@@ -73,7 +73,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ consumer: "pull", maximumConcurrency: 5 }), "is for a Lambda consumer only, is 5"],
   [inTopic({ maxAttempts: 0 }), "topics.work.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
   [inTopic({ maxAttempts: 101 }), "is 101; allowed: 1 to 100"],
-  [inTopic({ ttr: Duration.seconds(30) }), 'ttr is for a pull topic only, is "30 seconds"; allowed: nothing'],
+  [inTopic({ ttr: Duration.seconds(30) }), "ttr is for a pull topic only, is 30; allowed: nothing"],
   [inTopic({ consumer: "pull", ttr: Duration.hours(13) }), "is 46800; allowed: 1 to 43200 seconds"],
   [inTopic({ consumer: "pull", ttr: Duration.millis(1500) }), "is 1.5; allowed: 1 to 43200 seconds"],
   [inTopic({ oldestMessageAge: Duration.days(11) }), "is 950400; allowed: 60 to 864000 seconds"],

@@ -1,0 +1,127 @@
+import type { Backoff } from "./backoff.ts";
+import { callbackUrlRule } from "./callback-url.ts";
+import {
+  type Check,
+  LONGEST_WAIT_S,
+  number,
+  oneOf,
+  onlyFor,
+  trackedOnly,
+  wholeNumber,
+  wholeSeconds,
+} from "./check.ts";
+import { LONGEST_LEASE, LONGEST_SPREAD } from "./constants.ts";
+import { type TopicPolicy, webhookPolicy } from "./policy.ts";
+
+const LONGEST_TTR_S = LONGEST_LEASE / 1000;
+const LONGEST_CALL_S = 30;
+
+/** What is said of a topic, by whoever says it. Durations are seconds. */
+export type TopicSettings = Pick<
+  Partial<TopicPolicy>,
+  "webhook" | "maxPerSecond" | "tracking" | "window" | "spread" | "backoff" | "maxAttempts" | "ttr"
+> & {
+  readonly consumer?: "lambda" | "pull";
+  readonly ifLate?: { readonly after: number; readonly do: "run" | "skip" | "expire" };
+};
+
+/** What must hold of a topic wherever it is. `isWindow`: whether a text is one. */
+export function topicChecks(
+  name: string,
+  topic: TopicSettings,
+  isWindow: (text: string) => boolean,
+): Check[] {
+  const at = `topics.${name}`;
+  const pull = topic.consumer === "pull";
+  const { webhook, window } = topic;
+  return [
+    {
+      holds: /^[a-z0-9-]{1,50}$/.test(name),
+      rule: "a topic's name must fit into a queue's name and a URL",
+      actual: name,
+      allowed: "1 to 50 of a-z, 0-9 and -",
+    },
+    oneOf(`${at}.consumer`, topic.consumer, ["lambda", "pull"]),
+    onlyFor("topics without a webhook", webhook === undefined, `${at}.consumer`, topic.consumer),
+    ...webhookChecks(`${at}.webhook`, topic),
+    oneOf(`${at}.tracking`, topic.tracking, ["full", "none"]),
+    {
+      holds: topic.maxPerSecond === undefined || isLimit(topic.maxPerSecond),
+      rule: `${at}.maxPerSecond must be a number of starts a second`,
+      actual: topic.maxPerSecond,
+      allowed: "whole from 1 to 1000, or 1/60 to 1",
+    },
+    {
+      holds: window === undefined || isWindow(window),
+      rule: `${at}.window must be a part of the day`,
+      actual: window,
+      allowed: 'two different times of day and an IANA zone, such as "09:00-18:00 Asia/Shanghai"',
+    },
+    ...ifLateChecks(`${at}.ifLate`, topic),
+    wholeNumber(`${at}.maxAttempts`, topic.maxAttempts, 1, 100),
+    onlyFor("a pull topic", pull, `${at}.ttr`, topic.ttr),
+    wholeSeconds(`${at}.ttr`, topic.ttr, 1, LONGEST_TTR_S),
+    ...backoffChecks(`${at}.backoff`, topic.backoff),
+    wholeSeconds(`${at}.spread`, topic.spread, 0, LONGEST_SPREAD / 1000),
+  ];
+}
+
+function ifLateChecks(at: string, { ifLate, tracking }: TopicSettings): Check[] {
+  if (ifLate === undefined) return [];
+  return [
+    trackedOnly(`${at} needs homes, which say what became of late jobs`, ifLate, tracking),
+    wholeSeconds(`${at}.after`, ifLate.after, 1, LONGEST_WAIT_S),
+    oneOf(`${at}.do`, ifLate.do, ["run", "skip", "expire"]),
+  ];
+}
+
+function webhookChecks(at: string, { webhook, tracking }: TopicSettings): Check[] {
+  if (webhook === undefined) return [];
+  const { url, timeout, allowHosts = [] } = webhook;
+  const rule = url === undefined ? undefined : callbackUrlRule(url, webhookPolicy({ webhook }));
+  return [
+    // Nothing of an untracked job outlasts its call: a receiver that is down for an hour would lose it.
+    trackedOnly(`${at} needs homes, which keep retries and deaths`, webhook, tracking),
+    {
+      holds: rule === undefined,
+      rule: `${at}.url ${rule}`,
+      actual: url,
+      allowed: "a URL that can be called",
+    },
+    wholeSeconds(`${at}.timeout`, timeout, 1, LONGEST_CALL_S),
+    ...allowHosts.map((host, index) => ({
+      holds: URL.parse(`https://${host}`)?.hostname === host,
+      rule: `${at}.allowHosts[${index}] must be a host`,
+      actual: host,
+      allowed: "a name or a literal address as a URL's hostname has it",
+    })),
+  ];
+}
+
+function isLimit(perSecond: number): boolean {
+  if (perSecond >= 1) return Number.isInteger(perSecond) && perSecond <= 1000;
+  return perSecond >= 1 / 60;
+}
+
+function backoffChecks(at: string, backoff: Backoff | undefined): Check[] {
+  if (backoff === undefined) return [];
+  if ("waits" in backoff) {
+    const { length } = backoff.waits;
+    return [
+      {
+        holds: length >= 1 && length <= 100,
+        rule: `${at}.waits must be a ladder`,
+        actual: `${length} waits`,
+        allowed: "1 to 100 waits",
+      },
+      ...backoff.waits.map((wait, index) => number(`${at}.waits[${index}]`, wait, 0, LONGEST_WAIT_S)),
+    ];
+  }
+  const { initial, factor, max, jitter } = backoff;
+  return [
+    number(`${at}.initial`, initial, 0, LONGEST_WAIT_S),
+    number(`${at}.factor`, factor, 1, 100),
+    number(`${at}.max`, max, initial, LONGEST_WAIT_S),
+    number(`${at}.jitter`, jitter, 0, 1),
+  ];
+}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { createTestQueue } from "../../testing/test-queue.ts";
+
+const handler = () => {};
+
+/** What synth would not take either, as plain JavaScript may say it. */
+const REFUSED: readonly [object, string][] = [
+  [
+    { handler, window: "9-18 Shanghai" },
+    'topics.orders.window must be a part of the day, is "9-18 Shanghai"; allowed: two different times of day',
+  ],
+  [{ handler, maxAttempts: 0 }, "topics.orders.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
+  [{ handler, backoff: { waits: [] } }, 'topics.orders.backoff.waits must be a ladder, is "0 waits"'],
+  [
+    { handler, backoff: { waits: ["15s"] } },
+    'topics.orders.backoff.waits[0] must be a number, is "15s"; allowed: 0 to 316224000',
+  ],
+  [{ handler, maxPerSecond: -1 }, "topics.orders.maxPerSecond must be a number of starts a second, is -1"],
+  [{ handler, tracking: "nonne" }, 'tracking must be a known word, is "nonne"; allowed: full or none'],
+  [
+    { handler, ifLate: { after: "1m", do: "drop" } },
+    'topics.orders.ifLate.do must be a known word, is "drop"; allowed: run or skip or expire',
+  ],
+  [{ handler, ifLate: { after: "1m", do: "skip" }, tracking: "none" }, "topics.orders.ifLate needs homes"],
+  [
+    { handler, ifLate: { after: "soon", do: "skip" } },
+    "orders.ifLate.after must be seconds or a string such",
+  ],
+  [{ handler, spread: "1000d" }, "spread must be whole seconds, is 86400000; allowed: 0 to 86400 seconds"],
+  [{ handler, ttr: 60 }, "topics.orders.ttr is for a pull topic only, is 60; allowed: nothing"],
+  [
+    { consumer: "pull", ttr: 0 },
+    "topics.orders.ttr must be whole seconds, is 0; allowed: 1 to 43200 seconds",
+  ],
+  [{ consumer: "pul" }, "topic orders must have one way to run its jobs"],
+  [{ handler, consumer: "pul" }, 'topics.orders.consumer must be a known word, is "pul"'],
+  [{ handler, webhook: {} }, "topic orders must have one way to run its jobs"],
+  [{ handler, receiver: handler }, "topic orders must have one way to run its jobs"],
+  [{ handler, webhook: {}, receiver: handler }, "topic orders must have one way to run its jobs"],
+  [{ receiver: handler }, "topic orders must have one way to run its jobs"],
+  [{ webhook: { url: "http://shop.example" }, receiver: handler }, "webhook.url must begin with https:"],
+];
+
+describe("a test queue", () => {
+  test.each(REFUSED)("refuses %j as synth does", (topic, message) => {
+    const create = () => createTestQueue({ topics: { orders: topic } } as never);
+    expect(create).toThrow(RangeError);
+    expect(create).toThrow(message);
+  });
+
+  test("refuses a topic whose name no queue can have", () => {
+    expect(() => createTestQueue({ topics: { "Order.Timeout": { handler } } })).toThrow(
+      'is "Order.Timeout"; allowed: 1 to 50 of a-z, 0-9 and -',
+    );
+  });
+});
