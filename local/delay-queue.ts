@@ -1,13 +1,21 @@
 import type { FunctionSpec } from "./resources.ts";
-import { resolve, type Scope, type Template } from "./template.ts";
+import { asList, asObject, resolve, type Scope, type Template } from "./template.ts";
 
-/** What the construct says of its table's output, by which a delay queue is found in a template. */
+/** What the construct says of its outputs, by which a delay queue is found in a template. */
 const TABLE_OUTPUT = "Minutehand table";
+const API_OUTPUT = "Minutehand API";
 
 type Policies = Readonly<Record<string, { readonly webhook?: object }>>;
 
 export function hasDelayQueue({ Outputs = {} }: Template): boolean {
   return Object.values(Outputs).some(({ Description }) => Description === TABLE_OUTPUT);
+}
+
+/** The logical id of the first delay queue's HTTP API, whose endpoint is an output; `undefined` where there is none. */
+export function apiOf({ Outputs = {} }: Template): string | undefined {
+  const endpoint = Object.values(Outputs).find(({ Description }) => Description === API_OUTPUT)?.Value;
+  const [logicalId] = asList(asObject(endpoint)["Fn::GetAtt"]);
+  return typeof logicalId === "string" ? logicalId : undefined;
 }
 
 /** The topics that a function knows, by their names; none if it knows no delay queue. */

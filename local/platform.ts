@@ -7,15 +7,6 @@ export type Endpoints = {
   readonly lambda: string;
 };
 
-/** What says where a service runs that is not played here. */
-const ELSEWHERE = [
-  "AWS_ENDPOINT_URL_DYNAMODB",
-  "AWS_ENDPOINT_URL_SQS",
-  "AWS_ENDPOINT_URL_SCHEDULER",
-  "AWS_ENDPOINT_URL_SECRETS_MANAGER",
-  "AWS_ENDPOINT_URL_EVENTBRIDGE",
-];
-
 /** Where the stack stands and with what the clients sign. */
 export type Platform = {
   readonly account: string;
@@ -29,7 +20,7 @@ export type Platform = {
  * environment's own account, region and credentials, where it has them.
  */
 export function readPlatform(env: NodeJS.ProcessEnv): Platform {
-  const own = ELSEWHERE.some((variable) => env[variable]) ? env : {};
+  const own = Object.keys(endpointsIn(env)).length > 0 ? env : {};
   return {
     account: own.AWS_ACCOUNT_ID ?? "000000000000",
     region: own.AWS_REGION ?? own.AWS_DEFAULT_REGION ?? "us-east-1",
@@ -41,12 +32,17 @@ export function readPlatform(env: NodeJS.ProcessEnv): Platform {
   };
 }
 
-/** What the functions find in their environment beside the template's variables. */
+/**
+ * What the functions find in their environment beside the template's variables: of `env` whatever says where a service
+ * runs that is not played here.
+ */
 export function platformVariables(
   { region, credentials }: Platform,
   endpoints: Endpoints,
+  env: NodeJS.ProcessEnv,
 ): Record<string, string> {
   return {
+    ...endpointsIn(env),
     AWS_REGION: region,
     AWS_DEFAULT_REGION: region,
     AWS_ACCESS_KEY_ID: credentials.accessKeyId,
@@ -63,4 +59,12 @@ export function platformVariables(
     // Job events are logged at this level.
     POWERTOOLS_LOG_LEVEL: "DEBUG",
   };
+}
+
+function endpointsIn(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      name.startsWith("AWS_ENDPOINT_URL") && value ? [[name, value]] : [],
+    ),
+  );
 }

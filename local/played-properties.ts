@@ -4,7 +4,7 @@
  */
 const PLAYED: Readonly<Record<string, readonly string[]>> = {
   "AWS::ApiGatewayV2::Integration": ["IntegrationUri", "PayloadFormatVersion", "TimeoutInMillis"],
-  "AWS::ApiGatewayV2::Route": ["RouteKey", "Target"],
+  "AWS::ApiGatewayV2::Route": ["ApiId", "RouteKey", "Target"],
   "AWS::DynamoDB::GlobalTable": [
     "AttributeDefinitions",
     "GlobalSecondaryIndexes",

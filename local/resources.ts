@@ -1,5 +1,5 @@
 import type { Assembly } from "./assembly.ts";
-import { essentialsOf } from "./delay-queue.ts";
+import { apiOf, essentialsOf } from "./delay-queue.ts";
 import { type EventRuleSpec, readEventRule } from "./event-rule.ts";
 import { LocalError } from "./local-error.ts";
 import { type Site, scopeOf, URL_SUFFIX } from "./naming.ts";
@@ -130,6 +130,8 @@ export function emptyStack(): Stack {
 export function readStack({ template, assets, others }: Assembly, site: Site): Stack {
   const scope = scopeOf(template, site, others);
   const stack = emptyStack();
+  // There is one address, so one API is played: the delay queue's, else that of the first route.
+  let playedApi = apiOf(template);
   const propertiesOf = (logicalId: string): JsonObject => {
     const { Type = "", Properties = {} } = template.Resources[logicalId] ?? {};
     return asObject(resolve(playedProperties(Type, Properties), scope));
@@ -247,6 +249,12 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
   }
 
   function route(properties: JsonObject): RouteSpec {
+    const api = String(properties.ApiId);
+    playedApi ??= api;
+    if (api !== playedApi)
+      throw new LocalError(
+        `route ${properties.RouteKey} is of the API ${api}; the local stack plays ${playedApi} alone`,
+      );
     const integrationId = String(properties.Target).replace(/^integrations\//, "");
     const integration = propertiesOf(integrationId);
     // The URI is the function's ARN or API Gateway's path that contains it.

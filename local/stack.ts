@@ -172,7 +172,7 @@ async function start(
     if (readable !== undefined) log(readable);
   };
   const variables = {
-    ...platformVariables(platform, endpoints),
+    ...platformVariables(platform, endpoints, process.env),
     ...codeCache(folder),
     ...options.environment,
   };

@@ -297,3 +297,29 @@ test.each<[string, JsonObject, string]>([
   // Of another's nothing else depends.
   expect(read(withProperties(id, properties)).leftOut).toHaveLength(1);
 });
+
+test("of several HTTP APIs the delay queue's is played, and another's routes are named", () => {
+  const integration: Resource = {
+    Type: "AWS::ApiGatewayV2::Integration",
+    Properties: { IntegrationUri: { "Fn::GetAtt": ["F", "Arn"] }, PayloadFormatVersion: "2.0" },
+  };
+  const route = (api: string, key: string): Resource => ({
+    Type: "AWS::ApiGatewayV2::Route",
+    Properties: { ApiId: { Ref: api }, RouteKey: key, Target: "integrations/Integration" },
+  });
+  const resources: Record<string, Resource> = {
+    F: FUNCTION,
+    Integration: integration,
+    Shop: { Type: "AWS::ApiGatewayV2::Api" },
+    Jobs: { Type: "AWS::ApiGatewayV2::Api" },
+    Orders: route("Shop", "GET /orders"),
+    Health: route("Jobs", "GET /health"),
+  };
+  const Outputs = {
+    Url: { Description: "Minutehand API", Value: { "Fn::GetAtt": ["Jobs", "ApiEndpoint"] } },
+  };
+  const { routes, leftOut } = read(resources, { Outputs });
+  expect(routes.map(({ key }) => key)).toEqual(["GET /health"]);
+  expect(leftOut).toEqual(["Orders: route GET /orders is of the API Shop; the local stack plays Jobs alone"]);
+  expect(read(resources).routes.map(({ key }) => key)).toEqual(["GET /orders"]);
+});
