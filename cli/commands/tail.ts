@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { parseDuration } from "../../core/durations.ts";
 import type { JobSummary } from "../../sdk/client.ts";
 import { duration } from "../arguments.ts";
-import { follow } from "../changes.ts";
 import { examples } from "../examples.ts";
+import { follow } from "../follow.ts";
 import { type Output, printable } from "../output.ts";
 import type { Open } from "../session.ts";
 import { brief, styleOf } from "../words.ts";
@@ -16,7 +16,7 @@ export function addTail(program: Command, open: Open): void {
     .description("follow jobs that are due around now: a line for each that starts, fails, is moved or ends")
     .option("--topic <topic>", "only of this one")
     .option("--around <duration>", "those due so long ago until so far ahead", duration, "2m")
-    .option("--every <duration>", "how often it looks", duration, "2s")
+    .option("--every <duration>", "how often it looks, twice a second at most", duration, "2s")
     .action(async ({ topic, around, every }: Flags) => {
       const { surroundings, output, client } = open();
       const { clock, wait, endUnread } = surroundings;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { follow } from "../../cli/changes.ts";
+import { follow } from "../../cli/follow.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { createClient } from "../../sdk/http-client.ts";
 import { MINUTE, SECOND } from "../protocol/world.ts";
@@ -95,14 +95,50 @@ test("tail leaves alone what had ended before it began", async () => {
   expect(await tail(api, [], [() => {}])).toMatchObject({ code: 130, out: "" });
 });
 
-test("what follows goes on when the API has not answered for a while", async () => {
+test("tail leaves alone what had ended long before it came into sight, and tells what ended since", async () => {
+  await using api = await serveApi();
+  const { id } = await api.file({ delay: "10m" });
+  let second: unknown;
+  const { lines } = await tail(
+    api,
+    ["--json"],
+    [
+      () => api.call("DELETE", `/jobs/${id}`),
+      () => api.world.pass(MINUTE),
+      () => api.world.pass(8 * MINUTE),
+      async () => {
+        second = (await api.file({ delay: "1m" })).id;
+        await api.call("DELETE", `/jobs/${second}`);
+      },
+      () => {},
+    ],
+  );
+  expect(lines).toMatchObject([{ id: second, state: "cancelled" }]);
+});
+
+test.each([
+  ["0", 500],
+  ["25d", 2 ** 31 - 1],
+])("tail --every %s waits for %i ms", async (every, ms) => {
+  await using api = await serveApi();
+  const waited: number[] = [];
+  await type(api, ["tail", "--every", every], {
+    wait: (ms, interrupt) => {
+      waited.push(ms);
+      interrupt();
+    },
+  });
+  expect(waited[0]).toBe(ms);
+});
+
+test.each(["unavailable", "internal"] as const)("what follows goes on after %s", async (code) => {
   await using api = await serveApi();
   const { pool, now } = api.world;
   const troubles: string[] = [];
   const looks = [
     () => {
       pool.hooks.before = () => {
-        throw new MinutehandError("unavailable", "down");
+        throw code === "unavailable" ? new MinutehandError(code, "down") : new Error("down");
       };
     },
     () => {
@@ -124,5 +160,5 @@ test("what follows goes on when the API has not answered for a while", async () 
   const seen: string[] = [];
   for await (const { state } of changes) if (seen.push(state) === 3) break;
   expect(seen).toEqual(["scheduled", "scheduled", "cancelled"]);
-  expect(troubles).toEqual(["unavailable"]);
+  expect(troubles).toEqual([code]);
 });

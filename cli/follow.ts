@@ -1,3 +1,4 @@
+import { CLOCK_MARGIN } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import type { Client, JobSummary } from "../sdk/client.ts";
 import { allOf } from "./lists.ts";
@@ -7,6 +8,7 @@ export type Following = {
   readonly topic?: string;
   /** Jobs due so long ago, and so far ahead. */
   readonly around: number;
+  /** Between looks: at least 500, at most 2^31 - 1. What is asked for beyond is cut. */
   readonly every: number;
   readonly clock: () => number;
   readonly wait: (ms: number) => Promise<void>;
@@ -16,6 +18,10 @@ export type Following = {
 
 type Jobs = ReadonlyMap<string, JobSummary>;
 
+const LEAST_WAIT = 500;
+/** A timer that is set for longer rings at once. */
+const LONGEST_WAIT = 2 ** 31 - 1;
+
 /** How many of the jobs that have left the list are looked up at a time. */
 const LOOKED_UP = 50;
 
@@ -24,18 +30,22 @@ const LOOKED_UP = 50;
  * is moved or ends. Goes on for ever.
  */
 export async function* follow(api: Client, following: Following): AsyncIterable<JobSummary> {
-  const { every, wait, onTrouble } = following;
+  const { clock, wait, onTrouble } = following;
+  const every = Math.min(Math.max(following.every, LEAST_WAIT), LONGEST_WAIT);
   let known: Jobs | undefined;
+  let lookedAt = 0;
   for (;;) {
+    const began = clock();
     try {
       const now = await look(api, following, known ?? new Map());
       const before = known;
       known = now.followed;
       for (const job of now.met) {
-        if (before === undefined ? !isFinished(job) : hasChanged(before.get(job.id), job)) yield job;
+        if (before === undefined ? !isFinished(job) : isNews(before.get(job.id), job, lookedAt)) yield job;
       }
+      lookedAt = began;
     } catch (error) {
-      if (!(error instanceof MinutehandError) || error.code !== "unavailable") throw error;
+      if (!isTrouble(error)) throw error;
       onTrouble(error);
     }
     await wait(every);
@@ -76,8 +86,15 @@ function isFinished({ state }: JobSummary): boolean {
   return state !== "scheduled" && state !== "running";
 }
 
-function hasChanged(before: JobSummary | undefined, job: JobSummary): boolean {
-  return (
-    before?.state !== job.state || before.revision !== job.revision || before.claimedAt !== job.claimedAt
-  );
+/** `lookedAt`: when what is not known was not there yet. */
+function isNews(before: JobSummary | undefined, job: JobSummary, lookedAt: number): boolean {
+  // What had ended before comes into sight with its due time.
+  if (before === undefined) return !(Date.parse(job.finishedAt ?? "") < lookedAt - CLOCK_MARGIN);
+  return before.state !== job.state || before.revision !== job.revision || before.claimedAt !== job.claimedAt;
+}
+
+/** Of the API's or on the way to it, which may be over at the next look. */
+function isTrouble(error: unknown): error is MinutehandError {
+  if (!(error instanceof MinutehandError)) return false;
+  return error.code === "unavailable" || (error.status ?? 0) >= 500;
 }
