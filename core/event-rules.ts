@@ -71,11 +71,16 @@ export function parseEvent(text: string): BusEvent {
   return { id, source, detailType, time: at, text, value };
 }
 
-/** Those of `rules` that are about this event, in their order. */
+/** Those of `rules` that are about this event: the longest tombstone first, as a key is told of an event once. */
 export function rulesFor(rules: readonly EventRule[], event: BusEvent): EventRule[] {
-  return rules.filter(
+  const about = rules.filter(
     ({ source = event.source, detailType }) => source === event.source && detailType === event.detailType,
   );
+  return about.sort((a, b) => reachOf(b) - reachOf(a));
+}
+
+function reachOf(rule: EventRule): number {
+  return rule.do === "cancel" ? rule.tombstone : -1;
 }
 
 /** What stands at a path of an event; `undefined`: nothing. */

@@ -47,7 +47,8 @@ export function eventRulesOf<Duration>(
   return [...cancels, ...enqueues];
 }
 
-/** Whether jobs that are filed have to look for a tombstone. */
-export function leavesTombstones(rules: readonly EventRule[]): boolean {
-  return rules.some((rule) => rule.do === "cancel" && rule.tombstone > 0);
+/** Whether jobs of a topic with these rules have to look for a tombstone as they are filed. */
+export function heedsTombstones(rules: readonly EventRule[]): boolean {
+  const enqueues = rules.some((rule) => rule.do === "enqueue");
+  return rules.some((rule) => rule.do === "cancel" && (enqueues || rule.tombstone > 0));
 }

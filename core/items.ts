@@ -32,6 +32,8 @@ export type Home = Key & {
   createdAt: number;
   /** When the event happened that filed it, or replaced it last. */
   eventAt?: number;
+  /** When the latest event happened that found it and kept it. */
+  keptAt?: number;
   /** When a caller or an event last had it moved, replaced or redriven, or an event had it filed. */
   askedAt?: number;
   untracked?: true;
@@ -89,8 +91,11 @@ export type LogEntry = {
 export type Look = Key & { v: number; id: string; expiresAt: number };
 export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
 export type OnceItem = Key & { v: number; id: string; hash: string; expiresAt: number };
-/** An event cancelled the jobs of a key before there was one: those filed until `until` are cancelled too. */
-export type Tombstone = Key & { v: number; eventAt: number; until: number; expiresAt: number };
+/**
+ * The latest event that cancelled the jobs of a key, and when it happened: those of events that happened before are cancelled
+ * as they are filed. So is whatever is filed until `until`, which is later than `eventAt` where an event found no job.
+ */
+export type Tombstone = Key & { v: number; event: string; eventAt: number; until: number; expiresAt: number };
 export type TrailEntry = { position: string; reachedAt: number };
 export type Cursor = Key & { v: number; swept: string; audited: string; trail: TrailEntry[] };
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };

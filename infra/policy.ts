@@ -1,7 +1,7 @@
 import type { Duration } from "aws-cdk-lib";
 import { DEFAULT_BACKOFF } from "../core/backoff.ts";
 import type { EventRule } from "../core/event-rules.ts";
-import { eventRulesOf, leavesTombstones } from "../core/event-settings.ts";
+import { eventRulesOf, heedsTombstones } from "../core/event-settings.ts";
 import {
   DEFAULT_DEAD_RETENTION_S,
   DEFAULT_LONG_DELAY_S,
@@ -41,7 +41,7 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
     ...rest,
     ...(ttr && { ttr: ttr.toSeconds() }),
     ...(spread?.toSeconds() && { spread: spread.toSeconds() }),
-    ...(leavesTombstones(topicRules("", props)) && { cancelledByEvents: true }),
+    ...(heedsTombstones(topicRules("", props)) && { cancelledByEvents: true }),
     ...webhookOf(props),
     ...ifLateOf(props),
   };

@@ -15,7 +15,7 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
   // Its sender may say any time.
   const at = Math.min(event.time, ctx.clock());
   if (rule.do === "cancel") {
-    await cancelByEvent(ctx, { topic, key, at, until: at + rule.tombstone * 1000 });
+    await cancelByEvent(ctx, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });
     return;
   }
   await enqueue(ctx, {

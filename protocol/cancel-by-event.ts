@@ -2,74 +2,87 @@ import { CLOCK_MARGIN, TOMBSTONE_AFTER, WRITER_DEADLINE } from "../core/constant
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished, isRunning } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Tombstone, tombstoneKey, ttl } from "../core/items.ts";
-import { cancelMany } from "./cancel.ts";
-import { readKeyHolder } from "./key-holder.ts";
-import type { Context } from "./ports.ts";
+import { cancelTogether } from "./cancel.ts";
+import { keyAsRead, liesUnder, readKeyHolder, standsAs } from "./key-holder.ts";
+import type { Context, Write } from "./ports.ts";
 
 const TRIES = 10;
-const NOT_AS_READ: ReadonlySet<string> = new Set(["job-running", "job-finished", "job-not-found"]);
 
 /** What an event cancels. Times are ms since the epoch. */
 export type CancellingEvent = {
+  id: string;
   topic: string;
   key: string;
   /** When it happened. */
   at: number;
-  /** Until then jobs of the key that are filed are cancelled too; not after `at`: none are. */
+  /** Until then jobs of the key that are filed are cancelled too, where there was none; not after `at`: none are. */
   until: number;
 };
 
 /**
- * Cancels the job of a key; where there is none yet, leaves a tombstone, under which jobs are cancelled as they are
- * filed. One that runs is not run again. A job that has ended since the event happened shows that it was told before, and
- * one filed after `until` is none of its. Throws `unavailable`: to be repeated.
+ * Cancels the job of a key as of when the event happened. One that runs is not run again; one filed after `until` is none of
+ * its. In the same transaction it leaves a tombstone: under it jobs of what happened before are cancelled as they are filed,
+ * and where there was no job to cancel, those filed until `until` too. By it the event is known when it is told again.
+ * Throws `unavailable`: to be repeated.
  */
 export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<void> {
   for (let i = 0; i < TRIES; i++) {
-    const { holder, tombstone } = await readKeyHolder(ctx, event.topic, event.key, true);
-    if (holder && !isFinished(holder)) {
-      if (isFiledLater(holder, event) || (await cancelHolder(ctx, holder))) return;
-    } else if ((holder?.finishedAt ?? 0) >= event.at || event.until <= event.at) return;
-    else if (tombstone && tombstone.until >= event.until) return;
-    // And look again: who filed a job before it stood has not seen it.
-    else await leaveTombstone(ctx, event, tombstone);
+    const found = await readKeyHolder(ctx, event.topic, event.key, true);
+    const { holder, tombstone } = found;
+    if (tombstone && isDone(event, tombstone)) return;
+    const meant = holder && !isFinished(holder) && isMeant(holder, event) ? holder : undefined;
+    const metOne = meant !== undefined || (holder?.finishedAt ?? 0) >= event.at;
+    const until = Math.max(metOne ? event.at : event.until, tombstone?.until ?? 0);
+    // Who files a job meanwhile gives the key another holder.
+    const together = [tombstoneOf(ctx, { ...event, until }, tombstone), keyAsRead(event, found.item)];
+    const ended = meant && !isAskedFor(meant, event) ? meant : undefined;
+    const done = ended ? await end(ctx, ended, together) : await write(ctx, together);
+    if (!done) continue;
+    const isAhead = until > Math.max(event.at, tombstone?.until ?? 0);
+    if (isAhead) ctx.report({ type: "tombstone", topic: event.topic, until });
+    return;
   }
   throw new MinutehandError("unavailable", `the key of a job of topic ${event.topic} keeps changing hands`);
 }
 
-/** The clocks of whoever files jobs and of the event's sender may differ, and EventBridge counts in whole seconds. */
-function isFiledLater({ createdAt }: Home, { until }: CancellingEvent): boolean {
-  return createdAt > until + CLOCK_MARGIN;
+/** Told before; or a later one has cancelled all that it would have. */
+function isDone({ id, at }: CancellingEvent, { event, eventAt }: Tombstone): boolean {
+  return event === id || at < eventAt;
 }
 
-/** Whether it is cancelled, or will be unless the run in hand succeeds; `false`: it is not as it was read any more. */
-async function cancelHolder(ctx: Context, home: Home): Promise<boolean> {
-  const now = ctx.clock();
-  if (isRunning(home, now)) {
-    const expect = { state: "running", token: home.token };
-    const change = { key: homeKey(home.id), expect, set: { cancelAskedAt: now } };
-    return (await ctx.pool.change(change, now + WRITER_DEADLINE)).changed;
-  }
-  const [result] = await cancelMany(ctx, [home.id]);
-  if (!(result instanceof MinutehandError)) return true;
-  if (NOT_AS_READ.has(result.code)) return false;
-  throw result;
+/** The clocks of a caller who files jobs and of the event's sender may differ; events' own times are what they go by. */
+function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
+  if (holder.eventAt !== undefined) return liesUnder(holder, { eventAt: at, until });
+  return holder.createdAt <= until + CLOCK_MARGIN;
 }
 
-async function leaveTombstone(
-  ctx: Context,
-  { topic, key, at, until }: CancellingEvent,
-  before: Tombstone | undefined,
-): Promise<void> {
-  const place = tombstoneKey(topic, key);
+/** Whether an event that happened later has asked for a job that was there before: in order it would have filed another. */
+function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at }: CancellingEvent): boolean {
+  return createdAt <= at && at < Math.max(eventAt, keptAt);
+}
+
+/** Whether a live job is cancelled, or will be unless the run in hand succeeds; `false`: something is not as it was read. */
+async function end(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
-  const by = now + WRITER_DEADLINE;
-  // Over or not: an event that files a job, and happened before, may be told later still.
-  const says = { eventAt: at, until, expiresAt: ttl(Math.max(until, now) + TOMBSTONE_AFTER) };
-  if (before) await ctx.pool.change({ key: place, expect: { until: before.until }, set: says }, by);
-  else {
-    const [outcome] = await ctx.pool.insert([{ ...place, v: ITEM_VERSION, ...says }], by);
-    if (outcome instanceof Error) throw outcome;
-  }
-  ctx.report({ type: "tombstone", topic, until });
+  if (!isRunning(home, now)) return cancelTogether(ctx, home, together);
+  const expect = { state: "running", token: home.token, keptAt: home.keptAt };
+  return write(ctx, [
+    { change: { key: homeKey(home.id), expect, set: { cancelAskedAt: now } } },
+    ...together,
+  ]);
+}
+
+async function write(ctx: Context, writes: readonly Write[]): Promise<boolean> {
+  return (await ctx.pool.transact(writes, ctx.clock() + WRITER_DEADLINE)).done;
+}
+
+/** Over or not: an event that files a job, and happened before, may be told later still. */
+function tombstoneOf(ctx: Context, event: CancellingEvent, before: Tombstone | undefined): Write {
+  const { id, at, until } = event;
+  const expiresAt = ttl(Math.max(until, ctx.clock()) + TOMBSTONE_AFTER);
+  const set = { event: id, eventAt: at, until, expiresAt };
+  const key = tombstoneKey(event.topic, event.key);
+  return before
+    ? { change: { key, expect: standsAs(before), set } }
+    : { insert: { ...key, v: ITEM_VERSION, ...set } };
 }

@@ -1,10 +1,10 @@
 import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
-import { isNear, startsAt } from "../core/home.ts";
+import { crashOf, isNear, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { keepPromotions } from "./far-ahead.ts";
 import { lookAtKeys, releaseKey } from "./keys.ts";
-import type { Context } from "./ports.ts";
+import type { Context, Write } from "./ports.ts";
 import { idOfKey, notFound, readHomes } from "./read-job.ts";
 import { unheld } from "./reschedule.ts";
 import { sendIfNear } from "./send.ts";
@@ -71,6 +71,19 @@ export async function cancelMany(
   );
 }
 
+/** Cancels a job that waits, with writes that must happen too or not at all; `false`: something is not as it was read. */
+export async function cancelTogether(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
+  const now = ctx.clock();
+  const set = readAsCancelled(ctx, home, now);
+  const expect = { ...unheld(home, now), revision: home.revision, keptAt: home.keptAt };
+  await lookAtKeys(ctx, [home], now);
+  const writes = [{ change: { key: homeKey(home.id), expect, set } }, ...together];
+  if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;
+  await cancelled(ctx, { ...home, ...set });
+  await keepPromotions(ctx, [{ ...home, ...set }]);
+  return true;
+}
+
 /** Answers the ids that were not as read. `again`: a pass before this one may have cancelled them, its answer lost. */
 async function pass(
   ctx: Context,
@@ -95,7 +108,7 @@ async function pass(
   const changes = waiting.map((home) => ({
     key: homeKey(home.id),
     expect: { ...unheld(home, now), revision: home.revision },
-    set: asCancelled(ctx, now),
+    set: readAsCancelled(ctx, home, now),
   }));
   await lookAtKeys(ctx, waiting, now);
   const outcomes = await ctx.pool.changeMany(changes, by);
@@ -120,6 +133,15 @@ export function asCancelled(
   now: number,
 ): { state: "cancelled"; finishedAt: number; expiresAt: number } {
   return { state: "cancelled", finishedAt: now, expiresAt: ttl(now + ctx.policy.retention * 1000) };
+}
+
+/** The same of one as it was read: whose run has crashed says so. */
+function readAsCancelled(
+  ctx: Context,
+  home: Home,
+  now: number,
+): ReturnType<typeof asCancelled> & { lastError?: string } {
+  return { ...asCancelled(ctx, now), ...(home.state === "running" ? { lastError: crashOf(home) } : {}) };
 }
 
 function answerWithoutWriting(home: Home, now: number): Home | MinutehandError | undefined {

@@ -1,8 +1,8 @@
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished, isRunning } from "../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, keyKey, type Tombstone, tombstoneKey } from "../core/items.ts";
+import { type Home, homeKey, ITEM_VERSION, keyKey, type Tombstone } from "../core/items.ts";
 import { asCancelled } from "./cancel.ts";
-import { type KeyHolder, readKeyHolder } from "./key-holder.ts";
+import { type KeyHolder, liesUnder, readKeyHolder, tombstoneAsRead } from "./key-holder.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
 import { policyOf } from "./policy.ts";
 import type { Context, Write } from "./ports.ts";
@@ -37,7 +37,7 @@ export async function fileKeyed(
     // An own transaction whose answer was lost has left our id there.
     if (found.item?.id === home.id) return filed(ctx, holder ?? home);
     if (holder && !isFinished(holder)) {
-      const answer = await meetHolder(ctx, job, holder, nameOnce, by);
+      const answer = await meetHolder(ctx, job, holder, found.tombstone, nameOnce, by);
       if (answer) return answer;
       continue;
     }
@@ -74,15 +74,9 @@ function taken(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
 
 /** What an event has cancelled ahead is cancelled from the start. */
 function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
-  if (!tombstone || tombstone.until <= home.createdAt) return home;
+  if (!tombstone || !liesUnder(home, tombstone)) return home;
   const { hasSchedule: _, ...same } = home;
   return { ...same, ...asCancelled(ctx, ctx.clock()) };
-}
-
-/** Or an event that comes between the reading and the writing would find no job, and the job no tombstone. */
-function tombstoneAsRead({ topic, key = "" }: NewJob, tombstone: Tombstone | undefined): Write {
-  const expect = tombstone ? { until: tombstone.until } : "absent";
-  return { check: { key: tombstoneKey(topic, key), expect } };
 }
 
 async function filed(ctx: Context, home: Home): Promise<Enqueued> {
@@ -104,11 +98,19 @@ async function meetHolder(
   ctx: Context,
   job: NewJob,
   holder: Home,
+  tombstone: Tombstone | undefined,
   nameOnce: NameOnce | undefined,
   by: number,
 ): Promise<Enqueued | undefined> {
-  if (job.onDuplicate === "keep" || isOvertaken(job, holder)) {
-    if (nameOnce && !(await ctx.pool.transact([nameOnce(holder)], by)).done) throw takenToken(job);
+  const overtaken = isOvertaken(job, holder, tombstone);
+  if (job.onDuplicate === "keep" || overtaken) {
+    const writes = overtaken ? [] : keeping(ctx, job, holder, tombstone);
+    if (nameOnce) writes.push(nameOnce(holder));
+    const outcome = writes.length > 0 ? await ctx.pool.transact(writes, by) : undefined;
+    if (outcome?.done === false) {
+      if (nameOnce && outcome.refused.at(-1) !== false) throw takenToken(job);
+      return undefined;
+    }
     // Its writer may have died before sending.
     if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [holder]);
     return { outcome: "kept", home: holder };
@@ -127,9 +129,33 @@ async function meetHolder(
   );
 }
 
-/** Queues do not keep events in order: what a later one has said stands. */
-function isOvertaken({ eventAt: at }: NewJob, { eventAt: last }: Home): boolean {
-  return at !== undefined && last !== undefined && at < last;
+/** What makes sure that a job lives on for whoever keeps it: events that happened before, and are told later, leave it. */
+function keeping(ctx: Context, job: NewJob, holder: Home, tombstone: Tombstone | undefined): Write[] {
+  const {
+    createdAt,
+    eventAt = createdAt,
+    keptAt = createdAt,
+    cancelAskedAt,
+    state,
+    revision,
+    token,
+  } = holder;
+  const { cancelledByEvents = false } = policyOf(ctx, job.topic);
+  const at = job.createdAt ?? 0;
+  const isNews = cancelledByEvents && at > Math.max(createdAt, eventAt, keptAt);
+  if (!isNews && cancelAskedAt === undefined) return [];
+  const expect = { state, revision, token, cancelAskedAt, keptAt: holder.keptAt };
+  const set = isNews ? { keptAt: at } : {};
+  const change = { key: homeKey(holder.id), expect, set, remove: ["cancelAskedAt"] };
+  // A later event may be setting the mark again, to the same moment.
+  const isContested = cancelledByEvents && cancelAskedAt !== undefined;
+  return isContested ? [{ change }, tombstoneAsRead(job, tombstone)] : [{ change }];
+}
+
+/** Queues do not keep events in order: what a later one has said stands, of the job or of its key. */
+function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
+  if (at === undefined) return false;
+  return at < (holder.eventAt ?? at) || (tombstone !== undefined && at <= tombstone.eventAt);
 }
 
 /** However often a job is postponed, its first bound stays. */

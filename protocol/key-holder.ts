@@ -1,5 +1,5 @@
 import { type Home, type KeyItem, keyKey, type Tombstone, tombstoneKey } from "../core/items.ts";
-import type { Context } from "./ports.ts";
+import type { Context, Expected, Write } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 
 /** What stands under a caller's own key. */
@@ -21,4 +21,35 @@ export async function readKeyHolder(
   const [item, tombstone] = (await ctx.pool.read(places)) as [KeyItem | undefined, Tombstone | undefined];
   const [holder] = item ? await readHomes(ctx, [item.id]) : [];
   return { item, holder, tombstone };
+}
+
+type Named = { topic: string; key?: string };
+
+/** Holds a transaction to a key being as read: nobody has filed a job under it since. */
+export function keyAsRead({ topic, key = "" }: Named, item: KeyItem | undefined): Write {
+  return { check: { key: keyKey(topic, key), expect: item ? { id: item.id } : "absent" } };
+}
+
+/**
+ * Holds a transaction to a tombstone being as read: or an event that comes between the reading and the writing would find
+ * no job, and the job no tombstone.
+ */
+export function tombstoneAsRead({ topic, key = "" }: Named, tombstone: Tombstone | undefined): Write {
+  const expect = tombstone ? standsAs(tombstone) : "absent";
+  return { check: { key: tombstoneKey(topic, key), expect } };
+}
+
+/** All of a tombstone that anyone goes by. */
+export function standsAs({ eventAt, until }: Tombstone): Expected {
+  return { eventAt, until };
+}
+
+/** Whether a tombstone cancels a job. Within a second, as EventBridge counts, the event that cancels is the later one. */
+export function liesUnder(
+  { createdAt, eventAt }: Home,
+  tombstone: Pick<Tombstone, "eventAt" | "until">,
+): boolean {
+  if (eventAt !== undefined && eventAt <= tombstone.eventAt) return true;
+  // What no event files is filed after one that has been told, though a clock that is behind says otherwise.
+  return tombstone.eventAt < tombstone.until && createdAt < tombstone.until;
 }

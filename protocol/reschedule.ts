@@ -59,7 +59,7 @@ export async function replaceJob(
   job: NewJob & Pick<Home, "postponeUntil">,
   together?: readonly Write[],
 ): Promise<Home | undefined> {
-  const expect = unheld(holder, ctx.clock());
+  const expect = { ...unheld(holder, ctx.clock()), cancelAskedAt: holder.cancelAskedAt };
   const wantedAt = Math.max(job.dueAt, ctx.clock());
   const set: Record<string, Attribute> = {
     body: job.body,

@@ -80,22 +80,21 @@ export async function settleOtherwise(
     return "settled";
   }
   const expect = { token: held.token, state: "running" };
+  if (ending.end === "failed") return failAttempt(ctx, home, { ...ending, expect, ...verb });
   if (ending.end === "buried") {
-    return (await die(ctx, home, { error: ending.error, expect, ...verb })) ? "settled" : "lost";
+    const says = { lastError: truncate(ending.error, ERROR_BYTES), ...verb };
+    return endRun(ctx, { home, expect, says }, (run) => dieOf(ctx, run, ending.error, verb));
   }
-  if (ending.end === "retry-in") {
-    const run = { home, expect };
-    if (home.cancelAskedAt !== undefined) return cancelRun(ctx, run);
-    const moved = await move(ctx, home, {
+  return endRun(ctx, { home, expect }, async (run) => {
+    const moved = await move(ctx, run.home, {
       dueAt: ctx.clock() + ending.wait,
-      expect: { ...expect, cancelAskedAt: undefined },
-      set: { attempt: home.attempt - 1 },
+      expect: run.expect,
+      set: { attempt: run.home.attempt - 1 },
       end: { what: "asked-to-retry" },
       why: "asked to retry",
     });
-    return moved.moved ? "settled" : cancelIfAsked(ctx, run, moved.home);
-  }
-  return failAttempt(ctx, home, { ...ending, expect, ...verb });
+    return moved.moved ? "settled" : moved.home;
+  });
 }
 
 /**
@@ -119,38 +118,60 @@ async function failAttempt(
   },
 ): Promise<Settled> {
   const policy = policyOf(ctx, home.topic);
-  const { settledBy } = failure;
+  const { settledBy, expect } = failure;
   const error = truncate(failure.error, ERROR_BYTES);
-  const says = { lastError: error, ...(settledBy === undefined ? {} : { settledBy }) };
-  const run = { home, expect: failure.expect, says };
-  if (home.cancelAskedAt !== undefined) return cancelRun(ctx, run);
-  const expect = { ...failure.expect, cancelAskedAt: undefined };
-  if (home.attempt >= (home.maxAttempts ?? policy.maxAttempts)) {
-    const record = { error, expect, ...(settledBy === undefined ? {} : { settledBy }) };
-    if (await die(ctx, home, record)) return "settled";
-    return cancelIfAsked(ctx, run, (await readHomes(ctx, [home.id]))[0]);
-  }
-  const [byte = 0] = ctx.random(1);
-  const backoff = Math.max(backoffMs(policy.backoff, home.attempt, byte / 256), failure.notBefore ?? 0);
-  const wait = failure.retryAfter ?? backoff;
-  const end = { what: "failed", error } as const;
-  const moved = await move(ctx, home, { dueAt: ctx.clock() + wait, expect, set: says, end, why: "failed" });
-  if (!moved.moved) return cancelIfAsked(ctx, run, moved.home);
-  ctx.report({ type: "failed", topic: home.topic, id: home.id, attempt: home.attempt, error });
-  return "settled";
+  const by = settledBy === undefined ? {} : { settledBy };
+  const says = { lastError: error, ...by };
+  return endRun(ctx, { home, expect, says }, async (run) => {
+    if (home.attempt >= (home.maxAttempts ?? policy.maxAttempts)) return dieOf(ctx, run, error, by);
+    const [byte = 0] = ctx.random(1);
+    const backoff = Math.max(backoffMs(policy.backoff, home.attempt, byte / 256), failure.notBefore ?? 0);
+    const dueAt = ctx.clock() + (failure.retryAfter ?? backoff);
+    const end = { what: "failed", error } as const;
+    const moved = await move(ctx, run.home, { dueAt, expect: run.expect, set: says, end, why: "failed" });
+    if (!moved.moved) return moved.home;
+    ctx.report({ type: "failed", topic: home.topic, id: home.id, attempt: home.attempt, error });
+    return "settled";
+  });
 }
 
-/** A run that was not the job's last, as it was read. `says`: why it failed; absent: it asked to be repeated. */
+/** A run that did not succeed, as it was read. `says`: why; absent: it asked to be repeated. */
 type Unfinished = { home: Home; expect: Expected; says?: { lastError: string; settledBy?: string } };
+/** Or what stands there instead. */
+type Ended = "settled" | Home | undefined;
 
-/** An event may have come between the reading and the writing. */
-async function cancelIfAsked(ctx: Context, run: Unfinished, found: Home | undefined): Promise<Settled> {
-  const isOurs = found?.state === "running" && found.token === run.home.token;
-  return isOurs && found.cancelAskedAt !== undefined ? cancelRun(ctx, run) : "lost";
+/**
+ * Ends a run by `unlessAsked`, or its job, if an event has cancelled that meanwhile. One that cancels it, or that keeps it, may
+ * come between the reading and the writing: then as the home says now.
+ */
+async function endRun(
+  ctx: Context,
+  read: Unfinished,
+  unlessAsked: (run: Unfinished) => Promise<Ended>,
+): Promise<Settled> {
+  for (let { home } = read; ; ) {
+    const { cancelAskedAt, token } = home;
+    const run = { ...read, home, expect: { ...read.expect, cancelAskedAt } };
+    const ended = await (cancelAskedAt === undefined ? unlessAsked(run) : cancelRun(ctx, run));
+    if (ended === "settled") return ended;
+    const isOurs = ended?.state === "running" && ended.token === token;
+    if (!isOurs || ended.cancelAskedAt === cancelAskedAt) return "lost";
+    home = ended;
+  }
 }
 
-/** Ends a job instead of running it again, as an event has cancelled it meanwhile. */
-async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Promise<Settled> {
+async function dieOf(
+  ctx: Context,
+  { home, expect }: Unfinished,
+  error: string,
+  by: { settledBy?: string },
+): Promise<Ended> {
+  if (await die(ctx, home, { error, expect, ...by })) return "settled";
+  return (await readHomes(ctx, [home.id]))[0];
+}
+
+/** Ends a job instead of running it again. */
+async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Promise<Ended> {
   const now = ctx.clock();
   const set = { ...says, ...asCancelled(ctx, now) };
   const change = {
@@ -160,7 +181,7 @@ async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Prom
     ...(says ? {} : { remove: ["lastError"] }),
   };
   const { changed, item } = await ctx.pool.change(change, now + WRITER_DEADLINE);
-  if (!item || !(changed || isAsSet(item, set))) return "lost";
+  if (!item || !(changed || isAsSet(item, set))) return item as Home | undefined;
   await releaseKey(ctx, home, set.expiresAt, now + WRITER_DEADLINE);
   ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
   return "settled";

@@ -1,7 +1,7 @@
 import { brokenIn } from "../core/check.ts";
 import { parseDuration } from "../core/durations.ts";
 import type { EventRule } from "../core/event-rules.ts";
-import { type EventSettings, eventRulesOf, leavesTombstones } from "../core/event-settings.ts";
+import { type EventSettings, eventRulesOf, heedsTombstones } from "../core/event-settings.ts";
 import type { Policy, TopicPolicy, WebhookPolicy } from "../core/policy.ts";
 import { type TopicSettings, topicChecks } from "../core/topic-checks.ts";
 import { isWindow } from "../cron/window.ts";
@@ -83,7 +83,7 @@ function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy>
     pack: 1,
     concurrency: 1,
     ...(consumer === "pull" ? {} : { precision: "millisecond" }),
-    ...(leavesTombstones(topicRules(name, topic)) && { cancelledByEvents: true }),
+    ...(heedsTombstones(topicRules(name, topic)) && { cancelledByEvents: true }),
     ...(late && late.do !== "run" && { ifLate: { after: late.after, do: late.do } }),
   };
 }

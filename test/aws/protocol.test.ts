@@ -134,7 +134,7 @@ describe("the protocol on DynamoDB and SQS", { timeout: 120_000 }, () => {
     const job = { topic: "work", body: "{}", key: "order-2", dueAt: ctx.clock() + MINUTE };
     const paid = (tombstone: number) => {
       const at = ctx.clock();
-      return cancelByEvent(ctx, { topic: "work", key: job.key, at, until: at + tombstone });
+      return cancelByEvent(ctx, { id: `paid ${at}`, topic: "work", key: job.key, at, until: at + tombstone });
     };
     const { home } = await enqueue(ctx, job);
     await paid(MINUTE);

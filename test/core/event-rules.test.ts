@@ -56,6 +56,11 @@ describe("an event", () => {
   });
 });
 
+test("an event's longest tombstone comes first, and jobs that it files last", () => {
+  const lasting = [10, 300, 60].map((tombstone) => ({ ...cancels, tombstone }));
+  expect(rulesFor([files, ...lasting], eventOf())).toEqual([lasting[1], lasting[2], lasting[0], files]);
+});
+
 describe("an event's key", () => {
   test.each([
     ["text", "a-1", "a-1"],

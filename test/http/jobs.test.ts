@@ -250,7 +250,7 @@ describe("a caller's own key", () => {
     const world = createWorld({ topics: { orders: { cancelledByEvents: true } } });
     const { call } = createApi(world);
     const at = world.now();
-    await cancelByEvent(world.ctx, { topic: "orders", key: "a", at, until: at + MINUTE });
+    await cancelByEvent(world.ctx, { id: "e1", topic: "orders", key: "a", at, until: at + MINUTE });
     const filed = await call("PUT", "/topics/orders/jobs/a", { body: { body: 1, delay: "1h" } });
     expect(filed).toMatchObject({
       status: 201,

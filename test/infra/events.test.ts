@@ -152,12 +152,12 @@ describe("topics with events", () => {
     expect(others).toHaveProperty("POWERTOOLS_SERVICE_NAME", "minutehand");
   });
 
-  it("let others know only that events leave tombstones", () => {
+  it("let others know only whether events leave tombstones that count, as where they file jobs, too", () => {
     const [, tick] = only(template, "AWS::Lambda::Function", "JobsTick");
     expect(variablesOf(tick)).not.toHaveProperty("MINUTEHAND_EVENTS");
     expect(JSON.parse(variablesOf(tick).MINUTEHAND_POLICY ?? "").topics).toEqual({
       "order-timeout": { cancelledByEvents: true },
-      reminders: {},
+      reminders: { cancelledByEvents: true },
       work: { consumer: "pull" },
     });
   });

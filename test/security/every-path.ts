@@ -69,7 +69,7 @@ export function createScenes(deployment: Deployment) {
     /** An event cancels the job of a key elsewhere. */
     disown: (topic: string, key = "") => {
       const at = ctx.clock();
-      return cancelByEvent(ctx, { topic, key, at, until: at });
+      return cancelByEvent(ctx, { id: `event ${key}`, topic, key, at, until: at });
     },
     /** A dead letter as SQS's own redrive puts it into the ready queue. */
     deadLetter: async (id: string) => deadText(await readJob(ctx, id), "died"),
@@ -658,6 +658,7 @@ async function comeAbout(scenes: Scenes): Promise<void> {
   const job = { id, revision, attempt: 1, dueAt: new Date(running.dueAt).toISOString(), body: null };
   await claim(ctx, "orders", [job], ctx.clock() + MINUTE);
   expect(await bring([event("Done", running.key)])).toEqual(all);
+  pass(SECOND);
   expect(await bring([event("Again", running.key)])).toEqual({
     batchItemFailures: [{ itemIdentifier: "m0" }],
   });

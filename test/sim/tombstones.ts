@@ -19,12 +19,19 @@ type Job = {
   finishedAt: number;
   endedAt: number;
   revivedAt: number;
+  /** When the latest event happened that was applied while it lived, from before on: it was asked for again. */
+  askedAt: number;
 };
 /** `to`: when the last of its requests has taken effect, if it may. */
 type Invocation = { event: SentEvent; from: number; to: number };
+/** An event that has cancelled what it could, and when it happened. `since`: when it had. */
+type Cancel = { id: string; at: number; since: number };
 type Key = {
   jobs: Map<string, Job>;
   invocations: Invocation[];
+  cancels: Cancel[];
+  /** When a caller last called for a job of the key, to keep one. */
+  keptAt: number;
   /** Spans in which no job of the key may be filed alive. */
   inForce: { from: number; until: number }[];
   tombstone: Tombstone | undefined;
@@ -32,6 +39,8 @@ type Key = {
 
 /** Till a request of an invocation that is over takes effect or is too old. ms. */
 const LANDS_WITHIN = 360_000;
+/** How long a caller's call lasts, with all of its tries. ms. */
+const CALL = 120_000;
 
 /**
  * Judges what events do to the jobs of their keys. `calm`: no request takes effect after its function has ended.
@@ -51,17 +60,32 @@ export function tombstonesOf(settings: {
   const of = (topic: string, key: string): Key => {
     const found = keys.get(`${topic}#${key}`);
     if (found) return found;
-    const fresh: Key = { jobs: new Map(), invocations: [], inForce: [], tombstone: undefined };
+    const fresh: Key = {
+      jobs: new Map(),
+      invocations: [],
+      cancels: [],
+      keptAt: Number.NEGATIVE_INFINITY,
+      inForce: [],
+      tombstone: undefined,
+    };
     keys.set(`${topic}#${key}`, fresh);
     return fresh;
   };
   const ofEvent = ({ rule, key }: SentEvent): Key => of(rule.topic, key);
-  const inEffect = ({ invocations }: Key): Invocation[] =>
-    invocations.filter(({ event, to }) => event.rule.do === "cancel" && to >= clock());
+  /** What may still do something of events that cancel, or that file jobs. */
+  const inEffect = ({ invocations }: Key, what: EventRule["do"]): Invocation[] =>
+    invocations.filter(({ event, to }) => event.rule.do === what && to >= clock());
   const isLive = ({ state }: Job): boolean => state === "scheduled" || state === "running";
   /** Whether a job of the key has ended since an event: it did its work then, or came too late for it. */
   const isDone = ({ jobs }: Key, at: number): boolean =>
     [...jobs.values()].some((job) => !isLive(job) && job.finishedAt >= at);
+  const surely = 2 * skew;
+  /** Whether a job that was there before an event has been asked for by a later one. */
+  const isAskedFor = ({ createdAt, askedAt, eventAt }: Job, at: number): boolean =>
+    createdAt <= at + surely && Math.max(askedAt, eventAt) > at - surely;
+  /** An event that is over as this one happened, and has cancelled the key's jobs by now. */
+  const laterCancel = ({ cancels }: Key, at: number): Cancel | undefined =>
+    cancels.find((cancel) => cancel.at - surely > at && cancel.since < clock());
 
   function created(key: Key, home: Home): void {
     const event = markOf(home);
@@ -70,9 +94,41 @@ export function tombstonesOf(settings: {
       filedBy.set(event, ids.add(home.id));
       if (ids.size > 1) broken(home.id, `event ${event} filed ${ids.size} jobs`);
     }
+    byEvent(key, undefined, home);
     const rule = key.inForce.find(({ from, until }) => from < clock() && clock() < until - 2 * skew);
     if (rule && !isFinished(home))
       broken(home.id, `filed alive at ${clock()} under a tombstone till ${rule.until}`);
+  }
+
+  /** What an event has cancelled, no event that happened before it files or changes. */
+  function byEvent(key: Key, before: Home | undefined, { id, eventAt, state }: Home): void {
+    if (eventAt === undefined || eventAt === before?.eventAt || state === "cancelled") return;
+    const later = laterCancel(key, eventAt);
+    if (later)
+      broken(id, `asked for by an event of ${eventAt}, though ${later.id} of ${later.at} cancelled it`);
+  }
+
+  /** An event that is being applied notes when it happened, and no other. */
+  function kept(key: Key, { id, keptAt = 0, eventAt = 0, createdAt }: Home): void {
+    const isSaid = inEffect(key, "enqueue").some(
+      ({ event: { at } }) => at - surely <= keptAt && keptAt <= at,
+    );
+    if (!isSaid || keptAt <= Math.max(eventAt, createdAt)) broken(id, `kept by no event of ${keptAt}`);
+  }
+
+  /** A run that a later event has kept is not the last. */
+  function endedAsked({ jobs, cancels }: Key, id: string): void {
+    const last = Math.max(...cancels.map(({ at }) => at));
+    const { askedAt = 0 } = jobs.get(id) ?? {};
+    if (askedAt > last + surely)
+      broken(id, `cancelled by ${last}, though an event of ${askedAt} has kept it`);
+  }
+
+  /** A run that an event has cancelled lives on for those alone who keep the job since. */
+  function unmarked(key: Key, id: string): void {
+    const last = Math.max(...key.cancels.map(({ at }) => at));
+    const isKept = inEffect(key, "enqueue").some(({ event }) => event.at + surely > last);
+    if (!isKept && key.keptAt < clock() - CALL) broken(id, "an event has cancelled it, and nobody kept it");
   }
 
   return {
@@ -82,7 +138,11 @@ export function tombstonesOf(settings: {
       const key = of(topic, name);
       if (!after) return void key.jobs.delete(id);
       if (!before) created(key, after);
-      const known = key.jobs.get(id) ?? { filedAt: clock(), endedAt: 0, revivedAt: 0 };
+      else byEvent(key, before, after);
+      if (before && isAsked(before) && after.state === "cancelled") endedAsked(key, id);
+      if (after.keptAt !== before?.keptAt) kept(key, after);
+      if (before && isAsked(before) && after.state === "running" && !isAsked(after)) unmarked(key, id);
+      const known = key.jobs.get(id) ?? { filedAt: clock(), endedAt: 0, revivedAt: 0, askedAt: 0 };
       const ended = isFinished(after) && !(before && isFinished(before));
       const revived = before?.state === "dead" && !isFinished(after);
       key.jobs.set(id, {
@@ -109,21 +169,34 @@ export function tombstonesOf(settings: {
       const key = of(topic, rest.join("#"));
       key.tombstone = after;
       if (!after) return;
-      const since = Math.min(...inEffect(key).map(({ from }) => from));
-      const over = [...key.jobs].find(
-        ([, job]) => !isLive(job) && job.finishedAt >= after.eventAt && job.endedAt < since,
-      );
-      if (over)
-        broken(over[0], `a tombstone was left by an event that had done its work: ${JSON.stringify(after)}`);
+      if (before && (after.until < before.until || after.eventAt < before.eventAt))
+        broken("", `a tombstone was lowered: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
+      const event = key.invocations.find(({ event: { id } }) => id === after.event)?.event;
+      if (event) cancelledBy(key, event, after, before?.until ?? 0);
+      else broken("", `a tombstone of no event of its key: ${JSON.stringify(after)}`);
     },
 
     /** Whether a job may be cancelled as it is filed. */
-    standsFor({ topic, key, createdAt }: Home): boolean {
-      return key !== undefined && (of(topic, key).tombstone?.until ?? 0) > createdAt;
+    standsFor({ topic, key, createdAt, eventAt = Number.POSITIVE_INFINITY }: Home): boolean {
+      const { tombstone } = key === undefined ? {} : of(topic, key);
+      return tombstone !== undefined && (tombstone.until > createdAt || tombstone.eventAt >= eventAt);
     },
 
-    /** Whether an event may be cancelling jobs of this key. */
-    mayCancel: (topic: string, key: string): boolean => inEffect(of(topic, key)).length > 0,
+    /** Whether an event may be cancelling a job: none that was told before, or that a later one has been since. */
+    mayCancel({ id, topic, key: name = "" }: Home): boolean {
+      const key = of(topic, name);
+      const job = key.jobs.get(id);
+      return inEffect(key, "cancel").some(({ event }) => {
+        const isTold = key.cancels.some((cancel) => cancel.id === event.id);
+        const isSpared = job && job.createdAt < event.at - surely && job.askedAt > event.at + surely;
+        return !isTold && !isSpared;
+      });
+    },
+
+    /** A caller asks for a job of a key, and keeps one that is there. */
+    keeps(topic: string, key: string): void {
+      of(topic, key).keptAt = clock();
+    },
 
     /** The function is given an event. Answers what to call when that is over, and whether it was applied. */
     began(event: SentEvent): (applied: boolean) => void {
@@ -132,31 +205,51 @@ export function tombstonesOf(settings: {
       key.invocations.push(invocation);
       return (applied) => {
         invocation.to = clock() + (calm ? 0 : LANDS_WITHIN);
-        if (applied && event.rule.do === "cancel") cancelledBy(key, event, event.rule.tombstone, invocation);
+        if (applied && event.rule.do === "cancel") leftTombstone(key, event);
         else if (applied) filedByEvent(key, event);
       };
     },
   };
 
-  /** Nothing that was filed before waits any more, and nothing that is filed while the tombstone lives will run. */
-  function cancelledBy(key: Key, { id, at }: SentEvent, tombstone: number, { from }: Invocation): void {
-    const until = at + tombstone * 1000;
-    if (isDone(key, at - 2 * skew)) return;
-    const [live] = [...key.jobs].filter(([, job]) => isLive(job));
-    const [name = "", job] = live ?? [];
-    // One that it met running: it leaves no tombstone then.
-    if (job?.isAsked) return;
-    const isIts = job && job.createdAt <= until && job.filedAt < until - 2 * skew && job.revivedAt < from;
-    if (isIts) broken(name, `alive at ${clock()} though event ${id} of ${at} was applied`);
-    key.inForce.push({ from: clock(), until });
+  /** That it was told is known from then on, or that a later one was. */
+  function leftTombstone({ cancels }: Key, { id, at }: SentEvent): void {
+    if (!cancels.some((cancel) => cancel.id === id || cancel.at > at - surely))
+      broken("", `event ${id} of ${at} was applied, and left no tombstone`);
+  }
+
+  /** Nothing that was there before waits any more, and nothing that is filed while the tombstone lives will run. */
+  function cancelledBy(key: Key, event: SentEvent, { eventAt, until }: Tombstone, before: number): void {
+    const { id, at, rule } = event;
+    const reach = at + (rule.do === "cancel" ? rule.tombstone : 0) * 1000;
+    const [name = "", job] = [...key.jobs].find(([, one]) => isLive(one)) ?? [];
+    const isTold = key.cancels.some((cancel) => cancel.id === id);
+    if (isTold) broken(name, `event ${id} was told before, and left its tombstone again`);
+    key.cancels.push({ id, at, since: clock() });
+    const isAhead = until > Math.max(eventAt, before);
+    const first = Math.min(...inEffect(key, "cancel").map(({ from }) => from));
+    const over = [...key.jobs].find(
+      ([, one]) => !isLive(one) && one.finishedAt >= eventAt && one.endedAt < first,
+    );
+    if (isAhead && over && !job) broken(over[0], `event ${id} had done its work, and cancels till ${until}`);
+    // One that runs, and does not run again.
+    if (!job?.isAsked && job && !isAskedFor(job, at)) {
+      const isFiled = job.createdAt <= reach && job.filedAt < reach - surely;
+      const isEarlier = job.eventAt > 0 && job.eventAt < at - surely;
+      if (isFiled || isEarlier) broken(name, `alive at ${clock()} though event ${id} of ${at} was applied`);
+    }
+    if (!job && !isDone(key, at - surely)) key.inForce.push({ from: clock(), until: reach });
   }
 
   /** Its job is there, or another lived that was kept instead. */
   function filedByEvent(key: Key, { id, at, rule }: SentEvent): void {
-    if (seen.has(id)) return;
     const first = key.invocations.find(({ event }) => event.id === id)?.from ?? 0;
+    for (const job of key.jobs.values())
+      if (isLive(job) && Math.max(job.filedAt, job.revivedAt) < first)
+        job.askedAt = Math.max(job.askedAt, at);
+    if (seen.has(id)) return;
+    const isLate = key.cancels.some((cancel) => cancel.at >= at - surely);
     const keeps = (job: Job): boolean =>
-      job.eventAt > at || (rule.do === "enqueue" && rule.onDuplicate === "keep");
+      isLate || job.eventAt > at || (rule.do === "enqueue" && rule.onDuplicate === "keep");
     const kept = [...key.jobs.values()].some((job) => (isLive(job) || job.endedAt >= first) && keeps(job));
     if (!kept) broken("", `event ${id} was applied, and filed nothing`);
   }

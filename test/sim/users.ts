@@ -145,10 +145,14 @@ async function user(
     if (tracked && told.state === "scheduled") witness.moved(told);
     return told;
   };
+  const noteKeep = (): void => {
+    if (key !== undefined && onDuplicate === "keep") witness.tombstones.keeps(topic, key);
+  };
   const file = async (): Promise<Told | undefined> => {
     const headers = once === undefined ? {} : { "idempotency-key": once };
     for (let i = 0; i < 4; i++) {
       const sentAt = timeline.now();
+      noteKeep();
       const answer = await caller("POST", "/jobs", job, headers);
       const told = note(answer, job, sentAt, { changed: key === undefined, request: once, spread });
       if (told) return told;
@@ -166,6 +170,7 @@ async function user(
     });
     const jobs = [job, ...mates];
     const sentAt = timeline.now();
+    noteKeep();
     const answer = await api("POST", "/jobs/batch", { jobs });
     if (answer?.status !== 200) return undefined;
     const results = answer.body.results as { status: number; job?: Told }[];

@@ -230,7 +230,9 @@ export function witnessOf(settings: {
           : `${change} unclaimed`;
       case "running → running":
         if (after.token !== before.token) return "a claim over a claim";
-        return after.cancelAskedAt === before.cancelAskedAt || isCancelled(job, before)
+        return after.cancelAskedAt === undefined ||
+          after.cancelAskedAt === before.cancelAskedAt ||
+          isCancelled(job, before)
           ? undefined
           : "cancelled for no reason";
       case "running → done": {
@@ -239,9 +241,9 @@ export function witnessOf(settings: {
         return job.successes.has(words) ? undefined : `${change}, but no handler succeeded`;
       }
       case "scheduled → scheduled": {
-        // A start that is noted, or a TTL put off for a pause's sake.
-        const { heldFrom, heldUntil, expiresAt } = after;
-        return isDeepStrictEqual(after, dropUndefined({ ...before, heldFrom, heldUntil, expiresAt }))
+        // A start that is noted, a TTL put off for a pause's sake, or an event that keeps it.
+        const { heldFrom, heldUntil, expiresAt, keptAt } = after;
+        return isDeepStrictEqual(after, dropUndefined({ ...before, heldFrom, heldUntil, expiresAt, keptAt }))
           ? undefined
           : change;
       }
@@ -272,8 +274,9 @@ export function witnessOf(settings: {
   }
 
   /** Whether anybody wants it cancelled. */
-  function isCancelled({ cancelAsked }: Known, { topic, key }: Home): boolean {
-    return cancelAsked || bulks.mayCancel(topic) || (key !== undefined && tombstones.mayCancel(topic, key));
+  function isCancelled({ cancelAsked }: Known, home: Home): boolean {
+    const mayEvent = home.key !== undefined && tombstones.mayCancel(home);
+    return cancelAsked || bulks.mayCancel(home.topic) || mayEvent;
   }
 
   /** Whether a job is later than its own bound. */
