@@ -1,12 +1,10 @@
-import { createApp } from "../http/app.ts";
 import type { Service } from "../http/route.ts";
 import { jobRoutes } from "../http/routes/jobs.ts";
 import { keyedJobRoutes } from "../http/routes/keyed-jobs.ts";
 import { manyJobRoutes } from "../http/routes/many-jobs.ts";
-import { createService } from "../http/service.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Client, TopicBodies } from "./client.ts";
-import { clientOver } from "./client-over.ts";
+import { clientInside } from "./client-inside.ts";
 import { createContext } from "./context.ts";
 import { createScheduler } from "./scheduler.ts";
 
@@ -26,20 +24,21 @@ export type DirectClient<Topics = TopicBodies> = Pick<
 
 const routes = [...jobRoutes, ...manyJobRoutes, ...keyedJobRoutes];
 
-/** Nobody looks this name up: requests to it stay in the process. */
-const URL_INSIDE = "http://minutehand.invalid";
-
 /**
  * The queue for code inside AWS, without the network between it and the API: the same rules, the same answers, with
- * the caller's own role, as the environment says that `grantEnqueue` gives it. What fails is in its log.
+ * the caller's own role, as the environment says that `grantEnqueue` gives it. What fails is in its log, where its metrics
+ * are too.
  */
 export function directClient<Topics = TopicBodies>(): DirectClient<Topics> {
   const ctx = { ...createContext(), ...createScheduler() };
-  return directOn(ctx, ctx.telemetry.logger);
+  return directOn(ctx, ctx.telemetry.logger, ctx.telemetry.flush);
 }
 
-/** The same over any context. */
-export function directOn<Topics = TopicBodies>(ctx: Context, log: Service["log"]): DirectClient<Topics> {
-  const app = createApp(createService(ctx, log), routes);
-  return clientOver({ transport: async (request) => app.fetch(request), url: URL_INSIDE, clock: ctx.clock });
+/** The same over any context. `done` is called after each request. */
+export function directOn<Topics = TopicBodies>(
+  ctx: Context,
+  log: Service["log"],
+  done?: () => void,
+): DirectClient<Topics> {
+  return clientInside(ctx, log, routes, done);
 }

@@ -1,9 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { enqueue } from "../../protocol/enqueue.ts";
 import type { Transport } from "../../sdk/call.ts";
 import { type BulkResult, type Client, MinutehandError } from "../../sdk/client.ts";
 import { clientOver } from "../../sdk/client-over.ts";
 import { directOn } from "../../sdk/direct-client.ts";
+import { createTelemetry } from "../../sdk/telemetry.ts";
 import { type Api, createApi } from "../http/api.ts";
 import { createWorld, MINUTE, START } from "../protocol/world.ts";
 
@@ -272,6 +273,22 @@ describe("the direct client", () => {
         plain,
       );
     }
+  });
+
+  test("writes the metrics of each request at its end", async () => {
+    // `POWERTOOLS_DEV`: to the global console, not to one of its own.
+    const settings = { DEV: "true", METRICS_DISABLED: "false", METRICS_NAMESPACE: "Minutehand" };
+    for (const [name, value] of Object.entries(settings)) vi.stubEnv(`POWERTOOLS_${name}`, value);
+    const log = vi.spyOn(console, "log").mockImplementation(() => {});
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      vi.restoreAllMocks();
+    });
+    const { logger, report, flush } = createTelemetry();
+    const client = directOn({ ...createWorld().ctx, report }, logger, flush);
+    await client.enqueue("orders", 1, { delay: 0 });
+    const [[line] = []] = log.mock.calls;
+    expect(JSON.parse(String(line))).toMatchObject({ topic: "orders", HandedOver: 1 });
   });
 
   test("has the API's rules and codes", async () => {
