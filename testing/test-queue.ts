@@ -3,16 +3,14 @@ import { parseEvent, rulesFor } from "../core/event-rules.ts";
 import { type Home, minuteOf } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { parseOccurrence } from "../core/occurrence.ts";
-import { createApp } from "../http/app.ts";
 import { jobOf } from "../http/job-json.ts";
 import { routes } from "../http/route-table.ts";
-import { createService } from "../http/service.ts";
 import { applyRule } from "../protocol/apply-rule.ts";
 import type { Context } from "../protocol/ports.ts";
 import { fileOccurrence } from "../protocol/recurring.ts";
 import { tick } from "../protocol/tick.ts";
 import type { Client, Duration, Instant, Job } from "../sdk/client.ts";
-import { clientOver } from "../sdk/client-over.ts";
+import { clientInside } from "../sdk/client-inside.ts";
 import { checkOptions } from "./check-options.ts";
 import { deliverer, type Run, throwTrouble } from "./deliver.ts";
 import { memoryPool } from "./memory-pool.ts";
@@ -20,6 +18,7 @@ import { memoryQueues } from "./memory-queues.ts";
 import { memorySchedules } from "./memory-schedules.ts";
 import { paceOf } from "./pace.ts";
 import { seededBytes } from "./random.ts";
+import { receiveNow } from "./receive.ts";
 import { policyOf, rulesOf, type TestTopics, WEBHOOK_SECRET } from "./topics.ts";
 import { nextDelivery, nextOccurrences, nextTick } from "./upcoming.ts";
 
@@ -89,7 +88,12 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     report: throwTrouble,
   };
   const rules = rulesOf(options.topics);
-  const client = clientOn<Topics>(ctx);
+  const inside = clientInside<Topics>(ctx, console, routes);
+  const client: Client<Topics> = {
+    ...inside,
+    receive: (topic, request) =>
+      receiveNow({ queues, topic, now: time }, (asked) => inside.receive(topic, asked), request),
+  };
   const { consumed, deliver, runs } = deliverer(ctx, queues, options.topics, options.handlerTimeout);
   const starts = new Map<string, number>();
   const waiting = (): number => consumed.reduce((sum, topic) => sum + queues.messages({ topic }).length, 0);
@@ -161,20 +165,6 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
       return wanted.sort((a, b) => a.dueAt - b.dueAt).map((home) => jobOf(ctx, home));
     },
     runs: () => [...runs],
-  };
-}
-
-function clientOn<Topics>(ctx: Context): Client<Topics> {
-  const app = createApp(createService(ctx, console), routes);
-  const client = clientOver<Topics>({
-    transport: async (request) => app.fetch(request),
-    url: "http://minutehand.invalid",
-    clock: ctx.clock,
-  });
-  return {
-    ...client,
-    // Its clock would stand still for ever.
-    receive: (topic, request) => client.receive(topic, { ...request, waitSeconds: 0 }),
   };
 }
 

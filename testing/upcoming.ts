@@ -69,6 +69,7 @@ export function nextDelivery(
   return coming.sort((a, b) => a.time - b.time || a.start - b.start)[0];
 }
 
-function startIn({ body }: MemoryMessage): number {
+/** When a message's last job may start, ms since the epoch; 0 of what is none of ours. */
+export function startIn({ body }: MemoryMessage): number {
   return Math.max(0, ...(parseMessage(body)?.jobs ?? []).map(startOf));
 }
