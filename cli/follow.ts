@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN } from "../core/constants.ts";
+import { CLOCK_MARGIN, LIST_JOBS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import type { Client, JobSummary } from "../sdk/client.ts";
 import { allOf } from "./lists.ts";
@@ -59,7 +59,8 @@ async function look(
   known: Jobs,
 ): Promise<{ met: JobSummary[]; followed: Jobs }> {
   const [from, to] = [clock() - around, clock() + around];
-  const query = { from: new Date(from), to: new Date(to), ...(topic === undefined ? {} : { topic }) };
+  const range = { from: new Date(from), to: new Date(to), pageSize: LIST_JOBS };
+  const query = { ...range, ...(topic === undefined ? {} : { topic }) };
   const listed = await allOf(api.list(query));
   const followed = new Map(listed.map((job) => [job.id, job]));
   const left = [...known.values()].filter((job) => !followed.has(job.id) && !isFinished(job));

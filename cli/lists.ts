@@ -1,3 +1,10 @@
+import { LIST_JOBS } from "../core/constants.ts";
+
+/** Entries of a page, where so many are wanted and one that says that there are more. */
+export function pageSizeFor(limit: number): number {
+  return Math.min(limit + 1, LIST_JOBS);
+}
+
 /** The first `limit` of a list; `more` is called after them if it goes on. */
 export async function* firstOf<T>(list: AsyncIterable<T>, limit: number, more: () => void): AsyncIterable<T> {
   let taken = 0;

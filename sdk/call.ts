@@ -5,7 +5,7 @@ import type { Problem } from "../http/answers.ts";
 /** Carries a request to the API, and its answer back. */
 export type Transport = (request: Request) => Promise<Response>;
 
-export type Query = Readonly<Record<string, string | Date | undefined>>;
+export type Query = Readonly<Record<string, string | number | Date | undefined>>;
 type Sent = { query?: Query; body?: object; idempotencyKey?: string | undefined };
 
 /** One call of the API: what it answers, or a `MinutehandError`. */
@@ -45,7 +45,7 @@ export function errorOf({ type: _, title: __, status, detail, code, ...data }: P
 function searchOf(query: Query): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) params.set(name, value instanceof Date ? value.toISOString() : value);
+    if (value !== undefined) params.set(name, value instanceof Date ? value.toISOString() : String(value));
   }
   return params.size === 0 ? "" : `?${params}`;
 }

@@ -54,7 +54,7 @@ export function clientOver<Topics = TopicBodies>({
     async cancelMany(ids) {
       return outcomesOf(await call("POST", "/jobs/cancel", { body: { ids } }));
     },
-    list: (query = {}) => pages(call, "/jobs", query, ({ jobs }: { jobs: JobSummary[] }) => jobs),
+    list: ({ pageSize, ...query } = {}) => pages(call, "/jobs", { ...query, limit: pageSize }, jobsOf),
     async *forecast({ topic, from = new Date(clock()), to = new Date(+new Date(from) + HOUR) } = {}) {
       type Part = { minutes: { minute: string; count: number }[]; next?: string };
       let start: string | Date | undefined = from;
@@ -85,7 +85,8 @@ export function clientOver<Topics = TopicBodies>({
     topic: (name) => call("GET", topicPath(name)),
     pause: (topic) => call("POST", `${topicPath(topic)}/pause`),
     resume: (topic, body = {}) => call("POST", `${topicPath(topic)}/resume`, { body }),
-    dead: (topic) => pages(call, `${topicPath(topic)}/dead`, {}, ({ jobs }: { jobs: JobSummary[] }) => jobs),
+    dead: (topic, { pageSize, ...query } = {}) =>
+      pages(call, `${topicPath(topic)}/dead`, { ...query, limit: pageSize }, jobsOf),
     redrive: (topic, body = {}) => call("POST", `${topicPath(topic)}/redrive`, { body }),
 
     schedules: () =>
@@ -120,6 +121,10 @@ function outcomesOf({
   results: ({ job: JobSummary } | { error: Problem })[];
 }): (JobSummary | MinutehandError)[] {
   return results.map((result) => ("job" in result ? result.job : errorOf(result.error)));
+}
+
+function jobsOf({ jobs }: { jobs: JobSummary[] }): JobSummary[] {
+  return jobs;
 }
 
 async function* pages<P, T>(

@@ -83,7 +83,10 @@ export type Changes = Time & { body?: unknown };
 
 /** `from ≤ dueAt < to`. */
 type Range = { from?: Instant; to?: Instant };
-export type ListQuery = Range & { topic?: string; state?: JobState; tag?: string; group?: string };
+/** A page of a list that is read as it is iterated: 1 to 1,000 entries, 100 by default. */
+type Paged = { pageSize?: number };
+export type ListQuery = Range & Paged & { topic?: string; state?: JobState; tag?: string; group?: string };
+export type DeadQuery = Paged & { tag?: string; group?: string };
 export type ForecastQuery = Range & { topic?: string };
 
 export type NewSchedule = JobOptions & {
@@ -153,7 +156,7 @@ export type Client<Topics = TopicBodies> = {
   pause(topic: string): Promise<Paused>;
   resume(topic: string, options?: { ratePerSecond?: number }): Promise<Resumed>;
   /** Oldest first. */
-  dead(topic: string): AsyncIterable<JobSummary>;
+  dead(topic: string, query?: DeadQuery): AsyncIterable<JobSummary>;
   /** Of `ids`, else the oldest `max` (100). */
   redrive(topic: string, request?: RedriveRequest): Promise<Redriven>;
 

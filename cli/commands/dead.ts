@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import type { JobSummary } from "../../sdk/client.ts";
+import type { DeadQuery, JobSummary } from "../../sdk/client.ts";
 import { wholeNumber } from "../arguments.ts";
 import { examples } from "../examples.ts";
-import { firstOf } from "../lists.ts";
+import { firstOf, pageSizeFor } from "../lists.ts";
 import type { Open } from "../session.ts";
 import type { Column } from "../table.ts";
 import { JOB_COLUMNS } from "../words.ts";
@@ -17,12 +17,18 @@ export function addDead(program: Command, open: Open): void {
     .command("dead")
     .description("list a topic's dead jobs with their last errors, oldest first")
     .argument("<topic>")
+    .option("--tag <tag>", "only those of this tag")
+    .option("--group <group>", "only those of this group")
     .option("--limit <n>", "no more than so many", wholeNumber(1), 100)
-    .action(async (topic: string, { limit }: { limit: number }) => {
+    .action(async (topic: string, { limit, ...query }: DeadQuery & { limit: number }) => {
       const { output, client } = open();
       const api = await client();
+      const jobs = api.dead(topic, { ...query, pageSize: pageSizeFor(limit) });
       const more = () => output.note(`there are more than ${limit}: see --limit`);
-      await output.entries(firstOf(api.dead(topic), limit, more), DEAD_COLUMNS, "no dead job");
+      await output.entries(firstOf(jobs, limit, more), DEAD_COLUMNS, "no dead job");
     });
-  examples(command, ["minutehand dead order-timeout", "minutehand dead order-timeout --limit 10000 --json"]);
+  examples(command, [
+    "minutehand dead order-timeout",
+    "minutehand dead order-timeout --tag spring-sale --limit 10000 --json",
+  ]);
 }

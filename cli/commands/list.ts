@@ -3,7 +3,7 @@ import { STATES } from "../../http/answers.ts";
 import type { ListQuery } from "../../sdk/client.ts";
 import { instant, wholeNumber } from "../arguments.ts";
 import { examples } from "../examples.ts";
-import { firstOf } from "../lists.ts";
+import { firstOf, pageSizeFor } from "../lists.ts";
 import type { Open } from "../session.ts";
 import { JOB_COLUMNS } from "../words.ts";
 
@@ -23,8 +23,9 @@ export function addList(program: Command, open: Open): void {
     .action(async ({ limit, ...query }: Flags) => {
       const { output, client } = open();
       const api = await client();
+      const jobs = api.list({ ...query, pageSize: pageSizeFor(limit) });
       const more = () => output.note(`there are more than ${limit}: see --limit, --from and --to`);
-      await output.entries(firstOf(api.list(query), limit, more), JOB_COLUMNS, "no job");
+      await output.entries(firstOf(jobs, limit, more), JOB_COLUMNS, "no job");
     });
   examples(command, [
     "minutehand list --topic order-timeout --state scheduled",

@@ -45,14 +45,20 @@ describe("topics", () => {
 describe("dead and redrive", () => {
   test("list the dead with their errors, and run them again by id, number and default", async () => {
     await using api = await serveApi();
-    const [first, second, third] = [await bury(api, "one\ntwo"), await bury(api, "2"), await bury(api, "3")];
+    const [first, second, third] = [
+      await bury(api, "one\ntwo"),
+      await bury(api, "2"),
+      await bury(api, "3", { tag: "t" }),
+    ];
     const { out } = await type(api, ["dead", "work"]);
     const lines = out.split("\n");
-    expect(lines[0]).toMatch(/^DIED +ID +ATTEMPT +ERROR$/);
+    expect(lines[0]).toMatch(/^DIED +ID +TAG +ATTEMPT +ERROR$/);
     expect(lines[1]).toMatch(new RegExp(`^2026-03-01T09:00:00.000Z  ${first} +1/10  one$`));
     const some = await type(api, ["dead", "work", "--limit", "2", "--json"]);
     expect(some.lines).toMatchObject([{ id: first, lastError: "one\ntwo" }, { id: second }]);
     expect(some.err).toBe("there are more than 2: see --limit\n");
+    expect((await type(api, ["dead", "work", "--tag", "t", "--json"])).lines).toMatchObject([{ id: third }]);
+    expect((await type(api, ["dead", "work", "--group", "g"])).err).toBe("no dead job\n");
 
     const named = await type(api, ["redrive", "work", second]);
     expect(named.out).toBe("redriven 1 job of work; 2 left\n");

@@ -62,7 +62,8 @@ describe("the client", () => {
 
   test("pulls jobs and settles them", async () => {
     const { client } = createClient();
-    for (const body of ["done", "again", "dead"]) await client.enqueue("work", body, { delay: 0 });
+    for (const body of ["done", "again", "dead"])
+      await client.enqueue("work", body, { delay: 0, tag: body, group: "g" });
     const [done, again, dead] = await client.receive("work", { max: 10 });
     const receipts = [done, again, dead].map((job) => job?.receipt ?? "");
     expect(await client.extend("work", receipts[0] ?? "", 60)).toMatchObject({
@@ -75,6 +76,8 @@ describe("the client", () => {
     });
     expect(await client.bury("work", receipts[2] ?? "", { error: "gone" })).toMatchObject({ state: "dead" });
     expect(await all(client.dead("work"))).toMatchObject([{ lastError: "gone" }]);
+    expect(await all(client.dead("work", { tag: "dead", group: "g" }))).toHaveLength(1);
+    expect(await all(client.dead("work", { tag: "done" }))).toEqual([]);
     expect(await client.redrive("work", { max: 1 })).toEqual({ redriven: 1, left: 0 });
   });
 
@@ -106,6 +109,9 @@ describe("the client", () => {
     expect(new Set(found.map(({ id }) => id)).size).toBe(150);
     expect(found.map(({ dueAt }) => dueAt)).toEqual(found.map(({ dueAt }) => dueAt).sort());
     expect(asked.length).toBeGreaterThan(2);
+    asked.length = 0;
+    expect(await all(client.list({ topic: "orders", pageSize: 1000 }))).toHaveLength(150);
+    expect(asked).toEqual(["GET /v1/jobs?topic=orders&limit=1000"]);
   });
 
   test("goes through a forecast to the end of its range", async () => {
