@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ERROR_BYTES } from "../../core/constants.ts";
 import { decodeReceipt } from "../../core/receipt.ts";
 import { type Deployment, MARK } from "./deployment.ts";
-import { createScenes, marked } from "./every-path.ts";
+import { createScenes, marked } from "./scenes.ts";
 
 /** What was written since, by what is called here. */
 async function saidBy({ output }: Deployment, work: () => Promise<unknown>): Promise<string> {

@@ -1,0 +1,239 @@
+import { expect } from "vitest";
+import { DAY } from "../../core/constants.ts";
+import { lift } from "../../protocol/pause.ts";
+import { MINUTE, SECOND } from "../protocol/world.ts";
+import { type Answer, MARK } from "./deployment.ts";
+import { isNote, isPause, marked, type Scenes, type Step, secrets, TOPICS } from "./scenes.ts";
+
+export async function callEveryRoute(scenes: Scenes): Promise<void> {
+  const { ok, newKey, fileByApi, pullOne, withoutSqs, whilePassing } = scenes;
+  const { call, ctx } = scenes;
+  const once = (name: string) => ({ "idempotency-key": `${MARK}-once-${name}` });
+  const far = { topic: "orders", body: marked(), delay: "1h", ...secrets };
+
+  for (const path of ["/health", "/openapi.json", "/topics", "/topics/orders", "/topics/work"])
+    await ok("GET", path);
+  for (const [name, topic] of [
+    ["a", "orders"],
+    ["b", "work"],
+    ["c", "events"],
+  ] as const) {
+    await ok("POST", "/jobs", { ...far, topic, delay: topic === "events" ? 0 : "1h" }, once(name));
+    await ok("POST", "/jobs", { ...far, topic, delay: topic === "events" ? 0 : "1h" }, once(name));
+  }
+  expect((await call("POST", "/jobs", { ...far, delay: "2h" }, once("a"))).status).toBe(422);
+  const jobs = [far, { ...far, topic: "work", delay: 0 }, { topic: "nobody" }, { ...far, key: newKey() }];
+  await ok("POST", "/jobs/batch", { jobs }, once("batch"));
+  const plain = [
+    far,
+    { ...far, delay: 0 },
+    { ...far, topic: "notes", delay: 0 },
+    { ...far, topic: "precise" },
+  ];
+  await ok("POST", "/jobs/batch", { jobs: plain });
+  await withoutSqs(() =>
+    ok("POST", "/jobs/batch", {
+      jobs: [
+        { ...far, delay: 0 },
+        { ...far, delay: 1 },
+      ],
+    }),
+  );
+  for (const topic of ["events", "notes"])
+    expect((await withoutSqs(() => call("POST", "/jobs", { topic, body: marked(), delay: 0 }))).status).toBe(
+      503,
+    );
+
+  const key = newKey();
+  const id = await fileByApi("orders", { delay: "1h", key });
+  expect((await call("POST", "/jobs", { ...far, key })).status).toBe(409);
+  await ok("POST", "/jobs", { ...far, key, onDuplicate: "keep" });
+  await ok("POST", "/jobs", { ...far, key, onDuplicate: "keep" }, once("kept"));
+  await ok("POST", "/jobs", { ...far, key, onDuplicate: "replace" });
+  await ok("POST", "/jobs", { ...far, key, onDuplicate: "replace" }, once("replaced"));
+  await ok("PUT", `/topics/orders/jobs/${key}`, { body: marked(), delay: "2h" });
+  await ok("GET", `/topics/orders/jobs/${key}`);
+  await ok("GET", `/jobs/${id}`);
+  await ok("PATCH", `/jobs/${id}`, { delay: 0, body: marked({ n: 2 }) });
+  await ok("DELETE", `/topics/orders/jobs/${key}`);
+  await ok("DELETE", `/jobs/${id}`);
+  // The key is free again, and its last holder is held to that.
+  await ok("PUT", `/topics/orders/jobs/${key}`, { body: marked(), delay: "1h" });
+  const ids = [
+    await fileByApi("orders"),
+    await fileByApi("work"),
+    await fileByApi("events", { delay: "1h" }),
+  ];
+  await ok("POST", "/jobs/cancel", { ids: [...ids, ids[0], "none", "01ARZ3NDEK00SV4RRFFQ69G5FA"] });
+  const late = await fileByApi("events", { delay: 215 });
+  expect(
+    (await whilePassing("BatchExecuteStatement", 6 * SECOND, () => call("DELETE", `/jobs/${late}`))).status,
+  ).toBe(409);
+  expect((await call("GET", "/jobs/01ARZ3NDEK00SV4RRFFQ69G5FA")).status).toBe(404);
+
+  const from = new Date(ctx.clock() - DAY / 8).toISOString();
+  await ok("GET", `/jobs?from=${from}`);
+  await ok("GET", "/forecast");
+  await callBulks(scenes);
+
+  const extended = await pullOne("work", secrets);
+  await ok("POST", "/topics/work/extend", { receipt: extended.receipt, seconds: 60 });
+  await ok("POST", "/topics/work/finish", { receipt: extended.receipt });
+  expect((await call("POST", "/topics/work/retry", { receipt: extended.receipt })).status).toBe(409);
+  const retried = await pullOne("work");
+  await ok("POST", "/topics/work/retry", { receipt: retried.receipt, delay: "1h", error: "busy" });
+  const disowned = newKey();
+  const given = await pullOne("work", { key: disowned });
+  await scenes.disown("work", disowned);
+  expect(await ok("POST", "/topics/work/retry", { receipt: given.receipt })).toMatchObject({
+    state: "cancelled",
+  });
+  const buried = [
+    await pullOne("work", { key: newKey() }),
+    await pullOne("work", { key: newKey() }),
+    await pullOne("work"),
+  ];
+  for (const { receipt } of buried) await ok("POST", "/topics/work/bury", { receipt, error: "hopeless" });
+  const loose = await pullOne("events");
+  await ok("POST", "/topics/events/extend", { receipt: loose.receipt, seconds: 60 });
+  await ok("POST", "/topics/events/retry", { receipt: loose.receipt, delay: 60 });
+  await ok("POST", "/topics/events/finish", { receipt: loose.receipt });
+  await ok("GET", "/topics/work/dead");
+  await scenes.forgetKeyOf(buried[0]?.id ?? "");
+  await ok("POST", "/topics/work/redrive", { ids: buried.map((job) => job.id), delay: "1h" });
+  await ok("POST", "/topics/work/redrive", {});
+}
+
+/** Each action, dry and not, over jobs that it finds waiting, running and dead. */
+async function callBulks({ ok, newKey, fileByApi, pullOne, ctx }: Scenes): Promise<void> {
+  const tag = `${MARK}-bulk`;
+  const range = { from: new Date(ctx.clock()), to: new Date(ctx.clock() + DAY / 8) };
+  const bulk = (action: string, more: object = {}): Promise<Answer["json"]> =>
+    ok("POST", "/jobs/bulk", { action, topic: "work", tag, ...range, ...more });
+  for (const key of [newKey(), undefined])
+    await fileByApi("work", { delay: "1h", tag, ...(key === undefined ? {} : { key }) });
+  await pullOne("work", { tag });
+  expect(await bulk("move", { delay: "2h", dryRun: true })).toMatchObject({ matched: 3, changed: 0 });
+  expect(await bulk("move", { delay: "2h" })).toMatchObject({ changed: 2, skipped: { "job-running": 1 } });
+  expect(await bulk("run", { ratePerSecond: 1 })).toMatchObject({ changed: 2 });
+  expect(await bulk("cancel")).toMatchObject({ changed: 2 });
+  for (const key of [newKey(), undefined]) {
+    const { receipt } = await pullOne("work", { tag, ...(key === undefined ? {} : { key }) });
+    await ok("POST", "/topics/work/bury", { receipt, error: "hopeless" });
+  }
+  expect(await bulk("redrive", { to: undefined })).toMatchObject({ changed: 2 });
+}
+
+export async function produce(scenes: Scenes): Promise<void> {
+  const { newKey, withoutSqs, whilePassing } = scenes;
+  const { producer } = scenes;
+  const key = newKey();
+  const options = { delay: "1h", ...secrets };
+  const { id } = await producer.enqueue("orders", marked(), { ...options, key });
+  await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "keep" });
+  await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "replace" });
+  expect((await producer.getByKey("orders", key)).id).toBe(id);
+  for (const onDuplicate of ["keep", "replace"] as const) {
+    await producer.enqueue("orders", marked(), { ...options, key, onDuplicate, idempotencyKey: newKey() });
+  }
+  for (const topic of ["orders", "events"] as const) {
+    const once = { delay: topic === "events" ? 0 : "1h", idempotencyKey: newKey() };
+    const body = marked();
+    const first = await producer.enqueue(topic, body, once);
+    expect((await producer.enqueue(topic, body, once)).id).toBe(first.id);
+  }
+  await producer.get(id);
+  await producer.reschedule(id, { delay: 0 });
+  await producer.cancel(id);
+  await producer.enqueue("orders", marked(), { ...options, key });
+  const jobs = TOPICS.map((topic) => ({ topic, body: marked(), delay: 0 }));
+  await producer.enqueueMany(jobs);
+  await withoutSqs(() => producer.enqueueMany(jobs.slice(0, 2)));
+  const filed = await producer.enqueueMany(jobs.map((job) => ({ ...job, delay: "1h" })));
+  await producer.cancelMany(filed.map((job) => (job instanceof Error ? "" : job.id)));
+  const late = await producer.enqueue("events", marked(), { delay: 215 });
+  const cancelled = whilePassing("BatchExecuteStatement", 6 * SECOND, () => producer.cancel(late.id));
+  await expect(cancelled).rejects.toMatchObject({ code: "job-handed-off" });
+  await producer.enqueue("orders", marked(), { delay: "1h" });
+}
+
+/** Pauses, resumes and limits, by the API and as its calls and a producer's meet them. */
+export async function pauseEveryWay(scenes: Scenes): Promise<void> {
+  const { ok, fileByApi, fill, hold, home, letGo, meanwhile } = scenes;
+  const { ctx, pass, producer, tick } = scenes;
+  const free = (topic: string): Step[] => [[isNote, () => lift(ctx, topic, undefined)]];
+  for (const topic of TOPICS) {
+    await ok("POST", `/topics/${topic}/pause`);
+    await ok("POST", `/topics/${topic}/resume`);
+  }
+  // Lets go what other scenes have left parked.
+  await tick();
+  for (const topic of ["orders", "notes"]) {
+    await ok("POST", `/topics/${topic}/pause`);
+    await ok("POST", `/topics/${topic}/pause`);
+    const id = await fileByApi(topic);
+    const jobs = [1, 2].map(() => ({ topic, body: marked(), delay: 0 }));
+    await ok("POST", "/jobs/batch", { jobs });
+    pass(6 * SECOND);
+    await producer.enqueueMany(jobs);
+    expect(await ok("GET", `/topics/${topic}`)).toMatchObject({ pause: { state: "paused", parked: 5 } });
+    await ok("POST", `/topics/${topic}/resume`, { ratePerSecond: 10 });
+    expect((await home(id)).heldUntil).toBeDefined();
+    await meanwhile([[isPause, () => pass(6 * SECOND)]], () => ok("POST", `/topics/${topic}/pause`));
+    pass(6 * SECOND);
+    await fileByApi(topic);
+    // The caller does not wait for ever: ticks do the rest, and end it.
+    const answer = await meanwhile([[isPause, () => pass(6 * SECOND)]], () =>
+      ok("POST", `/topics/${topic}/resume`, {}),
+    );
+    expect(answer).toMatchObject({ released: 0, left: expect.any(Number) });
+    await tick();
+    expect(await ok("POST", `/topics/${topic}/resume`)).toMatchObject({ left: 0 });
+    const files = [() => fileByApi(topic), () => producer.enqueue(topic, marked(), { delay: 0 })];
+    for (const file of files) {
+      await hold(topic);
+      await meanwhile<unknown>(free(topic), file);
+      await letGo(topic);
+    }
+    await fill(topic);
+    const late = await fileByApi(topic);
+    const other = await producer.enqueue(topic, marked(), { delay: 0 });
+    for (const held of [late, other.id])
+      expect((await home(held)).heldUntil).toBeGreaterThan(ctx.clock() + 5 * MINUTE);
+    pass(11 * MINUTE);
+  }
+}
+
+/** Recurring schedules: every route, and what their target does. */
+export async function comeRound(scenes: Scenes): Promise<void> {
+  const { call, ok, fill, hold, letGo, meanwhile, occurrenceOf } = scenes;
+  const { ctx, occur, pass } = scenes;
+  for (const topic of TOPICS) {
+    const path = `/schedules/hourly-${topic}`;
+    const wanted = { topic, body: marked(), expression: "rate(1 hour)", ...secrets };
+    await ok("PUT", path, wanted);
+    await ok("PUT", path, { ...wanted, flexibleWindow: "5m" });
+    await ok("GET", path);
+    await ok("GET", "/schedules");
+    await ok("POST", `${path}/pause`);
+    await ok("POST", `${path}/resume`);
+    await ok("POST", `${path}/run`, undefined, { "idempotency-key": `${MARK}-run` });
+
+    const next = async () => occurrenceOf(`hourly-${topic}`, ctx.clock());
+    const event = await next();
+    await occur(event);
+    await occur(event);
+    await hold(topic);
+    await occur(await next());
+    await meanwhile([[isNote, () => lift(ctx, topic, undefined)]], async () => {
+      pass(SECOND);
+      await occur(await next());
+    });
+    await letGo(topic);
+    await fill(topic);
+    await occur(await next());
+    pass(11 * MINUTE);
+    await ok("DELETE", path);
+    expect((await call("GET", path)).status).toBe(404);
+  }
+}

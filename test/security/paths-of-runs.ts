@@ -1,0 +1,204 @@
+import { expect } from "vitest";
+import { DAY } from "../../core/constants.ts";
+import type { Home } from "../../core/items.ts";
+import type { NewJob } from "../../protocol/new-job.ts";
+import { lift } from "../../protocol/pause.ts";
+import { MINUTE, SECOND } from "../protocol/world.ts";
+import { type ConsumedTopic, MARK } from "./deployment.ts";
+import { isNote, isReceive, marked, type Scenes, type Step, secrets } from "./scenes.ts";
+
+export async function pullEveryWay(scenes: Scenes): Promise<void> {
+  const { ok, newKey, file, fileByApi, home, messageFor, crash, put, pull, pullOne, withoutSqs } = scenes;
+  const { pass } = scenes;
+  await pull("work");
+
+  await fileByApi("work", { expiresAfter: 1, key: newKey() });
+  pass(5 * SECOND);
+  const skipped = await file("work", { dueAt: 9e12, key: newKey() });
+  await put("work", messageFor({ ...skipped, dueAt: Date.now() - DAY }));
+  await pull("work");
+  expect((await home(skipped.id)).state).toBe("cancelled");
+  const finished = [await file("work", { dueAt: 9e12 }), await file("work", { dueAt: 9e12 })];
+  for (const { id } of finished) await ok("DELETE", `/jobs/${id}`);
+  const moved = await file("work", { dueAt: Date.now() + 30 * MINUTE });
+  await ok("PATCH", `/jobs/${moved.id}`, { delay: 60 });
+  const crashed = [
+    await file("work"),
+    await file("work", { maxAttempts: 1, key: newKey() }),
+    await file("work"),
+  ];
+  await scenes.purge("work");
+  for (const one of crashed) await crash(one);
+  for (const one of [...finished, moved, ...crashed.slice(0, 2)])
+    await put("work", messageFor({ ...one, dueAt: Date.now() }));
+  await pull("work");
+  // A retry that SQS does not take gets a look.
+  await put("work", messageFor(crashed[2] as Home));
+  await withoutSqs(() => pull("work"));
+  await put("work", messageFor(await file("work", { dueAt: Date.now() + 10 * MINUTE })));
+  await put("work", `${MARK}: no message of ours`);
+  await pull("work");
+  expect(await home(crashed[1]?.id ?? "")).toMatchObject({ state: "dead" });
+  const disowned = await file("work", { key: newKey() });
+  await scenes.purge("work");
+  await crash(disowned, () => scenes.disown("work", disowned.key));
+  await put("work", messageFor(disowned));
+  await pull("work");
+  expect(await home(disowned.id)).toMatchObject({ state: "cancelled" });
+
+  const buried = [
+    await pullOne("work", { key: newKey() }),
+    await pullOne("work", { key: newKey() }),
+    await pullOne("work"),
+  ];
+  for (const { receipt } of buried) await ok("POST", "/topics/work/bury", { receipt });
+  await scenes.forgetKeyOf(buried[0]?.id ?? "");
+  for (const { id } of buried) await put("work", await scenes.deadLetter(id));
+  await pull("work");
+  for (const { id } of buried)
+    expect(await home(id)).toMatchObject({ state: expect.stringMatching(/sched|run/) });
+  const key = newKey();
+  const outrun = await pullOne("work", { key });
+  await ok("POST", "/topics/work/bury", { receipt: outrun.receipt });
+  await file("work", { key, dueAt: Date.now() + DAY });
+  await put("work", await scenes.deadLetter(outrun.id));
+  await pull("work");
+  expect((await home(outrun.id)).state).toBe("dead");
+
+  await file("events", { expiresAfter: 1 });
+  pass(5 * SECOND);
+  await pull("events");
+  await put("events", messageFor({ ...(await file("events")), dueAt: Date.now() + 10 * MINUTE }));
+  await pull("events");
+}
+
+/** A pause that begins while a call waits for messages, or ends while it notes a job. */
+export async function pullHeld(scenes: Scenes): Promise<void> {
+  const { file, home, hold, letGo, meanwhile, pull, purge } = scenes;
+  await purge("work");
+  await hold("work");
+  expect(await pull("work")).toEqual([]);
+  await letGo("work");
+  const parked = [await file("work"), await file("work")];
+  expect(await meanwhile([[isReceive, () => hold("work")]], () => pull("work"))).toEqual([]);
+  for (const { id } of parked) expect(await home(id)).toMatchObject({ state: "scheduled" });
+  await letGo("work");
+  const freed = await file("work");
+  const steps: Step[] = [
+    [isReceive, () => hold("work")],
+    [isNote, () => lift(scenes.ctx, "work", undefined)],
+  ];
+  expect(await meanwhile(steps, () => pull("work"))).toMatchObject([{ id: freed.id }]);
+  // A crashed run's next attempt, when others have all starts.
+  const crashed = await file("work");
+  await purge("work");
+  await scenes.crash(crashed);
+  await scenes.fill("work");
+  await scenes.put("work", scenes.messageFor(crashed));
+  await pull("work");
+  expect((await home(crashed.id)).heldUntil).toBeGreaterThan(scenes.ctx.clock() + 5 * MINUTE);
+  scenes.pass(11 * MINUTE);
+  const { id } = await file("events");
+  expect(await meanwhile([[isReceive, () => hold("events")]], () => pull("events"))).toEqual([]);
+  await letGo("events");
+  expect((await pull("events")).map((job) => job.id)).toContain(id);
+}
+
+export async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Promise<void> {
+  const { file, home, messageFor, crash, newKey, ok, deadLetter, withoutSqs } = scenes;
+  const { consume, pass } = scenes;
+  const body = (more: object) => JSON.stringify(marked(more));
+  const endings: Partial<NewJob>[] = [
+    { key: newKey(), headers: secrets.headers },
+    {},
+    { body: body({ fails: "no bank" }) },
+    { body: body({ fails: "no bank" }), maxAttempts: 1, key: newKey() },
+    { body: body({ bury: "closed" }), key: newKey() },
+    { body: body({ bury: "closed" }), key: newKey() },
+    { body: body({ bury: "closed" }) },
+    { body: body({ retryIn: "1h", retryUntil: "9999" }) },
+  ];
+  const homes: Home[] = [];
+  for (const more of endings) homes.push(await file(topic, more));
+  const states = async () => Promise.all(homes.map(async ({ id }) => (await home(id)).state));
+  expect(await consume(topic, homes.map(messageFor))).toEqual({ batchItemFailures: [] });
+  expect(await states()).toEqual("done done scheduled dead dead dead dead scheduled".split(" "));
+
+  // Their messages once more: duplicates, and one that was moved and is due.
+  pass(16 * SECOND);
+  await consume(topic, homes.map(messageFor));
+  const dead = homes.slice(4, 7);
+  await scenes.forgetKeyOf(dead[0]?.id ?? "");
+  for (const { id } of dead) await consume(topic, [await deadLetter(id)]);
+  expect((await states()).slice(4, 7)).toEqual(["scheduled", "scheduled", "scheduled"]);
+  // One whose key names another by now goes back to its DLQ.
+  const outrun = homes[3] as Home;
+  await file(topic, { key: outrun.key ?? "", dueAt: Date.now() + DAY });
+  await consume(topic, [await deadLetter(outrun.id)]);
+  expect((await home(outrun.id)).state).toBe("dead");
+
+  const expired = await file(topic, { expiresAfter: 1, key: newKey() });
+  pass(5 * SECOND);
+  const skipped = await file(topic, { dueAt: 9e12, key: newKey() });
+  await consume(topic, [messageFor(expired), messageFor({ ...skipped, dueAt: Date.now() - DAY })]);
+  expect((await home(skipped.id)).state).toBe("cancelled");
+  const crashed = [
+    await file(topic),
+    await file(topic, { maxAttempts: 1, key: newKey() }),
+    await file(topic),
+  ];
+  for (const one of crashed) await crash(one);
+  await consume(topic, crashed.slice(0, 2).map(messageFor));
+  await withoutSqs(() => consume(topic, [messageFor(crashed[2] as Home)]));
+  const disowned = await file(topic, { key: newKey() });
+  await crash(disowned, () => scenes.disown(topic, disowned.key));
+  await consume(topic, [messageFor(disowned)]);
+  expect(await home(disowned.id)).toMatchObject({ state: "cancelled" });
+  const moved = await file(topic, { dueAt: Date.now() + 30 * MINUTE });
+  await ok("PATCH", `/jobs/${moved.id}`, { delay: 60 });
+  await consume(topic, [messageFor({ ...moved, dueAt: Date.now() })]);
+  const early = await file(topic, { dueAt: Date.now() + 10 * MINUTE });
+  const late = await file(topic);
+  await consume(topic, [messageFor(early), `${MARK}: no message of ours`, `{"${MARK}"`]);
+  await consume(topic, [messageFor(late)], 0);
+}
+
+/** What a pause and a limit make of the jobs that a consumer meets. */
+export async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise<void> {
+  const { file, fill, home, hold, meanwhile, messageFor } = scenes;
+  const { consume, ctx, pass } = scenes;
+  const waiting = [await file(topic), await file(topic)];
+  await hold(topic);
+  expect(await consume(topic, waiting.map(messageFor))).toEqual({ batchItemFailures: [] });
+  for (const { id } of waiting) expect(await home(id)).toMatchObject({ state: "scheduled", attempt: 0 });
+  const freed = await file(topic);
+  const steps: Step[] = [[isNote, () => lift(ctx, topic, undefined)]];
+  await meanwhile(steps, () => consume(topic, [messageFor(freed)]));
+  expect(await home(freed.id)).toMatchObject({ state: "done" });
+  pass(6 * SECOND);
+
+  const failing = await file(topic, { body: JSON.stringify(marked({ fails: "no bank" })) });
+  await fill(topic);
+  await consume(topic, [messageFor(failing)]);
+  expect((await home(failing.id)).heldUntil).toBeGreaterThan(ctx.clock() + 5 * MINUTE);
+  pass(11 * MINUTE);
+}
+
+/** Nothing of an untracked job is stored, and its dead letters do not say that they are. */
+export async function consumeUntracked(scenes: Scenes): Promise<void> {
+  const { file, messageFor } = scenes;
+  const { consume, pass } = scenes;
+  const job = (more: object = {}) => file("notes", { body: JSON.stringify(marked(more)) });
+  await consume("notes", [
+    messageFor(await job()),
+    messageFor(await job({ fails: "no bank" })),
+    messageFor({ ...(await job({ fails: "no bank" })), attempt: 1 }),
+    messageFor(await job({ bury: "closed" })),
+    messageFor(await job({ retryIn: "1h", retryUntil: "9999" })),
+  ]);
+  const expiring = await file("notes", { expiresAfter: 1 });
+  pass(5 * SECOND);
+  await consume("notes", [messageFor(expiring)]);
+  await consume("notes", [messageFor({ ...expiring, dueAt: Date.now() + 10 * MINUTE })]);
+  await consume("notes", [messageFor(await job())], 0);
+}

@@ -1,0 +1,196 @@
+import { expect } from "vitest";
+import { DAY } from "../../core/constants.ts";
+import { claim } from "../../protocol/claim.ts";
+import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
+import type { NewJob } from "../../protocol/new-job.ts";
+import { lift } from "../../protocol/pause.ts";
+import { MINUTE, SECOND } from "../protocol/world.ts";
+import { MARK } from "./deployment.ts";
+import { isNote, isPause, marked, type Scenes, type Step, TOPICS, TRACKED } from "./scenes.ts";
+
+/** The schedules beside far jobs, and what their target does. */
+export async function fileFarAhead(scenes: Scenes): Promise<void> {
+  const { ok, file, fileByApi, fill, hold, home, letGo, meanwhile, newKey } = scenes;
+  const { ctx, pass, producer, promote } = scenes;
+  const id = await fileByApi("orders", { delay: "30d" });
+  expect((await home(id)).hasSchedule).toBe(true);
+  await ok("PATCH", `/jobs/${id}`, { delay: "60d" });
+  await ok("PATCH", `/jobs/${id}`, { delay: "1h" });
+  await ok("DELETE", `/jobs/${await fileByApi("orders", { delay: "30d", key: newKey() })}`);
+  const far = await producer.enqueue("orders", marked(), { delay: "30d" });
+  await producer.reschedule(far.id, { delay: "60d" });
+  await producer.cancel(far.id);
+
+  for (const topic of TRACKED) await promote({ id: (await file(topic)).id });
+  const soon = () => file("orders", { dueAt: ctx.clock() + 5 * MINUTE });
+  await promote({ id: (await soon()).id });
+  await promote({ id: (await file("orders", { dueAt: ctx.clock() + DAY })).id });
+  await hold("orders");
+  const parked = await soon();
+  await promote({ id: parked.id });
+  // As one that names an untracked job by hand.
+  await hold("notes");
+  await promote({ id: (await file("notes", { dueAt: ctx.clock() + 5 * MINUTE })).id });
+  await letGo("notes");
+  const steps: Step[] = [[isNote, () => lift(ctx, "orders", undefined)]];
+  await meanwhile(steps, async () => promote({ id: (await soon()).id }));
+  pass(6 * SECOND);
+  await fill("orders");
+  const late = await soon();
+  await promote({ id: late.id });
+  expect((await home(late.id)).heldUntil).toBeGreaterThan(ctx.clock() + 8 * MINUTE);
+  pass(11 * MINUTE);
+}
+
+/** What events do to `orders`: to jobs that wait, run, are done or not there yet, and to those that events have filed. */
+export async function comeAbout(scenes: Scenes): Promise<void> {
+  const { file, fill, hold, home, letGo, meanwhile, newKey, ok, withoutSqs } = scenes;
+  const { bring, ctx, pass, producer } = scenes;
+  const event = (detailType: string, key: unknown, more: object = {}) =>
+    JSON.stringify({
+      id: `event-${events++}`,
+      source: "shop",
+      "detail-type": detailType,
+      time: new Date(ctx.clock()).toISOString(),
+      detail: marked({ key, ...more }),
+    });
+  const holder = async (key: string) => home(String((await ok("GET", `/topics/orders/jobs/${key}`)).id));
+  const all = { batchItemFailures: [] };
+
+  const waiting = await file("orders", { key: newKey(), dueAt: ctx.clock() + DAY });
+  const done = event("Done", waiting.key);
+  expect(await bring([done, done, event("Nobody's", waiting.key)])).toEqual(all);
+  expect(await home(waiting.id)).toMatchObject({ state: "cancelled" });
+  const far = await producer.enqueue("orders", marked(), { delay: "30d", key: newKey() });
+  expect(await bring([event("Done", far.key)])).toEqual(all);
+
+  // Before the job: by the API, a producer and another event; again, while it stands and once it does not.
+  const early = [newKey(), newKey(), newKey()] as const;
+  expect(await bring(early.map((key) => event("Done", key)))).toEqual(all);
+  pass(SECOND);
+  expect(await bring(early.map((key) => event("Done", key)))).toEqual(all);
+  const born = [
+    await ok("POST", "/jobs", { topic: "orders", body: marked(), delay: "30d", key: early[0] }),
+    await producer.enqueue("orders", marked(), { delay: "1h", key: early[1] }),
+  ];
+  for (const job of born) expect(job).toMatchObject({ state: "cancelled" });
+  expect(await bring([event("Asked", early[2])])).toEqual(all);
+  expect(await holder(early[2])).toMatchObject({ state: "cancelled" });
+  pass(10 * MINUTE);
+  expect(await bring(early.map((key) => event("Done", key)))).toEqual(all);
+
+  const running = await file("orders", { key: newKey() });
+  const { id, revision } = running;
+  const job = { id, revision, attempt: 1, dueAt: new Date(running.dueAt).toISOString(), body: null };
+  await claim(ctx, "orders", [job], ctx.clock() + MINUTE);
+  expect(await bring([event("Done", running.key)])).toEqual(all);
+  pass(SECOND);
+  expect(await bring([event("Again", running.key)])).toEqual({
+    batchItemFailures: [{ itemIdentifier: "m0" }],
+  });
+
+  for (const type of ["Asked", "Again", "Later", "Far"]) {
+    const key = newKey();
+    const first = event(type, key);
+    expect(await bring([first])).toEqual(all);
+    expect(await bring([first, event(type, key)])).toEqual(all);
+    await ok("DELETE", `/topics/orders/jobs/${key}`);
+    expect(await bring([event(type, key)])).toEqual(all);
+    await ok("DELETE", `/topics/orders/jobs/${key}`);
+  }
+  const asked = newKey();
+  await withoutSqs(() => bring([event("Asked", asked)]));
+  await bring([event("Again", asked), event("Asked", asked)]);
+
+  await hold("orders");
+  await bring([event("Asked", newKey())]);
+  await meanwhile([[isNote, () => lift(ctx, "orders", undefined)]], () => bring([event("Asked", newKey())]));
+  await letGo("orders");
+  await fill("orders");
+  const late = newKey();
+  await bring([event("Asked", late)]);
+  expect((await holder(late)).heldUntil).toBeGreaterThan(ctx.clock() + 5 * MINUTE);
+  pass(11 * MINUTE);
+
+  const wrong = [`${MARK}: no event`, event("Done", `${MARK} no key`), event("Asked", { key: MARK })];
+  expect((await bring(wrong)).batchItemFailures).toHaveLength(3);
+}
+
+let events = 0;
+
+export async function tickEveryWay(scenes: Scenes): Promise<void> {
+  const { file, fill, home, fileByApi, hold, letGo, losingKeys, newKey, ok, purge, pullOne } = scenes;
+  const { ctx, tick, tickWithShards, pass, withoutSqs } = scenes;
+  const minutes = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      pass(MINUTE);
+      await tick();
+    }
+  };
+  await minutes(1);
+
+  // Homes, looks, and more of one minute than a page takes.
+  const soon = () => Date.now() + 6 * MINUTE;
+  for (const topic of TOPICS) await file(topic, { dueAt: soon() });
+  for (let i = 0; i < 8; i++) {
+    const { id } = await file("orders", { dueAt: Date.now() + DAY });
+    await ok("PATCH", `/jobs/${id}`, { delay: "6m" });
+  }
+  const full = soon() - (soon() % MINUTE);
+  const many = Array.from({ length: 1200 }, (): NewJob => ({ topic: "notes", body: "{}", dueAt: full }));
+  await enqueueMany(ctx, many);
+  // One that no queue is there for: another deployment's topic. Its tick says it is dead.
+  const ghost = { topic: "ghost", key: `${MARK}-ghost`, body: "{}" };
+  const owner = { ...ctx, policy: { ...ctx.policy, topics: { ...ctx.policy.topics, ghost: {} } } };
+  const lost = await enqueue(owner, { ...ghost, dueAt: soon() });
+  await minutes(4);
+  expect(await home(lost.home.id)).toMatchObject({ state: "dead" });
+
+  // SQS as a whole does not answer; then for one topic only.
+  // The tick asks a topic that it had nothing for, each in its turn.
+  for (const topics of [
+    ["orders", "precise"],
+    ["orders", "precise", "notes", "work"],
+  ]) {
+    for (const topic of topics) for (let i = 0; i < 12; i++) await file(topic, { dueAt: soon() });
+    pass(4 * MINUTE);
+    await withoutSqs(tick);
+    await minutes(4);
+  }
+
+  // What falls due in a pause, at a resume's rate, and when others have all starts.
+  const held = [await file("orders", { dueAt: soon() }), await file("orders", { dueAt: soon() })];
+  const notes = await file("notes", { dueAt: soon() });
+  for (const topic of ["orders", "notes"]) await ok("POST", `/topics/${topic}/pause`);
+  await minutes(7);
+  for (const { id } of [...held, notes]) expect(await home(id)).toMatchObject({ state: "scheduled" });
+  for (const topic of ["orders", "notes"])
+    await scenes.meanwhile([[isPause, () => pass(6 * SECOND)]], () =>
+      ok("POST", `/topics/${topic}/resume`, { ratePerSecond: 1 }),
+    );
+  await minutes(12);
+  await hold("orders");
+  await file("orders", { dueAt: soon() });
+  await minutes(4);
+  await letGo("orders");
+  const late = await file("orders", { dueAt: soon() });
+  await fill("orders");
+  await minutes(4);
+  expect((await home(late.id)).heldUntil).toBeDefined();
+  await minutes(8);
+
+  // Messages lost, for the audit; a run that goes on; dead letters of jobs that live again and of dead ones.
+  const longest = await pullOne("work", { body: marked() });
+  await ok("POST", "/topics/work/extend", { receipt: longest.receipt, seconds: 3600 });
+  const missing = await fileByApi("orders");
+  const left = await fileByApi("orders", { delay: "6m", key: newKey() });
+  await losingKeys(() => ok("DELETE", `/jobs/${left}`));
+  for (const topic of ["orders", "work", "precise"]) await purge(topic);
+  await minutes(16);
+  expect(await home(missing)).toMatchObject({ state: "scheduled" });
+  const dead = [await pullOne("work"), await pullOne("work")];
+  for (const { receipt } of dead) await ok("POST", "/topics/work/bury", { receipt });
+  await ok("POST", "/topics/work/redrive", { ids: [dead[0]?.id], delay: "1h" });
+  await minutes(1);
+  await tickWithShards(3);
+}

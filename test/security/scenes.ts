@@ -1,0 +1,165 @@
+import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
+import { PurgeQueueCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
+import { expect } from "vitest";
+import { DAY } from "../../core/constants.ts";
+import { type Home, keyKey, minuteOf, startsKey, ttl } from "../../core/items.ts";
+import { deadText, jobText, messageText } from "../../core/message.ts";
+import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
+import { claim } from "../../protocol/claim.ts";
+import { enqueue } from "../../protocol/enqueue.ts";
+import type { NewJob } from "../../protocol/new-job.ts";
+import { lift, pause } from "../../protocol/pause.ts";
+import { readJob } from "../../protocol/read-job.ts";
+import { MINUTE, SECOND } from "../protocol/world.ts";
+import { type Answer, type Deployment, LIMIT, MARK } from "./deployment.ts";
+import type { AwsRequest } from "./rights.ts";
+
+/** A body that a consumer runs as it says, and that no log may hold. */
+export const marked = (more: object = {}) => ({ text: `${MARK} body`, ...more });
+export const secrets = { headers: { h: `${MARK} header` }, tag: `${MARK}-tag`, group: `${MARK}-group` };
+
+export const TRACKED = ["orders", "precise", "work", "hooks"] as const;
+export const TOPICS = [...TRACKED, "notes", "events"] as const;
+
+type Job = { id: string; receipt: string };
+
+/** What is done before the first request of a kind leaves. */
+export type Step = [is: (request: AwsRequest) => boolean, act: () => unknown];
+
+const partitionOf = (item: unknown) => String((item as { pk?: { S: string } } | undefined)?.pk?.S);
+export const isReceive = ({ operation }: AwsRequest) => operation === "ReceiveMessage";
+/** Notes one parked job. */
+export const isNote = ({ operation, input }: AwsRequest) =>
+  operation === "PutItem" && partitionOf(input.Item).startsWith("paused#");
+/** Changes a pause that is there. */
+export const isPause = ({ operation, input }: AwsRequest) =>
+  operation === "UpdateItem" && partitionOf(input.Key).startsWith("pause#");
+
+/** What the paths are made of. */
+export function createScenes(deployment: Deployment) {
+  const { ctx, call, sqs, scheduler, urlPrefix, receivers, pass, recorder } = deployment;
+  const ok = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
+    const answered = await call(method, path, body, headers);
+    expect({ method, path, ...answered }).toSatisfy(({ status }: Answer) => status < 300);
+    return answered.json;
+  };
+  const scenes = {
+    ok,
+    newKey: () => `${MARK}-key-${keys++}`,
+    fileByApi: async (topic: string, more: object = {}) =>
+      String((await ok("POST", "/jobs", { topic, body: marked(), delay: 0, ...more })).id),
+    /** Filed by somebody else. */
+    file: async (topic: string, more: Partial<NewJob> = {}) => {
+      const job: NewJob = { topic, body: JSON.stringify(marked()), dueAt: ctx.clock(), ...more };
+      if (topic === "hooks") job.callbackUrl = `${receivers.url}?token=${MARK}`;
+      return (await enqueue(ctx, job)).home;
+    },
+    home: (id: string): Promise<Home> => readJob(ctx, id),
+    messageFor: (home: Home) => messageText(home.topic, home.group, [jobText(home)]),
+    /** Somebody's claim whose process has died since. */
+    crash: async (home: Home, meanwhile?: () => Promise<void>) => {
+      const { id, revision } = home;
+      const job = { id, revision, attempt: 1, dueAt: new Date(home.dueAt).toISOString(), body: null };
+      await claim(ctx, home.topic, [job], ctx.clock() + SECOND);
+      await meanwhile?.();
+      pass(20 * SECOND);
+    },
+    /** An event cancels the job of a key elsewhere. */
+    disown: (topic: string, key = "") => {
+      const at = ctx.clock();
+      return cancelByEvent(ctx, { id: `event ${key}`, topic, key, at, until: at });
+    },
+    /** As TTL does with the key of a finished job. */
+    forgetKeyOf: async (id: string) => {
+      const { topic, key = "" } = await readJob(ctx, id);
+      await ctx.pool.remove([keyKey(topic, key)], ctx.clock() + MINUTE);
+    },
+    /** A dead letter as SQS's own redrive puts it into the ready queue. */
+    deadLetter: async (id: string) => deadText(await readJob(ctx, id), "died"),
+    put: (topic: string, text: string) =>
+      sqs.send(new SendMessageCommand({ QueueUrl: `${urlPrefix}${topic}`, MessageBody: text })),
+    purge: (topic: string) => sqs.send(new PurgeQueueCommand({ QueueUrl: `${urlPrefix}${topic}` })),
+    pull: async (topic: string): Promise<Job[]> =>
+      (await ok("POST", `/topics/${topic}/receive`, { max: 10 })).jobs as Job[],
+    pullOne: async (topic: string, more: object = {}): Promise<Job> => {
+      const id = await scenes.fileByApi(topic, more);
+      // There may be others before it.
+      for (let i = 0; i < 20; i++) {
+        const job = (await scenes.pull(topic)).find((pulled) => pulled.id === id);
+        if (job) return job;
+      }
+      throw new Error(`${id} did not come`);
+    },
+    /** While `work` runs no message reaches SQS. */
+    withoutSqs: async <T>(work: () => Promise<T>): Promise<T> => {
+      recorder.before = ({ operation }) => {
+        if (operation === "SendMessageBatch")
+          throw Object.assign(new Error("down"), { code: "ECONNREFUSED" });
+      };
+      const result = await work();
+      recorder.before = () => {};
+      return result;
+    },
+    /** While `work` runs no key is let go, as by a process that has died. */
+    losingKeys: async <T>(work: () => Promise<T>): Promise<T> => {
+      recorder.before = ({ operation, input }) => {
+        if (operation === "UpdateItem" && partitionOf(input.Key).startsWith("key#")) throw new Error("died");
+      };
+      const result = await work();
+      recorder.before = () => {};
+      return result;
+    },
+    /** While `work` runs, time passes after each request of this operation has left. */
+    whilePassing: async <T>(operation: string, ms: number, work: () => Promise<T>): Promise<T> => {
+      recorder.before = (request) => request.operation === operation && pass(ms);
+      const result = await work();
+      recorder.before = () => {};
+      return result;
+    },
+    /** While `work` runs, each of these happens once. */
+    meanwhile: async <T>(steps: readonly Step[], work: () => Promise<T>): Promise<T> => {
+      const left = new Set(steps);
+      recorder.before = async (request) => {
+        const step = [...left].find(([is]) => is(request));
+        if (!step) return;
+        left.delete(step);
+        await step[1]();
+      };
+      const result = await work();
+      recorder.before = () => {};
+      expect(left).toEqual(new Set());
+      return result;
+    },
+    /** Pauses a topic elsewhere, until every function knows. */
+    hold: async (topic: string) => {
+      await pause(ctx, topic);
+      pass(6 * SECOND);
+    },
+    /** Resumes it elsewhere. */
+    letGo: async (topic: string) => {
+      await lift(ctx, topic, undefined);
+      pass(6 * SECOND);
+    },
+    /** Somebody else's backlog has all of a topic's starts for the next ten minutes. */
+    fill: async (topic: string) => {
+      const counts = Array.from({ length: 60 }, (_, second) => [`s${second}`, LIMIT.maxPerSecond] as const);
+      for (let i = 0; i < 10; i++) {
+        const minute = minuteOf(ctx.clock()) + i * MINUTE;
+        const key = startsKey(topic, minute);
+        await ctx.pool.count(key, Object.fromEntries(counts), ttl(minute + DAY), ctx.clock() + MINUTE);
+      }
+    },
+    /** What Scheduler gives the target of a recurring schedule when it comes round at `time`. */
+    occurrenceOf: async (name: string, time: number) => {
+      const place = { GroupName: "minutehand-schedules", Name: name };
+      const { Target } = await scheduler.send(new GetScheduleCommand(place));
+      const at = `${new Date(time).toISOString().slice(0, 19)}Z`;
+      return JSON.parse((Target?.Input ?? "").replace("<aws.scheduler.scheduled-time>", at)) as unknown;
+    },
+  };
+  return { ...deployment, ...scenes };
+}
+
+let keys = 0;
+
+export type Scenes = ReturnType<typeof createScenes>;
