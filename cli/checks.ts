@@ -76,14 +76,22 @@ export function judgeSweep(topics: readonly TopicReport[]): Check {
 /** Messages that wait while none is with a consumer. */
 const MANY_WAIT = 100;
 
+export const DEAD_COUNTED = 100;
+
+/** A topic with its dead jobs, counted up to `DEAD_COUNTED`. Of an untracked one nobody knows but its DLQ. */
+export type ExaminedTopic = TopicReport & { readonly deadJobs?: number };
+
 /** A check for each topic that somebody should look at, else one for all. */
-export function judgeTopics(topics: readonly TopicReport[]): Check[] {
-  const troubles = topics.flatMap(({ topic, depths: { ready, inFlight, dead }, pause }) => {
+export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
+  if (topics.length === 0) {
+    return [{ check: "topics", result: "warning", found: "there is none", todo: "name some in the app" }];
+  }
+  const troubles = topics.flatMap((examined) => {
+    const { topic, pause } = examined;
+    const { ready, inFlight } = examined.depths;
     const of = { check: `topic ${topic}`, result: "warning" } as const;
     return [
-      ...(dead > 0
-        ? [{ ...of, found: many(dead, "dead job"), todo: `minutehand dead ${topic}, then redrive` }]
-        : []),
+      ...judgeDead(examined).map((dead) => ({ ...of, ...dead })),
       ...(pause?.state === "paused"
         ? [{ ...of, found: `paused since ${pause.since}`, todo: `minutehand resume ${topic}` }]
         : []),
@@ -94,6 +102,16 @@ export function judgeTopics(topics: readonly TopicReport[]): Check[] {
   });
   if (troubles.length > 0) return troubles;
   return [{ check: "topics", result: "ok", found: `${many(topics.length, "topic")}, no dead jobs` }];
+}
+
+/** A dead job outlives its dead letter, which SQS keeps for 14 days. */
+function judgeDead({ topic, depths, deadJobs }: ExaminedTopic): Pick<Check, "found" | "todo">[] {
+  if (deadJobs === undefined) {
+    return depths.dead === 0 ? [] : [{ found: many(depths.dead, "dead letter"), todo: "see its DLQ" }];
+  }
+  if (deadJobs === 0) return [];
+  const found = deadJobs < DEAD_COUNTED ? many(deadJobs, "dead job") : `${DEAD_COUNTED} or more dead jobs`;
+  return [{ found, todo: `minutehand dead ${topic}, then redrive` }];
 }
 
 /** SQS starts so many batches of a function at first ("Configuring scaling behavior for SQS event source mappings"). */

@@ -1,7 +1,11 @@
 import type { Command } from "commander";
+import { inParallel } from "../../core/batches.ts";
 import packageJson from "../../package.json" with { type: "json" };
+import type { Client } from "../../sdk/client.ts";
 import {
   type Check,
+  DEAD_COUNTED,
+  type ExaminedTopic,
   failed,
   judgeClock,
   judgeConcurrency,
@@ -13,6 +17,7 @@ import {
 } from "../checks.ts";
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
+import { allOf, firstOf, pageSizeFor } from "../lists.ts";
 import { printable } from "../output.ts";
 import type { Open, Session } from "../session.ts";
 
@@ -71,12 +76,12 @@ async function* examine(session: Session): AsyncIterable<Check> {
   const { api, version } = reached.value;
   yield { check: "API", result: "ok", found: url };
   yield judgeVersions(packageJson.version, version);
-  const [topics] = await Promise.allSettled([api.topics()]);
+  const [topics] = await Promise.allSettled([examineTopics(api)]);
   if (topics.status === "rejected") {
     yield failed("topics", topics.reason);
     return;
   }
-  yield judgeSweep(topics.value);
+  if (topics.value.length > 0) yield judgeSweep(topics.value);
   yield* judgeTopics(topics.value);
   if (!isOnAws) return;
   const [free] = await Promise.allSettled([freeConcurrency(region)]);
@@ -91,6 +96,17 @@ async function* examine(session: Session): AsyncIterable<Check> {
 async function reach(session: Session) {
   const api = await session.client();
   return { api, ...(await api.health()) };
+}
+
+/** Topics whose dead are counted at a time. */
+const WIDTH = 8;
+
+async function examineTopics(api: Client): Promise<ExaminedTopic[]> {
+  return inParallel(await api.topics(), WIDTH, async (report) => {
+    if (report.policy.tracking !== "full") return report;
+    const dead = api.dead(report.topic, { pageSize: pageSizeFor(DEAD_COUNTED) });
+    return { ...report, deadJobs: (await allOf(firstOf(dead, DEAD_COUNTED, () => {}))).length };
+  });
 }
 
 /** ms for which a server may think about the time. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { MINUTE, SECOND, START } from "../protocol/world.ts";
+import { createApi } from "../http/api.ts";
+import { createWorld, MINUTE, SECOND, START } from "../protocol/world.ts";
 import { startReceiver } from "../webhook/receiver.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
@@ -82,6 +83,29 @@ describe("doctor", () => {
       /^failed {3}sweep: 780 s behind its horizon; see the tick's log, and whether its rule/m,
     );
     expect(code).toBe(1);
+  });
+
+  test("names dead jobs whose dead letters are gone, and letters of jobs that nobody tracks", async () => {
+    await using api = await serveApi();
+    const { world, call, file } = api;
+    await world.tick();
+    for (let i = 0; i < 2; i++) await file({ topic: "work", delay: 0 });
+    const { json } = await call("POST", "/topics/work/receive", { body: { max: 10 } });
+    for (const { receipt } of json.jobs as { receipt: string }[]) {
+      await call("POST", "/topics/work/bury", { body: { receipt } });
+    }
+    world.queues.purge({ topic: "work", dead: true });
+    await world.queues.send({ topic: "events", dead: true }, [{ body: "{}", delaySeconds: 0 }]);
+    const { out } = await type(api, ["doctor"]);
+    expect(out).toMatch(/^warning {2}topic work: 2 dead jobs; minutehand dead work, then redrive$/m);
+    expect(out).toMatch(/^warning {2}topic events: 1 dead letter; see its DLQ$/m);
+  });
+
+  test("finds nothing well where there are no topics", async () => {
+    await using api = await serveApi(createApi(createWorld({ topics: {} })));
+    const { code, out } = await type(api, ["doctor"]);
+    expect(out).toMatch(/API 1.2.3; .*\nwarning {2}topics: there is none; name some in the app\n$/);
+    expect(code).toBe(0);
   });
 
   test("names a topic whose messages nobody receives", async () => {
