@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 const RULE = "must be an instant of ISO 8601 with its zone, such as 2026-03-01T09:30:00.000Z";
 
 /** The last whole minute of 13 digits of milliseconds, which the pool sorts by: a list goes on at a minute's end. */
-const LAST = 9_999_999_960_000;
+export const LAST_BOUND = 9_999_999_960_000;
 
 const written = z.iso.datetime({ offset: true, error: RULE });
 
@@ -24,7 +24,7 @@ export const bound = z.pipe(
   written,
   z.transform((text: string, context) => {
     const ms = toMs(text);
-    if (ms >= 0 && ms <= LAST) return ms;
+    if (ms >= 0 && ms <= LAST_BOUND) return ms;
     context.issues.push({ code: "custom", message: "must lie between 1970 and 2286", input: text });
     return z.NEVER;
   }),

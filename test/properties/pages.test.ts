@@ -24,7 +24,7 @@ import {
   encodeDeadCursor,
   encodeListCursor,
 } from "../../http/cursors.ts";
-import { bound, iso } from "../../http/instants.ts";
+import { bound, iso, LAST_BOUND } from "../../http/instants.ts";
 import { type Bulk, type BulkPart, beginBulk, runBulk } from "../../protocol/bulk.ts";
 import { advance, readCursor } from "../../protocol/cursor.ts";
 import { deadJobs } from "../../protocol/dead-jobs.ts";
@@ -34,7 +34,7 @@ import { type Entry, pages } from "../../protocol/pages.ts";
 import type { Context, Pool } from "../../protocol/ports.ts";
 import { byBytes } from "../../testing/stored-value.ts";
 import { createWorld } from "../protocol/world.ts";
-import { anyText, homeDueAt, idAt, LAST, NOW, time } from "./kinds.ts";
+import { anyText, homeDueAt, idAt, LAST, NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 
 const SHARDS = 2;
@@ -312,6 +312,7 @@ describe("the list of the dead", () => {
 });
 
 describe("a list's cursor", () => {
+  const time = fc.integer({ min: 0, max: LAST_BOUND });
   const entry = fc
     .tuple(time, fc.option(idAt(time), { nil: undefined }))
     .map(([at, id]) => (id ? `${sortable(at)}#${id}#~` : sortable(at)));
@@ -341,6 +342,18 @@ describe("a list's cursor", () => {
     .map((at) => ({ ...at, from: Math.min(at.from, timeOf(at.position)) }));
   property("of a bulk comes back as it was given", [bulk], (at) => {
     expect(decodeBulkCursor(encodeBulkCursor(at))).toEqual(at);
+  });
+
+  const beyond = fc.integer({ min: LAST_BOUND + 1, max: LAST });
+  property("past the last minute that the pool sorts is a bad request", [bulk, beyond], (at, late) => {
+    const place = sortable(late);
+    const made = [
+      () => decodeListCursor(encodeListCursor({ place, from: 0, to: NOW })),
+      () => decodeListCursor(encodeListCursor({ place: sortable(NOW), from: 0, to: late })),
+      () => decodeBulkCursor(encodeBulkCursor({ ...at, position: place })),
+      () => decodeBulkCursor(encodeBulkCursor({ ...at, to: late })),
+    ];
+    for (const decode of made) expect(decode).toThrow("cursor must be one that a page of this list answered");
   });
 
   const written = fc.oneof(anyText, fc.stringMatching(/^\d{1,14} \d{1,14} \d{13}(?:#[0-9A-Z]{26}(?:#~)?)?$/));
