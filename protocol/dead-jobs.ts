@@ -1,5 +1,5 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
-import { DAY, ENTRIES_A_PAGE } from "../core/constants.ts";
+import { DAY, ENTRIES_A_PAGE, PAGE_BYTES } from "../core/constants.ts";
 import { type DeadEntry, deadDay, type Home, timeOf } from "../core/items.ts";
 import { isMeant, type JobFilter, type JobPage } from "./list.ts";
 import type { Context, Page } from "./ports.ts";
@@ -44,14 +44,18 @@ export async function deadPage(
 ): Promise<JobPage> {
   const homes: Home[] = [];
   let examined = 0;
+  let bytes = 0;
   let position = request.cursor;
   for await (const { home, entry } of deadJobs(ctx, request.topic, request.cursor)) {
     if (request.before !== undefined && entry.sk >= request.before) break;
-    if (position !== undefined && (homes.length === request.limit || examined === ENTRIES_A_PAGE)) {
+    const isFull = homes.length === request.limit || examined === ENTRIES_A_PAGE || bytes >= PAGE_BYTES;
+    if (position !== undefined && isFull) {
       return { homes, gone: [], examined, cursor: position };
     }
     if (isMeant(home, request)) homes.push(home);
     examined += 1;
+    // With its body, which is read and kept though no list answers it.
+    bytes += JSON.stringify(home).length;
     position = entry.sk;
   }
   return { homes, gone: [], examined };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ENTRIES_A_PAGE } from "../../core/constants.ts";
+import { ENTRIES_A_PAGE, PAGE_BYTES } from "../../core/constants.ts";
 import { deadKey, homeKey, ITEM_VERSION } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 import { deadJobs, deadPage } from "../../protocol/dead-jobs.ts";
@@ -17,6 +17,21 @@ async function die(world: World, count = 1): Promise<string[]> {
     await world.pass(1);
   }
   return ids;
+}
+
+/** Jobs that died at one time. */
+async function putDead(world: World, count: number, more: (index: number) => object): Promise<void> {
+  const home = { ...(await world.file({ delay: HOUR })), state: "dead", finishedAt: START } as const;
+  for (let i = 0; i < count; i++) {
+    const id = drawJobId(START, 1, (count) =>
+      new Uint8Array(count)
+        .fill(i % 32)
+        .fill(i >> 5, 3, 5)
+        .fill(i >> 10, 6, 8),
+    );
+    world.pool.put({ ...home, ...homeKey(id), id, ...more(i) });
+    world.pool.put({ ...deadKey("orders", START, id), v: ITEM_VERSION, id, revision: 0, expiresAt: 0 });
+  }
 }
 
 async function deadIds(world: World): Promise<string[]> {
@@ -163,23 +178,26 @@ describe("dead jobs", () => {
 
   it("a page of those with a tag ends after so many entries, and the next goes on behind them", async () => {
     const world = createWorld();
-    const home = { ...(await world.file({ delay: HOUR })), state: "dead", finishedAt: START } as const;
-    for (let i = 0; i < ENTRIES_A_PAGE + 1; i++) {
-      const id = drawJobId(START, 1, (count) =>
-        new Uint8Array(count)
-          .fill(i % 32)
-          .fill(i >> 5, 3, 5)
-          .fill(i >> 10, 6, 8),
-      );
-      world.pool.put({ ...home, ...homeKey(id), id, ...(i === ENTRIES_A_PAGE ? { tag: "spring" } : {}) });
-      world.pool.put({ ...deadKey("orders", START, id), v: ITEM_VERSION, id, revision: 0, expiresAt: 0 });
-    }
+    await putDead(world, ENTRIES_A_PAGE + 1, (i) => (i === ENTRIES_A_PAGE ? { tag: "spring" } : {}));
     const asked = { topic: "orders", tag: "spring", limit: 10 };
     const { homes, examined, cursor = "" } = await deadPage(world.ctx, asked);
     const rest = await deadPage(world.ctx, { ...asked, cursor });
     expect(examined).toBe(ENTRIES_A_PAGE);
     expect(rest).toMatchObject({ examined: 1 });
     expect([...homes, ...rest.homes]).toHaveLength(1);
+  });
+
+  it("a page ends after so many bytes, of bodies or whatever else they have", async () => {
+    const large = { body: "x".repeat(150_000), headers: { h: "x".repeat(150_000) } };
+    for (const name of ["body", "headers"] as const) {
+      const world = createWorld();
+      await putDead(world, 40, () => ({ [name]: large[name] }));
+      const asked = { topic: "orders", limit: 1000 };
+      const { homes, cursor = "" } = await deadPage(world.ctx, asked);
+      expect(JSON.stringify(homes).length).toBeLessThan(1.05 * PAGE_BYTES);
+      const rest = await deadPage(world.ctx, { ...asked, cursor });
+      expect(homes.length + rest.homes.length).toBe(40);
+    }
   });
 
   it("a job redriven and dead again is listed once", async () => {
