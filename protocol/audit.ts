@@ -5,7 +5,7 @@ import {
   CLOCK_MARGIN,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
-import { hasCrashed, isFinished, startsAt } from "../core/home.ts";
+import { hasCrashed, isFinished, isNear, startsAt } from "../core/home.ts";
 import type { Cursor, Home } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { reachedBy } from "../core/trail.ts";
@@ -68,9 +68,10 @@ async function repair(
     if (home.state === "running" && !hasCrashed(home, now)) {
       looks.push({ id: home.id, time: (home.leaseEnd ?? now) + CLOCK_MARGIN });
     } else if (home.state === "running" || startsAt(home) <= now) overdue.push(home);
-    // Whoever noted its start may have died before sending, and files no look there.
-    else if (home.dueAt <= now) looks.push({ id: home.id, time: startsAt(home) });
-    // Any other waits for a later time, and has its look there.
+    // Whoever noted its start, which is near then, may have died before sending, and files no look there.
+    else if (home.dueAt <= now && isNear(startsAt(home), now + CLOCK_MARGIN))
+      looks.push({ id: home.id, time: startsAt(home) });
+    // Any other was moved to a later time, and has its look there.
   }
   const toSend: Home[] = [];
   for (const home of overdue) {

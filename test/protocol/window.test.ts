@@ -81,6 +81,20 @@ describe("a topic with a window", () => {
     });
   });
 
+  test("costs a job that waits for it two writes, counted to its end", async () => {
+    const lifeOf = async (delay: number, starts: number): Promise<string[]> => {
+      const world = windowed();
+      await world.file({ topic: "day", delay });
+      return writesOf(world, async () => {
+        await world.pass(starts);
+        expect(await consume(world, "day")).toHaveLength(1);
+        await world.pass(HOUR);
+      });
+    };
+    const any = await lifeOf(30 * MINUTE, 30 * MINUTE);
+    expect(await lifeOf(90 * MINUTE, 2 * HOUR)).toEqual(["insert", "changeMany", ...any]);
+  });
+
   test("keeps what opens soon in SQS, noted once however often it is handed over", async () => {
     const world = windowed();
     await world.pass(2 * HOUR - 2 * MINUTE, { ticks: false });
