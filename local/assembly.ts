@@ -12,40 +12,74 @@ export type Assembly = NamedTemplate & {
   readonly others: readonly NamedTemplate[];
 };
 
-type Artifact = { type: string; properties?: { templateFile?: string; stackName?: string; file?: string } };
+type Artifact = {
+  type: string;
+  properties?: { templateFile?: string; stackName?: string; file?: string; directoryName?: string };
+};
 type AssetFile = { source: { path?: string }; destinations: Record<string, { objectKey: string }> };
+/** What a folder of an assembly has; each stage has one of its own. */
+type Part = { folder: string; artifacts: Record<string, Artifact> };
 
-/** Reads a cloud assembly folder. Of its stacks one is played: the only one, or the only one that has a delay queue. */
-export function readAssembly(outdir: string): Assembly {
-  const { artifacts = {} } = readJson<{ artifacts?: Record<string, Artifact> }>(outdir, "manifest.json");
-  const stacks = Object.entries(artifacts)
-    .filter(([, { type }]) => type === "aws:cloudformation:stack")
-    .map(([id, { properties = {} }]) => ({
-      stackName: properties.stackName ?? id,
-      template: readJson<Template>(outdir, properties.templateFile ?? `${id}.template.json`),
-    }));
-  const stack = onlyOne(stacks);
-  const assets = new Map<string, string>();
-  for (const artifact of Object.values(artifacts)) {
-    if (artifact.type !== "cdk:asset-manifest" || !artifact.properties?.file) continue;
-    const { files = {} } = readJson<{ files?: Record<string, AssetFile> }>(outdir, artifact.properties.file);
-    for (const { source, destinations } of Object.values(files)) {
-      if (!source.path) continue;
-      for (const { objectKey } of Object.values(destinations))
-        assets.set(objectKey, join(outdir, source.path));
-    }
-  }
+/** Reads a cloud assembly folder. Of its stacks one is played: that of this name, else the only one, or the only one that has a delay queue. */
+export function readAssembly(outdir: string, wanted?: string): Assembly {
+  const parts = partsOf(outdir);
+  const stacks = parts.flatMap(({ folder, artifacts }) =>
+    Object.entries(artifacts)
+      .filter(([, { type }]) => type === "aws:cloudformation:stack")
+      .map(([id, { properties = {} }]) => ({
+        stackName: properties.stackName ?? id,
+        template: readJson<Template>(folder, properties.templateFile ?? `${id}.template.json`),
+      })),
+  );
+  const stack = wanted === undefined ? onlyOne(stacks) : named(stacks, wanted);
+  const assets = new Map(parts.flatMap(assetsOf));
   return { ...stack, assets, others: stacks.filter((other) => other !== stack) };
+}
+
+function partsOf(folder: string): Part[] {
+  const { artifacts = {} } = readJson<{ artifacts?: Record<string, Artifact> }>(folder, "manifest.json");
+  const stages = Object.values(artifacts).flatMap(({ type, properties = {} }) =>
+    type === "cdk:cloud-assembly" && properties.directoryName
+      ? partsOf(join(folder, properties.directoryName))
+      : [],
+  );
+  return [{ folder, artifacts }, ...stages];
+}
+
+/** Object keys, each with its path. */
+function assetsOf({ folder, artifacts }: Part): [string, string][] {
+  return Object.values(artifacts).flatMap(({ type, properties = {} }) => {
+    if (type !== "cdk:asset-manifest" || !properties.file) return [];
+    const { files = {} } = readJson<{ files?: Record<string, AssetFile> }>(folder, properties.file);
+    return Object.values(files).flatMap(({ source: { path }, destinations }) =>
+      path === undefined
+        ? []
+        : Object.values(destinations).map(({ objectKey }): [string, string] => [
+            objectKey,
+            join(folder, path),
+          ]),
+    );
+  });
+}
+
+function named(stacks: readonly NamedTemplate[], wanted: string): NamedTemplate {
+  const stack = stacks.find(({ stackName }) => stackName === wanted);
+  if (stack) return stack;
+  throw new LocalError(`--stack must name a stack of the app, is "${wanted}"; allowed: ${namesOf(stacks)}`);
 }
 
 function onlyOne(stacks: readonly NamedTemplate[]): NamedTemplate {
   const queues = stacks.filter(({ template }) => hasDelayQueue(template));
   const [stack, ...others] = stacks.length === 1 ? stacks : queues;
   if (stack && others.length === 0) return stack;
-  const names = (stack ? queues : stacks).map(({ stackName }) => stackName).join(", ") || "none";
   throw new LocalError(
-    `the app must have exactly one stack with a delay queue to run locally, has ${queues.length}: of ${names}`,
+    `the app must have exactly one stack with a delay queue to run locally, has ${queues.length}: of ` +
+      `${namesOf(stack ? queues : stacks)}; --stack NAME picks one`,
   );
+}
+
+function namesOf(stacks: readonly NamedTemplate[]): string {
+  return stacks.map(({ stackName }) => stackName).join(", ") || "none";
 }
 
 function readJson<T>(outdir: string, file: string): T {

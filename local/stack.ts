@@ -48,6 +48,8 @@ export type LocalOptions = {
   readonly root?: string;
   /** The command that runs the app; default what the project's `cdk.json` says. */
   readonly app?: string | undefined;
+  /** The name of the app's stack; default the only one, or the only one with a delay queue. */
+  readonly stack?: string | undefined;
   /** Whether functions whose code or settings are saved are swapped; default false. */
   readonly watch?: boolean;
   /** Job events and what else is worth a line. */
@@ -141,7 +143,7 @@ async function start(
   note();
 
   const read = (folder: string): Stack => {
-    const assembly = readAssembly(folder);
+    const assembly = readAssembly(folder, options.stack);
     const { stackName } = assembly;
     return readStack(assembly, { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url });
   };

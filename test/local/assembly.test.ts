@@ -1,19 +1,32 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readAssembly } from "../../local/assembly.ts";
 
-/** A cloud assembly of these stacks, each with its outputs. */
-function assemblyOf(stacks: Record<string, object>): string {
+/** A cloud assembly of these stacks, each with its outputs, and with these in a stage. */
+function assemblyOf(stacks: Record<string, object>, staged?: Record<string, object>): string {
   const folder = mkdtempSync(join(tmpdir(), "minutehand-assembly-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const write = (name: string, value: object) => writeFileSync(join(folder, name), JSON.stringify(value));
-  const artifacts = Object.keys(stacks).map((name) => [name, { type: "aws:cloudformation:stack" }]);
-  write("manifest.json", { artifacts: Object.fromEntries(artifacts) });
-  for (const [name, Outputs] of Object.entries(stacks))
-    write(`${name}.template.json`, { Resources: {}, Outputs });
+  const stage = { type: "cdk:cloud-assembly", properties: { directoryName: "assembly-Stage" } };
+  write(folder, stacks, staged ? { Stage: stage } : {});
+  if (staged) write(join(folder, "assembly-Stage"), staged);
   return folder;
+}
+
+function write(folder: string, stacks: Record<string, object>, more: object = {}): void {
+  mkdirSync(folder, { recursive: true });
+  const put = (name: string, value: object) => writeFileSync(join(folder, name), JSON.stringify(value));
+  const artifacts = Object.keys(stacks).flatMap((name) => [
+    [name, { type: "aws:cloudformation:stack" }],
+    [`${name}.assets`, { type: "cdk:asset-manifest", properties: { file: `${name}.assets.json` } }],
+  ]);
+  put("manifest.json", { artifacts: { ...Object.fromEntries(artifacts), ...more } });
+  for (const [name, Outputs] of Object.entries(stacks)) {
+    put(`${name}.template.json`, { Resources: {}, Outputs });
+    const file = { source: { path: "asset.x" }, destinations: { here: { objectKey: `${name}.zip` } } };
+    put(`${name}.assets.json`, { files: { x: file } });
+  }
 }
 
 const QUEUE = { JobsTable: { Description: "Minutehand table" } };
@@ -27,8 +40,24 @@ test("an app's only stack is played, whatever it has", () => {
   expect(readAssembly(assemblyOf({ Shop: OTHER })).stackName).toBe("Shop");
 });
 
+test("a stack of a stage is played too, with what lies in the stage's folder", () => {
+  const folder = assemblyOf({ Shop: OTHER }, { "Prod-Jobs": QUEUE });
+  const { stackName, assets, others } = readAssembly(folder);
+  expect(stackName).toBe("Prod-Jobs");
+  expect(assets.get("Prod-Jobs.zip")).toBe(join(folder, "assembly-Stage", "asset.x"));
+  expect(others.map((other) => other.stackName)).toEqual(["Shop"]);
+});
+
+test("of several with a delay queue, or of none, the one that is named is played", () => {
+  const folder = assemblyOf({ Jobs: QUEUE, Site: OTHER }, { More: QUEUE });
+  expect(["More", "Site"].map((name) => readAssembly(folder, name).stackName)).toEqual(["More", "Site"]);
+  expect(() => readAssembly(folder, "Nobody")).toThrow(
+    '--stack must name a stack of the app, is "Nobody"; allowed: Jobs, Site, More',
+  );
+});
+
 test.each([
-  [{ Jobs: QUEUE, More: QUEUE }, "has 2: of Jobs, More"],
+  [{ Jobs: QUEUE, More: QUEUE }, "has 2: of Jobs, More; --stack NAME picks one"],
   [{ Shop: OTHER, Site: OTHER }, "has 0: of Shop, Site"],
   [{}, "has 0: of none"],
 ])("which of %j is meant is asked", (stacks, message) => {
