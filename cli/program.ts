@@ -39,9 +39,10 @@ function hintFor(refusal: string): string {
 
 /** The command line: what each command takes, and what it does. `begin` is called by each that needs a session. */
 export function createProgram(
-  { stdout, stderr }: Surroundings,
+  surroundings: Surroundings,
   begin: (options: GlobalOptions) => Session,
 ): Command {
+  const { stdout, stderr } = surroundings;
   const program = new Command("minutehand");
   const open: Open = () => begin(program.opts<GlobalOptions>());
   program
@@ -57,7 +58,7 @@ export function createProgram(
     })
     .configureHelp({ showGlobalOptions: true })
     .addOption(new Option("--url <url>", "of the API").conflicts("stack"))
-    .option("--stack <name>", "the CloudFormation stack whose API it is")
+    .option("--stack <name>", "the CloudFormation stack whose API it is; of local the one it runs")
     .option("--region <region>", "of AWS, else AWS_REGION, AWS_DEFAULT_REGION or the profile's")
     .option("--profile <name>", "of AWS's configuration, else AWS_PROFILE")
     .option("--token <token>", "bearer token, for APIs that take one; better in MINUTEHAND_TOKEN")
@@ -87,7 +88,7 @@ export function createProgram(
   program.commandsGroup("Recurring jobs:");
   addSchedules(program, open);
   program.commandsGroup("Stacks:");
-  addLocal(program);
+  addLocal(program, surroundings);
   addDoctor(program, open);
   program.commandsGroup("This program:");
   program.helpCommand("help [command]", "what a command takes");

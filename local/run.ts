@@ -1,42 +1,11 @@
 import { topicsOf } from "./delay-queue.ts";
 import { LocalError, messageOf } from "./local-error.ts";
-import { HELP, parseCommandLine } from "./options.ts";
-import type { LocalStack } from "./stack.ts";
+import { type LocalOptions, type LocalStack, startLocal } from "./stack.ts";
 
-const USAGE_ERROR = 2;
-/** The functions' bundles are made for it, and node:sqlite keeps what is kept. */
-const NODE_MAJOR = 24;
+type RunOptions = Pick<LocalOptions, "port" | "dataDir" | "reset" | "app" | "stack" | "watch">;
 
-/**
- * `minutehand local`, from the arguments behind these words on: runs the stack until a signal ends it, and then the
- * process. What goes wrong is a line on stderr, with exit code 2 for wrong arguments and 1 else.
- */
-export async function runLocal(args: readonly string[]): Promise<void> {
-  const options = readOptions(args);
-  if (options.help) {
-    console.log(HELP);
-    return;
-  }
-  const nodeError = nodeErrorOf(process.versions.node);
-  if (nodeError !== undefined) fail(new LocalError(nodeError), 1);
-  await run(options);
-}
-
-/** What is wrong with this version of Node; `undefined`: nothing. */
-export function nodeErrorOf(version: string): string | undefined {
-  if (Number(version.split(".")[0]) >= NODE_MAJOR) return undefined;
-  return `the local stack needs Node ${NODE_MAJOR} or later, this is Node ${version}`;
-}
-
-function readOptions(args: readonly string[]) {
-  try {
-    return parseCommandLine(args);
-  } catch (error) {
-    fail(error, USAGE_ERROR);
-  }
-}
-
-async function run({ port, dataDir, reset, app, watch }: ReturnType<typeof readOptions>): Promise<void> {
+/** Runs the stack until a signal ends it, and then the process. What goes wrong is a line on stderr, with exit code 1. */
+export async function runLocal(options: RunOptions): Promise<void> {
   const began = Date.now();
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -45,31 +14,25 @@ async function run({ port, dataDir, reset, app, watch }: ReturnType<typeof readO
   const stop = async () => {
     stopping.abort();
     const started = await stack?.catch(() => undefined);
-    await started?.stop().catch((error) => fail(error, 1));
+    await started?.stop().catch((error) => fail(error));
     process.exit(0);
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, stop);
   // Whoever read the lines has gone, as in `npm run local | head`.
   process.stdout.on("error", stop);
   try {
-    // Not at the top: what it imports is not there in a Node that is too old, which is to be said in other words.
-    const { startLocal } = await import("./stack.ts");
     stack = startLocal({
-      port,
-      dataDir,
-      reset,
-      app,
-      watch,
+      ...options,
       log: (line) => console.log(line),
       progress: (line) => console.error(line),
       signal,
-      onLost: (error) => fail(error, 1),
+      onLost: (error) => fail(error),
     });
     const up = await stack;
     if (!signal.aborted) console.log(greeting(up, Date.now() - began));
   } catch (error) {
     // Whoever ends a start knows why it failed.
-    if (!signal.aborted) fail(error, 1);
+    if (!signal.aborted) fail(error);
   }
 }
 
@@ -87,10 +50,10 @@ function greeting({ url, hasApi, functions }: LocalStack, tookMs: number): strin
 `;
 }
 
-function fail(error: unknown, code: number): never {
+function fail(error: unknown): never {
   const known = error instanceof LocalError;
   console.error(
     `minutehand: ${known || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message)}`,
   );
-  process.exit(code);
+  process.exit(1);
 }

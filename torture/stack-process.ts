@@ -1,5 +1,5 @@
 /**
- * The embedded stack as a process of its own, as `local/main.ts` is: `stack-process.ts <CDK project> <data folder>
+ * The embedded stack as a process of its own, as `minutehand local` is: `stack-process.ts <CDK project> <data folder>
  * <ledger> <URL for DynamoDB> <URL for SQS>`. Its emulators are its own, but its functions reach them by these URLs. Its
  * rules fire when its parent says so, that ticks can be doubled and left out.
  */

@@ -1,30 +1,43 @@
 import type { Command } from "commander";
+import { wholeNumber } from "../arguments.ts";
+import { judgeNode } from "../checks.ts";
+import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
+import type { GlobalOptions } from "../session.ts";
+import type { Surroundings } from "../surroundings.ts";
 
-type LocalFlags = { app?: string; watch: boolean; port: string; data: string; reset?: true };
+type LocalFlags = { app?: string; watch: boolean; port: number; data: string; reset?: boolean };
 
-export function addLocal(program: Command): void {
+const ABOUT = `
+Of an app with several delay queues --stack <name> says whose stack is run.
+
+AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_SCHEDULER,
+AWS_ENDPOINT_URL_SECRETS_MANAGER and AWS_ENDPOINT_URL_EVENTBRIDGE, if set, name a service to use
+instead of the embedded one. Events are put at the services' address in the data folder's
+runner.json. Requests need no signature: IAM auth is for the deployed API. Webhooks may call http:
+and this machine; what signs them is in the data folder's secrets.json.`;
+
+export function addLocal(program: Command, { nodeVersion }: Surroundings): void {
   const command = program
     .command("local")
     .description("run your app's stack on this machine, and its functions anew when they are saved")
     .option("--app <command>", "that runs the CDK app, else what cdk.json says")
     .option("--no-watch", "leave functions as they are when they are saved")
-    .option("--port <n>", "of the API on 127.0.0.1; 0 picks a free one", "4500")
+    .option("--port <n>", "of the API on 127.0.0.1; 0 picks a free one", wholeNumber(0, 65_535), 4500)
     .option("--data <folder>", "that keeps jobs, messages, schedules and secrets", ".minutehand")
     .option("--reset", "drop all of them but the secrets first")
-    .action(async ({ app, watch, port, data, reset }: LocalFlags) => {
-      // It takes its arguments as it does without this command, and is loaded by nobody else.
+    .action(async ({ app, watch, port, data, reset = false }: LocalFlags) => {
+      const { result, todo } = judgeNode(nodeVersion);
+      if (result !== "ok") throw new CliError(`${todo}, this is ${nodeVersion}`);
+      // What it imports is loaded by nobody else, and is not there in an older Node.
       const { runLocal } = await import("../../local/run.ts");
-      await runLocal([
-        ...(app === undefined ? [] : ["--app", app]),
-        ...(watch ? [] : ["--no-watch"]),
-        ...["--port", port, "--data", data],
-        ...(reset ? ["--reset"] : []),
-      ]);
+      const { stack } = program.opts<GlobalOptions>();
+      await runLocal({ app, watch, port, dataDir: data, reset, stack });
     });
   examples(command, [
     "minutehand local",
     'minutehand local --app "node app.ts" --port 0',
     "minutehand local --reset",
   ]);
+  command.addHelpText("after", ABOUT);
 }

@@ -113,6 +113,13 @@ describe("a command line", () => {
     });
   });
 
+  test("needs a newer one to run the stack on this machine", async () => {
+    expect(await type(undefined, ["local"], { nodeVersion: "v22.19.0" })).toMatchObject({
+      code: 1,
+      err: "minutehand: minutehand local needs Node 24 or later, this is v22.19.0\n",
+    });
+  });
+
   test("with --debug gets the stack trace of what it meets", async () => {
     await using api = await serveApi();
     const { err } = await type(api, ["get", "01KJMBQDE001HA2ZQ31MBWX213", "--debug"]);

@@ -28,10 +28,14 @@ export function removeDataDir(dataDir: string): void {
 /** Starts the local stack on a port of its own choice; what it prints also goes to `logFile`. */
 export async function startStack(dataDir: string, logFile?: string): Promise<RunningStack> {
   if (logFile) writeFileSync(logFile, "");
-  const child = spawn(process.execPath, ["local/main.ts", "--no-watch", "--port", "0", "--data", dataDir], {
-    cwd: ROOT,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    ["cli/main.ts", "local", "--no-watch", "--port", "0", "--data", dataDir],
+    {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   let output = "";
   const url = await new Promise<string>((resolve, reject) => {
     const hear = (chunk: Buffer): void => {

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { nodeErrorOf } from "../../local/run.ts";
 import { isAlive } from "./is-alive.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
@@ -24,17 +23,22 @@ afterEach(() => {
   rmSync(root, { recursive: true, maxRetries: 5, retryDelay: 100 });
 });
 
+function start(...options: string[]): { said: () => string } {
+  runner = spawn(process.execPath, [MAIN, "local", "--port", "0", ...options], { cwd: root });
+  let said = "";
+  for (const stream of [runner.stdout, runner.stderr]) stream?.on("data", (data) => (said += data));
+  return { said: () => said };
+}
+
 /** Resolves while the app runs, with its process id. */
 async function synthesising(): Promise<{ app: number; said: () => string }> {
   writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: APP }));
-  runner = spawn(process.execPath, [MAIN, "local", "--port", "0"], { cwd: root });
-  let said = "";
-  for (const stream of [runner.stdout, runner.stderr]) stream?.on("data", (data) => (said += data));
+  const { said } = start();
   const pid = join(root, "app.log");
   await expect
     .poll(() => existsSync(pid) && readFileSync(pid, "utf8") !== "", { timeout: 10_000 })
     .toBe(true);
-  return { app: Number(readFileSync(pid, "utf8")), said: () => said };
+  return { app: Number(readFileSync(pid, "utf8")), said };
 }
 
 test("Ctrl-C during a start ends the app and the runner, and is no failure", async () => {
@@ -51,10 +55,9 @@ test("a runner that is killed takes the app along", async () => {
   await expect.poll(() => isAlive(app), { timeout: 3000 }).toBe(false);
 });
 
-test.each(["24.0.0", "25.1.0"])("Node %s runs the stack", (version) => {
-  expect(nodeErrorOf(version)).toBeUndefined();
-});
-
-test("an older Node is told which is needed", () => {
-  expect(nodeErrorOf("22.19.0")).toBe("the local stack needs Node 24 or later, this is Node 22.19.0");
+test("an app and a stack that are named are asked for, and what goes wrong is one line", async () => {
+  const app = `node -e "fs.writeFileSync(process.env.CDK_OUTDIR + '/manifest.json', '{}')"`;
+  const { said } = start("--stack", "Shop", "--app", app);
+  expect(await once(runner, "close")).toEqual([1, null]);
+  expect(said()).toContain('\nminutehand: --stack must name a stack of the app, is "Shop"; allowed: none\n');
 });

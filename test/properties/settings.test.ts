@@ -4,9 +4,7 @@ import { DEFAULT_BACKOFF } from "../../core/backoff.ts";
 import { type TopicPolicy, topicPolicy } from "../../core/policy.ts";
 import { policyOf } from "../../infra/policy.ts";
 import type { TopicProps } from "../../infra/props.ts";
-import { LocalError } from "../../local/local-error.ts";
-import { parseCommandLine } from "../../local/options.ts";
-import { anyText, topic } from "./kinds.ts";
+import { topic } from "./kinds.ts";
 import { property } from "./property.ts";
 
 const backoff = fc.oneof(
@@ -58,46 +56,4 @@ describe("a topic's policy", () => {
       expect(topicPolicy(topics[name] ?? {})).toEqual(topicPolicy({ ...given, ...(ttr && { ttr }) }));
     },
   );
-});
-
-describe("the command line", () => {
-  const folder = anyText.filter((text) => text !== "" && !text.startsWith("-"));
-  property(
-    "is read in any order and either form",
-    [fc.nat(65_535), folder, fc.boolean(), fc.boolean(), fc.array(fc.nat())],
-    (port, data, reset, joined, order) => {
-      const options = [
-        joined ? [`--port=${port}`] : ["--port", `${port}`],
-        joined ? [`--data=${data}`] : ["--data", data],
-        reset ? ["--reset"] : [],
-      ];
-      const sorted = options.map((option, i) => ({ option, at: order[i] ?? i })).sort((a, b) => a.at - b.at);
-      const read = parseCommandLine(sorted.flatMap(({ option }) => option));
-      expect(read).toEqual({ help: false, app: undefined, port, reset, dataDir: data, watch: true });
-    },
-  );
-
-  const word = fc.oneof(
-    fc.constantFrom(
-      "--port",
-      "--data",
-      "--reset",
-      "--help",
-      "-h",
-      "--",
-      "--port=",
-      "--port=65535",
-      "--port=65536",
-      "80",
-    ),
-    anyText,
-  );
-  property("that is not understood is told in words of ours", [fc.array(word, { maxLength: 4 })], (args) => {
-    try {
-      const { port } = parseCommandLine(args);
-      expect(Number.isInteger(port) && port >= 0 && port <= 65_535).toBe(true);
-    } catch (error) {
-      expect(error).toBeInstanceOf(LocalError);
-    }
-  });
 });

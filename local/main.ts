@@ -1,3 +1,0 @@
-import { runLocal } from "./run.ts";
-
-await runLocal(process.argv.slice(2));
