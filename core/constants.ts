@@ -78,6 +78,10 @@ export const VISIBILITY_MARGIN = 30 * SECOND;
 export const LONGEST_LEASE = 12 * HOUR;
 /** SQS counts its 12 h from the receive, and refuses what would pass them. */
 export const LONGEST_HIDE = LONGEST_LEASE - 5 * MINUTE;
+/** How long an event whose job runs is hidden at first, then twice as long each time, and how long at most. */
+export const EVENT_WAIT = { first: 5 * SECOND, longest: 15 * MINUTE } as const;
+/** How often SQS brings an event before it goes to the DLQ: that outlasts a lease, and an hour of tries a minute apart. */
+export const EVENT_RECEIVES = 60;
 /** `setTimeout` fires at once when given more. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 

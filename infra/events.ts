@@ -5,6 +5,7 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import { EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { EVENT_RECEIVES } from "../core/constants.ts";
 import type { EventRule } from "../core/event-rules.ts";
 import { EVENT_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
@@ -23,8 +24,6 @@ const MEMORY_MIB = 512;
 const BATCH_SIZE = 10;
 /** A burst of events is to leave the account's concurrency, and the table, to the jobs. */
 const MAX_CONCURRENCY = 10;
-/** An hour of tries, such as while the table does not answer. An event whose job runs waits longer each time. */
-const MAX_RECEIVE_COUNT = 60;
 const SERVICE = "events.amazonaws.com";
 const DEFAULT_BUS = "default";
 
@@ -52,7 +51,7 @@ export class Events extends Construct {
       queueName,
       retentionPeriod: QUEUE_RETENTION,
       visibilityTimeout: visibilityTimeoutFor(TIMEOUT),
-      deadLetterQueue: { queue: this.dlq, maxReceiveCount: MAX_RECEIVE_COUNT },
+      deadLetterQueue: { queue: this.dlq, maxReceiveCount: EVENT_RECEIVES },
     });
     // The metrics of its rules do not name the default bus.
     this.eventBus = eventBus?.eventBusRef.eventBusName === DEFAULT_BUS ? undefined : eventBus;

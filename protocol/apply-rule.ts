@@ -6,8 +6,8 @@ import type { Context } from "./ports.ts";
 
 /**
  * Does what a topic says about an event, and nothing more when it is told again. Times count from when the event happened.
- * Throws `bad-request` or `too-large` for an event that has no key or body a job can have, `job-running` with `leaseUntil`,
- * and else as `enqueue`.
+ * Throws `bad-request` or `too-large` for an event that has no key or body a job can have, `job-running`, and
+ * else as `enqueue`.
  */
 export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent): Promise<void> {
   const { topic } = rule;

@@ -1,9 +1,8 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { inParallel } from "../core/batches.ts";
-import { CLOCK_MARGIN } from "../core/constants.ts";
+import { EVENT_WAIT } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../core/event-rules.ts";
-import { hideSecondsOf } from "../core/packs.ts";
 import { applyRule } from "../protocol/apply-rule.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createContext, type Environment, required } from "./context.ts";
@@ -13,8 +12,6 @@ import { createScheduler } from "./scheduler.ts";
 export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
 const WIDTH = 8;
-/** ms that an event for a running job is hidden at first, and each time twice as long: a run of hours must not wear it out. */
-const FIRST_WAIT = 30_000;
 
 /** The Lambda function that does what topics say about events, as the environment describes it. */
 export function eventConsumer(environment: Environment = process.env): EventFunction {
@@ -45,27 +42,29 @@ async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecor
     return failed(ctx, "", "reading an event", error);
   }
   let done = true;
-  let leaseUntil = 0;
+  let runs = false;
   for (const rule of rulesFor(rules, event)) {
     try {
       await applyRule(ctx, rule, event);
     } catch (error) {
       done = false;
-      if (error instanceof MinutehandError && error.code === "job-running") {
-        leaseUntil = Math.max(leaseUntil, Date.parse(String(error.data.leaseUntil)));
-      } else failed(ctx, rule.topic, `applying event ${event.id}`, error);
+      if (error instanceof MinutehandError && error.code === "job-running") runs = true;
+      else failed(ctx, rule.topic, `applying event ${event.id}`, error);
     }
   }
-  if (leaseUntil > 0) await hide(ctx, record, leaseUntil + CLOCK_MARGIN);
+  if (runs) await hide(ctx, record);
   return done;
 }
 
-/** Keeps an event for when the job that it is about does not run any more. If SQS does not, it comes back sooner. */
-async function hide(ctx: Context, { receiptHandle, attributes }: SQSRecord, until: number): Promise<void> {
+/**
+ * Keeps an event for when the job that it is about does not run any more: most runs end long before their lease. If SQS does
+ * not hide it, it comes back when its visibility timeout is over.
+ */
+async function hide(ctx: Context, { receiptHandle, attributes }: SQSRecord): Promise<void> {
   const received = Number(attributes.ApproximateReceiveCount);
-  const wait = Math.max(until - ctx.clock(), FIRST_WAIT * 2 ** (received - 1));
+  const seconds = Math.min(EVENT_WAIT.first * 2 ** (received - 1), EVENT_WAIT.longest) / 1000;
   try {
-    await ctx.queues.hide({ events: true }, [{ handle: receiptHandle, seconds: hideSecondsOf(wait) }]);
+    await ctx.queues.hide({ events: true }, [{ handle: receiptHandle, seconds }]);
   } catch (error) {
     failed(ctx, "", "hiding an event", error);
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CLOCK_MARGIN } from "../../core/constants.ts";
+import { CLOCK_MARGIN, EVENT_RECEIVES, LONGEST_LEASE } from "../../core/constants.ts";
 import type { EnqueueRule } from "../../core/event-rules.ts";
 import { consume, crashWhileRunning } from "../protocol/consume.ts";
 import { liveHomes } from "../protocol/scenes.ts";
@@ -173,27 +173,66 @@ test("an event cancels a job that runs: once its run has crashed it does not run
 
 const changed: EnqueueRule = { ...placed, onDuplicate: "replace" };
 
-test("an event that replaces a running job stays, hidden until the lease is over, and replaces it then", async () => {
+test("an event that replaces a running job stays, hidden, and replaces it when the lease is over", async () => {
   const world = shop();
   const { id } = await world.file({ key: KEY });
   await crashWhileRunning(world, "orders", 40_000);
   const asked = hides(world);
   const event = placedEvent(START);
   expect(await deliver(world, [changed], [event])).toEqual([0]);
-  expect(asked).toEqual([40 + CLOCK_MARGIN / SECOND]);
+  expect(asked).toEqual([5]);
   expect(troubles(world)).toEqual([]);
   await world.pass(40 * SECOND + CLOCK_MARGIN, { ticks: false });
   expect(await deliver(world, [changed], [event], 2)).toEqual([]);
   expect(await world.home(id)).toMatchObject({ state: "scheduled", dueAt: START + 30 * MINUTE });
 });
 
-test("an event for a job whose lease is prolonged again and again waits ever longer, 12 hours at most", async () => {
+test("an event for a running job waits ever longer, 15 minutes at most, and outlasts the longest lease", async () => {
   const world = shop();
   await world.file({ key: KEY });
   await crashWhileRunning(world, "orders");
   const asked = hides(world);
-  for (const receives of [1, 2, 3, 12]) await deliver(world, [changed], [placedEvent(START)], receives);
-  expect(asked).toEqual([45, 60, 120, 42_900]);
+  const receives = Array.from({ length: EVENT_RECEIVES }, (_, i) => i + 1);
+  for (const nth of receives) await deliver(world, [changed], [placedEvent(START)], nth);
+  expect(asked.slice(0, 9)).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 900]);
+  // What follows the last of them is the DLQ.
+  const waited = asked.slice(0, -1).reduce((sum, seconds) => sum + seconds, 0);
+  expect(waited * SECOND).toBeGreaterThan(LONGEST_LEASE + CLOCK_MARGIN);
+  expect(Math.max(...asked)).toBe(900);
+});
+
+test("a run that is over long before its lease keeps an event waiting for seconds", async () => {
+  const world = shop();
+  const rule: EnqueueRule = { ...placed, delay: 10, onDuplicate: "postpone", maxDelay: 600 };
+  const { id } = await world.file({ key: KEY });
+  const asked = hides(world);
+  await consume(world, "orders", {
+    timeout: 15 * MINUTE,
+    run: async () => {
+      expect(await deliver(world, [rule], [placedEvent(START)])).toEqual([0]);
+      return { end: "done" };
+    },
+  });
+  expect(asked).toEqual([5]);
+  await world.pass(5 * SECOND, { ticks: false });
+  expect(await deliver(world, [rule], [placedEvent(START)], 2)).toEqual([]);
+  expect(liveHomes(world)).toMatchObject([{ dueAt: START + 10 * SECOND }]);
+  expect(liveHomes(world)).not.toMatchObject([{ id }]);
+});
+
+test("an event's other rules are applied while a job that one is about runs", async () => {
+  const world = shop();
+  await world.file({ key: KEY });
+  await crashWhileRunning(world, "orders");
+  const asked = hides(world);
+  const rules = [changed, { ...placed, topic: "mails" }];
+  expect(await deliver(world, rules, [placedEvent(START)])).toEqual([0]);
+  expect(liveHomes(world)).toMatchObject([{ topic: "mails" }]);
+  expect(asked).toEqual([5]);
+  expect(troubles(world)).toEqual([]);
+  await world.pass(30 * SECOND + CLOCK_MARGIN, { ticks: false });
+  expect(await deliver(world, rules, [placedEvent(START)], 2)).toEqual([]);
+  expect(liveHomes(world)).toHaveLength(2);
 });
 
 test("an event that cannot be hidden stays all the same", async () => {
