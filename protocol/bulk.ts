@@ -10,7 +10,7 @@ import { type JobPage, listJobs } from "./list.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { redriveJob } from "./redrive.ts";
-import { reschedule } from "./reschedule.ts";
+import { reschedule, unasked, unheld } from "./reschedule.ts";
 
 export type BulkAction = "cancel" | "move" | "run" | "redrive";
 
@@ -141,7 +141,7 @@ function refusal(action: BulkAction, home: Home, now: number): MinutehandError |
     const error = `job ${home.id} is untracked, though its topic ${home.topic} is not any more`;
     return new MinutehandError("untracked-topic", error, { id: home.id });
   }
-  return refusalOf(home, now);
+  return refusalOf(home, now, action === "cancel" ? unheld : unasked);
 }
 
 /** The ids of jobs that have been given starts by this part already: in another call of it, or on an earlier page. */

@@ -148,10 +148,10 @@ function answerWithoutWriting(home: Home, now: number): Home | MinutehandError |
   return home.state === "cancelled" ? home : refusalOf(home, now);
 }
 
-/** Why a job can be neither cancelled nor moved, if it cannot. */
-export function refusalOf(home: Home, now: number): MinutehandError | undefined {
+/** Why a job can be neither cancelled nor moved, if it cannot. `condition`: by what it is judged. */
+export function refusalOf(home: Home, now: number, condition = unheld): MinutehandError | undefined {
   try {
-    unheld(home, now);
+    condition(home, now);
   } catch (error) {
     if (error instanceof MinutehandError) return error;
     throw error;

@@ -33,7 +33,7 @@ export async function reschedule(
         `job ${id} is of the untracked topic ${home.topic}, which cannot be changed`,
       );
     }
-    const expect = unheld(home, ctx.clock());
+    const expect = (change.bulk === undefined ? unheld : unasked)(home, ctx.clock());
     const set: Record<string, Attribute> = { attempt: 0, askedAt: ctx.clock(), ...restarted(home) };
     if (change.body !== undefined) set.body = change.body;
     if (change.bulk !== undefined) set.bulk = change.bulk;
@@ -101,4 +101,15 @@ export function unheld(home: Home, now: number): Expected {
   }
   if (hasCrashed(home, now)) return { state: "running", token: home.token, leaseEnd: home.leaseEnd };
   return { state: "scheduled" };
+}
+
+/** The same for a bulk, which means no job in particular: one whose run has crashed and that an event has cancelled is over. */
+export function unasked(home: Home, now: number): Expected {
+  const expect = unheld(home, now);
+  if (home.cancelAskedAt === undefined) return { ...expect, cancelAskedAt: undefined };
+  throw new MinutehandError(
+    "job-finished",
+    `job ${home.id} was cancelled by an event while it ran, and its run has crashed: it does not run again`,
+    { id: home.id },
+  );
 }

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { MinutehandError } from "../../core/errors.ts";
-import type { Home, Key } from "../../core/items.ts";
+import { type Home, type Key, sortable } from "../../core/items.ts";
 import { type Bulk, type BulkPart, type BulkRequest, beginBulk, runBulk } from "../../protocol/bulk.ts";
 import { cancel } from "../../protocol/cancel.ts";
+import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
 import { pause } from "../../protocol/pause.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
-import { consume } from "./consume.ts";
+import { consume, crashWhileRunning } from "./consume.ts";
 import { dead, fail, isLook, key, meanwhile } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
@@ -297,6 +298,45 @@ describe("a bulk that moves", () => {
     await part();
     for (const { revision } of await now(world, homes)) expect(revision).toBe(1);
   });
+
+  it.each([
+    ["move", false],
+    ["move", true],
+    ["run", false],
+    ["cancel", false],
+  ] as const)(
+    "revives no crashed run that an event has cancelled: %s, as it comes: %s",
+    async (action, late) => {
+      const world = createWorld();
+      const { id } = await world.file({ key });
+      await crashWhileRunning(world, "orders");
+      const mark = () =>
+        cancelByEvent(late ? world.skewed(-20 * SECOND) : world.ctx, {
+          id: "e",
+          topic: "orders",
+          key,
+          at: START,
+          until: START,
+        });
+      if (!late) await mark();
+      await world.pass(MINUTE, { ticks: false });
+      if (late) meanwhile(world, isLook, mark);
+      const asked = { action, from: START, to: START + HOUR, dueAt: world.now() + HOUR };
+      // A run begins with what is due from now on.
+      const bulk = { ...begin(world, asked), from: START, position: sortable(START) };
+      const dry = await runBulk(world.ctx, requestOf({ ...asked, dryRun: true }), bulk);
+      const part = await runBulk(world.ctx, requestOf(asked), bulk);
+      const ends = action === "cancel";
+      expect(part).toMatchObject({
+        matched: 1,
+        changed: ends ? 1 : 0,
+        skipped: ends ? {} : { "job-finished": 1 },
+      });
+      if (!late) expect(dry.skipped).toEqual(part.skipped);
+      expect(await consume(world, "orders")).toEqual([]);
+      expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+    },
+  );
 
   it("leaves alone what was filed while its topic was untracked", async () => {
     const world = createWorld();

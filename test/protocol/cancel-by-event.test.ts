@@ -64,6 +64,7 @@ describe("an event", () => {
   it.each<[string, Ending, object]>([
     ["fails", { end: "failed", error: "no bank" }, { lastError: "no bank", attempt: 1 }],
     ["asks to be repeated", { end: "retry-in", wait: MINUTE }, { attempt: 1 }],
+    ["buries it", { end: "buried", error: "no such order" }, { lastError: "no such order", attempt: 1 }],
   ])("cancels a running job whose run then %s", async (_, ending, more) => {
     const world = eventWorld();
     const { id } = await world.file({ key });
@@ -80,32 +81,40 @@ describe("an event", () => {
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
   });
 
-  it("cancels a running job that would be dead, and writes no death", async () => {
-    const world = eventWorld();
-    const { id } = await world.file({ key, maxAttempts: 1 });
-    const run = async () => {
-      await paid(world);
-      return fail();
-    };
-    await consume(world, "orders", { run });
-    expect(await world.home(id)).toMatchObject({ state: "cancelled", lastError: fail().error });
-    expect(world.queues.messages({ topic: "orders", dead: true })).toEqual([]);
-  });
-
-  it.each<[string, object, (call: Call) => boolean]>([
-    ["move", {}, isLook],
-    ["death", { maxAttempts: 1 }, isAt("dead#", "insert")],
-  ])("cancels a running job also when it comes while its run's %s is written", async (_, more, matches) => {
+  it.each<[object, Extract<Ending, { error: string }>]>([
+    [{ maxAttempts: 1 }, fail()],
+    [{}, { end: "buried", error: "no such order" }],
+  ])("cancels a running job that would be dead, and writes no death: %j, %j", async (more, ending) => {
     const world = eventWorld();
     const { id } = await world.file({ key, ...more });
     const run = async () => {
-      meanwhile(world, matches, () => paid(world));
-      return fail();
+      await paid(world);
+      return ending;
     };
     await consume(world, "orders", { run });
-    expect(world.pool.hooks.before).toBeUndefined();
-    expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+    expect(await world.home(id)).toMatchObject({ state: "cancelled", lastError: ending.error });
+    expect(world.queues.messages({ topic: "orders", dead: true })).toEqual([]);
   });
+
+  it.each<[string, object, Ending, (call: Call) => boolean]>([
+    ["move", {}, fail(), isLook],
+    ["move to when it asked to be repeated", {}, { end: "retry-in", wait: MINUTE }, isLook],
+    ["death", { maxAttempts: 1 }, fail(), isAt("dead#", "insert")],
+    ["burial", {}, { end: "buried", error: "no such order" }, isAt("dead#", "insert")],
+  ])(
+    "cancels a running job also when it comes while its run's %s is written",
+    async (_, more, ending, matches) => {
+      const world = eventWorld();
+      const { id } = await world.file({ key, ...more });
+      const run = async () => {
+        meanwhile(world, matches, () => paid(world));
+        return ending;
+      };
+      await consume(world, "orders", { run });
+      expect(world.pool.hooks.before).toBeUndefined();
+      expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+    },
+  );
 
   it("leaves a running job done that succeeds", async () => {
     const world = eventWorld();
