@@ -2,11 +2,11 @@ import { type ErrorCode, MinutehandError, messageOf } from "../core/errors.ts";
 import { truncate } from "../core/text.ts";
 import type { Problem } from "../http/answers.ts";
 
-/** Carries a request to the API, and its answer back. */
-export type Transport = (request: Request) => Promise<Response>;
+/** Carries a request to the API, and its answer back. `patience`: how long a try is waited for at least, ms. */
+export type Transport = (request: Request, patience?: number) => Promise<Response>;
 
 export type Query = Readonly<Record<string, string | number | Date | undefined>>;
-type Sent = { query?: Query; body?: object; idempotencyKey?: string | undefined };
+type Sent = { query?: Query; body?: object; idempotencyKey?: string | undefined; patience?: number };
 
 /** One call of the API: what it answers, or a `MinutehandError`. */
 export type Call = <T>(method: string, path: string, sent?: Sent) => Promise<T>;
@@ -16,20 +16,33 @@ const QUOTED = 120;
 
 export function callOver(transport: Transport, url: string): Call {
   const base = url.replace(/\/+$/, "");
-  return async <T>(method: string, path: string, { query = {}, body, idempotencyKey }: Sent = {}) => {
+  return async <T>(
+    method: string,
+    path: string,
+    { query = {}, body, idempotencyKey, patience }: Sent = {},
+  ) => {
     const target = `${base}${path}${searchOf(query)}`;
     const headers = {
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     };
     const content = body === undefined ? {} : { body: jsonOf(body) };
-    const response = await transport(new Request(target, { method, headers, ...content }));
+    const response = await transport(requestOf(target, { method, headers, ...content }), patience);
     const text = await response.text();
     const value = objectIn(text);
     if (response.ok && value) return value as T;
     if (isProblem(value)) throw errorOf(value);
     throw foreign(`${method} ${target}`, response, text);
   };
+}
+
+/** Throws `bad-request` for what HTTP cannot carry, such as a header of other characters than Latin-1. */
+function requestOf(target: string, init: RequestInit): Request {
+  try {
+    return new Request(target, init);
+  } catch (error) {
+    throw new MinutehandError("bad-request", `the request cannot be sent: ${messageOf(error)}`, {}, error);
+  }
 }
 
 /** A segment of a path. Dots alone URL parsers would resolve away, and another call be made; encoded twice the API refuses them. */
@@ -45,9 +58,14 @@ export function errorOf({ type: _, title: __, status, detail, code, ...data }: P
 function searchOf(query: Query): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) params.set(name, value instanceof Date ? value.toISOString() : String(value));
+    if (value !== undefined) params.set(name, value instanceof Date ? isoOf(name, value) : String(value));
   }
   return params.size === 0 ? "" : `?${params}`;
+}
+
+function isoOf(name: string, date: Date): string {
+  if (!Number.isNaN(date.getTime())) return date.toISOString();
+  throw new MinutehandError("bad-request", `${name} must be a time, got an invalid Date`);
 }
 
 function jsonOf(body: object): string {

@@ -1,9 +1,27 @@
+import { RECEIVE_WAIT_SECONDS } from "../core/constants.ts";
 import type { MinutehandError } from "../core/errors.ts";
 import type { BulkPart, JobSummary, Problem, ScheduleSummary, TopicJson } from "../http/answers.ts";
 import { type Call, callOver, errorOf, type Query, segment, type Transport } from "./call.ts";
-import type { BulkResult, Client, EnqueueArguments, PulledJob, PutArguments, TopicBodies } from "./client.ts";
+import type {
+  BulkResult,
+  Client,
+  EnqueueArguments,
+  Instant,
+  PulledJob,
+  PutArguments,
+  TopicBodies,
+} from "./client.ts";
 
 const HOUR = 3_600_000;
+/** ms that a receive may take beside its wait. */
+const CLAIMING = 10_000;
+
+/** As plain JavaScript may call it: the API says what is missing. */
+type Given<Arguments extends readonly [unknown, unknown, object]> = [
+  Arguments[0],
+  Arguments[1],
+  Partial<Arguments[2]>?,
+];
 
 export type ClientParts = {
   readonly transport: Transport;
@@ -36,14 +54,14 @@ export function clientOver<Topics = TopicBodies>({
 
   return {
     enqueue(...job) {
-      const [topic, body, { idempotencyKey, ...options }] = job as EnqueueArguments;
+      const [topic, body, { idempotencyKey, ...options } = {}] = job as Given<EnqueueArguments>;
       return file("POST", "/jobs", { topic, body, ...options }, idempotencyKey);
     },
     async enqueueMany(jobs, { idempotencyKey } = {}) {
       return outcomesOf(await file("POST", "/jobs/batch", { jobs }, idempotencyKey));
     },
     put(...job) {
-      const [topic, key, { idempotencyKey, ...body }] = job as PutArguments;
+      const [topic, key, { idempotencyKey, ...body } = {}] = job as Given<PutArguments>;
       return file("PUT", keyPath(topic, key), body, idempotencyKey);
     },
     get: (id) => call("GET", jobPath(id)),
@@ -55,7 +73,7 @@ export function clientOver<Topics = TopicBodies>({
       return outcomesOf(await call("POST", "/jobs/cancel", { body: { ids } }));
     },
     list: ({ pageSize, ...query } = {}) => pages(call, "/jobs", { ...query, limit: pageSize }, jobsOf),
-    async *forecast({ topic, from = new Date(clock()), to = new Date(+new Date(from) + HOUR) } = {}) {
+    async *forecast({ topic, from = new Date(clock()), to = hourAfter(from) } = {}) {
       type Part = { minutes: { minute: string; count: number }[]; next?: string };
       let start: string | Date | undefined = from;
       while (start !== undefined) {
@@ -100,7 +118,10 @@ export function clientOver<Topics = TopicBodies>({
       file("POST", `${schedulePath(name)}/run`, {}, idempotencyKey),
 
     async receive(topic, body = {}) {
-      return (await call<{ jobs: PulledJob[] }>("POST", `${topicPath(topic)}/receive`, { body })).jobs;
+      // The jobs of an answer that nobody waits for any more are claimed, which burns an attempt.
+      const patience = Math.min(body.waitSeconds || 0, RECEIVE_WAIT_SECONDS) * 1000 + CLAIMING;
+      const path = `${topicPath(topic)}/receive`;
+      return (await call<{ jobs: PulledJob[] }>("POST", path, { body, patience })).jobs;
     },
     finish: (topic, receipt) => call("POST", `${topicPath(topic)}/finish`, { body: { receipt } }),
     extend: (topic, receipt, seconds) =>
@@ -112,6 +133,12 @@ export function clientOver<Topics = TopicBodies>({
 
     health: () => call("GET", "/health"),
   };
+}
+
+/** `undefined` for what is no time, which the API then refuses. */
+function hourAfter(from: Instant): Date | undefined {
+  const time = new Date(from).getTime();
+  return Number.isNaN(time) ? undefined : new Date(time + HOUR);
 }
 
 /** Of a batch, entry by entry. */

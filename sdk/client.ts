@@ -191,8 +191,8 @@ export type ClientOptions = {
    */
   auth?: "iam" | "none" | { bearer: string | (() => Promise<string>) };
   region?: string;
-  /** Of one try, ms; 30,000 by default. */
+  /** Of one try, ms; 30,000 by default. A `receive` has 10 s longer than its wait at least. */
   timeout?: number;
-  /** How often a call is repeated that met trouble on its way (429, 502, 503, 504, the network); 5 by default. */
+  /** How often a call is repeated that met trouble on its way (429, 502, 503, 504, the network), 0 to 100; 5 by default. */
   retries?: number;
 };

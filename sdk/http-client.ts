@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { LONGEST_TIMER } from "../core/constants.ts";
 import { authorizeBy } from "./authorize.ts";
 import type { Client, ClientOptions, TopicBodies } from "./client.ts";
 import { clientOver } from "./client-over.ts";
@@ -7,14 +8,33 @@ import { httpTransport } from "./http-transport.ts";
 /** ms. A pull may wait for 20 s. */
 const TIMEOUT = 30_000;
 const RETRIES = 5;
+const MOST_RETRIES = 100;
 const FIRST_WAIT = 300;
 
 /** The queue behind an HTTP API. Throws a RangeError for options that make no sense. */
 export function createClient<Topics = TopicBodies>(options: ClientOptions): Client<Topics> {
-  const { url, timeout = TIMEOUT, retries = RETRIES } = options;
+  const { url, auth, timeout = TIMEOUT, retries = RETRIES } = options;
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new RangeError(`url must be the API's, such as https://api.example.com, got ${url}`);
   }
+  check(
+    "timeout",
+    timeout > 0 && timeout <= LONGEST_TIMER,
+    timeout,
+    `ms, more than 0 and at most ${LONGEST_TIMER}`,
+  );
+  check(
+    "retries",
+    Number.isInteger(retries) && retries >= 0 && retries <= MOST_RETRIES,
+    retries,
+    `a whole number from 0 to ${MOST_RETRIES}`,
+  );
+  check(
+    "auth",
+    isAuth(auth),
+    typeof auth === "string" ? JSON.stringify(auth) : typeof auth,
+    '"iam", "none" or { bearer }, a token or a function',
+  );
   const authorize = authorizeBy(options);
   const transport = httpTransport({
     authorize,
@@ -24,4 +44,14 @@ export function createClient<Topics = TopicBodies>(options: ClientOptions): Clie
     random: Math.random,
   });
   return clientOver({ transport, url, clock: Date.now, newKey: randomUUID });
+}
+
+function check(option: string, holds: boolean, actual: string | number, allowed: string): void {
+  if (!holds) throw new RangeError(`${option} must be ${allowed}, got ${actual}`);
+}
+
+/** Whether it is what the types say, which plain JavaScript does not ask. */
+function isAuth(auth: ClientOptions["auth"]): boolean {
+  if (auth === undefined || auth === "iam" || auth === "none") return true;
+  return ["string", "function"].includes(typeof (auth as { bearer?: unknown } | null)?.bearer);
 }

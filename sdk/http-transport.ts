@@ -10,7 +10,7 @@ const LONGEST_WAIT = 20_000;
 
 export type HttpOptions = {
   readonly authorize: Authorize;
-  /** Of each try, ms. */
+  /** Of each try, ms; a call that may take longer has as long. */
   readonly timeout: number;
   readonly retries: number;
   /** The first repeat waits up to so many ms, each further one up to twice as long as the one before. */
@@ -25,7 +25,6 @@ export type HttpOptions = {
  */
 export function httpTransport({ authorize, timeout, retries, firstWait, random }: HttpOptions): Transport {
   const send = ky.create({
-    timeout,
     retry: {
       limit: retries,
       methods: ["get", "post", "put", "patch", "delete"],
@@ -40,13 +39,14 @@ export function httpTransport({ authorize, timeout, retries, firstWait, random }
     throwHttpErrors: (status) => REPEATED.includes(status),
     fetch: (request) => oneTry(request as Request, authorize),
   });
-  return async (request) => {
+  return async (request, patience = 0) => {
+    const limit = Math.max(timeout, patience);
     try {
-      return await send(request);
+      return await send(request, { timeout: limit });
     } catch (error) {
       if (error instanceof HTTPError) return lastAnswer(error);
       if (!(error instanceof NetworkError || error instanceof TimeoutError)) throw error;
-      const reason = error instanceof TimeoutError ? `no answer in ${timeout} ms` : reasonOf(error);
+      const reason = error instanceof TimeoutError ? `no answer in ${limit} ms` : reasonOf(error);
       const call = `${request.method} ${request.url}`;
       throw new MinutehandError(
         "unavailable",

@@ -191,6 +191,34 @@ describe("the client", () => {
     expect(asked).toEqual([]);
   });
 
+  test("refuses what HTTP cannot carry, and what is no time, as the API would", async () => {
+    const { client, asked } = createClient();
+    const never = new Date("x");
+    const refused = (message: string) => expect.objectContaining({ code: "bad-request", message });
+    const key = client.enqueue("orders", 1, { delay: 60, idempotencyKey: "ключ" });
+    await expect(key).rejects.toEqual(
+      refused(expect.stringMatching(/^the request cannot be sent: .*ByteString/)),
+    );
+    await expect(all(client.list({ from: never }))).rejects.toEqual(
+      refused("from must be a time, got an invalid Date"),
+    );
+    expect(asked).toEqual([]);
+    await expect(all(client.forecast({ from: "x" }))).rejects.toEqual(
+      refused(expect.stringContaining("from")),
+    );
+  });
+
+  test("leaves it to the API to say what plain JavaScript left out", async () => {
+    const { client } = createClient();
+    const [enqueue, put] = [client.enqueue, client.put] as ((...given: unknown[]) => Promise<unknown>)[];
+    const missing = {
+      code: "bad-request",
+      message: expect.stringContaining("exactly one of delay and dueAt"),
+    };
+    await expect(enqueue?.("orders", 1)).rejects.toMatchObject(missing);
+    await expect(put?.("orders", "17")).rejects.toMatchObject({ code: "bad-request", status: 400 });
+  });
+
   test("tells a refusal with its code, its data and its status", async () => {
     const { client } = createClient();
     const { id } = await client.enqueue("orders", 1, { delay: "1h", key: "17" });

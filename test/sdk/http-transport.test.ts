@@ -6,6 +6,7 @@ import { serveInTrouble, type Trouble, type TroubledApi } from "./troubled-api.t
 
 const TIMEOUT = 29_000;
 const LONG = 7000;
+const LONGEST = 20_000;
 const unauthorized: Authorize = async ({ headers }) => headers;
 
 type Options = Partial<Parameters<typeof httpTransport>[0]>;
@@ -20,13 +21,13 @@ function clientOf({ url }: { url: string }, options: Options = {}) {
 const jobs = ({ api }: TroubledApi) => api.world.pool.items().filter((item) => "body" in item);
 const job = ["orders", { n: 1 }, { delay: "1h" }] as const;
 
-/** What timers are set to while `work` runs, ms. That of `LONG` is over at once. */
+/** What timers are set to while `work` runs, ms. Those of `LONG` and `LONGEST` are over at once. */
 async function timersOf(work: () => Promise<unknown>): Promise<number[]> {
   const timers: number[] = [];
   const real = globalThis.setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((act: () => void, ms = 0, ...more: []) => {
     timers.push(ms);
-    return real(act, ms === LONG ? 0 : ms, ...more);
+    return real(act, ms === LONG || ms === LONGEST ? 0 : ms, ...more);
   }) as typeof setTimeout);
   await work();
   return timers;
@@ -67,6 +68,19 @@ describe("a call over the network", () => {
     expect(served.received.length).toBeGreaterThan(1);
     expect(jobs(served)).toHaveLength(1);
   });
+
+  test.each([
+    [1000, { waitSeconds: 7 }, 17_000],
+    [1000, {}, 10_000],
+    [TIMEOUT, { waitSeconds: 7 }, TIMEOUT],
+  ])(
+    "of a timeout of %i ms that receives with %j is waited for %i ms",
+    async (timeout, request, expected) => {
+      await using served = await serveInTrouble([]);
+      const client = clientOf(served, { timeout });
+      expect(await timersOf(() => client.receive("work", request))).toContain(expected);
+    },
+  );
 
   test("has a key of its own, or its caller's", async () => {
     await using served = await serveInTrouble([]);
@@ -114,9 +128,12 @@ describe("a call over the network", () => {
     expect(timers.filter((ms) => ms > 0 && ms < 100)).toEqual([4, 8, 16]);
   });
 
-  test("waits as long as the API asks for", async () => {
-    await using served = await serveInTrouble([{ status: 503, headers: { "retry-after": "7" } }]);
-    expect(await timersOf(() => clientOf(served).enqueue(...job))).toContain(LONG);
+  test.each([
+    ["as long as the API asks for", "7", LONG],
+    ["20 s at most", "3600", LONGEST],
+  ])("waits %s", async (_, seconds, expected) => {
+    await using served = await serveInTrouble([{ status: 503, headers: { "retry-after": seconds } }]);
+    expect(await timersOf(() => clientOf(served).enqueue(...job))).toContain(expected);
   });
 
   test("is given up after so many repeats, and says what stood in the way", async () => {
