@@ -38,9 +38,10 @@ export function addTopics(program: Command, open: Open): void {
       const { output, client } = open();
       const api = await client();
       const reports = topic === undefined ? await api.topics() : [await api.topic(topic)];
-      if (names) return output.line(reports.map((report) => report.topic).join("\n"));
-      if (topic !== undefined && output.json) return output.document(reports[0]);
-      return output.entries(reports, COLUMNS, "no topic");
+      if (names) {
+        for (const report of reports) await output.told(report.topic, report.topic);
+      } else if (topic !== undefined && output.json) await output.document(reports[0]);
+      else await output.entries(reports, COLUMNS, "no topic");
     });
   examples(command, ["minutehand topics", "minutehand topics order-timeout --json"]);
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { counted } from "../../cli/words.ts";
 import type { Json } from "../http/api.ts";
-import { MINUTE, SECOND } from "../protocol/world.ts";
+import { createApi } from "../http/api.ts";
+import { createWorld, MINUTE, SECOND } from "../protocol/world.ts";
 import { type } from "./command-line.ts";
 import { type ServedApi, serveApi } from "./served-api.ts";
 
@@ -38,8 +39,19 @@ describe("topics", () => {
       { topic: "precise" },
     ]);
     expect((await type(api, ["topics", "work", "--json"])).lines).toEqual([lines[1]]);
+    expect((await type(api, ["topics", "--names", "--json"])).lines).toEqual([
+      "orders",
+      "work",
+      "events",
+      "precise",
+    ]);
     expect(await type(api, ["topics", "nothing"])).toMatchObject({ code: 1, out: "" });
   });
+});
+
+test("topics that there are not are nothing", async () => {
+  await using api = await serveApi(createApi(createWorld({ topics: {} })));
+  expect(await type(api, ["topics", "--names"])).toMatchObject({ code: 0, out: "", err: "" });
 });
 
 describe("dead and redrive", () => {
