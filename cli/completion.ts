@@ -3,7 +3,10 @@ import type { Command, Option } from "commander";
 /** The words that were typed, a line each, the one to complete last; scripts tell them so. */
 export const TYPED = "MINUTEHAND_TYPED";
 
-/** What each shell evaluates. They know nothing of the commands: they ask the program, each time. */
+/**
+ * What each shell evaluates. They know nothing of the commands: they ask the program, each time, and complete files where it
+ * knows nothing.
+ */
 export const SCRIPTS = {
   bash: `_minutehand() {
   local IFS=$'\\n'
@@ -13,12 +16,17 @@ complete -o default -F _minutehand minutehand`,
   zsh: `_minutehand() {
   local -a found
   found=("\${(@f)$(${TYPED}="\${(@pj:\\n:)words[2,CURRENT]}" minutehand completion --typed 2>/dev/null)}")
-  compadd -a found
+  if [[ -n $found[1] ]]; then compadd -a found; else _files; fi
 }
 compdef _minutehand minutehand`,
   fish: `function __minutehand
   set -lx ${TYPED} "$(commandline -opc | tail -n +2)"\\n"$(commandline -ct)"
-  minutehand completion --typed 2>/dev/null
+  set -l found (minutehand completion --typed 2>/dev/null)
+  if set -q found[1]
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
 end
 complete -c minutehand -f -a '(__minutehand)'`,
 };
@@ -29,26 +37,38 @@ export async function completionsOf(
   typed: readonly string[],
   topics: () => Promise<readonly string[]>,
 ): Promise<string[]> {
-  const before = typed.slice(0, -1);
   const last = typed.at(-1) ?? "";
+  const optionsOf = (command: Command) =>
+    command === program ? program.options : [...command.options, ...program.options];
   let command = program;
-  for (const word of before) command = command.commands.find((sub) => sub.name() === word) ?? command;
-  const options = command === program ? program.options : [...command.options, ...program.options];
-  const words = await wordsFor(command, options, before.at(-1), last, topics);
+  /** Whose value comes next. */
+  let option: Option | undefined;
+  for (const word of typed.slice(0, -1)) {
+    if (option !== undefined) option = undefined;
+    else {
+      command = command.commands.find((sub) => sub.name() === word) ?? command;
+      option = optionsOf(command).find(({ long, required }) => long === word && required);
+    }
+  }
+  const words = option
+    ? await valuesOf(option, topics)
+    : await wordsFor(command, optionsOf(command), last, topics);
   return words.filter((word) => word.startsWith(last));
+}
+
+async function valuesOf(
+  { long, argChoices }: Option,
+  topics: () => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  return long === "--topic" ? topics() : (argChoices ?? []);
 }
 
 async function wordsFor(
   command: Command,
   options: readonly Option[],
-  previous: string | undefined,
   last: string,
   topics: () => Promise<readonly string[]>,
 ): Promise<readonly string[]> {
-  const option = options.find(({ long }) => long === previous);
-  if (option?.long === "--topic") return topics();
-  if (option?.argChoices) return option.argChoices;
-  if (option?.required) return [];
   if (last.startsWith("-")) {
     return [...options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? ""), "--help"];
   }

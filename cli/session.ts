@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import type { Client } from "../sdk/client.ts";
+import type { Client, ClientOptions } from "../sdk/client.ts";
 import { createClient } from "../sdk/http-client.ts";
 import { UsageError } from "./cli-error.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -19,8 +19,11 @@ export type GlobalOptions = {
   readonly debug?: true;
 };
 
+/** How long a call may take: of one try, ms, and how often it is repeated. */
+type Patience = Pick<ClientOptions, "timeout" | "retries">;
+
 /** Somebody waits for it. */
-const RETRIES = 3;
+const USUAL: Patience = { retries: 3 };
 
 /** What a command works with. */
 export type Session = {
@@ -29,7 +32,8 @@ export type Session = {
   readonly output: Output;
   readonly progress: Progress;
   target(): Promise<Target>;
-  client(): Promise<Client>;
+  /** Some tries of the usual time, unless told otherwise. */
+  client(patience?: Patience): Promise<Client>;
   /** Whether somebody can be asked. */
   readonly isAttended: boolean;
   confirm(question: string): Promise<boolean>;
@@ -55,10 +59,10 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     output: createOutput(surroundings, { json: options.json === true, color: options.color }),
     progress: createProgress(surroundings),
     target,
-    async client() {
+    async client(patience = USUAL) {
       const { stack: _, ...found } = await target();
       try {
-        return createClient({ ...found, retries: RETRIES });
+        return createClient({ ...found, ...patience });
       } catch (error) {
         if (error instanceof RangeError) throw new UsageError(`${error.message}: see --region and --token`);
         throw error;

@@ -6,6 +6,9 @@ import type { Open } from "../session.ts";
 
 type Shell = keyof typeof SCRIPTS;
 
+/** Somebody types. */
+const IMPATIENT = { timeout: 1000, retries: 0 };
+
 export function addCompletion(program: Command, open: Open): void {
   const command = program
     .command("completion")
@@ -19,7 +22,7 @@ export function addCompletion(program: Command, open: Open): void {
         return output.line(SCRIPTS[shell]);
       }
       const words = (surroundings.env[TYPED] ?? "").split("\n");
-      const topics = async () => (await (await client()).topics()).map(({ topic }) => topic);
+      const topics = async () => (await (await client(IMPATIENT)).topics()).map(({ topic }) => topic);
       const found = await completionsOf(program, words, topics);
       for (const word of found) await output.line(word);
     });

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { createProgram } from "../../cli/program.ts";
+import { MinutehandError } from "../../core/errors.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { type } from "./command-line.ts";
 import { serveApi } from "./served-api.ts";
@@ -190,6 +191,8 @@ describe("completion", () => {
       ["reject", "keep", "replace", "postpone"],
     ],
     [["completion", "--url", ""], []],
+    [["--profile", "local", "li"], ["list"]],
+    [["--region", "list", "schedules", "--token", "put", "sh"], ["show"]],
     [["completion", "f"], ["fish"]],
     [["completion", "--t"], ["--token"]],
   ])("of %j is %j", async (typed, words) => {
@@ -199,6 +202,16 @@ describe("completion", () => {
   test.each([[["pause", "o"]], [["list", "--topic", "o"]]])("of %j asks for the topics", async (typed) => {
     await using api = await serveApi();
     expect(await complete(typed, api)).toEqual(["orders"]);
+  });
+
+  test("asks for topics once, as whoever types waits for nothing", async () => {
+    await using api = await serveApi();
+    api.world.pool.hooks.before = () => {
+      throw new MinutehandError("unavailable", "down");
+    };
+    const env = { MINUTEHAND_TYPED: "pause\no", MINUTEHAND_URL: api.url };
+    expect(await type(api, ["completion", "--typed"], { env })).toMatchObject({ code: 1, out: "" });
+    expect(api.authorizations).toHaveLength(1);
   });
 
   test("is a script that bash takes", async () => {
@@ -217,6 +230,7 @@ printf '%s|' "\${COMPREPLY[@]}"`;
     const { code, out } = await type(undefined, ["completion", shell]);
     expect(code).toBe(0);
     expect(out).toContain("minutehand completion --typed 2>/dev/null");
+    expect(out).toMatch(/else\s+_*(?:fish_complete_path \(commandline -ct\)|files;)/);
   });
 
   test("needs a shell", async () => {
