@@ -12,25 +12,20 @@ import {
 } from "./check.ts";
 import { LONGEST_LEASE, LONGEST_SPREAD } from "./constants.ts";
 import { type TopicPolicy, webhookPolicy } from "./policy.ts";
+import type { TopicSettings } from "./topic-settings.ts";
 
 const LONGEST_TTR_S = LONGEST_LEASE / 1000;
 const LONGEST_CALL_S = 30;
 
-/** What is said of a topic, by whoever says it. Durations are seconds. */
-export type TopicSettings = Pick<
+/** What is said of a topic but for events, by whoever says it. */
+export type CheckedTopic = Pick<
   Partial<TopicPolicy>,
-  "webhook" | "maxPerSecond" | "tracking" | "window" | "spread" | "backoff" | "maxAttempts" | "ttr"
-> & {
-  readonly consumer?: "lambda" | "pull";
-  readonly ifLate?: { readonly after: number; readonly do: "run" | "skip" | "expire" };
-};
+  "webhook" | "maxPerSecond" | "tracking" | "window" | "backoff" | "maxAttempts"
+> &
+  Pick<TopicSettings<number>, "ttr" | "spread" | "ifLate"> & { readonly consumer?: "lambda" | "pull" };
 
 /** What must hold of a topic wherever it is. `isWindow`: whether a text is one. */
-export function topicChecks(
-  name: string,
-  topic: TopicSettings,
-  isWindow: (text: string) => boolean,
-): Check[] {
+export function topicChecks(name: string, topic: CheckedTopic, isWindow: (text: string) => boolean): Check[] {
   const at = `topics.${name}`;
   const pull = topic.consumer === "pull";
   const { webhook, window } = topic;
@@ -66,7 +61,7 @@ export function topicChecks(
   ];
 }
 
-function ifLateChecks(at: string, { ifLate, tracking }: TopicSettings): Check[] {
+function ifLateChecks(at: string, { ifLate, tracking }: CheckedTopic): Check[] {
   if (ifLate === undefined) return [];
   return [
     trackedOnly(`${at} needs homes, which say what became of late jobs`, ifLate, tracking),
@@ -75,7 +70,7 @@ function ifLateChecks(at: string, { ifLate, tracking }: TopicSettings): Check[] 
   ];
 }
 
-function webhookChecks(at: string, { webhook, tracking }: TopicSettings): Check[] {
+function webhookChecks(at: string, { webhook, tracking }: CheckedTopic): Check[] {
   if (webhook === undefined) return [];
   const { url, timeout, allowHosts = [] } = webhook;
   const rule = url === undefined ? undefined : callbackUrlRule(url, webhookPolicy({ webhook }));

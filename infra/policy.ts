@@ -1,7 +1,6 @@
 import type { Duration } from "aws-cdk-lib";
 import { DEFAULT_BACKOFF } from "../core/backoff.ts";
 import type { EventRule } from "../core/event-rules.ts";
-import { eventRulesOf, heedsTombstones } from "../core/event-settings.ts";
 import {
   DEFAULT_DEAD_RETENTION_S,
   DEFAULT_LONG_DELAY_S,
@@ -11,6 +10,7 @@ import {
   type TopicPolicy,
   topicPolicy,
 } from "../core/policy.ts";
+import { eventRulesOf, timedPolicy } from "../core/topic-settings.ts";
 import type { DelayQueueProps, TopicProps } from "./props.ts";
 
 /** The policy that functions read, its topics with only what differs from the defaults. */
@@ -27,23 +27,13 @@ export function policyOf(props: DelayQueueProps): Policy {
 }
 
 function differences(props: TopicProps): Partial<TopicPolicy> {
-  const {
-    ttr,
-    spread,
-    webhook: _below,
-    ifLate: _too,
-    cancelOn: _events,
-    enqueueOn: _more,
-    ...others
-  } = props;
-  const { maximumConcurrency: _eventSource, oldestMessageAge: _alarm, ...rest } = others;
+  const { ttr: _ttr, spread: _spread, ifLate: _ifLate, webhook: _webhook, ...others } = props;
+  const { cancelOn: _cancelOn, enqueueOn: _enqueueOn, ...rest } = others;
+  const { maximumConcurrency: _eventSource, oldestMessageAge: _alarm, ...same } = rest;
   const configured: Partial<TopicPolicy> = {
-    ...rest,
-    ...(ttr && { ttr: ttr.toSeconds() }),
-    ...(spread?.toSeconds() && { spread: spread.toSeconds() }),
-    ...(heedsTombstones(topicRules("", props)) && { cancelledByEvents: true }),
+    ...same,
+    ...timedPolicy(props, secondsOf),
     ...webhookOf(props),
-    ...ifLateOf(props),
   };
   const { consumer, backoff } = configured;
   // Other defaults follow from the consumer and the backoff, so those two are compared apart.
@@ -57,20 +47,18 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
 
 /** What the function that events reach is told of a topic. */
 export function topicRules(topic: string, settings: TopicProps): EventRule[] {
-  return eventRulesOf(topic, settings, (duration: Duration) => duration.toSeconds());
-}
-
-/** Running late jobs all the same is what happens anyway. */
-function ifLateOf({ ifLate }: TopicProps): Pick<Partial<TopicPolicy>, "ifLate"> {
-  if (ifLate === undefined || ifLate.do === "run") return {};
-  return { ifLate: { after: ifLate.after.toSeconds(), do: ifLate.do } };
+  return eventRulesOf(topic, settings, secondsOf);
 }
 
 /** A webhook topic's settings as functions read them; nothing for any other. */
 export function webhookOf({ webhook }: TopicProps): Pick<Partial<TopicPolicy>, "webhook"> {
   if (webhook === undefined) return {};
   const { timeout, ...same } = webhook;
-  return { webhook: { ...same, ...(timeout && { timeout: timeout.toSeconds() }) } };
+  return { webhook: { ...same, ...(timeout && { timeout: secondsOf(timeout) }) } };
+}
+
+function secondsOf(duration: Duration): number {
+  return duration.toSeconds();
 }
 
 function isSame(a: unknown, b: unknown): boolean {

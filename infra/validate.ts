@@ -1,7 +1,8 @@
 import type { Duration } from "aws-cdk-lib";
 import { brokenIn, type Check, oneOf, onlyFor, wholeNumber } from "../core/check.ts";
 import { MAX_SHARDS, READY_RETENTION } from "../core/constants.ts";
-import { type TopicSettings, topicChecks } from "../core/topic-checks.ts";
+import { type CheckedTopic, topicChecks } from "../core/topic-checks.ts";
+import { timedSettings } from "../core/topic-settings.ts";
 import { isWindow } from "../cron/window.ts";
 import { days, seconds, shown } from "./check.ts";
 import type { ApiProps, DelayQueueProps, TopicProps } from "./props.ts";
@@ -52,14 +53,13 @@ function apiChecks(api: ApiProps): Check[] {
 }
 
 /** Fractions and tokens stay what they are, so that the checks see them. */
-function inSeconds({ webhook, ifLate, ttr, spread, ...same }: TopicProps): TopicSettings {
+function inSeconds(topic: TopicProps): CheckedTopic {
+  const { webhook, ttr: _ttr, spread: _spread, ifLate: _ifLate, ...same } = topic;
   const { timeout, ...called } = webhook ?? {};
   return {
     ...same,
     ...(webhook && { webhook: { ...called, ...(timeout && { timeout: exact(timeout) }) } }),
-    ...(ifLate && { ifLate: { ...ifLate, after: exact(ifLate.after) } }),
-    ...(ttr && { ttr: exact(ttr) }),
-    ...(spread && { spread: exact(spread) }),
+    ...timedSettings(topic, exact),
   };
 }
 

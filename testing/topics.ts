@@ -1,9 +1,9 @@
 import { brokenIn } from "../core/check.ts";
 import { parseDuration } from "../core/durations.ts";
 import type { EventRule } from "../core/event-rules.ts";
-import { type EventSettings, eventRulesOf, heedsTombstones } from "../core/event-settings.ts";
 import type { Policy, TopicPolicy, WebhookPolicy } from "../core/policy.ts";
-import { type TopicSettings, topicChecks } from "../core/topic-checks.ts";
+import { type CheckedTopic, topicChecks } from "../core/topic-checks.ts";
+import { eventRulesOf, type TopicSettings, timedPolicy, timedSettings } from "../core/topic-settings.ts";
 import { isWindow } from "../cron/window.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Duration } from "../sdk/client.ts";
@@ -25,13 +25,10 @@ export type TestTopic<Body> = Pick<
   Partial<TopicPolicy>,
   "tracking" | "maxPerSecond" | "window" | "backoff" | "maxAttempts"
 > &
-  EventSettings<Duration> & {
+  TopicSettings<Duration> & {
     /** What runs its jobs, or what `consumer` has made of it. */
     readonly handler?: JobHandler<Body> | Consumer<Body>;
     readonly consumer?: "lambda" | "pull";
-    readonly ttr?: Duration;
-    readonly spread?: Duration;
-    readonly ifLate?: { readonly after: Duration; readonly do: "run" | "skip" | "expire" };
     readonly webhook?: Pick<Partial<WebhookPolicy>, "url" | "allowHttp" | "allowHosts">;
     readonly receiver?: Receiver;
   };
@@ -44,11 +41,7 @@ export const WEBHOOK_SECRET = "whsec_bWludXRlaGFuZC10ZXN0cy1hbmQtbm9ib2R5LWVsc2U
 
 /** What the topics say about events. Throws a RangeError for what is no duration. */
 export function rulesOf(topics: Readonly<Record<string, TestTopic<never>>>): EventRule[] {
-  return Object.entries(topics).flatMap(([name, topic]) => topicRules(name, topic));
-}
-
-function topicRules(name: string, topic: EventSettings<Duration>): EventRule[] {
-  return eventRulesOf(name, topic, (duration: Duration) => secondsOf(`${name}'s events`, duration));
+  return Object.entries(topics).flatMap(([name, topic]) => eventRulesOf(name, topic, secondsIn(name)));
 }
 
 /** Throws a RangeError for a topic that the construct would not take. */
@@ -58,40 +51,37 @@ export function policyOf(topics: Readonly<Record<string, TestTopic<never>>>): Po
 }
 
 function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy> {
-  const { handler, receiver, consumer, webhook, ttr, spread, ifLate, ...others } = topic;
-  const { cancelOn: _cancelOn, enqueueOn: _enqueueOn, ...same } = others;
+  const { handler, receiver, consumer, webhook, ...others } = topic;
+  const { ttr: _ttr, spread: _spread, ifLate: _ifLate, ...rest } = others;
+  const { cancelOn: _cancelOn, enqueueOn: _enqueueOn, ...same } = rest;
   const called = webhook !== undefined || receiver !== undefined;
   const ways = [handler !== undefined, consumer === "pull", called].filter(Boolean);
   if (ways.length !== 1 || (called && !(webhook && receiver))) {
     const allowed = 'a handler, or consumer "pull", or a webhook with a receiver';
     throw new RangeError(`topic ${name} must have one way to run its jobs: ${allowed}`);
   }
-  const settings: TopicSettings = {
-    ...same,
-    ...(consumer && { consumer }),
-    ...(webhook && { webhook }),
-    ...(ttr === undefined ? {} : { ttr: secondsOf(`${name}.ttr`, ttr) }),
-    ...(spread === undefined ? {} : { spread: secondsOf(`${name}.spread`, spread) }),
-    ...(ifLate && { ifLate: { ...ifLate, after: secondsOf(`${name}.ifLate.after`, ifLate.after) } }),
-  };
-  const broken = brokenIn(topicChecks(name, settings, isWindow), shown);
+  const settings = { ...same, ...(consumer && { consumer }), ...(webhook && { webhook }) };
+  const secondsOf = secondsIn(name);
+  const checked: CheckedTopic = { ...settings, ...timedSettings(topic, secondsOf) };
+  const broken = brokenIn(topicChecks(name, checked, isWindow), shown);
   if (broken.length > 0) throw new RangeError(broken.join("\n"));
-  const { ifLate: late, ...rest } = settings;
   return {
-    ...rest,
+    ...settings,
+    ...timedPolicy(topic, secondsOf),
     // One job a message and one at a time, so that each starts when it is due, in the order of their due times.
     pack: 1,
     concurrency: 1,
     ...(consumer === "pull" ? {} : { precision: "millisecond" }),
-    ...(heedsTombstones(topicRules(name, topic)) && { cancelledByEvents: true }),
-    ...(late && late.do !== "run" && { ifLate: { after: late.after, do: late.do } }),
   };
 }
 
-function secondsOf(at: string, duration: Duration): number {
-  const ms = parseDuration(duration);
-  if (ms !== undefined) return ms / 1000;
-  throw new RangeError(`${at} must be seconds or a string such as "90s", got ${JSON.stringify(duration)}`);
+function secondsIn(name: string) {
+  return (duration: Duration, at: string): number => {
+    const ms = parseDuration(duration);
+    if (ms !== undefined) return ms / 1000;
+    const actual = JSON.stringify(duration);
+    throw new RangeError(`${name}.${at} must be seconds or a string such as "90s", got ${actual}`);
+  };
 }
 
 /** What runs the jobs of a topic that is not pulled from. */
