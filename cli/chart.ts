@@ -1,4 +1,7 @@
-/** How many minutes a row may stand for, so that a range has at most `ROWS` rows. */
+/**
+ * How many minutes a row may stand for, at least so many that a range fills `ROWS` rows at most; one that begins within a row
+ * takes one more, and one of more than twelve days has a row a day.
+ */
 const STEPS = [1, 5, 15, 30, 60, 180, 360, 720];
 const ROWS = 24;
 const MINUTE = 60_000;

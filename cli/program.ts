@@ -29,7 +29,7 @@ Exit codes:
   ${OK}    it is done
   ${FAILED}    it was refused, or failed; doctor: something must be mended
   ${WRONGLY_CALLED}    it was called wrongly, and did nothing
-  ${INTERRUPTED}  it was interrupted by Ctrl-C, as tail is ended
+  ${INTERRUPTED}  it was interrupted by Ctrl-C, as tail is ended (local ends with 0)
 
 Environment: MINUTEHAND_URL, MINUTEHAND_TOKEN, NO_COLOR, and the AWS SDK's own.`;
 

@@ -7,12 +7,12 @@ import { createSession, type GlobalOptions } from "./session.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** Of the package. */
-const OLDEST_NODE = 22;
+const OLDEST_NODE = "22.12";
 
 /** Does what a command line says. Answers the exit code; what is to be said has been said. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { nodeVersion, stderr } = surroundings;
-  if (Number(/^v(\d+)/.exec(nodeVersion)?.[1]) < OLDEST_NODE) {
+  if (nodeVersion.localeCompare(`v${OLDEST_NODE}`, "en", { numeric: true }) < 0) {
     stderr.write(`minutehand: it needs Node ${OLDEST_NODE} or later, this is ${nodeVersion}\n`);
     return FAILED;
   }

@@ -9,6 +9,11 @@ import { addFilters, addNames, type Choice, chosenJobs, filtersOf } from "../sel
 import type { Open, Session } from "../session.ts";
 import { changedLine } from "../words.ts";
 
+const DUE = {
+  from: "only those due then or later, else since an hour ago, or from now on with --now",
+  to: "only those due before, else for a day from there",
+};
+
 type Flags = Choice & { delay?: Duration; dueAt?: string; now?: true; rate?: number; body?: string };
 
 export function addReschedule(program: Command, open: Open): void {
@@ -25,7 +30,7 @@ export function addReschedule(program: Command, open: Open): void {
     .option("--now", "run at once")
     .option("--rate <n>", "of many at most so many a second", rate)
     .option("--body <json>", "another body, for one job: JSON, @file, or - for stdin");
-  addFilters(addNames(command)).action(async (id: string | undefined, flags: Flags) => {
+  addFilters(addNames(command), DUE).action(async (id: string | undefined, flags: Flags) => {
     const { delay, dueAt, now, rate, body, ...choice } = flags;
     const chosen = chosenJobs(id === undefined ? [] : [id], choice);
     const time = now ? { delay: 0 } : timeOf({ delay, dueAt });

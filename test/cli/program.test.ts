@@ -107,12 +107,15 @@ describe("a command line", () => {
     expect(await type(undefined, ["--version"])).toMatchObject({ code: 0, out: `${packageJson.version}\n` });
   });
 
-  test("needs a Node that it runs on", async () => {
-    expect(await type(undefined, ["--version"], { nodeVersion: "v20.19.0" })).toMatchObject({
-      code: 1,
-      err: "minutehand: it needs Node 22 or later, this is v20.19.0\n",
-    });
-  });
+  test.each(["v20.19.0", "v22.9.0", "v22.11.0"])(
+    "needs a Node that it runs on, which %s is not",
+    async (nodeVersion) => {
+      expect(await type(undefined, ["--version"], { nodeVersion })).toMatchObject({
+        code: 1,
+        err: `minutehand: it needs Node 22.12 or later, this is ${nodeVersion}\n`,
+      });
+    },
+  );
 
   test("needs a newer one to run the stack on this machine", async () => {
     expect(await type(undefined, ["local"], { nodeVersion: "v22.19.0" })).toMatchObject({
