@@ -1,4 +1,5 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { acceptNotice } from "./accept-notice.ts";
 
@@ -10,14 +11,25 @@ if (!WEBHOOK_SECRET) {
 }
 const booked = new Set<string>();
 
-const server = createServer(async (request, response) => {
+async function answer(request: IncomingMessage): Promise<number> {
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, `${value}`]),
   );
-  const status = acceptNotice({ headers, body: await text(request) }, WEBHOOK_SECRET, (noticeId, payment) => {
+  return acceptNotice({ headers, body: await text(request) }, WEBHOOK_SECRET ?? "", (noticeId, payment) => {
     if (!booked.has(noticeId)) console.log(`booked ${noticeId} ${JSON.stringify(payment)}`);
     booked.add(noticeId);
   });
-  response.writeHead(status).end();
+}
+
+const server = createServer(async (request, response) => {
+  try {
+    response.writeHead(await answer(request)).end();
+  } catch (error) {
+    // The notice comes again. Who has broken off in the middle of one does not read this.
+    console.error(error);
+    response.writeHead(500).end();
+  }
 });
-server.listen(Number(PORT), "127.0.0.1", () => console.log(`the merchant listens on ${PORT}`));
+server.listen(Number(PORT), "127.0.0.1", () => {
+  console.log(`the merchant listens on ${(server.address() as AddressInfo).port}`);
+});

@@ -5,37 +5,58 @@ Needs nothing but Python's own library against a local stack. On AWS the calls a
 that dies has failed one attempt.
 """
 
+import http.client
 import json
 import os
+import re
 import sys
+import time
 import urllib.error
 import urllib.request
 
 TOPIC = "thumbnail"
 WAIT_SECONDS = 20
+FIRST_PAUSE = 0.2
+LONGEST_PAUSE = 20
 
 
 def call(url, path, body):
-    """POSTs JSON and answers JSON; raises urllib.error.HTTPError for what is refused."""
+    """What the API answers, however long it takes to be reached; raises urllib.error.HTTPError for what is refused."""
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return post(url, path, body)
+        except urllib.error.HTTPError as error:
+            if error.code < 500 and error.code != 429:
+                raise
+            trouble, wait = error, float(error.headers.get("retry-after", pause))
+        except (OSError, http.client.HTTPException) as error:
+            trouble, wait = error, pause
+        print(f"{path}: {trouble}; again in {wait} s", file=sys.stderr, flush=True)
+        time.sleep(wait)
+        pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def post(url, path, body):
+    """POSTs JSON once and answers JSON."""
     data = json.dumps(body).encode()
     headers = {"content-type": "application/json"}
-    if ".execute-api." in url:
-        headers = signed(url + path, data, headers)
+    gateway = re.search(r"\.execute-api\.([a-z0-9-]+)\.", url)
+    if gateway:
+        headers = signed(url + path, data, headers, region=gateway[1])
     request = urllib.request.Request(url + path, data, headers, method="POST")
     with urllib.request.urlopen(request, timeout=WAIT_SECONDS + 10) as response:
         return json.load(response)
 
 
-def signed(url, data, headers):
+def signed(url, data, headers, region):
     """The headers with AWS's Signature Version 4 among them."""
     from botocore.auth import SigV4Auth
     from botocore.awsrequest import AWSRequest
     from botocore.session import Session
 
-    session = Session()
     request = AWSRequest("POST", url, headers, data)
-    region = session.get_config_variable("region") or os.environ["AWS_REGION"]
-    SigV4Auth(session.get_credentials(), "execute-api", region).add_auth(request)
+    SigV4Auth(Session().get_credentials(), "execute-api", region).add_auth(request)
     return dict(request.headers)
 
 
@@ -47,6 +68,16 @@ def make_thumbnail(job):
     print(f"{body['image']} at {body['width']} px, attempt {job['attempt']}", flush=True)
 
 
+def settle(url, path, body):
+    """Says how a job ended, unless its lease has ended before: then it is another's, or runs again."""
+    try:
+        call(url, path, body)
+    except urllib.error.HTTPError as error:
+        if error.code != 409:
+            raise
+        print(f"{path}: {error}; it took longer than its lease", file=sys.stderr, flush=True)
+
+
 def work(url, once):
     while True:
         jobs = call(url, f"/topics/{TOPIC}/receive", {"max": 1, "waitSeconds": WAIT_SECONDS})["jobs"]
@@ -55,9 +86,9 @@ def work(url, once):
             try:
                 make_thumbnail(job)
             except Exception as error:
-                call(url, f"/topics/{TOPIC}/retry", {**receipt, "error": str(error)})
+                settle(url, f"/topics/{TOPIC}/retry", {**receipt, "error": str(error)})
             else:
-                call(url, f"/topics/{TOPIC}/finish", receipt)
+                settle(url, f"/topics/{TOPIC}/finish", receipt)
         if once and jobs:
             return
 

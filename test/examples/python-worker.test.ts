@@ -3,20 +3,25 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { serveApi } from "../cli/served-api.ts";
-import { createApi } from "../http/api.ts";
-import { createWorld } from "../protocol/world.ts";
+import { type Api, createApi } from "../http/api.ts";
+import { createWorld, MINUTE } from "../protocol/world.ts";
+import { serveInTrouble, type Trouble } from "../sdk/troubled-api.ts";
 
 const WORKER = join(import.meta.dirname, "../../examples/python-worker/worker.py");
 
-/** The worker against the API of a topic of its own; ends it when it has pulled once. */
-async function workOnce(body: object) {
+/** The worker against the API of a topic of its own, its first calls in trouble; ends it when it has pulled once. */
+async function workOnce(body: object, troublesOf: (api: Api) => (Trouble | undefined)[] = () => []) {
   const world = createWorld({ topics: { thumbnail: { consumer: "pull" } } });
-  await using api = await serveApi(createApi(world));
+  const api = createApi(world);
+  await using served = await serveInTrouble(troublesOf(api), api);
   const { id } = await world.file({ topic: "thumbnail", body: JSON.stringify(body) });
-  const worker = spawn("python3", [WORKER, api.url, "--once"], { stdio: ["ignore", "pipe", "inherit"] });
-  const [printed, [status]] = await Promise.all([text(worker.stdout), once(worker, "close")]);
-  return { printed, status, job: await world.home(id) };
+  const worker = spawn("python3", [WORKER, served.url, "--once"], { stdio: ["ignore", "pipe", "pipe"] });
+  const [printed, told, [status]] = await Promise.all([
+    text(worker.stdout),
+    text(worker.stderr),
+    once(worker, "close"),
+  ]);
+  return { printed, told, status, job: await world.home(id) };
 }
 
 test("the Python worker runs a job and finishes it", async () => {
@@ -29,4 +34,23 @@ test("the Python worker has a job that fails repeated, with the reason", async (
   const { printed, status, job } = await workOnce({ image: "cat.png", width: 0 });
   expect({ printed, status }).toEqual({ printed: "", status: 0 });
   expect(job).toMatchObject({ state: "scheduled", lastError: "width must be more than 0, is 0" });
+});
+
+test("the Python worker goes on when the API is away for a while, and when a lease has ended", async () => {
+  const troublesOf = ({ world, call }: Api): (Trouble | undefined)[] => {
+    const leaseEnds = async () => {
+      await world.pass(2 * MINUTE);
+      await call("POST", "/topics/thumbnail/receive");
+    };
+    return [{ status: 503, headers: { "retry-after": "0" } }, "cut before", undefined, leaseEnds];
+  };
+  const { printed, told, status, job } = await workOnce({ image: "cat.png", width: 120 }, troublesOf);
+  expect({ printed, status }).toEqual({ printed: "cat.png at 120 px, attempt 1\n", status: 0 });
+  expect(told.split("\n")).toEqual([
+    expect.stringMatching(/^.topics.thumbnail.receive: HTTP Error 503: .*; again in 0.0 s$/),
+    expect.stringMatching(/^.topics.thumbnail.receive: .*; again in 0.4 s$/),
+    expect.stringMatching(/^.topics.thumbnail.finish: HTTP Error 409: .*; it took longer than its lease$/),
+    "",
+  ]);
+  expect(job).toMatchObject({ state: "scheduled", attempt: 1 });
 });

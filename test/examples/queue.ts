@@ -7,8 +7,6 @@ import type { Topics } from "../../examples/topics.ts";
 /** The examples' topics with their own handlers. `receiver` stands for the merchant's server. */
 export function exampleQueue(receiver: Receiver = () => ({ status: 204, body: "" })): TestQueue<Topics> {
   return createTestQueue<Topics>({
-    // The receiver looks at the clock on the wall.
-    now: new Date(),
     topics: {
       "order-timeout": {
         handler: closeOrder,
