@@ -1,21 +1,17 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import * as z from "zod/mini";
-import { BUCKET, BULK_PART, DAY, TRAIL_STEP } from "../../core/constants.ts";
+import { BUCKET, BULK_PART, DAY } from "../../core/constants.ts";
 import {
   bucketOf,
-  type Cursor,
-  cursorKey,
   deadKey,
   type Home,
   ITEM_VERSION,
   type Item,
   lookAt,
   sortable,
-  type TrailEntry,
   timeOf,
 } from "../../core/items.ts";
-import { reachedBy, trailAfter } from "../../core/trail.ts";
 import {
   decodeBulkCursor,
   decodeDeadCursor,
@@ -24,9 +20,8 @@ import {
   encodeDeadCursor,
   encodeListCursor,
 } from "../../http/cursors.ts";
-import { bound, iso, LAST_BOUND } from "../../http/instants.ts";
+import { bound, iso } from "../../http/instants.ts";
 import { type Bulk, type BulkPart, beginBulk, runBulk } from "../../protocol/bulk.ts";
-import { advance, readCursor } from "../../protocol/cursor.ts";
 import { deadJobs } from "../../protocol/dead-jobs.ts";
 import { forecast } from "../../protocol/forecast.ts";
 import { listJobs } from "../../protocol/list.ts";
@@ -34,7 +29,7 @@ import { type Entry, pages } from "../../protocol/pages.ts";
 import type { Context, Pool } from "../../protocol/ports.ts";
 import { byBytes } from "../../testing/stored-value.ts";
 import { createWorld } from "../protocol/world.ts";
-import { anyText, homeDueAt, idAt, LAST, NOW } from "./kinds.ts";
+import { homeDueAt, LAST, NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 
 const SHARDS = 2;
@@ -307,151 +302,6 @@ describe("the list of the dead", () => {
         for await (const { entry } of deadJobs(ctx, "t", decodeDeadCursor(encodeDeadCursor(after))))
           rest.push(entry.sk);
       expect(rest).toEqual(dead.filter((sk) => after !== undefined && sk > after));
-    },
-  );
-});
-
-describe("a list's cursor", () => {
-  const time = fc.integer({ min: 0, max: LAST_BOUND });
-  const entry = fc
-    .tuple(time, fc.option(idAt(time), { nil: undefined }))
-    .map(([at, id]) => (id ? `${sortable(at)}#${id}#~` : sortable(at)));
-
-  property("comes back as it was given", [entry, time, time], (at, one, to) => {
-    const from = Math.min(one, timeOf(at));
-    expect(decodeListCursor(encodeListCursor({ place: at, from, to }))).toEqual({ place: at, from, to });
-  });
-
-  property("of dead jobs comes back as it was given", [time, idAt(time)], (at, id) => {
-    const { sk } = deadKey("t", at, id);
-    expect(decodeDeadCursor(encodeDeadCursor(sk))).toBe(sk);
-  });
-
-  const bulk = fc
-    .record({
-      id: fc.stringMatching(/^[A-Za-z0-9_-]{8}$/),
-      startedAt: time,
-      from: time,
-      to: time,
-      nextAt: time,
-      position: fc.oneof(
-        entry,
-        fc.tuple(time, idAt(time)).map(([at, id]) => deadKey("t", at, id).sk),
-      ),
-    })
-    .map((at) => ({ ...at, from: Math.min(at.from, timeOf(at.position)) }));
-  property("of a bulk comes back as it was given", [bulk], (at) => {
-    expect(decodeBulkCursor(encodeBulkCursor(at))).toEqual(at);
-  });
-
-  const beyond = fc.integer({ min: LAST_BOUND + 1, max: LAST });
-  property("past the last minute that the pool sorts is a bad request", [bulk, beyond], (at, late) => {
-    const place = sortable(late);
-    const made = [
-      () => decodeListCursor(encodeListCursor({ place, from: 0, to: NOW })),
-      () => decodeListCursor(encodeListCursor({ place: sortable(NOW), from: 0, to: late })),
-      () => decodeBulkCursor(encodeBulkCursor({ ...at, position: place })),
-      () => decodeBulkCursor(encodeBulkCursor({ ...at, to: late })),
-    ];
-    for (const decode of made) expect(decode).toThrow("cursor must be one that a page of this list answered");
-  });
-
-  const written = fc.oneof(anyText, fc.stringMatching(/^\d{1,14} \d{1,14} \d{13}(?:#[0-9A-Z]{26}(?:#~)?)?$/));
-  const given = fc.oneof(
-    entry.map((place) => encodeListCursor({ place, from: 0, to: NOW })),
-    fc.tuple(time, idAt(time)).map(([at, id]) => encodeDeadCursor(deadKey("t", at, id).sk)),
-    bulk.map(encodeBulkCursor),
-  );
-  const encoded = written.map((text) => Buffer.from(text).toString("base64url"));
-  const altered = fc
-    .tuple(fc.oneof(given, encoded), fc.constantFrom("", "=", " ", "!", "A"))
-    .map(([text, end]) => text + end);
-  property("is what a page answered, or a bad request", [fc.oneof(anyText, encoded, altered)], (text) => {
-    const read = [
-      [decodeListCursor, encodeListCursor],
-      [decodeDeadCursor, encodeDeadCursor],
-      [decodeBulkCursor, encodeBulkCursor],
-    ] as const;
-    for (const [decode, encode] of read) {
-      try {
-        expect((encode as (read: unknown) => string)(decode(text))).toBe(text);
-      } catch (error) {
-        expect(error).toMatchObject({ name: "MinutehandError", code: "bad-request" });
-      }
-    }
-  });
-});
-
-describe("a cursor", () => {
-  const ahead = fc.integer({ min: 1, max: 3 });
-
-  property(
-    "is moved by one of two ticks that read it, or by both to one place",
-    [ahead, ahead, fc.constantFrom("swept" as const, "audited" as const)],
-    async (one, other, what) => {
-      const { ctx, pool } = createWorld();
-      const start = sortable(NOW);
-      const cursor: Cursor = { ...cursorKey(0), v: ITEM_VERSION, swept: start, audited: start, trail: [] };
-      pool.put(cursor);
-      const positions = [one, other].map((minutes) => sortable(NOW + minutes * BUCKET));
-      const moved = await Promise.all(positions.map((position) => advance(ctx, cursor, what, position)));
-      const now = await readCursor(ctx, 0);
-      expect(positions).toContain(now[what]);
-      for (const [i, result] of moved.entries())
-        expect(result !== undefined).toBe(positions[i] === now[what]);
-      expect(now[what === "swept" ? "audited" : "swept"]).toBe(start);
-    },
-  );
-});
-
-describe("a trail", () => {
-  /** Advances of a cursor: each some ms after and some minutes past the one before. */
-  const advances = fc
-    .array(fc.record({ after: fc.oneof(fc.nat(50), fc.nat(90_000)), past: fc.nat(5) }), {
-      minLength: 1,
-      maxLength: 40,
-    })
-    .map((steps) => {
-      let reachedAt = NOW;
-      let minutes = 0;
-      return steps.map(({ after, past }): TrailEntry => {
-        reachedAt += after;
-        minutes += past;
-        return { position: sortable(NOW + minutes * BUCKET), reachedAt };
-      });
-    });
-  const trailOf = (entries: readonly TrailEntry[]): TrailEntry[] =>
-    entries.reduce<TrailEntry[]>((trail, entry) => trailAfter(trail, entry, TRAIL_STEP), []);
-  const moment = fc.integer({ min: NOW - 1000, max: NOW + 40 * 90_000 });
-
-  property("never tells a position that was reached later", [advances, moment], (entries, at) => {
-    const { position } = reachedBy(trailOf(entries), at);
-    const reached = entries.filter(({ reachedAt }) => reachedAt <= at).map((entry) => entry.position);
-    expect(position === undefined || reached.includes(position)).toBe(true);
-  });
-
-  property("is behind the latest advance by less than its step", [advances, moment], (entries, at) => {
-    const { position = "" } = reachedBy(trailOf(entries), at);
-    const latest = entries.findLast(({ reachedAt }) => reachedAt <= at)?.reachedAt ?? 0;
-    const longAgo = entries.findLast(({ reachedAt }) => reachedAt <= latest - TRAIL_STEP);
-    expect(byBytes(position, longAgo?.position ?? "")).toBeGreaterThanOrEqual(0);
-  });
-
-  property("keeps its entries a step apart", [advances], (entries) => {
-    const trail = trailOf(entries);
-    for (const [i, { reachedAt }] of trail.slice(1).entries())
-      expect(reachedAt - (trail[i]?.reachedAt ?? 0)).toBeGreaterThanOrEqual(TRAIL_STEP);
-    expect(trail[0]).toEqual(entries[0]);
-  });
-
-  property(
-    "tells the same when what is no longer needed is gone",
-    [advances, moment, fc.nat(3_600_000)],
-    (entries, at, later) => {
-      const trail = trailOf(entries);
-      const { rest } = reachedBy(trail, at);
-      expect(reachedBy(rest, at + later)).toEqual(reachedBy(trail, at + later));
-      expect(rest.length).toBeLessThanOrEqual(trail.length);
     },
   );
 });
