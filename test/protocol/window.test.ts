@@ -10,6 +10,7 @@ import { settlePulled } from "../../protocol/pull.ts";
 import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { send } from "../../protocol/send.ts";
+import { tick } from "../../protocol/tick.ts";
 import { consume } from "./consume.ts";
 import { type Call, callsOf, fail, isAt, meanwhile, pull, pullOne } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
@@ -28,6 +29,7 @@ const windowed = (): World =>
       loose: { window, consumer: "pull", tracking: "none" },
       free: { window, tracking: "none" },
       gone: { window: "09:00-18:00 Mars/Olympus" },
+      short: { window: "09:14-09:04 UTC" },
     },
   });
 
@@ -93,6 +95,22 @@ describe("a topic with a window", () => {
     };
     const any = await lifeOf(30 * MINUTE, 30 * MINUTE);
     expect(await lifeOf(90 * MINUTE, 2 * HOUR)).toEqual(["insert", "changeMany", ...any]);
+  });
+
+  test("runs what an audit has noted to start soon, and died before sending", async () => {
+    const world = windowed();
+    const job = await world.file({ topic: "short", delay: 3 * MINUTE });
+    await world.pass(5 * MINUTE);
+    world.queues.purge({ topic: "short" });
+    const send = () => Promise.reject(new Error("crash"));
+    const dead = { ...world.ctx, queues: { ...world.queues, send } };
+    while ((await world.home(job.id)).heldUntil === undefined) {
+      await world.pass(MINUTE, { ticks: false });
+      await tick(dead, world.now() + MINUTE).catch(() => {});
+    }
+    expect(await held(world, job)).toMatchObject({ heldUntil: START + 14 * MINUTE, revision: 0 });
+    await world.pass(30 * MINUTE);
+    expect(await consume(world, "short")).toMatchObject([{ id: job.id }]);
   });
 
   test("keeps what opens soon in SQS, noted once however often it is handed over", async () => {
