@@ -15,13 +15,13 @@ const WORDS: Readonly<Record<BulkRequest["action"], Words>> = {
 };
 
 /**
- * Changes many jobs, after they were counted and somebody agreed. Throws `UsageError` where nobody can be asked and
+ * Changes many jobs, after they were counted and somebody agreed, or goes on with that. Throws `UsageError` where nobody can be asked and
  * `--yes` is not given, `CliError` if it is not wanted, and once all is done if some could not be changed.
  */
 export async function changeMany(session: Session, request: BulkRequest, caution: Caution): Promise<void> {
   const { output } = session;
   const { verb, done } = WORDS[request.action];
-  if (caution.yes) return change(session, request);
+  if (caution.yes || request.cursor !== undefined) return change(session, request);
   if (!caution.dryRun && !session.isAttended) {
     throw new UsageError(`this would ${verb} many jobs: add --yes, or --dry-run to count them first`);
   }
@@ -46,17 +46,44 @@ async function change(session: Session, request: BulkRequest): Promise<void> {
   if (left > 0) throw new CliError(`${many(left)} not changed: ${reasonsOf(skipped)}`);
 }
 
-async function run({ client, progress }: Session, request: BulkRequest): Promise<BulkResult> {
+async function run(
+  { client, progress, output, surroundings }: Session,
+  request: BulkRequest,
+): Promise<BulkResult> {
   const api = await client();
+  let last: BulkResult | undefined;
+  let isRunning = true;
+  const tellWayOn = (): void => {
+    progress.clear();
+    const way = isRunning && wayOn(request, last);
+    if (way) output.note(way);
+  };
+  void surroundings.interrupted().then(tellWayOn);
   try {
     return await api.bulk(request, (sums) => {
+      last = sums;
       const [matched, changed] = [many(sums.matched), many(sums.changed)];
       const said = request.dryRun ? `${matched} found` : `${changed} ${WORDS[request.action].done}`;
       if (sums.reached !== sums.to) progress.show(`${shareOf(sums)} %: ${said}`);
     });
+  } catch (error) {
+    tellWayOn();
+    throw error;
   } finally {
+    isRunning = false;
     progress.clear();
   }
+}
+
+/** What was done of a bulk that came to no end, and what the same command goes on with; none of a first part, or a count. */
+function wayOn(request: BulkRequest, last: BulkResult | undefined): string | undefined {
+  const { action, from, to, dryRun } = request;
+  const cursor = last?.cursor ?? request.cursor;
+  if (cursor === undefined || dryRun) return undefined;
+  // As they were asked, or it would be another request.
+  const range = Object.entries({ from, to }).flatMap(([name, time]) => (time ? `--${name} ${time} ` : []));
+  const done = `${many(last?.changed ?? 0)} ${WORDS[action].done}`;
+  return `${done}; the same command goes on with ${range.join("")}--cursor ${cursor}`;
 }
 
 /** How much of its range a bulk that goes on has gone through, in percent. */

@@ -3,7 +3,7 @@ import { instant } from "./arguments.ts";
 import { UsageError } from "./cli-error.ts";
 
 /** Many jobs of a topic, as `--topic`, `--tag` and the rest name them. */
-export type Filters = { tag?: string; group?: string; from?: string; to?: string };
+export type Filters = { tag?: string; group?: string; from?: string; to?: string; cursor?: string };
 
 /** What a command does before it changes many jobs. */
 export type Caution = { dryRun?: true; yes?: true };
@@ -26,7 +26,10 @@ export function addFilters(command: Command, { from, to } = DUE): Command {
     .option("--from <time>", from, instant)
     .option("--to <time>", to, instant)
     .addOption(new Option("--dry-run", "count them, and change nothing").conflicts("yes"))
-    .option("--yes", "do it without asking");
+    .option("--yes", "do it without asking")
+    .addOption(
+      new Option("--cursor <cursor>", "go on with one that was interrupted, as it said").conflicts("dryRun"),
+    );
 }
 
 /** `--topic` and `--key` of a command that takes ids too. */

@@ -1,5 +1,5 @@
 import { RECEIVE_WAIT_SECONDS } from "../core/constants.ts";
-import type { MinutehandError } from "../core/errors.ts";
+import { MinutehandError } from "../core/errors.ts";
 import type { BulkPart, JobSummary, Problem, ScheduleSummary, TopicJson } from "../http/answers.ts";
 import { type Call, callOver, errorOf, type Query, segment, type Transport } from "./call.ts";
 import type {
@@ -82,18 +82,20 @@ export function clientOver<Topics = TopicBodies>({
         start = part.next;
       }
     },
-    async bulk(request, onProgress) {
+    async bulk({ cursor: start, ...request }, onProgress) {
       let sums: BulkResult | undefined;
-      let cursor: string | undefined;
+      let at = start;
       do {
-        const body = { ...request, ...(cursor === undefined ? {} : { cursor }) };
-        const { cursor: next, ...part }: BulkPart = await call("POST", "/jobs/bulk", {
-          body,
+        const cursor = at === undefined ? {} : { cursor: at };
+        const body = { ...request, ...cursor };
+        const part: BulkPart = await call<BulkPart>("POST", "/jobs/bulk", { body }).catch((error) => {
+          if (error instanceof MinutehandError) Object.assign(error.data, cursor);
+          throw error;
         });
         sums = sums ? sumOf(sums, part) : part;
         onProgress?.(sums);
-        cursor = next;
-      } while (cursor !== undefined);
+        at = part.cursor;
+      } while (at !== undefined);
       return sums;
     },
 

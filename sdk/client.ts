@@ -118,10 +118,12 @@ export type BulkRequest = Range &
     /** Only counts. */
     dryRun?: boolean;
     ratePerSecond?: number;
+    /** Goes on with one that came to no end, of the same request. */
+    cursor?: string;
   };
 
-/** Of a whole bulk, or of its parts so far. */
-export type BulkResult = Omit<BulkPart, "cursor">;
+/** Of a whole bulk, or of its parts so far: then with the `cursor` to go on with. */
+export type BulkResult = BulkPart;
 
 /**
  * The queue's API. `Topics`: the body of each topic's jobs. What is refused throws a `MinutehandError` with the API's
@@ -148,7 +150,10 @@ export type Client<Topics = TopicBodies> = {
   list(query?: ListQuery): AsyncIterable<JobSummary>;
   /** Unfinished jobs by minute; minutes without any are left out. */
   forecast(query?: ForecastQuery): AsyncIterable<{ minute: string; count: number }>;
-  /** Goes on until all is done. `onProgress` gets the sums after each part. */
+  /**
+   * Goes on until all is done. `onProgress` gets the sums after each part. An error after the first has the `cursor` to go
+   * on with in its `data`.
+   */
   bulk(request: BulkRequest, onProgress?: (sums: BulkResult) => void): Promise<BulkResult>;
 
   topics(): Promise<TopicReport[]>;

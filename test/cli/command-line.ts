@@ -12,6 +12,8 @@ export type Typed = {
   env?: Record<string, string | undefined>;
   /** Called by each wait. */
   wait?: (ms: number, interrupt: () => void) => Promise<void> | void;
+  /** When somebody presses Ctrl-C. */
+  interrupted?: Promise<void>;
   nodeVersion?: string;
   /** Else it is the API's. */
   clock?: () => number;
@@ -30,6 +32,7 @@ export async function type(
 ): Promise<Ended> {
   const { input = "", terminal = false, wait, nodeVersion = "v24.21.0" } = typed;
   const interruption = Promise.withResolvers<void>();
+  void typed.interrupted?.then(interruption.resolve);
   const written = { out: "", err: "" };
   const sink = (name: "out" | "err") => ({
     write: (text: string, done?: () => void) => {

@@ -129,6 +129,68 @@ describe("many jobs", () => {
     });
   });
 
+  describe("that were interrupted", () => {
+    const MOVE = ["reschedule", "--topic", "orders", "--delay", "6h"];
+    /** More than a part does. */
+    const fileMany = async ({ call }: ServedApi): Promise<void> => {
+      for (let part = 0; part < 2; part++) {
+        const jobs = Array.from({ length: 300 }, (_, i) => ({ topic: "orders", body: 1, delay: 600 + i }));
+        await call("POST", "/jobs/batch", { body: { jobs } });
+      }
+    };
+    /** Something happens as the second part of a bulk begins, after `counted` parts of a count. */
+    const atSecondPart = (api: ServedApi, counted: number, act: () => Promise<void> | never): void => {
+      api.world.pool.hooks.before = async ({ operation }) => {
+        if (operation === "page" && api.authorizations.length === counted + 2) await act();
+      };
+    };
+    const revisionsOf = async ({ call }: ServedApi): Promise<unknown[]> => {
+      const { json } = await call("GET", "/jobs?limit=1000&to=2026-03-01T16:00:00Z");
+      return (json.jobs as { revision: number }[]).map(({ revision }) => revision);
+    };
+    const once = Array.from({ length: 600 }, () => 1);
+
+    test("say how they go on, and then move none again", async () => {
+      await using api = await serveApi();
+      await fileMany(api);
+      atSecondPart(api, 0, () => {
+        throw new Error("crash");
+      });
+      const { code, err } = await type(api, [...MOVE, "--yes"]);
+      const [, cursor = ""] =
+        /^500 jobs moved; the same command goes on with --cursor (\S+)\nminutehand: /.exec(err) ?? [];
+      expect({ code, cursor }).toEqual({ code: 1, cursor: expect.stringMatching(/./) });
+      delete api.world.pool.hooks.before;
+      const rest = await type(api, [...MOVE, "--cursor", cursor]);
+      expect(rest).toMatchObject({ code: 0, out: expect.stringMatching(/^moved 100 jobs of orders/) });
+      expect(await revisionsOf(api)).toEqual(once);
+    });
+
+    test("by Ctrl-C say it too, with the range that was counted", async () => {
+      await using api = await serveApi();
+      await fileMany(api);
+      const pressed = Promise.withResolvers<void>();
+      const over = Promise.withResolvers<void>();
+      atSecondPart(api, 2, () => {
+        pressed.resolve();
+        return over.promise;
+      });
+      const typed = { terminal: true, input: "y\n", interrupted: pressed.promise } as const;
+      const { code, err } = await type(api, MOVE, typed);
+      const [, ...flags] =
+        /500 jobs moved; the same command goes on with (--from) (\S+) (--to) (\S+) (--cursor) (\S+)\n$/.exec(
+          err,
+        ) ?? [];
+      expect({ code, flags: flags.length }).toEqual({ code: 130, flags: 6 });
+      delete api.world.pool.hooks.before;
+      over.resolve();
+      await expect.poll(() => revisionsOf(api)).toEqual(once);
+      const rest = await type(api, [...MOVE, ...flags]);
+      expect(rest).toMatchObject({ code: 0, out: expect.stringMatching(/^moved 0 jobs of orders/) });
+      expect(await revisionsOf(api)).toEqual(once);
+    });
+  });
+
   test("are many: progress goes from a terminal when it is done, and is a line elsewhere if it takes long", async () => {
     await using api = await serveApi();
     const jobs = Array.from({ length: 300 }, (_, i) => ({

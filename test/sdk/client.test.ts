@@ -145,10 +145,10 @@ describe("the client", () => {
     const reached: string[] = [];
     const request = { action: "cancel", topic: "orders", tag: "eu" } as const;
     const result: BulkResult = await client.bulk(request, (sums) =>
-      reached.push(`${sums.reached} ${sums.changed}`),
+      reached.push(`${sums.reached} ${sums.changed} ${sums.cursor}`),
     );
     expect(sent).toEqual([request, { ...request, cursor: "next" }]);
-    expect(reached).toEqual(["b 2", "c 4"]);
+    expect(reached).toEqual(["b 2 next", "c 4 undefined"]);
     expect(result).toEqual({
       ...part,
       reached: "c",
@@ -158,6 +158,31 @@ describe("the client", () => {
       skipped: { "job-running": 2 },
       errors: [error, error],
     });
+  });
+
+  test("goes on with a bulk that failed on its way, and moves no job again", async () => {
+    const { client, api } = createClient();
+    const { hooks } = api.world.pool;
+    for (const part of [1, 2]) {
+      await client.enqueueMany(
+        Array.from({ length: 300 }, (_, n) => ({ topic: "orders", body: part * n, delay: n + 300 })),
+      );
+    }
+    const request = { action: "move", topic: "orders", delay: "6h" } as const;
+    const begun: (string | undefined)[] = [];
+    const failing = client.bulk(request, ({ cursor }) => {
+      begun.push(cursor);
+      hooks.before = ({ operation }) => {
+        if (operation === "page") throw new Error("crash");
+      };
+    });
+    const error = await failing.catch((error) => error);
+    delete hooks.before;
+    expect(error).toMatchObject({ status: 500, data: { cursor: expect.any(String) } });
+    expect(begun).toEqual([error.data.cursor]);
+    expect(await client.bulk({ ...request, cursor: error.data.cursor })).toMatchObject({ changed: 100 });
+    const moved = await all(client.list({ topic: "orders", to: new Date(START + 7 * 60 * MINUTE) }));
+    expect(moved.map(({ revision }) => revision)).toEqual(Array.from({ length: 600 }, () => 1));
   });
 
   test("counts many jobs first, and then cancels them", async () => {
