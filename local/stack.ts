@@ -1,10 +1,8 @@
-import { join } from "node:path";
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { readAssembly } from "./assembly.ts";
-import { createHolder } from "./assembly-cache.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { startEmulators } from "./emulators.ts";
 import type { Outcome } from "./environment.ts";
@@ -12,7 +10,6 @@ import { readableLine } from "./event-lines.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuardian } from "./guardian.ts";
 import { openHttpApi } from "./http-api.ts";
-import { hashFolder, type Sources } from "./input-hash.ts";
 import { LocalError, messageOf } from "./local-error.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
@@ -23,7 +20,7 @@ import { createSchedules } from "./schedules.ts";
 import { createSecrets } from "./secrets.ts";
 import { startOwnServices } from "./services/own-services.ts";
 import { shownName } from "./shown-name.ts";
-import { type Project, synthesise } from "./synth.ts";
+import { createSynthesis } from "./synthesis.ts";
 import { createTables } from "./tables.ts";
 import { createTeardown } from "./teardown.ts";
 import { startTriggers } from "./triggers.ts";
@@ -100,7 +97,7 @@ async function start(
   options: LocalOptions,
   teardown: ReturnType<typeof createTeardown>,
 ): Promise<LocalStack> {
-  const { root = process.cwd(), log, progress = () => {}, onLost = () => {} } = options;
+  const { root = process.cwd(), signal, log, progress = () => {}, onLost = () => {} } = options;
   const folder = options.memory ? undefined : openDataFolder(options.dataDir, options.reset ?? false);
   if (folder) teardown.add(folder.release);
   const api = await openHttpApi(options.port);
@@ -114,24 +111,12 @@ async function start(
   let note = () => {};
   const starting = startEmulators({ folder, guardian, log, onRestart: () => note(), onLost });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
-  const sources: Sources = { root, excluded: folder?.paths ?? new Set(), onUnreadable: tellUnreadable(log) };
-  const project: Project = { sources, app: options.app, cacheDir: join(root, ".minutehand", "synthesised") };
-  const holder = createHolder(project.cacheDir, process.pid);
-  teardown.add(holder.release);
-  const stopping = new AbortController();
-  const signal = AbortSignal.any([stopping.signal, ...(options.signal ? [options.signal] : [])]);
-  let synthesising: Promise<string> | undefined;
-  const synth = (tell: (line: string) => void): Promise<string> => {
-    synthesising = synthesise(project, { guardian, signal, progress: tell });
-    return synthesising;
-  };
-  teardown.add(async () => {
-    stopping.abort();
-    await synthesising?.catch(() => {});
-  });
-  const seen = options.watch ? hashFolder(sources) : "";
-  const [emulators, outdir] = await Promise.all([starting, synth(progress)]);
-  signal.throwIfAborted();
+  const excluded = folder?.paths;
+  const synthesis = createSynthesis({ root, app: options.app, excluded, guardian, signal, log });
+  teardown.add(synthesis.stop);
+  const seen = options.watch ? synthesis.fingerprint() : "";
+  const [emulators, outdir] = await Promise.all([starting, synthesis.run(progress)]);
+  signal?.throwIfAborted();
   const endpoints = { ...emulators.endpoints, ...services.endpoints };
   note = () =>
     folder?.note({
@@ -180,7 +165,7 @@ async function start(
   };
   const pools = stack.functions.map((spec) => createFunctionPool(spec, { guardian, variables, onLine: say }));
   teardown.add(() => Promise.all(pools.map((pool) => pool.stop(0))));
-  const holdCode = () => holder.hold(pools.map(({ spec }) => spec.codeDir));
+  const holdCode = () => synthesis.hold(pools.map(({ spec }) => spec.codeDir));
   holdCode();
   const invoke = async (pool: FunctionPool, event: unknown): Promise<Outcome> => {
     const outcome = await pool.invoke(event);
@@ -194,9 +179,9 @@ async function start(
   teardown.add(triggers.stop);
   if (options.watch) {
     const saved = createReloader(declared, {
-      fingerprint: () => hashFolder(sources),
+      fingerprint: synthesis.fingerprint,
       seen,
-      synthesise: async () => read(await synth(() => {})),
+      synthesise: async () => read(await synthesis.run(() => {})),
       createQueues: async (queues) => {
         const [refusal] = await createQueues(queues, sqs);
         if (refusal) throw new LocalError(describe(refusal));
@@ -207,7 +192,7 @@ async function start(
       },
       log,
     });
-    teardown.add(watchFolder(sources, { onSaved: () => void saved(), log }).stop);
+    teardown.add(watchFolder(synthesis.sources, { onSaved: () => void saved(), log }).stop);
     // What was saved while this started.
     void saved();
   }
@@ -235,15 +220,6 @@ async function start(
 /** Compiled code is kept, which makes a function's next process start in about half the time. */
 function codeCache(folder: DataFolder | undefined): Record<string, string> {
   return folder ? { NODE_COMPILE_CACHE: folder.codeCacheDir } : {};
-}
-
-/** Tells of each path once. */
-function tellUnreadable(log: (line: string) => void): (path: string) => void {
-  const told = new Set<string>();
-  return (path) => {
-    if (!told.has(path)) log(`${path} may not be read, so it counts as no part of the app`);
-    told.add(path);
-  };
 }
 
 function named(pools: readonly FunctionPool[], name: string): FunctionPool {

@@ -170,7 +170,9 @@ test("an event source that is disabled takes no messages until it is enabled", {
   const UUID: string = environment.source;
   const enable = (Enabled: boolean) => client.send(new UpdateEventSourceMappingCommand({ UUID, Enabled }));
   await send("before");
-  await expect.poll(() => said("before  done")).toBe(1);
+  // Where a function takes longer to start than a message is hidden, one comes twice.
+  const isDone = (body: string) => expect.poll(() => said(`${body}  done`)).toBeGreaterThan(0);
+  await isDone("before");
   expect(await enable(false)).toMatchObject({ UUID, State: "Disabled" });
   await send("held-1", "held-2");
   // Pollers would have asked before this does.
@@ -183,7 +185,7 @@ test("an event source that is disabled takes no messages until it is enabled", {
   );
   expect(Messages.map(({ Body }) => Body).sort()).toEqual(["held-1", "held-2"]);
   expect(await enable(true)).toMatchObject({ State: "Enabled" });
-  await expect.poll(() => said("held-")).toBe(2);
+  await Promise.all(["held-1", "held-2"].map(isDone));
   client.destroy();
 });
 
