@@ -9,7 +9,7 @@ import { redrive } from "../../protocol/redrive.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import type { Ending } from "../../protocol/settle.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
-import { type Call, dead, fail, isAt, isLook, key, liveHomes, meanwhile } from "./scenes.ts";
+import { type Call, callsOf, dead, fail, isAt, isLook, key, liveHomes, meanwhile } from "./scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 const LASTS = 5 * MINUTE;
@@ -422,9 +422,7 @@ describe("an event and an enqueue at once", () => {
 it("costs a topic's enqueue one key of a read and one check, and others nothing", async () => {
   const world = eventWorld();
   const askedBy = async (topic: string) => {
-    const calls: Call[] = [];
-    world.pool.hooks.before = (call) => void calls.push(call);
-    await world.file({ topic, key, delay: HOUR });
+    const calls = await callsOf(world, () => world.file({ topic, key, delay: HOUR }));
     const items = calls.flatMap(({ operation, keys }) =>
       keys.map(({ pk }) => `${operation} ${pk.split("#")[0]}`),
     );
