@@ -55,9 +55,11 @@ function checked(url: string, from: string): string {
   if (username !== "" || password !== "") {
     throw new UsageError(`${from} must have no user name or password in it`);
   }
-  const is = `is "${url.replace(/\/\/.*@/, "//…@")}"`;
-  if (!/^https?:$/.test(protocol)) throw new UsageError(`${from} must be an http: or https: URL, ${is}`);
-  if (/[?#]/.test(url)) throw new UsageError(`${from} must end with its path, without ? or #, ${is}`);
+  const shown = url.replace(/\/\/.*@/, "//…@");
+  if (!/^https?:$/.test(protocol)) {
+    throw new UsageError(`${from} must be an http: or https: URL, is "${shown}"`);
+  }
+  if (/[?#]/.test(url)) throw new UsageError(`${from} must end with its path, without ? or #, is "${shown}"`);
   return url.replace(/\/+$/, "");
 }
 
