@@ -39,10 +39,10 @@ export const FAILING_TOPIC_WAIT = MINUTE;
 export const UNKNOWN_TOPIC_AFTER = HOUR;
 /** Looks and untracked homes go this long past their time: no outage may outlast it. */
 export const STALE_AFTER = 90 * DAY;
-/** A once item answers until this long after its job's due time. */
+/** The once item of an `Idempotency-Key` answers until this long after its job's due time. */
 export const ONCE_AFTER = 24 * HOUR;
-/** A tombstone that is over stays this long for jobs of events that happened before, and are told late. */
-export const TOMBSTONE_AFTER = 24 * HOUR;
+/** What is known of an event that was applied: a redrive of the events' DLQ, which keeps them 14 days, does nothing twice. */
+export const EVENT_AFTER = 15 * DAY;
 /** The least time between two entries of a cursor's trail. */
 export const TRAIL_STEP = 20 * SECOND;
 

@@ -1,7 +1,10 @@
 import { bodyText } from "../core/body-text.ts";
+import { EVENT_AFTER } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
 import { type BusEvent, bodyIn, type EventRule, keyIn } from "../core/event-rules.ts";
 import { cancelByEvent } from "./cancel-by-event.ts";
 import { enqueue } from "./enqueue.ts";
+import type { NewJob } from "./new-job.ts";
 import type { Context } from "./ports.ts";
 
 /**
@@ -18,7 +21,7 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
     await cancelByEvent(ctx, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });
     return;
   }
-  await enqueue(ctx, {
+  const job: NewJob = {
     topic,
     key,
     body: bodyText(bodyIn(event, rule)),
@@ -28,6 +31,12 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
     onDuplicate: rule.onDuplicate,
     ...(rule.maxDelay === undefined ? {} : { maxDelay: rule.maxDelay * 1000 }),
     // As of an occurrence: no Idempotency-Key of a caller is the same.
-    once: { token: `§event§${event.id}§${key}`, hash: "event" },
-  });
+    once: { token: `§event§${event.id}§${key}`, hash: "event", lasts: EVENT_AFTER },
+  };
+  try {
+    await enqueue(ctx, job);
+  } catch (error) {
+    // It was told before, and its job's retention is over.
+    if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;
+  }
 }

@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, TOMBSTONE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { CLOCK_MARGIN, EVENT_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished, isRunning } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Tombstone, tombstoneKey, ttl } from "../core/items.ts";
@@ -79,7 +79,7 @@ async function write(ctx: Context, writes: readonly Write[]): Promise<boolean> {
 /** Over or not: an event that files a job, and happened before, may be told later still. */
 function tombstoneOf(ctx: Context, event: CancellingEvent, before: Tombstone | undefined): Write {
   const { id, at, until } = event;
-  const expiresAt = ttl(Math.max(until, ctx.clock()) + TOMBSTONE_AFTER);
+  const expiresAt = ttl(Math.max(until, ctx.clock()) + EVENT_AFTER);
   const set = { event: id, eventAt: at, until, expiresAt };
   const key = tombstoneKey(event.topic, event.key);
   return before

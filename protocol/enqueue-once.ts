@@ -23,7 +23,7 @@ export async function fileOnce(
 ): Promise<Enqueued> {
   const stored = await readOnce(ctx, job.topic, once.token);
   if (stored && !isOver(stored, ctx.clock())) return replay(ctx, stored, once.hash, home);
-  const nameOnce = (named: Home): Write => onceWrite(named, once, stored);
+  const nameOnce = (named: Home): Write => onceWrite(named, once, stored, ctx.clock());
   try {
     if (job.key !== undefined) return await fileKeyed(ctx, job, home, nameOnce, by);
     return await fileWithToken(ctx, home, nameOnce, by);
@@ -47,11 +47,12 @@ function isOver(once: OnceItem, now: number): boolean {
 
 function onceWrite(
   home: Home,
-  { token, hash }: NonNullable<NewJob["once"]>,
+  { token, hash, lasts = ONCE_AFTER }: NonNullable<NewJob["once"]>,
   over: OnceItem | undefined,
+  now: number,
 ): Write {
   const key = onceKey(home.topic, token);
-  const says = { id: home.id, hash, expiresAt: ttl(home.dueAt + ONCE_AFTER) };
+  const says = { id: home.id, hash, expiresAt: ttl(Math.max(home.dueAt, now) + lasts) };
   return over
     ? { change: { key, expect: { id: over.id }, set: says } }
     : { insert: { ...key, v: ITEM_VERSION, ...says } };

@@ -18,8 +18,8 @@ export type NewJob = JobOptions & {
   maxDelay?: number;
   /** ms: it is due up to so much later, evenly drawn. Absent: its topic's. */
   spread?: number;
-  /** An `Idempotency-Key` and the hash of the request it came with. */
-  once?: { token: string; hash: string };
+  /** An `Idempotency-Key` and the hash of the request it came with. `lasts`: ms past the due time, a day if absent. */
+  once?: { token: string; hash: string; lasts?: number };
 };
 
 export type Enqueued = { outcome: "created" | "kept" | "replaced" | "postponed" | "replayed"; home: Home };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CLOCK_MARGIN } from "../../core/constants.ts";
+import { CLOCK_MARGIN, DAY } from "../../core/constants.ts";
 import { type Item, type KeyItem, type Tombstone, tombstoneKey, ttl } from "../../core/items.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
@@ -165,14 +165,14 @@ describe("an event", () => {
 });
 
 describe("an event before its job", () => {
-  it("leaves a tombstone that TTL takes a day after it is over", async () => {
+  it("leaves a tombstone that TTL takes 15 days after it is over", async () => {
     const world = eventWorld();
     const at = world.now();
     const until = at + LASTS;
     await paid(world);
     const place = tombstoneKey("orders", key);
     expect(tombstones(world)).toEqual([
-      { ...place, v: 1, event: `paid ${at}`, eventAt: at, until, expiresAt: ttl(until + 24 * HOUR) },
+      { ...place, v: 1, event: `paid ${at}`, eventAt: at, until, expiresAt: ttl(until + 15 * DAY) },
     ]);
     expect(world.events).toContainEqual({ type: "tombstone", topic: "orders", until });
   });
@@ -289,7 +289,7 @@ describe("an event told again", () => {
     const at = world.now();
     await world.pass(2 * HOUR, { ticks: false });
     await paid(world, at);
-    expect(tombstones(world)).toMatchObject([{ until: at + LASTS, expiresAt: ttl(world.now() + 24 * HOUR) }]);
+    expect(tombstones(world)).toMatchObject([{ until: at + LASTS, expiresAt: ttl(world.now() + 15 * DAY) }]);
     expect(await world.file({ key, delay: HOUR, createdAt: at })).toMatchObject({
       state: "cancelled",
       createdAt: at,

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { CLOCK_MARGIN, EVENT_RECEIVES, LONGEST_LEASE } from "../../core/constants.ts";
 import type { EnqueueRule } from "../../core/event-rules.ts";
+import type { Item } from "../../core/items.ts";
 import { consume, crashWhileRunning } from "../protocol/consume.ts";
 import { liveHomes } from "../protocol/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../protocol/world.ts";
@@ -20,6 +21,11 @@ const placedEvent = (at: number, more: object = {}) =>
   busEvent(at, { "detail-type": "OrderPlaced", ...more });
 const shop = (): World => createWorld({ topics: { orders: { cancelledByEvents: true }, mails: {} } });
 const troubles = (world: World) => world.events.filter((event) => event.type === "trouble");
+/** TTL takes what it may. */
+async function expire({ pool, now }: World): Promise<void> {
+  const isOver = (item: Item) => "expiresAt" in item && (item.expiresAt ?? 0) * SECOND <= now();
+  await pool.remove(pool.items().filter(isOver), now() + SECOND);
+}
 /** The hides that are asked of SQS, with what for: seconds. */
 const hides = (world: World): number[] => {
   const asked: number[] = [];
@@ -79,6 +85,36 @@ test("an event that is delivered again files one job, though it is done, and one
   expect(liveHomes(world)).toEqual([]);
   await deliver(world, rules, [event.replace('"e1"', '"e2"')]);
   expect(liveHomes(world)).toHaveLength(2);
+});
+
+test("an event that comes again with its DLQ's redrive, 14 days later, files no second job, though its job is gone", async () => {
+  const world = shop();
+  const rules = [{ ...placed, delay: 0 }];
+  await deliver(world, rules, [placedEvent(START)]);
+  const [home] = await consume(world, "orders");
+  await world.pass(14 * 24 * HOUR, { ticks: false });
+  for (const retained of [true, false]) {
+    if (!retained) await expire(world);
+    expect(await deliver(world, rules, [placedEvent(START)])).toEqual([]);
+    expect(liveHomes(world)).toEqual([]);
+  }
+  await expect(world.home(home?.id ?? "")).rejects.toThrow("no job");
+  expect(troubles(world)).toEqual([]);
+});
+
+test("an event that cancelled is known for 14 days, too, and heeded by those of before", async () => {
+  const world = shop();
+  const { id } = await world.file({ key: KEY, delay: HOUR });
+  await world.pass(SECOND, { ticks: false });
+  await deliver(world, [paid], [busEvent(world.now())]);
+  await world.pass(14 * 24 * HOUR, { ticks: false });
+  await expire(world);
+  await expect(world.home(id)).rejects.toThrow("no job");
+  await deliver(world, [placed], [placedEvent(START)]);
+  expect(liveHomes(world)).toEqual([]);
+  await world.file({ key: KEY, delay: HOUR });
+  await deliver(world, [paid], [busEvent(START + SECOND)]);
+  expect(liveHomes(world)).toHaveLength(1);
 });
 
 test("events debounce a job, within its rule's bound", async () => {

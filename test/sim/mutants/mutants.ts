@@ -582,8 +582,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an event's job without its once item",
     file: "protocol/apply-rule.ts",
-    find: 'hash: "event" },',
-    put: 'hash: "event" } && undefined,',
+    find: "enqueue(ctx, job);",
+    put: "enqueue(ctx, { ...job, once: undefined } as unknown as NewJob);",
   },
   {
     name: "the first job's bound not kept when it is postponed",
