@@ -1,6 +1,6 @@
 import { MinutehandError } from "./errors.ts";
 import { KEY_PATTERN, KEY_RULE } from "./job-key.ts";
-import { parseJson } from "./json.ts";
+import { isExact, parseJson } from "./json.ts";
 
 /**
  * What a topic does about events of EventBridge. The construct writes these rules into the environment of the function
@@ -95,10 +95,19 @@ export function valueAt({ value }: BusEvent, path: string): unknown {
 /** The key of the job that a rule's event is about. Throws `bad-request` when there is none, or none that a job can have. */
 export function keyIn(event: BusEvent, { key: path, topic }: EventRule): string {
   const value = valueAt(event, path);
-  const key = Number.isSafeInteger(value) ? String(value) : value;
+  const isAltered = typeof value === "number" && !isAsWritten(event, path);
+  const key = Number.isSafeInteger(value) && !isAltered ? String(value) : value;
   if (typeof key === "string" && KEY_PATTERN.test(key)) return key;
+  const found = isAltered ? "a number that a double would alter" : kindOf(value);
   const rule = `the key of a job of topic ${topic}, ${path} of ${named(event)}, ${KEY_RULE}, or a whole number`;
-  throw new MinutehandError("bad-request", `${rule}; it is ${kindOf(value)}`);
+  throw new MinutehandError("bad-request", `${rule}; it is ${found}`);
+}
+
+/** Whether the number at a path is the one that its digits say. */
+function isAsWritten(event: BusEvent, path: string): boolean {
+  const exactly = (_: string, value: unknown, { source = "" }: { source?: string } = {}): unknown =>
+    typeof value === "number" && !isExact(source) ? null : value;
+  return valueAt({ ...event, value: JSON.parse(event.text, exactly) }, path) !== null;
 }
 
 /** The body of the job that a rule's event files. Throws `bad-request` when there is none, or a double would alter it. */

@@ -85,9 +85,24 @@ describe("an event's key", () => {
     expect(read).toThrow(refusal("$.detail.orderId of event OrderPaid e1"));
   });
 
-  test("that a double would alter is refused", () => {
-    const text = JSON.stringify(whole).replace('"17"', "9007199254740993");
-    expect(() => keyIn(parseEvent(text), cancels)).toThrow(refusal("it is 9007199254740992"));
+  const written = (orderId: string) =>
+    parseEvent(JSON.stringify(whole).replace('"17"', `${orderId}, "other": 9007199254740993`));
+
+  test.each(["9007199254740993", "1.00000000000000001", "4503599627370497.3"])(
+    "that a double would alter is refused: %s",
+    (orderId) => {
+      expect(() => keyIn(written(orderId), cancels)).toThrow(
+        refusal("it is a number that a double would alter"),
+      );
+    },
+  );
+
+  test.each([
+    ["1.0", "1"],
+    ["1e2", "100"],
+    ["-5", "-5"],
+  ])("is the number that is written: %s", (orderId, key) => {
+    expect(keyIn(written(orderId), cancels)).toBe(key);
   });
 
   test.each(["$.detail.constructor.name", "$.detail.__proto__.a", "$.detail.orderId.length"])(
