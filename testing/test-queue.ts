@@ -49,7 +49,11 @@ export type TestQueue<Topics> = {
    * fails here by chance; handlers cannot call it.
    */
   advance(duration: Duration): Promise<void>;
-  /** An event comes, and does what the topics' `cancelOn` and `enqueueOn` say. Throws what keeps it from that. */
+  /**
+   * An event comes, and does what the topics' `cancelOn` and `enqueueOn` say. Throws what keeps it from that at one of them,
+   * when it has been told to all. It happens at the clock's time in whole seconds, as EventBridge counts: of two within a
+   * second the one that cancels is the later one, so let time pass between what cancels a job and what files the next.
+   */
   publish(event: TestEvent): Promise<void>;
   /** What signs the calls that receivers get. */
   readonly webhookSecret: string;
@@ -154,9 +158,12 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     },
     async publish({ source, detailType, detail }) {
       const id = drawToken(ctx.random);
-      const sent = { id, source, "detail-type": detailType, time: new Date(time), detail };
-      const event = parseEvent(JSON.stringify(sent));
-      for (const rule of rulesFor(rules, event)) await applyRule(ctx, rule, event);
+      const at = new Date(time - (time % 1000));
+      const event = parseEvent(JSON.stringify({ id, source, "detail-type": detailType, time: at, detail }));
+      const errors: unknown[] = [];
+      for (const rule of rulesFor(rules, event))
+        await applyRule(ctx, rule, event).catch((error) => errors.push(error));
+      if (errors.length > 0) throw errors[0];
     },
     webhookSecret: WEBHOOK_SECRET,
     jobs(topic) {

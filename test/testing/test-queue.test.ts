@@ -315,6 +315,18 @@ describe("a queue", () => {
     await expect(pay("no key")).rejects.toThrow("the key of a job of topic orders");
   });
 
+  test("tells an event to every topic, though one cannot do as it says, and in whole seconds", async () => {
+    const detailType = "OrderPlaced";
+    const of = (key: string) => ({ handler: nothing, enqueueOn: { detailType, key, delay: 30 } });
+    const queue = createTestQueue({
+      now: "2026-01-01T00:00:00.700Z",
+      topics: { wrong: of("$.detail.nothing"), right: of("$.detail.orderId") },
+    });
+    const event = { source: "shop", detailType, detail: { orderId: "17" } };
+    await expect(queue.publish(event)).rejects.toThrow("the key of a job of topic wrong");
+    expect(queue.jobs()).toMatchObject([{ topic: "right", dueAt: "2026-01-01T00:00:30.000Z" }]);
+  });
+
   test("hands the jobs of a pull topic to who receives them, and again when a lease ends", async () => {
     const queue = createTestQueue({ topics: { work: { consumer: "pull", ttr: "1m" } } });
     await queue.client.enqueue("work", 1, { delay: "10m" });
