@@ -15,6 +15,8 @@ const TOMBSTONES = [0, 20, 300, 900];
 const DELAYS = [0, 5, 60, 300];
 /** ms till an event comes again that was applied already. */
 const AGAIN = [0, SECOND, 20 * SECOND, 8 * MINUTE];
+/** ms that an event is told late, so that others overtake it. */
+const LATE = [0, 0, SECOND, 20 * SECOND, 3 * MINUTE];
 
 /** A topic's users of the bus: whoever puts events there, and the function that they reach. */
 export type Bus = {
@@ -73,7 +75,8 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
       const at = Math.round(timeline.now() + Math.max(offset, 0));
       const rule = draws.chance(0.7) ? rules.cancels : rules.files;
       const times = draws.chance(0.4) ? draws.whole(2, 3) : 1;
-      for (let i = 0, next = at; i < times; i++, next += draws.pick(AGAIN)) {
+      const told = at + world.draws(`late event ${n}`).pick(LATE);
+      for (let i = 0, next = told; i < times; i++, next += draws.pick(AGAIN)) {
         if (suppressed.has(`event:${n}`)) break;
         planned += 1;
         timeline.at(next, () => put({ id: `event-${n}`, at, key, rule }));
