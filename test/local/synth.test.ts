@@ -14,7 +14,7 @@ import { startGuardian } from "../../local/guardian.ts";
 import { synthesise } from "../../local/synth.ts";
 import { isAlive } from "./is-alive.ts";
 
-const guardian = startGuardian();
+let guardian = startGuardian();
 let root: string;
 let told: string[];
 
@@ -133,20 +133,43 @@ test("a project without a cdk.json is named", async () => {
   await expect(run()).rejects.toThrow(/there is no .*cdk\.json to name the app; --app/);
 });
 
-test("an app that is called off leaves neither a process nor a folder", async () => {
-  const stopping = new AbortController();
+/** A shell with a program under it that does not end of itself, but writes down its process id. */
+function hangingApp(): void {
   app(
     "node infra/app.cjs; true",
     'require("node:fs").writeFileSync("pid.log", String(process.pid)); setInterval(() => {}, 1000);',
   );
-  const called = expect(run(undefined, stopping.signal)).rejects.toThrow(/aborted/);
-  const pid = () =>
-    existsSync(join(root, "pid.log")) ? Number(readFileSync(join(root, "pid.log"), "utf8")) : 0;
+}
+/** Resolves when it runs. */
+async function itsPid(): Promise<number> {
+  const file = join(root, "pid.log");
+  const pid = () => (existsSync(file) ? Number(readFileSync(file, "utf8")) : 0);
   await expect.poll(pid, { interval: 5 }).toBeGreaterThan(0);
+  return pid();
+}
+
+test("an app that is called off leaves neither a process nor a folder", async () => {
+  hangingApp();
+  const stopping = new AbortController();
+  const called = expect(run(undefined, stopping.signal)).rejects.toThrow(/aborted/);
+  const pid = await itsPid();
   stopping.abort();
   await called;
-  await expect.poll(() => isAlive(pid()), { interval: 5 }).toBe(false);
+  await expect.poll(() => isAlive(pid), { interval: 5 }).toBe(false);
   expect(readdirSync(join(root, ".minutehand/synthesised"))).toEqual([]);
+});
+
+test("an app ends with its runner, and what it has started", async () => {
+  hangingApp();
+  const others = guardian;
+  guardian = startGuardian();
+  const called = expect(run()).rejects.toThrow(/ended with SIGKILL/);
+  const pid = await itsPid();
+  // As it happens when the runner is gone.
+  guardian.stop();
+  guardian = others;
+  await called;
+  await expect.poll(() => isAlive(pid), { interval: 5 }).toBe(false);
 });
 
 test("an app that is killed is told with the signal", async () => {
