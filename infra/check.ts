@@ -11,12 +11,6 @@ export function seconds(at: string, value: Duration | undefined, min: number, ma
   return wholeSeconds(at, value?.toSeconds({ integral: false }), min, max);
 }
 
-export function characters(at: string, actual: string | undefined, max: number): Check {
-  const known = !Token.isUnresolved(actual);
-  const holds = actual === undefined || (known && actual.length >= 1 && actual.length <= max);
-  return { holds, rule: `${at} must be a name`, actual, allowed: `1 to ${max} characters` };
-}
-
 export function shown(value: unknown): string {
   if (Token.isUnresolved(value)) return "a token that only the deployment resolves";
   return typeof value === "string" ? `"${value}"` : (JSON.stringify(value) ?? String(value));

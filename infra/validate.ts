@@ -1,20 +1,23 @@
-import type { Duration } from "aws-cdk-lib";
+import { type Duration, Token } from "aws-cdk-lib";
 import { brokenIn, type Check, oneOf, onlyFor, wholeNumber } from "../core/check.ts";
 import { MAX_SHARDS, READY_RETENTION } from "../core/constants.ts";
+import { eventChecks } from "../core/event-checks.ts";
 import { type CheckedTopic, topicChecks } from "../core/topic-checks.ts";
 import { timedSettings } from "../core/topic-settings.ts";
 import { isWindow } from "../cron/window.ts";
 import { days, seconds, shown } from "./check.ts";
 import type { ApiProps, DelayQueueProps, TopicProps } from "./props.ts";
-import { eventChecks } from "./validate-events.ts";
 
 const LONGEST_RETENTION_DAYS = 3650;
+const READING = { secondsOf: exact, isKnown: (text: string) => !Token.isUnresolved(text) };
 
 /** Throws one error that names each broken rule, the value met and what is allowed. */
 export function validate(path: string, props: DelayQueueProps): void {
   const checks = [...queueChecks(props), ...apiChecks(props.api ?? {})];
   for (const [name, topic] of Object.entries(props.topics)) {
-    checks.push(...topicChecks(name, inSeconds(topic), isWindow), ...deployedChecks(`topics.${name}`, topic));
+    const at = `topics.${name}`;
+    checks.push(...topicChecks(name, inSeconds(topic), isWindow), ...eventChecks(at, topic, READING));
+    checks.push(...deployedChecks(at, topic));
   }
   const broken = brokenIn(checks, shown).map((line) => `  ${line}`);
   if (broken.length > 0) {
@@ -78,6 +81,5 @@ function deployedChecks(at: string, topic: TopicProps): Check[] {
     onlyFor("a Lambda consumer", !pull, `${at}.maximumConcurrency`, topic.maximumConcurrency),
     wholeNumber(`${at}.maximumConcurrency`, topic.maximumConcurrency, 2, 1000),
     seconds(`${at}.oldestMessageAge`, topic.oldestMessageAge, 60, READY_RETENTION / 1000),
-    ...eventChecks(at, topic),
   ];
 }

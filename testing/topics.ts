@@ -1,5 +1,6 @@
 import { brokenIn } from "../core/check.ts";
 import { parseDuration } from "../core/durations.ts";
+import { eventChecks } from "../core/event-checks.ts";
 import type { EventRule } from "../core/event-rules.ts";
 import type { Policy, TopicPolicy, WebhookPolicy } from "../core/policy.ts";
 import { type CheckedTopic, topicChecks } from "../core/topic-checks.ts";
@@ -63,7 +64,8 @@ function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy>
   const settings = { ...same, ...(consumer && { consumer }), ...(webhook && { webhook }) };
   const secondsOf = secondsIn(name);
   const checked: CheckedTopic = { ...settings, ...timedSettings(topic, secondsOf) };
-  const broken = brokenIn(topicChecks(name, checked, isWindow), shown);
+  const events = eventChecks(`topics.${name}`, topic, { secondsOf, isKnown: () => true });
+  const broken = brokenIn([...topicChecks(name, checked, isWindow), ...events], shown);
   if (broken.length > 0) throw new RangeError(broken.join("\n"));
   return {
     ...settings,

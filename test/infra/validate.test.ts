@@ -150,7 +150,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ enqueueOn: { ...PLACED, maxDelay: Duration.hours(1) } }),
-    'enqueueOn.maxDelay is for onDuplicate "postpone" only, is "1 hour"; allowed: nothing',
+    'enqueueOn.maxDelay is for onDuplicate "postpone" only, is 3600; allowed: nothing',
   ],
   [
     inTopic({ enqueueOn: { ...PLACED, onDuplicate: "postpone", maxDelay: Duration.seconds(0) } }),

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createTestQueue } from "../../testing/test-queue.ts";
 
 const handler = () => {};
+const PAID = { detailType: "OrderPaid", key: "$.detail.orderId" };
 
 /** What synth would not take either, as plain JavaScript may say it. */
 const REFUSED: readonly [object, string][] = [
@@ -38,6 +39,31 @@ const REFUSED: readonly [object, string][] = [
   [{ handler, receiver: handler }, "topic orders must have one way to run its jobs"],
   [{ handler, webhook: {}, receiver: handler }, "topic orders must have one way to run its jobs"],
   [{ receiver: handler }, "topic orders must have one way to run its jobs"],
+  [
+    { handler, cancelOn: { detailType: "D", key: "detail.id" } },
+    'topics.orders.cancelOn.key must say where in the event, is "detail.id"; allowed: $.name or',
+  ],
+  [
+    { handler, cancelOn: { key: "$.id" } },
+    "cancelOn.detailType must be a name, is nothing; allowed: 1 to 128",
+  ],
+  [
+    { handler, cancelOn: [{ ...PAID, tombstone: "30d" }] },
+    "topics.orders.cancelOn[0].tombstone must be whole seconds, is 2592000; allowed: 0 to 86400 seconds",
+  ],
+  [
+    { handler, cancelOn: { ...PAID, tombstone: "x" } },
+    "orders.cancelOn.tombstone must be seconds or a string",
+  ],
+  [{ handler, cancelOn: PAID, tracking: "none" }, "cancelOn needs keys, which untracked jobs have not"],
+  [
+    { handler, enqueueOn: { ...PAID, delay: 60, onDuplicate: "postpone" } },
+    "topics.orders.enqueueOn.maxDelay must bound what is postponed, is nothing",
+  ],
+  [
+    { handler, enqueueOn: { ...PAID, delay: 60, onDuplicate: "repace" } },
+    'onDuplicate must be a known word, is "repace"; allowed: keep or replace or postpone',
+  ],
   [{ webhook: { url: "http://shop.example" }, receiver: handler }, "webhook.url must begin with https:"],
 ];
 
