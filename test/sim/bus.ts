@@ -15,6 +15,8 @@ const TOMBSTONES = [0, 20, 300, 900];
 const DELAYS = [0, 5, 60, 300];
 /** ms till an event comes again that was applied already. */
 const AGAIN = [0, SECOND, 20 * SECOND, 8 * MINUTE];
+/** ms that the second of two events happens later, or a few times as many. */
+const APART = [10, SECOND, 10 * SECOND];
 /** ms that an event is told late, so that others overtake it. */
 const LATE = [0, 0, SECOND, 20 * SECOND, 3 * MINUTE];
 
@@ -75,11 +77,18 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
       const at = Math.round(timeline.now() + Math.max(offset, 0));
       const rule = draws.chance(0.7) ? rules.cancels : rules.files;
       const times = draws.chance(0.4) ? draws.whole(2, 3) : 1;
-      const told = at + world.draws(`late event ${n}`).pick(LATE);
-      for (let i = 0, next = told; i < times; i++, next += draws.pick(AGAIN)) {
-        if (suppressed.has(`event:${n}`)) break;
-        planned += 1;
-        timeline.at(next, () => put({ id: `event-${n}`, at, key, rule }));
+      const own = world.draws(`more events ${n}`);
+      const events = [{ id: `event-${n}`, at, key, rule }];
+      // Shortly after, the job that runs meanwhile or not.
+      const other = rule === rules.cancels ? rules.files : rules.cancels;
+      if (own.chance(0.4))
+        events.push({ id: `event-${n}-2`, at: at + own.whole(1, 9) * own.pick(APART), key, rule: other });
+      for (const event of suppressed.has(`event:${n}`) ? [] : events) {
+        const told = event.at + own.pick(LATE);
+        for (let i = 0, next = told; i < times; i++, next += draws.pick(AGAIN)) {
+          planned += 1;
+          timeline.at(next, () => put(event));
+        }
       }
       if (offset < 0) await timeline.wait(-offset);
     },
