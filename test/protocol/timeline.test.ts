@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Home } from "../../core/items.ts";
 import { jobOf } from "../../http/job-json.ts";
 import { cancel } from "../../protocol/cancel.ts";
+import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
@@ -139,6 +140,45 @@ describe("a timeline", () => {
       "0 moved, due 15",
       "0 cancelled",
     ]);
+  });
+
+  test.each(["a caller", "an event", "an event while it ran, and a caller"])(
+    "of a job that %s cancels when its run has crashed says that it did, and nothing of a run before",
+    async (who) => {
+      const world = createWorld();
+      const job = await world.file({ key });
+      await consume(world, "orders", { run: fail });
+      await world.pass(15 * SECOND, { ticks: false });
+      await crashWhileRunning(world, "orders");
+      const at = world.now();
+      const byEvent = () => cancelByEvent(world.ctx, { id: "e", topic: "orders", key, at, until: at });
+      if (who.includes("while")) await byEvent();
+      await world.pass(MINUTE, { ticks: false });
+      await (who.includes("caller") ? cancel(world.ctx, job.id) : byEvent());
+      const lines = (await told(world, job)).slice(-4);
+      expect(lines).toEqual([
+        expect.stringMatching(/^15 sent|^0 sent/),
+        "15 claimed, run 2, late 0",
+        expect.stringMatching(/^75 failed, run 2, the run did not end by/),
+        "75 cancelled",
+      ]);
+      expect((await world.home(job.id)).lastError).toMatch(/^the run did not end by/);
+    },
+  );
+
+  test("of a job that asked to be repeated and was cancelled meanwhile says that, and nothing of a run before", async () => {
+    const world = createWorld();
+    const job = await world.file({ key });
+    await consume(world, "orders", { run: fail });
+    await world.pass(15 * SECOND, { ticks: false });
+    const at = world.now();
+    const run = async () => {
+      await cancelByEvent(world.ctx, { id: "e", topic: "orders", key, at, until: at });
+      return { end: "retry-in", wait: MINUTE } as const;
+    };
+    await consume(world, "orders", { run });
+    expect((await told(world, job)).slice(-2)).toEqual(["15 asked-to-retry, run 2", "15 cancelled"]);
+    expect(await world.home(job.id)).not.toHaveProperty("lastError");
   });
 
   test("survives replacing and moving, and stays at ten entries and under 1 KiB", async () => {
