@@ -1,9 +1,18 @@
 import { describe, expect, it } from "vitest";
+import type { Item } from "../../core/items.ts";
+import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
+import type { Pool } from "../../protocol/ports.ts";
 import { extend, settlePulled } from "../../protocol/pull.ts";
 import { settleCrash, settleDone } from "../../protocol/settle.ts";
 import { consume } from "./consume.ts";
-import { liveOrRunning, orders, pull, pullOne } from "./scenes.ts";
-import { createWorld, HOUR, MINUTE, SECOND } from "./world.ts";
+import { fail, key, liveOrRunning, orders, pull, pullOne } from "./scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+
+/** An event cancels the job of the key. */
+function paid(world: World, topic: string): Promise<void> {
+  const at = world.now();
+  return cancelByEvent(world.ctx, { id: "e", topic, key, at, until: at });
+}
 
 describe("settles", () => {
   it("a job that was buried cannot be finished by the same receipt", async () => {
@@ -88,5 +97,51 @@ describe("settles", () => {
     };
     await consume(world, "orders");
     expect(world.queues.messages(orders)).toHaveLength(1);
+  });
+
+  it.each([
+    ["retry", { end: "failed", error: "busy", verb: "retry" }],
+    ["bury", { end: "buried", error: "busy", verb: "bury" }],
+  ] as const)(
+    "a %s by its receipt ends a job that an event has cancelled, and can be repeated",
+    async (_, ending) => {
+      const world = createWorld();
+      const { id } = await world.file({ topic: "work", key });
+      const { receipt } = await pullOne(world);
+      await paid(world, "work");
+      for (let i = 0; i < 2; i++)
+        expect(await settlePulled(world.ctx, "work", receipt, ending)).toMatchObject({
+          state: "cancelled",
+          lastError: "busy",
+          revision: 0,
+        });
+      await expect(settlePulled(world.ctx, "work", receipt, { end: "done" })).rejects.toMatchObject({
+        code: "claim-lost",
+      });
+      expect(world.events.filter(({ type }) => type === "cancelled")).toHaveLength(1);
+      expect(world.queues.messages({ topic: "work" })).toEqual([]);
+      expect(await world.home(id)).not.toHaveProperty("log");
+    },
+  );
+
+  it("a run that an event has cancelled ends its job once, though the answer to that is lost", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ key });
+    const { pool } = world;
+    const change: Pool["change"] = async (wanted, by) => {
+      const { item } = await pool.change(wanted, by);
+      // The repeat of it meets its own effect.
+      return "state" in wanted.set ? { changed: false, item } : { changed: true, item: item as Item };
+    };
+    const ctx = { ...world.ctx, pool: { ...pool, change } };
+    const run = async () => {
+      await paid(world, "orders");
+      return fail();
+    };
+    await consume(world, "orders", { ctx, run });
+    expect(await world.home(id)).toMatchObject({ state: "cancelled", lastError: "no" });
+    expect(world.events).toContainEqual({ type: "cancelled", topic: "orders", id });
+    expect(world.queues.messages(orders)).toEqual([]);
+    expect(pool.items().find(({ pk }) => pk.startsWith("key#"))).toHaveProperty("expiresAt");
   });
 });
