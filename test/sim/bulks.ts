@@ -1,13 +1,40 @@
+import { CLOCK_MARGIN } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
 
-/** Judges what bulks do to jobs. `broken`: told of what must not be. */
-export function bulksOf(broken: (id: string, text: string) => void) {
-  const cancelling = new Set<string>();
+/** The jobs that a bulk is for. ms since the epoch. */
+export type Range = { topic: string; group: string | undefined; from: number; to: number };
+
+/** Judges what bulks do to jobs. `skew`: ms that a clock may be off. `broken`: told of what must not be. */
+export function bulksOf({
+  clock,
+  skew,
+  broken,
+}: {
+  clock: () => number;
+  skew: number;
+  broken: (id: string, text: string) => void;
+}) {
+  const cancelling: (Range & { begunBy: number })[] = [];
   const moved = new Map<number, Set<string>>();
   return {
-    cancels: (topic: string): void => void cancelling.add(topic),
-    /** Whether a bulk may be cancelling jobs of this topic. */
-    mayCancel: (topic: string): boolean => cancelling.has(topic),
+    /** A bulk is to cancel these. The callback: it has begun by now, if ever. */
+    cancels(range: Range): () => void {
+      const asked = { ...range, begunBy: Number.POSITIVE_INFINITY };
+      cancelling.push(asked);
+      return () => {
+        asked.begunBy = clock();
+      };
+    },
+    /** Whether a bulk may be cancelling a job that was due at these times: one that it is for, as it was when it began. */
+    mayCancel({ topic, group, createdAt, askedAt = createdAt }: Home, due: readonly number[]): boolean {
+      return cancelling.some(
+        (bulk) =>
+          bulk.topic === topic &&
+          (bulk.group === undefined || bulk.group === group) &&
+          due.some((time) => bulk.from <= time && time < bulk.to) &&
+          askedAt <= bulk.begunBy + CLOCK_MARGIN + skew,
+      );
+    },
 
     /** A bulk moves jobs to about this time, ms since the epoch: answers one that no other moves anything to. */
     begun(about: number): number {

@@ -49,21 +49,27 @@ async function deal(world: World, api: Api, draws: Draws, topic: string): Promis
   const far = draws.chance(0.6) && action === "move" && plan.weather === "one fault";
   const after = far ? FAR.after : REACH.after;
   const delay = far ? FAR.delay : draws.pick(DELAYS);
+  const group = draws.chance(0.2) ? draws.pick(["g", "h"]) : undefined;
+  let range = { from: 0, to: 0 };
   let request: object | undefined;
   let cursor: unknown;
   for (let tries = TRIES; tries > 0; ) {
     const now = timeline.now();
+    if (!request) range = { from: now - REACH.before, to: now + after };
     request ??= {
       action,
       topic,
-      from: iso(now - REACH.before),
-      to: iso(now + after),
+      from: iso(range.from),
+      to: iso(range.to),
+      ...(group && { group }),
       ...(action === "move" && { dueAt: iso(witness.bulks.begun(now + delay)) }),
       ...(action !== "move" && action !== "cancel" && draws.chance(0.3) && { ratePerSecond: 1 }),
     };
-    if (action === "cancel") witness.bulks.cancels(topic);
+    const begins = action === "cancel" && cursor === undefined;
+    const begun = begins ? witness.bulks.cancels({ topic, group, ...range }) : () => {};
     world.requests += STEPS;
     const answer = await api("POST", "/jobs/bulk", { ...request, ...(cursor !== undefined && { cursor }) });
+    begun();
     if (answer?.status === 200) {
       const next = answer.body.cursor;
       if (next === undefined) return;

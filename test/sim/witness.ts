@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { fromAttributes } from "../../aws/attributes.ts";
-import { CLOCK_MARGIN, DAY } from "../../core/constants.ts";
+import { CLOCK_MARGIN, DAY, WRITER_DEADLINE } from "../../core/constants.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
 import { type Cursor, type Home, sortable, type Tombstone, timeOf } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
@@ -81,6 +81,9 @@ const OUTAGE = 89 * DAY;
 /** ms from looking at a pause to the run: an invocation's life, or till a caller of `receive` gave up. */
 const LONGEST_CLAIM = 60_000;
 
+/** ms from choosing a write's times to its landing. */
+const LATEST_WRITE = WRITER_DEADLINE + 300_000;
+
 /** A run as its message had it. */
 export type Run = { id: string; topic: string; attempt: number; dueAt: number; body: string };
 
@@ -125,7 +128,7 @@ export function witnessOf(settings: {
     onViolation({ promise, id, text, time: clock() });
 
   const recurring = recurringOf((id, text) => violate("once", id, text));
-  const bulks = bulksOf((id, text) => violate("bulk", id, text));
+  const bulks = bulksOf({ clock, skew, broken: (id, text) => violate("bulk", id, text) });
   const tombstones = tombstonesOf({
     clock,
     skew,
@@ -217,6 +220,9 @@ export function witnessOf(settings: {
       const clean = after.state === "scheduled" && after.token === undefined && after.leaseEnd === undefined;
       const from = before.state === "scheduled" || before.state === "running" || before.state === "dead";
       if (!clean || !from) return `${change} as a move`;
+      const isAsked = after.wantedAt !== before.wantedAt || after.body !== before.body;
+      if (isAsked && (after.askedAt ?? 0) < clock() - LATEST_WRITE - skew)
+        return "it does not say when it was asked for";
       const { postponeUntil = after.postponeUntil } = before;
       if ((after.postponeUntil ?? postponeUntil) !== postponeUntil) return "its first bound moved";
       bulks.changed(before, after);
@@ -274,9 +280,10 @@ export function witnessOf(settings: {
   }
 
   /** Whether anybody wants it cancelled. */
-  function isCancelled({ cancelAsked }: Known, home: Home): boolean {
+  function isCancelled({ cancelAsked, revisions }: Known, home: Home): boolean {
     const mayEvent = home.key !== undefined && tombstones.mayCancel(home);
-    return cancelAsked || bulks.mayCancel(home.topic) || mayEvent;
+    const due = revisions.map(({ dueAt }) => dueAt);
+    return cancelAsked || bulks.mayCancel(home, due) || mayEvent;
   }
 
   /** Whether a job is later than its own bound. */

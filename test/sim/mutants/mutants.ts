@@ -628,6 +628,30 @@ export const MUTANTS: readonly Mutant[] = [
     put: "bookStarts(ctx, topic, maxPerSecond, wanted)",
   },
   {
+    name: "a bulk cancels beyond its range",
+    file: "protocol/list.ts",
+    find: "const end = sortable(request.to);",
+    put: "const end = sortable(request.to + 3_600_000);",
+  },
+  {
+    name: "a bulk cancels what was asked for since it began",
+    file: "protocol/bulk.ts",
+    find: "return bulk !== id && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;",
+    put: "return bulk !== id;",
+  },
+  {
+    name: "a bulk judges jobs only as it has read them",
+    file: "protocol/bulk.ts",
+    find: "const spares = (home: Home): boolean => !isFromBefore(home, bulk);",
+    put: "const spares = (): boolean => false;",
+  },
+  {
+    name: "a move does not say when it was asked for",
+    file: "protocol/reschedule.ts",
+    find: "{ attempt: 0, askedAt: ctx.clock(), ...restarted(home) };",
+    put: "{ attempt: 0, ...restarted(home) };",
+  },
+  {
     name: "a bulk does not mark what it moves",
     file: "protocol/reschedule.ts",
     find: "    if (change.bulk !== undefined) set.bulk = change.bulk;\n",
