@@ -9,7 +9,7 @@ const ACTIONS = ["move", "move", "cancel", "run", "redrive"] as const;
 /** Mostly topics where there is more to do than to cancel. */
 const CHOICE = ["orders", "orders", "orders", "work", "rush", "hooks", "logs"];
 /** ms before and after now that jobs are due which a clerk deals with. */
-const REACH = { before: 2 * MINUTE, after: 20 * MINUTE };
+const REACH = { before: 2 * MINUTE, after: 20 * MINUTE, cancelled: [3 * MINUTE, 20 * MINUTE] };
 const DELAYS = [MINUTE, 5 * MINUTE, 15 * MINUTE];
 /** So far that one page does not read it all, and what was moved is met again. */
 const FAR = { delay: 516 * MINUTE, after: 540 * MINUTE };
@@ -47,7 +47,8 @@ async function deal(world: World, api: Api, draws: Draws, topic: string): Promis
   const action = draws.pick(ACTIONS);
   // Where much goes wrong a thousand calls come to no end, and where nothing does they are counted.
   const far = draws.chance(0.6) && action === "move" && plan.weather === "one fault";
-  const after = far ? FAR.after : REACH.after;
+  const near = action === "cancel" ? draws.pick(REACH.cancelled) : REACH.after;
+  const after = far ? FAR.after : near;
   const delay = far ? FAR.delay : draws.pick(DELAYS);
   const group = draws.chance(0.2) ? draws.pick(["g", "h"]) : undefined;
   let range = { from: 0, to: 0 };

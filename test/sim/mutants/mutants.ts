@@ -634,18 +634,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const end = sortable(request.to + 3_600_000);",
   },
   {
-    name: "a bulk cancels what was asked for since it began",
-    file: "protocol/bulk.ts",
-    find: "return bulk !== id && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;",
-    put: "return bulk !== id;",
-  },
-  {
-    name: "a bulk judges jobs only as it has read them",
-    file: "protocol/bulk.ts",
-    find: "const spares = (home: Home): boolean => !isFromBefore(home, bulk);",
-    put: "const spares = (): boolean => false;",
-  },
-  {
     name: "a move does not say when it was asked for",
     file: "protocol/reschedule.ts",
     find: "{ attempt: 0, askedAt: ctx.clock(), ...restarted(home) };",
