@@ -7,10 +7,10 @@ const api = sharedApi();
 
 describe.concurrent("reschedule", () => {
   it("later: the message that waits in SQS is void, the new one runs", async () => {
-    const job = await api.file({ topic: "reminders", delay: api.unhurried(4) });
-    const moved = await api.call("PATCH", `/jobs/${job.id}`, { delay: api.unhurried(12) });
+    const job = await api.file({ topic: "reminders", delay: api.unhurried(8) });
+    const moved = await api.call("PATCH", `/jobs/${job.id}`, { delay: api.unhurried(16) });
     expect(moved).toMatchObject({ status: 200, body: { revision: 1 } });
-    await sleep(api.unhurried(8) * 1000);
+    await sleep(api.unhurried(12) * 1000);
     expect(await api.get(job.id)).toMatchObject({ state: "scheduled", attempt: 0 });
     const done = await api.until(job.id, ({ state }) => state === "done", 30_000);
     expect(done.attempt).toBe(1);
