@@ -15,8 +15,8 @@ const WORDS: Readonly<Record<BulkRequest["action"], Words>> = {
 };
 
 /**
- * Changes many jobs, after they were counted and somebody agreed, or goes on with that. Throws `UsageError` where nobody can be asked and
- * `--yes` is not given, `CliError` if it is not wanted, and once all is done if some could not be changed.
+ * Changes many jobs, after they were counted and somebody agreed, or goes on with that. Throws `UsageError` where nobody can
+ * be asked and `--yes` is not given, `CliError` if it is not wanted, and once all is done if some could not be changed.
  */
 export async function changeMany(session: Session, request: BulkRequest, caution: Caution): Promise<void> {
   const { output } = session;
