@@ -14,10 +14,11 @@ function stepping() {
     runs,
     () => seen.waiting,
   );
-  const run = async (times: number): Promise<void> => {
+  /** `filed`: messages, by each run. */
+  const run = async (times: number, filed = 0): Promise<void> => {
     for (let i = 0; i < times; i++) {
       runs.push(RUN);
-      seen.waiting = Math.max(seen.waiting - 1, 0);
+      seen.waiting = Math.max(seen.waiting - 1, 0) + filed;
       await pace();
     }
   };
@@ -48,6 +49,20 @@ describe("the pace of a queue's time", () => {
     await pace();
     await run(4000);
     await expect(run(1)).rejects.toThrow("no time passes");
+  });
+
+  test("is kept where one run files many jobs, and lost where they file on one by one", async () => {
+    const { run } = stepping();
+    await run(1, 1500);
+    await run(1500);
+    await run(1000);
+    await expect(run(1)).rejects.toThrow("2501 runs more than were due at 2026-03-01T09:00:00.000Z");
+  });
+
+  test("is lost after 10,000 runs at one instant however many jobs each run files", async () => {
+    const { run } = stepping();
+    await run(10_000, 2);
+    await expect(run(1, 2)).rejects.toThrow("10000 runs more than were due at");
   });
 
   test("leaves others a turn", async () => {
