@@ -91,6 +91,7 @@ async function runApp(project: Project, outdir: string, { guardian, signal }: Su
 async function endOf(child: ChildProcess, signal: AbortSignal): Promise<number | string | null> {
   const { promise, resolve, reject } = Promise.withResolvers<number | string | null>();
   const stop = () => {
+    if (child.exitCode !== null || child.signalCode !== null) reject(signal.reason);
     if (child.pid !== undefined) end(-child.pid, "SIGKILL");
   };
   child.once("error", reject);

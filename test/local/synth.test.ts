@@ -159,6 +159,27 @@ test("an app that is called off leaves neither a process nor a folder", async ()
   expect(readdirSync(join(root, ".minutehand/synthesised"))).toEqual([]);
 });
 
+test("an app that has ended is called off while what it has left behind holds its output", async () => {
+  app(
+    "echo $$ > leader.log; node infra/app.cjs",
+    `const left = require("node:child_process").spawn("sleep", ["60"], { detached: true, stdio: "inherit" });
+    left.unref();
+    require("node:fs").writeFileSync("pid.log", String(left.pid));`,
+  );
+  const stopping = new AbortController();
+  const called = expect(run(undefined, stopping.signal)).rejects.toThrow(/aborted/);
+  const left = await itsPid();
+  try {
+    const leader = readFileSync(join(root, "leader.log"), "utf8").trim();
+    // One that nobody has collected is there still.
+    await expect.poll(() => existsSync(join("/proc", leader)), { interval: 5 }).toBe(false);
+    stopping.abort();
+    await called;
+  } finally {
+    process.kill(left);
+  }
+});
+
 test("an app ends with its runner, and what it has started", async () => {
   hangingApp();
   const others = guardian;
