@@ -48,7 +48,10 @@ export function touch(assembly: string): void {
 /** Drops the assemblies that no runner holds and none has used for an hour. */
 export function dropUnused(cacheDir: string, now: number): void {
   const names = readdirSync(cacheDir);
-  const held = new Set(names.flatMap((name) => heldBy(cacheDir, name)));
+  const lists = names.map((name) => heldBy(cacheDir, name));
+  // The next pass knows more.
+  if (lists.includes(undefined)) return;
+  const held = new Set(lists.flat());
   for (const name of names) {
     const path = join(cacheDir, name);
     const stat = statSync(path, { throwIfNoEntry: false });
@@ -57,7 +60,8 @@ export function dropUnused(cacheDir: string, now: number): void {
   }
 }
 
-function heldBy(cacheDir: string, name: string): string[] {
+/** The assemblies that a holder's file names; `undefined`: it cannot be told now. */
+function heldBy(cacheDir: string, name: string): string[] | undefined {
   const [, pid] = HOLDER.exec(name) ?? [];
   if (pid === undefined) return [];
   const path = join(cacheDir, name);
@@ -65,6 +69,10 @@ function heldBy(cacheDir: string, name: string): string[] {
     rmSync(path, { force: true });
     return [];
   }
-  // Gone, if its runner has just ended.
-  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : [];
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    // Half-written, or gone with its runner.
+    return undefined;
+  }
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -43,6 +43,19 @@ test("a runner holds what its functions run from now, and leaves to others what 
   expect(left()).toEqual(["two"]);
   first.release();
   expect(left()).toEqual(["two"]);
+});
+
+test("all is kept while what another runner holds is half-written, or cannot be read", () => {
+  const holder = join(cache, `holder.${process.pid}.1.json`);
+  for (const half of ["", '["on']) {
+    writeFileSync(holder, half);
+    expect(left()).toEqual(["one", "two"]);
+  }
+  rmSync(holder);
+  mkdirSync(holder);
+  expect(left()).toEqual(["one", "two"]);
+  rmSync(holder, { recursive: true });
+  expect(left()).toEqual([]);
 });
 
 test("a runner that is gone holds nothing", () => {
