@@ -92,10 +92,18 @@ export type Look = Key & { v: number; id: string; expiresAt: number };
 export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
 export type OnceItem = Key & { v: number; id: string; hash: string; expiresAt: number };
 /**
- * The latest event that cancelled the jobs of a key, and when it happened: those of events that happened before are cancelled
- * as they are filed. So is whatever is filed until `until`, which is later than `eventAt` where an event found no job.
+ * When the latest event happened that cancelled the jobs of a key: those of events that happened before are cancelled as they
+ * are filed. So is whatever is filed until `until`, which is later than `eventAt` where an event found no job. `events`: the
+ * ids, in lines, of those that happened then. `reach`: the latest until which any of the key's events would have cancelled.
  */
-export type Tombstone = Key & { v: number; event: string; eventAt: number; until: number; expiresAt: number };
+export type Tombstone = Key & {
+  v: number;
+  events: string;
+  eventAt: number;
+  until: number;
+  reach: number;
+  expiresAt: number;
+};
 export type TrailEntry = { position: string; reachedAt: number };
 export type Cursor = Key & { v: number; swept: string; audited: string; trail: TrailEntry[] };
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };

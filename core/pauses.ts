@@ -1,3 +1,4 @@
+import { READY_RETENTION } from "./constants.ts";
 import type { Pause, PauseSpan } from "./items.ts";
 
 const SPANS = 10;
@@ -8,11 +9,11 @@ export function isOver({ expiresAt }: Pause): boolean {
 }
 
 /**
- * When a topic was paused before, for the pause that replaces one that is over. Of more than ten the oldest two become one
- * with the time between them: rather is a late job run than one ended that was held.
+ * When a topic was paused before, as long as a message of then may be left, for the pause that replaces one that is over. Of more
+ * than ten the oldest two become one with the time between them: rather is a late job run than one ended that was held.
  */
-export function spansAfter({ earlier = [], since, changedAt: until }: Pause): PauseSpan[] {
-  const spans = [...earlier, { since, until }];
+export function spansAfter({ earlier = [], since, changedAt: until }: Pause, now: number): PauseSpan[] {
+  const spans = [...earlier, { since, until }].filter((span) => span.until > now - READY_RETENTION);
   const [first, second, ...others] = spans;
   if (!first || !second || spans.length <= SPANS) return spans;
   return [{ since: first.since, until: second.until }, ...others];

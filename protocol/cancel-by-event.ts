@@ -7,6 +7,8 @@ import { keyAsRead, liesUnder, readKeyHolder, standsAs } from "./key-holder.ts";
 import type { Context, Write } from "./ports.ts";
 
 const TRIES = 10;
+/** EventBridge counts in whole seconds: so many of one second are told apart. */
+const EVENTS_AT_ONCE = 10;
 
 /** What an event cancels. Times are ms since the epoch. */
 export type CancellingEvent = {
@@ -34,7 +36,7 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     const metOne = meant !== undefined || (holder?.finishedAt ?? 0) >= event.at;
     const until = Math.max(metOne ? event.at : event.until, tombstone?.until ?? 0);
     // Who files a job meanwhile gives the key another holder.
-    const together = [tombstoneOf(ctx, { ...event, until }, tombstone), keyAsRead(event, found.item)];
+    const together = [tombstoneOf(ctx, event, until, tombstone), keyAsRead(event, found.item)];
     const ended = meant && !isAskedFor(meant, event) ? meant : undefined;
     const done = ended ? await end(ctx, ended, together) : await write(ctx, together);
     if (!done) continue;
@@ -46,8 +48,8 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
 }
 
 /** Told before; or a later one has cancelled all that it would have. */
-function isDone({ id, at }: CancellingEvent, { event, eventAt }: Tombstone): boolean {
-  return event === id || at < eventAt;
+function isDone({ id, at, until }: CancellingEvent, { events, eventAt, reach }: Tombstone): boolean {
+  return events.split("\n").includes(id) || (at < eventAt && until <= reach);
 }
 
 /** The clocks of a caller who files jobs and of the event's sender may differ; events' own times are what they go by. */
@@ -56,9 +58,13 @@ function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
   return holder.createdAt <= until + CLOCK_MARGIN;
 }
 
-/** Whether an event that happened later has asked for a job that was there before: in order it would have filed another. */
-function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at }: CancellingEvent): boolean {
-  return createdAt <= at && at < Math.max(eventAt, keptAt);
+/**
+ * Whether a later event has asked for a job that was there before, or has asked for it when none was cancelled ahead any more:
+ * in order it would have filed another.
+ */
+function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at, until }: CancellingEvent): boolean {
+  const askedAt = Math.max(eventAt, keptAt);
+  return at < askedAt && (createdAt <= at || until <= askedAt);
 }
 
 /** Whether a live job is cancelled, or will be unless the run in hand succeeds; `false`: something is not as it was read. */
@@ -77,12 +83,27 @@ async function write(ctx: Context, writes: readonly Write[]): Promise<boolean> {
 }
 
 /** Over or not: an event that files a job, and happened before, may be told later still. */
-function tombstoneOf(ctx: Context, event: CancellingEvent, before: Tombstone | undefined): Write {
-  const { id, at, until } = event;
-  const expiresAt = ttl(Math.max(until, ctx.clock()) + EVENT_AFTER);
-  const set = { event: id, eventAt: at, until, expiresAt };
+function tombstoneOf(
+  ctx: Context,
+  event: CancellingEvent,
+  until: number,
+  before: Tombstone | undefined,
+): Write {
+  const reach = Math.max(event.until, before?.reach ?? 0);
+  const expiresAt = ttl(Math.max(reach, ctx.clock()) + EVENT_AFTER);
+  const set = { ...latestOf(event, before), until, reach, expiresAt };
   const key = tombstoneKey(event.topic, event.key);
   return before
     ? { change: { key, expect: standsAs(before), set } }
     : { insert: { ...key, v: ITEM_VERSION, ...set } };
+}
+
+function latestOf(
+  { id, at }: CancellingEvent,
+  before: Tombstone | undefined,
+): Pick<Tombstone, "events" | "eventAt"> {
+  if (!before || at > before.eventAt) return { events: id, eventAt: at };
+  const { events, eventAt } = before;
+  if (at < eventAt) return { events, eventAt };
+  return { events: [...events.split("\n"), id].slice(-EVENTS_AT_ONCE).join("\n"), eventAt };
 }

@@ -120,6 +120,7 @@ async function meetHolder(
     const wanted = outcome === "replaced" ? job : withinBound(job, holder);
     const together = nameOnce && [nameOnce({ ...holder, dueAt: wanted.dueAt })];
     const home = await replaceJob(ctx, holder, wanted, together);
+    if (home === holder) throw takenToken(job);
     return home && { outcome, home };
   }
   throw new MinutehandError(

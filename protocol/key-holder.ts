@@ -40,8 +40,8 @@ export function tombstoneAsRead({ topic, key = "" }: Named, tombstone: Tombstone
 }
 
 /** All of a tombstone that anyone goes by. */
-export function standsAs({ eventAt, until }: Tombstone): Expected {
-  return { eventAt, until };
+export function standsAs({ events, eventAt, until, reach }: Tombstone): Expected {
+  return { events, eventAt, until, reach };
 }
 
 /** Whether a tombstone cancels a job. Within a second, as EventBridge counts, the event that cancels is the later one. */

@@ -84,7 +84,11 @@ async function changeTogether(
   by: number,
 ): Promise<Changed> {
   const outcome = await ctx.pool.transact([{ change }, ...together], by);
-  if (!outcome.done) return { changed: false, item: outcome.refused[0] || undefined };
+  if (!outcome.done) {
+    const [found] = outcome.refused;
+    // Where another write was refused, the home is as it was read.
+    return { changed: false, item: found === false ? home : found };
+  }
   const removed = new Set(change.remove);
   const kept = Object.entries(home).filter(([name]) => !removed.has(name));
   return { changed: true, item: { ...Object.fromEntries(kept), ...change.set } as Home };

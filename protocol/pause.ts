@@ -19,7 +19,7 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
     const paused = { state: "paused", since: now, changedAt: now };
     if (!found) return { set: paused, remove: [] };
     if (isOver(found))
-      return { set: { ...paused, earlier: spansAfter(found) }, remove: ["expiresAt", "rate", "nextAt"] };
+      return { set: { ...paused, earlier: spansAfter(found, now) }, remove: ["expiresAt", "rate", "nextAt"] };
     // How far the resume has given starts away stays: it may go on at the same rate. Its jobs have waited all the while.
     return { set: { ...paused, since: found.since }, remove: [] };
   };

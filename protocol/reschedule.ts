@@ -51,7 +51,7 @@ export async function reschedule(
 
 /**
  * Gives a live job all the fields of a new one, and leaves its schedule to the caller. `undefined` when it is no longer
- * as read. Throws `job-running`.
+ * as read; the holder itself when what was to happen `together` was refused. Throws `job-running`.
  */
 export async function replaceJob(
   ctx: Context,
@@ -77,7 +77,7 @@ export async function replaceJob(
   else set.eventAt = job.createdAt;
   const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
   const moved = await move(ctx, holder, { ...request, ...(together ? { together } : {}) });
-  return moved.moved ? moved.home : undefined;
+  return moved.moved || moved.home === holder ? moved.home : undefined;
 }
 
 /** What has run as it was is another thing to whoever tells runs apart. */

@@ -39,7 +39,7 @@ describe("an event", () => {
     expect(await world.home(id)).toMatchObject({ state: "cancelled" });
     expect(world.events).toContainEqual({ type: "cancelled", topic: "orders", id });
     const at = world.now();
-    expect(tombstones(world)).toMatchObject([{ event: `paid ${at}`, eventAt: at, until: at }]);
+    expect(tombstones(world)).toMatchObject([{ events: `paid ${at}`, eventAt: at, until: at }]);
     expect(world.events).not.toContainEqual(expect.objectContaining({ type: "tombstone" }));
     expect(keyItem(world)).toHaveProperty("expiresAt");
   });
@@ -172,7 +172,15 @@ describe("an event before its job", () => {
     await paid(world);
     const place = tombstoneKey("orders", key);
     expect(tombstones(world)).toEqual([
-      { ...place, v: 1, event: `paid ${at}`, eventAt: at, until, expiresAt: ttl(until + 15 * DAY) },
+      {
+        ...place,
+        v: 1,
+        events: `paid ${at}`,
+        eventAt: at,
+        until,
+        reach: until,
+        expiresAt: ttl(until + 15 * DAY),
+      },
     ]);
     expect(world.events).toContainEqual({ type: "tombstone", topic: "orders", until });
   });
@@ -399,7 +407,7 @@ describe("an event and an enqueue at once", () => {
     meanwhile(world, isTransaction, () => paid(world, at + 9, 0));
     await paid(world, at + 6, 0);
     expect(tombstones(world)).toMatchObject([
-      { event: `paid ${at + 9}`, eventAt: at + 9, until: at + LASTS },
+      { events: `paid ${at + 9}`, eventAt: at + 9, until: at + LASTS },
     ]);
   });
 

@@ -97,6 +97,21 @@ describe("edges", () => {
     expect((await world.fileAll(replace)).home.body).toBe('"new"');
   });
 
+  it("a replace that its repeat has overtaken asks what became of that once it sees it", async () => {
+    const world = createWorld();
+    await world.file({ key, body: '"old"', delay: HOUR });
+    const replace = { key, body: '"new"', delay: MINUTE, onDuplicate: "replace", once } as const;
+    let transactions = 0;
+    world.pool.hooks.before = async ({ operation }) => {
+      if (operation !== "transact" || ++transactions > 1) return;
+      await world.pass(SECOND, { ticks: false });
+      await world.fileAll(replace);
+    };
+    expect(await world.fileAll(replace)).toMatchObject({ outcome: "replayed", home: { revision: 1 } });
+    // Its own, that of the repeat, and the one that meets the repeat's.
+    expect(transactions).toBe(3);
+  });
+
   it("a replace to a time long past is answered by its Idempotency-Key all the same", async () => {
     const world = createWorld();
     await world.file({ key, delay: HOUR });

@@ -56,6 +56,7 @@ describe.each(WAYS)("events of one key, which meet a live job with %s", (_, ways
     ["filed, asked for again, cancelled", 0, ["P0", "P5", "D10"], undefined],
     ["filed, cancelled, filed", 0, ["P0", "D5", "P10"], "P10"],
     ["filed, cancelled, filed after its tombstone", 300, ["P0", "D5", "P400"], "P400"],
+    ["cancelled ahead, filed after its tombstone", 300, ["D5", "P7", "P400"], "P400"],
     ["filed, cancelled twice, filed", 0, ["P0", "D5", "D6", "P10"], "P10"],
     ["filed, cancelled, filed, cancelled", 0, ["P0", "D5", "P10", "D15"], undefined],
     ["filed, cancelled, filed, asked for again", 0, ["P0", "D5", "P10", "P15"], "P15"],
@@ -260,6 +261,18 @@ describe("an event that cancels, told again", () => {
     expect(live(world)).toHaveLength(1);
   });
 
+  it("is known among others of its second", async () => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    await pass(world, 9);
+    const closed = busEvent(START + 6 * SECOND, { id: "closed", detail: { orderId: key, n: "closed" } });
+    await tell(world, rules, "D6");
+    await deliver(world, rules, [closed]);
+    await world.file({ key, delay: HOUR });
+    await tell(world, rules, "D6", 2);
+    await deliver(world, rules, [closed], 2);
+    expect(live(world)).toHaveLength(1);
+  });
+
   it("leaves a dead job that is redriven since", async () => {
     const world = shop();
     const { id } = await dead(world, { key });
@@ -281,3 +294,19 @@ describe("an event that cancels, told again", () => {
     expect(await enqueue(world.skewed(-CLOCK_MARGIN), job)).toMatchObject({ home: { state: "scheduled" } });
   });
 });
+
+it.each([[["D10", "X12"]], [["X12", "D10"]]])(
+  "a longer tombstone holds beside a later event's shorter one: %j",
+  async (order) => {
+    const world = shop();
+    const closed = { ...paid, detailType: "OrderClosed", tombstone: 0 };
+    const rules = [{ ...paid, tombstone: 300 }, closed];
+    await pass(world, 20);
+    for (const name of order) {
+      const kind = name.startsWith("X") ? { "detail-type": "OrderClosed" } : {};
+      const at = START + Number(name.slice(1)) * SECOND;
+      await deliver(world, rules, [busEvent(at, { id: name, detail: { orderId: key }, ...kind })]);
+    }
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
+  },
+);

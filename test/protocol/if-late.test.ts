@@ -33,12 +33,18 @@ describe("what a pause says of those before", () => {
 
   test("is when the last ten were, those before them taken together with the time between", () => {
     let last = over(undefined, 0, 5);
-    for (let i = 1; i < 10; i++) last = over(spansAfter(last), i * 10, i * 10 + 5);
+    for (let i = 1; i < 10; i++) last = over(spansAfter(last, 0), i * 10, i * 10 + 5);
     expect(pausedFor(last, 0, 200)).toBe(50);
     expect(pausedFor(last, 2, 93)).toBe(46);
-    for (let i = 10; i < 13; i++) last = over(spansAfter(last), i * 10, i * 10 + 5);
+    for (let i = 10; i < 13; i++) last = over(spansAfter(last, 0), i * 10, i * 10 + 5);
     expect(last.earlier).toHaveLength(10);
     expect(pausedFor(last, 0, 200)).toBe(13 * 5 + 2 * 5);
+  });
+
+  test("is nothing of when no message of then is left", () => {
+    const last = over([{ since: 0, until: 5 }], 10, 15);
+    expect(spansAfter(last, READY_RETENTION + 4)).toHaveLength(2);
+    expect(spansAfter(last, READY_RETENTION + 5)).toEqual([{ since: 10, until: 15 }]);
   });
 
   test("stays as long as a message may lie in the ready queue", async () => {

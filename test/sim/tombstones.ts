@@ -80,9 +80,11 @@ export function tombstonesOf(settings: {
   const isDone = ({ jobs }: Key, at: number): boolean =>
     [...jobs.values()].some((job) => !isLive(job) && job.finishedAt >= at);
   const surely = 2 * skew;
-  /** Whether a job that was there before an event has been asked for by a later one. */
-  const isAskedFor = ({ createdAt, askedAt, eventAt }: Job, at: number): boolean =>
-    createdAt <= at + surely && Math.max(askedAt, eventAt) > at - surely;
+  /** Whether a later event has asked for a job that was there before, or has when an event did not reach it any more. */
+  const isAskedFor = ({ createdAt, askedAt, eventAt }: Job, at: number, reach: number): boolean => {
+    const last = Math.max(askedAt, eventAt);
+    return last > at - surely && (createdAt <= at + surely || last >= reach - surely);
+  };
   /** An event that is over as this one happened, and has cancelled the key's jobs by now. */
   const laterCancel = ({ cancels }: Key, at: number): Cancel | undefined =>
     cancels.find((cancel) => cancel.at - surely > at && cancel.since < clock());
@@ -171,7 +173,8 @@ export function tombstonesOf(settings: {
       if (!after) return;
       if (before && (after.until < before.until || after.eventAt < before.eventAt))
         broken("", `a tombstone was lowered: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
-      const event = key.invocations.find(({ event: { id } }) => id === after.event)?.event;
+      const id = after.events.split("\n").at(-1);
+      const event = key.invocations.find((invocation) => invocation.event.id === id)?.event;
       if (event) cancelledBy(key, event, after, before?.until ?? 0);
       else broken("", `a tombstone of no event of its key: ${JSON.stringify(after)}`);
     },
@@ -188,7 +191,9 @@ export function tombstonesOf(settings: {
       const job = key.jobs.get(id);
       return inEffect(key, "cancel").some(({ event }) => {
         const isTold = key.cancels.some((cancel) => cancel.id === event.id);
-        const isSpared = job && job.createdAt < event.at - surely && job.askedAt > event.at + surely;
+        const isLater = job && job.askedAt > event.at + surely;
+        const isSpared =
+          isLater && (job.createdAt < event.at - surely || job.askedAt > reachOf(event) + surely);
         return !isTold && !isSpared;
       });
     },
@@ -219,8 +224,8 @@ export function tombstonesOf(settings: {
 
   /** Nothing that was there before waits any more, and nothing that is filed while the tombstone lives will run. */
   function cancelledBy(key: Key, event: SentEvent, { eventAt, until }: Tombstone, before: number): void {
-    const { id, at, rule } = event;
-    const reach = at + (rule.do === "cancel" ? rule.tombstone : 0) * 1000;
+    const { id, at } = event;
+    const reach = reachOf(event);
     const [name = "", job] = [...key.jobs].find(([, one]) => isLive(one)) ?? [];
     const isTold = key.cancels.some((cancel) => cancel.id === id);
     if (isTold) broken(name, `event ${id} was told before, and left its tombstone again`);
@@ -232,7 +237,7 @@ export function tombstonesOf(settings: {
     );
     if (isAhead && over && !job) broken(over[0], `event ${id} had done its work, and cancels till ${until}`);
     // One that runs, and does not run again.
-    if (!job?.isAsked && job && !isAskedFor(job, at)) {
+    if (!job?.isAsked && job && !isAskedFor(job, at, reach)) {
       const isFiled = job.createdAt <= reach && job.filedAt < reach - surely;
       const isEarlier = job.eventAt > 0 && job.eventAt < at - surely;
       if (isFiled || isEarlier) broken(name, `alive at ${clock()} though event ${id} of ${at} was applied`);
@@ -253,6 +258,11 @@ export function tombstonesOf(settings: {
     const kept = [...key.jobs.values()].some((job) => (isLive(job) || job.endedAt >= first) && keeps(job));
     if (!kept) broken("", `event ${id} was applied, and filed nothing`);
   }
+}
+
+/** Until when an event cancels what is filed. */
+function reachOf({ at, rule }: SentEvent): number {
+  return at + (rule.do === "cancel" ? rule.tombstone : 0) * 1000;
 }
 
 function isAsked({ state, cancelAskedAt }: Home): boolean {

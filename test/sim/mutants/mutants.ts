@@ -510,14 +510,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an event that was applied taken as new",
     file: "protocol/cancel-by-event.ts",
-    find: "return event === id || at < eventAt;",
-    put: "return at < eventAt;",
+    find: 'events.split("\\n").includes(id) || ',
+    put: "",
   },
   {
     name: "an event before the last one taken as new",
     file: "protocol/cancel-by-event.ts",
-    find: "return event === id || at < eventAt;",
-    put: "return event === id;",
+    find: " || (at < eventAt && until <= reach)",
+    put: "",
   },
   {
     name: "a tombstone made shorter by a later one",
