@@ -295,11 +295,10 @@ export type DelayQueueProps = {
    */
   readonly removable?: boolean;
   /**
-   * A JSON file to commit, in which synth notes the topics it has seen. One that is noted and no longer in
-   * `topics` warns until its line is taken out.
+   * A JSON file to commit, in which synth notes the topics it has seen when the CDK CLI runs the app: a local stack's are
+   * not deployed. One that is noted and no longer in `topics` warns until its line is taken out.
    *
-   * @default `minutehand.topics.json` in the working directory when the CDK CLI runs the app, else none: a local stack's
-   * topics are not deployed
+   * @default `minutehand.topics.json` in the working directory
    */
   readonly topicsFile?: string;
 };

@@ -11,14 +11,17 @@ type SeenTopics = Readonly<Record<string, readonly string[]>>;
  * knows nothing of what is deployed; a file in the repository is there in a clean checkout and in CI, where
  * the last `cdk.out` is not, needs no AWS, and shows a topic's end in review.
  */
-export function removedTopics(path: string, topics: readonly string[], topicsFile?: string): string[] {
-  const file = topicsFile ?? defaultFile();
-  if (file === undefined) return [];
-  const seen = readSeen(file);
+export function removedTopics(
+  path: string,
+  topics: readonly string[],
+  topicsFile = resolve(DEFAULT_FILE),
+): string[] {
+  const seen = readSeen(topicsFile);
   const before = seen[path] ?? [];
   const all = [...new Set([...before, ...topics])].sort();
-  if (all.length > before.length)
-    writeFileSync(file, `${JSON.stringify({ ...seen, [path]: all }, null, 2)}\n`);
+  // Tests and the local stack build constructs too, of what nobody has deployed: only the CDK CLI sets this variable.
+  if (all.length > before.length && process.env.CDK_CLI_VERSION !== undefined)
+    writeFileSync(topicsFile, `${JSON.stringify({ ...seen, [path]: all }, null, 2)}\n`);
   return before.filter((topic) => !topics.includes(topic));
 }
 
@@ -33,9 +36,4 @@ function readSeen(file: string): SeenTopics {
       cause,
     });
   }
-}
-
-/** Tests and the local stack build constructs too, of what nobody has deployed: only the CDK CLI sets this variable. */
-function defaultFile(): string | undefined {
-  return process.env.CDK_CLI_VERSION === undefined ? undefined : resolve(DEFAULT_FILE);
 }

@@ -13,8 +13,12 @@ let topicsFile: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "minutehand-topics-"));
   topicsFile = join(folder, "topics.json");
+  vi.stubEnv("CDK_CLI_VERSION", "2.1148.1");
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
 
 function synth(topics: string[], props: Partial<DelayQueueProps> = {}): Annotations {
   const stack = new Stack(new App(), "Shop");
@@ -58,6 +62,13 @@ describe("a topic removed from the props", () => {
     expect(() => synth(["mail"])).toThrow(`${topicsFile} must be JSON, begins with "<<<<<<< HEAD"`);
   });
 
+  it("warns on the local stack too, which only tries topics out and notes none", () => {
+    writeFileSync(topicsFile, '{"Shop/Jobs":["mail","refund"]}');
+    vi.stubEnv("CDK_CLI_VERSION", undefined);
+    synth(["mail", "work"]).hasWarning("/Shop/Jobs", ofRefund);
+    expect(readFileSync(topicsFile, "utf8")).toBe('{"Shop/Jobs":["mail","refund"]}');
+  });
+
   it("is nobody's loss in a removable stack", () => {
     synth(["mail", "refund"]);
     synth(["mail"], { removable: true }).hasNoWarning("*", ofRefund);
@@ -67,19 +78,15 @@ describe("a topic removed from the props", () => {
 describe("without a file of one's own", () => {
   const repository = process.cwd();
   beforeEach(() => process.chdir(folder));
-  afterEach(() => {
-    vi.unstubAllEnvs();
-    process.chdir(repository);
-  });
+  afterEach(() => process.chdir(repository));
 
   it("topics are noted in the working folder once the CDK's command line runs the app", () => {
-    vi.stubEnv("CDK_CLI_VERSION", "2.1148.1");
     removedTopics("Shop/Jobs", ["mail"]);
     expect(JSON.parse(readFileSync("minutehand.topics.json", "utf8"))).toEqual({ "Shop/Jobs": ["mail"] });
   });
 
-  it("nothing is noted by the local stack, which only tries topics out", () => {
-    vi.stubEnv("CDK_OUTDIR", folder);
+  it("nothing is noted by the local stack", () => {
+    vi.stubEnv("CDK_CLI_VERSION", undefined);
     expect(removedTopics("Shop/Jobs", ["mail"])).toEqual([]);
     expect(existsSync("minutehand.topics.json")).toBe(false);
   });
