@@ -78,8 +78,8 @@ const MANY_WAIT = 100;
 
 export const DEAD_COUNTED = 100;
 
-/** A topic with its dead jobs, counted up to `DEAD_COUNTED`. Of an untracked one nobody knows but its DLQ. */
-export type ExaminedTopic = TopicReport & { readonly deadJobs?: number };
+/** A topic with its dead jobs, counted up to `DEAD_COUNTED` if that went well. Of an untracked one nobody knows but its DLQ. */
+export type ExaminedTopic = TopicReport & { readonly deadJobs?: PromiseSettledResult<number> };
 
 /** A check for each topic that somebody should look at, else one for all. */
 export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
@@ -109,8 +109,12 @@ function judgeDead({ topic, depths, deadJobs }: ExaminedTopic): Pick<Check, "fou
   if (deadJobs === undefined) {
     return depths.dead === 0 ? [] : [{ found: many(depths.dead, "dead letter"), todo: "see its DLQ" }];
   }
-  if (deadJobs === 0) return [];
-  const found = deadJobs < DEAD_COUNTED ? many(deadJobs, "dead job") : `${DEAD_COUNTED} or more dead jobs`;
+  if (deadJobs.status === "rejected") {
+    return [{ found: `dead jobs not counted: ${messageOf(deadJobs.reason)}` }];
+  }
+  const { value } = deadJobs;
+  if (value === 0) return [];
+  const found = value < DEAD_COUNTED ? many(value, "dead job") : `${DEAD_COUNTED} or more dead jobs`;
   return [{ found, todo: `minutehand dead ${topic}, then redrive` }];
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { inParallel } from "../../core/batches.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import type { Client } from "../../sdk/client.ts";
+import type { Client, TopicReport } from "../../sdk/client.ts";
 import {
   type Check,
   DEAD_COUNTED,
@@ -76,13 +76,13 @@ async function* examine(session: Session): AsyncIterable<Check> {
   const { api, version } = reached.value;
   yield { check: "API", result: "ok", found: url };
   yield judgeVersions(packageJson.version, version);
-  const [topics] = await Promise.allSettled([examineTopics(api)]);
+  const [topics] = await Promise.allSettled([api.topics()]);
   if (topics.status === "rejected") {
     yield failed("topics", topics.reason);
     return;
   }
   if (topics.value.length > 0) yield judgeSweep(topics.value);
-  yield* judgeTopics(topics.value);
+  yield* judgeTopics(await inParallel(topics.value, WIDTH, (topic) => countDead(api, topic)));
   if (!isOnAws) return;
   const [free] = await Promise.allSettled([freeConcurrency(region)]);
   if (free.status === "fulfilled") yield judgeConcurrency(free.value, topics.value);
@@ -101,12 +101,12 @@ async function reach(session: Session) {
 /** Topics whose dead are counted at a time. */
 const WIDTH = 8;
 
-async function examineTopics(api: Client): Promise<ExaminedTopic[]> {
-  return inParallel(await api.topics(), WIDTH, async (report) => {
-    if (report.policy.tracking !== "full") return report;
-    const dead = api.dead(report.topic, { pageSize: pageSizeFor(DEAD_COUNTED) });
-    return { ...report, deadJobs: (await allOf(firstOf(dead, DEAD_COUNTED, () => {}))).length };
-  });
+async function countDead(api: Client, report: TopicReport): Promise<ExaminedTopic> {
+  if (report.policy.tracking !== "full") return report;
+  const dead = api.dead(report.topic, { pageSize: pageSizeFor(DEAD_COUNTED) });
+  const jobs = allOf(firstOf(dead, DEAD_COUNTED, () => {}));
+  const [deadJobs] = await Promise.allSettled([jobs.then(({ length }) => length)]);
+  return { ...report, deadJobs };
 }
 
 /** ms for which a server may think about the time. */

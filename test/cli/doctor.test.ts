@@ -101,6 +101,21 @@ describe("doctor", () => {
     expect(out).toMatch(/^warning {2}topic events: 1 dead letter; see its DLQ$/m);
   });
 
+  test("judges the sweep and the other topics where one's dead jobs cannot be listed", async () => {
+    await using api = await serveApi();
+    await api.bury();
+    const { fetch } = api.app;
+    api.app.fetch = (request, ...rest) =>
+      request.url.includes("/topics/orders/dead")
+        ? new Response(null, { status: 403 })
+        : fetch(request, ...rest);
+    const { code, out } = await type(api, ["doctor"]);
+    expect(out).toMatch(/^failed {3}sweep: 780 s behind/m);
+    expect(out).toMatch(/^warning {2}topic orders: dead jobs not counted: .*403/m);
+    expect(out).toMatch(/^warning {2}topic work: 1 dead job; minutehand dead work, then redrive$/m);
+    expect(code).toBe(1);
+  });
+
   test("finds nothing well where there are no topics", async () => {
     await using api = await serveApi(createApi(createWorld({ topics: {} })));
     const { code, out } = await type(api, ["doctor"]);
