@@ -67,17 +67,22 @@ async function redriveEach(
   const api = await session.client();
   const pace = rate === undefined ? {} : { ratePerSecond: rate };
   const begin = (parseDuration(delay) ?? 0) / 1000;
-  let [redriven, left] = [0, 0];
-  for (const [i, some] of chunksOf(ids, BATCH_JOBS).entries()) {
-    // Each part starts where the one before it has ended.
-    const startedBefore = rate === undefined ? 0 : (i * BATCH_JOBS) / rate;
-    const part = await api.redrive(topic, { ids: some, delay: begin + startedBefore, ...pace });
-    redriven += part.redriven;
-    left = part.left;
+  let sum: Redriven | undefined;
+  try {
+    for (const [i, some] of chunksOf(ids, BATCH_JOBS).entries()) {
+      // Each part starts where the one before it has ended.
+      const startedBefore = rate === undefined ? 0 : (i * BATCH_JOBS) / rate;
+      const part = await api.redrive(topic, { ids: some, delay: begin + startedBefore, ...pace });
+      sum = { redriven: (sum?.redriven ?? 0) + part.redriven, left: part.left };
+    }
+  } finally {
+    // Of those before a part that failed too.
+    if (sum !== undefined) await show(session, topic, sum);
   }
-  await show(session, topic, { redriven, left });
-  const refused = ids.length - redriven;
+  const refused = ids.length - (sum?.redriven ?? 0);
   if (refused > 0) {
-    throw new CliError(`${refused} of ${ids.length} jobs not redriven: not dead, or their keys name others`);
+    throw new CliError(
+      `${refused} of ${ids.length} jobs not redriven: not dead (any more), or their keys name others`,
+    );
   }
 }

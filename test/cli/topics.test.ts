@@ -92,11 +92,27 @@ describe("dead and redrive", () => {
     const args = [...waiting, waiting[0] ?? "", dead, "--delay", "1m", "--rate", "10"];
     const { code, out, err } = await type(api, ["redrive", "work", ...args]);
     expect(out).toBe("redriven 1 job of work; 0 left\n");
-    expect(err).toBe("minutehand: 500 of 501 jobs not redriven: not dead, or their keys name others\n");
+    expect(err).toBe(
+      "minutehand: 500 of 501 jobs not redriven: not dead (any more), or their keys name others\n",
+    );
     expect(code).toBe(1);
     // A minute, and fifty seconds for the starts before it.
     const { dueAt } = (await api.call("GET", `/jobs/${dead}`)).json;
     expect(dueAt).toBe("2026-03-01T09:01:51.000Z");
+  });
+
+  test("redrive says what its first part has done where the second is refused", async () => {
+    await using api = await serveApi();
+    const dead = await bury(api, "one");
+    const jobs = Array.from({ length: 499 }, () => ({ topic: "work", body: 1, delay: "1h" }));
+    const { json } = await api.call("POST", "/jobs/batch", { body: { jobs } });
+    const waiting = (json.results as { job: { id: string } }[]).map(({ job }) => job.id);
+    const nobody = "01KJMBQDE001HA2ZQ31MBWX213";
+    expect(await type(api, ["redrive", "work", dead, ...waiting, nobody])).toMatchObject({
+      code: 1,
+      out: "redriven 1 job of work; 0 left\n",
+      err: `minutehand: topic work has no job ${nobody}\n`,
+    });
   });
 
   test.each([
