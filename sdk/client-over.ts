@@ -121,7 +121,7 @@ export function clientOver<Topics = TopicBodies>({
 
     async receive(topic, body = {}) {
       // The jobs of an answer that nobody waits for any more are claimed, which burns an attempt.
-      const patience = Math.min(body.waitSeconds || 0, RECEIVE_WAIT_SECONDS) * 1000 + CLAIMING;
+      const patience = Math.min(Number(body.waitSeconds) || 0, RECEIVE_WAIT_SECONDS) * 1000 + CLAIMING;
       const path = `${topicPath(topic)}/receive`;
       return (await call<{ jobs: PulledJob[] }>("POST", path, { body, patience })).jobs;
     },

@@ -82,6 +82,12 @@ describe("a call over the network", () => {
     },
   );
 
+  test("that receives with a wait that is no number is refused by the API", async () => {
+    await using served = await serveInTrouble([]);
+    const request = { waitSeconds: "long" as unknown as number };
+    await expect(clientOf(served).receive("work", request)).rejects.toMatchObject({ status: 400 });
+  });
+
   test("has a key of its own, or its caller's", async () => {
     await using served = await serveInTrouble([]);
     const client = clientOf(served);
