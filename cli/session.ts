@@ -49,8 +49,8 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
   if (region) env.AWS_REGION = region;
   if (options.profile !== undefined) env.AWS_PROFILE = options.profile;
   let found: Promise<Target> | undefined;
-  const target = () => {
-    found ??= findTarget(options, env);
+  const target = (timeout?: number) => {
+    found ??= findTarget(options, env, timeout);
     return found;
   };
   return {
@@ -58,9 +58,9 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     surroundings,
     output: createOutput(surroundings, { json: options.json === true, color: options.color }),
     progress: createProgress(surroundings),
-    target,
+    target: () => target(),
     async client(patience = USUAL) {
-      const { stack: _, ...found } = await target();
+      const { stack: _, ...found } = await target(patience.timeout);
       try {
         return createClient({ ...found, ...patience });
       } catch (error) {

@@ -17,22 +17,23 @@ export type Target = {
 
 /** Where `minutehand local` serves unless it is told otherwise. */
 const LOCAL_URL = "http://127.0.0.1:4500";
-/** ms for which it may think about that. */
+/** ms for which it may think about that, unless told otherwise. */
 const LOCAL_PATIENCE = 2000;
 
 /**
- * The API that is meant: of `--url`, `--stack`, MINUTEHAND_URL, or the one on this machine. Throws `UsageError` for what is
- * no URL and where none is named, `CliError` for a stack without an API.
+ * The API that is meant: of `--url`, `--stack`, MINUTEHAND_URL, or the one on this machine, if it answers within `patience`
+ * ms. Throws `UsageError` for what is no URL and where none is named, `CliError` for a stack without an API.
  */
 export async function findTarget(
   { url, stack, token }: { readonly url?: string; readonly stack?: string; readonly token?: string },
   env: Readonly<Record<string, string | undefined>>,
+  patience = LOCAL_PATIENCE,
 ): Promise<Target> {
   const found = await (async () => {
     if (url !== undefined) return { url: checked(url, "--url") };
     if (stack !== undefined) return apiOf(stack);
     if (env.MINUTEHAND_URL) return { url: checked(env.MINUTEHAND_URL, "MINUTEHAND_URL") };
-    if (await answers(LOCAL_URL)) return { url: LOCAL_URL };
+    if (await answers(LOCAL_URL, patience)) return { url: LOCAL_URL };
     throw new UsageError(
       `nothing answers at ${LOCAL_URL}: start it with "minutehand local", or name an API by --url, --stack or MINUTEHAND_URL`,
     );
@@ -63,9 +64,9 @@ function checked(url: string, from: string): string {
   return url.replace(/\/+$/, "");
 }
 
-async function answers(url: string): Promise<boolean> {
+async function answers(url: string, patience: number): Promise<boolean> {
   try {
-    await fetch(`${url}/health`, { signal: AbortSignal.timeout(LOCAL_PATIENCE) });
+    await fetch(`${url}/health`, { signal: AbortSignal.timeout(patience) });
     return true;
   } catch {
     return false;

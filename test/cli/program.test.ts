@@ -1,11 +1,16 @@
 import { execFileSync } from "node:child_process";
 import type { Command } from "commander";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { createProgram } from "../../cli/program.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { type } from "./command-line.ts";
 import { serveApi } from "./served-api.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+});
 
 const nothing = () => {
   throw new Error("no command is run");
@@ -215,6 +220,16 @@ describe("completion", () => {
     const env = { MINUTEHAND_TYPED: "pause\no", MINUTEHAND_URL: api.url };
     expect(await type(api, ["completion", "--typed"], { env })).toMatchObject({ code: 1, out: "" });
     expect(api.authorizations).toHaveLength(1);
+  });
+
+  test("waits for the local address no longer than for an API", async () => {
+    const patience = vi.spyOn(AbortSignal, "timeout");
+    vi.stubGlobal("fetch", async () => {
+      throw new TypeError("fetch failed");
+    });
+    const env = { MINUTEHAND_TYPED: "pause\no" };
+    expect(await type(undefined, ["completion", "--typed"], { env })).toMatchObject({ code: 2, out: "" });
+    expect(patience.mock.calls).toEqual([[1000]]);
   });
 
   test("is a script that bash takes", async () => {
