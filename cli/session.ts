@@ -42,12 +42,16 @@ export type Session = {
 /** Gives the session of the command that is run. */
 export type Open = () => Session;
 
-export function createSession(options: GlobalOptions, surroundings: Surroundings): Session {
-  const { env, stdin, stderr } = surroundings;
-  // Where the AWS SDK reads them.
+/** Puts the region and the profile where the AWS SDK reads them. */
+export function nameToAws(options: GlobalOptions, env: Surroundings["env"]): void {
   const region = options.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION);
   if (region) env.AWS_REGION = region;
   if (options.profile !== undefined) env.AWS_PROFILE = options.profile;
+}
+
+export function createSession(options: GlobalOptions, surroundings: Surroundings): Session {
+  const { env, stdin, stderr } = surroundings;
+  nameToAws(options, env);
   let found: Promise<Target> | undefined;
   const target = (timeout?: number) => {
     found ??= findTarget(options, env, timeout);

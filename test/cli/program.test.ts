@@ -129,6 +129,14 @@ describe("a command line", () => {
     });
   });
 
+  test("runs the stack with --region and --profile where the app's SDK reads them", async () => {
+    const env: Record<string, string | undefined> = {};
+    const args = ["local", "--region", "eu-north-1", "--profile", "ops"];
+    // Refused, so that nothing is started.
+    await type(undefined, args, { env, nodeVersion: "v22.19.0" });
+    expect(env).toEqual({ AWS_REGION: "eu-north-1", AWS_PROFILE: "ops" });
+  });
+
   test("with --debug gets the stack trace of what it meets", async () => {
     await using api = await serveApi();
     const { err } = await type(api, ["get", "01KJMBQDE001HA2ZQ31MBWX213", "--debug"]);
