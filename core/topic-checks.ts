@@ -100,16 +100,21 @@ function isLimit(perSecond: number): boolean {
 
 function backoffChecks(at: string, backoff: Backoff | undefined): Check[] {
   if (backoff === undefined) return [];
+  // Plain JavaScript may give anything.
+  if (typeof backoff !== "object" || backoff === null) {
+    const allowed = "waits, or initial, factor, max and jitter";
+    return [{ holds: false, rule: `${at} must be an object`, actual: backoff, allowed }];
+  }
   if ("waits" in backoff) {
-    const { length } = backoff.waits;
+    const waits: readonly number[] = Array.isArray(backoff.waits) ? backoff.waits : [];
     return [
       {
-        holds: length >= 1 && length <= 100,
+        holds: waits.length >= 1 && waits.length <= 100,
         rule: `${at}.waits must be a ladder`,
-        actual: `${length} waits`,
+        actual: Array.isArray(backoff.waits) ? `${waits.length} waits` : backoff.waits,
         allowed: "1 to 100 waits",
       },
-      ...backoff.waits.map((wait, index) => number(`${at}.waits[${index}]`, wait, 0, LONGEST_WAIT_S)),
+      ...waits.map((wait, index) => number(`${at}.waits[${index}]`, wait, 0, LONGEST_WAIT_S)),
     ];
   }
   const { initial, factor, max, jitter } = backoff;

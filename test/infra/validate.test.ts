@@ -78,6 +78,8 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ consumer: "pull", ttr: Duration.millis(1500) }), "is 1.5; allowed: 1 to 43200 seconds"],
   [inTopic({ oldestMessageAge: Duration.days(11) }), "is 950400; allowed: 60 to 864000 seconds"],
   [inTopic({ backoff: { waits: [] } }), 'is "0 waits"; allowed: 1 to 100 waits'],
+  [inTopic({ backoff: { waits: "15s" as never } }), 'is "15s"; allowed: 1 to 100 waits'],
+  [inTopic({ backoff: null as never }), "topics.work.backoff must be an object, is null; allowed: waits, or"],
   [inTopic({ backoff: { waits: [15, -1] } }), "topics.work.backoff.waits[1] must be a number, is -1"],
   [inTopic({ backoff: { initial: 10, factor: 0.5, max: 60, jitter: 0 } }), "factor must be a number, is 0.5"],
   [inTopic({ backoff: { initial: 10, factor: 2, max: 5, jitter: 0 } }), "max must be a number, is 5"],
