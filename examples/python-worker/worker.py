@@ -29,12 +29,21 @@ def call(url, path, body):
         except urllib.error.HTTPError as error:
             if error.code < 500 and error.code != 429:
                 raise
-            trouble, wait = error, float(error.headers.get("retry-after", pause))
-        except (OSError, http.client.HTTPException) as error:
+            trouble, wait = error, wait_of(error.headers, pause)
+        # What is no JSON is somebody else's answer; a URL that is none is a ValueError too, which no repeat mends.
+        except (OSError, http.client.HTTPException, json.JSONDecodeError, UnicodeDecodeError) as error:
             trouble, wait = error, pause
         print(f"{path}: {trouble}; again in {wait} s", file=sys.stderr, flush=True)
         time.sleep(wait)
         pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def wait_of(headers, pause):
+    """The seconds of a Retry-After; the pause where there is none, or it is a date."""
+    try:
+        return max(int(headers["retry-after"]), 0)
+    except (TypeError, ValueError):
+        return pause
 
 
 def post(url, path, body):

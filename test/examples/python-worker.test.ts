@@ -47,10 +47,25 @@ test("the Python worker goes on when the API is away for a while, and when a lea
   const { printed, told, status, job } = await workOnce({ image: "cat.png", width: 120 }, troublesOf);
   expect({ printed, status }).toEqual({ printed: "cat.png at 120 px, attempt 1\n", status: 0 });
   expect(told.split("\n")).toEqual([
-    expect.stringMatching(/^.topics.thumbnail.receive: HTTP Error 503: .*; again in 0.0 s$/),
+    expect.stringMatching(/^.topics.thumbnail.receive: HTTP Error 503: .*; again in 0 s$/),
     expect.stringMatching(/^.topics.thumbnail.receive: .*; again in 0.4 s$/),
     expect.stringMatching(/^.topics.thumbnail.finish: HTTP Error 409: .*; it took longer than its lease$/),
     "",
   ]);
   expect(job).toMatchObject({ state: "scheduled", attempt: 1 });
+});
+
+test("the Python worker goes on when it is to wait till a date, and when an answer is no JSON", async () => {
+  const troubles: Trouble[] = [
+    { status: 503, headers: { "retry-after": "Sun, 01 Mar 2026 09:00:00 GMT" } },
+    { status: 200, body: "<html>" },
+  ];
+  const { printed, told, status, job } = await workOnce({ image: "cat.png", width: 120 }, () => troubles);
+  expect({ printed, status }).toEqual({ printed: "cat.png at 120 px, attempt 1\n", status: 0 });
+  expect(told.split("\n")).toEqual([
+    expect.stringMatching(/^.topics.thumbnail.receive: HTTP Error 503: .*; again in 0.2 s$/),
+    expect.stringMatching(/^.topics.thumbnail.receive: Expecting value: .*; again in 0.4 s$/),
+    "",
+  ]);
+  expect(job).toMatchObject({ state: "done", attempt: 1 });
 });
