@@ -32,7 +32,7 @@ export type Home = Key & {
   createdAt: number;
   /** When the event happened that filed it, or replaced it last. */
   eventAt?: number;
-  /** When the latest event happened that found it and kept it. */
+  /** When the latest event happened that found it and kept it, or whose job a caller has replaced since. */
   keptAt?: number;
   /** When a caller or an event last had it moved, replaced or redriven, or an event had it filed. */
   askedAt?: number;

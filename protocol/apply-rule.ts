@@ -1,5 +1,5 @@
 import { bodyText } from "../core/body-text.ts";
-import { EVENT_AFTER } from "../core/constants.ts";
+import { CLOCK_MARGIN, EVENT_AFTER } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { type BusEvent, bodyIn, type EventRule, keyIn } from "../core/event-rules.ts";
 import { cancelByEvent } from "./cancel-by-event.ts";
@@ -15,8 +15,9 @@ import type { Context } from "./ports.ts";
 export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent): Promise<void> {
   const { topic } = rule;
   const key = keyIn(event, rule);
-  // Its sender may say any time.
-  const at = Math.min(event.time, ctx.clock());
+  const now = ctx.clock();
+  // Its sender may say any time; but by a clock that is behind it would count from another each time that it is told.
+  const at = event.time > now + CLOCK_MARGIN ? now : event.time;
   if (rule.do === "cancel") {
     await cancelByEvent(ctx, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });
     return;

@@ -73,8 +73,13 @@ export async function replaceJob(
   const remove = ["lastError", ...absentOptionsOf(job)];
   if (job.postponeUntil === undefined) remove.push("postponeUntil");
   else set.postponeUntil = job.postponeUntil;
-  if (job.createdAt === undefined) remove.push("eventAt");
-  else set.eventAt = job.createdAt;
+  const { eventAt, keptAt = 0 } = holder;
+  if (job.createdAt !== undefined) set.eventAt = job.createdAt;
+  else if (eventAt !== undefined) {
+    remove.push("eventAt");
+    // What an event has asked for is none of what one cancels that happened before.
+    set.keptAt = Math.max(eventAt, keptAt);
+  }
   const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
   const moved = await move(ctx, holder, { ...request, ...(together ? { together } : {}) });
   return moved.moved || moved.home === holder ? moved.home : undefined;

@@ -273,6 +273,16 @@ describe("an event that cancels, told again", () => {
     expect(live(world)).toHaveLength(1);
   });
 
+  it("is known though a clock that was behind told it first", async () => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    await pass(world, 9);
+    await deliver({ ...world, ctx: world.skewed(-2 * SECOND) }, rules, [eventOf("D9")]);
+    await tell(world, rules, "D8");
+    await world.file({ key, delay: HOUR });
+    await tell(world, rules, "D9", 2);
+    expect(live(world)).toHaveLength(1);
+  });
+
   it("leaves a dead job that is redriven since", async () => {
     const world = shop();
     const { id } = await dead(world, { key });
@@ -293,6 +303,15 @@ describe("an event that cancels, told again", () => {
     const job = { topic: "orders", key, body: "1", dueAt: START + HOUR };
     expect(await enqueue(world.skewed(-CLOCK_MARGIN), job)).toMatchObject({ home: { state: "scheduled" } });
   });
+});
+
+it("what a caller makes of a later event's job is none of an earlier one that cancels", async () => {
+  const { world, rules } = await begun({ onDuplicate: "replace" });
+  await pass(world, 20);
+  await tell(world, rules, "P15");
+  await world.file({ key, onDuplicate: "replace", delay: HOUR, body: '"new"' });
+  await tell(world, rules, "D5");
+  expect(bodies(world)).toEqual(["new"]);
 });
 
 it.each([[["D10", "X12"]], [["X12", "D10"]]])(

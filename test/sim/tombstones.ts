@@ -24,8 +24,8 @@ type Job = {
 };
 /** `to`: when the last of its requests has taken effect, if it may. */
 type Invocation = { event: SentEvent; from: number; to: number };
-/** An event that has cancelled what it could, and when it happened. `since`: when it had. */
-type Cancel = { id: string; at: number; since: number };
+/** An event that has cancelled what it could, when it happened, and until when. `since`: when it had. */
+type Cancel = { id: string; at: number; reach: number; since: number };
 type Key = {
   jobs: Map<string, Job>;
   invocations: Invocation[];
@@ -85,6 +85,9 @@ export function tombstonesOf(settings: {
     const last = Math.max(askedAt, eventAt);
     return last > at - surely && (createdAt <= at + surely || last >= reach - surely);
   };
+  /** Whether an event leaves a job alone: one has asked for it, later than that or than it reached. */
+  const isSpared = ({ createdAt, askedAt }: Job, { at, reach }: Pick<Cancel, "at" | "reach">): boolean =>
+    askedAt > at + surely && (createdAt < at - surely || askedAt > reach + surely);
   /** An event that is over as this one happened, and has cancelled the key's jobs by now. */
   const laterCancel = ({ cancels }: Key, at: number): Cancel | undefined =>
     cancels.find((cancel) => cancel.at - surely > at && cancel.since < clock());
@@ -110,8 +113,9 @@ export function tombstonesOf(settings: {
       broken(id, `asked for by an event of ${eventAt}, though ${later.id} of ${later.at} cancelled it`);
   }
 
-  /** An event that is being applied notes when it happened, and no other. */
-  function kept(key: Key, { id, keptAt = 0, eventAt = 0, createdAt }: Home): void {
+  /** An event that is being applied notes when it happened, and no other; a caller notes of what he replaces when that did. */
+  function kept(key: Key, before: Home | undefined, { id, keptAt = 0, eventAt = 0, createdAt }: Home): void {
+    if (eventAt === 0 && keptAt === before?.eventAt) return;
     const isSaid = inEffect(key, "enqueue").some(
       ({ event: { at } }) => at - surely <= keptAt && keptAt <= at,
     );
@@ -120,10 +124,9 @@ export function tombstonesOf(settings: {
 
   /** A run that a later event has kept is not the last. */
   function endedAsked({ jobs, cancels }: Key, id: string): void {
-    const last = Math.max(...cancels.map(({ at }) => at));
-    const { askedAt = 0 } = jobs.get(id) ?? {};
-    if (askedAt > last + surely)
-      broken(id, `cancelled by ${last}, though an event of ${askedAt} has kept it`);
+    const job = jobs.get(id);
+    if (job && cancels.every((cancel) => isSpared(job, cancel)))
+      broken(id, `cancelled by an event, though one of ${job.askedAt} has kept it`);
   }
 
   /** A run that an event has cancelled lives on for those alone who keep the job since. */
@@ -142,7 +145,7 @@ export function tombstonesOf(settings: {
       if (!before) created(key, after);
       else byEvent(key, before, after);
       if (before && isAsked(before) && after.state === "cancelled") endedAsked(key, id);
-      if (after.keptAt !== before?.keptAt) kept(key, after);
+      if (after.keptAt !== before?.keptAt) kept(key, before, after);
       if (before && isAsked(before) && after.state === "running" && !isAsked(after)) unmarked(key, id);
       const known = key.jobs.get(id) ?? { filedAt: clock(), endedAt: 0, revivedAt: 0, askedAt: 0 };
       const ended = isFinished(after) && !(before && isFinished(before));
@@ -153,6 +156,7 @@ export function tombstonesOf(settings: {
         eventAt: Math.max(after.eventAt ?? 0, key.jobs.get(id)?.eventAt ?? 0),
         state: after.state,
         isAsked: isAsked(after),
+        askedAt: Math.max(known.askedAt, after.keptAt ?? 0),
         finishedAt: after.finishedAt ?? 0,
         ...(ended && { endedAt: clock() }),
         ...(revived && { revivedAt: clock() }),
@@ -191,10 +195,7 @@ export function tombstonesOf(settings: {
       const job = key.jobs.get(id);
       return inEffect(key, "cancel").some(({ event }) => {
         const isTold = key.cancels.some((cancel) => cancel.id === event.id);
-        const isLater = job && job.askedAt > event.at + surely;
-        const isSpared =
-          isLater && (job.createdAt < event.at - surely || job.askedAt > reachOf(event) + surely);
-        return !isTold && !isSpared;
+        return !isTold && !(job && isSpared(job, { at: event.at, reach: reachOf(event) }));
       });
     },
 
@@ -229,7 +230,7 @@ export function tombstonesOf(settings: {
     const [name = "", job] = [...key.jobs].find(([, one]) => isLive(one)) ?? [];
     const isTold = key.cancels.some((cancel) => cancel.id === id);
     if (isTold) broken(name, `event ${id} was told before, and left its tombstone again`);
-    key.cancels.push({ id, at, since: clock() });
+    key.cancels.push({ id, at, reach, since: clock() });
     const isAhead = until > Math.max(eventAt, before);
     const first = Math.min(...inEffect(key, "cancel").map(({ from }) => from));
     const over = [...key.jobs].find(
