@@ -22,6 +22,9 @@ import { redriveEnvelope } from "./redrive-envelope.ts";
 import { claimLost, type Ending, type Held, settleDone, settleOtherwise } from "./settle.ts";
 import { requireTopic } from "./topics.ts";
 
+/** ms that whoever does not wait, too, goes past void messages: what is due may lie behind them. */
+const PAST_VOID = 1000;
+
 /** A job handed to a caller, to be settled by its receipt before `leaseUntil` (ms). */
 export type Pulled = {
   id: string;
@@ -34,8 +37,8 @@ export type Pulled = {
 };
 
 /**
- * Takes up to `max` (1 to 10) due jobs of a pull topic, waiting up to `waitSeconds` (0 to 20) for the first; none of a
- * paused one.
+ * Takes up to `max` (1 to 10) due jobs of a pull topic, waiting up to `waitSeconds` (0 to 20) for the first, and past void
+ * messages a second at least; none of a paused one.
  * Throws `unknown-topic`, `not-a-pull-topic`, `unavailable`. `wait` resolves after so many ms.
  */
 export async function receive(
@@ -48,6 +51,7 @@ export async function receive(
   if (policy.consumer !== "pull") throw notPull(topic);
   const ttr = policy.ttr * 1000;
   const started = ctx.clock();
+  const patience = Math.max(options.waitSeconds * 1000, PAST_VOID);
   for (;;) {
     const waited = (ctx.clock() - started) / 1000;
     const waitSeconds = Math.max(Math.floor(options.waitSeconds - waited), 0);
@@ -69,7 +73,7 @@ export async function receive(
     }
     const pulled = await take(ctx, topic, policy.tracking === "none", messages, ttr, wait);
     // Only void messages came: that was no answer yet.
-    if (pulled.length > 0 || messages.length === 0 || ctx.clock() - started >= options.waitSeconds * 1000) {
+    if (pulled.length > 0 || messages.length === 0 || ctx.clock() - started >= patience) {
       return pulled;
     }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cancel } from "../../protocol/cancel.ts";
-import { extend, settlePulled } from "../../protocol/pull.ts";
+import { extend, receive, settlePulled } from "../../protocol/pull.ts";
 import { pull, pullOne } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "./world.ts";
 
@@ -122,6 +122,15 @@ describe("pull", () => {
     await cancel(world.ctx, id);
     expect(await pull(world)).toEqual([]);
     expect(world.queues.messages({ topic: "work" })).toEqual([]);
+  });
+
+  it("what lies behind void messages is handed to who does not wait, too", async () => {
+    const world = createWorld();
+    const cancelled = await world.file({ topic: "work" });
+    const { id } = await world.file({ topic: "work" });
+    await cancel(world.ctx, cancelled.id);
+    const asked = { max: 1, waitSeconds: 0 };
+    expect(await receive(world.ctx, "work", asked, async () => {})).toMatchObject([{ id }]);
   });
 
   it("a message less than two seconds early is held until its job is due", async () => {
