@@ -27,13 +27,16 @@ export type Done = {
   /** Revisions that jobs had, and messages that carried one. */
   revisions: number;
   messages: number;
+  /** Jobs that a pause had parked. */
+  parked: number;
 };
 
 type Line = { what: string; spent: number; most: number };
 
 /** What growth may cost (P6), in requests; docs/reliability.md states it. */
 function linesOf(done: Done): Line[] {
-  const { calls, ticks, shards, trackedTopics, requests, invocations, runs, revisions, messages } = done;
+  const { calls, ticks, shards, trackedTopics, requests, invocations, runs, revisions, messages, parked } =
+    done;
   const spent = (...kinds: string[]) => kinds.reduce((sum, kind) => sum + (calls.get(kind) ?? 0), 0);
   // The first tick reads the ten minutes before it.
   const ticked = ticks + 2;
@@ -47,14 +50,14 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of callers to the pool",
       spent: spent("api pool", "producer pool"),
-      most: 5 * requests,
+      most: 5 * requests + 3 * parked,
     },
     { what: "requests of callers to SQS", spent: spent("api queue", "producer queue"), most: 2 * requests },
     {
       what: "requests of consumers to the pool",
       spent: spent("consumer pool"),
       // An invocation looks at its topic's pause, and at homes whose claim was refused.
-      most: 2 * invocations + 3 * runs + 20,
+      most: 2 * invocations + 3 * runs + 3 * parked + 20,
     },
     { what: "messages", spent: messages, most: 2 * revisions + 2 },
   ];

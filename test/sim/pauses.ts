@@ -16,8 +16,8 @@ type Told = {
 
 /** Till a request of the API's function that was given up lands or is refused for its age. ms. */
 const LANDS_WITHIN = 29_000 + 300_000;
-/** Lambda's own minute, and a tick's when its wish was refused at first. ms. */
-const RELEASED_WITHIN = 130_000;
+/** Lambda's own minute, and when its wish was refused at first as it followed an earlier one, that's minute and a tick's. ms. */
+const RELEASED_WITHIN = 190_000;
 /** How long Lambda may go on polling, and then its last invocation. ms. */
 const POLLED_FOR = 60_000 + 60_000;
 

@@ -121,6 +121,7 @@ export function witnessOf(settings: {
   const requests = new Map<string, string>();
   const lateness: number[] = [];
   let messages = 0;
+  let parked = 0;
   /** How far each shard was audited. */
   const audits = new Map<number, string>();
 
@@ -344,6 +345,8 @@ export function witnessOf(settings: {
           violate("P1", row.id?.S ?? "", `a look that an outage outlasts: ${JSON.stringify(after)}`);
         if (after) looks.add(row.sk.S);
         else looks.delete(row.sk.S);
+      } else if (row.pk?.S?.startsWith("paused#")) {
+        if (!before) parked++;
       } else if (row.pk?.S?.startsWith("dead#")) {
         known(row.id?.S ?? "").listed = after !== undefined;
       } else if (row.pk?.S?.startsWith("tombstone#")) {
@@ -425,8 +428,8 @@ export function witnessOf(settings: {
       limits.sent(topic, carried, visibleAt);
     },
 
-    /** How many revisions jobs had, untracked ones that were never stored too, and how often one was handed off. */
-    sent: () => ({ revisions: revisionsOfAll(), messages }),
+    /** How many revisions jobs had, untracked ones that were never stored too, how often one was handed off, and parked. */
+    sent: () => ({ revisions: revisionsOfAll(), messages, parked }),
 
     /** A dead job's envelope that its DLQ took. */
     enveloped(id: string, revision: number): void {
