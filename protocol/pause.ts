@@ -45,7 +45,8 @@ export async function lift(
     // Without a rate nothing is parked any more, from now on.
     const changedAt = found.state === "resuming" && rate !== undefined ? found.changedAt : now;
     const nextAt = found.rate === rate ? Math.max(found.nextAt ?? now, now) : now;
-    const set = { state: "resuming", changedAt, nextAt };
+    const liftedAt = found.state === "resuming" ? (found.liftedAt ?? found.changedAt) : now;
+    const set = { state: "resuming", changedAt, liftedAt, nextAt };
     return rate === undefined ? { set, remove: ["rate"] } : { set: { ...set, rate }, remove: [] };
   };
   const lifted = await changePause(ctx, topic, wanted);

@@ -182,6 +182,19 @@ describe("a job that comes late to its start", () => {
     expect(await world.home(during.id)).toMatchObject({ state: "cancelled", lastError: whyOf(61) });
   });
 
+  test("is late by what it waited since a resume at a rate, long as that takes", async () => {
+    const world = picky();
+    await pause(world.ctx, "skipped");
+    await world.pass(MINUTE);
+    await resume(world.ctx, "skipped", 1);
+    await world.pass(20 * SECOND);
+    const { id } = await world.file({ topic: "skipped", delay: 10 * SECOND });
+    const rateNow = () => (world.pool.items().find(({ pk }) => pk === "pause#skipped") as Pause).rate;
+    while (rateNow() !== undefined) await world.pass(30 * SECOND);
+    expect(await consume(world, "skipped")).toEqual([]);
+    expect(await world.home(id)).toMatchObject({ state: "cancelled", attempt: 0 });
+  });
+
   test("is left as it is when it was moved, cancelled or is running meanwhile", async () => {
     const world = picky();
     const [moved, gone, running] = await Promise.all(
