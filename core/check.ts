@@ -18,7 +18,7 @@ export function brokenIn(checks: readonly Check[], shown: (value: unknown) => st
 }
 
 export function wholeNumber(at: string, actual: number | undefined, min: number, max: number): Check {
-  const holds = actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
+  const holds = isWholeIn(actual, min, max);
   return { holds, rule: `${at} must be a whole number`, actual, allowed: `${min} to ${max}` };
 }
 
@@ -32,8 +32,12 @@ export function number(at: string, actual: number, min: number, max: number): Ch
 }
 
 export function wholeSeconds(at: string, actual: number | undefined, min: number, max: number): Check {
-  const holds = actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
+  const holds = isWholeIn(actual, min, max);
   return { holds, rule: `${at} must be whole seconds`, actual, allowed: `${min} to ${max} seconds` };
+}
+
+function isWholeIn(actual: number | undefined, min: number, max: number): boolean {
+  return actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
 }
 
 export function oneOf(at: string, actual: string | undefined, allowed: readonly string[]): Check {

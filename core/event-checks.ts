@@ -1,23 +1,14 @@
 import { type Check, LONGEST_WAIT_S, oneOf, onlyFor, trackedOnly, wholeSeconds } from "./check.ts";
 import { DAY } from "./constants.ts";
 import { isEventPath } from "./event-rules.ts";
+import type { CancelSetting, EnqueueSetting, Match, TopicSettings } from "./topic-settings.ts";
 
 const LONGEST_TOMBSTONE_S = DAY / 1000;
 /** "PutEvents", Amazon EventBridge API Reference, and "Creating event patterns": what a rule can match. */
 const LONGEST_SOURCE = 256;
 const LONGEST_DETAIL_TYPE = 128;
 
-type Match = { readonly source?: string; readonly detailType: string; readonly key: string };
-type CancelOn<Duration> = Match & { readonly tombstone?: Duration };
-type EnqueueOn<Duration> = Match & {
-  readonly delay: Duration;
-  readonly body?: string;
-  readonly onDuplicate?: string;
-  readonly maxDelay?: Duration;
-};
-type CheckedEvents<Duration> = {
-  readonly cancelOn?: CancelOn<Duration> | readonly CancelOn<Duration>[];
-  readonly enqueueOn?: EnqueueOn<Duration> | readonly EnqueueOn<Duration>[];
+type CheckedEvents<Duration> = Pick<TopicSettings<Duration>, "cancelOn" | "enqueueOn"> & {
   readonly tracking?: string;
   readonly webhook?: { readonly url?: string };
 };
@@ -82,7 +73,11 @@ function apart({ at, event }: Placed<Match>, other: Match, rule: string): Check 
   };
 }
 
-function cancelChecks<Duration>(at: string, event: CancelOn<Duration>, reading: Reading<Duration>): Check[] {
+function cancelChecks<Duration>(
+  at: string,
+  event: CancelSetting<Duration>,
+  reading: Reading<Duration>,
+): Check[] {
   const tombstone =
     event.tombstone === undefined ? 0 : reading.secondsOf(event.tombstone, "cancelOn.tombstone");
   return [
@@ -93,7 +88,7 @@ function cancelChecks<Duration>(at: string, event: CancelOn<Duration>, reading: 
 
 function enqueueChecks<Duration>(
   at: string,
-  event: EnqueueOn<Duration>,
+  event: EnqueueSetting<Duration>,
   { secondsOf, isKnown }: Reading<Duration>,
 ): Check[] {
   const { body, onDuplicate } = event;

@@ -11,9 +11,9 @@ export type TopicSettings<Duration> = {
 };
 
 type OneOrMany<T> = T | readonly T[];
-type Match = { readonly source?: string; readonly detailType: string; readonly key: string };
-type CancelSetting<Duration> = Match & { readonly tombstone?: Duration };
-type EnqueueSetting<Duration> = Match & {
+export type Match = { readonly source?: string; readonly detailType: string; readonly key: string };
+export type CancelSetting<Duration> = Match & { readonly tombstone?: Duration };
+export type EnqueueSetting<Duration> = Match & {
   readonly delay: Duration;
   readonly body?: string;
   readonly onDuplicate?: EnqueueRule["onDuplicate"];

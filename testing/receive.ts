@@ -7,7 +7,7 @@ type Receive = (request: { max?: number; waitSeconds: number }) => Promise<Pulle
 
 /**
  * What a worker that waits would get by now: nobody's clock moves meanwhile. SQS rounds delays up to whole seconds, which is
- * not played here, and void messages are no answer.
+ * not played here.
  */
 export async function receiveNow(
   { queues, topic, now }: { queues: MemoryQueues; topic: string; now: number },
@@ -17,12 +17,5 @@ export async function receiveNow(
   for (const message of queues.messages({ topic })) {
     if (message.receiveCount === 0 && startIn(message) <= now) queues.duplicate({ topic }, message.id);
   }
-  const visible = (): number => queues.messages({ topic }).filter(({ visibleAt }) => visibleAt <= now).length;
-  for (let before = visible(); ; ) {
-    const jobs = await receive({ ...request, waitSeconds: 0 });
-    const left = visible();
-    // Of a paused topic none is taken.
-    if (jobs.length > 0 || left === 0 || left >= before) return jobs;
-    before = left;
-  }
+  return receive({ ...request, waitSeconds: 0 });
 }
