@@ -12,4 +12,6 @@ export type Connection = {
   readonly wait: (ms: number) => Promise<void>;
   readonly random: RandomBytes;
   readonly capacity: Capacity;
+  /** How many statements share a call. */
+  readonly statements: number;
 };

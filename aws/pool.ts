@@ -11,6 +11,7 @@ import {
 import { inParallel } from "../core/batches.ts";
 import { ITEM_VERSION, type Item, type Key } from "../core/items.ts";
 import type { RandomBytes } from "../core/job-id.ts";
+import { SIZES } from "../core/sizes.ts";
 import type { Change, Changed, Deadline, Pool } from "../protocol/ports.ts";
 import { fromAttributes, itemIfAny, toAttributes, toKey } from "./attributes.ts";
 import { capacityMeter, type OnCapacity } from "./capacity.ts";
@@ -41,10 +42,19 @@ export function dynamoPool(settings: {
   /** For those pauses' jitter and for transactions' tokens. */
   random?: RandomBytes;
   onCapacity?: OnCapacity;
+  /** How many statements share a call, 25 at most. */
+  statements?: number;
 }): Pool {
-  const { client, table, clock, wait = sleep, random = randomBytes } = settings;
+  const {
+    client,
+    table,
+    clock,
+    wait = sleep,
+    random = randomBytes,
+    statements = SIZES.statements,
+  } = settings;
   const capacity = capacityMeter(settings.onCapacity);
-  const connection: Connection = { client, table, clock, wait, random, capacity };
+  const connection: Connection = { client, table, clock, wait, random, capacity, statements };
   return {
     read: (keys) => readItems(keys, connection),
     page: (pk, after, before, limit) => readPage(pk, after, before, limit, connection),

@@ -5,7 +5,6 @@ import {
   type BatchStatementResponse,
 } from "@aws-sdk/client-dynamodb";
 import { chunksOf, inParallel } from "../core/batches.ts";
-import { STATEMENT_BATCH } from "../core/constants.ts";
 import type { Item } from "../core/items.ts";
 import type { Change, Deadline } from "../protocol/ports.ts";
 import { toAttribute, toAttributes } from "./attributes.ts";
@@ -54,7 +53,7 @@ export async function runStatements(
   by: Deadline,
   connection: Connection,
 ): Promise<(Decided | Error)[]> {
-  const batches = chunksOf(statements, STATEMENT_BATCH);
+  const batches = chunksOf(statements, connection.statements);
   const results = await inParallel(batches, WIDTH, (batch) => runBatch(operation, batch, by, connection));
   return results.flat();
 }

@@ -8,14 +8,20 @@ import type { TopicPolicy } from "./policy.ts";
 /** Jobs of one topic and one group that start in one second and share a message. `start`: the earliest's. */
 export type Pack = { body: string; start: number; group?: string; homes: Home[] };
 
-/** Packs the jobs of one topic that are sent `now` by its policy's `pack` and 60 KB, in the order of their starts. */
-export function packsOf(topic: string, policy: TopicPolicy, homes: readonly Home[], now: number): Pack[] {
+/** Packs the jobs of one topic that are sent `now` by its policy's `pack` and by `bytes`, in the order of their starts. */
+export function packsOf(
+  topic: string,
+  policy: TopicPolicy,
+  homes: readonly Home[],
+  now: number,
+  bytes = PACK_BYTES,
+): Pack[] {
   const sentAt = new Date(now).toISOString();
   const bySecond = Map.groupBy(homes, (home) => `${Math.floor(startsAt(home) / 1000)} ${home.group ?? ""}`);
   const packs: Pack[] = [];
   for (const mates of bySecond.values()) {
     const texts = mates.map((home) => ({ home, text: jobText(home, sentAt) }));
-    const limits = { count: policy.pack, bytes: PACK_BYTES };
+    const limits = { count: policy.pack, bytes };
     for (const batch of batchesOf(texts, ({ text }) => Buffer.byteLength(text), limits)) {
       const group = batch[0]?.home.group;
       packs.push({

@@ -1,5 +1,5 @@
 import { inParallel } from "../core/batches.ts";
-import { BULK_JOBS, BULK_PART, CLOCK_MARGIN, LONGEST_DELAY, PAGE_JOBS } from "../core/constants.ts";
+import { BULK_PART, CLOCK_MARGIN, LONGEST_DELAY, PAGE_JOBS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished } from "../core/home.ts";
 import { type Home, sortable, timeOf } from "../core/items.ts";
@@ -89,7 +89,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): P
   const until = ctx.clock() + BULK_PART;
   const given = new Set<string>();
   for (let at = bulk; ; ) {
-    const page = await pageOf(ctx, request, at, Math.min(BULK_JOBS - part.matched, PAGE_JOBS));
+    const page = await pageOf(ctx, request, at, Math.min(ctx.sizes.bulkJobs - part.matched, PAGE_JOBS));
     const matched = page.homes.filter((home) => isFor(request.action, home) && isFromBefore(home, at));
     const now = ctx.clock();
     const refused = matched.map((home) => refusal(request.action, home, now));
@@ -107,7 +107,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): P
     noteSkipped(part, changeable, results);
     if (page.cursor === undefined) return part;
     at = { ...at, position: page.cursor, nextAt: Math.ceil(startOf(changeable.length)) };
-    if (part.matched >= BULK_JOBS || ctx.clock() >= until) {
+    if (part.matched >= ctx.sizes.bulkJobs || ctx.clock() >= until) {
       return { ...part, reached: timeOf(at.position), next: at };
     }
   }

@@ -1,5 +1,5 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
-import { DAY, ENTRIES_A_PAGE, PAGE_BYTES } from "../core/constants.ts";
+import { DAY, PAGE_BYTES } from "../core/constants.ts";
 import { type DeadEntry, deadDay, type Home, timeOf } from "../core/items.ts";
 import { isMeant, type JobFilter, type JobPage } from "./list.ts";
 import type { Context, Page } from "./ports.ts";
@@ -7,7 +7,6 @@ import { readHomes } from "./read-job.ts";
 
 export type DeadJob = { home: Home; entry: DeadEntry };
 
-const PAGE = 100;
 const STRETCH = 16;
 /** Sorts after every entry of a day, which begin with digits. */
 const AFTER_ALL = "~";
@@ -23,7 +22,7 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: string): A
   const days: number[] = [];
   for (let day = start - (start % DAY); day <= now; day += DAY) days.push(day);
   const read = (day: number, after: string): Promise<Page> =>
-    ctx.pool.page(deadDay(topic, day), after, AFTER_ALL, PAGE);
+    ctx.pool.page(deadDay(topic, day), after, AFTER_ALL, ctx.sizes.deadPage);
   for (const stretch of chunksOf(days, STRETCH)) {
     // Most days have none: a first look at several at once.
     const heads = await inParallel(stretch, STRETCH, (day) => read(day, cursor ?? ""));
@@ -48,7 +47,8 @@ export async function deadPage(
   let position = request.cursor;
   for await (const { home, entry } of deadJobs(ctx, request.topic, request.cursor)) {
     if (request.before !== undefined && entry.sk >= request.before) break;
-    const isFull = homes.length === request.limit || examined === ENTRIES_A_PAGE || bytes >= PAGE_BYTES;
+    const isFull =
+      homes.length === request.limit || examined === ctx.sizes.listEntries || bytes >= PAGE_BYTES;
     if (position !== undefined && isFull) {
       return { homes, gone: [], examined, cursor: position };
     }

@@ -7,7 +7,6 @@ import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 
-const BATCHES_A_PASS = 20;
 const HIDE_SECONDS = 30;
 
 /**
@@ -33,7 +32,7 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
   if (ready === 0) return;
   const kept: string[] = [];
   let removed = 0;
-  for (let i = 0; i < BATCHES_A_PASS && ctx.clock() < until; i++) {
+  for (let i = 0; i < ctx.sizes.deadLetterBatches && ctx.clock() < until; i++) {
     const messages = await ctx.queues.receive(queue, { max: 10, waitSeconds: 0, hideSeconds: HIDE_SECONDS });
     if (messages.length === 0) break;
     const parsed = messages.map(({ body }) => parseMessage(body)?.jobs ?? []);

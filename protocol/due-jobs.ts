@@ -1,5 +1,5 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
-import { BUCKET, BUCKETS_A_PAGE, ENTRIES_A_PAGE, PAGE_BYTES } from "../core/constants.ts";
+import { BUCKET, BUCKETS_A_PAGE, PAGE_BYTES } from "../core/constants.ts";
 import { bucketOf, type Home, isHome, type Look, minuteOf, sortable, timeOf } from "../core/items.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
@@ -8,12 +8,9 @@ import { shardCount } from "./shards.ts";
 /** Jobs in due order: with those before, all that are due before `until`. `gone`: that were due among them, or may have been. */
 export type DueJobs = { homes: Home[]; gone: Home[]; until: string };
 
-const ENTRIES_A_READ = 500;
 /** Buckets that are read at once where there is little in them. */
 const BUCKETS_A_READ = 64;
 const WIDTH = 32;
-/** A look says nothing of its job's body: so many homes are read before their bytes are counted. */
-const LOOKED_AT_ONCE = 50;
 
 /**
  * The jobs due between two positions, as far as a page may read: it ends before `end` when that many buckets, entries or
@@ -27,7 +24,8 @@ export async function* dueJobs(
   wanted: number,
 ): AsyncGenerator<DueJobs> {
   const shards = await shardCount(ctx);
-  const fewest = entriesFor(wanted / shards);
+  const { page: most, looks, listEntries } = ctx.sizes;
+  const fewest = entriesFor(wanted / shards, most);
   const read = { buckets: 0, entries: 0, bytes: 0 };
   let position = from;
   let minutes = 1;
@@ -41,9 +39,9 @@ export async function* dueJobs(
     // Up to the first place where some bucket's read stopped, all of them have been read.
     const until = cuts.map(afterJob).sort()[0] ?? (last < end ? last : end);
     const due = inDueOrder(items.filter(({ sk }) => sk < until));
-    for (let done = 0; position < until; done += LOOKED_AT_ONCE) {
-      const part = due.slice(done, done + LOOKED_AT_ONCE);
-      const cut = done + LOOKED_AT_ONCE < due.length ? part.at(-1) : undefined;
+    for (let done = 0; position < until; done += looks) {
+      const part = due.slice(done, done + looks);
+      const cut = done + looks < due.length ? part.at(-1) : undefined;
       position = cut ? afterJob(cut.sk) : until;
       const { homes, gone, bytes } = await homesAmong(ctx, part);
       yield { homes, gone, until: position };
@@ -55,16 +53,16 @@ export async function* dueJobs(
     read.entries += items.length;
     read.bytes += bytesOf(items.filter(isHome));
     // Whoever goes on found too little: more of a busy minute, or more minutes that are not.
-    entries = cuts.length > 0 ? Math.min(entries * 2, ENTRIES_A_READ) : fewest;
+    entries = cuts.length > 0 ? Math.min(entries * 2, most) : fewest;
     minutes = cuts.length > 0 ? 1 : Math.min(minutes * 2, Math.max(Math.floor(BUCKETS_A_READ / shards), 1));
     minutes = Math.min(minutes, Math.floor((BUCKETS_A_PAGE - read.buckets) / shards));
-    if (minutes < 1 || read.entries >= ENTRIES_A_PAGE || read.bytes >= PAGE_BYTES) return;
+    if (minutes < 1 || read.entries >= listEntries || read.bytes >= PAGE_BYTES) return;
   }
 }
 
 /** What to read of each shard so that `share` jobs of each are likely to be complete: they are dealt out at random. */
-function entriesFor(share: number): number {
-  return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, ENTRIES_A_READ);
+function entriesFor(share: number, most: number): number {
+  return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, most);
 }
 
 function bucketsFrom(position: string, end: string, minutes: number, shards: number): string[] {
@@ -106,7 +104,7 @@ function bytesOf(homes: readonly (Home | undefined)[]): number {
 /** The jobs whose due time is the time of their entry: a home that has moved, or a look left behind, is none. */
 export async function homesDueAt(ctx: Context, items: readonly (Home | Look)[]): Promise<Home[]> {
   const homes: Home[] = [];
-  for (const part of chunksOf(items, LOOKED_AT_ONCE)) homes.push(...(await homesAmong(ctx, part)).homes);
+  for (const part of chunksOf(items, ctx.sizes.looks)) homes.push(...(await homesAmong(ctx, part)).homes);
   return homes;
 }
 

@@ -7,7 +7,6 @@ import { shardCount } from "./shards.ts";
 
 export type Forecast = { minutes: { minute: number; count: number }[]; next?: number };
 
-const ENTRIES_A_READ = 500;
 const WIDTH = 32;
 
 /**
@@ -46,7 +45,7 @@ async function countIn(
   const ids = new Set<string>();
   let after = sortable(from);
   for (;;) {
-    const { items, more } = await ctx.pool.page(pk, after, sortable(to), ENTRIES_A_READ);
+    const { items, more } = await ctx.pool.page(pk, after, sortable(to), ctx.sizes.page);
     for (const home of await homesDueAt(ctx, items as (Home | Look)[])) {
       const pending = home.state === "scheduled" || home.state === "running";
       if (pending && (topic === undefined || home.topic === topic)) ids.add(home.id);

@@ -9,10 +9,6 @@ export type Entry = { sk: string; before: string; home: Home | undefined };
 /** What was read, and how far: every entry before `position` has been on this page or an earlier one. */
 export type EntryPage = { entries: Entry[]; position: string };
 
-const PAGE = 500;
-/** Empty minutes are passed over many at a time; reading this many costs at most as many read units. */
-const STRETCH = 16;
-
 /**
  * The entries of a shard between two positions, oldest first. A position is a sort key, or a bare time that
  * sorts before all its entries. A home that lies in the page is not read again; a look's is.
@@ -23,15 +19,16 @@ export async function* pages(
   from: string,
   before: string,
 ): AsyncGenerator<EntryPage> {
+  const { page: limit, minutes } = ctx.sizes;
   let position = from;
   while (position < before) {
     const minute = minuteOf(timeOf(position));
-    const stretch = Array.from({ length: STRETCH }, (_, i) => minute + i * BUCKET).filter(
+    const stretch = Array.from({ length: minutes }, (_, i) => minute + i * BUCKET).filter(
       (start) => sortable(start) < before,
     );
     // A first look at several minutes at once: after an outage most are empty, and each read is a round trip.
     const heads = await Promise.all(
-      stretch.map((start) => ctx.pool.page(bucketOf(start, shard), position, before, PAGE)),
+      stretch.map((start) => ctx.pool.page(bucketOf(start, shard), position, before, limit)),
     );
     for (const [i, start] of stretch.entries()) {
       let page = heads[i] ?? { items: [], more: false };
@@ -41,7 +38,7 @@ export async function* pages(
         const next = page.more && last !== undefined ? last : undefined;
         // Read while this page is worked on: the bound was fixed before, so that it does not matter when.
         const following =
-          next === undefined ? undefined : ctx.pool.page(bucketOf(start, shard), next, before, PAGE);
+          next === undefined ? undefined : ctx.pool.page(bucketOf(start, shard), next, before, limit);
         following?.catch(() => {});
         const reached = next ?? end;
         if (page.items.length > 0 || i === stretch.length - 1) {

@@ -2,6 +2,7 @@ import type { Item, Key } from "../core/items.ts";
 import type { RandomBytes } from "../core/job-id.ts";
 import type { Schedule } from "../core/occurrence.ts";
 import type { Policy } from "../core/policy.ts";
+import type { Sizes } from "../core/sizes.ts";
 import type { ProtocolEvent } from "./events.ts";
 
 /** ms since the epoch, on the clock of the context. No try of a write is issued at or after it. */
@@ -151,5 +152,6 @@ export type Context = {
   readonly clock: () => number;
   readonly random: RandomBytes;
   readonly policy: Policy;
+  readonly sizes: Sizes;
   readonly report: (event: ProtocolEvent) => void;
 };

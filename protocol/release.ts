@@ -18,8 +18,6 @@ import { shardCount } from "./shards.ts";
 /** `released`: how many parked jobs this call let go. `left`: how many are parked still, counted up to 1,000. */
 export type Resumed = { released: number; left: number };
 
-const PAGE = 100;
-const MOST = 1000;
 const WIDTH = 16;
 /** How long a caller waits for a resume; ticks do the rest. */
 const CALLER_WAITS = 5_000;
@@ -38,7 +36,7 @@ export async function release(ctx: Context, topic: string, until: number): Promi
   let released = 0;
   while (ctx.clock() < until) {
     const pages = await inParallel(shards, WIDTH, (shard) =>
-      ctx.pool.page(parkedIn(topic, shard), "", "~", PAGE),
+      ctx.pool.page(parkedIn(topic, shard), "", "~", ctx.sizes.parkedPage),
     );
     // Beyond the end of a page that has more behind it there may be older ones.
     const ends = pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : [])).sort();
@@ -46,7 +44,7 @@ export async function release(ctx: Context, topic: string, until: number): Promi
       .flatMap(({ items }) => items as Parked[])
       .filter(({ sk }) => ends[0] === undefined || sk <= ends[0])
       .sort((a, b) => (a.sk < b.sk ? -1 : 1))
-      .slice(0, MOST);
+      .slice(0, ctx.sizes.released);
     if (notes.length === 0) return released;
     const moved = await releaseThese(ctx, topic, notes);
     if (moved === "paused again") return released;

@@ -93,7 +93,7 @@ async function sendPacks(
   homes: readonly Home[],
 ): Promise<{ pack: Pack; sent: Sent }[]> {
   const now = ctx.clock();
-  const packs = packsOf(topic, policy, homes, now);
+  const packs = packsOf(topic, policy, homes, now, ctx.sizes.packBytes);
   const messages = packs.map(
     ({ body, start, group }): Outgoing => ({
       body,

@@ -24,8 +24,6 @@ import { type HandedOver, isSeenTo, send } from "./send.ts";
  */
 export type SweepEnd = "done" | "overtaken" | "out-of-time" | "unreachable";
 
-const MARK_EVERY = 2_000;
-
 /**
  * Hands over what falls due in one shard before `LOOKAHEAD` from now, page by page from the cursor: send, then
  * advance. A crash in between repeats up to 2,000 entries and a page, and never skips one. `until`: no page is begun
@@ -59,7 +57,7 @@ export async function sweepShard(ctx: Context, shard: number, until: number): Pr
       break;
     }
     // Each mark is a round trip and a write unit; what lies after the last one is sent again after a crash.
-    if (entries - marked >= MARK_EVERY && !(await mark())) {
+    if (entries - marked >= ctx.sizes.mark && !(await mark())) {
       end = "overtaken";
       break;
     }

@@ -4,6 +4,7 @@ import { dynamoPool } from "../aws/pool.ts";
 import { sqsQueues } from "../aws/queues.ts";
 import { allowLoopback } from "../core/loopback.ts";
 import type { Policy } from "../core/policy.ts";
+import { SIZES } from "../core/sizes.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
 
@@ -39,6 +40,7 @@ export function createContext(environment: Environment = process.env): Context &
     clock,
     random: (count) => randomBytes(count),
     policy: environment.MINUTEHAND_ALLOW_LOOPBACK === "true" ? allowLoopback(policy) : policy,
+    sizes: SIZES,
     report: telemetry.report,
     telemetry,
   };

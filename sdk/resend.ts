@@ -1,6 +1,6 @@
 import { backoffMs } from "../core/backoff.ts";
 import { batchesOf } from "../core/batches.ts";
-import { ERROR_BYTES, PACK_BYTES, SQS_MAX_DELAY } from "../core/constants.ts";
+import { ERROR_BYTES, SQS_MAX_DELAY } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { toJson } from "../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob } from "../core/message.ts";
@@ -17,7 +17,7 @@ export async function resend(
   jobs: readonly MessageJob[],
   { delaySeconds, group }: { delaySeconds: number; group: string | undefined },
 ): Promise<boolean> {
-  const limits = { count: policyOf(ctx, topic).pack, bytes: PACK_BYTES };
+  const limits = { count: policyOf(ctx, topic).pack, bytes: ctx.sizes.packBytes };
   const sentAt = new Date(ctx.clock()).toISOString();
   const sentAgain = jobs.map((job): MessageJob => ({ ...job, sentAt }));
   const packs = batchesOf(sentAgain, (job) => Buffer.byteLength(toJson(job)), limits);

@@ -1,4 +1,3 @@
-import { STATEMENT_BATCH } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Context } from "../protocol/ports.ts";
 import { type Ending, type Held, type Settled, settleDone, settleOtherwise } from "../protocol/settle.ts";
@@ -20,8 +19,8 @@ export function createSettler(ctx: Context, deadline: number, wait: (ms: number)
     if (flushing) return;
     flushing = true;
     while (gathered.length > 0) {
-      const batch = gathered.slice(0, STATEMENT_BATCH);
-      gathered = gathered.slice(STATEMENT_BATCH);
+      const batch = gathered.slice(0, ctx.sizes.statements);
+      gathered = gathered.slice(ctx.sizes.statements);
       try {
         const results = await settleDone(
           ctx,

@@ -3,6 +3,7 @@ import { parseEvent, rulesFor } from "../core/event-rules.ts";
 import { type Home, minuteOf } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { parseOccurrence } from "../core/occurrence.ts";
+import { SIZES } from "../core/sizes.ts";
 import { jobOf } from "../http/job-json.ts";
 import { routes } from "../http/route-table.ts";
 import { applyRule } from "../protocol/apply-rule.ts";
@@ -89,6 +90,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     clock,
     random: seededBytes(options.seed ?? 1),
     policy: policyOf(options.topics),
+    sizes: SIZES,
     report: throwTrouble,
   };
   const rules = rulesOf(options.topics);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { dynamoClient, sqsClient } from "../../aws/clients.ts";
 import { dynamoPool } from "../../aws/pool.ts";
 import { sqsQueues } from "../../aws/queues.ts";
+import { SIZES } from "../../core/sizes.ts";
 import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
 import type { ProtocolEvent } from "../../protocol/events.ts";
@@ -50,6 +51,7 @@ describe("the protocol on DynamoDB and SQS", { timeout: 120_000 }, () => {
         deadRetention: 14 * 86_400,
         topics: { work: { consumer: "pull", cancelledByEvents: true } },
       },
+      sizes: SIZES,
       report: (event) => events.push(event),
     };
   });

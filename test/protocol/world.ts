@@ -1,6 +1,7 @@
 import type { Home } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
+import { SIZES, type Sizes } from "../../core/sizes.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
 import type { ProtocolEvent } from "../../protocol/events.ts";
 import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
@@ -51,7 +52,7 @@ const POLICY: Policy = {
 };
 
 /** The protocol over the in-memory services, on a clock that only moves when told. */
-export function createWorld(policy: Partial<Policy> = {}): World {
+export function createWorld(policy: Partial<Policy> = {}, sizes: Sizes = SIZES): World {
   let time = START;
   const now = (): number => time;
   const whole = { ...POLICY, ...policy };
@@ -62,7 +63,7 @@ export function createWorld(policy: Partial<Policy> = {}): World {
   const events: ProtocolEvent[] = [];
   const report = (event: ProtocolEvent): void => void events.push(event);
   const ports = { pool, queues, promotions, schedules };
-  const ctx: Context = { ...ports, clock: now, random: seededBytes(0), policy: whole, report };
+  const ctx: Context = { ...ports, clock: now, random: seededBytes(0), policy: whole, sizes, report };
   const runTick = (): Promise<void> => tick(ctx, time + 150 * SECOND);
 
   const fileAll: World["fileAll"] = ({ delay = 0, ...job }) =>

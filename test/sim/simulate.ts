@@ -1,6 +1,7 @@
 import { LONGEST_DELAY } from "../../core/constants.ts";
 import { homeKey } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
+import { SIZES } from "../../core/sizes.ts";
 import { beyondBudget, kindOf } from "./budget.ts";
 import { busOf } from "./bus.ts";
 import { clerks } from "./clerks.ts";
@@ -114,6 +115,7 @@ export async function simulate(
       deadRetention: 14 * 86_400,
       topics,
     },
+    sizes: SIZES,
     trace: note,
     onCall(call) {
       const { machine, operation, index } = call;

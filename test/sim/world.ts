@@ -5,6 +5,7 @@ import { sqsQueues } from "../../aws/queues.ts";
 import { schedulerSchedules } from "../../aws/schedules.ts";
 import { parseMessage } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
+import type { Sizes } from "../../core/sizes.ts";
 import type { ProtocolEvent } from "../../protocol/events.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { type Draws, drawsOf } from "./draws.ts";
@@ -64,10 +65,11 @@ export function worldOf(settings: {
   timeline: Timeline;
   witness: Witness;
   policy: Policy;
+  sizes: Sizes;
   trace: (line: () => string) => void;
   onCall: (call: Call) => void;
 }): World {
-  const { seed, plan, habit, timeline, witness, policy, trace } = settings;
+  const { seed, plan, habit, timeline, witness, policy, sizes, trace } = settings;
   const watchers = new Map<string, () => void>();
   const order = drawsOf(seed, "order");
   const dynamo = simulatedDynamo({
@@ -160,6 +162,7 @@ export function worldOf(settings: {
           clock,
           wait: machine.timers.wait,
           random,
+          statements: sizes.statements,
         }),
         queues: sqsQueues({ client: clientOn(network, machine, "sqs", sqs), urlPrefix: "" }),
         eventSources: lambdaEventSources({
@@ -179,6 +182,7 @@ export function worldOf(settings: {
         clock,
         random,
         policy: world.policy,
+        sizes,
         report: (event) => report(machine, event),
       };
       return { machine, ctx };
