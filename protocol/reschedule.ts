@@ -59,7 +59,9 @@ export async function replaceJob(
   job: NewJob & Pick<Home, "postponeUntil">,
   together?: readonly Write[],
 ): Promise<Home | undefined> {
-  const expect = { ...unheld(holder, ctx.clock()), cancelAskedAt: holder.cancelAskedAt };
+  const { cancelAskedAt, eventAt, keptAt } = holder;
+  // An event leaves these without a new revision.
+  const expect = { ...unheld(holder, ctx.clock()), cancelAskedAt, keptAt };
   const wantedAt = Math.max(job.dueAt, ctx.clock());
   const set: Record<string, Attribute> = {
     body: job.body,
@@ -73,12 +75,11 @@ export async function replaceJob(
   const remove = ["lastError", ...absentOptionsOf(job)];
   if (job.postponeUntil === undefined) remove.push("postponeUntil");
   else set.postponeUntil = job.postponeUntil;
-  const { eventAt, keptAt = 0 } = holder;
   if (job.createdAt !== undefined) set.eventAt = job.createdAt;
   else if (eventAt !== undefined) {
     remove.push("eventAt");
     // What an event has asked for is none of what one cancels that happened before.
-    set.keptAt = Math.max(eventAt, keptAt);
+    set.keptAt = Math.max(eventAt, keptAt ?? 0);
   }
   const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
   const moved = await move(ctx, holder, { ...request, ...(together ? { together } : {}) });

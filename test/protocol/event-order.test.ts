@@ -7,7 +7,7 @@ import { redrive } from "../../protocol/redrive.ts";
 import type { Ending } from "../../protocol/settle.ts";
 import { busEvent, deliver, paid } from "../sdk/bus.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
-import { type Call, dead, fail, isAt, key, meanwhile } from "./scenes.ts";
+import { type Call, dead, fail, isAt, isLook, key, meanwhile } from "./scenes.ts";
 import { createWorld, HOUR, SECOND, START, type World } from "./world.ts";
 
 type Duplicates = Pick<EnqueueRule, "onDuplicate" | "maxDelay">;
@@ -309,6 +309,15 @@ it("what a caller makes of a later event's job is none of an earlier one that ca
   const { world, rules } = await begun({ onDuplicate: "replace" });
   await pass(world, 20);
   await tell(world, rules, "P15");
+  await world.file({ key, onDuplicate: "replace", delay: HOUR, body: '"new"' });
+  await tell(world, rules, "D5");
+  expect(bodies(world)).toEqual(["new"]);
+});
+
+it("what a caller replaces while a later event keeps it is none of an earlier one that cancels", async () => {
+  const { world, rules } = await begun({ onDuplicate: "keep" });
+  await pass(world, 20);
+  meanwhile(world, isLook, () => tell(world, rules, "P15"));
   await world.file({ key, onDuplicate: "replace", delay: HOUR, body: '"new"' });
   await tell(world, rules, "D5");
   expect(bodies(world)).toEqual(["new"]);

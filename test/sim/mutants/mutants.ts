@@ -556,6 +556,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const isNews = at < 0 && at >",
   },
   {
+    name: "what an event notes as it keeps a job lost as a caller replaces it",
+    file: "protocol/reschedule.ts",
+    find: "cancelAskedAt, keptAt };",
+    put: "cancelAskedAt };",
+  },
+  {
     name: "an event that is overtaken keeps a run going",
     file: "protocol/enqueue-keyed.ts",
     find: "overtaken ? [] : keeping(ctx, job, holder, tombstone)",
