@@ -21,9 +21,12 @@ export type Done = {
   trackedTopics: number;
   /** Users' and pullers' calls of the API and of the client; a redrive is several. */
   requests: number;
-  /** Of consumers, and what they ran. */
+  /** Of consumers; the jobs that their messages brought, again or not; and those that they ran. */
   invocations: number;
+  deliveries: number;
   runs: number;
+  /** Messages that SQS took for no text that it knows. */
+  refusals: number;
   /** Revisions that jobs had, and messages that carried one. */
   revisions: number;
   messages: number;
@@ -35,8 +38,8 @@ type Line = { what: string; spent: number; most: number };
 
 /** What growth may cost (P6), in requests; docs/reliability.md states it. */
 function linesOf(done: Done): Line[] {
-  const { calls, ticks, shards, trackedTopics, requests, invocations, runs, revisions, messages, parked } =
-    done;
+  const { calls, ticks, shards, trackedTopics, requests, refusals, parked } = done;
+  const { invocations, deliveries, runs, revisions, messages } = done;
   const spent = (...kinds: string[]) => kinds.reduce((sum, kind) => sum + (calls.get(kind) ?? 0), 0);
   // The first tick reads the ten minutes before it.
   const ticked = ticks + 2;
@@ -50,14 +53,15 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of callers to the pool",
       spent: spent("api pool", "producer pool"),
-      most: 5 * requests + 3 * parked,
+      // What SQS refuses gets a look.
+      most: 5 * requests + refusals + 3 * parked,
     },
     { what: "requests of callers to SQS", spent: spent("api queue", "producer queue"), most: 2 * requests },
     {
       what: "requests of consumers to the pool",
       spent: spent("consumer pool"),
-      // An invocation looks at its topic's pause, and at homes whose claim was refused.
-      most: 2 * invocations + 3 * runs + 3 * parked + 20,
+      // An invocation looks at its topic's pause and claims; of what it does not run it reads the home.
+      most: 2 * invocations + (deliveries - runs) + 3 * runs + refusals + 3 * parked,
     },
     { what: "messages", spent: messages, most: 2 * revisions + 2 },
   ];

@@ -4,6 +4,7 @@ import type {
   SQSBatchResponse,
   SQSEvent,
 } from "aws-lambda";
+import { parseMessage } from "../../core/message.ts";
 import { parseOccurrence } from "../../core/occurrence.ts";
 import { createApp } from "../../http/app.ts";
 import { serveEvents } from "../../http/lambda.ts";
@@ -108,8 +109,9 @@ export function consumeTopic(world: World, topic: string, build: BuildConsumer):
     name: `consumer-${topic}`,
     build,
     polls: () => world.sources.polls(topic),
-    invoked() {
+    invoked(messages) {
       world.invocations += 1;
+      for (const { Body } of messages) world.deliveries += parseMessage(Body)?.jobs.length ?? 0;
       return () => {};
     },
   });

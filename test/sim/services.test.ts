@@ -58,6 +58,7 @@ queuesContract("of the simulator", async () => {
     pick: () => 0,
     onVisible: () => {},
     onSent: () => {},
+    onRefused: () => {},
     unwanted: "\u0000",
   });
   return {

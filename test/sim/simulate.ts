@@ -16,6 +16,7 @@ import { pullTopic } from "./pullers.ts";
 import { receiversOf } from "./receivers.ts";
 import type { Dynamo } from "./services/dynamo.ts";
 import type { Row } from "./services/expressions.ts";
+import type { Message } from "./services/sqs.ts";
 import { timelineFrom } from "./timeline.ts";
 import { LAMBDA_TOPICS, PULL_TOPICS, TOPICS, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import { users } from "./users.ts";
@@ -151,7 +152,8 @@ export async function simulate(
     trackedTopics: Object.keys(TOPICS).length - UNTRACKED.size,
     requests: world.requests,
     invocations: world.invocations,
-    runs: witness.lateness.length,
+    deliveries: world.deliveries,
+    refusals: world.refusals,
     ...witness.sent(),
   });
   // Ticks go on until all has ended.
@@ -161,13 +163,7 @@ export async function simulate(
     if (enough() || (through() && witness.unfinished(mayLose(plan)).length === 0)) break;
   }
   if (!enough()) {
-    witness.judge(mayLose(plan), ({ topic, id, revision }) =>
-      // Where SQS's own redrive has put it, it is still to be met.
-      [...world.sqs.messages(`${topic}_dlq`), ...world.sqs.messages(topic)].some(({ body }) => {
-        const message = parseMessage(body);
-        return message?.dead && message.jobs.some((job) => job.id === id && job.revision === revision);
-      }),
-    );
+    witness.judge(mayLose(plan), (dead) => isLetterThere(world, dead));
     const burst = plan.weather === "calm" && witness.limits.broken();
     if (burst) witness.overspent(burst);
     const spent = plan.weather === "calm" && beyondBudget(done());
@@ -246,6 +242,28 @@ function minuteRule(world: World, fire: () => void) {
   };
 }
 
+/** Whether a dead job's envelope lies in its DLQ, or where SQS's own redrive has put it and it is still to be met. */
+function isLetterThere(
+  { sqs }: World,
+  { topic, id, revision }: { topic: string; id: string; revision: number },
+): boolean {
+  return [...sqs.messages(`${topic}_dlq`), ...sqs.messages(topic)].some(({ body }) => {
+    const message = parseMessage(body);
+    return message?.dead && message.jobs.some((job) => job.id === id && job.revision === revision);
+  });
+}
+
+/** Throws messages of a ready queue away. Envelopes may be among them, which no code brings back. */
+function destroy(world: World, topic: string, messages: readonly Message[]): void {
+  const { sqs, witness } = world;
+  for (const message of [...messages]) {
+    sqs.lose(topic, message);
+    const parsed = parseMessage(message.body);
+    for (const { id, revision } of parsed?.dead ? parsed.jobs : [])
+      if (!isLetterThere(world, { topic, id, revision })) witness.destroyed(id, revision);
+  }
+}
+
 function strikeBlow(world: World, { kind, key }: Blow, tick: () => void): void {
   const { sqs, timeline } = world;
   const draws = world.draws(key);
@@ -257,11 +275,11 @@ function strikeBlow(world: World, { kind, key }: Blow, tick: () => void): void {
   world.trace(() => `BLOW ${kind} (${topic})`);
   switch (kind) {
     case "purge":
-      sqs.purge(topic);
+      destroy(world, topic, sqs.messages(topic));
       return;
     case "lose-message": {
       const lost = message();
-      if (lost) sqs.lose(topic, lost);
+      if (lost) destroy(world, topic, [lost]);
       return;
     }
     case "duplicate-message": {

@@ -11,8 +11,10 @@ export const EVENT = "event";
 type Job = {
   filedAt: number;
   createdAt: number;
-  /** When the latest event happened that has filed or replaced it. */
+  /** When the latest event happened that has ever filed or replaced it. */
   eventAt: number;
+  /** When the event happened whose job it is; 0: it is a caller's, who has filed or replaced it. */
+  ownEventAt: number;
   state: Home["state"];
   /** It runs, and an event has cancelled it: it may end, and not run again. */
   isAsked: boolean;
@@ -147,13 +149,21 @@ export function tombstonesOf(settings: {
       if (before && isAsked(before) && after.state === "cancelled") endedAsked(key, id);
       if (after.keptAt !== before?.keptAt) kept(key, before, after);
       if (before && isAsked(before) && after.state === "running" && !isAsked(after)) unmarked(key, id);
-      const known = key.jobs.get(id) ?? { filedAt: clock(), endedAt: 0, revivedAt: 0, askedAt: 0 };
+      const known = key.jobs.get(id) ?? {
+        filedAt: clock(),
+        endedAt: 0,
+        revivedAt: 0,
+        askedAt: 0,
+        eventAt: 0,
+        ownEventAt: 0,
+      };
       const ended = isFinished(after) && !(before && isFinished(before));
       const revived = before?.state === "dead" && !isFinished(after);
       key.jobs.set(id, {
         ...known,
         createdAt: after.createdAt,
-        eventAt: Math.max(after.eventAt ?? 0, key.jobs.get(id)?.eventAt ?? 0),
+        eventAt: Math.max(after.eventAt ?? 0, known.eventAt),
+        ownEventAt: after.eventAt ?? (markOf(after) === undefined ? 0 : known.ownEventAt),
         state: after.state,
         isAsked: isAsked(after),
         askedAt: Math.max(known.askedAt, after.keptAt ?? 0),
@@ -240,7 +250,7 @@ export function tombstonesOf(settings: {
     // One that runs, and does not run again.
     if (!job?.isAsked && job && !isAskedFor(job, at, reach)) {
       const isFiled = job.createdAt <= reach && job.filedAt < reach - surely;
-      const isEarlier = job.eventAt > 0 && job.eventAt < at - surely;
+      const isEarlier = job.ownEventAt > 0 && job.ownEventAt < at - surely;
       if (isFiled || isEarlier) broken(name, `alive at ${clock()} though event ${id} of ${at} was applied`);
     }
     if (!job && !isDone(key, at - surely)) key.inForce.push({ from: clock(), until: reach });

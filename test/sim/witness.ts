@@ -65,9 +65,11 @@ type Known = {
   handedOff: Map<string, Starts>;
   /** A message said until when it may run. */
   expires: boolean;
-  /** Revisions that the DLQ was given, and whether the job is listed as dead. */
+  /** Revisions that the DLQ was given, and those whose envelope somebody destroyed. */
   envelopes: Set<number>;
-  listed: boolean;
+  destroyed: Set<number>;
+  /** When it died, of each dead entry that lists it. ms since the epoch. */
+  listed: Set<number>;
   /** Handlers that run it now. */
   running: number;
   /** The `webhook-id` of its calls, by how often it had been redriven. */
@@ -122,6 +124,7 @@ export function witnessOf(settings: {
   const lateness: number[] = [];
   let messages = 0;
   let parked = 0;
+  let runsByFunctions = 0;
   /** How far each shard was audited. */
   const audits = new Map<number, string>();
 
@@ -155,7 +158,8 @@ export function witnessOf(settings: {
       handedOff: new Map(),
       expires: false,
       envelopes: new Set(),
-      listed: false,
+      destroyed: new Set(),
+      listed: new Set(),
       running: 0,
       callIds: new Map(),
       restarts: 0,
@@ -301,8 +305,11 @@ export function witnessOf(settings: {
   }
 
   /** A job is dead when everybody can know: it is listed, and its envelope lies in the DLQ, if SQS takes it. */
-  function recorded({ envelopes, listed }: Known, { revision, body }: Home): string | undefined {
-    if (!listed) return "dead, but not listed";
+  function recorded(
+    { envelopes, listed }: Known,
+    { revision, body, finishedAt = 0 }: Home,
+  ): string | undefined {
+    if (!listed.has(finishedAt)) return "dead, but not listed";
     return envelopes.has(revision) || body.includes(settings.unwanted)
       ? undefined
       : "dead without an envelope";
@@ -348,7 +355,9 @@ export function witnessOf(settings: {
       } else if (row.pk?.S?.startsWith("paused#")) {
         if (!before) parked++;
       } else if (row.pk?.S?.startsWith("dead#")) {
-        known(row.id?.S ?? "").listed = after !== undefined;
+        const { listed } = known(row.id?.S ?? "");
+        if (after) listed.add(timeOf(row.sk?.S ?? ""));
+        else listed.delete(timeOf(row.sk?.S ?? ""));
       } else if (row.pk?.S?.startsWith("tombstone#")) {
         tombstones.left(
           before && (fromAttributes(before) as Tombstone),
@@ -428,12 +437,17 @@ export function witnessOf(settings: {
       limits.sent(topic, carried, visibleAt);
     },
 
-    /** How many revisions jobs had, untracked ones that were never stored too, how often one was handed off, and parked. */
-    sent: () => ({ revisions: revisionsOfAll(), messages, parked }),
+    /** How many revisions jobs had, untracked ones that were never stored too, how often one was handed off and parked, and runs by functions. */
+    sent: () => ({ revisions: revisionsOfAll(), messages, parked, runs: runsByFunctions }),
 
     /** A dead job's envelope that its DLQ took. */
     enveloped(id: string, revision: number): void {
       known(id).envelopes.add(revision);
+    },
+
+    /** Somebody threw a dead job's envelope away, which lay in a ready queue after SQS's own redrive. */
+    destroyed(id: string, revision: number): void {
+      known(id).destroyed.add(revision);
     },
 
     /** A handler runs a job until the callback: two at once are one too many, as a function dies with its lease. */
@@ -462,6 +476,7 @@ export function witnessOf(settings: {
       const { from, to } = job.handedOff.get(name) ?? { from: run.dueAt, to: run.dueAt };
       const late = clock() - windows.opensAt(run.topic, pauses.freeAt(run.topic, to));
       if (!again) lateness.push(late);
+      if (topics[run.topic]?.consumer !== "pull") runsByFunctions += 1;
       if (!again && late > latest && !bulks.isMark(run.dueAt))
         violate("P3", run.id, `started ${late} ms late`);
       // A resume's own rate holds jobs too, and an outage's end may be long after they were due.
@@ -541,7 +556,8 @@ export function witnessOf(settings: {
         const what = job.acknowledged ? "acknowledged, but" : "filed, but";
         const { home } = job;
         const dead = home?.state === "dead" && !home.untracked && !home.body.includes(settings.unwanted);
-        if (dead && !lies(home)) violate("P1", id, "dead, but its envelope is gone from the DLQ");
+        if (dead && !job.destroyed.has(home.revision) && !lies(home))
+          violate("P1", id, "dead, but its envelope is gone from the DLQ");
         if (isOpen(job)) violate("P1", id, `${what} never ended: ${JSON.stringify(job.home)}`);
         if (!cameUntracked(job, mayLose))
           violate("P1", id, "an untracked job was not handed off, or did not come");

@@ -40,9 +40,13 @@ export type World = {
   /** What a machine started now is configured with: a deploy may change it. */
   policy: Policy;
   readonly machines: Set<Machine>;
-  /** How many calls of the API and of the client there were, and how many invocations of consumers. */
+  /** How many calls of the API and of the client there were. */
   requests: number;
+  /** How many invocations of consumers, and jobs that their messages brought. */
   invocations: number;
+  deliveries: number;
+  /** Messages that SQS refused for their text. */
+  refusals: number;
   start(name: string): { machine: Machine; ctx: Context };
   draws(name: string): Draws;
   /** Calls back when a queue may have something to receive. */
@@ -96,6 +100,9 @@ export function worldOf(settings: {
       if (queue.endsWith("_dlq")) for (const { id, revision } of jobs) witness.enveloped(id, revision);
       else witness.handedOff(queue, jobs, visibleAt);
     },
+    onRefused: () => {
+      world.refusals += 1;
+    },
     unwanted: UNWANTED,
   });
   const lags = drawsOf(seed, "event sources");
@@ -143,6 +150,8 @@ export function worldOf(settings: {
     machines: new Set(),
     requests: 0,
     invocations: 0,
+    deliveries: 0,
+    refusals: 0,
     draws: (name) => drawsOf(seed, name),
     watch: (queue, act) => void watchers.set(queue, act),
     trace,

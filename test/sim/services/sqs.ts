@@ -23,7 +23,6 @@ export type Message = {
 export type Sqs = Service & {
   /** The queue's messages, in no order. */
   messages(queue: string): readonly Message[];
-  purge(queue: string): void;
   lose(queue: string, message: Message): void;
   /** Makes a message visible at once, in flight or not: SQS delivers twice now and then. */
   duplicate(queue: string, message: Message): void;
@@ -47,6 +46,8 @@ export function simulatedSqs(settings: {
   onVisible: (queue: string, time: number) => void;
   /** Told of each message that is taken. */
   onSent: (queue: string, body: string, visibleAt: number) => void;
+  /** Told of each message that is refused for its text. */
+  onRefused: () => void;
   /** Text that SQS takes no message with. */
   unwanted: string;
 }): Sqs {
@@ -112,7 +113,10 @@ export function simulatedSqs(settings: {
         if (DelaySeconds < 0 || DelaySeconds > 900 || !Number.isInteger(DelaySeconds))
           return "InvalidParameterValue";
         const refusal = refusalOf(MessageBody, MessageGroupId);
-        if (refusal !== undefined || MessageBody.includes(settings.unwanted)) return "InvalidMessageContents";
+        if (refusal !== undefined || MessageBody.includes(settings.unwanted)) {
+          settings.onRefused();
+          return "InvalidMessageContents";
+        }
         const visibleAt = clock() + DelaySeconds * 1000;
         const id = `m${++drawn}`;
         queue.push({
@@ -200,7 +204,6 @@ export function simulatedSqs(settings: {
       return run(input as never, trouble);
     },
     messages: (queue) => contents(queue),
-    purge: (queue) => drop(queue, () => true),
     lose: (queue, { id }) => drop(queue, (message) => message.id === id),
     duplicate(queue, message) {
       // One that was not received yet comes twice all the same, but not before its delay is over.
