@@ -89,6 +89,8 @@ export type Plan = {
   /** Of one receive of Lambda's, or of its deletes, to come to nothing. */
   readonly lostReceive: number;
   readonly lateTicks: boolean;
+  /** ms after which a tick begins no further page. */
+  readonly tickTime: number;
   /** Whether handlers crash, outlast their lease and so on. */
   readonly badHandlers: boolean;
   /** Whether attempts can be lost that never ran. */
@@ -104,6 +106,8 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** A long spell and a short one: an outage of 40 minutes, an unlucky minute. */
 const LONGEST_SPELL = { long: 45 * MINUTE, short: 3 * MINUTE };
+/** From about one page of each shard to all that a usual minute has. ms. */
+const TICK_TIMES = [30, 60, 120, 300, 1000];
 const RATES = [0.002, 0.01, 0.04];
 
 export function weatherOf(seed: number): Weather {
@@ -166,6 +170,7 @@ export function planOf(
       for (const [i, time] of times.entries()) blows.push({ key: `blow:${kind}:${i}`, kind, time });
   }
   const skew = some(0.4) ? draws.pick([1000, 5000, 7000]) : 0;
+  const shortTick = drawsOf(seed, "tick's time");
   const one: OneFault = {
     fault: draws.pick(LONE_FAULTS),
     role: draws.pick(roles),
@@ -230,6 +235,7 @@ export function planOf(
     pageItems: some(0.5) ? 2 : 10_000,
     lostReceive: some(0.2) ? 0.1 : 0,
     lateTicks: some(0.4),
+    tickTime: hurt && shortTick.chance(0.6) ? shortTick.pick(TICK_TIMES) : Number.POSITIVE_INFINITY,
     badHandlers: some(0.6),
     burns: weather === "hurt" || (weather === "one fault" && one.fault === "crash"),
     firingsOf(target, own, now) {

@@ -194,11 +194,16 @@ export function tickOf(world: World): () => void {
     TIMEOUT.tick,
     (ctx) =>
       (_, { getRemainingTimeInMillis }) =>
-        tick(ctx, ctx.clock() + getRemainingTimeInMillis() - TICK_MARGIN),
+        tick(ctx, ctx.clock() + Math.min(getRemainingTimeInMillis() - TICK_MARGIN, timeOfTick(world))),
   );
   return () => {
     void lambda.invoke(undefined).then((ended) => world.trace(() => `tick: ${JSON.stringify(ended)}`));
   };
+}
+
+/** ms that a tick may take: while things go wrong some histories have ticks that come to no end, as in a backlog. */
+function timeOfTick({ timeline, plan }: World): number {
+  return timeline.now() < plan.calmFrom ? plan.tickTime : TIMEOUT.tick;
 }
 
 /** What EventBridge Scheduler reaches: it invokes asynchronously, and Lambda tries again after one minute and two. */

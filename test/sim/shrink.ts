@@ -25,9 +25,10 @@ export async function shrink(seed: number, tries: number): Promise<Shrunk> {
   const clerks = Array.from({ length: MOST_CLERKS }, (_, i) => `clerk:${i + 1}`);
   const events = Array.from({ length: MOST_USERS }, (_, i) => `event:${i + 1}`);
   const removable = (): string[] =>
-    [...users, ...events, ...operators, ...planners, ...clerks, ...changes, ...best.faults.keys()].filter(
-      (key) => !suppressed.has(key),
-    );
+    [
+      ...["storm:1", ...users, ...events, ...operators, ...planners, ...clerks, ...changes],
+      ...best.faults.keys(),
+    ].filter((key) => !suppressed.has(key));
 
   for (
     let size = Math.ceil(removable().length / 2);

@@ -3,10 +3,12 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { SIZES, type Sizes } from "../../core/sizes.ts";
 import { weatherOf } from "./faults.ts";
 import { MUTANTS } from "./mutants/mutants.ts";
 import { parseCommandLine } from "./options.ts";
 import { simulate } from "./simulate.ts";
+import { sizesOf } from "./sizes.ts";
 
 const HISTORIES = 400;
 const PORTION = 50;
@@ -46,8 +48,18 @@ describe("the simulator", () => {
     const nobody = ["user", "event", "operator", "planner", "clerk"].flatMap((who) =>
       [...Array(14)].map((_, i) => `${who}:${i + 1}`),
     );
-    const none = await simulate(13, { suppressed: new Set(nobody) });
+    const none = await simulate(13, { suppressed: new Set(["storm:1", ...nobody]) });
     expect(none.jobs).toBe(0);
+  });
+
+  it("has the sizes of production in some histories, and mostly small ones", () => {
+    const drawn = Array.from({ length: 100 }, (_, seed) => sizesOf(seed));
+    expect(drawn.filter((sizes) => sizes === SIZES).length).toBeGreaterThan(10);
+    for (const name of Object.keys(SIZES) as (keyof Sizes)[]) {
+      const usual = drawn.filter((sizes) => sizes[name] === SIZES[name]).length;
+      expect(usual).toBeLessThan(70);
+      for (const sizes of drawn) expect(sizes[name]).toBeGreaterThanOrEqual(1);
+    }
   });
 
   it("has calm seeds, seeds with one fault and many that hurt", () => {

@@ -17,6 +17,8 @@ import { receiversOf } from "./receivers.ts";
 import type { Dynamo } from "./services/dynamo.ts";
 import type { Row } from "./services/expressions.ts";
 import type { Message } from "./services/sqs.ts";
+import { sizesOf } from "./sizes.ts";
+import { storms } from "./storms.ts";
 import { timelineFrom } from "./timeline.ts";
 import { LAMBDA_TOPICS, PULL_TOPICS, TOPICS, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import { users } from "./users.ts";
@@ -67,6 +69,7 @@ export async function simulate(
   const habit = habitOf(seed, weatherOf(seed));
   const { start } = habit;
   const topics = topicsOf(habit);
+  const sizes = sizesOf(seed);
   const timeline = timelineFrom(start);
   const faults = new Map<string, string>();
   const calls = new Map<string, number>();
@@ -116,7 +119,7 @@ export async function simulate(
       deadRetention: 14 * 86_400,
       topics,
     },
-    sizes: SIZES,
+    sizes,
     trace: note,
     onCall(call) {
       const { machine, operation, index } = call;
@@ -142,7 +145,9 @@ export async function simulate(
   const resumed = operators(world, api, { suppressed, span: SPAN });
   const planned = planners(world, api, { suppressed, span: SPAN });
   const dealt = clerks(world, api, { suppressed, span: SPAN });
-  const through = (): boolean => filed() && resumed() && planned() && dealt() && (bus?.through() ?? true);
+  const stormed = storms(world, api, { suppressed, span: SPAN });
+  const parties = [filed, resumed, planned, dealt, stormed, () => bus?.through() ?? true];
+  const through = (): boolean => parties.every((isThrough) => isThrough());
 
   const enough = (): boolean => violation !== undefined;
   const done = () => ({
@@ -166,7 +171,8 @@ export async function simulate(
     witness.judge(mayLose(plan), (dead) => isLetterThere(world, dead));
     const burst = plan.weather === "calm" && witness.limits.broken();
     if (burst) witness.overspent(burst);
-    const spent = plan.weather === "calm" && beyondBudget(done());
+    // The budget counts calls of pages and batches as large as production's.
+    const spent = plan.weather === "calm" && sizes === SIZES && beyondBudget(done());
     if (spent) witness.overspent(spent);
     // What a process did not live to clear away, the audit does when it comes to the job's last look.
     const end = timeline.now() + PATIENCE;

@@ -1,9 +1,10 @@
+import { noterOf, type Wish } from "./answers.ts";
 import type { Bus } from "./bus.ts";
 import type { Draws } from "./draws.ts";
 import { crowdedTopic, toldTopic } from "./habits.ts";
-import type { Answer, Api } from "./platform.ts";
+import type { Api } from "./platform.ts";
 import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
-import type { Asked, Told } from "./witness.ts";
+import type { Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
 /** How users reach the queue; over the bus in some histories. */
@@ -129,22 +130,7 @@ async function user(
   const usualSpread = world.policy.topics[topic]?.spread ?? 0;
   const spread = job.spread ?? usualSpread;
 
-  /** What an answer to a request promises. `changed`: it is no other's job, kept or found again. */
-  const note = (
-    answer: Answer | undefined,
-    wish: Wish,
-    sentAt: number,
-    { changed, request, spread = 0 }: { changed: boolean; request?: string | undefined; spread?: number },
-  ): Told | undefined => {
-    if (!answer || answer.status >= 300) return undefined;
-    const told = answer.body as unknown as Told;
-    witness.acknowledged(told, request);
-    const granted = told.outcome === undefined ? changed : GRANTED.has(told.outcome);
-    const looked = { from: sentAt - world.plan.skew, to: timeline.now() + world.plan.skew, spread };
-    if (granted) witness.granted(told, askedBy(wish, looked));
-    if (tracked && told.state === "scheduled") witness.moved(told);
-    return told;
-  };
+  const note = noterOf(world, topic);
   const noteKeep = (): void => {
     if (key !== undefined && onDuplicate === "keep") witness.tombstones.keeps(topic, key);
   };
@@ -235,24 +221,3 @@ async function user(
 }
 
 type Keyed = { key?: string; onDuplicate?: string; maxDelay?: number };
-
-/** What a request says of a job. */
-type Wish = { delay?: number; dueAt?: string; body?: unknown; spread?: number; maxDelay?: number };
-
-/** Outcomes that give a job what its request said. */
-const GRANTED = new Set(["created", "replaced", "postponed"]);
-
-/** Between which times a request's clock was looked at, in ms, and how many seconds later a job may be due. */
-type Looked = { from: number; to: number; spread: number };
-
-/** When a job may be due by a request. */
-function askedBy({ delay, dueAt, body, maxDelay }: Wish, { from, to, spread }: Looked): Asked {
-  const later = spread * SECOND;
-  const time = dueAt === undefined ? undefined : Date.parse(dueAt);
-  return {
-    body,
-    ...(delay !== undefined && { from: from + delay * SECOND, to: to + delay * SECOND + later }),
-    ...(time !== undefined && { from: Math.max(time, from), to: Math.max(time, to) + later }),
-    ...(maxDelay !== undefined && { postponing: { maxDelay: maxDelay * SECOND, from, to } }),
-  };
-}

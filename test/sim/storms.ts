@@ -1,0 +1,131 @@
+import { noterOf } from "./answers.ts";
+import type { Draws } from "./draws.ts";
+import { crowdedTopic } from "./habits.ts";
+import type { Api } from "./platform.ts";
+import { LIMITED, TOPICS, UNTRACKED } from "./topics.ts";
+import type { Told } from "./witness.ts";
+import type { World } from "./world.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+/**
+ * `heartbeat`: somebody replaces the job of one key each second, as a dead man's switch does. `debounce`: several
+ * callers postpone the job of one key at the same time, again and again. `backlog`: somebody files many jobs at once.
+ * `cancelled backlog`: the same, and they are cancelled before they are due.
+ */
+const KINDS = [
+  "heartbeat",
+  "debounce",
+  "backlog",
+  "backlog",
+  "cancelled backlog",
+  "cancelled backlog",
+] as const;
+type Kind = (typeof KINDS)[number];
+/** Where a backlog waits for its limit more often. */
+const BACKLOGGED = ["rush", "rush", "drip", ...Object.keys(TOPICS)];
+const KEYED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
+/** Seconds. */
+const DELAYS = { heartbeat: [2, 5, 30, 240], debounce: [1, 3, 10], backlog: [0, 60, 200, 300, 420, 600] };
+/** How many times the one key is asked for, by one caller. */
+const REPEATS = { least: 20, most: 120 };
+/** Jobs of a backlog. One in ten is as large as a request may be. */
+const BACKLOG = { least: 10, most: 60, largest: 500 };
+/** What SQS takes at once: a request with many jobs makes more calls than one with a single job. */
+const JOBS_A_CALL = 10;
+
+/** Those who file far more than others. Answers whether all are through. */
+export function storms(
+  world: World,
+  api: Api,
+  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
+): () => boolean {
+  const { timeline } = world;
+  const draws = world.draws("storms");
+  const kind = draws.pick(KINDS);
+  const crowded = crowdedTopic(world.seed);
+  const topics = isOfOneKey(kind) ? KEYED : BACKLOGGED;
+  const topic = crowded !== undefined && topics.includes(crowded) ? crowded : draws.pick(topics);
+  const time = timeline.now() + draws.next() * span * 0.7;
+  const callers = kind === "debounce" ? draws.whole(2, 4) : 1;
+  let busy = 0;
+  if (draws.chance(0.2) && !suppressed.has("storm:1")) {
+    busy = callers;
+    for (let n = 1; n <= callers; n++) {
+      const own = world.draws(`storm ${n}`);
+      timeline.at(time, () => {
+        void play(world, api, kind, topic, own).then(() => {
+          busy -= 1;
+        });
+      });
+    }
+  }
+  return () => busy === 0;
+}
+
+function isOfOneKey(kind: Kind): kind is "heartbeat" | "debounce" {
+  return kind === "heartbeat" || kind === "debounce";
+}
+
+function play(world: World, api: Api, kind: Kind, topic: string, draws: Draws): Promise<void> {
+  if (kind === "heartbeat") return beat(world, api, topic, draws);
+  if (kind === "debounce") return debounce(world, api, topic, draws);
+  return file(world, api, topic, draws, kind === "cancelled backlog");
+}
+
+async function beat(world: World, api: Api, topic: string, draws: Draws): Promise<void> {
+  const note = noterOf(world, topic);
+  const delay = draws.pick(DELAYS.heartbeat);
+  const spread = world.policy.topics[topic]?.spread ?? 0;
+  for (let edit = draws.whole(REPEATS.least, REPEATS.most); edit > 0; edit--) {
+    const wish = { body: { beat: edit }, delay };
+    const sentAt = world.timeline.now();
+    note(await api("PUT", `/topics/${topic}/jobs/beat`, wish), wish, sentAt, { changed: true, spread });
+    await world.timeline.wait(SECOND);
+  }
+}
+
+async function debounce(world: World, api: Api, topic: string, draws: Draws): Promise<void> {
+  const note = noterOf(world, topic);
+  const spread = world.policy.topics[topic]?.spread ?? 0;
+  const key = { topic, key: "debounced", onDuplicate: "postpone", maxDelay: draws.pick([30, 120]) };
+  for (let edit = draws.whole(REPEATS.least, REPEATS.most); edit > 0; edit--) {
+    const job = { ...key, body: { edit }, delay: draws.pick(DELAYS.debounce) };
+    const sentAt = world.timeline.now();
+    note(await api("POST", "/jobs", job), job, sentAt, { changed: false, spread });
+    await world.timeline.wait(draws.next() * 2 * SECOND);
+  }
+}
+
+/** Files a backlog of one due time, and cancels most of it by its ids. */
+async function file(
+  world: World,
+  api: Api,
+  topic: string,
+  draws: Draws,
+  isCancelled: boolean,
+): Promise<void> {
+  const { timeline, witness } = world;
+  const note = noterOf(world, topic);
+  const spread = world.policy.topics[topic]?.spread ?? 0;
+  const huge = draws.chance(0.1) && !LIMITED.has(topic);
+  const count = huge ? BACKLOG.largest : draws.whole(BACKLOG.least, BACKLOG.most);
+  const job = { topic, delay: draws.pick(DELAYS.backlog) };
+  const jobs = Array.from({ length: count }, (_, mate) => ({ ...job, body: { mate } }));
+  const steps = Math.ceil(count / JOBS_A_CALL);
+  const sentAt = timeline.now();
+  world.requests += steps;
+  const answer = await api("POST", "/jobs/batch", { jobs });
+  if (answer?.status !== 200) return;
+  const results = answer.body.results as { status: number; job?: Told }[];
+  for (const [i, { status, job: told }] of results.entries())
+    if (told) note({ status, body: told }, jobs[i] ?? {}, sentAt, { changed: false, spread });
+  if (!isCancelled) return;
+  await timeline.wait(draws.next() * draws.pick([10 * SECOND, 2 * MINUTE]));
+  const ids = results.flatMap(({ job: told }) => (told && draws.chance(0.9) ? told.id : []));
+  for (const id of ids) witness.cancelAsked(id);
+  world.requests += steps;
+  const cancelled = await api("POST", "/jobs/cancel", { ids });
+  for (const { status, job: told } of (cancelled?.body.results ?? []) as typeof results)
+    if (status === 200 && told) witness.cancelled(told);
+}
