@@ -39,8 +39,12 @@ export const FAILING_TOPIC_WAIT = MINUTE;
 export const UNKNOWN_TOPIC_AFTER = HOUR;
 /** Looks and untracked homes go this long past their time: no outage may outlast it. */
 export const STALE_AFTER = 90 * DAY;
-/** The once item of an `Idempotency-Key` answers until this long after its job's due time. */
+/** The once item of an `Idempotency-Key` answers until this long after its job was due, and after its job has ended. */
 export const ONCE_AFTER = 24 * HOUR;
+/** How much longer a once item is stored than it must answer: a job that is late, or retried, seldom has it prolonged. */
+export const ONCE_SLACK = 24 * HOUR;
+/** How many `Idempotency-Key`s a home knows of each kind: those that named the job, and those of calls that changed it. */
+export const KNOWN_CALLS = 10;
 /** What is known of an event that was applied: a redrive of the events' DLQ, which keeps them 14 days, does nothing twice. */
 export const EVENT_AFTER = 15 * DAY;
 /** The least time between two entries of a cursor's trail. */

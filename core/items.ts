@@ -55,6 +55,10 @@ export type Home = Key & {
   sentAt?: number;
   /** The bulk that moved it last. */
   bulk?: string;
+  /** The once items that name it: `<expiresAt> <token>` in lines, the last ten. They must outlive the job. */
+  once?: string;
+  /** The calls with an `Idempotency-Key` that changed it: `<hash of the key>.<hash of the request>` in lines, the last ten. */
+  calls?: string;
   /** What happened to it before, as whoever moved it knew: oldest first, the last ones only. */
   log?: LogEntry[];
   headers?: Record<string, string>;

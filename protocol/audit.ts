@@ -1,3 +1,4 @@
+import { inParallel } from "../core/batches.ts";
 import {
   AUDIT_AFTER,
   AUDIT_LADDER,
@@ -12,9 +13,12 @@ import { reachedBy } from "../core/trail.ts";
 import { advance, readCursor } from "./cursor.ts";
 import { releaseLeftKeys } from "./keys.ts";
 import { fileLooks } from "./looks.ts";
+import { prolongOnce } from "./once-items.ts";
 import { pages } from "./pages.ts";
 import type { Context } from "./ports.ts";
 import { send } from "./send.ts";
+
+const WIDTH = 8;
 
 /**
  * Trails the sweep of one shard by `AUDIT_AFTER` of the sweep's own time, and sends again what should have
@@ -88,8 +92,25 @@ async function repair(
     looks.push({ id: home.id, time: lookAgainAt(now, isHeld ? Math.max(after, late) : after) });
   }
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
+  await outlive(ctx, homes, looks);
   // What a pause, a limit or a window holds is not amiss.
   return toSend.filter(({ id }) => outcomes.get(id)?.outcome !== "held").length;
+}
+
+/**
+ * Makes sure that the once items of jobs that are late or held are stored until the audit comes again, and a day longer:
+ * nobody moves a job that waits for a pause, a limit, or consumers that are down.
+ */
+async function outlive(
+  ctx: Context,
+  homes: readonly Home[],
+  looks: readonly { id: string; time: number }[],
+): Promise<void> {
+  const by = ctx.clock() + WRITER_DEADLINE;
+  const again = new Map(looks.map(({ id, time }) => [id, time]));
+  await inParallel(homes, WIDTH, (home) =>
+    prolongOnce(ctx, home, Math.max(startsAt(home), again.get(home.id) ?? 0), by),
+  );
 }
 
 /** Whether a topic's consumers are merely behind. Asked once a pass and topic. */

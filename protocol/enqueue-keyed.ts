@@ -1,6 +1,7 @@
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished, isRunning } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, keyKey, type Tombstone } from "../core/items.ts";
+import type { OnceNote } from "../core/once.ts";
 import { asCancelled } from "./cancel.ts";
 import { type KeyHolder, liesUnder, readKeyHolder, tombstoneAsRead } from "./key-holder.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
@@ -11,8 +12,8 @@ import { sendIfNear } from "./send.ts";
 
 const TRIES = 10;
 
-/** The write that makes an `Idempotency-Key` name a job. */
-export type NameOnce = (home: Home) => Write;
+/** The write that makes an `Idempotency-Key` name a job, and what that job's home is to say of it. */
+export type NameOnce = (home: Home) => { write: Write; note: OnceNote };
 
 /**
  * Files a job under its caller's key: key item and home in one transaction, which also holds the finished
@@ -44,7 +45,7 @@ export async function fileKeyed(
     const taking = underTombstone(ctx, home, found.tombstone);
     const writes = taken(job, taking, found);
     if (cancelledByEvents) writes.push(tombstoneAsRead(job, found.tombstone));
-    if (nameOnce) writes.push(nameOnce(taking));
+    if (nameOnce) writes.push(nameOnce(taking).write);
     const outcome = await ctx.pool.transact(writes, by);
     if (outcome.done) return filed(ctx, taking);
     if (nameOnce && outcome.refused.at(-1) !== false) throw takenToken(job);
@@ -105,7 +106,7 @@ async function meetHolder(
   const overtaken = isOvertaken(job, holder, tombstone);
   if (job.onDuplicate === "keep" || overtaken) {
     const writes = overtaken ? [] : keeping(ctx, job, holder, tombstone);
-    if (nameOnce) writes.push(nameOnce(holder));
+    if (nameOnce) writes.push(nameOnce(holder).write);
     const outcome = writes.length > 0 ? await ctx.pool.transact(writes, by) : undefined;
     if (outcome?.done === false) {
       if (nameOnce && outcome.refused.at(-1) !== false) throw takenToken(job);
@@ -118,8 +119,8 @@ async function meetHolder(
   if (job.onDuplicate === "replace" || job.onDuplicate === "postpone") {
     const outcome = job.onDuplicate === "replace" ? "replaced" : "postponed";
     const wanted = outcome === "replaced" ? job : withinBound(job, holder);
-    const together = nameOnce && [nameOnce({ ...holder, dueAt: wanted.dueAt })];
-    const home = await replaceJob(ctx, holder, wanted, together);
+    const once = nameOnce?.({ ...holder, dueAt: wanted.dueAt });
+    const home = await replaceJob(ctx, holder, wanted, once);
     if (home === holder) throw takenToken(job);
     return home && { outcome, home };
   }

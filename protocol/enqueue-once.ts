@@ -1,18 +1,19 @@
-import { ONCE_AFTER } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear } from "../core/home.ts";
-import { type Home, ITEM_VERSION, type OnceItem, onceKey, ttl } from "../core/items.ts";
+import { type Home, ITEM_VERSION, type OnceItem, onceKey } from "../core/items.ts";
 import { addressOf } from "../core/job-id.ts";
+import { onceText } from "../core/once.ts";
 import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
 import { filePlain, unavailable } from "./enqueue-plain.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
+import { isOnceOver, onceEnd } from "./once-items.ts";
 import type { Context, Write } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { sendIfNear } from "./send.ts";
 
 /**
  * Files a job that came with an `Idempotency-Key`, and perhaps a key: the once item is written with it, or with
- * the change that a duplicate makes. A repeat of the request answers the same job.
+ * the change that a duplicate makes. A repeat of the request answers the same job, as long as that lives and a day longer.
  */
 export async function fileOnce(
   ctx: Context,
@@ -21,38 +22,47 @@ export async function fileOnce(
   home: Home,
   by: number,
 ): Promise<Enqueued> {
-  const stored = await readOnce(ctx, job.topic, once.token);
-  if (stored && !isOver(stored, ctx.clock())) return replay(ctx, stored, once.hash, home);
-  const nameOnce = (named: Home): Write => onceWrite(named, once, stored, ctx.clock());
+  const before = await readOnce(ctx, job.topic, once.token);
+  if (before && !before.isOver) return replay(ctx, before, once.hash, home);
+  const nameOnce: NameOnce = (named) => {
+    const expiresAt = onceEnd(Math.max(named.dueAt, ctx.clock()), once.lasts);
+    return {
+      write: onceWrite(named, once, expiresAt, before?.item),
+      note: { token: once.token, expiresAt },
+    };
+  };
+  // Nobody moves an untracked job.
+  const noted = home.untracked ? home : { ...home, once: onceText([nameOnce(home).note]) };
   try {
-    if (job.key !== undefined) return await fileKeyed(ctx, job, home, nameOnce, by);
-    return await fileWithToken(ctx, home, nameOnce, by);
+    if (job.key !== undefined) return await fileKeyed(ctx, job, noted, nameOnce, by);
+    return await fileWithToken(ctx, noted, nameOnce, by);
   } catch (error) {
     // The same request may have been filed meanwhile, by a repeat of it.
     const theirs = await readOnce(ctx, job.topic, once.token);
-    if (theirs && !isOver(theirs, ctx.clock())) return replay(ctx, theirs, once.hash, home);
+    if (theirs && !theirs.isOver) return replay(ctx, theirs, once.hash, home);
     throw error;
   }
 }
 
-async function readOnce(ctx: Context, topic: string, token: string): Promise<OnceItem | undefined> {
-  const [stored] = await ctx.pool.read([onceKey(topic, token)]);
-  return stored as OnceItem | undefined;
-}
+/** A once item as it stands, and whether it answers no more. */
+type Once = { item: OnceItem; isOver: boolean };
 
-/** TTL deletes days late: an item past its time is as good as gone. */
-function isOver(once: OnceItem, now: number): boolean {
-  return once.expiresAt * 1000 <= now;
+async function readOnce(ctx: Context, topic: string, token: string): Promise<Once | undefined> {
+  const [item] = (await ctx.pool.read([onceKey(topic, token)])) as [OnceItem | undefined];
+  if (!item) return undefined;
+  if (!isOnceOver(item, undefined, ctx.clock())) return { item, isOver: false };
+  const [home] = await readHomes(ctx, [item.id]);
+  return { item, isOver: isOnceOver(item, home, ctx.clock()) };
 }
 
 function onceWrite(
-  home: Home,
-  { token, hash, lasts = ONCE_AFTER }: NonNullable<NewJob["once"]>,
+  { id, topic }: Home,
+  { token, hash }: NonNullable<NewJob["once"]>,
+  expiresAt: number,
   over: OnceItem | undefined,
-  now: number,
 ): Write {
-  const key = onceKey(home.topic, token);
-  const says = { id: home.id, hash, expiresAt: ttl(Math.max(home.dueAt, now) + lasts) };
+  const key = onceKey(topic, token);
+  const says = { id, hash, expiresAt };
   return over
     ? { change: { key, expect: { id: over.id }, set: says } }
     : { insert: { ...key, v: ITEM_VERSION, ...says } };
@@ -64,7 +74,7 @@ async function fileWithToken(ctx: Context, home: Home, nameOnce: NameOnce, by: n
     const [result] = await filePlain(ctx, [home], by);
     if (!result || result instanceof Error) throw result ?? unavailable(new Error("not sent"));
     try {
-      await ctx.pool.transact([nameOnce(home)], by);
+      await ctx.pool.transact([nameOnce(home).write], by);
     } catch (error) {
       // It is on its way: a refusal now would only bring it twice.
       ctx.report({
@@ -76,7 +86,7 @@ async function fileWithToken(ctx: Context, home: Home, nameOnce: NameOnce, by: n
     }
     return result;
   }
-  const outcome = await ctx.pool.transact([{ insert: home }, nameOnce(home)], by);
+  const outcome = await ctx.pool.transact([{ insert: home }, nameOnce(home).write], by);
   if (!outcome.done && !(await readHomes(ctx, [home.id]))[0]) {
     throw unavailable(new Error("the same request was being filed elsewhere"));
   }
@@ -85,25 +95,25 @@ async function fileWithToken(ctx: Context, home: Home, nameOnce: NameOnce, by: n
   return { outcome: "created", home };
 }
 
-async function replay(ctx: Context, stored: OnceItem, hash: string, asked: Home): Promise<Enqueued> {
-  if (stored.hash !== hash) {
+async function replay(ctx: Context, { item }: Once, hash: string, asked: Home): Promise<Enqueued> {
+  if (item.hash !== hash) {
     throw new MinutehandError(
       "idempotency-mismatch",
       "an Idempotency-Key names one request: it was used with a different one",
-      { id: stored.id },
+      { id: item.id },
     );
   }
-  const [home] = await readHomes(ctx, [stored.id]);
+  const [home] = await readHomes(ctx, [item.id]);
   if (!home && asked.untracked) {
     // Never stored: the same request and the id say all there is to say.
-    return { outcome: "replayed", home: { ...asked, id: stored.id, dueAt: addressOf(stored.id).time } };
+    return { outcome: "replayed", home: { ...asked, id: item.id, dueAt: addressOf(item.id).time } };
   }
   if (!home) {
     throw new MinutehandError(
       "job-not-found",
-      `job ${stored.id} of this Idempotency-Key is not stored any more`,
+      `job ${item.id} of this Idempotency-Key is not stored any more`,
       {
-        id: stored.id,
+        id: item.id,
       },
     );
   }

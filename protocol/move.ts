@@ -4,6 +4,7 @@ import { startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
 import { logAfter, type RunEnd } from "../core/timeline.ts";
 import { fileLooks } from "./looks.ts";
+import { prolongOnce } from "./once-items.ts";
 import type { Attribute, Change, Changed, Context, Expected, Write } from "./ports.ts";
 import { sendIfNear } from "./send.ts";
 
@@ -51,7 +52,10 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const dueAt = hold ? request.dueAt : Math.max(request.dueAt, now);
   await fileLooks(ctx, [{ id: home.id, time: startsAt({ dueAt, ...hold }) }], by);
 
-  const set = { ...request.set, ...hold, state: "scheduled", dueAt, revision: home.revision + 1 };
+  const start = startsAt({ dueAt, ...hold });
+  // Stored longer before the job lives longer: TTL would take an item in between.
+  const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);
+  const set = { ...request.set, ...once, ...hold, state: "scheduled", dueAt, revision: home.revision + 1 };
   const change = {
     key: homeKey(home.id),
     expect: { ...request.expect, revision: home.revision },

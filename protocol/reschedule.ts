@@ -2,6 +2,7 @@ import { MinutehandError } from "../core/errors.ts";
 import { hasCrashed, isFinished, isRunning } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { absentOptionsOf, jobOptionsOf } from "../core/job-options.ts";
+import { type OnceNote, onceNotesOf, onceText } from "../core/once.ts";
 import { isFar, keepPromotions } from "./far-ahead.ts";
 import { move } from "./move.ts";
 import type { NewJob } from "./new-job.ts";
@@ -51,13 +52,13 @@ export async function reschedule(
 
 /**
  * Gives a live job all the fields of a new one, and leaves its schedule to the caller. `undefined` when it is no longer
- * as read; the holder itself when what was to happen `together` was refused. Throws `job-running`.
+ * as read; the holder itself when the write of its `Idempotency-Key` was refused. Throws `job-running`.
  */
 export async function replaceJob(
   ctx: Context,
   holder: Home,
   job: NewJob & Pick<Home, "postponeUntil">,
-  together?: readonly Write[],
+  once?: { write: Write; note: OnceNote },
 ): Promise<Home | undefined> {
   const { cancelAskedAt, eventAt, keptAt } = holder;
   // An event leaves these without a new revision.
@@ -81,8 +82,9 @@ export async function replaceJob(
     // What an event has asked for is none of what one cancels that happened before.
     set.keptAt = Math.max(eventAt, keptAt ?? 0);
   }
+  if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
   const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
-  const moved = await move(ctx, holder, { ...request, ...(together ? { together } : {}) });
+  const moved = await move(ctx, holder, { ...request, ...(once ? { together: [once.write] } : {}) });
   return moved.moved || moved.home === holder ? moved.home : undefined;
 }
 

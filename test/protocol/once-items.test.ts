@@ -1,0 +1,214 @@
+import { describe, expect, it } from "vitest";
+import { DAY } from "../../core/constants.ts";
+import type { Home, OnceItem } from "../../core/items.ts";
+import { cancel } from "../../protocol/cancel.ts";
+import type { NewJob } from "../../protocol/new-job.ts";
+import { pause } from "../../protocol/pause.ts";
+import { redrive } from "../../protocol/redrive.ts";
+import { resume } from "../../protocol/release.ts";
+import { reschedule } from "../../protocol/reschedule.ts";
+import { consume } from "./consume.ts";
+import { createWorld, HOUR, SECOND, type World } from "./world.ts";
+
+const once = { token: "t", hash: "h" };
+const key = "k";
+
+/** What TTL deletes as soon as it may. */
+async function deleteExpired(world: World): Promise<void> {
+  const over = world.pool
+    .items()
+    .filter((item) => "expiresAt" in item && Number(item.expiresAt) * SECOND <= world.now());
+  await world.pool.remove(over, world.now() + HOUR);
+}
+
+/** Time without anybody, and TTL at once. */
+async function leap(world: World, ms: number): Promise<void> {
+  await world.pass(ms, { ticks: false });
+  await deleteExpired(world);
+}
+
+/** Days with a tick an hour, and TTL at once. */
+async function live(world: World, days: number): Promise<void> {
+  for (let hour = 0; hour < days * 24; hour++) {
+    await leap(world, HOUR);
+    await world.tick();
+  }
+}
+
+const isOnce = (item: object): item is OnceItem => "hash" in item;
+const onceItems = (world: World): OnceItem[] => world.pool.items().filter(isOnce);
+const homes = (world: World): Home[] => world.pool.items().filter((item): item is Home => "dueAt" in item);
+
+async function expectRepeatIs(
+  world: World,
+  job: Partial<NewJob> & { delay?: number },
+  id: string,
+): Promise<void> {
+  expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed", home: { id } });
+}
+
+describe("an Idempotency-Key names its job as long as that lives, and a day longer", () => {
+  it("when the job is rescheduled far beyond its first time", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: HOUR, once });
+    await reschedule(world.ctx, id, { dueAt: world.now() + 30 * DAY });
+    await leap(world, 29 * DAY);
+    await expectRepeatIs(world, { delay: HOUR, once }, id);
+    expect(homes(world)).toHaveLength(1);
+  });
+
+  it("when the job's own replacement is replaced by another caller, and is not replaced again", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ key, delay: HOUR });
+    const first = { key, body: '"first"', delay: 2 * HOUR, onDuplicate: "replace", once } as const;
+    await world.file(first);
+    const later = { key, body: '"later"', delay: 40 * DAY, onDuplicate: "replace" } as const;
+    await world.file({ ...later, once: { token: "u", hash: "h" } });
+    await leap(world, 5 * DAY);
+    await expectRepeatIs(world, first, id);
+    expect(await world.home(id)).toMatchObject({ body: '"later"', revision: 2 });
+  });
+
+  it("when the job is postponed again and again, for each of the last ten calls", async () => {
+    const world = createWorld();
+    const call = (n: number) =>
+      ({
+        key,
+        delay: 20 * HOUR,
+        onDuplicate: "postpone",
+        maxDelay: 40 * DAY,
+        once: { token: `${n}`, hash: "h" },
+      }) as const;
+    const { id } = await world.file(call(0));
+    for (let n = 1; n <= 12; n++) {
+      await leap(world, 10 * HOUR);
+      await world.file(call(n));
+    }
+    await reschedule(world.ctx, id, { dueAt: world.now() + 20 * DAY });
+    await leap(world, 15 * DAY);
+    for (let n = 3; n <= 12; n++) await expectRepeatIs(world, call(n), id);
+    expect((await world.home(id)).once?.split("\n")).toHaveLength(10);
+  });
+
+  it("when its attempts fail for days", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    for (let day = 0; day < 5; day++) {
+      await consume(world, "orders", { run: () => ({ end: "retry-in", wait: DAY }) });
+      await leap(world, DAY);
+      await world.tick();
+      await world.tick();
+    }
+    await expectRepeatIs(world, { once }, id);
+  });
+
+  it("when nobody runs it for days", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await live(world, 5);
+    await expectRepeatIs(world, { once }, id);
+    expect(homes(world)).toHaveLength(1);
+  });
+
+  it("when its topic is paused for days and resumed at a rate", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: HOUR, once });
+    await world.file({ delay: HOUR + SECOND, once: { token: "u", hash: "h" } });
+    await pause(world.ctx, "orders");
+    await live(world, 6);
+    await expectRepeatIs(world, { delay: HOUR, once }, id);
+    await resume(world.ctx, "orders", 1 / (4 * 86_400));
+    await live(world, 3);
+    const request = { delay: HOUR + SECOND, once: { token: "u", hash: "h" } };
+    expect(await world.fileAll(request)).toMatchObject({ outcome: "replayed" });
+    expect(homes(world)).toHaveLength(2);
+  });
+
+  it("when ticks are missing for days and TTL is late", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await world.pass(4 * DAY, { ticks: false });
+    await expectRepeatIs(world, { once }, id);
+    await consume(world, "orders");
+    await world.pass(23 * HOUR, { ticks: false });
+    await expectRepeatIs(world, { once }, id);
+    await world.pass(2 * HOUR, { ticks: false });
+    expect((await world.file({ once })).id).not.toBe(id);
+  });
+
+  it("when it died and is redriven within the day", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await consume(world, "orders", { run: () => ({ end: "buried", error: "x" }) });
+    await leap(world, 23 * HOUR);
+    await redrive(world.ctx, "orders", { ids: [id], max: 1, delay: 9 * DAY });
+    await leap(world, 8 * DAY);
+    await expectRepeatIs(world, { once }, id);
+  });
+
+  it("when two move it at once, whichever move holds", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: HOUR, once });
+    let isMet = false;
+    world.pool.hooks.before = async ({ operation, keys }) => {
+      if (isMet || operation !== "change" || keys[0]?.sk !== "once") return;
+      isMet = true;
+      await reschedule(world.ctx, id, { dueAt: world.now() + 30 * DAY });
+    };
+    await reschedule(world.ctx, id, { dueAt: world.now() + 10 * DAY });
+    await reschedule(world.ctx, id, { dueAt: world.now() + 20 * DAY });
+    expect(onceItems(world)[0]?.expiresAt).toBeGreaterThanOrEqual((world.now() + 31 * DAY) / SECOND);
+  });
+
+  it("and then names another", async () => {
+    const world = createWorld();
+    const first = await world.file({ once });
+    await consume(world, "orders");
+    await world.pass(23 * HOUR, { ticks: false });
+    await expectRepeatIs(world, { once }, first.id);
+    await world.pass(2 * HOUR, { ticks: false });
+    expect((await world.file({ once })).id).not.toBe(first.id);
+  });
+
+  it("and a day from when it ended, if it ran late", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await live(world, 3);
+    await consume(world, "orders");
+    await leap(world, 23 * HOUR);
+    await expectRepeatIs(world, { once }, id);
+    await leap(world, 2 * DAY);
+    expect((await world.file({ once })).id).not.toBe(id);
+  });
+});
+
+describe("a once item", () => {
+  it("is over with its time though its job was cancelled long before it was due", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: 3 * DAY, once });
+    await cancel(world.ctx, id);
+    await world.pass(4 * DAY + HOUR, { ticks: false });
+    expect((await world.file({ delay: HOUR, once })).id).not.toBe(id);
+  });
+
+  it("costs a job that is moved, or retried, within a day nothing", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: HOUR, once });
+    const calls: string[] = [];
+    world.pool.hooks.before = ({ keys }) => void calls.push(...keys.map(({ sk }) => sk));
+    await reschedule(world.ctx, id, { dueAt: world.now() + 23 * HOUR });
+    expect(calls).not.toContain("once");
+  });
+
+  it("that names another job by now is left alone by a redrive of the first", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await consume(world, "orders", { run: () => ({ end: "buried", error: "x" }) });
+    await world.pass(3 * DAY, { ticks: false });
+    const second = await world.file({ once });
+    const [before] = onceItems(world);
+    await redrive(world.ctx, "orders", { ids: [id], max: 1, delay: 9 * DAY });
+    expect(onceItems(world)).toEqual([before]);
+    expect(before?.id).toBe(second.id);
+  });
+});
