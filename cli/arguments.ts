@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { parseDuration } from "../core/durations.ts";
+import { parseInstant } from "../core/instant.ts";
 import { isJobId } from "../core/job-id.ts";
 
 /** How the words of a command line are read. What they refuse says its rule; the program adds which option it was. */
@@ -37,8 +38,7 @@ export function duration(text: string): number | string {
 
 /** Of ISO 8601 with its zone: nothing here depends on where it is typed. */
 export function instant(text: string): string {
-  if (/^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)))
-    return text;
+  if (parseInstant(text) !== undefined) return text;
   throw new InvalidArgumentError("It must be a time with its zone, such as 2026-03-01T09:30:00Z.");
 }
 

@@ -1,5 +1,6 @@
 import { parseDuration } from "../core/durations.ts";
 import { parseEvent, rulesFor } from "../core/event-rules.ts";
+import { parseInstant } from "../core/instant.ts";
 import { type Home, minuteOf } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { parseOccurrence } from "../core/occurrence.ts";
@@ -178,7 +179,8 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
 }
 
 function startOf(now: Instant = new Date(START)): number {
-  const time = new Date(now).getTime();
-  if (Number.isNaN(time)) throw new RangeError(`now must be a Date or ISO 8601, got ${JSON.stringify(now)}`);
+  const time = typeof now === "string" ? parseInstant(now) : new Date(now).getTime();
+  if (time === undefined || Number.isNaN(time))
+    throw new RangeError(`now must be a Date or ISO 8601, got ${JSON.stringify(now)}`);
   return time;
 }

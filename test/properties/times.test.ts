@@ -12,10 +12,11 @@ import {
   SQS_MAX_DELAY,
 } from "../../core/constants.ts";
 import { parseDuration } from "../../core/durations.ts";
+import { parseInstant } from "../../core/instant.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import { delaySecondsOf, hideSecondsOf } from "../../core/packs.ts";
 import { instant, iso } from "../../http/instants.ts";
-import { NOW, time } from "./kinds.ts";
+import { anyText, NOW, time } from "./kinds.ts";
 import { property } from "./property.ts";
 
 // Doubles of any size would be next to 0 mostly.
@@ -212,6 +213,20 @@ describe("a message", () => {
   });
 });
 
+/** Some of it no instant, by a day, an hour or an offset that does not exist. */
+const mostlyInstant = fc
+  .tuple(
+    ...[9999, 13, 32, 25, 61, 61, 999, 25, 61].map((most) => fc.nat(most)),
+    fc.constantFrom("Z", "+", "-"),
+    fc.constantFrom("T", "t", " "),
+  )
+  .map(([year, month, day, hour, minute, second, ms, offset, more, sign, t]) => {
+    const pad = (value: unknown, digits = 2): string => String(value).padStart(digits, "0");
+    const zone = sign === "Z" ? "Z" : `${sign}${pad(offset)}:${pad(more)}`;
+    const clock = `${pad(hour)}:${pad(minute)}:${pad(second)}.${pad(ms, 3)}`;
+    return `${pad(year, 4)}-${pad(month)}-${pad(day)}${t}${clock}${zone}`;
+  });
+
 describe("an instant", () => {
   const second = fc.integer({
     min: Date.parse("0001-01-02T00:00Z") / 1000,
@@ -233,6 +248,18 @@ describe("an instant", () => {
       expect(BigInt(z.parse(instant, text))).toBe(ms);
     },
   );
+
+  property("lies in the years 0 to 9999 of UTC, or is none", [minutes, fc.boolean()], (offset, isFirst) => {
+    const local = isFirst ? "0000-01-01T00:00:00.000" : "9999-12-31T23:59:59.999";
+    const isInside = isFirst ? offset <= 0 : offset >= 0;
+    expect(z.safeParse(instant, `${local}${offsetText(offset)}`).success).toBe(isInside);
+    expect(z.safeParse(instant, "9999-12-31T23:59:59.9991Z").success).toBe(false);
+  });
+
+  property("is read for HTTP as for all others", [fc.oneof(anyText, mostlyInstant)], (text) => {
+    const read = z.safeParse(instant, text);
+    expect(parseInstant(text)).toBe(read.success ? read.data : undefined);
+  });
 
   property("comes back as it was answered", [time], (at) => {
     expect(z.parse(instant, iso(at))).toBe(at);
