@@ -22,9 +22,10 @@ export function wholeNumber(at: string, actual: number | undefined, min: number,
   return { holds, rule: `${at} must be a whole number`, actual, allowed: `${min} to ${max}` };
 }
 
-export function number(at: string, actual: number, min: number, max: number): Check {
+export function number(at: string, actual: unknown, min: number, max: number): Check {
   return {
-    holds: actual >= min && actual <= max,
+    // Plain JavaScript may give anything, and compares null and texts as numbers.
+    holds: typeof actual === "number" && actual >= min && actual <= max,
     rule: `${at} must be a number`,
     actual,
     allowed: `${min} to ${max}`,

@@ -24,11 +24,16 @@ export type CheckedTopic = Pick<
 > &
   Pick<TopicSettings<number>, "ttr" | "spread" | "ifLate"> & { readonly consumer?: "lambda" | "pull" };
 
-/** What must hold of a topic wherever it is. `isWindow`: whether a text is one. */
-export function topicChecks(name: string, topic: CheckedTopic, isWindow: (text: string) => boolean): Check[] {
+/** What must hold of a topic wherever it is. `windowFault`: why a text is no window. */
+export function topicChecks(
+  name: string,
+  topic: CheckedTopic,
+  windowFault: (text: string) => string | undefined,
+): Check[] {
   const at = `topics.${name}`;
   const pull = topic.consumer === "pull";
   const { webhook, window } = topic;
+  const fault = window === undefined ? undefined : windowFault(window);
   return [
     {
       holds: /^[a-z0-9-]{1,50}$/.test(name),
@@ -47,10 +52,10 @@ export function topicChecks(name: string, topic: CheckedTopic, isWindow: (text: 
       allowed: "whole from 1 to 1000, or 1/60 to 1",
     },
     {
-      holds: window === undefined || isWindow(window),
+      holds: fault === undefined,
       rule: `${at}.window must be a part of the day`,
       actual: window,
-      allowed: 'two different times of day and an IANA zone, such as "09:00-18:00 Asia/Shanghai"',
+      allowed: `two different times of day and an IANA zone, such as "09:00-18:00 Asia/Shanghai" (${fault})`,
     },
     ...ifLateChecks(`${at}.ifLate`, topic),
     wholeNumber(`${at}.maxAttempts`, topic.maxAttempts, 1, 100),
@@ -94,6 +99,7 @@ function webhookChecks(at: string, { webhook, tracking }: CheckedTopic): Check[]
 }
 
 function isLimit(perSecond: number): boolean {
+  if (typeof perSecond !== "number") return false;
   if (perSecond >= 1) return Number.isInteger(perSecond) && perSecond <= 1000;
   return perSecond >= 1 / 60;
 }
@@ -114,7 +120,8 @@ function backoffChecks(at: string, backoff: Backoff | undefined): Check[] {
         actual: Array.isArray(backoff.waits) ? `${waits.length} waits` : backoff.waits,
         allowed: "1 to 100 waits",
       },
-      ...waits.map((wait, index) => number(`${at}.waits[${index}]`, wait, 0, LONGEST_WAIT_S)),
+      // Spread, as a ladder may have holes.
+      ...[...waits].map((wait, index) => number(`${at}.waits[${index}]`, wait, 0, LONGEST_WAIT_S)),
     ];
   }
   const { initial, factor, max, jitter } = backoff;

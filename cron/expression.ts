@@ -21,7 +21,7 @@ export type RecurrenceOptions = {
 };
 
 const UNITS: Record<string, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
-/** EventBridge's years end here. */
+/** EventBridge's years end here, on the clock of the expression's time zone. */
 const LAST = Date.UTC(2200, 0, 1) - 1;
 
 /**
@@ -41,11 +41,11 @@ export function parseExpression(text: string, options: RecurrenceOptions = {}): 
   );
 }
 
-function within(recurrence: Recurrence, { start = 0, end = LAST }: RecurrenceOptions): Recurrence {
+function within(recurrence: Recurrence, { start = 0, end = Infinity }: RecurrenceOptions): Recurrence {
   return {
     next(after) {
       const next = recurrence.next(Math.max(after, start - 1));
-      return next !== undefined && next <= Math.min(end, LAST) ? next : undefined;
+      return next !== undefined && next <= end ? next : undefined;
     },
   };
 }
@@ -76,8 +76,10 @@ function rate(text: string, anchor: number): Recurrence {
   }
   const period = Number(count) * (UNITS[unit] ?? Number.NaN);
   return {
-    next: (after) =>
-      after < anchor ? anchor : anchor + (Math.floor((after - anchor) / period) + 1) * period,
+    next(after) {
+      const next = after < anchor ? anchor : anchor + (Math.floor((after - anchor) / period) + 1) * period;
+      return next <= LAST ? next : undefined;
+    },
   };
 }
 
@@ -99,9 +101,14 @@ function cron(text: string, clock: WallClock): Recurrence {
       while (wall !== null) {
         const instant = clock.instantOf(wall.getTime());
         if (instant !== undefined && instant > after) return instant;
-        wall = walls.nextRun(wall);
+        // Minute by minute through the gaps of 174 years it would take seconds.
+        wall = walls.nextRun(instant === undefined ? lastOfGap(wall, clock) : wall);
       }
       return undefined;
     },
   };
+}
+
+function lastOfGap(wall: Date, clock: WallClock): Date {
+  return new Date(Math.max(clock.afterGap(wall.getTime()) - 1, wall.getTime()));
 }

@@ -38,7 +38,7 @@ export function cronerPattern(fields: string): string {
     dayOfMonthOf(dayOfMonth),
     listOf(MONTH, month),
     dayOfWeekOf(dayOfWeek),
-    year === "*" ? `${YEAR.lowest}-${YEAR.highest}` : listOf(YEAR, year),
+    listOf(YEAR, year),
   ].join(" ");
 }
 
@@ -66,8 +66,11 @@ function partOf(field: Field, part: string): string {
   const [range = "", step, ...more] = part.split("/");
   const [from = "", to, ...further] = range.split("-");
   if (more.length > 0 || further.length > 0) throw refused(field, part);
-  return `${from === "*" && to === undefined ? "*" : rangeOf(field, from, to)}${stepOf(field, step)}`;
+  return `${from === "*" && to === undefined ? allOf(field) : rangeOf(field, from, to)}${stepOf(field, step)}`;
 }
+
+/** croner's years begin with 0 and never end. */
+const allOf = (field: Field): string => (field === YEAR ? `${YEAR.lowest}-${YEAR.highest}` : "*");
 
 function rangeOf(field: Field, from: string, to: string | undefined): string {
   const first = numberOf(field, from);

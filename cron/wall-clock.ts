@@ -1,3 +1,5 @@
+import { nearestZones, zoneNames } from "./zone-names.ts";
+
 const DAY = 86_400_000;
 
 /** What the clocks of one time zone show. A wall time is written as the milliseconds it would be in UTC. */
@@ -6,9 +8,11 @@ export type WallClock = {
   at(instant: number): number;
   /** The first instant at which the clock shows `wall`; `undefined` where it is put forward over it. */
   instantOf(wall: number): number | undefined;
+  /** What the clock shows first after it is put forward over `wall`. */
+  afterGap(wall: number): number;
 };
 
-/** @throws RangeError for what is no IANA time zone, such as an offset. */
+/** @throws RangeError for what is no name of the IANA Time Zone Database: an abbreviation, an offset, another case. */
 export function wallClock(timezone: string): WallClock {
   const format = formatOf(timezone);
   const at = (instant: number): number => {
@@ -24,30 +28,40 @@ export function wallClock(timezone: string): WallClock {
       const instants = [offset(wall - DAY), offset(wall + DAY)].map((ahead) => wall - ahead);
       return instants.sort((a, b) => a - b).find((instant) => at(instant) === wall);
     },
+    afterGap(wall) {
+      const [before, after] = [offset(wall - DAY), offset(wall + DAY)];
+      // Where each of the two offsets takes `wall` for: the clock is put forward between them.
+      let [low, high] = [wall - after, wall - before];
+      while (high - low > 1000) {
+        const middle = low + Math.floor((high - low) / 2000) * 1000;
+        if (at(middle) < wall) low = middle;
+        else high = middle;
+      }
+      return at(high);
+    },
   };
 }
 
 function formatOf(timezone: string): Intl.DateTimeFormat {
-  try {
-    if (/^[+-]/.test(timezone)) throw new RangeError("an offset has no rules");
-    return new Intl.DateTimeFormat("en-US", {
-      timeZone: timezone,
-      calendar: "gregory",
-      numberingSystem: "latn",
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    });
-  } catch (cause) {
+  if (!zoneNames().has(timezone)) {
+    const near = nearestZones(timezone);
     throw new RangeError(
-      `timezone must be an IANA name such as Europe/Berlin or UTC, got ${JSON.stringify(timezone)}`,
-      { cause },
+      `timezone must be an IANA name such as Europe/Berlin or UTC, got ${JSON.stringify(timezone)}` +
+        (near.length > 0 ? `; did you mean ${near.join(" or ")}?` : ""),
     );
   }
+  return new Intl.DateTimeFormat("en-US", {
+    timeZone: timezone,
+    calendar: "gregory",
+    numberingSystem: "latn",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
 }
 
 const wholeSecond = (instant: number): number => Math.floor(instant / 1000) * 1000;

@@ -22,12 +22,13 @@ export function parseWindow(text: string): Window {
   return { opens, closes, clock: wallClock(timezone) };
 }
 
-export function isWindow(text: string): boolean {
+/** Why a text is no window; `undefined`: it is one. */
+export function windowFault(text: string): string | undefined {
   try {
     parseWindow(text);
-    return true;
-  } catch {
-    return false;
+    return undefined;
+  } catch (error) {
+    return (error as RangeError).message;
   }
 }
 

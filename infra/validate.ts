@@ -4,7 +4,7 @@ import { MAX_SHARDS, READY_RETENTION } from "../core/constants.ts";
 import { eventChecks } from "../core/event-checks.ts";
 import { type CheckedTopic, topicChecks } from "../core/topic-checks.ts";
 import { timedSettings } from "../core/topic-settings.ts";
-import { isWindow } from "../cron/window.ts";
+import { windowFault } from "../cron/window.ts";
 import { days, seconds, shown } from "./check.ts";
 import type { ApiProps, DelayQueueProps, TopicProps } from "./props.ts";
 
@@ -16,7 +16,7 @@ export function validate(path: string, props: DelayQueueProps): void {
   const checks = [...queueChecks(props), ...apiChecks(props.api ?? {})];
   for (const [name, topic] of Object.entries(props.topics)) {
     const at = `topics.${name}`;
-    checks.push(...topicChecks(name, inSeconds(topic), isWindow), ...eventChecks(at, topic, READING));
+    checks.push(...topicChecks(name, inSeconds(topic), windowFault), ...eventChecks(at, topic, READING));
     checks.push(...deployedChecks(at, topic));
   }
   const broken = brokenIn(checks, shown).map((line) => `  ${line}`);

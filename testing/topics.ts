@@ -5,7 +5,7 @@ import type { EventRule } from "../core/event-rules.ts";
 import type { Policy, TopicPolicy, WebhookPolicy } from "../core/policy.ts";
 import { type CheckedTopic, topicChecks } from "../core/topic-checks.ts";
 import { eventRulesOf, type TopicSettings, timedPolicy, timedSettings } from "../core/topic-settings.ts";
-import { isWindow } from "../cron/window.ts";
+import { windowFault } from "../cron/window.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Duration } from "../sdk/client.ts";
 import type { Consumer } from "../sdk/consumer.ts";
@@ -65,7 +65,7 @@ function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy>
   const secondsOf = secondsIn(name);
   const checked: CheckedTopic = { ...settings, ...timedSettings(topic, secondsOf) };
   const events = eventChecks(`topics.${name}`, topic, { secondsOf, isKnown: () => true });
-  const broken = brokenIn([...topicChecks(name, checked, isWindow), ...events], shown);
+  const broken = brokenIn([...topicChecks(name, checked, windowFault), ...events], shown);
   if (broken.length > 0) throw new RangeError(broken.join("\n"));
   return {
     ...settings,

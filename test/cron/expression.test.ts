@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { parseExpression, type RecurrenceOptions } from "../../cron/expression.ts";
 
 const instant = (text: string): number => Date.parse(text.length === 16 ? `${text}:00Z` : text);
@@ -74,6 +74,16 @@ describe("cron(…)", () => {
     ["years in steps", "0 0 1 1 ? 2026/2", ["2026-01-01T00:00", "2028-01-01T00:00", "2030-01-01T00:00"]],
     ["years to the last", "0 0 31 12 ? 2198-2199", ["2198-12-31T00:00", "2199-12-31T00:00"]],
     ["no year after 2199", "0 0 1 1 ? 2199", ["2199-01-01T00:00"]],
+    [
+      "years in steps from 1970",
+      "0 0 1 1 ? */4",
+      ["2026-01-01T00:00", "2030-01-01T00:00", "2034-01-01T00:00"],
+    ],
+    [
+      "years in steps, in a list",
+      "0 0 1 1 ? */60,2027",
+      ["2027-01-01T00:00", "2030-01-01T00:00", "2090-01-01T00:00"],
+    ],
     ["a day that never comes", "0 0 30 2 ? *", []],
     ["years that are over", "0 0 1 1 ? 2020", []],
   ])("%s: cron(%s)", (_, fields, expected) => {
@@ -82,6 +92,16 @@ describe("cron(…)", () => {
 
   it("the years end with 2199, whatever the expression says", () => {
     expect(occurrences("cron(0 0 1 1 ? *)", "2198-06-01T00:00")).toEqual(["2199-01-01T00:00"]);
+  });
+
+  it("the years end with 2199 on the clock of the time zone, by cron and by at", () => {
+    const newYork = { timezone: "America/New_York" };
+    const last = ["2200-01-01T04:59"];
+    expect(occurrences("cron(59 23 31 12 ? *)", "2199-06-01T00:00", newYork)).toEqual(last);
+    expect(occurrences("at(2199-12-31T23:59:00)", "2199-06-01T00:00", newYork)).toEqual(last);
+    const tokyo = { timezone: "Asia/Tokyo" };
+    expect(occurrences("cron(59 23 31 12 ? *)", "2199-06-01T00:00", tokyo)).toEqual(["2199-12-31T14:59"]);
+    expect(occurrences("cron(0 0 1 1 ? *)", "2199-06-01T00:00", tokyo)).toEqual([]);
   });
 
   it("counts strictly after an instant, to the millisecond", () => {
@@ -111,6 +131,23 @@ describe("time zones", () => {
       "2026-03-30T00:30",
       "2026-03-31T00:30",
     ]);
+  });
+
+  it("after a time that is left out comes the first that the clocks show again", () => {
+    expect(occurrences("cron(0/20 1-3 * * ? *)", "2026-03-29T00:35", berlin)).toEqual([
+      "2026-03-29T00:40",
+      "2026-03-29T01:00",
+      "2026-03-29T01:20",
+    ]);
+  });
+
+  it("an expression that is always left out is looked for from gap to gap, not minute by minute", () => {
+    const asked = vi.spyOn(Intl.DateTimeFormat.prototype, "formatToParts");
+    const everyMinute = parseExpression("cron(* 2 ? 3 1#2 *)", { timezone: "America/New_York" });
+    expect(everyMinute.next(instant("2026-01-01T00:00"))).toBeUndefined();
+    const years = 2200 - 2026;
+    expect(asked.mock.calls.length).toBeLessThan(years * 40);
+    asked.mockRestore();
   });
 
   it.each(["30 2 * * ? *", "30/40 2 * * ? *"])("a time that comes twice counts once: cron(%s)", (fields) => {

@@ -79,6 +79,25 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ oldestMessageAge: Duration.days(11) }), "is 950400; allowed: 60 to 864000 seconds"],
   [inTopic({ backoff: { waits: [] } }), 'is "0 waits"; allowed: 1 to 100 waits'],
   [inTopic({ backoff: { waits: "15s" as never } }), 'is "15s"; allowed: 1 to 100 waits'],
+  [
+    inTopic({ backoff: { waits: [null as never] } }),
+    "topics.work.backoff.waits[0] must be a number, is null",
+  ],
+  [
+    inTopic({ backoff: { waits: ["15" as never] } }),
+    'topics.work.backoff.waits[0] must be a number, is "15"',
+  ],
+  [
+    inTopic({ backoff: { waits: new Array<number>(1) } }),
+    "topics.work.backoff.waits[0] must be a number, is",
+  ],
+  [
+    inTopic({ backoff: { initial: "1" as never, factor: 2, max: 60, jitter: null as never } }),
+    'backoff.initial must be a number, is "1"; allowed: 0 to 316224000\n  topics.work.backoff.jitter must be a number, is null',
+  ],
+  [inTopic({ maxPerSecond: "0.5" as never }), 'maxPerSecond must be a number of starts a second, is "0.5"'],
+  [inTopic({ window: "09:00-18:00 BST" }), 'must be a part of the day, is "09:00-18:00 BST"'],
+  [inTopic({ window: "09:00-18:00 europe/berlin" }), "did you mean Europe/Berlin"],
   [inTopic({ backoff: null as never }), "topics.work.backoff must be an object, is null; allowed: waits, or"],
   [inTopic({ backoff: { waits: [15, -1] } }), "topics.work.backoff.waits[1] must be a number, is -1"],
   [inTopic({ backoff: { initial: 10, factor: 0.5, max: 60, jitter: 0 } }), "factor must be a number, is 0.5"],

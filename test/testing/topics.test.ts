@@ -16,6 +16,9 @@ const REFUSED: readonly [object, string][] = [
     { handler, backoff: { waits: ["15s"] } },
     'topics.orders.backoff.waits[0] must be a number, is "15s"; allowed: 0 to 316224000',
   ],
+  [{ handler, backoff: { waits: [null] } }, "topics.orders.backoff.waits[0] must be a number, is null"],
+  [{ handler, backoff: { waits: ["15"] } }, 'topics.orders.backoff.waits[0] must be a number, is "15"'],
+  [{ handler, window: "09:00-18:00 BST" }, 'must be a part of the day, is "09:00-18:00 BST"'],
   [{ handler, maxPerSecond: -1 }, "topics.orders.maxPerSecond must be a number of starts a second, is -1"],
   [{ handler, tracking: "nonne" }, 'tracking must be a known word, is "nonne"; allowed: full or none'],
   [
@@ -72,6 +75,12 @@ describe("a test queue", () => {
     const create = () => createTestQueue({ topics: { orders: topic } } as never);
     expect(create).toThrow(RangeError);
     expect(create).toThrow(message);
+  });
+
+  test.each(["2026-02-30T00:00:00Z", "2026-03-01", "soon"])("refuses to begin at %s", (now) => {
+    expect(() => createTestQueue({ topics: { orders: { handler } }, now })).toThrow(
+      `now must be a Date or ISO 8601, got "${now}"`,
+    );
   });
 
   test("refuses a topic whose name no queue can have", () => {

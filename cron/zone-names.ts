@@ -1,0 +1,84 @@
+/**
+ * The names of the IANA Time Zone Database, which EventBridge Scheduler goes by too ("Schedule types in EventBridge
+ * Scheduler": Time zones). `Intl` knows more: it takes `BST` for Asia/Dhaka, and any case, which Scheduler may refuse.
+ */
+
+/** Names of the database that `Intl.supportedValuesOf` leaves out, or may leave out as it prefers another spelling. */
+const LINKS: Readonly<Record<string, string>> = {
+  Africa: "Asmara Asmera Timbuktu",
+  America:
+    "Argentina/Buenos_Aires Argentina/Catamarca Argentina/ComodRivadavia Argentina/Cordoba Argentina/Jujuy " +
+    "Argentina/Mendoza Atikokan Atka Buenos_Aires Catamarca Coral_Harbour Cordoba Ensenada Fort_Wayne Godthab " +
+    "Indiana/Indianapolis Indianapolis Jujuy Kentucky/Louisville Knox_IN Louisville Mendoza Montreal Nipigon Nuuk " +
+    "Pangnirtung Porto_Acre Rainy_River Rosario Santa_Isabel Shiprock Thunder_Bay Virgin Yellowknife",
+  Antarctica: "South_Pole",
+  Asia:
+    "Ashkhabad Calcutta Choibalsan Chongqing Chungking Dacca Harbin Ho_Chi_Minh Istanbul Kashgar Kathmandu Katmandu " +
+    "Kolkata Macao Rangoon Saigon Tel_Aviv Thimbu Ujung_Pandang Ulan_Bator Yangon",
+  Atlantic: "Faeroe Faroe Jan_Mayen",
+  Australia: "ACT Canberra Currie LHI NSW North Queensland South Tasmania Victoria West Yancowinna",
+  Brazil: "Acre DeNoronha East West",
+  Canada: "Atlantic Central Eastern Mountain Newfoundland Pacific Saskatchewan Yukon",
+  Chile: "Continental EasterIsland",
+  Etc:
+    "GMT GMT+0 GMT+1 GMT+10 GMT+11 GMT+12 GMT+2 GMT+3 GMT+4 GMT+5 GMT+6 GMT+7 GMT+8 GMT+9 GMT-0 GMT-1 GMT-10 GMT-11 " +
+    "GMT-12 GMT-13 GMT-14 GMT-2 GMT-3 GMT-4 GMT-5 GMT-6 GMT-7 GMT-8 GMT-9 GMT0 Greenwich UCT UTC Universal Zulu",
+  Europe: "Belfast Kiev Kyiv Nicosia Tiraspol Uzhgorod Zaporozhye",
+  Mexico: "BajaNorte BajaSur General",
+  Pacific: "Chuuk Enderbury Johnston Kanton Pohnpei Ponape Samoa Truk Yap",
+  US: "Alaska Aleutian Arizona Central East-Indiana Eastern Hawaii Indiana-Starke Michigan Mountain Pacific Samoa",
+};
+
+const WITHOUT_AREA =
+  "CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran " +
+  "Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK Singapore " +
+  "Turkey UCT UTC Universal W-SU WET Zulu";
+
+let known: ReadonlySet<string> | undefined;
+
+/** All names, each as the database writes it. */
+export function zoneNames(): ReadonlySet<string> {
+  known ??= new Set([
+    ...Intl.supportedValuesOf("timeZone"),
+    ...Object.entries(LINKS).flatMap(([area, places]) =>
+      places.split(" ").map((place) => `${area}/${place}`),
+    ),
+    ...WITHOUT_AREA.split(" "),
+  ]);
+  return known;
+}
+
+const MOST_TOLD = 3;
+
+/** Names that somebody who wrote `text` may have meant, the most likely first. It may be none. */
+export function nearestZones(text: string): string[] {
+  const wanted = plain(text);
+  // Of a short text, such as BST, every abbreviation is near.
+  const most = Math.min(Math.floor(wanted.length / 4), 3);
+  return [...zoneNames()]
+    .map((name) => ({
+      name,
+      edits: Math.min(edits(wanted, plain(name)), edits(wanted, plain(placeOf(name)))),
+    }))
+    .filter((near) => near.edits <= most)
+    .sort((a, b) => a.edits - b.edits)
+    .slice(0, MOST_TOLD)
+    .map(({ name }) => name);
+}
+
+const plain = (text: string): string => text.slice(0, 60).toLowerCase().replaceAll(/[ _-]/g, "");
+const placeOf = (name: string): string => name.slice(name.lastIndexOf("/") + 1);
+
+/** How many letters must be put in, taken out or replaced to make `b` of `a`. */
+function edits(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j++) {
+      const replaced = (row[j] ?? 0) + (letter === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
