@@ -46,7 +46,7 @@ export function schedulerSchedules(settings: { client: SchedulerClient; target: 
       // Somebody else's in our group.
       if (!found || !stored) return undefined;
       const minutes = found.FlexibleTimeWindow?.MaximumWindowInMinutes;
-      return {
+      const schedule = {
         name,
         expression: found.ScheduleExpression ?? "",
         timezone: found.ScheduleExpressionTimezone ?? "UTC",
@@ -54,6 +54,10 @@ export function schedulerSchedules(settings: { client: SchedulerClient; target: 
         ...(minutes === undefined ? {} : { flexibleWindow: minutes * MINUTE }),
         ...stored,
       };
+      const { Arn, RoleArn, DeadLetterConfig } = found.Target ?? {};
+      const isAimed =
+        Arn === target.target && RoleArn === target.role && DeadLetterConfig?.Arn === target.dlq;
+      return { schedule, changedAt: found.LastModificationDate?.getTime() ?? Infinity, isAimed };
     },
 
     async remove(name) {

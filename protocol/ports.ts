@@ -117,6 +117,13 @@ export interface Promotions {
   remove(id: string): Promise<void>;
 }
 
+/** `isAimed`: it invokes what an update would have it invoke now. `changedAt`: ms since the epoch. */
+export type StoredSchedule = {
+  readonly schedule: Schedule;
+  readonly changedAt: number;
+  readonly isAimed: boolean;
+};
+
 /**
  * The recurring schedules of EventBridge Scheduler, which keeps all of them and nothing else does. Their names are 1 to
  * 64 of `0-9a-zA-Z-_.`. What Scheduler refuses is `bad-request`, what it does not do for now `unavailable`.
@@ -126,7 +133,7 @@ export interface Schedules {
   create(schedule: Schedule, from: number | undefined): Promise<"created" | "exists">;
   /** Replaces all of it. */
   update(schedule: Schedule, from: number | undefined): Promise<"updated" | "missing">;
-  read(name: string): Promise<Schedule | undefined>;
+  read(name: string): Promise<StoredSchedule | undefined>;
   remove(name: string): Promise<"removed" | "missing">;
   /** Up to `limit` (1 to 100) names, in Scheduler's order, and where the next page begins. */
   list(limit: number, cursor: string | undefined): Promise<{ names: string[]; cursor?: string }>;

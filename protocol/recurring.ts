@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import { inParallel } from "../core/batches.ts";
 import { SCHEDULE_INPUT_BYTES } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
-import { type Occurrence, occurrenceInput, type Schedule } from "../core/occurrence.ts";
+import { type Occurrence, occurrenceInput, type Schedule, storedInput } from "../core/occurrence.ts";
 import { parseExpression, type Recurrence } from "../cron/expression.ts";
 import { enqueue } from "./enqueue.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
@@ -16,7 +17,8 @@ export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt">;
 
 /**
  * Files a recurring schedule, or gives the one of that name all these fields and leaves whether it is paused. A rate
- * counts from its start, else from the minute after it was first put so.
+ * counts from its start, else from the minute after it was first put so. One that has all these fields is left alone:
+ * to write it again would begin it anew, and Scheduler may not have fired its last occurrence yet.
  * Throws `bad-request`, `too-large`, `unavailable`.
  */
 export async function putSchedule(
@@ -25,8 +27,11 @@ export async function putSchedule(
 ): Promise<{ outcome: "created" | "replaced"; schedule: Schedule }> {
   const schedules = schedulesOf(ctx);
   for (let i = 0; i < TRIES; i++) {
-    const before = await schedules.read(wanted.name);
+    const stored = await schedules.read(wanted.name);
+    const before = stored?.schedule;
     const schedule = scheduleOf(wanted, before, ctx.clock());
+    if (stored?.isAimed && isDeepStrictEqual(asStored(schedule), before))
+      return { outcome: "replaced", schedule };
     const from = firstOf(schedule, ctx.clock());
     assertFits(schedule);
     if (before) {
@@ -53,9 +58,9 @@ export async function pauseSchedule(ctx: Context, name: string, paused: boolean)
 
 /** Throws `schedule-not-found`. */
 export async function readSchedule(ctx: Context, name: string): Promise<Schedule> {
-  const schedule = await schedulesOf(ctx).read(name);
-  if (!schedule) throw scheduleNotFound(name);
-  return schedule;
+  const stored = await schedulesOf(ctx).read(name);
+  if (!stored) throw scheduleNotFound(name);
+  return stored.schedule;
 }
 
 /** Answers the schedule as it was; jobs that it has filed stay. Throws `schedule-not-found`. */
@@ -74,7 +79,7 @@ export async function listSchedules(
   const schedules = schedulesOf(ctx);
   const { names, ...next } = await schedules.list(limit, cursor);
   const found = await inParallel(names, WIDTH, (name) => schedules.read(name));
-  return { schedules: found.filter((schedule) => schedule !== undefined), ...next };
+  return { schedules: found.flatMap((stored) => stored?.schedule ?? []), ...next };
 }
 
 /** Files a schedule's job now, whatever its times. Throws as `enqueue`, and `schedule-not-found`. */
@@ -114,6 +119,11 @@ function scheduleOf(wanted: NewSchedule, before: Schedule | undefined, now: numb
     paused: before?.paused ?? false,
     createdAt: before?.createdAt ?? now,
   };
+}
+
+/** As it is read once it is put. */
+function asStored(schedule: Schedule): Schedule {
+  return { ...schedule, ...storedInput(occurrenceInput(schedule)) };
 }
 
 /** Throws `bad-request` when it is no expression, or never comes. */

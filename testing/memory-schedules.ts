@@ -15,6 +15,7 @@ type Kept = {
   fields: Omit<Schedule, "start" | "end" | "anchor" | "createdAt" | "job">;
   input: string;
   from: number | undefined;
+  changedAt: number;
 };
 
 const OLDEST_START = 5 * 60_000;
@@ -30,7 +31,7 @@ export function memorySchedules({ clock }: { clock: () => number }): MemorySched
       throw new MinutehandError("bad-request", "EventBridge Scheduler refuses it: StartDate is long past");
     }
     const { start: _, end: __, anchor: ___, createdAt: ____, job: _____, ...fields } = schedule;
-    kept.set(schedule.name, { fields, input: occurrenceInput(schedule), from });
+    kept.set(schedule.name, { fields, input: occurrenceInput(schedule), from, changedAt: clock() });
   };
   const fake: MemorySchedules = {
     trouble: undefined,
@@ -50,7 +51,8 @@ export function memorySchedules({ clock }: { clock: () => number }): MemorySched
       begin();
       const one = kept.get(name);
       const stored = storedInput(one?.input ?? "");
-      return one && stored && { ...one.fields, ...stored };
+      if (!one || !stored) return undefined;
+      return { schedule: { ...one.fields, ...stored }, changedAt: one.changedAt, isAimed: true };
     },
     async remove(name) {
       begin();

@@ -60,7 +60,10 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
     return put(request, find(request.GroupName, request.Name));
   }
 
-  /** Occurrences count from now on, but for a time that is past: it is late already. */
+  /**
+   * Occurrences count from now on, but for a time that is past: it is late already. What recurs goes on with the
+   * occurrences that wait for their place in the window or for another try.
+   */
   function put(request: ScheduleRequest, known?: Schedule): { ScheduleArn: string } {
     const now = clock.now();
     const isOnce = request.ScheduleExpression.startsWith("at(");
@@ -69,8 +72,8 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
       request,
       createdAt: known?.createdAt ?? now,
       modifiedAt: now,
-      deliveredUntil: isOnce ? 0 : now - 1,
-      deliveries: [],
+      deliveredUntil: isOnce ? 0 : Math.max(now - 1, known?.deliveredUntil ?? 0),
+      deliveries: isOnce || request.State === "DISABLED" ? [] : (known?.deliveries ?? []),
     };
     book.put(schedule);
     firing?.watch(schedule);

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { promotionsClient, schedulerClient } from "../../aws/clients.ts";
 import { schedulerPromotions } from "../../aws/promotions.ts";
 import { schedulerSchedules } from "../../aws/schedules.ts";
-import type { Schedule } from "../../core/occurrence.ts";
+import { occurrenceInput, type Schedule } from "../../core/occurrence.ts";
 import { useEndpoint } from "./emulators.ts";
 import {
   type Answer,
@@ -109,6 +109,19 @@ test("a recurring schedule is all of it in one request", async () => {
     },
   };
   expect(requests).toEqual([{ operation: "POST /schedules/a", input: fields }]);
+});
+
+test.each([
+  ["another function", { Arn: `${target.target}-2` }],
+  ["another role", { RoleArn: `${target.role}-2` }],
+  ["a DLQ", { DeadLetterConfig: { Arn: "arn:aws:sqs:us-east-1:123456789012:q" } }],
+])("a schedule with %s than it would be given now is not aimed", async (_, other) => {
+  const kept = { Arn: target.target, RoleArn: target.role, Input: occurrenceInput(schedule) };
+  const { schedules } = await on((_request, count) =>
+    ok({ Target: count === 1 ? kept : { ...kept, ...other } }),
+  );
+  expect(await schedules.read("a")).toMatchObject({ isAimed: true });
+  expect(await schedules.read("a")).toMatchObject({ isAimed: false });
 });
 
 test("one of a group that is not Minutehand's is none", async () => {

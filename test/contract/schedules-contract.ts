@@ -64,8 +64,8 @@ export function schedulesContract(name: string, open: () => Promise<OpenSchedule
     it("keep all fields of what they are given", async () => {
       expect(await schedules.create(full, full.start)).toBe("created");
       expect(await schedules.create(plain, undefined)).toBe("created");
-      expect(await schedules.read(plain.name)).toEqual(plain);
-      const read = await schedules.read(full.name);
+      expect((await schedules.read(plain.name))?.schedule).toEqual(plain);
+      const read = (await schedules.read(full.name))?.schedule;
       expect(read).toEqual({ ...full, job: { ...full.job, body: read?.job.body } });
       expect(JSON.parse(read?.job.body ?? "")).toEqual(JSON.parse(full.job.body));
     });
@@ -73,14 +73,14 @@ export function schedulesContract(name: string, open: () => Promise<OpenSchedule
     it("a name is taken once, and stays as it was", async () => {
       await schedules.create(plain, undefined);
       expect(await schedules.create({ ...full, name: plain.name }, undefined)).toBe("exists");
-      expect(await schedules.read(plain.name)).toEqual(plain);
+      expect((await schedules.read(plain.name))?.schedule).toEqual(plain);
     });
 
     it("an update replaces all fields, those it does not name too", async () => {
       await schedules.create(full, full.start);
       const other = { ...plain, name: full.name };
       expect(await schedules.update(other, undefined)).toBe("updated");
-      expect(await schedules.read(full.name)).toEqual(other);
+      expect((await schedules.read(full.name))?.schedule).toEqual(other);
     });
 
     it("what is not there is neither read, nor updated, nor removed", async () => {
@@ -94,6 +94,18 @@ export function schedulesContract(name: string, open: () => Promise<OpenSchedule
       await schedules.create(plain, undefined);
       expect(await schedules.remove(plain.name)).toBe("removed");
       expect(await schedules.read(plain.name)).toBeUndefined();
+    });
+
+    it("say when they were changed last, and that they invoke what they should", async () => {
+      const before = Math.floor(opened.now() / 1000) * 1000;
+      await schedules.create(plain, undefined);
+      const created = await schedules.read(plain.name);
+      expect(created).toMatchObject({ isAimed: true });
+      expect(created?.changedAt).toBeGreaterThanOrEqual(before);
+      await schedules.update({ ...plain, paused: true }, undefined);
+      expect((await schedules.read(plain.name))?.changedAt).toBeGreaterThanOrEqual(
+        created?.changedAt ?? Infinity,
+      );
     });
 
     it("pages hold each name once, and the last has no cursor", async () => {
@@ -123,7 +135,7 @@ export function schedulesContract(name: string, open: () => Promise<OpenSchedule
       const only = opened.now() - (opened.now() % 1000) + DAY;
       const schedule = { ...plain, expression: "rate(1 day)", anchor: only, end: only };
       expect(await schedules.create(schedule, only)).toBe("created");
-      expect(await schedules.read(plain.name)).toEqual(schedule);
+      expect((await schedules.read(plain.name))?.schedule).toEqual(schedule);
     });
 
     it("the target is told the time, and the job as it was given: Scheduler's words in it are only text", async () => {

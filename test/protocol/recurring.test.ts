@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import { parseOccurrence } from "../../core/occurrence.ts";
 import {
@@ -138,6 +138,37 @@ describe("a schedule that is put", () => {
     expect(read).not.toHaveProperty("end");
   });
 
+  test("with all fields that it has is not written, though its last occurrence is past", async () => {
+    const world = createWorld();
+    const full = {
+      flexibleWindow: HOUR,
+      end: TEN,
+      job: { topic: "orders", body: '{"b":[1.0e1],"a":"<\\u0041"}', headers: { b: "1", a: "2" }, tag: "t" },
+    };
+    await put(world, full);
+    await world.pass(HOUR + 10 * MINUTE, { ticks: false });
+    const update = vi.spyOn(world.schedules, "update");
+    const { job, ...rest } = full;
+    const turned = { headers: { a: "2", b: "1" }, tag: "t", body: job.body, topic: "orders" };
+    expect(await put(world, { job: turned, ...rest })).toMatchObject({ outcome: "replaced" });
+    expect(update).not.toHaveBeenCalled();
+    expect((await put(world, { ...full, end: TEN + HOUR })).schedule).toMatchObject({ end: TEN + HOUR });
+    expect(update).toHaveBeenCalledTimes(1);
+  });
+
+  test("with all fields that it has is written if it invokes another function", async () => {
+    const world = createWorld();
+    await put(world);
+    const { read } = world.schedules;
+    world.schedules.read = async (name) => {
+      const stored = await read(name);
+      return stored && { ...stored, isAimed: false };
+    };
+    const update = vi.spyOn(world.schedules, "update");
+    await put(world);
+    expect(update).toHaveBeenCalledTimes(1);
+  });
+
   test("at once by two is one of them", async () => {
     const world = createWorld();
     const outcomes = await Promise.all([put(world), put(world)]);
@@ -182,6 +213,8 @@ describe("a rate", () => {
     expect(await nextOfHourly(world)).toEqual([1, 91]);
     await world.pass(10 * MINUTE, { ticks: false });
     await put(world, rate);
+    expect(await nextOfHourly(world)).toEqual([91, 181]);
+    await put(world, { ...rate, flexibleWindow: MINUTE });
     expect(await nextOfHourly(world)).toEqual([91, 181]);
     expect(world.schedules.fromOf("hourly")).toBe(NINE + 91 * MINUTE);
   });

@@ -188,6 +188,30 @@ test("a run that fails after its schedule was replaced is not tried again", asyn
   expect(times()).toEqual([HOUR, 3 * HOUR]);
 });
 
+test("an update keeps the runs that wait for their place in the window, and those that are tried again", async () => {
+  restart(0.5);
+  const flexible = { FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 60 } };
+  create("rate(6 hours)", flexible);
+  results = ["failed"];
+  await clock.advanceTo(NOON + 10 * MINUTE);
+  call("PUT /schedules/{Name}", request("rate(5 hours)", flexible));
+  await clock.advanceTo(NOON + 30 * MINUTE);
+  call("PUT /schedules/{Name}", request("rate(4 hours)", flexible));
+  await clock.advanceTo(NOON + HOUR);
+  expect(times()).toEqual([30 * MINUTE, 30 * MINUTE + SECOND]);
+});
+
+test("an update that disables drops what waits", async () => {
+  restart(0.5);
+  const flexible = { FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 60 } };
+  create("rate(6 hours)", flexible);
+  await clock.advanceTo(NOON + 10 * MINUTE);
+  call("PUT /schedules/{Name}", request("rate(6 hours)", { ...flexible, State: "DISABLED" }));
+  call("PUT /schedules/{Name}", request("rate(6 hours)", flexible));
+  await clock.advanceTo(NOON + HOUR);
+  expect(times()).toEqual([]);
+});
+
 test("what is refused is not tried again", async () => {
   results = ["refused"];
   create("at(2026-03-12T13:00:00)");

@@ -74,7 +74,10 @@ export function simulatedScheduler(settings: {
       found(input);
       return put(input);
     },
-    GetSchedule: (input: CreateScheduleCommandInput) => ({ State: "ENABLED", ...found(input) }),
+    GetSchedule(input: CreateScheduleCommandInput) {
+      const schedule = found(input);
+      return { State: "ENABLED", LastModificationDate: new Date(schedule.from), ...schedule };
+    },
     DeleteSchedule(input: CreateScheduleCommandInput) {
       found(input);
       schedules.delete(nameOf(input));
