@@ -74,14 +74,15 @@ async function deal(world: World, api: Api, draws: Draws, topic: string): Promis
     if (answer?.status === 200) {
       const next = answer.body.cursor;
       if (next === undefined) return;
-      if (!draws.chance(0.3)) cursor = next;
-      else tries -= 1;
-      continue;
-    }
-    if (answer && answer.status < 500) return;
+      if (!draws.chance(0.3)) {
+        cursor = next;
+        continue;
+      }
+    } else if (answer && answer.status < 500) return;
     tries -= 1;
     // Nobody knows the bulk that was begun: the next is another.
     if (cursor === undefined) request = undefined;
+    if (answer?.status === 200) continue;
     await timeline.wait(draws.whole(1, 30) * SECOND);
   }
 }
