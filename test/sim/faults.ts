@@ -6,7 +6,7 @@ import { problem } from "./services/service.ts";
 
 /** What happens to one try of a call. Times are ms. */
 export type Fate = {
-  /** How long the request takes; older than its signature's life it never takes effect. */
+  /** How long the request takes; older than its signature's life it never takes effect; infinite when it is lost. */
   request: number;
   /** How long the answer takes; infinite when it is lost. */
   answer: number;
@@ -43,8 +43,10 @@ const SPELLS = [
   "scheduler-down",
   "no-ticks",
 ] as const;
-type SpellKind = (typeof SPELLS)[number];
-export type Spell = { kind: SpellKind; from: number; to: number; topic: string };
+/** What does not answer for a while, until its callers give up: one queue, or one shard's part of the pool. */
+const HANGS = ["queue-hangs", "shard-hangs"] as const;
+type SpellKind = (typeof SPELLS)[number] | (typeof HANGS)[number];
+export type Spell = { kind: SpellKind; from: number; to: number; topic: string; shard: number };
 
 /** What goes wrong at a moment. */
 const BLOWS = [
@@ -91,6 +93,8 @@ export type Plan = {
   readonly lateTicks: boolean;
   /** ms after which a tick begins no further page. */
   readonly tickTime: number;
+  /** Which part of DynamoDB's capacity there is; infinite where it has no end. */
+  readonly capacity: number;
   /** Whether handlers crash, outlast their lease and so on. */
   readonly badHandlers: boolean;
   /** Whether attempts can be lost that never ran. */
@@ -106,6 +110,8 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** A long spell and a short one: an outage of 40 minutes, an unlucky minute. */
 const LONGEST_SPELL = { long: 45 * MINUTE, short: 3 * MINUTE };
+/** From 5 writes of a partition in a second to 50. */
+const CAPACITIES = [0.005, 0.02, 0.05];
 /** From about one page of each shard to all that a usual minute has. ms. */
 const TICK_TIMES = [30, 60, 120, 300, 1000];
 const RATES = [0.002, 0.01, 0.04];
@@ -126,6 +132,7 @@ export function planOf(
     /** ms that things go wrong for. */
     span: number;
     topics: readonly string[];
+    shards: number;
     /** Whose calls are struck beside those of the usual ones. */
     roles: readonly Role[];
     suppressed: ReadonlySet<string>;
@@ -160,7 +167,19 @@ export function planOf(
     const to = kind === "no-ticks" ? from + (end - from) * 6 : Math.min(end, calmFrom);
     const topic = draws.pick(topics);
     if (some(0.25) && happens(`spell:${kind}`, `${kind} for ${Math.round((to - from) / 1000)} s (${topic})`))
-      spells.push({ kind, from, to, topic });
+      spells.push({ kind, from, to, topic, shard: 0 });
+  }
+  for (const kind of HANGS) {
+    const own = drawsOf(seed, kind);
+    const from = start + own.next() * span;
+    const to = Math.min(from + own.next() * longest, calmFrom);
+    const [topic, shard] = [own.pick(topics), own.whole(0, settings.shards - 1)];
+    if (
+      hurt &&
+      own.chance(0.15) &&
+      happens(`spell:${kind}`, `${kind} for ${Math.round((to - from) / 1000)} s (${topic})`)
+    )
+      spells.push({ kind, from, to, topic, shard });
   }
   const blows: Blow[] = [];
   for (const kind of BLOWS) {
@@ -170,7 +189,10 @@ export function planOf(
       for (const [i, time] of times.entries()) blows.push({ key: `blow:${kind}:${i}`, kind, time });
   }
   const skew = some(0.4) ? draws.pick([1000, 5000, 7000]) : 0;
-  const shortTick = drawsOf(seed, "tick's time");
+  const [scarce, short] = [drawsOf(seed, "capacity"), drawsOf(seed, "tick's time")];
+  const unlimited = Number.POSITIVE_INFINITY;
+  const isScarce = hurt && scarce.chance(0.25) && happens("capacity", "DynamoDB's capacity is scarce");
+  const isShort = hurt && short.chance(0.6) && happens("tick's time", "ticks have little time");
   const one: OneFault = {
     fault: draws.pick(LONE_FAULTS),
     role: draws.pick(roles),
@@ -211,7 +233,10 @@ export function planOf(
     if (storm("pool-down") || storm("queues-down") || storm("sources-down") || storm("scheduler-down")) {
       fate.refusal = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     } else if (storm("topic-fails")) fate.refusal = problem("KmsThrottled", "simulated");
-    else if (storm("throttling-storm") && own.chance(0.6)) fate.refusal = throttled();
+    else if (storm("queue-hangs") || storm("shard-hangs")) {
+      if (own.chance(0.5)) fate.request = Number.POSITIVE_INFINITY;
+      fate.answer = Number.POSITIVE_INFINITY;
+    } else if (storm("throttling-storm") && own.chance(0.6)) fate.refusal = throttled();
     // Ticks make most of the calls: without a victim they would have most of the faults too.
     const roll = own.next() / (call.machine.name.startsWith(victim) ? 8 : 1);
     let upTo = 0;
@@ -235,7 +260,8 @@ export function planOf(
     pageItems: some(0.5) ? 2 : 10_000,
     lostReceive: some(0.2) ? 0.1 : 0,
     lateTicks: some(0.4),
-    tickTime: hurt && shortTick.chance(0.6) ? shortTick.pick(TICK_TIMES) : Number.POSITIVE_INFINITY,
+    tickTime: isShort ? short.pick(TICK_TIMES) : unlimited,
+    capacity: isScarce ? scarce.pick(CAPACITIES) : unlimited,
     badHandlers: some(0.6),
     burns: weather === "hurt" || (weather === "one fault" && one.fault === "crash"),
     firingsOf(target, own, now) {
@@ -272,12 +298,19 @@ function boundOf({ fault, role }: OneFault): number {
   return role === "consumer" ? CRASHED : AUDITED;
 }
 
-function reaches({ kind, topic }: Spell, { service, input }: Call): boolean {
+function reaches({ kind, topic, shard }: Spell, { service, input }: Call): boolean {
   if (kind === "queues-down") return service === "sqs";
   if (kind === "sources-down") return service === "lambda";
   if (kind === "scheduler-down") return service === "scheduler";
-  if (kind === "topic-fails") return service === "sqs" && (input as { QueueUrl?: string }).QueueUrl === topic;
+  if (kind === "topic-fails" || kind === "queue-hangs")
+    return service === "sqs" && (input as { QueueUrl?: string }).QueueUrl === topic;
+  if (kind === "shard-hangs") return service === "dynamodb" && namesBucketOf(shard, input);
   return service === "dynamodb";
+}
+
+/** Whether a request names a bucket of a shard, whatever operation it is of. */
+function namesBucketOf(shard: number, input: object): boolean {
+  return new RegExp(`T\\d\\d:\\d\\d#${shard}"`).test(JSON.stringify(input));
 }
 
 function throttled(): Error {

@@ -112,6 +112,7 @@ function tryOnce(network: Network, call: Call, service: Service, timeout: number
       const late = Object.assign(new Error(`no answer within ${timeout} ms`), { name: "TimeoutError" });
       tell(issued + timeout, () => reject(late));
     }
+    if (fate.request === Number.POSITIVE_INFINITY) return;
     timeline.at(issued + fate.request, () => {
       let outcome: { output: unknown } | { error: Error };
       try {

@@ -85,6 +85,7 @@ export async function simulate(
     start,
     span: SPAN,
     topics: Object.keys(TOPICS),
+    shards: SHARDS,
     roles: habit.kind === "events" ? ["event"] : [],
     suppressed,
     onFault(key, what) {

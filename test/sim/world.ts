@@ -13,6 +13,7 @@ import type { Plan } from "./faults.ts";
 import type { Habit } from "./habits.ts";
 import { type Machine, startMachine } from "./machine.ts";
 import { type Call, clientOn, type Network } from "./network.ts";
+import { type Capacity, tokenBuckets } from "./services/capacity.ts";
 import { type Dynamo, simulatedDynamo } from "./services/dynamo.ts";
 import { type EventSources, simulatedEventSources } from "./services/event-sources.ts";
 import { type Scheduler, simulatedScheduler } from "./services/scheduler.ts";
@@ -80,6 +81,7 @@ export function worldOf(settings: {
     clock: timeline.now,
     createdAt: timeline.now() - 10 * MINUTE,
     pageItems: plan.pageItems,
+    capacity: capacityUntil(plan, timeline.now),
     onWrite: (before, after) => {
       trace(() => `  pool: ${JSON.stringify(plain(before))} → ${JSON.stringify(plain(after))}`);
       witness.written(before, after);
@@ -198,6 +200,13 @@ export function worldOf(settings: {
     },
   };
   return world;
+}
+
+/** What DynamoDB lets through while things go wrong; without an end when they do not. */
+function capacityUntil({ capacity, calmFrom }: Plan, clock: () => number): Capacity | undefined {
+  if (capacity === Number.POSITIVE_INFINITY) return undefined;
+  const scarce = tokenBuckets(clock, capacity);
+  return { admits: (...asked) => clock() >= calmFrom || scarce.admits(...asked) };
 }
 
 /** An item without DynamoDB's types, to be read. */

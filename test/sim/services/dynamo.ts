@@ -1,6 +1,7 @@
 import {
   type BatchExecuteStatementCommandInput,
   type BatchGetItemCommandInput,
+  type CancellationReason,
   ConditionalCheckFailedException,
   type DeleteItemCommandInput,
   type GetItemCommandInput,
@@ -10,6 +11,7 @@ import {
   type TransactWriteItemsCommandInput,
   type UpdateItemCommandInput,
 } from "@aws-sdk/client-dynamodb";
+import type { Capacity } from "./capacity.ts";
 import {
   conditionOf,
   type Row,
@@ -39,10 +41,12 @@ export function simulatedDynamo(settings: {
   createdAt: number;
   /** How many items are 1 MB here, where a page ends. */
   pageItems: number;
+  /** Absent: what it lets through has no end. */
+  capacity?: Capacity | undefined;
   /** Told of every item that changes. */
   onWrite: (before: Row | undefined, after: Row | undefined) => void;
 }): Dynamo {
-  const { clock, createdAt, pageItems, onWrite } = settings;
+  const { clock, createdAt, pageItems, capacity, onWrite } = settings;
   const table: Stored = storedTable();
   const tokens = new Map<string, number>();
 
@@ -53,12 +57,24 @@ export function simulatedDynamo(settings: {
     onWrite(before, after);
   };
 
+  const admits = (what: "read" | "write", { pk }: Row, ...rows: (Row | undefined)[]): boolean =>
+    !capacity ||
+    capacity.admits(
+      what,
+      pk?.S ?? "",
+      rows.reduce((sum, row) => sum + bytesOf(row), 0),
+    );
+  const mustAdmit = (...asked: Parameters<typeof admits>): void => {
+    if (!admits(...asked)) throw problem("ProvisionedThroughputExceededException", "simulated");
+  };
+
   const operations: Record<string, (input: never, trouble: Trouble) => unknown> = {
     DescribeTable: () => ({ Table: { CreationDateTime: new Date(createdAt) } }),
 
     GetItem({ Key, ConsistentRead }: GetItemCommandInput) {
       mustBeConsistent(ConsistentRead);
       const row = table.get(Key as Row);
+      mustAdmit("read", Key as Row, row);
       return row ? { Item: { ...row } } : {};
     },
 
@@ -68,7 +84,11 @@ export function simulatedDynamo(settings: {
       ];
       mustBeConsistent(ConsistentRead);
       mustFit("keys", Keys as Row[]);
-      const unprocessed = (Keys as Row[]).filter(() => trouble.entryFails() !== undefined);
+      const refused = new Set((Keys as Row[]).filter((key) => !admits("read", key, table.get(key))));
+      if (refused.size === Keys.length) throw problem("ProvisionedThroughputExceededException", "simulated");
+      const unprocessed = (Keys as Row[]).filter(
+        (key) => refused.has(key) || trouble.entryFails() !== undefined,
+      );
       const read = (Keys as Row[]).filter((key) => !unprocessed.includes(key));
       const found = read.map((key) => table.get(key)).filter((row) => row !== undefined);
       return {
@@ -90,6 +110,7 @@ export function simulatedDynamo(settings: {
         Math.min(Limit, pageItems),
       );
       const last = rows.at(-1);
+      mustAdmit("read", { pk: { S: text(":pk") } }, ...rows);
       return {
         Items: rows.map((row) => ({ ...row })),
         ...(more && last ? { LastEvaluatedKey: { pk: last.pk, sk: last.sk } } : {}),
@@ -98,6 +119,7 @@ export function simulatedDynamo(settings: {
 
     PutItem({ Item, ...input }: PutItemCommandInput) {
       const row = Item as Row;
+      mustAdmit("write", row, row);
       if (!conditionOf(input.ConditionExpression, input)(table.get(row))) throw refused(undefined);
       write(row, { ...row });
       return {};
@@ -105,6 +127,7 @@ export function simulatedDynamo(settings: {
 
     UpdateItem({ Key, UpdateExpression = "", ...input }: UpdateItemCommandInput) {
       const before = table.get(Key as Row);
+      mustAdmit("write", Key as Row, before);
       if (!conditionOf(input.ConditionExpression, input)(before)) throw refused(before);
       const update = updateOf(UpdateExpression, input);
       const after = updated(Key as Row, before, update);
@@ -114,6 +137,7 @@ export function simulatedDynamo(settings: {
 
     DeleteItem({ Key, ConditionExpression }: DeleteItemCommandInput) {
       if (ConditionExpression !== undefined) throw new Error("no conditional deletes here");
+      mustAdmit("write", Key as Row, table.get(Key as Row));
       if (table.get(Key as Row)) write(Key as Row, undefined);
       return {};
     },
@@ -127,7 +151,10 @@ export function simulatedDynamo(settings: {
         asked.map(({ key }) => key),
       );
       const Responses = asked.map(({ key, apply }) => {
-        const Code = trouble.entryFails() ?? apply(table.get(key));
+        const isAdmitted = admits("write", key, key);
+        const Code = isAdmitted
+          ? (trouble.entryFails() ?? apply(table.get(key)))
+          : "ProvisionedThroughputExceeded";
         return Code === undefined ? {} : { Error: { Code, Message: "simulated" } };
       });
       return { Responses };
@@ -146,6 +173,12 @@ export function simulatedDynamo(settings: {
         "writes",
         parts.map(({ key }) => key),
       );
+      // Twice, as DynamoDB prepares the transaction and then commits it.
+      const throttled = parts.map(({ key }) => !admits("write", key, table.get(key), table.get(key)));
+      if (throttled.includes(true))
+        throw cancelled(
+          throttled.map((isOne) => ({ Code: isOne ? "ProvisionedThroughputExceeded" : "None" })),
+        );
       if (parts.some(({ holds }) => !holds)) {
         const CancellationReasons = parts.map(({ key, holds }) => {
           const row = table.get(key);
@@ -153,11 +186,7 @@ export function simulatedDynamo(settings: {
             ? { Code: "None" }
             : { Code: "ConditionalCheckFailed", ...(row && { Item: { ...row } }) };
         });
-        throw new TransactionCanceledException({
-          message: "cancelled",
-          $metadata: REFUSED,
-          CancellationReasons,
-        });
+        throw cancelled(CancellationReasons);
       }
       for (const { item, key } of parts) {
         if (item.Put) write(key, { ...(item.Put.Item as Row) });
@@ -213,6 +242,15 @@ function refused(row: Row | undefined): ConditionalCheckFailedException {
     $metadata: REFUSED,
     ...(row && { Item: { ...row } }),
   });
+}
+
+function cancelled(CancellationReasons: CancellationReason[]): TransactionCanceledException {
+  return new TransactionCanceledException({ message: "cancelled", $metadata: REFUSED, CancellationReasons });
+}
+
+/** About as DynamoDB counts an item's size: its names and its values. */
+function bytesOf(row: Row | undefined): number {
+  return row === undefined ? 0 : JSON.stringify(row).length;
 }
 
 function updated({ pk, sk }: Row, before: Row | undefined, { set, remove, add }: Update): Row {

@@ -1,0 +1,39 @@
+/** How much a table's partitions, and the table as a whole, let through. */
+export type Capacity = {
+  /** Whether a read or a write of so many bytes of one partition is let through; if so it is counted. */
+  admits(what: "read" | "write", partition: string, bytes: number): boolean;
+};
+
+/** Units a second ("Partitions and data distribution" and "On-demand capacity mode", DynamoDB Developer Guide). */
+const PARTITION = { read: 3000, write: 1000 };
+const TABLE = { read: 12_000, write: 4000 };
+const BYTES_A_UNIT = { read: 4096, write: 1024 };
+
+type Bucket = { tokens: number; filledAt: number };
+
+/**
+ * Token buckets of one second, without DynamoDB's burst, which is not promised. A request is let through while its
+ * buckets hold anything, and may overdraw them, so that a large one is not refused for ever. `scale`: which part of the
+ * units of production there are, so that a small history meets their end.
+ */
+export function tokenBuckets(clock: () => number, scale: number): Capacity {
+  const buckets = new Map<string, Bucket>();
+  const bucketOf = (name: string, perSecond: number): Bucket => {
+    const { tokens, filledAt } = buckets.get(name) ?? { tokens: perSecond, filledAt: clock() };
+    const refilled = tokens + ((clock() - filledAt) * perSecond) / 1000;
+    const bucket = { tokens: Math.min(refilled, perSecond), filledAt: clock() };
+    buckets.set(name, bucket);
+    return bucket;
+  };
+  return {
+    admits(what, partition, bytes) {
+      const own = bucketOf(`${what} ${partition}`, PARTITION[what] * scale);
+      const all = bucketOf(what, TABLE[what] * scale);
+      if (own.tokens <= 0 || all.tokens <= 0) return false;
+      const units = Math.max(Math.ceil(bytes / BYTES_A_UNIT[what]), 1);
+      own.tokens -= units;
+      all.tokens -= units;
+      return true;
+    },
+  };
+}

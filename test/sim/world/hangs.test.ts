@@ -1,0 +1,74 @@
+import { SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { expect, it } from "vitest";
+import { drawsOf } from "../draws.ts";
+import { type Fate, type Plan, planOf, type Spell } from "../faults.ts";
+import { startMachine } from "../machine.ts";
+import { clientOn, type Network } from "../network.ts";
+import { simulatedSqs } from "../services/sqs.ts";
+import { timelineFrom } from "../timeline.ts";
+
+const NOW = Date.UTC(2026, 2, 1, 9);
+
+/** The first plan with a spell of a kind, and the spell. */
+function planWith(kind: Spell["kind"]): { plan: Plan; spell: Spell } {
+  const settings = { start: NOW, span: 1_800_000, shards: 2, roles: [], suppressed: new Set<string>() };
+  for (let seed = 1; seed < 1000; seed++) {
+    const plan = planOf(seed, { ...settings, topics: ["mail", "orders"], onFault: () => {} });
+    const spell = plan.spells.find((one) => one.kind === kind);
+    if (spell) return { plan, spell };
+  }
+  throw new Error(`no seed has ${kind}`);
+}
+
+function isUnanswered({ plan, spell }: ReturnType<typeof planWith>, service: string, input: object): boolean {
+  const machine = startMachine("tick-1", 1, 0, timelineFrom(NOW));
+  const call = { machine, index: 0, service, operation: "any", input };
+  const during = plan.fateOf(call, drawsOf(1, "call"), (spell.from + spell.to) / 2);
+  return during.answer === Number.POSITIVE_INFINITY;
+}
+
+it("one queue hangs, and no other", () => {
+  const found = planWith("queue-hangs");
+  const other = ["mail", "orders"].find((topic) => topic !== found.spell.topic);
+  expect(isUnanswered(found, "sqs", { QueueUrl: found.spell.topic })).toBe(true);
+  expect(isUnanswered(found, "sqs", { QueueUrl: other })).toBe(false);
+});
+
+it("one shard's buckets hang, whatever operation asks for them, and no other shard's", () => {
+  const found = planWith("shard-hangs");
+  const { shard } = found.spell;
+  const bucket = { S: `2026-03-01T09:15#${shard}` };
+  expect(isUnanswered(found, "dynamodb", { ExpressionAttributeValues: { ":pk": bucket } })).toBe(true);
+  expect(isUnanswered(found, "dynamodb", { Key: { pk: bucket } })).toBe(true);
+  expect(isUnanswered(found, "dynamodb", { Key: { pk: { S: `2026-03-01T09:15#${1 - shard}` } } })).toBe(
+    false,
+  );
+  expect(isUnanswered(found, "dynamodb", { Key: { pk: { S: "meta" } } })).toBe(false);
+});
+
+it("a call that hangs is given up by its client each time, and one that was lost had no effect", async () => {
+  const timeline = timelineFrom(NOW);
+  const fate: Fate = {
+    request: Number.POSITIVE_INFINITY,
+    answer: Number.POSITIVE_INFINITY,
+    freeze: 0,
+    entryFails: () => undefined,
+  };
+  const sqs = simulatedSqs({
+    ...{ clock: timeline.now, topics: ["mail"], inFlight: 10, unwanted: "\u0000", pick: () => 0 },
+    onVisible: () => {},
+    onRefused: () => {},
+    onSent: () => {},
+  });
+  const network: Network = { timeline, seed: 1, fateOf: () => fate, onArrival: () => {} };
+  const client = clientOn<SQSClient>(network, startMachine("tick-1", 1, 0, timeline), "sqs", sqs);
+  const Entries = [{ Id: "0", MessageBody: "hello" }];
+  let failure: unknown;
+  client.send(new SendMessageBatchCommand({ QueueUrl: "mail", Entries })).catch((thrown: unknown) => {
+    failure = thrown;
+  });
+  await timeline.run(NOW + 60_000, () => failure !== undefined);
+  expect(failure).toMatchObject({ name: "TimeoutError" });
+  expect(timeline.now() - NOW).toBeGreaterThanOrEqual(3 * 5000);
+  expect(sqs.messages("mail")).toEqual([]);
+});
