@@ -7,6 +7,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { chunksOf, inParallel } from "../core/batches.ts";
 import type { Item, Key } from "../core/items.ts";
+import type { Position } from "../core/position.ts";
 import type { Page } from "../protocol/ports.ts";
 import { fromAttributes, itemIfAny, toKey } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
@@ -77,20 +78,15 @@ async function readChunk(
   return items;
 }
 
-/**
- * `BETWEEN` is inclusive and the only condition that bounds both sides. A space sorts right behind `after`
- * and before anything that continues it (`#look`); `before` itself is read and dropped, and one more entry
- * than asked for says whether there are further ones.
- */
+/** `BETWEEN` is the only condition that bounds both sides; one more entry than asked for says whether there are further ones. */
 export async function readPage(
   pk: string,
-  after: string,
-  before: string,
+  from: Position,
+  before: Position,
   limit: number,
   connection: Connection,
 ): Promise<Page> {
-  const from = `${after} `;
-  if (Buffer.compare(Buffer.from(from), Buffer.from(before)) >= 0) return { items: [], more: false };
+  if (from >= before) return { items: [], more: false };
   const { client, table, capacity } = connection;
   const query = {
     TableName: table,
@@ -103,7 +99,6 @@ export async function readPage(
   const output: QueryCommandOutput = await patiently(connection, () => client.send(new QueryCommand(query)));
   capacity.used("page", "read", output.ConsumedCapacity);
   const read = output.Items ?? [];
-  const within = read.filter(({ sk }) => sk?.S !== before);
-  const stoppedBefore = output.LastEvaluatedKey !== undefined && within.length === read.length;
-  return { items: within.slice(0, limit).map(fromAttributes), more: within.length > limit || stoppedBefore };
+  const more = read.length > limit || output.LastEvaluatedKey !== undefined;
+  return { items: read.slice(0, limit).map(fromAttributes), more };
 }

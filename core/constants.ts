@@ -49,6 +49,8 @@ export const KNOWN_CALLS = 10;
 export const EVENT_AFTER = 15 * DAY;
 /** The least time between two entries of a cursor's trail. */
 export const TRAIL_STEP = 20 * SECOND;
+/** How long a sweep or audit goes on at most before it writes down how far it has come. */
+export const MARK_AFTER = 10 * SECOND;
 
 /** How long before it is due a schedule promotes a job: by then SQS can keep it. */
 export const PROMOTE_BEFORE = 4 * MINUTE;

@@ -1,5 +1,6 @@
 import { BUCKET, STALE_AFTER } from "./constants.ts";
 import { addressOf } from "./job-id.ts";
+import type { Position } from "./position.ts";
 
 /**
  * The items of the job pool. Each carries the version of its layout, so that a deploy or a rollback in
@@ -108,8 +109,14 @@ export type Tombstone = Key & {
   reach: number;
   expiresAt: number;
 };
-export type TrailEntry = { position: string; reachedAt: number };
-export type Cursor = Key & { v: number; swept: string; audited: string; trail: TrailEntry[] };
+export type TrailEntry = { position: Position; reachedAt: number };
+/** Its texts are positions, or what earlier versions wrote: `readCursor` tells them apart. */
+export type Cursor = Key & {
+  v: number;
+  swept: string;
+  audited: string;
+  trail: { position: string; reachedAt: number }[];
+};
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
 export type Meta = Key & { v: number; shards: number };
 /** From a pause to its resume. */

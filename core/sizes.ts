@@ -1,4 +1,11 @@
-import { BULK_JOBS, ENTRIES_A_PAGE, PACK_BYTES, STATEMENT_BATCH } from "./constants.ts";
+import {
+  BODY_BYTES,
+  BULK_JOBS,
+  ENTRIES_A_PAGE,
+  HEADERS_BYTES,
+  PACK_BYTES,
+  STATEMENT_BATCH,
+} from "./constants.ts";
 
 /**
  * How much is read, written, sent or kept at once. No promise depends on these numbers: each may be any whole number of 1
@@ -12,6 +19,10 @@ export type Sizes = {
   readonly minutes: number;
   /** Entries that a sweep goes through between two writes of its cursor. */
   readonly mark: number;
+  /** Bytes that what the tick has read of its shards, and makes of it, may take at once, about. */
+  readonly tickBytes: number;
+  /** Shards that a tick sweeps or audits at once. */
+  readonly shards: number;
   /** Notes of parked jobs that one read of a shard answers, and jobs that one step of a release lets go. */
   readonly parkedPage: number;
   readonly released: number;
@@ -31,11 +42,20 @@ export type Sizes = {
   readonly statements: number;
 };
 
+const MIB = 1024 * 1024;
+/** A home with the largest body, headers, and all else that it says. */
+const LARGEST_HOME = BODY_BYTES + HEADERS_BYTES + 12 * 1024;
+/** How often a home's bytes are in memory while it is handed over. */
+const COPIES = 9;
+
 /** What runs on AWS. */
 export const SIZES: Sizes = {
   page: 500,
   minutes: 16,
   mark: 2000,
+  // Half of the function's memory (infra/tick.ts): the rest is for the program, and for what is not collected yet.
+  tickBytes: 512 * MIB,
+  shards: 8,
   parkedPage: 100,
   released: 1000,
   deadLetterBatches: 20,
@@ -46,3 +66,17 @@ export const SIZES: Sizes = {
   packBytes: PACK_BYTES,
   statements: STATEMENT_BATCH,
 };
+
+/**
+ * How many entries' jobs the tick may hold of one shard at once, each of them being as large as any. A page of homes has
+ * 1 MB at most, whatever their number: that is DynamoDB's bound. But a look says nothing of its job's size.
+ *
+ * The sum for one shard: such entries are read while others wait in minutes that were only tried. In memory text takes two
+ * bytes a character where one of it is not Latin: the waiting ones are there as text (2 copies), those in hand as DynamoDB's
+ * answer, that as text, as homes, and as messages (1 + 2 + 2 + 2). Besides there are the page in hand, one that is read ahead,
+ * and two more of as many minutes.
+ */
+export function entriesAtOnce({ tickBytes, shards }: Sizes): number {
+  const share = tickBytes / shards - 4 * 2 * MIB;
+  return Math.max(Math.floor(share / (COPIES * LARGEST_HOME)), 1);
+}

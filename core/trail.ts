@@ -1,4 +1,5 @@
 import type { TrailEntry } from "./items.ts";
+import type { Position } from "./position.ts";
 
 /**
  * A cursor's trail with `entry` added, but no closer than `step` ms to the one before: a catch-up advances
@@ -13,7 +14,7 @@ export function trailAfter(trail: readonly TrailEntry[], entry: TrailEntry, step
 export function reachedBy(
   trail: readonly TrailEntry[],
   time: number,
-): { position: string | undefined; rest: TrailEntry[] } {
+): { position: Position | undefined; rest: TrailEntry[] } {
   const at = trail.findLastIndex((entry) => entry.reachedAt <= time);
   return { position: trail[at]?.position, rest: trail.slice(Math.max(at, 0)) };
 }

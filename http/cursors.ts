@@ -1,17 +1,19 @@
 import { createHash } from "node:crypto";
 import { MinutehandError } from "../core/errors.ts";
 import { isJobId } from "../core/job-id.ts";
+import { type Position, storedPosition } from "../core/position.ts";
 import type { Bulk } from "../protocol/bulk.ts";
 import { LAST_BOUND } from "./instants.ts";
 
-// A place is one of the protocol's positions: a bare time, or after a job's entry. Callers see neither.
+// A place is one of the protocol's positions: before a time, or after a job. Callers see neither. Earlier versions wrote an
+// entry's sort key for the place after a dead job.
 const LIST_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})#~)?$/;
-const DEAD_PLACE = /^\d{13}#([0-9A-Z]{26})$/;
+const DEAD_PLACE = /^\d{13}#([0-9A-Z]{26})(?:#~)?$/;
 const BULK_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})(?:#~)?)?$/;
 const WHOLE = /^(?:0|[1-9]\d{0,12})$/;
 
 /** A list's place, and the range it goes through, which a caller need not repeat. ms since the epoch. */
-export type ListCursor = { place: string; from: number; to: number };
+export type ListCursor = { place: Position; from: number; to: number };
 
 export function encodeListCursor({ place, from, to }: ListCursor): string {
   return encode(`${from} ${to} ${place}`);
@@ -23,19 +25,19 @@ export function decodeListCursor(text: string): ListCursor {
   const [, time, id] = LIST_PLACE.exec(place) ?? [];
   const known = time !== undefined && (id === undefined || isJobId(id));
   if (!known || rest.length > 0 || ![from, to].every(isBound) || !isPlace(time, from)) throw garbage();
-  return { place, from: Number(from), to: Number(to) };
+  return { place: storedPosition(place), from: Number(from), to: Number(to) };
 }
 
-export function encodeDeadCursor(place: string): string {
+export function encodeDeadCursor(place: Position): string {
   return encode(place);
 }
 
 /** Throws `bad-request` for anything but what `encodeDeadCursor` wrote. */
-export function decodeDeadCursor(text: string): string {
+export function decodeDeadCursor(text: string): Position {
   const place = decode(text);
   const [, id] = DEAD_PLACE.exec(place) ?? [];
   if (id === undefined || !isJobId(id)) throw garbage();
-  return place;
+  return storedPosition(place);
 }
 
 /** A bulk goes on where its last part ended. */
@@ -57,7 +59,7 @@ export function decodeBulkCursor(text: string): Bulk {
     from: Number(from),
     to: Number(to),
     nextAt: Number(nextAt),
-    position,
+    position: storedPosition(position),
   };
 }
 

@@ -7,10 +7,10 @@ import {
   WRITER_DEADLINE,
 } from "../core/constants.ts";
 import { hasCrashed, isFinished, isNear, startsAt } from "../core/home.ts";
-import type { Cursor, Home } from "../core/items.ts";
+import type { Home, TrailEntry } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { reachedBy } from "../core/trail.ts";
-import { advance, readCursor } from "./cursor.ts";
+import { progressOf, readCursor, type ShardCursor } from "./cursor.ts";
 import { releaseLeftKeys } from "./keys.ts";
 import { fileLooks } from "./looks.ts";
 import { prolongOnce } from "./once-items.ts";
@@ -26,12 +26,14 @@ const WIDTH = 8;
  * new look too, since the second message can be lost as well. `until`: no page is begun after it.
  */
 export async function auditShard(ctx: Context, shard: number, until: number): Promise<void> {
-  let cursor = await readCursor(ctx, shard);
+  const cursor = await readCursor(ctx, shard);
   const { position: limit, rest } = reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
   if (limit === undefined || limit <= cursor.audited) return;
+  const progress = progressOf(ctx, cursor, "audited");
   const backlogs = new Map<string, Promise<boolean>>();
   let entries = 0;
   let found = 0;
+  let isOurs = true;
   for await (const page of pages(ctx, shard, cursor.audited, limit)) {
     if (ctx.clock() >= until) break;
     const homes = page.entries.flatMap(({ home }) => (home && !home.untracked ? home : []));
@@ -39,19 +41,19 @@ export async function auditShard(ctx: Context, shard: number, until: number): Pr
     found += await repair(ctx, live, backlogs);
     await releaseLeftKeys(ctx, finished, ctx.clock() + WRITER_DEADLINE);
     entries += page.entries.length;
-    const next = await advance(ctx, cursor, "audited", page.position);
-    if (!next) break;
-    cursor = next;
+    isOurs = await progress.reach(page.position, page.entries.length);
+    if (!isOurs) break;
   }
+  if (isOurs) await progress.end();
   // The sweep may have added to the trail meanwhile: then it is trimmed next time.
   if (rest.length < cursor.trail.length) await trim(ctx, cursor, rest);
   ctx.report({ type: "audited", shard, entries, found });
 }
 
-async function trim(ctx: Context, cursor: Cursor, trail: Cursor["trail"]): Promise<void> {
-  const key = { pk: cursor.pk, sk: cursor.sk };
+async function trim(ctx: Context, { stored }: ShardCursor, trail: TrailEntry[]): Promise<void> {
+  const key = { pk: stored.pk, sk: stored.sk };
   await ctx.pool.change(
-    { key, expect: { swept: cursor.swept }, set: { trail } },
+    { key, expect: { swept: stored.swept }, set: { trail } },
     ctx.clock() + WRITER_DEADLINE,
   );
 }

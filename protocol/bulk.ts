@@ -2,8 +2,9 @@ import { inParallel } from "../core/batches.ts";
 import { BULK_PART, CLOCK_MARGIN, LONGEST_DELAY, PAGE_JOBS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished } from "../core/home.ts";
-import { type Home, sortable, timeOf } from "../core/items.ts";
+import { type Home, timeOf } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
+import { beforeTime, type Position } from "../core/position.ts";
 import { cancelMany, refusalOf } from "./cancel.ts";
 import { deadPage } from "./dead-jobs.ts";
 import { type JobPage, listJobs } from "./list.ts";
@@ -34,7 +35,7 @@ export type Bulk = {
   /** `from ≤ dueAt < to`; of the dead, when they died. */
   from: number;
   to: number;
-  position: string;
+  position: Position;
   /** When what it moves starts; at a rate, the first start that it has not given yet. */
   nextAt: number;
 };
@@ -68,7 +69,7 @@ export function beginBulk(
   const to = action === "redrive" ? Math.min(range.to, startedAt) : range.to;
   const from = Math.min(action === "run" ? Math.max(range.from, startedAt) : range.from, to);
   const id = drawToken(ctx.random).slice(0, ID_CHARS);
-  return { id, startedAt, from, to, position: sortable(from), nextAt: dueAt ?? startedAt };
+  return { id, startedAt, from, to, position: beforeTime(from), nextAt: dueAt ?? startedAt };
 }
 
 /**
@@ -117,7 +118,7 @@ function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Pr
   const { action, topic, tag, group } = request;
   const filter = { topic, ...(tag === undefined ? {} : { tag }), ...(group === undefined ? {} : { group }) };
   const { from, to, position: cursor } = at;
-  if (action === "redrive") return deadPage(ctx, { ...filter, limit, cursor, before: sortable(to) });
+  if (action === "redrive") return deadPage(ctx, { ...filter, limit, cursor, before: beforeTime(to) });
   return listJobs(ctx, { ...filter, limit, from, to, cursor });
 }
 

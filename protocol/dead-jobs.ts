@@ -1,6 +1,7 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
 import { DAY, PAGE_BYTES } from "../core/constants.ts";
 import { type DeadEntry, deadDay, type Home, timeOf } from "../core/items.ts";
+import { afterJob, BEGINNING, END, justAfter, type Position } from "../core/position.ts";
 import { isMeant, type JobFilter, type JobPage } from "./list.ts";
 import type { Context, Page } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
@@ -8,29 +9,27 @@ import { readHomes } from "./read-job.ts";
 export type DeadJob = { home: Home; entry: DeadEntry };
 
 const STRETCH = 16;
-/** Sorts after every entry of a day, which begin with digits. */
-const AFTER_ALL = "~";
 
 /**
- * A topic's dead jobs, oldest first, from just after `cursor`. An entry counts only while its home says the
+ * A topic's dead jobs, oldest first, from `cursor` on. An entry counts only while its home says the
  * same death: redriven jobs and deaths recorded twice are passed over.
  */
-export async function* deadJobs(ctx: Context, topic: string, cursor?: string): AsyncGenerator<DeadJob> {
+export async function* deadJobs(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<DeadJob> {
   const now = ctx.clock();
   const oldest = now - ctx.policy.deadRetention * 1000 - DAY;
   const start = cursor === undefined ? oldest : Math.max(timeOf(cursor), oldest);
   const days: number[] = [];
   for (let day = start - (start % DAY); day <= now; day += DAY) days.push(day);
-  const read = (day: number, after: string): Promise<Page> =>
-    ctx.pool.page(deadDay(topic, day), after, AFTER_ALL, ctx.sizes.deadPage);
+  const read = (day: number, from: Position): Promise<Page> =>
+    ctx.pool.page(deadDay(topic, day), from, END, ctx.sizes.deadPage);
   for (const stretch of chunksOf(days, STRETCH)) {
     // Most days have none: a first look at several at once.
-    const heads = await inParallel(stretch, STRETCH, (day) => read(day, cursor ?? ""));
+    const heads = await inParallel(stretch, STRETCH, (day) => read(day, cursor ?? BEGINNING));
     for (const [i, day] of stretch.entries()) {
       for (let page = heads[i]; page; ) {
         yield* stillDead(ctx, topic, page.items as DeadEntry[]);
         const last = page.items.at(-1)?.sk;
-        page = page.more && last !== undefined ? await read(day, last) : undefined;
+        page = page.more && last !== undefined ? await read(day, justAfter(last)) : undefined;
       }
     }
   }
@@ -39,7 +38,7 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: string): A
 /** A page of those that a filter means, who died before a position. It may be short, or empty with a cursor. */
 export async function deadPage(
   ctx: Context,
-  request: JobFilter & { topic: string; limit: number; cursor?: string; before?: string },
+  request: JobFilter & { topic: string; limit: number; cursor?: Position; before?: Position },
 ): Promise<JobPage> {
   const homes: Home[] = [];
   let examined = 0;
@@ -56,7 +55,7 @@ export async function deadPage(
     examined += 1;
     // With its body, which is read and kept though no list answers it.
     bytes += JSON.stringify(home).length;
-    position = entry.sk;
+    position = afterJob(entry.sk);
   }
   return { homes, gone: [], examined };
 }

@@ -1,12 +1,13 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
 import { BUCKET, BUCKETS_A_PAGE, PAGE_BYTES } from "../core/constants.ts";
 import { bucketOf, type Home, isHome, type Look, minuteOf, sortable, timeOf } from "../core/items.ts";
+import { afterJob, beforeTime, type Position } from "../core/position.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { shardCount } from "./shards.ts";
 
 /** Jobs in due order: with those before, all that are due before `until`. `gone`: that were due among them, or may have been. */
-export type DueJobs = { homes: Home[]; gone: Home[]; until: string };
+export type DueJobs = { homes: Home[]; gone: Home[]; until: Position };
 
 /** Buckets that are read at once where there is little in them. */
 const BUCKETS_A_READ = 64;
@@ -14,13 +15,12 @@ const WIDTH = 32;
 
 /**
  * The jobs due between two positions, as far as a page may read: it ends before `end` when that many buckets, entries or
- * bytes are read. `wanted`: how many jobs are asked for, so that a busy minute is not read much further than that. A
- * position is a sort key, or sorts between two.
+ * bytes are read. `wanted`: how many jobs are asked for, so that a busy minute is not read much further than that.
  */
 export async function* dueJobs(
   ctx: Context,
-  from: string,
-  end: string,
+  from: Position,
+  end: Position,
   wanted: number,
 ): AsyncGenerator<DueJobs> {
   const shards = await shardCount(ctx);
@@ -35,7 +35,7 @@ export async function* dueJobs(
     const pages = await inParallel(pks, WIDTH, (pk) => ctx.pool.page(pk, position, end, entries));
     const items = pages.flatMap((page) => page.items as (Home | Look)[]);
     const cuts = pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : []));
-    const last = sortable(minuteOf(timeOf(position)) + (pks.length / shards) * BUCKET);
+    const last = beforeTime(minuteOf(timeOf(position)) + (pks.length / shards) * BUCKET);
     // Up to the first place where some bucket's read stopped, all of them have been read.
     const until = cuts.map(afterJob).sort()[0] ?? (last < end ? last : end);
     const due = inDueOrder(items.filter(({ sk }) => sk < until));
@@ -65,10 +65,10 @@ function entriesFor(share: number, most: number): number {
   return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, most);
 }
 
-function bucketsFrom(position: string, end: string, minutes: number, shards: number): string[] {
+function bucketsFrom(position: Position, end: Position, minutes: number, shards: number): string[] {
   const pks: string[] = [];
   let minute = minuteOf(timeOf(position));
-  for (let i = 0; i < minutes && sortable(minute) < end; i++, minute += BUCKET) {
+  for (let i = 0; i < minutes && beforeTime(minute) < end; i++, minute += BUCKET) {
     for (let shard = 0; shard < shards; shard++) pks.push(bucketOf(minute, shard));
   }
   return pks;
@@ -79,13 +79,8 @@ function placeOf(home: Home): string {
   return `${sortable(home.dueAt)}#${home.id}`;
 }
 
-/** The position after everything filed for a job at one time: its home and its look are one. */
-function afterJob(sk: string): string {
-  return `${sk.replace("#look", "")}#~`;
-}
-
 /** The position after a job among those due. */
-export function afterDue(home: Home): string {
+export function afterDue(home: Home): Position {
   return afterJob(placeOf(home));
 }
 

@@ -1,6 +1,7 @@
 import { inParallel } from "../core/batches.ts";
 import { BUCKET, BUCKETS_A_PAGE } from "../core/constants.ts";
-import { bucketOf, type Home, type Look, minuteOf, sortable } from "../core/items.ts";
+import { bucketOf, type Home, type Look, minuteOf } from "../core/items.ts";
+import { beforeTime, justAfter } from "../core/position.ts";
 import { homesDueAt } from "./due-jobs.ts";
 import type { Context } from "./ports.ts";
 import { shardCount } from "./shards.ts";
@@ -43,15 +44,15 @@ async function countIn(
 ): Promise<number> {
   // A moved job's home and its look may be of one millisecond, on both sides of a read.
   const ids = new Set<string>();
-  let after = sortable(from);
+  let position = beforeTime(from);
   for (;;) {
-    const { items, more } = await ctx.pool.page(pk, after, sortable(to), ctx.sizes.page);
+    const { items, more } = await ctx.pool.page(pk, position, beforeTime(to), ctx.sizes.page);
     for (const home of await homesDueAt(ctx, items as (Home | Look)[])) {
       const pending = home.state === "scheduled" || home.state === "running";
       if (pending && (topic === undefined || home.topic === topic)) ids.add(home.id);
     }
     const last = items.at(-1)?.sk;
     if (!more || last === undefined) return ids.size;
-    after = last;
+    position = justAfter(last);
   }
 }

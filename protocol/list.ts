@@ -1,6 +1,7 @@
 import { DAY, PAGE_BYTES } from "../core/constants.ts";
 import { stateAt } from "../core/home.ts";
-import { type Home, sortable } from "../core/items.ts";
+import type { Home } from "../core/items.ts";
+import { beforeTime, type Position } from "../core/position.ts";
 import { afterDue, dueJobs } from "./due-jobs.ts";
 import type { Context } from "./ports.ts";
 
@@ -14,11 +15,11 @@ export type ListRequest = JobFilter & {
   to: number;
   limit: number;
   /** Where the page before ended. */
-  cursor?: string;
+  cursor?: Position;
 };
 
 /** `examined`: how many jobs were looked at for it. `gone`: met where they are not due any more, some beyond its end. */
-export type JobPage = { homes: Home[]; gone: Home[]; examined: number; cursor?: string };
+export type JobPage = { homes: Home[]; gone: Home[]; examined: number; cursor?: Position };
 
 export const LONGEST_SPAN = 31 * DAY;
 
@@ -27,10 +28,10 @@ export const LONGEST_SPAN = 31 * DAY;
  * it may be short, or empty with a cursor.
  */
 export async function listJobs(ctx: Context, request: ListRequest): Promise<JobPage> {
-  const end = sortable(request.to);
+  const end = beforeTime(request.to);
   const homes: Home[] = [];
   const gone: Home[] = [];
-  let position = request.cursor ?? sortable(request.from);
+  let position = request.cursor ?? beforeTime(request.from);
   let examined = 0;
   let bytes = 0;
   for await (const due of dueJobs(ctx, position, end, request.limit)) {

@@ -1,49 +1,56 @@
 import { BUCKET } from "../core/constants.ts";
-import { bucketOf, type Home, isHome, type Look, minuteOf, sortable, timeOf } from "../core/items.ts";
+import { bucketOf, type Home, isHome, type Look, minuteOf, timeOf } from "../core/items.ts";
+import { beforeTime, justAfter, type Position } from "../core/position.ts";
+import { entriesAtOnce } from "../core/sizes.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 
 /** One entry of a bucket: its sort key, the position just before it, and its job as it stands now, if there. */
-export type Entry = { sk: string; before: string; home: Home | undefined };
+export type Entry = { sk: string; before: Position; home: Home | undefined };
 
 /** What was read, and how far: every entry before `position` has been on this page or an earlier one. */
-export type EntryPage = { entries: Entry[]; position: string };
+export type EntryPage = { entries: Entry[]; position: Position };
+
+/** A tick in time finds its entries in two minutes. */
+const MINUTES_AT_FIRST = 2;
 
 /**
- * The entries of a shard between two positions, oldest first. A position is a sort key, or a bare time that
- * sorts before all its entries. A home that lies in the page is not read again; a look's is.
+ * The entries of a shard between two positions, oldest first. A home that lies in the page is not read again; a look's is,
+ * so few at once that they fit into memory whatever their size (`core/sizes.ts`).
  */
 export async function* pages(
   ctx: Context,
   shard: number,
-  from: string,
-  before: string,
+  from: Position,
+  before: Position,
 ): AsyncGenerator<EntryPage> {
-  const { page: limit, minutes } = ctx.sizes;
+  const { page: limit, minutes: most } = ctx.sizes;
+  const few = entriesAtOnce(ctx.sizes);
   let position = from;
+  let minutes = Math.min(MINUTES_AT_FIRST, most);
   while (position < before) {
-    const minute = minuteOf(timeOf(position));
-    const stretch = Array.from({ length: minutes }, (_, i) => minute + i * BUCKET).filter(
-      (start) => sortable(start) < before,
-    );
-    // A first look at several minutes at once: after an outage most are empty, and each read is a round trip.
+    const stretch = minutesFrom(position, before, minutes);
+    // Several minutes at once: after an outage most may be empty, and each read is a round trip. Many are but tried, as
+    // what they answer is kept till its turn.
+    const perMinute = minutes > MINUTES_AT_FIRST ? Math.min(Math.ceil(few / stretch.length), limit) : limit;
     const heads = await Promise.all(
-      stretch.map((start) => ctx.pool.page(bucketOf(start, shard), position, before, limit)),
+      stretch.map((start) => ctx.pool.page(bucketOf(start, shard), position, before, perMinute)),
     );
+    const isSparse = heads.reduce((sum, { items, more }) => sum + items.length + (more ? few : 0), 0) < few;
+    minutes = Math.min(isSparse ? minutes * 2 : MINUTES_AT_FIRST, most);
     for (const [i, start] of stretch.entries()) {
-      let page = heads[i] ?? { items: [], more: false };
-      const end = sortable(start + BUCKET) < before ? sortable(start + BUCKET) : before;
+      let page = heads.shift() ?? { items: [], more: false };
+      const end = beforeTime(start + BUCKET) < before ? beforeTime(start + BUCKET) : before;
       for (;;) {
         const last = page.items.at(-1)?.sk;
-        const next = page.more && last !== undefined ? last : undefined;
+        const next = page.more && last !== undefined ? justAfter(last) : undefined;
         // Read while this page is worked on: the bound was fixed before, so that it does not matter when.
         const following =
           next === undefined ? undefined : ctx.pool.page(bucketOf(start, shard), next, before, limit);
         following?.catch(() => {});
         const reached = next ?? end;
-        if (page.items.length > 0 || i === stretch.length - 1) {
-          yield { entries: await entriesOf(ctx, page.items as (Home | Look)[], position), position: reached };
-        }
+        if (page.items.length > 0 || i === stretch.length - 1)
+          yield* slicesOf(ctx, page.items as (Home | Look)[], position, reached, few);
         position = reached;
         if (!following) break;
         page = await following;
@@ -52,7 +59,41 @@ export async function* pages(
   }
 }
 
-async function entriesOf(ctx: Context, items: readonly (Home | Look)[], from: string): Promise<Entry[]> {
+function minutesFrom(position: Position, before: Position, count: number): number[] {
+  const first = minuteOf(timeOf(position));
+  const minutes = Array.from({ length: count }, (_, i) => first + i * BUCKET);
+  return minutes.filter((start) => beforeTime(start) < before);
+}
+
+/** A page in slices of at most `few` looks. */
+async function* slicesOf(
+  ctx: Context,
+  items: readonly (Home | Look)[],
+  from: Position,
+  reached: Position,
+  few: number,
+): AsyncGenerator<EntryPage> {
+  let position = from;
+  let rest = items;
+  do {
+    const end = endOfSlice(rest, few);
+    const slice = rest.slice(0, end);
+    rest = rest.slice(end);
+    const entries = await entriesOf(ctx, slice, position);
+    const last = slice.at(-1)?.sk;
+    position = rest.length > 0 && last !== undefined ? justAfter(last) : reached;
+    yield { entries, position };
+  } while (rest.length > 0);
+}
+
+/** How many of these entries there are up to, and with, the `few`th look. */
+function endOfSlice(items: readonly (Home | Look)[], few: number): number {
+  let looks = 0;
+  const at = items.findIndex((item) => !isHome(item) && ++looks === few);
+  return at === -1 ? items.length : at + 1;
+}
+
+async function entriesOf(ctx: Context, items: readonly (Home | Look)[], from: Position): Promise<Entry[]> {
   const looks = items.filter((item) => !isHome(item));
   const homes = await readHomes(
     ctx,
@@ -62,7 +103,7 @@ async function entriesOf(ctx: Context, items: readonly (Home | Look)[], from: st
   let before = from;
   return items.map((item) => {
     const entry = { sk: item.sk, before, home: isHome(item) ? item : looked.get(item.sk) };
-    before = item.sk;
+    before = justAfter(item.sk);
     return entry;
   });
 }

@@ -2,6 +2,7 @@ import { LONGEST_DELAY, WRITER_DEADLINE } from "../core/constants.ts";
 import { isFinished, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Parked, parkedIn, parkedKey, ttl } from "../core/items.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
+import { BEGINNING, END } from "../core/position.ts";
 import { EVERYTHING, heldBefore, heldBeforeNow } from "./known-pauses.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
@@ -79,6 +80,6 @@ const COUNT_TO = 1000;
 export async function countParked(ctx: Context, topic: string): Promise<number> {
   let count = 0;
   for (let shard = 0, shards = await shardCount(ctx); shard < shards && count < COUNT_TO; shard++)
-    count += (await ctx.pool.page(parkedIn(topic, shard), "", "~", COUNT_TO)).items.length;
+    count += (await ctx.pool.page(parkedIn(topic, shard), BEGINNING, END, COUNT_TO)).items.length;
   return Math.min(count, COUNT_TO);
 }

@@ -2,6 +2,7 @@ import type { Item, Key } from "../core/items.ts";
 import type { RandomBytes } from "../core/job-id.ts";
 import type { Schedule } from "../core/occurrence.ts";
 import type { Policy } from "../core/policy.ts";
+import type { Position } from "../core/position.ts";
 import type { Sizes } from "../core/sizes.ts";
 import type { ProtocolEvent } from "./events.ts";
 
@@ -51,8 +52,8 @@ export interface Pool {
   changeMany(changes: readonly Change[], by: Deadline): Promise<("changed" | "refused" | Error)[]>;
   /** All or nothing. */
   transact(writes: readonly Write[], by: Deadline): Promise<Transacted>;
-  /** Items of a partition with `after < sk < before`, at most `limit` (or 1 MB) of them. */
-  page(pk: string, after: string, before: string, limit: number): Promise<Page>;
+  /** Items of a partition between two positions, at most `limit` (or 1 MB) of them. */
+  page(pk: string, from: Position, before: Position, limit: number): Promise<Page>;
   /**
    * Adds to counters of an item, creating what is not there, and answers their values after. The one write without a
    * condition: repeated after a lost answer it counts twice. `expiresAt`: the item's TTL, seconds since the epoch.

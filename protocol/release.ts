@@ -3,6 +3,7 @@ import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { hasCrashed } from "../core/home.ts";
 import { type Home, type Parked, parkedIn, pauseKey } from "../core/items.ts";
+import { BEGINNING, END } from "../core/position.ts";
 import { nextOpening } from "../cron/window.ts";
 import { bookStarts } from "./book-starts.ts";
 import { moveHeld } from "./hold.ts";
@@ -36,7 +37,7 @@ export async function release(ctx: Context, topic: string, until: number): Promi
   let released = 0;
   while (ctx.clock() < until) {
     const pages = await inParallel(shards, WIDTH, (shard) =>
-      ctx.pool.page(parkedIn(topic, shard), "", "~", ctx.sizes.parkedPage),
+      ctx.pool.page(parkedIn(topic, shard), BEGINNING, END, ctx.sizes.parkedPage),
     );
     // Beyond the end of a page that has more behind it there may be older ones.
     const ends = pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : [])).sort();

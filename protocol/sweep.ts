@@ -3,15 +3,14 @@ import {
   BOOKED_FOR,
   FAILING_TOPIC_WAIT,
   LOOKAHEAD,
-  TRAIL_STEP,
   UNKNOWN_TOPIC_AFTER,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
 import { isNear, startsAt } from "../core/home.ts";
-import { type Home, sortable, timeOf } from "../core/items.ts";
+import { type Home, timeOf } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
-import { trailAfter } from "../core/trail.ts";
-import { advance, readCursor } from "./cursor.ts";
+import { beforeTime, type Position } from "../core/position.ts";
+import { progressOf, readCursor } from "./cursor.ts";
 import { die } from "./die.ts";
 import { fileLooks } from "./looks.ts";
 import { type Entry, pages } from "./pages.ts";
@@ -24,47 +23,39 @@ import { type HandedOver, isSeenTo, send } from "./send.ts";
  */
 export type SweepEnd = "done" | "overtaken" | "out-of-time" | "unreachable";
 
+const WIDTH = 8;
+
 /**
  * Hands over what falls due in one shard before `LOOKAHEAD` from now, page by page from the cursor: send, then
- * advance. A crash in between repeats up to 2,000 entries and a page, and never skips one. `until`: no page is begun
- * after it.
+ * advance. A crash in between repeats up to 2,000 entries and a page, or some seconds' work, and never skips one. `until`:
+ * no page is begun after it.
  */
 export async function sweepShard(ctx: Context, shard: number, until: number): Promise<SweepEnd> {
   const limit = ctx.clock() + LOOKAHEAD;
-  let cursor = await readCursor(ctx, shard);
-  if (cursor.swept >= sortable(limit)) return "done";
-  let position = cursor.swept;
+  const cursor = await readCursor(ctx, shard);
+  if (cursor.swept >= beforeTime(limit)) return "done";
+  const progress = progressOf(ctx, cursor, "swept");
   let entries = 0;
-  let marked = 0;
   let end: SweepEnd = "done";
-  const mark = async (): Promise<boolean> => {
-    const trail = trailAfter(cursor.trail, { position, reachedAt: ctx.clock() }, TRAIL_STEP);
-    const next = await advance(ctx, cursor, "swept", position, trail);
-    if (next) cursor = next;
-    marked = entries;
-    return next !== undefined;
-  };
-  for await (const page of pages(ctx, shard, cursor.swept, sortable(limit))) {
-    if (ctx.clock() >= until) {
-      end = "out-of-time";
-      break;
+  try {
+    for await (const page of pages(ctx, shard, cursor.swept, beforeTime(limit))) {
+      if (ctx.clock() >= until) {
+        end = "out-of-time";
+        break;
+      }
+      const unsent = await handOver(ctx, page.entries, limit);
+      entries += page.entries.length;
+      if (!(await progress.reach(unsent?.before ?? page.position, page.entries.length))) return "overtaken";
+      if (unsent) {
+        end = "unreachable";
+        break;
+      }
     }
-    const unsent = await handOver(ctx, page.entries, limit);
-    position = unsent?.before ?? page.position;
-    entries += page.entries.length;
-    if (unsent) {
-      end = "unreachable";
-      break;
-    }
-    // Each mark is a round trip and a write unit; what lies after the last one is sent again after a crash.
-    if (entries - marked >= ctx.sizes.mark && !(await mark())) {
-      end = "overtaken";
-      break;
-    }
+    return (await progress.end()) ? end : "overtaken";
+  } finally {
+    // Of a sweep that failed, too: its lag is the one that must be told.
+    ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });
   }
-  if (position !== cursor.swept && end !== "overtaken" && !(await mark())) end = "overtaken";
-  ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });
-  return end;
 }
 
 /**
@@ -75,7 +66,7 @@ async function handOver(
   ctx: Context,
   entries: readonly Entry[],
   limit: number,
-): Promise<{ before: string } | undefined> {
+): Promise<{ before: Position } | undefined> {
   const now = ctx.clock();
   const due = entries.filter(({ home }) => home?.state === "scheduled" && isToSend(home, limit, now));
   const outcomes = await send(
@@ -90,8 +81,10 @@ async function handOver(
     const sent = home && outcomes.get(home.id);
     if (home && sent && !isSeenTo(sent)) failed.set(home.id, { home, sent });
   }
-  await inParallel([...failed.values()], 8, ({ home, sent }) => giveUpOrLookAgain(ctx, home, sent, limit));
-  return stopAt === entries.length ? undefined : { before: entries[stopAt]?.before ?? "" };
+  await inParallel([...failed.values()], WIDTH, ({ home, sent }) =>
+    giveUpOrLookAgain(ctx, home, sent, limit),
+  );
+  return entries[stopAt];
 }
 
 /** A start that was noted in a home has no look of its own: whoever noted it may have died before sending. */
@@ -107,7 +100,7 @@ function hasMissedStart({ heldUntil }: Home, lookedAt: number, now: number): boo
   return heldUntil !== undefined && lookedAt <= heldUntil && heldUntil < now - BOOKED_FOR;
 }
 
-/** Whether SQS answers for another message or topic, so that what was unreachable is one queue's trouble. */
+/** Whether SQS answers for another message or topic, so that what was unreachable is some queues' trouble. */
 async function answersElsewhere(
   ctx: Context,
   outcomes: ReadonlyMap<string, HandedOver>,
@@ -116,12 +109,16 @@ async function answersElsewhere(
   const asked = [...outcomes.values()].filter(({ outcome }) => outcome !== "held");
   if (asked.some(({ outcome }) => outcome !== "unreachable")) return true;
   const tried = new Set(due.map(({ home }) => home?.topic));
-  const other = Object.keys(ctx.policy.topics).find((topic) => !tried.has(topic));
-  if (other === undefined) return false;
-  return ctx.queues.depth({ topic: other }).then(
-    () => true,
-    () => false,
-  );
+  const [first, ...others] = Object.keys(ctx.policy.topics).filter((topic) => !tried.has(topic));
+  const answers = (topic: string): Promise<boolean> =>
+    ctx.queues.depth({ topic }).then(
+      () => true,
+      () => false,
+    );
+  if (first === undefined) return false;
+  if (await answers(first)) return true;
+  // That one may have trouble of its own.
+  return (await inParallel(others.slice(0, WIDTH), WIDTH, answers)).includes(true);
 }
 
 async function giveUpOrLookAgain(ctx: Context, home: Home, sent: HandedOver, limit: number): Promise<void> {

@@ -153,11 +153,11 @@ export function memoryPool({
       });
     },
 
-    page: (pk, after, before, limit) =>
+    page: (pk, from, before, limit) =>
       perform({ operation: "page", keys: [] }, undefined, (): Page => {
         const partition = partitions.get(pk) ?? new Map<string, Row>();
         const between = [...partition.keys()]
-          .filter((sk) => byBytes(after, sk) < 0 && byBytes(sk, before) < 0)
+          .filter((sk) => byBytes(from, sk) < 0 && byBytes(sk, before) < 0)
           .sort(byBytes);
         const items = between.slice(0, limit).map((sk) => copyOf(partition.get(sk)) as Item);
         return { items, more: between.length > limit };

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { LIST_JOBS, PAGE_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
+import type { Position } from "../../core/position.ts";
 import { forecast } from "../../protocol/forecast.ts";
 import { listJobs } from "../../protocol/list.ts";
 import { requireTopic } from "../../protocol/topics.ts";
@@ -31,7 +32,7 @@ const listQuery = z.strictObject({
 function placeOf(
   now: number,
   { from, to, cursor, topic, state, tag, group }: z.output<typeof listQuery>,
-): { from: number; to: number; cursor?: string } {
+): { from: number; to: number; cursor?: Position } {
   const asked = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
   if (cursor === undefined) return rangeOf(now, asked);
   const at = decodeListCursor(untie(cursor, topic, state, tag, group));

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { dynamoClient } from "../../aws/clients.ts";
 import { dynamoPool } from "../../aws/pool.ts";
+import { BEGINNING, END } from "../../core/position.ts";
 import type { Pool } from "../../protocol/ports.ts";
 import { itemAt, numbers } from "../contract/contract-items.ts";
 import { useEndpoint } from "./emulators.ts";
@@ -194,7 +195,7 @@ test("every read is strongly consistent", async () => {
   const { pool, requests } = await poolOn(() => ok({ Responses: { t: [] } }));
   await pool.read([KEY]);
   await pool.read([KEY, { pk: "p", sk: "other" }]);
-  await pool.page("p", "", "~", 10);
+  await pool.page("p", BEGINNING, END, 10);
   const texts = requests.map(({ input }) => JSON.stringify(input));
   expect(texts).toHaveLength(3);
   for (const text of texts) expect(text).toContain('"ConsistentRead":true');

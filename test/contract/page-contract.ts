@@ -1,10 +1,17 @@
 import { describe, expect, test } from "vitest";
+import { afterJob, BEGINNING, beforeTime, END, justAfter, type Position } from "../../core/position.ts";
 import { itemAt, numbers } from "./contract-items.ts";
 import type { PoolBench } from "./pool-contract.ts";
 
 const HOME = "1700000000000#01HF7YAT000000000000000000";
 const LOOK = `${HOME}#look`;
+const TIME = 1_700_000_000_000;
 const NEXT = "1700000000001#01HF7YAT000000000000000001";
+
+function behind(seen: readonly string[]): Position {
+  const last = seen.at(-1);
+  return last === undefined ? BEGINNING : justAfter(last);
+}
 
 export function pageContract({ pool, by, partition }: PoolBench): void {
   const fill = async (sks: readonly string[], attributes = {}): Promise<string> => {
@@ -15,8 +22,8 @@ export function pageContract({ pool, by, partition }: PoolBench): void {
     );
     return pk;
   };
-  const sksOf = async (pk: string, after: string, before: string, limit = 100) => {
-    const { items, more } = await pool().page(pk, after, before, limit);
+  const sksOf = async (pk: string, from: Position, before: Position, limit = 100) => {
+    const { items, more } = await pool().page(pk, from, before, limit);
     return { sks: items.map(({ sk }) => sk), more };
   };
 
@@ -25,48 +32,49 @@ export function pageContract({ pool, by, partition }: PoolBench): void {
       const pk = await fill([NEXT, LOOK, HOME], { headers: { a: "1" } });
       await fill([HOME]);
       const items = [HOME, LOOK, NEXT].map((sk) => itemAt({ pk, sk }, { headers: { a: "1" } }));
-      expect(await pool().page(pk, "", "~", 10)).toEqual({ items, more: false });
-      expect(await pool().page(partition(), "", "~", 10)).toEqual({ items: [], more: false });
+      expect(await pool().page(pk, BEGINNING, END, 10)).toEqual({ items, more: false });
+      expect(await pool().page(partition(), BEGINNING, END, 10)).toEqual({ items: [], more: false });
     });
 
-    test("the lower bound is exclusive, and a look at the same time lies behind its home", async () => {
+    test("a page begins at its position, and a look at the same time lies behind its home", async () => {
       const pk = await fill([HOME, LOOK, NEXT]);
-      expect(await sksOf(pk, HOME, "~")).toEqual({ sks: [LOOK, NEXT], more: false });
-      expect(await sksOf(pk, LOOK, "~")).toEqual({ sks: [NEXT], more: false });
-      expect(await sksOf(pk, NEXT, "~")).toEqual({ sks: [], more: false });
-      expect(await sksOf(pk, "1700000000000", "~")).toEqual({ sks: [HOME, LOOK, NEXT], more: false });
-      expect(await sksOf(pk, "1700000000000~", "~")).toEqual({ sks: [NEXT], more: false });
+      expect(await sksOf(pk, justAfter(HOME), END)).toEqual({ sks: [LOOK, NEXT], more: false });
+      expect(await sksOf(pk, justAfter(LOOK), END)).toEqual({ sks: [NEXT], more: false });
+      expect(await sksOf(pk, justAfter(NEXT), END)).toEqual({ sks: [], more: false });
+      expect(await sksOf(pk, beforeTime(TIME), END)).toEqual({ sks: [HOME, LOOK, NEXT], more: false });
+      expect(await sksOf(pk, afterJob(HOME), END)).toEqual({ sks: [NEXT], more: false });
     });
 
-    test("the upper bound is exclusive", async () => {
+    test("it ends at its bound", async () => {
       const pk = await fill([HOME, LOOK, NEXT]);
-      expect(await sksOf(pk, "", NEXT)).toEqual({ sks: [HOME, LOOK], more: false });
-      expect(await sksOf(pk, "", LOOK)).toEqual({ sks: [HOME], more: false });
-      expect(await sksOf(pk, "", HOME)).toEqual({ sks: [], more: false });
-      expect(await sksOf(pk, "", "1700000000001")).toEqual({ sks: [HOME, LOOK], more: false });
+      expect(await sksOf(pk, BEGINNING, justAfter(NEXT))).toEqual({ sks: [HOME, LOOK, NEXT], more: false });
+      expect(await sksOf(pk, BEGINNING, justAfter(LOOK))).toEqual({ sks: [HOME, LOOK], more: false });
+      expect(await sksOf(pk, BEGINNING, justAfter(HOME))).toEqual({ sks: [HOME], more: false });
+      expect(await sksOf(pk, BEGINNING, beforeTime(TIME + 1))).toEqual({ sks: [HOME, LOOK], more: false });
+      expect(await sksOf(pk, BEGINNING, beforeTime(TIME))).toEqual({ sks: [], more: false });
     });
 
     test("bounds that hold nothing between them are an empty page", async () => {
       const pk = await fill([HOME, LOOK, NEXT]);
-      for (const [after, before] of [
-        [HOME, HOME],
-        [HOME, LOOK],
-        [NEXT, HOME],
-        ["", ""],
-        [HOME, `${HOME} `],
-        ["~", "a"],
+      for (const [from, before] of [
+        [justAfter(HOME), justAfter(HOME)],
+        [justAfter(LOOK), afterJob(LOOK)],
+        [justAfter(NEXT), justAfter(HOME)],
+        [BEGINNING, BEGINNING],
+        [BEGINNING, beforeTime(TIME)],
+        [END, BEGINNING],
       ] as const)
-        expect(await sksOf(pk, after, before)).toEqual({ sks: [], more: false });
+        expect(await sksOf(pk, from, before)).toEqual({ sks: [], more: false });
     });
 
     test("a page that the limit cuts says that there is more, and one that ends there does not", async () => {
       const pk = await fill([HOME, LOOK, NEXT]);
-      expect(await sksOf(pk, "", "~", 1)).toEqual({ sks: [HOME], more: true });
-      expect(await sksOf(pk, "", "~", 2)).toEqual({ sks: [HOME, LOOK], more: true });
-      expect(await sksOf(pk, "", "~", 3)).toEqual({ sks: [HOME, LOOK, NEXT], more: false });
-      expect(await sksOf(pk, "", NEXT, 2)).toEqual({ sks: [HOME, LOOK], more: false });
-      expect(await sksOf(pk, "", NEXT, 1)).toEqual({ sks: [HOME], more: true });
-      expect(await sksOf(pk, LOOK, "~", 1)).toEqual({ sks: [NEXT], more: false });
+      expect(await sksOf(pk, BEGINNING, END, 1)).toEqual({ sks: [HOME], more: true });
+      expect(await sksOf(pk, BEGINNING, END, 2)).toEqual({ sks: [HOME, LOOK], more: true });
+      expect(await sksOf(pk, BEGINNING, END, 3)).toEqual({ sks: [HOME, LOOK, NEXT], more: false });
+      expect(await sksOf(pk, BEGINNING, justAfter(LOOK), 2)).toEqual({ sks: [HOME, LOOK], more: false });
+      expect(await sksOf(pk, BEGINNING, justAfter(LOOK), 1)).toEqual({ sks: [HOME], more: true });
+      expect(await sksOf(pk, justAfter(LOOK), END, 1)).toEqual({ sks: [NEXT], more: false });
     });
 
     test("page after page every entry comes once, whatever the limit", async () => {
@@ -76,7 +84,7 @@ export function pageContract({ pool, by, partition }: PoolBench): void {
         const seen: string[] = [];
         let calls = 0;
         for (let more = true; more; calls++) {
-          const page = await sksOf(pk, seen.at(-1) ?? "", "~", limit);
+          const page = await sksOf(pk, behind(seen), END, limit);
           seen.push(...page.sks);
           more = page.more;
         }
@@ -91,7 +99,7 @@ export function pageContract({ pool, by, partition }: PoolBench): void {
       for (const sk of all) await pool().insert([itemAt({ pk, sk }, { body: "x".repeat(200_000) })], by());
       const seen: string[] = [];
       for (let more = true; more; ) {
-        const page = await sksOf(pk, seen.at(-1) ?? "", "21");
+        const page = await sksOf(pk, behind(seen), justAfter("20"));
         expect(page.sks.length > 0 || !page.more).toBe(true);
         seen.push(...page.sks);
         more = page.more;

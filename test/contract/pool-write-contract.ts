@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { BEGINNING, END } from "../../core/position.ts";
 import type { Attribute } from "../../protocol/ports.ts";
 import { itemAt, numbers } from "./contract-items.ts";
 import { NOW, type PoolBench } from "./pool-contract.ts";
@@ -163,7 +164,7 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       await pool().remove(keys, by());
       await pool().remove(keys.slice(0, 1), by());
       await pool().remove([], by());
-      expect((await pool().page(pk, "", "~", 100)).items).toEqual([]);
+      expect((await pool().page(pk, BEGINNING, END, 100)).items).toEqual([]);
     });
 
     test("nobody shares an item with the pool", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { BEGINNING, END } from "../../core/position.ts";
 import type { Write } from "../../protocol/ports.ts";
 import { itemAt, numbers } from "./contract-items.ts";
 import type { PoolBench } from "./pool-contract.ts";
@@ -18,7 +19,7 @@ export function transactContract({ pool, by, partition }: PoolBench): void {
         { check: { key: { pk, sk: "none" }, expect: "absent" } },
       ];
       expect(await pool().transact(writes, by())).toEqual({ done: true });
-      expect((await pool().page(pk, "", "~", 10)).items).toEqual([
+      expect((await pool().page(pk, BEGINNING, END, 10)).items).toEqual([
         itemAt(key, { id: "new" }),
         itemAt({ pk, sk: "checked" }),
         itemAt({ pk, sk: "new" }, { headers: { a: "1" } }),
@@ -44,7 +45,7 @@ export function transactContract({ pool, by, partition }: PoolBench): void {
         done: false,
         refused: [false, there[0], there[1], undefined, there[2], false, undefined, undefined],
       });
-      expect((await pool().page(pk, "", "~", 10)).items).toEqual(there);
+      expect((await pool().page(pk, BEGINNING, END, 10)).items).toEqual(there);
     });
 
     test("of many transactions that take one key exactly one is done", async () => {
@@ -61,7 +62,7 @@ export function transactContract({ pool, by, partition }: PoolBench): void {
         ),
       );
       expect(results.filter(({ done }) => done)).toHaveLength(1);
-      expect((await pool().page(pk, "", "~", 20)).items).toHaveLength(2);
+      expect((await pool().page(pk, BEGINNING, END, 20)).items).toHaveLength(2);
     });
 
     test("two transactions alike are two: the second meets what the first wrote", async () => {

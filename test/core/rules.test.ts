@@ -4,12 +4,14 @@ import { batchesOf, inParallel } from "../../core/batches.ts";
 import { CLOCK_MARGIN, NEAR, PACK_BYTES } from "../../core/constants.ts";
 import { parseDuration } from "../../core/durations.ts";
 import { hasCrashed, isRunning, stateAt } from "../../core/home.ts";
+import type { TrailEntry } from "../../core/items.ts";
 import { bucketOf, type Home, homeKey, lookAt, sortable, timeOf } from "../../core/items.ts";
 import { addressOf, drawJobId, drawToken, isJobId } from "../../core/job-id.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import { deadText, jobText, messageText, parseMessage } from "../../core/message.ts";
 import { delaySecondsOf, packsOf } from "../../core/packs.ts";
 import { topicPolicy } from "../../core/policy.ts";
+import { beforeTime } from "../../core/position.ts";
 import { decodeReceipt, encodeReceipt } from "../../core/receipt.ts";
 import { truncate } from "../../core/text.ts";
 import { reachedBy, trailAfter } from "../../core/trail.ts";
@@ -274,8 +276,8 @@ describe("batches", () => {
 });
 
 describe("a cursor's trail", () => {
-  const at = (reachedAt: number): { position: string; reachedAt: number } => ({
-    position: String(reachedAt),
+  const at = (reachedAt: number): TrailEntry => ({
+    position: beforeTime(reachedAt),
     reachedAt,
   });
 
@@ -287,7 +289,7 @@ describe("a cursor's trail", () => {
   it("tells the last position reached by a time, and keeps what is needed later", () => {
     const trail = [at(100), at(200), at(300)];
     expect(reachedBy(trail, 99)).toEqual({ position: undefined, rest: trail });
-    expect(reachedBy(trail, 250)).toEqual({ position: "200", rest: [at(200), at(300)] });
+    expect(reachedBy(trail, 250)).toEqual({ position: beforeTime(200), rest: [at(200), at(300)] });
   });
 });
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { BUCKET } from "../../core/constants.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, sortable } from "../../core/items.ts";
+import { beforeTime } from "../../core/position.ts";
 import { advance, readCursor } from "../../protocol/cursor.ts";
 import { createWorld } from "../protocol/world.ts";
 import { NOW } from "./kinds.ts";
@@ -18,8 +19,9 @@ describe("a cursor", () => {
       const start = sortable(NOW);
       const cursor: Cursor = { ...cursorKey(0), v: ITEM_VERSION, swept: start, audited: start, trail: [] };
       pool.put(cursor);
-      const positions = [one, other].map((minutes) => sortable(NOW + minutes * BUCKET));
-      const moved = await Promise.all(positions.map((position) => advance(ctx, cursor, what, position)));
+      const read = await readCursor(ctx, 0);
+      const positions = [one, other].map((minutes) => beforeTime(NOW + minutes * BUCKET));
+      const moved = await Promise.all(positions.map((position) => advance(ctx, read, what, position)));
       const now = await readCursor(ctx, 0);
       expect(positions).toContain(now[what]);
       for (const [i, result] of moved.entries())

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { deadKey, sortable, timeOf } from "../../core/items.ts";
+import { afterJob, beforeTime } from "../../core/position.ts";
 import {
   decodeBulkCursor,
   decodeDeadCursor,
@@ -17,7 +18,7 @@ describe("a list's cursor", () => {
   const time = fc.integer({ min: 0, max: LAST_BOUND });
   const entry = fc
     .tuple(time, fc.option(idAt(time), { nil: undefined }))
-    .map(([at, id]) => (id ? `${sortable(at)}#${id}#~` : sortable(at)));
+    .map(([at, id]) => (id ? afterJob(`${sortable(at)}#${id}`) : beforeTime(at)));
 
   property("comes back as it was given", [entry, time, time], (at, one, to) => {
     const from = Math.min(one, timeOf(at));
@@ -25,8 +26,8 @@ describe("a list's cursor", () => {
   });
 
   property("of dead jobs comes back as it was given", [time, idAt(time)], (at, id) => {
-    const { sk } = deadKey("t", at, id);
-    expect(decodeDeadCursor(encodeDeadCursor(sk))).toBe(sk);
+    const place = afterJob(deadKey("t", at, id).sk);
+    expect(decodeDeadCursor(encodeDeadCursor(place))).toBe(place);
   });
 
   const bulk = fc
@@ -38,7 +39,7 @@ describe("a list's cursor", () => {
       nextAt: time,
       position: fc.oneof(
         entry,
-        fc.tuple(time, idAt(time)).map(([at, id]) => deadKey("t", at, id).sk),
+        fc.tuple(time, idAt(time)).map(([at, id]) => afterJob(deadKey("t", at, id).sk)),
       ),
     })
     .map((at) => ({ ...at, from: Math.min(at.from, timeOf(at.position)) }));
@@ -48,10 +49,10 @@ describe("a list's cursor", () => {
 
   const beyond = fc.integer({ min: LAST_BOUND + 1, max: LAST });
   property("past the last minute that the pool sorts is a bad request", [bulk, beyond], (at, late) => {
-    const place = sortable(late);
+    const place = beforeTime(late);
     const made = [
       () => decodeListCursor(encodeListCursor({ place, from: 0, to: NOW })),
-      () => decodeListCursor(encodeListCursor({ place: sortable(NOW), from: 0, to: late })),
+      () => decodeListCursor(encodeListCursor({ place: beforeTime(NOW), from: 0, to: late })),
       () => decodeBulkCursor(encodeBulkCursor({ ...at, position: place })),
       () => decodeBulkCursor(encodeBulkCursor({ ...at, to: late })),
     ];
@@ -61,7 +62,7 @@ describe("a list's cursor", () => {
   const written = fc.oneof(anyText, fc.stringMatching(/^\d{1,14} \d{1,14} \d{13}(?:#[0-9A-Z]{26}(?:#~)?)?$/));
   const given = fc.oneof(
     entry.map((place) => encodeListCursor({ place, from: 0, to: NOW })),
-    fc.tuple(time, idAt(time)).map(([at, id]) => encodeDeadCursor(deadKey("t", at, id).sk)),
+    fc.tuple(time, idAt(time)).map(([at, id]) => encodeDeadCursor(afterJob(deadKey("t", at, id).sk))),
     bulk.map(encodeBulkCursor),
   );
   const encoded = written.map((text) => Buffer.from(text).toString("base64url"));

@@ -12,6 +12,7 @@ import {
   sortable,
   timeOf,
 } from "../../core/items.ts";
+import { afterJob, BEGINNING, beforeTime, justAfter, type Position } from "../../core/position.ts";
 import {
   decodeBulkCursor,
   decodeDeadCursor,
@@ -86,25 +87,25 @@ function itemsOf(jobs: typeof filed extends fc.Arbitrary<infer T> ? T : never): 
 }
 
 /** A position: a time, an entry's place, or between two. */
-const positionIn = (items: readonly Item[], [kind, at, index]: [number, number, number]): string => {
+const positionIn = (items: readonly Item[], [kind, at, index]: [number, number, number]): Position => {
   const sk = items[index % Math.max(items.length, 1)]?.sk;
-  if (kind === 0 || sk === undefined) return sortable(at);
-  return kind === 1 ? sk : `${sk.replace("#look", "")}#~`;
+  if (kind === 0 || sk === undefined) return beforeTime(at);
+  return kind === 1 ? justAfter(sk) : afterJob(sk);
 };
 const position = fc.tuple(fc.nat(2), near, fc.nat(100));
 
 async function read(
   ctx: Context,
   shard: number,
-  from: string,
-  before: string,
-): Promise<{ entries: Entry[]; reached: string[] }> {
+  from: Position,
+  before: Position,
+): Promise<{ entries: Entry[]; reached: Position[] }> {
   const entries: Entry[] = [];
-  const reached: string[] = [];
+  const reached: Position[] = [];
   for await (const page of pages(ctx, shard, from, before)) {
     // What lies before a page's position is never read again.
     const last = reached.at(-1) ?? from;
-    for (const { sk } of page.entries) expect(last < sk && sk <= page.position).toBe(true);
+    for (const { sk } of page.entries) expect(last < sk && sk < page.position).toBe(true);
     entries.push(...page.entries);
     reached.push(page.position);
   }
@@ -118,7 +119,8 @@ describe("reading a shard page by page", () => {
     async (jobs, most, one, other) => {
       const { items } = itemsOf(jobs);
       const ctx = contextOf(items, most);
-      const [from = "", before = ""] = [positionIn(items, one), positionIn(items, other)].sort(byBytes);
+      const bounds = [positionIn(items, one), positionIn(items, other)].sort(byBytes);
+      const [from = BEGINNING, before = BEGINNING] = bounds;
       for (let shard = 0; shard < SHARDS; shard++) {
         const inside = items.filter(
           ({ pk, sk }) => pk === bucketOf(timeOf(sk), shard) && from < sk && sk < before,
@@ -137,7 +139,7 @@ describe("reading a shard page by page", () => {
   property("shows each job as it stands now", [filed, cut], async (jobs, most) => {
     const { homes, items } = itemsOf(jobs);
     const ctx = contextOf(items, most);
-    const { entries } = await read(ctx, 0, sortable(0 + NOW - BUCKET), sortable(NOW + 41 * BUCKET));
+    const { entries } = await read(ctx, 0, beforeTime(NOW - BUCKET), beforeTime(NOW + 41 * BUCKET));
     for (const { sk, home } of entries) expect(home).toEqual(homes.find(({ id }) => sk.includes(id)));
     expect(entries.every(({ home }) => home !== undefined)).toBe(true);
   });
@@ -148,8 +150,8 @@ describe("reading a shard page by page", () => {
     async (jobs, most, index, end) => {
       const { items } = itemsOf(jobs);
       const ctx = contextOf(items, most);
-      const before = sortable(end + 20 * BUCKET);
-      const { entries, reached } = await read(ctx, 0, sortable(NOW), before);
+      const before = beforeTime(end + 20 * BUCKET);
+      const { entries, reached } = await read(ctx, 0, beforeTime(NOW), before);
       const stop = reached[index % Math.max(reached.length, 1)] ?? before;
       const rest = await read(ctx, 0, stop, before);
       expect(rest.entries.map(({ sk }) => sk)).toEqual(entries.map(({ sk }) => sk).filter((sk) => sk > stop));
@@ -172,7 +174,7 @@ describe("a list", () => {
       const ctx = contextOf(items, most);
       const [from, to] = [Math.min(one, other), Math.max(one, other) + 1];
       const listed: string[] = [];
-      let cursor: string | undefined;
+      let cursor: Position | undefined;
       do {
         const page = await listJobs(ctx, { from, to, limit: size, ...(cursor ? { cursor } : {}) });
         expect(page.homes.length).toBeLessThanOrEqual(size);
@@ -299,7 +301,7 @@ describe("the list of the dead", () => {
       const after = dead[index % Math.max(dead.length, 1)];
       const rest: string[] = [];
       if (after !== undefined)
-        for await (const { entry } of deadJobs(ctx, "t", decodeDeadCursor(encodeDeadCursor(after))))
+        for await (const { entry } of deadJobs(ctx, "t", decodeDeadCursor(encodeDeadCursor(afterJob(after)))))
           rest.push(entry.sk);
       expect(rest).toEqual(dead.filter((sk) => after !== undefined && sk > after));
     },

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { BUCKET, TRAIL_STEP } from "../../core/constants.ts";
-import { sortable, type TrailEntry } from "../../core/items.ts";
+import type { TrailEntry } from "../../core/items.ts";
+import { BEGINNING, beforeTime } from "../../core/position.ts";
 import { reachedBy, trailAfter } from "../../core/trail.ts";
 import { byBytes } from "../../testing/stored-value.ts";
 import { NOW } from "./kinds.ts";
@@ -20,7 +21,7 @@ describe("a trail", () => {
       return steps.map(({ after, past }): TrailEntry => {
         reachedAt += after;
         minutes += past;
-        return { position: sortable(NOW + minutes * BUCKET), reachedAt };
+        return { position: beforeTime(NOW + minutes * BUCKET), reachedAt };
       });
     });
   const trailOf = (entries: readonly TrailEntry[]): TrailEntry[] =>
@@ -34,7 +35,7 @@ describe("a trail", () => {
   });
 
   property("is behind the latest advance by less than its step", [advances, moment], (entries, at) => {
-    const { position = "" } = reachedBy(trailOf(entries), at);
+    const { position = BEGINNING } = reachedBy(trailOf(entries), at);
     const latest = entries.findLast(({ reachedAt }) => reachedAt <= at)?.reachedAt ?? 0;
     const longAgo = entries.findLast(({ reachedAt }) => reachedAt <= latest - TRAIL_STEP);
     expect(byBytes(position, longAgo?.position ?? "")).toBeGreaterThanOrEqual(0);

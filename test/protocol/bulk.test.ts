@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MinutehandError } from "../../core/errors.ts";
-import { type Home, type Key, sortable } from "../../core/items.ts";
+import type { Home, Key } from "../../core/items.ts";
+import { beforeTime } from "../../core/position.ts";
 import { type Bulk, type BulkPart, type BulkRequest, beginBulk, runBulk } from "../../protocol/bulk.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
@@ -323,7 +324,7 @@ describe("a bulk that moves", () => {
       if (late) meanwhile(world, isLook, mark);
       const asked = { action, from: START, to: START + HOUR, dueAt: world.now() + HOUR };
       // A run begins with what is due from now on.
-      const bulk = { ...begin(world, asked), from: START, position: sortable(START) };
+      const bulk = { ...begin(world, asked), from: START, position: beforeTime(START) };
       const dry = await runBulk(world.ctx, requestOf({ ...asked, dryRun: true }), bulk);
       const part = await runBulk(world.ctx, requestOf(asked), bulk);
       const ends = action === "cancel";

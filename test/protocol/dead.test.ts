@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ENTRIES_A_PAGE, PAGE_BYTES } from "../../core/constants.ts";
 import { deadKey, homeKey, ITEM_VERSION } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
+import { BEGINNING } from "../../core/position.ts";
 import { deadJobs, deadPage } from "../../protocol/dead-jobs.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { consume } from "./consume.ts";
@@ -180,7 +181,7 @@ describe("dead jobs", () => {
     const world = createWorld();
     await putDead(world, ENTRIES_A_PAGE + 1, (i) => (i === ENTRIES_A_PAGE ? { tag: "spring" } : {}));
     const asked = { topic: "orders", tag: "spring", limit: 10 };
-    const { homes, examined, cursor = "" } = await deadPage(world.ctx, asked);
+    const { homes, examined, cursor = BEGINNING } = await deadPage(world.ctx, asked);
     const rest = await deadPage(world.ctx, { ...asked, cursor });
     expect(examined).toBe(ENTRIES_A_PAGE);
     expect(rest).toMatchObject({ examined: 1 });
@@ -193,7 +194,7 @@ describe("dead jobs", () => {
       const world = createWorld();
       await putDead(world, 40, () => ({ [name]: large[name] }));
       const asked = { topic: "orders", limit: 1000 };
-      const { homes, cursor = "" } = await deadPage(world.ctx, asked);
+      const { homes, cursor = BEGINNING } = await deadPage(world.ctx, asked);
       expect(JSON.stringify(homes).length).toBeLessThan(1.05 * PAGE_BYTES);
       const rest = await deadPage(world.ctx, { ...asked, cursor });
       expect(homes.length + rest.homes.length).toBe(40);

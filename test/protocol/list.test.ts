@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BUCKETS_A_PAGE, ENTRIES_A_PAGE, PAGE_BYTES } from "../../core/constants.ts";
+import type { Position } from "../../core/position.ts";
 import { type JobPage, type ListRequest, listJobs } from "../../protocol/list.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
@@ -39,7 +40,7 @@ async function busyWorld(): Promise<World> {
 
 async function allPages(ctx: Context, request: ListRequest): Promise<JobPage[]> {
   const pages: JobPage[] = [];
-  let cursor: string | undefined;
+  let cursor: Position | undefined;
   do {
     const page = await listJobs(ctx, { ...request, ...(cursor === undefined ? {} : { cursor }) });
     pages.push(page);
@@ -63,7 +64,7 @@ describe("a page of a list", () => {
   it("that finds nothing ends after so many entries, and the next goes on behind them", async () => {
     const { ctx, read } = counting(await busyWorld());
     const pages: JobPage[] = [];
-    let cursor: string | undefined;
+    let cursor: Position | undefined;
     do {
       read.entries = 0;
       const asked = { ...busy, tag: "none", limit: 100, ...(cursor === undefined ? {} : { cursor }) };

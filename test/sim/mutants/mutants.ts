@@ -203,13 +203,31 @@ export const MUTANTS: readonly Mutant[] = [
     name: "cursor advanced before the send",
     file: "protocol/sweep.ts",
     find: "    const unsent = await handOver(ctx, page.entries, limit);",
-    put: '    position = page.position;\n    if (page.entries.length > 0 && !(await mark())) return "overtaken";\n    const unsent = await handOver(ctx, page.entries, limit);',
+    put: '    if (!(await progress.reach(page.position, 1_000_000))) return "overtaken";\n    const unsent = await handOver(ctx, page.entries, limit);',
   },
   {
     name: "cursor advanced to the clock, not to the limit",
     file: "protocol/sweep.ts",
-    find: "    const trail = trailAfter(cursor.trail, { position, reachedAt: ctx.clock() }, TRAIL_STEP);",
-    put: "    if (position === sortable(limit)) position = sortable(ctx.clock() + LOOKAHEAD);\n    const trail = trailAfter(cursor.trail, { position, reachedAt: ctx.clock() }, TRAIL_STEP);",
+    find: "unsent?.before ?? page.position,",
+    put: "unsent?.before ?? (page.position === beforeTime(limit) ? beforeTime(ctx.clock() + LOOKAHEAD) : page.position),",
+  },
+  {
+    name: "what SQS did not take is passed over",
+    file: "protocol/sweep.ts",
+    find: "unsent?.before ?? page.position,",
+    put: "page.position,",
+  },
+  {
+    name: "the last entry of a page not audited",
+    file: "protocol/audit.ts",
+    find: "page.entries.flatMap(({ home }) => (home && !home.untracked ? home : []));",
+    put: "page.entries.slice(0, -1).flatMap(({ home }) => (home && !home.untracked ? home : []));",
+  },
+  {
+    name: "a slice's end taken for its page's",
+    file: "protocol/pages.ts",
+    find: "position = rest.length > 0 && last !== undefined ? justAfter(last) : reached;",
+    put: "position = reached;",
   },
   {
     name: "a page cut short",
@@ -275,7 +293,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "audit's cursor before its looks",
     file: "protocol/audit.ts",
     find: "    found += await repair(ctx, live, backlogs);\n",
-    put: '    const ahead = await advance(ctx, cursor, "audited", page.position);\n    if (!ahead) break;\n    cursor = ahead;\n    found += await repair(ctx, live, backlogs);\n',
+    put: "    isOurs = await progress.reach(page.position, 1_000_000);\n    if (!isOurs) break;\n    found += await repair(ctx, live, backlogs);\n",
   },
   {
     name: "audit does not trail",
@@ -396,8 +414,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a paused topic holds its shard's cursor",
     file: "protocol/sweep.ts",
-    find: "  return stopAt === entries.length ? undefined :",
-    put: '  if ([...outcomes.values()].some(({ outcome }) => outcome === "held")) return { before: entries[0]?.before ?? "" };\n  return stopAt === entries.length ? undefined :',
+    find: "  return entries[stopAt];",
+    put: '  return [...outcomes.values()].some(({ outcome }) => outcome === "held") ? entries[0] : entries[stopAt];',
   },
   {
     name: "Lambda never let to a resumed topic's queue again",
@@ -636,8 +654,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a bulk cancels beyond its range",
     file: "protocol/list.ts",
-    find: "const end = sortable(request.to);",
-    put: "const end = sortable(request.to + 3_600_000);",
+    find: "const end = beforeTime(request.to);",
+    put: "const end = beforeTime(request.to + 3_600_000);",
   },
   {
     name: "a move does not say when it was asked for",
