@@ -24,12 +24,18 @@ export async function sendMessages(messages: readonly Outgoing[], destination: D
   const fit = [...messages.keys()].filter((index) => results[index] === undefined);
   const sizeOf = (index: number) => Buffer.byteLength(messages[index]?.body ?? "");
   const batches = batchesOf(fit, sizeOf, { count: SQS_BATCH_ENTRIES, bytes: SQS_BATCH_BYTES });
+  // A batch that reaches nobody has been tried for as long as the client waits: those behind it are not tried as long again.
+  let unreachable: Sent | undefined;
   await inParallel(batches, WIDTH, async (batch) => {
-    const sent = await sendBatch(
-      batch.map((index) => messages[index] as Outgoing),
-      destination,
-    );
-    for (const [at, index] of batch.entries()) results[index] = sent[at];
+    const sent =
+      unreachable === undefined
+        ? await sendBatch(
+            batch.map((index) => messages[index] as Outgoing),
+            destination,
+          )
+        : [];
+    for (const [at, index] of batch.entries()) results[index] = sent[at] ?? unreachable;
+    unreachable ??= sent.find(({ outcome }) => outcome === "unreachable");
   });
   return results as Sent[];
 }

@@ -3,8 +3,8 @@ import { tick } from "../protocol/tick.ts";
 import { createContext } from "../sdk/context.ts";
 import { createEventSources } from "../sdk/event-sources.ts";
 
-/** ms that a page begun last, and the telemetry, have before Lambda ends the function. */
-const MARGIN = 10_000;
+/** ms that what is begun last, and the telemetry, have before Lambda ends the function: a call that hangs takes 15 s. */
+const MARGIN = 20_000;
 
 const ctx = { ...createContext(), eventSources: createEventSources() };
 

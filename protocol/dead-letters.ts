@@ -17,6 +17,7 @@ const HIDE_SECONDS = 30;
 export async function removeDeadLetters(ctx: Context, until: number): Promise<void> {
   const topics = Object.keys(ctx.policy.topics).filter((topic) => policyOf(ctx, topic).tracking === "full");
   await inParallel(topics, 8, async (topic) => {
+    if (ctx.clock() >= until) return;
     try {
       await removeOf(ctx, topic, until);
     } catch (error) {

@@ -196,3 +196,15 @@ test("a long poll may take its wait, where another request would have timed out"
   expect(await queues.receive(QUEUE, { max: 1, waitSeconds: 1, hideSeconds: 1 })).toEqual([]);
   expect(requests).toHaveLength(1);
 });
+
+test("when a batch reaches nobody, those not yet begun are answered the same without a call", async () => {
+  const { queues, requests } = await queuesOn(() => error(500, "InternalError"));
+  const sent = await queues.send(
+    QUEUE,
+    numbers(0, 400).map((n) => message(`${n}`)),
+  );
+  expect(sent).toHaveLength(400);
+  expect(new Set(sent.map(({ outcome }) => outcome))).toEqual(new Set(["unreachable"]));
+  // Eight batches at once, three tries each, of forty batches.
+  expect(requests.length).toBeLessThanOrEqual(3 * 8);
+});

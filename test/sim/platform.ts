@@ -25,7 +25,7 @@ import type { World } from "./world.ts";
 /** ms. */
 const TIMEOUT = { api: 29_000, consumer: 60_000, tick: 180_000, scheduled: 60_000 };
 /** What functions/tick.ts leaves of its time. */
-const TICK_MARGIN = 10_000;
+const TICK_MARGIN = 20_000;
 /** ms before each try of an asynchronous invocation ("Asynchronous invocation", Lambda Developer Guide). */
 const ASYNC_PAUSES = [0, 60_000, 120_000];
 const VISIBILITY_SECONDS = TIMEOUT.consumer / 1000 + 30;

@@ -1,0 +1,41 @@
+import type { QueueName, Queues } from "./ports.ts";
+
+/**
+ * The queues as one tick uses them: one that nobody reaches is not asked again. A call that hangs takes as long as its client
+ * waits, and a tick makes many, for many topics. So a queue that hangs costs each of those who ask it at once one such wait;
+ * what is asked later is answered the same without a call. The next tick tries anew.
+ */
+export function circuitBreaker(queues: Queues): Queues {
+  const unsent = new Map<string, string>();
+  const unanswered = new Map<string, unknown>();
+  return {
+    ...queues,
+    async send(queue, messages) {
+      const name = nameOf(queue);
+      const reason = unsent.get(name);
+      if (reason !== undefined) return messages.map(() => ({ outcome: "unreachable", reason }));
+      const sent = await queues.send(queue, messages);
+      const failure = sent.find(({ outcome }) => outcome === "unreachable");
+      if (failure && "reason" in failure) {
+        unsent.set(name, `not asked again in this tick: ${failure.reason}`);
+        unanswered.set(name, new Error(failure.reason));
+      }
+      return sent;
+    },
+    async depth(queue) {
+      const name = nameOf(queue);
+      if (unanswered.has(name)) throw unanswered.get(name);
+      try {
+        return await queues.depth(queue);
+      } catch (error) {
+        // It may still take messages: SQS fails one call and not another.
+        unanswered.set(name, error);
+        throw error;
+      }
+    },
+  };
+}
+
+function nameOf(queue: QueueName): string {
+  return JSON.stringify([queue.events, queue.dead, queue.events ? "" : queue.topic]);
+}
