@@ -2,7 +2,8 @@ import { messageOf } from "../../core/errors.ts";
 import { HELP, type Options, parseCommandLine } from "./options.ts";
 import { type Share, shares } from "./share.ts";
 import { shrink, storyOf } from "./shrink.ts";
-import { simulate } from "./simulate.ts";
+import { type History, simulate } from "./simulate.ts";
+import { playInThreads } from "./threads.ts";
 
 const USAGE_ERROR = 2;
 const EVERY = 5000;
@@ -27,18 +28,32 @@ async function run({ seeds, from, trace }: Options): Promise<boolean> {
   const sum = shares();
   const began = Date.now();
   let told = began;
-  for (let seed = from; seed < from + seeds; seed++) {
-    const history = await simulate(seed, { traced: trace });
+  const broken: History[] = [];
+  const add = (history: History): void => {
     sum.add(history);
-    if (trace) console.log(history.trace.join("\n"));
-    if (history.violation && sum.share.broken <= MOST_STORIES) await explain(seed);
-    else if (history.violation) console.log(`seed ${seed} breaks ${history.violation.promise}`);
-    if (Date.now() - told < EVERY) continue;
+    if (history.violation) broken.push(history);
+    if (Date.now() - told < EVERY) return;
     told = Date.now();
-    console.error(`${seed - from + 1} of ${seeds} histories, ${sum.share.broken} broken`);
-  }
+    console.error(`${sum.share.histories} of ${seeds} histories, ${sum.share.broken} broken`);
+  };
+  // Known even if this process does not live to the end.
+  console.log(`${seeds} histories from seed ${from}`);
+  if (trace) await playTraced(from, seeds, add);
+  else await playInThreads(from, seeds, add);
   print(sum.share, from, (Date.now() - began) / 1000);
-  return sum.share.broken === 0;
+  broken.sort((a, b) => a.seed - b.seed);
+  for (const { seed } of broken.slice(0, MOST_STORIES)) await explain(seed);
+  for (const { seed, violation } of broken.slice(MOST_STORIES))
+    console.log(`seed ${seed} breaks ${violation?.promise}`);
+  return broken.length === 0;
+}
+
+async function playTraced(from: number, seeds: number, each: (history: History) => void): Promise<void> {
+  for (let seed = from; seed < from + seeds; seed++) {
+    const history = await simulate(seed, { traced: true });
+    each(history);
+    console.log(history.trace.join("\n"));
+  }
 }
 
 /** Tells the shortest story that breaks the same promise, and how to see it again. */

@@ -1,11 +1,12 @@
 import { parseArgs } from "node:util";
+import { freshSeed } from "./seeds.ts";
 
 export const HELP = `Plays histories of Minutehand against simulated services with virtual time, and judges each.
 
   npm run sim -- [--seeds N] [--from S] [--trace]
 
   --seeds N   how many histories, 1 or more (1000)
-  --from S    the first one's seed, 1 or more (1)
+  --from S    the first one's seed, 1 or more (drawn anew each time, and printed)
   --trace     prints all that happened in each; for one or a few seeds
 
 A seed is a history: played again it is the same, call by call. Exits with 1 when a promise was broken.`;
@@ -18,12 +19,13 @@ export function parseCommandLine(args: readonly string[]): Options {
     args: [...args],
     options: {
       seeds: { type: "string", default: "1000" },
-      from: { type: "string", default: "1" },
+      from: { type: "string" },
       trace: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
   });
-  return { ...values, seeds: wholeOf("--seeds", values.seeds), from: wholeOf("--from", values.from) };
+  const from = values.from === undefined ? freshSeed() : wholeOf("--from", values.from);
+  return { ...values, seeds: wholeOf("--seeds", values.seeds), from };
 }
 
 export function wholeOf(name: string, text: string): number {

@@ -164,7 +164,7 @@ export async function simulate(
   });
   // Ticks go on until all has ended.
   const patience = habit.kind === "window" ? LONG_PATIENCE : PATIENCE;
-  for (let end = start + SPAN; end <= start + SPAN + patience; end += 10 * MINUTE) {
+  for (let end = start + SPAN; end <= start + SPAN + patience; end += MINUTE) {
     await timeline.run(end, enough);
     if (enough() || (through() && witness.unfinished(mayLose(plan)).length === 0)) break;
   }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { fromAttributes } from "../../aws/attributes.ts";
 import { CLOCK_MARGIN, DAY, WRITER_DEADLINE } from "../../core/constants.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
-import { type Cursor, type Home, sortable, type Tombstone, timeOf } from "../../core/items.ts";
+import { type Home, sortable, type Tombstone, timeOf } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
@@ -139,6 +139,14 @@ export function witnessOf(settings: {
     calm: weather !== "hurt",
     broken: (id, text) => violate("events", id, text),
   });
+
+  /** Rows never change once they are stored: each is read once. */
+  const homes = new WeakMap<Row, Home>();
+  const homeOf = (row: Row): Home => {
+    const home = homes.get(row) ?? (fromAttributes(row) as Home);
+    homes.set(row, home);
+    return home;
+  };
 
   const known = (id: string): Known => {
     const found = jobs.get(id);
@@ -321,10 +329,11 @@ export function witnessOf(settings: {
   }
 
   /** The invariant everything rests on (docs/architecture.md): the audit never passes the last look. */
-  function audited(cursor: Cursor): void {
-    const shard = Number(cursor.pk.slice("cursor#".length));
-    audits.set(shard, cursor.audited);
-    for (const [id, job] of jobs) if (addressOf(id).shard === shard) mustBeAhead(job, cursor.audited);
+  function audited(cursor: string, position: string): void {
+    const shard = Number(cursor.slice("cursor#".length));
+    audits.set(shard, position);
+    for (const job of jobs.values())
+      if (isOpen(job) && addressOf(job.home?.id ?? "").shard === shard) mustBeAhead(job, position);
   }
 
   function mustBeAhead({ home, looks }: Known, position: string): void {
@@ -345,7 +354,7 @@ export function witnessOf(settings: {
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;
       if (row.id && row.state) {
-        homeWritten(before && (fromAttributes(before) as Home), after && (fromAttributes(after) as Home));
+        homeWritten(before && homeOf(before), after && homeOf(after));
       } else if (row.sk?.S?.endsWith("#look")) {
         const { looks } = known(row.id?.S ?? "");
         if (after && Number(after.expiresAt?.N) * 1000 < timeOf(row.sk.S) + OUTAGE)
@@ -366,7 +375,8 @@ export function witnessOf(settings: {
       } else if (row.pk?.S?.startsWith("key#") && after?.expiresAt) {
         const home = jobs.get(row.id?.S ?? "")?.home;
         if (home && !isFinished(home)) violate("key", home.id, `its key is let go: ${JSON.stringify(after)}`);
-      } else if (after?.audited) audited(fromAttributes(after) as Cursor);
+      } else if (after?.audited?.S !== undefined && after.audited.S !== before?.audited?.S)
+        audited(row.pk?.S ?? "", after.audited.S);
     },
 
     /** An answer that promises that the job will run as told. `request` names what must become one job. */

@@ -1,0 +1,33 @@
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import type { History } from "./simulate.ts";
+
+/** Plays `seeds` histories in a thread for each processor. Each is told when it is over, in any order. */
+export async function playInThreads(
+  from: number,
+  seeds: number,
+  each: (history: History) => void,
+): Promise<void> {
+  const before = from + seeds;
+  let next = from;
+  const play = (worker: Worker): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const go = (): void => {
+        if (next < before) worker.postMessage(next++);
+        else resolve();
+      };
+      worker.on("error", reject);
+      worker.on("message", (history: History) => {
+        each(history);
+        go();
+      });
+      go();
+    });
+  const threads = Math.min(availableParallelism(), seeds);
+  const workers = Array.from({ length: threads }, () => new Worker(new URL("player.ts", import.meta.url)));
+  try {
+    await Promise.all(workers.map(play));
+  } finally {
+    for (const worker of workers) await worker.terminate();
+  }
+}
