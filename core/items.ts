@@ -117,6 +117,8 @@ export type Cursor = Key & {
   audited: string;
   trail: { position: string; reachedAt: number }[];
 };
+/** Which dead jobs a call that named none has chosen: their ids, in lines. Its repeat redrives no others. */
+export type Chosen = Key & { v: number; ids: string; request: string; expiresAt: number };
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
 export type Meta = Key & { v: number; shards: number };
 /** From a pause to its resume. */
@@ -142,7 +144,18 @@ export type Pause = Key & {
 /** A paused topic's job that a look has met: it is moved when the topic is resumed, if it is at that revision still. */
 export type Parked = Key & { v: number; id: string; revision: number };
 
-export type Item = Home | Look | KeyItem | OnceItem | Cursor | DeadEntry | Meta | Pause | Parked | Tombstone;
+export type Item =
+  | Home
+  | Look
+  | KeyItem
+  | OnceItem
+  | Chosen
+  | Cursor
+  | DeadEntry
+  | Meta
+  | Pause
+  | Parked
+  | Tombstone;
 
 export const META_KEY: Key = { pk: "meta", sk: "meta" };
 
@@ -196,6 +209,11 @@ export function tombstoneKey(topic: string, key: string): Key {
 
 export function onceKey(topic: string, token: string): Key {
   return { pk: `once#${topic}#${token}`, sk: "once" };
+}
+
+/** `call`: the hash of the call's `Idempotency-Key`. */
+export function chosenKey(topic: string, call: string): Key {
+  return { pk: `redrive#${topic}#${call}`, sk: "redrive" };
 }
 
 export function cursorKey(shard: number): Key {

@@ -19,7 +19,7 @@ export function onceText(notes: readonly OnceNote[]): string {
     .join("\n");
 }
 
-/** A call that came with an `Idempotency-Key`: hashes of the key and of the request, without dots. */
+/** A call with an `Idempotency-Key` that changes jobs: hashes of the key and of the request, without dots. */
 export type CallMark = { readonly key: string; readonly request: string };
 
 /** The calls of a home with one more: the last ones. */

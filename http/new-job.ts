@@ -4,6 +4,7 @@ import { callbackHeadersError } from "../core/callback-headers.ts";
 import { callbackUrlError } from "../core/callback-url.ts";
 import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
+import type { CallMark } from "../core/once.ts";
 import { type TopicPolicy, webhookPolicy } from "../core/policy.ts";
 import type { Enqueued, NewJob } from "../protocol/new-job.ts";
 import { policyOf } from "../protocol/policy.ts";
@@ -64,6 +65,17 @@ type Sent = { method: string; path: string; headers: { "idempotency-key"?: strin
 export function onceOf({ method, path, headers, text }: Sent): Pick<NewJob, "once"> {
   const token = headers["idempotency-key"];
   return token === undefined ? {} : { once: { token, hash: hashOf(method, path, text) } };
+}
+
+/** Characters of a hash that a home keeps: 96 bits tell its last calls apart. */
+const MARK_CHARS = 16;
+
+/** That a call with an `Idempotency-Key` changes each job once, however often it is sent. */
+export function callOf({ method, path, headers, text }: Sent): { call?: CallMark } {
+  const token = headers["idempotency-key"];
+  if (token === undefined) return {};
+  const short = (hash: string): string => hash.slice(0, MARK_CHARS);
+  return { call: { key: short(hashOf(token)), request: short(hashOf(method, path, text)) } };
 }
 
 /** 201 for what is new, and again for its repeat; 200 for what was there. */

@@ -3,6 +3,7 @@ import { isNear } from "../core/home.ts";
 import { type Home, ITEM_VERSION, type OnceItem, onceKey } from "../core/items.ts";
 import { addressOf } from "../core/job-id.ts";
 import { onceText } from "../core/once.ts";
+import { differentRequest } from "./calls.ts";
 import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
 import { filePlain, unavailable } from "./enqueue-plain.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
@@ -96,13 +97,7 @@ async function fileWithToken(ctx: Context, home: Home, nameOnce: NameOnce, by: n
 }
 
 async function replay(ctx: Context, { item }: Once, hash: string, asked: Home): Promise<Enqueued> {
-  if (item.hash !== hash) {
-    throw new MinutehandError(
-      "idempotency-mismatch",
-      "an Idempotency-Key names one request: it was used with a different one",
-      { id: item.id },
-    );
-  }
+  if (item.hash !== hash) throw differentRequest({ id: item.id });
   const [home] = await readHomes(ctx, [item.id]);
   if (!home && asked.untracked) {
     // Never stored: the same request and the id say all there is to say.

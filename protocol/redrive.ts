@@ -1,12 +1,15 @@
 import { inParallel } from "../core/batches.ts";
-import { WRITER_DEADLINE } from "../core/constants.ts";
+import { ONCE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
-import { deadKey, type Home } from "../core/items.ts";
+import { type Chosen, chosenKey, deadKey, type Home, ITEM_VERSION, type Key, ttl } from "../core/items.ts";
+import { type CallMark, withCall } from "../core/once.ts";
+import { differentRequest, isKnownCall } from "./calls.ts";
 import { deadJobs } from "./dead-jobs.ts";
 import { reclaimKey } from "./keys.ts";
 import { move } from "./move.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
+import { sendIfNear } from "./send.ts";
 
 export type RedriveRequest = {
   /** These jobs; else the oldest `max`. */
@@ -16,6 +19,8 @@ export type RedriveRequest = {
   delay: number;
   /** Spreads the runs: at most this many a second. */
   ratePerSecond?: number;
+  /** The call that came with an `Idempotency-Key`. */
+  call?: CallMark;
 };
 
 export type Redriven = { redriven: number; left: number };
@@ -26,29 +31,47 @@ const COUNT_TO = 1000;
 
 /**
  * Runs dead jobs again, job by job through their homes, each with a full set of attempts. `left`: how many
- * are dead still, counted up to 1,000. A job whose key names another by now stays dead.
+ * are dead still, counted up to 1,000. A job whose key names another by now stays dead. The same `call` again takes the same
+ * jobs, counts those that it has redriven before, and leaves them as they are.
+ * Throws `job-not-found`, `idempotency-mismatch`, `unavailable`.
  */
 export async function redrive(ctx: Context, topic: string, request: RedriveRequest): Promise<Redriven> {
-  const chosen = request.ids
+  const { call } = request;
+  const homes = request.ids
     ? await chosenHomes(ctx, topic, request.ids)
-    : await oldestHomes(ctx, topic, request.max);
+    : await oldestHomes(ctx, topic, request.max, call);
+  const before = new Set(call ? homes.filter((home) => isKnownCall(home, call)) : []);
+  const chosen = homes.filter((home) => before.has(home) || home.state === "dead");
   const start = ctx.clock() + request.delay;
   const apart = request.ratePerSecond === undefined ? 0 : 1000 / request.ratePerSecond;
-  const moved = await inParallel([...chosen.entries()], WIDTH, ([i, home]) =>
-    redriveJob(ctx, home, start + i * apart),
+  const redriven = await inParallel(
+    [...chosen.entries()],
+    WIDTH,
+    async ([i, home]) => before.has(home) || redriveJob(ctx, home, start + i * apart, call),
   );
-  return { redriven: moved.filter(Boolean).length, left: await countDead(ctx, topic) };
+  // The call that moved them may have died before it sent them.
+  await sendIfNear(
+    ctx,
+    [...before].filter(({ state }) => state === "scheduled"),
+  );
+  return { redriven: redriven.filter(Boolean).length, left: await countDead(ctx, topic) };
 }
 
-/** Moves a dead job to `dueAt`. Whether it was dead and moved. */
-export async function redriveJob(ctx: Context, home: Home, dueAt: number): Promise<boolean> {
+/** Moves a dead job to `dueAt`. Whether it was dead and moved. `call`: the call that asked for it. */
+export async function redriveJob(ctx: Context, home: Home, dueAt: number, call?: CallMark): Promise<boolean> {
   const at = Math.round(Math.max(dueAt, ctx.clock()));
   const together = home.key === undefined ? undefined : await reclaimKey(ctx, home);
   if (together === "taken") return false;
   const moved = await move(ctx, home, {
     dueAt: at,
     expect: { state: "dead" },
-    set: { attempt: 0, wantedAt: at, askedAt: ctx.clock(), restarts: (home.restarts ?? 0) + 1 },
+    set: {
+      attempt: 0,
+      wantedAt: at,
+      askedAt: ctx.clock(),
+      restarts: (home.restarts ?? 0) + 1,
+      ...(call ? { calls: withCall(home.calls, call) } : {}),
+    },
     ...(together ? { together: [together] } : {}),
     why: "redriven",
   });
@@ -71,19 +94,42 @@ export async function redriveJob(ctx: Context, home: Home, dueAt: number): Promi
 async function chosenHomes(ctx: Context, topic: string, ids: readonly string[]): Promise<Home[]> {
   const unique = [...new Set(ids)];
   const homes = await readHomes(ctx, unique);
-  return homes
-    .map((home, i) => {
-      if (home?.topic !== topic) {
-        throw new MinutehandError("job-not-found", `topic ${topic} has no job ${unique[i]}`, {
-          id: unique[i],
-        });
-      }
-      return home;
-    })
-    .filter((home) => home.state === "dead");
+  return homes.map((home, i) => {
+    if (home?.topic === topic) return home;
+    throw new MinutehandError("job-not-found", `topic ${topic} has no job ${unique[i]}`, { id: unique[i] });
+  });
 }
 
-async function oldestHomes(ctx: Context, topic: string, max: number): Promise<Home[]> {
+/** A call that may be repeated notes which jobs it means before it moves any: afterwards others are the oldest. */
+async function oldestHomes(
+  ctx: Context,
+  topic: string,
+  max: number,
+  call: CallMark | undefined,
+): Promise<Home[]> {
+  if (!call) return deadHomes(ctx, topic, max);
+  const key = chosenKey(topic, call.key);
+  const noted = await readChosen(ctx, key, call);
+  if (noted) return noted;
+  const now = ctx.clock();
+  const homes = await deadHomes(ctx, topic, max);
+  const ids = homes.map(({ id }) => id).join("\n");
+  const item = { ...key, v: ITEM_VERSION, ids, request: call.request, expiresAt: ttl(now + ONCE_AFTER) };
+  const [outcome] = await ctx.pool.insert([item], now + WRITER_DEADLINE);
+  if (outcome instanceof Error) throw outcome;
+  // Noted before: by this try, its answer lost, or by another of the same call, which may have chosen otherwise.
+  return outcome === "exists" ? ((await readChosen(ctx, key, call)) ?? homes) : homes;
+}
+
+async function readChosen(ctx: Context, key: Key, { request }: CallMark): Promise<Home[] | undefined> {
+  const [chosen] = (await ctx.pool.read([key])) as [Chosen | undefined];
+  if (!chosen) return undefined;
+  if (chosen.request !== request) throw differentRequest({});
+  const homes = await readHomes(ctx, chosen.ids === "" ? [] : chosen.ids.split("\n"));
+  return homes.filter((home) => home !== undefined);
+}
+
+async function deadHomes(ctx: Context, topic: string, max: number): Promise<Home[]> {
   const homes: Home[] = [];
   for await (const { home } of deadJobs(ctx, topic)) {
     if (homes.length === max) break;

@@ -2,22 +2,29 @@ import { MinutehandError } from "../core/errors.ts";
 import { hasCrashed, isFinished, isRunning } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { absentOptionsOf, jobOptionsOf } from "../core/job-options.ts";
-import { type OnceNote, onceNotesOf, onceText } from "../core/once.ts";
+import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../core/once.ts";
+import { isKnownCall } from "./calls.ts";
 import { isFar, keepPromotions } from "./far-ahead.ts";
 import { move } from "./move.ts";
 import type { NewJob } from "./new-job.ts";
 import type { Attribute, Context, Expected, Write } from "./ports.ts";
 import { readJob } from "./read-job.ts";
+import { sendIfNear } from "./send.ts";
 
 const TRIES = 10;
 
-/** What a caller may change of a waiting job. ms since the epoch; JSON text. `bulk`: marks it. */
-export type Reschedule = { dueAt?: number; body?: string; bulk?: string };
+/**
+ * What a caller may change of a waiting job. ms since the epoch; JSON text. `bulk`: marks it. `call`: the call that came
+ * with an `Idempotency-Key`.
+ */
+export type Reschedule = { dueAt?: number; body?: string; bulk?: string; call?: CallMark };
 
 /**
  * Moves a job to another time, gives it another body, or both, with a full set of attempts. What `spares` says of it as it
- * stands is left as it is.
- * Throws `job-not-found`, `job-running`, `job-finished`, `bad-request` (an untracked topic), `unavailable`.
+ * stands is left as it is. So is a job that the same call has changed before, whatever became of it since: its answer was
+ * lost, and somebody else may have changed the job after it.
+ * Throws `job-not-found`, `job-running`, `job-finished`, `bad-request` (an untracked topic), `idempotency-mismatch`,
+ * `unavailable`.
  */
 export async function reschedule(
   ctx: Context,
@@ -28,6 +35,7 @@ export async function reschedule(
   for (let i = 0; i < TRIES; i++) {
     const home = await readJob(ctx, id);
     if (spares(home)) return home;
+    if (change.call && isKnownCall(home, change.call)) return again(ctx, home);
     if (home.untracked) {
       throw new MinutehandError(
         "bad-request",
@@ -38,6 +46,7 @@ export async function reschedule(
     const set: Record<string, Attribute> = { attempt: 0, askedAt: ctx.clock(), ...restarted(home) };
     if (change.body !== undefined) set.body = change.body;
     if (change.bulk !== undefined) set.bulk = change.bulk;
+    if (change.call) set.calls = withCall(home.calls, change.call);
     if (change.dueAt !== undefined) set.wantedAt = Math.max(change.dueAt, ctx.clock());
     const dueAt = change.dueAt ?? home.dueAt;
     if (isFar(ctx, dueAt)) set.hasSchedule = true;
@@ -48,6 +57,13 @@ export async function reschedule(
     return moved.home;
   }
   throw new MinutehandError("unavailable", `job ${id} keeps changing; repeat the call`);
+}
+
+/** The call that changed it may have died before it sent the job. */
+async function again(ctx: Context, home: Home): Promise<Home> {
+  if (home.state === "scheduled") await sendIfNear(ctx, [home]);
+  await keepPromotions(ctx, [home]);
+  return home;
 }
 
 /**

@@ -9,8 +9,10 @@ import { jobPage, redriven } from "../answers.ts";
 import { decodeDeadCursor, encodeDeadCursor, tie, untie } from "../cursors.ts";
 import { digits, group, tag, topic } from "../fields.ts";
 import { summaryOf } from "../job-json.ts";
+import { callOf } from "../new-job.ts";
 import { redriving } from "../requests.ts";
 import { route } from "../route.ts";
+import { idempotent } from "./jobs.ts";
 
 const params = z.strictObject({ topic });
 const REDRIVEN_AT_ONCE = 100;
@@ -51,14 +53,16 @@ export const deadRoutes = [
     method: "POST",
     path: "/topics/{topic}/redrive",
     operationId: "redrive",
-    summary: "Runs dead jobs again: those of `ids`, else the oldest `max` (100).",
+    summary:
+      "Runs dead jobs again: those of `ids`, else the oldest `max` (100). The same request with the same Idempotency-Key again takes the same jobs, and counts those that it has redriven.",
     params,
+    headers: idempotent,
     body: redriving,
     answers: { 200: redriven },
-    problems: ["unknown-topic", "untracked-topic", "job-not-found"],
-    async handle({ ctx, params, body }) {
+    problems: ["unknown-topic", "untracked-topic", "job-not-found", "idempotency-mismatch"],
+    async handle({ ctx, params, body, ...sent }) {
       requireTracked(ctx, params.topic);
-      const request = { max: REDRIVEN_AT_ONCE, delay: 0, ...body };
+      const request = { max: REDRIVEN_AT_ONCE, delay: 0, ...body, ...callOf(sent) };
       return { status: 200, body: await redrive(ctx, params.topic, request) };
     },
   }),

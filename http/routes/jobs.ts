@@ -8,7 +8,7 @@ import { job } from "../answers.ts";
 import { idempotencyKey, jobId } from "../fields.ts";
 import { filed } from "../filed.ts";
 import { jobOf } from "../job-json.ts";
-import { dueAtOf, newJobOf, onceOf } from "../new-job.ts";
+import { callOf, dueAtOf, newJobOf, onceOf } from "../new-job.ts";
 import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -54,16 +54,19 @@ export const jobRoutes = [
     method: "PATCH",
     path: "/jobs/{id}",
     operationId: "reschedule",
-    summary: "Gives a waiting job another due time, another body, or both, and a full set of attempts.",
+    summary:
+      "Gives a waiting job another due time, another body, or both, and a full set of attempts. The same request with the same Idempotency-Key again changes nothing, and answers the job as it stands.",
     params,
+    headers: idempotent,
     body: changes,
     answers: { 200: job },
-    problems: ["job-not-found", "job-running", "job-finished", "too-large"],
-    async handle({ ctx, params, body: { delay, dueAt, body } }) {
+    problems: ["job-not-found", "job-running", "job-finished", "too-large", "idempotency-mismatch"],
+    async handle({ ctx, params, body: { delay, dueAt, body }, ...sent }) {
       const time = dueAtOf(ctx.clock(), { delay, dueAt });
       const change = {
         ...(time === undefined ? {} : { dueAt: time }),
         ...(body === undefined ? {} : { body: bodyText(body) }),
+        ...callOf(sent),
       };
       return { status: 200, body: jobOf(ctx, await reschedule(ctx, params.id, change)) };
     },
