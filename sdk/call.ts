@@ -6,33 +6,45 @@ import type { Problem } from "../http/answers.ts";
 export type Transport = (request: Request, patience?: number) => Promise<Response>;
 
 export type Query = Readonly<Record<string, string | number | Date | undefined>>;
-type Sent = { query?: Query; body?: object; idempotencyKey?: string | undefined; patience?: number };
+/** The members that an answer must have, by their kind. */
+export type Shape = Readonly<Record<string, "string" | "number" | "array" | "object">>;
+type Sent = {
+  query?: Query;
+  body?: object;
+  idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+  patience?: number;
+};
 
-/** One call of the API: what it answers, or a `MinutehandError`. */
-export type Call = <T>(method: string, path: string, sent?: Sent) => Promise<T>;
+/** One call of the API: what it answers, which has this shape, or a `MinutehandError`. Aborted it throws the signal's reason. */
+export type Call = <T>(method: string, path: string, shape: Shape, sent?: Sent) => Promise<T>;
 
 /** Of a bad answer, as many bytes are quoted. */
-const QUOTED = 120;
+export const QUOTED = 120;
 
 export function callOver(transport: Transport, url: string): Call {
   const base = url.replace(/\/+$/, "");
   return async <T>(
     method: string,
     path: string,
-    { query = {}, body, idempotencyKey, patience }: Sent = {},
+    shape: Shape,
+    { query = {}, body, idempotencyKey, signal, patience }: Sent = {},
   ) => {
+    signal?.throwIfAborted();
     const target = `${base}${path}${searchOf(query)}`;
     const headers = {
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     };
     const content = body === undefined ? {} : { body: jsonOf(body) };
-    const response = await transport(requestOf(target, { method, headers, ...content }), patience);
+    const init = { method, headers, ...content, ...(signal ? { signal } : {}) };
+    const response = await transport(requestOf(target, init), patience);
     const text = await response.text();
     const value = objectIn(text);
-    if (response.ok && value) return value as T;
+    const missing = value && missingIn(value, shape);
+    if (response.ok && value && missing === undefined) return value as T;
     if (isProblem(value)) throw errorOf(value);
-    throw foreign(`${method} ${target}`, response, text);
+    throw foreign(`${method} ${target}`, response, text, response.ok ? missing : undefined);
   };
 }
 
@@ -88,13 +100,31 @@ function objectIn(text: string): object | undefined {
   }
 }
 
+/** What the answer of another server has not, or as something else. */
+function missingIn(value: object, shape: Shape): string | undefined {
+  if (Array.isArray(value)) return "an object";
+  const members = value as Record<string, unknown>;
+  const wrong = Object.entries(shape).find(([name, kind]) => kindOf(members[name]) !== kind);
+  return wrong && `an object whose ${wrong[0]} is ${/^[aeiou]/.test(wrong[1]) ? "an" : "a"} ${wrong[1]}`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
+
 function isProblem(value: object | undefined): value is Problem {
   const { code, detail, status } = (value ?? {}) as Partial<Problem>;
   return typeof code === "string" && typeof detail === "string" && typeof status === "number";
 }
 
 /** Of an answer that is not the API's: a gateway's, a proxy's, or of another server altogether. */
-function foreign(call: string, { status, headers }: Response, text: string): MinutehandError {
+function foreign(
+  call: string,
+  { status, headers }: Response,
+  text: string,
+  expected: string | undefined,
+): MinutehandError {
   const type = headers.get("content-type") ?? "no type";
   const said = text === "" ? "nothing" : JSON.stringify(truncate(text, QUOTED));
   const code =
@@ -103,6 +133,7 @@ function foreign(call: string, { status, headers }: Response, text: string): Min
       : status === 429 || status >= 502
         ? "unavailable"
         : "bad-answer";
-  const message = `${call} was answered ${status} (${type}), not by Minutehand's API: ${said}`;
+  const instead = expected === undefined ? "" : `, expected ${expected}`;
+  const message = `${call} was answered ${status} (${type}), not by Minutehand's API: ${said}${instead}`;
   return Object.assign(new MinutehandError(code, message), { status });
 }

@@ -1,7 +1,17 @@
 import { RECEIVE_WAIT_SECONDS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
-import type { BulkPart, JobSummary, Problem, ScheduleSummary, TopicJson } from "../http/answers.ts";
-import { type Call, callOver, errorOf, type Query, segment, type Transport } from "./call.ts";
+import { truncate } from "../core/text.ts";
+import type { BulkPart, JobSummary, Problem, TopicJson } from "../http/answers.ts";
+import {
+  type Call,
+  callOver,
+  errorOf,
+  QUOTED,
+  type Query,
+  type Shape,
+  segment,
+  type Transport,
+} from "./call.ts";
 import type {
   BulkResult,
   Client,
@@ -29,7 +39,7 @@ export type ClientParts = {
   readonly url: string;
   /** ms since the epoch. */
   readonly clock: () => number;
-  /** An Idempotency-Key for a call that files jobs and has none; absent where no call is repeated. */
+  /** An Idempotency-Key for a call that takes one and has none; absent where no call is repeated. */
   readonly newKey?: () => string;
 };
 
@@ -45,97 +55,119 @@ export function clientOver<Topics = TopicBodies>({
   const topicPath = (topic: string) => `/topics/${segment(topic)}`;
   const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
   const schedulePath = (name: string) => `/schedules/${segment(name)}`;
-  const file = <T>(
-    method: "POST" | "PUT",
-    path: string,
-    body: object,
-    idempotencyKey = newKey?.(),
-  ): Promise<T> => call(method, path, { body, idempotencyKey });
-
   return {
     enqueue(...job) {
-      const [topic, body, { idempotencyKey, ...options } = {}] = job as Given<EnqueueArguments>;
-      return file("POST", "/jobs", { topic, body, ...options }, idempotencyKey);
+      const [topic, body, { idempotencyKey = newKey?.(), signal, ...options } = {}] =
+        job as Given<EnqueueArguments>;
+      return call("POST", "/jobs", JOB, { body: { topic, body, ...options }, idempotencyKey, signal });
     },
-    async enqueueMany(jobs, { idempotencyKey } = {}) {
-      return outcomesOf(await file("POST", "/jobs/batch", { jobs }, idempotencyKey));
+    async enqueueMany(jobs, { idempotencyKey = newKey?.(), signal } = {}) {
+      const sent = { body: { jobs }, idempotencyKey, signal };
+      return outcomesOf(await call("POST", "/jobs/batch", RESULTS, sent));
     },
     put(...job) {
-      const [topic, key, { idempotencyKey, ...body } = {}] = job as Given<PutArguments>;
-      return file("PUT", keyPath(topic, key), body, idempotencyKey);
+      const [topic, key, { idempotencyKey = newKey?.(), signal, ...body } = {}] = job as Given<PutArguments>;
+      return call("PUT", keyPath(topic, key), JOB, { body, idempotencyKey, signal });
     },
-    get: (id) => call("GET", jobPath(id)),
-    getByKey: (topic, key) => call("GET", keyPath(topic, key)),
-    reschedule: (id, change) => call("PATCH", jobPath(id), { body: change }),
-    cancel: (id) => call("DELETE", jobPath(id)),
-    cancelByKey: (topic, key) => call("DELETE", keyPath(topic, key)),
-    async cancelMany(ids) {
-      return outcomesOf(await call("POST", "/jobs/cancel", { body: { ids } }));
+    get: (id, options) => call("GET", jobPath(id), JOB, options),
+    getByKey: (topic, key, options) => call("GET", keyPath(topic, key), JOB, options),
+    reschedule: (id, { idempotencyKey = newKey?.(), signal, ...body }) =>
+      call("PATCH", jobPath(id), JOB, { body, idempotencyKey, signal }),
+    cancel: (id, options) => call("DELETE", jobPath(id), JOB, options),
+    cancelByKey: (topic, key, options) => call("DELETE", keyPath(topic, key), JOB, options),
+    async cancelMany(ids, { signal } = {}) {
+      return outcomesOf(await call("POST", "/jobs/cancel", RESULTS, { body: { ids }, signal }));
     },
-    list: ({ pageSize, ...query } = {}) => pages(call, "/jobs", { ...query, limit: pageSize }, jobsOf),
-    async *forecast({ topic, from = new Date(clock()), to = hourAfter(from) } = {}) {
+    list: ({ pageSize, signal, ...query } = {}) =>
+      pages(call, "/jobs", "jobs", { query: { ...query, limit: pageSize }, signal }),
+    async *forecast({ topic, from = new Date(clock()), to = hourAfter(from), signal } = {}) {
       type Part = { minutes: { minute: string; count: number }[]; next?: string };
+      const isNew = unrepeated("/forecast");
       let start: string | Date | undefined = from;
       while (start !== undefined) {
-        const part: Part = await call("GET", "/forecast", { query: { topic, from: start, to } });
+        const query = { topic, from: start, to };
+        const part: Part = await call("GET", "/forecast", { minutes: "array" }, { query, signal });
         yield* part.minutes;
-        start = part.next;
+        start = isNew(part.next);
       }
     },
-    async bulk({ cursor: start, ...request }, onProgress) {
+    async bulk({ cursor: start, idempotencyKey = newKey?.(), signal, ...request }, onProgress) {
+      const isNew = unrepeated("/jobs/bulk");
       let sums: BulkResult | undefined;
-      let at = start;
+      let at = isNew(start);
       do {
         const cursor = at === undefined ? {} : { cursor: at };
-        const body = { ...request, ...cursor };
-        const part: BulkPart = await call<BulkPart>("POST", "/jobs/bulk", { body }).catch((error) => {
+        const sent = { body: { ...request, ...cursor }, idempotencyKey, signal };
+        try {
+          const part = await call<BulkPart>("POST", "/jobs/bulk", BULK, sent);
+          at = isNew(part.cursor);
+          sums = sums ? sumOf(sums, part) : part;
+        } catch (error) {
           if (error instanceof MinutehandError) Object.assign(error.data, cursor);
           throw error;
-        });
-        sums = sums ? sumOf(sums, part) : part;
+        }
         onProgress?.(sums);
-        at = part.cursor;
       } while (at !== undefined);
       return sums;
     },
 
-    async topics() {
-      return (await call<{ topics: TopicJson[] }>("GET", "/topics")).topics;
+    async topics(options) {
+      return (await call<{ topics: TopicJson[] }>("GET", "/topics", { topics: "array" }, options)).topics;
     },
-    topic: (name) => call("GET", topicPath(name)),
-    pause: (topic) => call("POST", `${topicPath(topic)}/pause`),
-    resume: (topic, body = {}) => call("POST", `${topicPath(topic)}/resume`, { body }),
-    dead: (topic, { pageSize, ...query } = {}) =>
-      pages(call, `${topicPath(topic)}/dead`, { ...query, limit: pageSize }, jobsOf),
-    redrive: (topic, body = {}) => call("POST", `${topicPath(topic)}/redrive`, { body }),
+    topic: (name, options) => call("GET", topicPath(name), TOPIC, options),
+    pause: (topic, options) => call("POST", `${topicPath(topic)}/pause`, TOPIC, options),
+    resume: (topic, { signal, ...body } = {}) =>
+      call("POST", `${topicPath(topic)}/resume`, { released: "number", left: "number" }, { body, signal }),
+    dead: (topic, { pageSize, signal, ...query } = {}) =>
+      pages(call, `${topicPath(topic)}/dead`, "jobs", { query: { ...query, limit: pageSize }, signal }),
+    redrive(topic, { idempotencyKey = newKey?.(), signal, ...body } = {}) {
+      const shape = { redriven: "number", left: "number" } as const;
+      return call("POST", `${topicPath(topic)}/redrive`, shape, { body, idempotencyKey, signal });
+    },
 
-    schedules: () =>
-      pages(call, "/schedules", {}, ({ schedules }: { schedules: ScheduleSummary[] }) => schedules),
-    schedule: (name) => call("GET", schedulePath(name)),
-    putSchedule: (name, body) => call("PUT", schedulePath(name), { body }),
-    removeSchedule: (name) => call("DELETE", schedulePath(name)),
-    pauseSchedule: (name) => call("POST", `${schedulePath(name)}/pause`),
-    resumeSchedule: (name) => call("POST", `${schedulePath(name)}/resume`),
-    runSchedule: (name, { idempotencyKey } = {}) =>
-      file("POST", `${schedulePath(name)}/run`, {}, idempotencyKey),
+    schedules: (options) => pages(call, "/schedules", "schedules", options),
+    schedule: (name, options) => call("GET", schedulePath(name), SCHEDULE, options),
+    putSchedule: (name, body, { signal } = {}) => call("PUT", schedulePath(name), SCHEDULE, { body, signal }),
+    removeSchedule: (name, options) => call("DELETE", schedulePath(name), SCHEDULE, options),
+    pauseSchedule: (name, options) => call("POST", `${schedulePath(name)}/pause`, SCHEDULE, options),
+    resumeSchedule: (name, options) => call("POST", `${schedulePath(name)}/resume`, SCHEDULE, options),
+    runSchedule: (name, { idempotencyKey = newKey?.(), signal } = {}) =>
+      call("POST", `${schedulePath(name)}/run`, JOB, { body: {}, idempotencyKey, signal }),
 
-    async receive(topic, body = {}) {
+    async receive(topic, { signal, ...body } = {}) {
       // The jobs of an answer that nobody waits for any more are claimed, which burns an attempt.
       const patience = Math.min(Number(body.waitSeconds) || 0, RECEIVE_WAIT_SECONDS) * 1000 + CLAIMING;
-      const path = `${topicPath(topic)}/receive`;
-      return (await call<{ jobs: PulledJob[] }>("POST", path, { body, patience })).jobs;
+      const sent = { body, signal, patience };
+      return (await call<Pulled>("POST", `${topicPath(topic)}/receive`, { jobs: "array" }, sent)).jobs;
     },
-    finish: (topic, receipt) => call("POST", `${topicPath(topic)}/finish`, { body: { receipt } }),
-    extend: (topic, receipt, seconds) =>
-      call("POST", `${topicPath(topic)}/extend`, { body: { receipt, seconds } }),
-    retry: (topic, receipt, options) =>
-      call("POST", `${topicPath(topic)}/retry`, { body: { receipt, ...options } }),
-    bury: (topic, receipt, options) =>
-      call("POST", `${topicPath(topic)}/bury`, { body: { receipt, ...options } }),
+    finish: (topic, receipt, { signal } = {}) =>
+      call("POST", `${topicPath(topic)}/finish`, SETTLED, { body: { receipt }, signal }),
+    extend: (topic, receipt, seconds, { signal } = {}) =>
+      call(
+        "POST",
+        `${topicPath(topic)}/extend`,
+        { leaseUntil: "string" },
+        { body: { receipt, seconds }, signal },
+      ),
+    retry: (topic, receipt, { signal, ...options } = {}) =>
+      call("POST", `${topicPath(topic)}/retry`, SETTLED, { body: { receipt, ...options }, signal }),
+    bury: (topic, receipt, { signal, ...options } = {}) =>
+      call("POST", `${topicPath(topic)}/bury`, SETTLED, { body: { receipt, ...options }, signal }),
 
-    health: () => call("GET", "/health"),
+    health: (options) => call("GET", "/health", { status: "string" }, options),
   };
 }
+
+type Pulled = { jobs: PulledJob[] };
+
+// What the answers of the API have that the client and its callers count on: another server's have it not.
+const JOB: Shape = { id: "string", topic: "string", state: "string", dueAt: "string" };
+const RESULTS: Shape = { results: "array" };
+const BULK: Shape = { matched: "number", changed: "number", skipped: "object", errors: "array" };
+const TOPIC: Shape = { topic: "string" };
+const SCHEDULE: Shape = { name: "string", expression: "string" };
+/** Of an untracked job nothing is told. */
+const SETTLED: Shape = {};
 
 /** `undefined` for what is no time, which the API then refuses. */
 function hourAfter(from: Instant): Date | undefined {
@@ -152,22 +184,34 @@ function outcomesOf({
   return results.map((result) => ("job" in result ? result.job : errorOf(result.error)));
 }
 
-function jobsOf({ jobs }: { jobs: JobSummary[] }): JobSummary[] {
-  return jobs;
-}
-
-async function* pages<P, T>(
+async function* pages<T>(
   call: Call,
   path: string,
-  query: Query,
-  entries: (page: P) => T[],
+  name: string,
+  { query, signal }: { query?: Query; signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<T, void> {
+  type Page = { cursor?: string } & Record<string, T[]>;
+  const isNew = unrepeated(path);
   let cursor: string | undefined;
   do {
-    const page: P & { cursor?: string } = await call("GET", path, { query: { ...query, cursor } });
-    yield* entries(page);
-    cursor = page.cursor;
+    const page: Page = await call("GET", path, { [name]: "array" }, { query: { ...query, cursor }, signal });
+    yield* page[name] ?? [];
+    cursor = isNew(page.cursor);
   } while (cursor !== undefined);
+}
+
+/** Passes each cursor on, and throws `bad-answer` for one that was there before: the list would have no end. */
+function unrepeated(path: string): (cursor: string | undefined) => string | undefined {
+  const before = new Set<string>();
+  return (cursor) => {
+    if (cursor === undefined) return undefined;
+    if (before.has(cursor)) {
+      const text = `${path} was answered a cursor twice, expected another one or none: ${JSON.stringify(truncate(cursor, QUOTED))}`;
+      throw new MinutehandError("bad-answer", text);
+    }
+    before.add(cursor);
+    return cursor;
+  };
 }
 
 const TOLD = 10;

@@ -31,6 +31,18 @@ export type Duration = number | string;
 /** ISO 8601 with its zone. */
 export type Instant = string | Date;
 
+/** What every call takes. */
+export type CallOptions = {
+  /** Aborted, the call throws its reason; what it asked for may have happened. */
+  signal?: AbortSignal | undefined;
+};
+
+/** What a call takes that changes things once however often it is sent. */
+export type RepeatableOptions = CallOptions & {
+  /** Instead of one that the client draws: calls with the same one, and the same request, have one effect. */
+  idempotencyKey?: string;
+};
+
 /** What a job may have however it is filed. */
 type JobOptions = {
   /** Where a webhook topic's job is sent, if not to the topic's own URL. */
@@ -48,11 +60,7 @@ type JobOptions = {
 type Time = { delay?: Duration; dueAt?: Instant };
 
 /** What `PUT` by key takes beside the body. */
-export type PutOptions = Time &
-  JobOptions & {
-    /** Instead of one that the client draws: calls with the same one file one job. */
-    idempotencyKey?: string;
-  };
+export type PutOptions = Time & JobOptions & RepeatableOptions;
 
 /** What `POST /jobs` takes beside topic and body. */
 export type EnqueueOptions = PutOptions & {
@@ -76,18 +84,18 @@ export type PutArguments<Topics = TopicBodies> = {
 
 /** One job of a batch. */
 export type NewJobRequest<Topics = TopicBodies> = {
-  [T in Topic<Topics>]: Omit<EnqueueOptions, "idempotencyKey"> & { topic: T; body: Topics[T] };
+  [T in Topic<Topics>]: Omit<EnqueueOptions, keyof RepeatableOptions> & { topic: T; body: Topics[T] };
 }[Topic<Topics>];
 
-export type Changes = Time & { body?: unknown };
+export type Changes = Time & RepeatableOptions & { body?: unknown };
 
 /** `from ≤ dueAt < to`. */
 type Range = { from?: Instant; to?: Instant };
 /** A page of a list that is read as it is iterated: 1 to 1,000 entries, 100 by default. */
-type Paged = { pageSize?: number };
+type Paged = CallOptions & { pageSize?: number };
 export type ListQuery = Range & Paged & { topic?: string; state?: JobState; tag?: string; group?: string };
 export type DeadQuery = Paged & { tag?: string; group?: string };
-export type ForecastQuery = Range & { topic?: string };
+export type ForecastQuery = Range & CallOptions & { topic?: string };
 
 export type NewSchedule = JobOptions & {
   /** `cron(…)`, `rate(…)` or `at(…)`. */
@@ -101,7 +109,7 @@ export type NewSchedule = JobOptions & {
   body: unknown;
 };
 
-export type RedriveRequest = {
+export type RedriveRequest = RepeatableOptions & {
   ids?: readonly string[];
   max?: number;
   delay?: Duration;
@@ -110,7 +118,8 @@ export type RedriveRequest = {
 
 /** What `POST /jobs/bulk` takes: which jobs, and what becomes of them. `delay` and `dueAt` are for `move`. */
 export type BulkRequest = Range &
-  Time & {
+  Time &
+  RepeatableOptions & {
     action: "cancel" | "move" | "run" | "redrive";
     topic: string;
     tag?: string;
@@ -135,17 +144,17 @@ export type Client<Topics = TopicBodies> = {
   /** Up to 500, each on its own, in their order. */
   enqueueMany<T = Topics>(
     jobs: readonly NewJobRequest<NoInfer<T>>[],
-    options?: { idempotencyKey?: string },
+    options?: RepeatableOptions,
   ): Promise<(JobSummary | MinutehandError)[]>;
   /** Files a job under a key, or gives the live one all of these; repeated after a lost answer it does so once. */
   put<T = Topics>(...job: PutArguments<NoInfer<T>>): Promise<Job>;
-  get(id: string): Promise<Job>;
-  getByKey(topic: string, key: string): Promise<Job>;
+  get(id: string, options?: CallOptions): Promise<Job>;
+  getByKey(topic: string, key: string, options?: CallOptions): Promise<Job>;
   reschedule(id: string, change: Changes): Promise<Job>;
-  cancel(id: string): Promise<Job>;
-  cancelByKey(topic: string, key: string): Promise<Job>;
+  cancel(id: string, options?: CallOptions): Promise<Job>;
+  cancelByKey(topic: string, key: string, options?: CallOptions): Promise<Job>;
   /** Up to 500, each on its own, in their order. */
-  cancelMany(ids: readonly string[]): Promise<(JobSummary | MinutehandError)[]>;
+  cancelMany(ids: readonly string[], options?: CallOptions): Promise<(JobSummary | MinutehandError)[]>;
   /** In due order; without a range the next hour's. */
   list(query?: ListQuery): AsyncIterable<JobSummary>;
   /** Unfinished jobs by minute; minutes without any are left out. */
@@ -156,35 +165,47 @@ export type Client<Topics = TopicBodies> = {
    */
   bulk(request: BulkRequest, onProgress?: (sums: BulkResult) => void): Promise<BulkResult>;
 
-  topics(): Promise<TopicReport[]>;
-  topic(name: string): Promise<TopicReport>;
-  pause(topic: string): Promise<Paused>;
-  resume(topic: string, options?: { ratePerSecond?: number }): Promise<Resumed>;
+  topics(options?: CallOptions): Promise<TopicReport[]>;
+  topic(name: string, options?: CallOptions): Promise<TopicReport>;
+  pause(topic: string, options?: CallOptions): Promise<Paused>;
+  resume(topic: string, options?: CallOptions & { ratePerSecond?: number }): Promise<Resumed>;
   /** Oldest first. */
   dead(topic: string, query?: DeadQuery): AsyncIterable<JobSummary>;
   /** Of `ids`, else the oldest `max` (100). */
   redrive(topic: string, request?: RedriveRequest): Promise<Redriven>;
 
-  schedules(): AsyncIterable<ScheduleSummary>;
-  schedule(name: string): Promise<Schedule>;
-  putSchedule(name: string, schedule: NewSchedule): Promise<Schedule>;
-  removeSchedule(name: string): Promise<Schedule>;
-  pauseSchedule(name: string): Promise<Schedule>;
-  resumeSchedule(name: string): Promise<Schedule>;
+  schedules(options?: CallOptions): AsyncIterable<ScheduleSummary>;
+  schedule(name: string, options?: CallOptions): Promise<Schedule>;
+  putSchedule(name: string, schedule: NewSchedule, options?: CallOptions): Promise<Schedule>;
+  removeSchedule(name: string, options?: CallOptions): Promise<Schedule>;
+  pauseSchedule(name: string, options?: CallOptions): Promise<Schedule>;
+  resumeSchedule(name: string, options?: CallOptions): Promise<Schedule>;
   /** Files its job now, beside its occurrences. */
-  runSchedule(name: string, options?: { idempotencyKey?: string }): Promise<Job>;
+  runSchedule(name: string, options?: RepeatableOptions): Promise<Job>;
 
   /** Pulls and claims up to `max` (1) due jobs of a pull topic, waiting up to `waitSeconds` (0) for the first. */
-  receive(topic: string, options?: { max?: number; waitSeconds?: number }): Promise<PulledJob[]>;
+  receive(
+    topic: string,
+    options?: CallOptions & { max?: number; waitSeconds?: number },
+  ): Promise<PulledJob[]>;
   /** Of an untracked job the answer is empty, here and below. */
-  finish(topic: string, receipt: string): Promise<SettledJob>;
+  finish(topic: string, receipt: string, options?: CallOptions): Promise<SettledJob>;
   /** Prolongs the lease to so many seconds from now. */
-  extend(topic: string, receipt: string, seconds: number): Promise<SettledJob & { leaseUntil: string }>;
+  extend(
+    topic: string,
+    receipt: string,
+    seconds: number,
+    options?: CallOptions,
+  ): Promise<SettledJob & { leaseUntil: string }>;
   /** The run has failed: again after `delay`, else by the topic's backoff. */
-  retry(topic: string, receipt: string, options?: { delay?: Duration; error?: string }): Promise<SettledJob>;
-  bury(topic: string, receipt: string, options?: { error?: string }): Promise<SettledJob>;
+  retry(
+    topic: string,
+    receipt: string,
+    options?: CallOptions & { delay?: Duration; error?: string },
+  ): Promise<SettledJob>;
+  bury(topic: string, receipt: string, options?: CallOptions & { error?: string }): Promise<SettledJob>;
 
-  health(): Promise<Health>;
+  health(options?: CallOptions): Promise<Health>;
 };
 
 export type ClientOptions = {
