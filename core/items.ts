@@ -54,7 +54,7 @@ export type Home = Key & {
   postponeUntil?: number;
   /** When the message was sent that its claim, or what ended it instead, met since the last move. */
   sentAt?: number;
-  /** The bulk that moved it last. */
+  /** The bulk that moved or cancelled it last, and when it was due until then: `<id> <ms>`. */
   bulk?: string;
   /** The once items that name it: `<expiresAt> <token>` in lines, the last ten. They must outlive the job. */
   once?: string;

@@ -59,7 +59,7 @@ export function hashOf(...parts: readonly string[]): string {
   return createHash("sha256").update(parts.join("\n")).digest("base64url");
 }
 
-type Sent = { method: string; path: string; headers: { "idempotency-key"?: string }; text: string };
+export type Sent = { method: string; path: string; headers: { "idempotency-key"?: string }; text: string };
 
 /** That a request with an `Idempotency-Key` files one job, however often it is sent. */
 export function onceOf({ method, path, headers, text }: Sent): Pick<NewJob, "once"> {

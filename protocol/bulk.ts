@@ -2,7 +2,7 @@ import { inParallel } from "../core/batches.ts";
 import { BULK_PART, CLOCK_MARGIN, LONGEST_DELAY, PAGE_JOBS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished } from "../core/home.ts";
-import { type Home, timeOf } from "../core/items.ts";
+import { type Home, sortable, timeOf } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { beforeTime, type Position } from "../core/position.ts";
 import { cancelMany, refusalOf } from "./cancel.ts";
@@ -56,27 +56,30 @@ export type BulkPart = {
 
 const WIDTH = 8;
 const ERRORS = 10;
-const ID_CHARS = 8;
+export const BULK_ID_CHARS = 8;
 
-/** `dueAt`: where a move is to. What is due runs by itself, and who dies later has died of something else. */
+/**
+ * `dueAt`: where a move is to. What is due runs by itself, and who dies later has died of something else. `id`: 8 characters,
+ * the same where the same call begins its bulk again, as it got no answer.
+ */
 export function beginBulk(
   ctx: Context,
   action: BulkAction,
   range: { from: number; to: number },
-  dueAt?: number,
+  { dueAt, id = drawToken(ctx.random).slice(0, BULK_ID_CHARS) }: { dueAt?: number; id?: string } = {},
 ): Bulk {
   const startedAt = ctx.clock();
   const to = action === "redrive" ? Math.min(range.to, startedAt) : range.to;
   const from = Math.min(action === "run" ? Math.max(range.from, startedAt) : range.from, to);
-  const id = drawToken(ctx.random).slice(0, ID_CHARS);
   return { id, startedAt, from, to, position: beforeTime(from), nextAt: dueAt ?? startedAt };
 }
 
 /**
  * One part of a bulk: at most 500 jobs, and about 5 s. Each job is changed by itself, as its caller would. The same part
- * again finds what is left of it, and goes on behind: what is cancelled, or marked as this bulk's, is left alone, as is what
- * others have filed or moved since the bulk began. At a rate those behind start after those that were moved before; not so
- * in a redrive, which finds no trace of those: as many jobs as it has redriven before start at the same times as they.
+ * again changes what is left of it, and goes on behind: what is marked as this bulk's is left alone and counted where it was
+ * due, as is what others have filed or moved since the bulk began, which is not. At a rate those behind start after those that
+ * were moved before; not so in a redrive, which finds no trace of those: it does not count them, and as many jobs as it has
+ * redriven before start at the same times as they.
  */
 export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): Promise<BulkPart> {
   const part: BulkPart = {
@@ -100,10 +103,11 @@ export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): P
     const results = request.dryRun
       ? []
       : await changeAll(ctx, request, at, changeable, (index) => Math.round(startOf(index)));
+    const before = changedBefore(page, request, at);
     for (const id of [...taken, ...changeable.map(({ id }) => id)]) given.add(id);
     part.examined += page.examined;
-    part.matched += matched.length - results.filter((result) => result === "left").length;
-    part.changed += results.filter((result) => result === "changed").length;
+    part.matched += before + matched.length - results.filter((result) => result === "left").length;
+    part.changed += before + results.filter((result) => result === "changed").length;
     noteSkipped(part, matched, refused);
     noteSkipped(part, changeable, results);
     if (page.cursor === undefined) return part;
@@ -132,7 +136,28 @@ function isFor(action: BulkAction, home: Home): boolean {
  * from `CLOCK_MARGIN` on, or what was filed just before by a clock that is ahead would be left out.
  */
 function isFromBefore({ bulk, askedAt, createdAt }: Home, { id, startedAt }: Bulk): boolean {
-  return bulk !== id && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;
+  return !isMarkOf(bulk, id) && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;
+}
+
+/** What the home of a job says that this bulk changes where it is due now. */
+function markOf({ dueAt }: Home, { id }: Bulk): string {
+  return `${id} ${dueAt}`;
+}
+
+function isMarkOf(mark: string | undefined, id: string): boolean {
+  return mark?.split(" ")[0] === id;
+}
+
+/** How many jobs that were due on this page the bulk has changed already: in a call of this part whose answer was lost. */
+function changedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): number {
+  const found = [...homes, ...gone].filter(({ id, bulk = "", state }) => {
+    const [mark, dueAt = ""] = bulk.split(" ");
+    const place = `${sortable(Number(dueAt))}#${id}`;
+    const isHere = place > at.position && place < (cursor ?? beforeTime(at.to));
+    // A cancel that came too late for an untracked job was undone.
+    return mark === at.id && dueAt !== "" && isHere && (action === "cancel") === (state === "cancelled");
+  });
+  return new Set(found.map(({ id }) => id)).size;
 }
 
 /** What stands in the way of a job's change, as far as the job as it was read says so. */
@@ -147,7 +172,7 @@ function refusal(action: BulkAction, home: Home, now: number): MinutehandError |
 
 /** The ids of jobs that have been given starts by this part already: in another call of it, or on an earlier page. */
 function startsTaken({ homes, gone }: JobPage, { id, nextAt }: Bulk): string[] {
-  const taken = [...homes, ...gone].filter(({ bulk, wantedAt }) => bulk === id && wantedAt >= nextAt);
+  const taken = [...homes, ...gone].filter(({ bulk, wantedAt }) => isMarkOf(bulk, id) && wantedAt >= nextAt);
   return [...new Set(taken.map((home) => home.id))];
 }
 
@@ -182,6 +207,7 @@ async function changeAll(
       ctx,
       homes.map(({ id }) => id),
       spares,
+      new Map(homes.map((home) => [home.id, markOf(home, bulk)])),
     );
     return results.map((result) => {
       if (result instanceof MinutehandError) return result;
@@ -191,8 +217,9 @@ async function changeAll(
   return inParallel([...homes.entries()], WIDTH, async ([i, home]) => {
     try {
       if (action === "redrive") return await redriveDead(ctx, home, startOf(i));
-      const moved = await reschedule(ctx, home.id, { dueAt: startOf(i), bulk: bulk.id }, spares);
-      return moved.bulk === bulk.id ? "changed" : "left";
+      const mark = markOf(home, bulk);
+      const moved = await reschedule(ctx, home.id, { dueAt: startOf(i), bulk: mark }, spares);
+      return moved.bulk === mark ? "changed" : "left";
     } catch (error) {
       if (error instanceof MinutehandError) return error;
       throw error;

@@ -48,16 +48,18 @@ async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
 
 /**
  * Cancels many jobs, each on its own, and answers in their order. An id named twice is cancelled once. What `spares` says of
- * a job as it stands is left as it is.
+ * a job as it stands is left as it is. `marks`: what a home is to say of the bulk that cancels it, by id.
  */
 export async function cancelMany(
   ctx: Context,
   ids: readonly string[],
   spares: (home: Home) => boolean = () => false,
+  marks: ReadonlyMap<string, string> = new Map(),
 ): Promise<(Home | MinutehandError)[]> {
   const results = new Map<string, Home | MinutehandError>();
   let left = [...new Set(ids)];
-  for (let i = 0; i < TRIES && left.length > 0; i++) left = await pass(ctx, left, results, spares, i > 0);
+  for (let i = 0; i < TRIES && left.length > 0; i++)
+    left = await pass(ctx, left, results, { spares, marks, again: i > 0 });
   await keepPromotions(
     ctx,
     [...results.values()].flatMap((result) =>
@@ -89,8 +91,11 @@ async function pass(
   ctx: Context,
   ids: readonly string[],
   results: Map<string, Home | MinutehandError>,
-  spares: (home: Home) => boolean,
-  again: boolean,
+  {
+    spares,
+    marks,
+    again,
+  }: { spares: (home: Home) => boolean; marks: ReadonlyMap<string, string>; again: boolean },
 ): Promise<string[]> {
   const homes = await readHomes(ctx, ids);
   const now = ctx.clock();
@@ -105,11 +110,14 @@ async function pass(
     else if (home && spares(home)) results.set(id, home);
     else if (home) waiting.push(home);
   }
-  const changes = waiting.map((home) => ({
-    key: homeKey(home.id),
-    expect: { ...unheld(home, now), revision: home.revision },
-    set: readAsCancelled(ctx, home, now),
-  }));
+  const changes = waiting.map((home) => {
+    const bulk = marks.get(home.id);
+    return {
+      key: homeKey(home.id),
+      expect: { ...unheld(home, now), revision: home.revision },
+      set: { ...readAsCancelled(ctx, home, now), ...(bulk === undefined ? {} : { bulk }) },
+    };
+  });
   await lookAtKeys(ctx, waiting, now);
   const outcomes = await ctx.pool.changeMany(changes, by);
   const left: string[] = [];

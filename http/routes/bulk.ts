@@ -1,15 +1,16 @@
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { type Bulk, beginBulk, runBulk } from "../../protocol/bulk.ts";
+import { BULK_ID_CHARS, type Bulk, beginBulk, runBulk } from "../../protocol/bulk.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { requireTopic } from "../../protocol/topics.ts";
 import { bulkPart } from "../answers.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
 import { iso } from "../instants.ts";
-import { dueAtOf } from "../new-job.ts";
+import { callOf, dueAtOf, hashOf, type Sent } from "../new-job.ts";
 import { problemOf } from "../problem.ts";
 import { bulkRangeOf } from "../range.ts";
 import { type BulkFields, bulk } from "../requests.ts";
 import { route } from "../route.ts";
+import { idempotent } from "./jobs.ts";
 
 export const bulkRoute = route({
   method: "POST",
@@ -17,12 +18,13 @@ export const bulkRoute = route({
   operationId: "bulk",
   summary:
     "Cancels, moves, runs now or redrives the jobs of a topic that are due in a range (from an hour ago, or now to run, for a day; of the dead: that died in the last 366 days), of a tag and a group if asked. Each call does a part of it: while there is a cursor, the same request with it goes on. A dry run counts and changes nothing.",
+  headers: idempotent,
   body: bulk,
   answers: { 200: bulkPart },
   problems: ["unknown-topic", "untracked-topic"],
-  async handle({ service, ctx, body }) {
+  async handle({ service, ctx, body, ...sent }) {
     requireMovable(ctx, body);
-    const begun = bulkOf(ctx, body);
+    const begun = bulkOf(ctx, body, idOf(sent));
     const { next, reached, errors, ...counts } = await runBulk(ctx, body, begun);
     const unserved = errors.filter(({ error }) => error.code === "unavailable");
     for (const error of new Set(unserved.map((one) => messageOf(one.error))))
@@ -50,8 +52,14 @@ function requireMovable(ctx: Context, { topic, action }: BulkFields): void {
   throw new MinutehandError("untracked-topic", error);
 }
 
+/** The same call again begins the same bulk: it leaves alone what the first try has changed, and counts it. */
+function idOf(sent: Sent): { id?: string } {
+  const { call } = callOf(sent);
+  return call ? { id: hashOf(call.key, call.request).slice(0, BULK_ID_CHARS) } : {};
+}
+
 /** A new bulk, or the one that the cursor goes on with. Throws `bad-request`. */
-function bulkOf(ctx: Context, fields: BulkFields): Bulk {
+function bulkOf(ctx: Context, fields: BulkFields, id: { id?: string }): Bulk {
   const now = ctx.clock();
   if (fields.cursor !== undefined) {
     const begun = decodeBulkCursor(untie(fields.cursor, ...markOf(fields)));
@@ -61,9 +69,10 @@ function bulkOf(ctx: Context, fields: BulkFields): Bulk {
     return begun;
   }
   const range = bulkRangeOf(now, fields.action, fields);
-  if (fields.action !== "move") return beginBulk(ctx, fields.action, range);
+  if (fields.action !== "move") return beginBulk(ctx, fields.action, range, id);
   const { delay, dueAt } = fields;
-  return beginBulk(ctx, "move", range, dueAtOf(now, { delay, dueAt }));
+  const time = dueAtOf(now, { delay, dueAt }) ?? now;
+  return beginBulk(ctx, "move", range, { dueAt: time, ...id });
 }
 
 /** All that a cursor holds for: the same request, however it is written. */

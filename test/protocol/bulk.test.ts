@@ -26,7 +26,7 @@ function begin(
   { ctx }: World,
   { from = START, to = START + 2 * HOUR, dueAt, action = "cancel" }: Asked,
 ): Bulk {
-  return beginBulk(ctx, action, { from, to }, dueAt);
+  return beginBulk(ctx, action, { from, to }, dueAt === undefined ? {} : { dueAt });
 }
 
 /** All parts of a bulk; `between` happens after each. */
@@ -208,6 +208,50 @@ describe("a bulk", () => {
   });
 });
 
+describe("a part of a bulk that is sent again", () => {
+  it.each([
+    ["cancel", {}],
+    ["run", {}],
+    ["run", { ratePerSecond: 1 }],
+    ["move", { dueAt: START + 90 * MINUTE }],
+    ["move", { dueAt: START + HOUR }],
+  ] as const)("to %s %j answers what it has changed, and what its last try found", async (action, more) => {
+    const world = createWorld();
+    const homes = await filed(world, 9, (i) => (i % 3 === 0 ? { key: `${i}` } : {}));
+    // Some have other places before and after, where they are not due any more.
+    await reschedule(world.ctx, homes[1]?.id ?? "", { dueAt: START + HOUR + 30 * MINUTE });
+    await reschedule(world.ctx, homes[2]?.id ?? "", { dueAt: START + 10 * MINUTE });
+    const asked = { action, ...more };
+    const at = begin(world, asked);
+    const first = await runBulk(world.ctx, requestOf(asked), at);
+    expect(first).toMatchObject({ matched: 9, changed: 9, skipped: {} });
+    await world.file({ delay: HOUR });
+    expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({ matched: 10, changed: 10 });
+  });
+
+  it("counts what another bulk has done not as its own", async () => {
+    const world = createWorld();
+    await filed(world, 5);
+    await only(world, {});
+    expect(await only(world, {})).toMatchObject({ matched: 0, changed: 0 });
+  });
+
+  it("counts no cancel that came too late and was undone", async () => {
+    const world = createWorld();
+    const [home] = [await world.file({ topic: "events", delay: 215 * SECOND })];
+    const at = begin(world, {});
+    world.pool.hooks.after = async ({ operation }) => {
+      if (operation !== "changeMany") return;
+      delete world.pool.hooks.after;
+      await world.pass(20 * SECOND, { ticks: false });
+    };
+    const late = { matched: 1, changed: 0, skipped: { "job-handed-off": 1 } };
+    expect(await runBulk(world.ctx, requestOf({ topic: "events" }), at)).toMatchObject(late);
+    expect(await world.home(home.id)).toMatchObject({ state: "scheduled" });
+    expect((await runBulk(world.ctx, requestOf({ topic: "events" }), at)).changed).toBe(0);
+  });
+});
+
 describe("a bulk leaves alone what", () => {
   const anew = { cancel: {}, move: { dueAt: START + 3 * HOUR } } as const;
   const atEachCall = (world: World): void => {
@@ -282,7 +326,7 @@ describe("a bulk that moves", () => {
     const at = begin(world, asked);
     const part = () => runBulk(world.ctx, requestOf(asked), at);
     await Promise.all([part(), part()]);
-    expect(await part()).toMatchObject({ matched: 0, changed: 0 });
+    expect(await part()).toMatchObject({ matched: 60, changed: 60 });
     for (const { revision } of await now(world, homes)) expect(revision).toBe(1);
   });
 
@@ -361,9 +405,9 @@ describe("a bulk that moves", () => {
     };
     await expect(runBulk(world.ctx, requestOf(asked), at)).rejects.toThrow("crash");
     delete world.pool.hooks.after;
-    const { changed, next } = await runBulk(world.ctx, requestOf(asked), at);
-    expect(changed).toBeLessThan(60);
-    expect(next).toBeUndefined();
+    const part = await runBulk(world.ctx, requestOf(asked), at);
+    expect(part).toMatchObject({ matched: 60, changed: 60 });
+    expect(part).not.toHaveProperty("next");
     for (const home of await now(world, homes)) expect(home).toMatchObject({ revision: 1, dueAt: target });
   });
 

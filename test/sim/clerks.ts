@@ -33,7 +33,8 @@ export function clerks(
     if (suppressed.has(`clerk:${n}`)) continue;
     busy += 1;
     world.timeline.at(time, () => {
-      void deal(world, api, own, topic).then(() => {
+      const token = world.draws(`clerk ${n} too`).chance(0.5) ? `clerk-${n}` : undefined;
+      void deal(world, api, own, topic, token).then(() => {
         busy -= 1;
       });
     });
@@ -41,8 +42,11 @@ export function clerks(
   return () => busy === 0;
 }
 
-/** Goes through with one bulk; begins again where its first answer is lost, and repeats a part now and then. */
-async function deal(world: World, api: Api, draws: Draws, topic: string): Promise<void> {
+/**
+ * Goes through with one bulk, and repeats a part now and then. Where its first answer is lost it begins another, unless a
+ * token says that it is the same.
+ */
+async function deal(world: World, api: Api, draws: Draws, topic: string, token?: string): Promise<void> {
   const { timeline, witness, plan } = world;
   const action = draws.pick(ACTIONS);
   // Where much goes wrong a thousand calls come to no end, and where nothing does they are counted.
@@ -69,7 +73,13 @@ async function deal(world: World, api: Api, draws: Draws, topic: string): Promis
     const begins = action === "cancel" && cursor === undefined;
     const begun = begins ? witness.bulks.cancels({ topic, group, ...range }) : () => {};
     world.requests += STEPS;
-    const answer = await api("POST", "/jobs/bulk", { ...request, ...(cursor !== undefined && { cursor }) });
+    const part = { ...request, ...(cursor !== undefined && { cursor }) };
+    const answer = await api(
+      "POST",
+      "/jobs/bulk",
+      part,
+      token === undefined ? {} : { "idempotency-key": token },
+    );
     begun();
     if (answer?.status === 200) {
       const next = answer.body.cursor;
@@ -81,7 +91,7 @@ async function deal(world: World, api: Api, draws: Draws, topic: string): Promis
     } else if (answer && answer.status < 500) return;
     tries -= 1;
     // Nobody knows the bulk that was begun: the next is another.
-    if (cursor === undefined) request = undefined;
+    if (cursor === undefined && token === undefined) request = undefined;
     if (answer?.status === 200) continue;
     await timeline.wait(draws.whole(1, 30) * SECOND);
   }
