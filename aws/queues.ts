@@ -55,11 +55,15 @@ export function sqsQueues(settings: {
         MaxNumberOfMessages: max,
         WaitTimeSeconds: waitSeconds,
         VisibilityTimeout: hideSeconds,
+        MessageSystemAttributeNames: ["ApproximateReceiveCount"],
       });
       const requestTimeout = waitSeconds * 1000 + REQUEST_TIMEOUT;
       try {
         const { Messages = [] } = await longPollClient.send(command, { requestTimeout });
-        return Messages.map(({ Body = "", ReceiptHandle = "" }) => ({ body: Body, handle: ReceiptHandle }));
+        return Messages.map(({ Body = "", ReceiptHandle = "", Attributes }) => {
+          const receives = Number(Attributes?.ApproximateReceiveCount ?? 1);
+          return { body: Body, handle: ReceiptHandle, receives };
+        });
       } catch (thrown) {
         throw unavailable(`SQS did not answer a receive of ${urlOf(queue)}`, thrown);
       }

@@ -88,6 +88,11 @@ export const LONGEST_HIDE = LONGEST_LEASE - 5 * MINUTE;
 export const EVENT_WAIT = { first: 5 * SECOND, longest: 15 * MINUTE } as const;
 /** How often SQS brings an event before it goes to the DLQ: that outlasts a lease, and an hour of tries a minute apart. */
 export const EVENT_RECEIVES = 60;
+/**
+ * How long a message that cannot be read is hidden after its first receive, and at most; each receive doubles it. SQS moves it
+ * to the DLQ after 20 receives, so it outlives a rollback of a day.
+ */
+export const UNREADABLE_WAIT = { first: 30 * SECOND, longest: 3 * HOUR } as const;
 /** `setTimeout` fires at once when given more. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 

@@ -1,10 +1,12 @@
+import { UNREADABLE_WAIT } from "./constants.ts";
 import type { Home } from "./items.ts";
 import { isJobId } from "./job-id.ts";
 import { toJson } from "./json.ts";
 
 /**
  * What a ready queue carries: `{ v, topic, jobs: […] }`, plain JSON for a consumer in any language. An
- * envelope in a DLQ says `dead: true`, with the error.
+ * envelope in a DLQ says `dead: true`, with the error. Older code puts a message of a newer layout aside: `v` and `topic`
+ * mean the same in all of them.
  */
 export const MESSAGE_VERSION = 1;
 
@@ -96,13 +98,31 @@ export function startOf({ dueAt, heldUntil = dueAt }: Pick<MessageJob, "dueAt" |
 
 /** The message that `text` is; `undefined` when it is none of ours, or of a layout still to come. */
 export function parseMessage(text: string): Message | undefined {
-  let value: unknown;
+  const value = jsonOf(text);
+  return isMessage(value) ? value : undefined;
+}
+
+/** The topic of a message of a newer layout, and why it cannot be read; `undefined`: the text is no such message. */
+export function newerMessage(text: string): { topic: string; error: string } | undefined {
+  const value = jsonOf(text);
+  if (typeof value !== "object" || value === null) return undefined;
+  const { v, topic } = value as { v?: unknown; topic?: unknown };
+  if (typeof v !== "number" || v === MESSAGE_VERSION || typeof topic !== "string") return undefined;
+  return { topic, error: `its layout is version ${v}, and this code reads version ${MESSAGE_VERSION}` };
+}
+
+/** For how many seconds such a message is hidden when it was received for the `receives`th time. */
+export function unreadableSeconds(receives: number): number {
+  const { first, longest } = UNREADABLE_WAIT;
+  return Math.min(first * 2 ** Math.max(receives - 1, 0), longest) / 1000;
+}
+
+function jsonOf(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
-  return isMessage(value) ? value : undefined;
 }
 
 function isMessage(value: unknown): value is Message {

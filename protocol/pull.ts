@@ -9,7 +9,14 @@ import {
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isRunning } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
-import { type MessageJob, newestOf, parseMessage, startOf } from "../core/message.ts";
+import {
+  type MessageJob,
+  newerMessage,
+  newestOf,
+  parseMessage,
+  startOf,
+  unreadableSeconds,
+} from "../core/message.ts";
 import { hideSecondsOf } from "../core/packs.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../core/receipt.ts";
 import { claim } from "./claim.ts";
@@ -96,8 +103,14 @@ async function take(
   const due: Carried[] = [];
   for (const message of messages) {
     const parsed = parseMessage(message.body);
-    // What is not ours, or of a layout to come, stays for who can read it; maxReceiveCount ends it.
-    if (!parsed) continue;
+    if (!parsed) {
+      // What is not ours stays till maxReceiveCount ends it, and a newer version's for long enough to outlive a rollback.
+      const newer = newerMessage(message.body);
+      if (!newer) continue;
+      ctx.report({ type: "trouble", topic, what: "reading a message", error: newer.error });
+      hide.push({ handle: message.handle, seconds: unreadableSeconds(message.receives) });
+      continue;
+    }
     if (parsed.dead) {
       if (await redriveEnvelope(ctx, parsed)) drop.push(message.handle);
       continue;

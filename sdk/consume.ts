@@ -27,8 +27,9 @@ export function consumeWith(
 ): ConsumerFunction {
   return async (event, { getRemainingTimeInMillis }) => {
     const deadline = ctx.clock() + getRemainingTimeInMillis();
-    const deliveries = event.Records.map(({ messageId, receiptHandle, body }) => {
-      return { messageId, handle: receiptHandle, body };
+    const deliveries = event.Records.map(({ messageId, receiptHandle, body, attributes }) => {
+      const receives = Number(attributes?.ApproximateReceiveCount ?? 1);
+      return { messageId, handle: receiptHandle, body, receives };
     });
     try {
       const kept = await runJobs(ctx, deliveries, run, deadline, timers, longestRun);

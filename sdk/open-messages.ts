@@ -1,12 +1,19 @@
 import { HOLD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { type MessageJob, newestOf, parseMessage, startOf } from "../core/message.ts";
+import {
+  type MessageJob,
+  newerMessage,
+  newestOf,
+  parseMessage,
+  startOf,
+  unreadableSeconds,
+} from "../core/message.ts";
 import { hideSecondsOf } from "../core/packs.ts";
 import type { Context } from "../protocol/ports.ts";
 import { redriveEnvelope } from "../protocol/redrive-envelope.ts";
 
-/** A message as SQS delivered it. */
-export type Delivery = { messageId: string; handle: string; body: string };
+/** A message as SQS delivered it. `receives`: how often; absent: this once. */
+export type Delivery = { messageId: string; handle: string; body: string; receives?: number };
 
 /** A job to run, and the message it came in. */
 export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
@@ -24,9 +31,13 @@ export async function openMessages(
   for (const delivery of deliveries) {
     const message = parseMessage(delivery.body);
     if (!message) {
-      // Of a layout to come, or nobody's: maxReceiveCount takes it to the DLQ, where people look.
-      trouble(ctx, "", "reading a message", `message ${delivery.messageId} is none of ours`);
+      const newer = newerMessage(delivery.body);
+      const error = newer?.error ?? "it is none of ours";
+      trouble(ctx, newer?.topic ?? "", `reading message ${delivery.messageId}`, error);
+      // maxReceiveCount takes it to the DLQ, where people look. A newer version's outlives a rollback of a day before.
       kept.add(delivery.messageId);
+      const seconds = unreadableSeconds(delivery.receives ?? 1);
+      if (newer) await putAside(ctx, newer.topic, delivery, seconds * 1000);
       continue;
     }
     const { topic, group, jobs } = message;

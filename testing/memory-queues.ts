@@ -120,7 +120,7 @@ export function memoryQueues({
     message.receiveCount += 1;
     message.visibleAt = clock() + hideSeconds * 1000;
     message.handle = `${message.id}/${++drawn}`;
-    return { body: message.body, handle: message.handle };
+    return { body: message.body, handle: message.handle, receives: message.receiveCount };
   };
 
   const sendBatch = async (queue: QueueName, batch: readonly Outgoing[]): Promise<Sent[]> => {

@@ -28,7 +28,7 @@ export async function consume(
   );
   const kept = await runJobs(
     ctx,
-    messages.map(({ body, handle }) => ({ messageId: handle, handle, body })),
+    messages.map(({ body, handle, receives }) => ({ messageId: handle, handle, body, receives })),
     async (job) => {
       runs.push({ id: job.id, revision: job.revision, attempt: job.attempt, at: world.now() });
       return run(job);
