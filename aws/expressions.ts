@@ -1,4 +1,5 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import { ITEM_VERSION } from "../core/items.ts";
 import type { Change, Expected } from "../protocol/ports.ts";
 import { toAttribute } from "./attributes.ts";
 
@@ -32,8 +33,8 @@ function placeholders() {
 type Placeholders = ReturnType<typeof placeholders>;
 
 function conditionOn(expect: Expected, { name, value }: Placeholders): string {
-  // An update of what is not there would create it.
-  const terms = [`attribute_exists(${name("pk")})`];
+  // An update of what is not there would create it, and older code must not change what a newer version wrote.
+  const terms = [`${name("v")} = ${value(ITEM_VERSION)}`];
   for (const [attribute, wanted] of Object.entries(expect)) {
     if (wanted === undefined) terms.push(`attribute_not_exists(${name(attribute)})`);
     else terms.push(`${name(attribute)} = ${value(wanted)}`);

@@ -1,11 +1,10 @@
 import {
-  type AttributeValue,
   BatchExecuteStatementCommand,
   type BatchStatementRequest,
   type BatchStatementResponse,
 } from "@aws-sdk/client-dynamodb";
 import { chunksOf, inParallel } from "../core/batches.ts";
-import type { Item } from "../core/items.ts";
+import { ITEM_VERSION, type Item } from "../core/items.ts";
 import type { Change, Deadline } from "../protocol/ports.ts";
 import { toAttribute, toAttributes } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
@@ -31,8 +30,8 @@ export function insertStatement(table: string, item: Item): BatchStatementReques
 /** PartiQL has reserved words that we use (`state`, `token`), so every name is quoted. */
 export function updateStatement(table: string, { key, expect, set }: Change): BatchStatementRequest {
   const sets = Object.keys(set).map((name) => `"${name}" = ?`);
-  const conditions = ['"pk" = ?', '"sk" = ?'];
-  const parameters: AttributeValue[] = [...Object.values(set), key.pk, key.sk].map(toAttribute);
+  const conditions = ['"pk" = ?', '"sk" = ?', '"v" = ?'];
+  const parameters = [...Object.values(set), key.pk, key.sk, ITEM_VERSION].map(toAttribute);
   for (const [name, value] of Object.entries(expect)) {
     conditions.push(value === undefined ? `"${name}" IS MISSING` : `"${name}" = ?`);
     if (value !== undefined) parameters.push(toAttribute(value));

@@ -1,11 +1,14 @@
 import { BUCKET, STALE_AFTER } from "./constants.ts";
-import { addressOf } from "./job-id.ts";
+import { addressOf, isJobId } from "./job-id.ts";
 import type { Position } from "./position.ts";
 
 /**
- * The items of the job pool. Each carries the version of its layout, so that a deploy or a rollback in
- * mid-flight reads what the other wrote. Times are ms since the epoch, but for `expiresAt`: DynamoDB's TTL
- * counts seconds.
+ * The items of the job pool. Each carries the version of its layout. It rises only where older code would misread an item:
+ * such code then leaves it alone until the newer one is back (`readable.ts`), and no change of the pool touches it. An
+ * attribute that older code may ignore needs no new version. Cursors and `meta` never change their layout, or older code
+ * could run no job at all.
+ *
+ * Times are ms since the epoch, but for `expiresAt`: DynamoDB's TTL counts seconds.
  */
 export const ITEM_VERSION = 1;
 
@@ -92,8 +95,8 @@ export type LogEntry = {
   error?: string;
 };
 
-/** Look at that job then. */
-export type Look = Key & { v: number; id: string; expiresAt: number };
+/** Look at that job then. `since`: when a job was first met that could not be read, and that this look is for. */
+export type Look = Key & { v: number; id: string; expiresAt: number; since?: number };
 export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
 export type OnceItem = Key & { v: number; id: string; hash: string; expiresAt: number };
 /**
@@ -190,13 +193,23 @@ export function lookAt(id: string, time: number): Look {
   };
 }
 
-/** The time an entry of a bucket is filed under. */
+/** The time an entry of a bucket is filed under; of text that is no sort key a time that sorts no later. */
 export function timeOf(sk: string): number {
-  return Number(sk.slice(0, 13));
+  const time = Number(sk.slice(0, 13));
+  return Number.isSafeInteger(time) ? time : Number(/^\d*/.exec(sk)?.[0].padEnd(13, "0").slice(0, 13));
 }
 
-export function isHome(item: Item): item is Home {
-  return "state" in item;
+const ENTRY_KEY = /^\d{13}#([0-9A-Z]{26})(?:#look)?$/;
+
+/** The id in the sort key of a bucket's entry; `undefined`: it is none. */
+export function idIn(sk: string): string | undefined {
+  const id = ENTRY_KEY.exec(sk)?.[1];
+  return id !== undefined && isJobId(id) ? id : undefined;
+}
+
+/** Whether an entry of a bucket is a look; any other is a home. */
+export function isLookKey(sk: string): boolean {
+  return sk.endsWith("#look");
 }
 
 export function keyKey(topic: string, key: string): Key {

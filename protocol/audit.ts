@@ -17,6 +17,7 @@ import { prolongOnce } from "./once-items.ts";
 import { pages } from "./pages.ts";
 import type { Context } from "./ports.ts";
 import { send } from "./send.ts";
+import { lookAtUnreadableAgain } from "./unreadable.ts";
 
 const WIDTH = 8;
 
@@ -39,6 +40,9 @@ export async function auditShard(ctx: Context, shard: number, until: number): Pr
     const homes = page.entries.flatMap(({ home }) => (home && !home.untracked ? home : []));
     const [live, finished] = [homes.filter((home) => !isFinished(home)), homes.filter(isFinished)];
     found += await repair(ctx, live, backlogs);
+    const met = page.entries.flatMap(({ unreadable }) => unreadable ?? []);
+    await lookAtUnreadableAgain(ctx, "auditing", met);
+    found += met.length;
     await releaseLeftKeys(ctx, finished, ctx.clock() + WRITER_DEADLINE);
     entries += page.entries.length;
     isOurs = await progress.reach(page.position, page.entries.length);

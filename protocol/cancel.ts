@@ -2,12 +2,14 @@ import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { crashOf, isNear, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
+import { isUnreadable } from "../core/readable.ts";
 import { keepPromotions } from "./far-ahead.ts";
 import { lookAtKeys, releaseKey } from "./keys.ts";
 import type { Context, Write } from "./ports.ts";
 import { idOfKey, notFound, readHomes } from "./read-job.ts";
 import { unheld } from "./reschedule.ts";
 import { sendIfNear } from "./send.ts";
+import { cannotRead } from "./unreadable.ts";
 
 const TRIES = 10;
 
@@ -104,6 +106,10 @@ async function pass(
   const waiting: Home[] = [];
   for (const [i, id] of ids.entries()) {
     const home = homes[i];
+    if (isUnreadable(home)) {
+      results.set(id, cannotRead(home));
+      continue;
+    }
     const answer = home ? answerWithoutWriting(home, now) : notFound(id);
     if (again && home?.state === "cancelled") results.set(id, await cancelled(ctx, home));
     else if (answer) results.set(id, answer);

@@ -1,10 +1,11 @@
 import { inParallel } from "../core/batches.ts";
-import { WRITER_DEADLINE } from "../core/constants.ts";
+import { UNREADABLE_WAIT, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { hasCrashed, isFinished, isNear, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
-import type { MessageJob } from "../core/message.ts";
+import { type MessageJob, startOf } from "../core/message.ts";
+import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import type { DropReason } from "./events.ts";
 import { endTooLate, findTooLate } from "./if-late.ts";
 import { parkCarried } from "./park.ts";
@@ -12,6 +13,7 @@ import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { isSeenTo, send } from "./send.ts";
 import { settleCrash } from "./settle.ts";
+import { reportUnreadable } from "./unreadable.ts";
 
 /**
  * What a message's claim of one job came to. `claimed`: run it. `void`: this message has nothing to say about
@@ -111,6 +113,7 @@ async function meet(
   const now = ctx.clock();
   const waiting: Home[] = [];
   const crashed: { job: MessageJob; home: Home }[] = [];
+  const unreadable: Unreadable[] = [];
   const drop = (job: MessageJob, reason: DropReason): void => {
     verdicts.set(job.id, { verdict: "void" });
     ctx.report({ type: "dropped", topic, id: job.id, reason });
@@ -118,7 +121,12 @@ async function meet(
   for (const [i, job] of jobs.entries()) {
     const home = homes[i];
     if (!home) drop(job, "gone");
-    else if (home.state === "running" && home.token === tokens.get(job.id)) {
+    else if (isUnreadable(home)) {
+      // A newer version has it in hand. The message serves if that one does not come back; the later it is, the longer it waits.
+      const late = Math.min(Math.max(now - startOf(job), REPEAT_AFTER), UNREADABLE_WAIT.longest);
+      verdicts.set(job.id, { verdict: "left", until: now + late });
+      unreadable.push(home);
+    } else if (home.state === "running" && home.token === tokens.get(job.id)) {
       // Our own claim, whose answer was lost.
       verdicts.set(job.id, { verdict: "claimed", token: home.token ?? "", leaseEnd, claimedAt });
     } else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
@@ -131,6 +139,7 @@ async function meet(
       ctx.report({ type: "dropped", topic, id: job.id, reason: "running" });
     } else if (hasCrashed(home, now)) crashed.push({ job, home });
   }
+  reportUnreadable(ctx, "claiming jobs", unreadable);
   await inParallel(crashed, 8, async ({ job, home }) => {
     try {
       await settleCrash(ctx, home);

@@ -3,6 +3,7 @@ import { type Cursor, cursorKey, type TrailEntry } from "../core/items.ts";
 import { type Position, storedAuditPosition, storedPosition } from "../core/position.ts";
 import { trailAfter } from "../core/trail.ts";
 import type { Context } from "./ports.ts";
+import { readable } from "./unreadable.ts";
 
 /** How far a shard has been swept and audited. `stored`: the item that says so, on the condition of which it is changed. */
 export type ShardCursor = {
@@ -15,7 +16,7 @@ export type ShardCursor = {
 export async function readCursor(ctx: Context, shard: number): Promise<ShardCursor> {
   const [cursor] = await ctx.pool.read([cursorKey(shard)]);
   if (!cursor) throw new Error(`shard ${shard} has no cursor: a tick creates it before it sweeps`);
-  return shardCursor(cursor as Cursor);
+  return shardCursor(readable(cursor as Cursor, `the cursor of shard ${shard}`) as Cursor);
 }
 
 /** A cursor as any version has stored it. */

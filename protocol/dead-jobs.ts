@@ -1,10 +1,10 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
 import { DAY, PAGE_BYTES } from "../core/constants.ts";
-import { type DeadEntry, deadDay, type Home, timeOf } from "../core/items.ts";
+import { type DeadEntry, deadDay, type Home, idIn, timeOf } from "../core/items.ts";
 import { afterJob, BEGINNING, END, justAfter, type Position } from "../core/position.ts";
 import { isMeant, type JobFilter, type JobPage } from "./list.ts";
 import type { Context, Page } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readableHomes } from "./read-job.ts";
 
 export type DeadJob = { home: Home; entry: DeadEntry };
 
@@ -61,11 +61,13 @@ export async function deadPage(
 }
 
 async function* stillDead(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<DeadJob> {
-  const homes = await readHomes(
+  const named = entries.filter(({ sk }) => idIn(sk) !== undefined);
+  const homes = await readableHomes(
     ctx,
-    entries.map(({ id }) => id),
+    named.flatMap(({ sk }) => idIn(sk) ?? []),
+    "listing dead jobs",
   );
-  for (const [i, entry] of entries.entries()) {
+  for (const [i, entry] of named.entries()) {
     const home = homes[i];
     const same = home?.state === "dead" && home.finishedAt === timeOf(entry.sk) && home.topic === topic;
     if (home && same) yield { home, entry };

@@ -3,6 +3,7 @@ import { messageOf } from "../core/errors.ts";
 import { isFinished } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { type MessageJob, parseMessage } from "../core/message.ts";
+import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
@@ -15,11 +16,10 @@ const HIDE_SECONDS = 30;
  * nobody knows of its jobs but the messages themselves.
  */
 export async function removeDeadLetters(ctx: Context, until: number): Promise<void> {
-  const topics = Object.keys(ctx.policy.topics).filter((topic) => policyOf(ctx, topic).tracking === "full");
-  await inParallel(topics, 8, async (topic) => {
+  await inParallel(Object.keys(ctx.policy.topics), 8, async (topic) => {
     if (ctx.clock() >= until) return;
     try {
-      await removeOf(ctx, topic, until);
+      if (policyOf(ctx, topic).tracking === "full") await removeOf(ctx, topic, until);
     } catch (error) {
       // One topic's trouble is its own, and the next tick comes in a minute.
       ctx.report({ type: "trouble", topic, what: "looking through the DLQ", error: messageOf(error) });
@@ -62,7 +62,8 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
 }
 
 /** Whether a dead letter has nothing more to say: the mark in its home comes last, so "not dead yet" stays. */
-function isOver(job: MessageJob, home: Home | undefined): boolean {
+function isOver(job: MessageJob, home: Home | Unreadable | undefined): boolean {
+  if (isUnreadable(home)) return false;
   if (!home || home.revision > job.revision) return true;
   return isFinished(home) && home.state !== "dead";
 }

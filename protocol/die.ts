@@ -2,6 +2,7 @@ import { ERROR_BYTES, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { type DeadEntry, deadKey, type Home, homeKey, ITEM_VERSION, ttl } from "../core/items.ts";
 import { deadText } from "../core/message.ts";
+import { isUnreadable, readHome } from "../core/readable.ts";
 import { truncate } from "../core/text.ts";
 import { releaseKey } from "./keys.ts";
 import { isAsSet } from "./move.ts";
@@ -55,8 +56,8 @@ export async function die(ctx: Context, home: Home, death: Death): Promise<Home 
   };
   const expect = { ...death.expect, revision: home.revision };
   const changed = await ctx.pool.change({ key: homeKey(home.id), expect, set }, by);
-  const found = changed.item as Home | undefined;
-  if (!found || !(changed.changed || isAsSet(found, set))) return undefined;
+  const found = changed.item && readHome(changed.item, home.id);
+  if (!found || isUnreadable(found) || !(changed.changed || isAsSet(found, set))) return undefined;
   await releaseKey(ctx, found, expiresAt, by);
   ctx.report({ type: "dead", topic: home.topic, id: home.id, attempt: home.attempt, error });
   return found;

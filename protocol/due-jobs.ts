@@ -1,10 +1,12 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
 import { BUCKET, BUCKETS_A_PAGE, PAGE_BYTES } from "../core/constants.ts";
-import { bucketOf, type Home, isHome, type Look, minuteOf, sortable, timeOf } from "../core/items.ts";
+import { bucketOf, type Home, type Item, isLookKey, minuteOf, sortable, timeOf } from "../core/items.ts";
 import { afterJob, beforeTime, type Position } from "../core/position.ts";
+import { isUnreadable, jobIn, readHome, type Unreadable } from "../core/readable.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { shardCount } from "./shards.ts";
+import { reportUnreadable } from "./unreadable.ts";
 
 /** Jobs in due order: with those before, all that are due before `until`. `gone`: that were due among them, or may have been. */
 export type DueJobs = { homes: Home[]; gone: Home[]; until: Position };
@@ -33,7 +35,7 @@ export async function* dueJobs(
   while (position < end) {
     const pks = bucketsFrom(position, end, minutes, shards);
     const pages = await inParallel(pks, WIDTH, (pk) => ctx.pool.page(pk, position, end, entries));
-    const items = pages.flatMap((page) => page.items as (Home | Look)[]);
+    const items = pages.flatMap((page) => page.items);
     const cuts = pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : []));
     const last = beforeTime(minuteOf(timeOf(position)) + (pks.length / shards) * BUCKET);
     // Up to the first place where some bucket's read stopped, all of them have been read.
@@ -51,7 +53,7 @@ export async function* dueJobs(
 
     read.buckets += pks.length;
     read.entries += items.length;
-    read.bytes += bytesOf(items.filter(isHome));
+    read.bytes += items.reduce((sum, item) => sum + bytesOf(item), 0);
     // Whoever goes on found too little: more of a busy minute, or more minutes that are not.
     entries = cuts.length > 0 ? Math.min(entries * 2, most) : fewest;
     minutes = cuts.length > 0 ? 1 : Math.min(minutes * 2, Math.max(Math.floor(BUCKETS_A_READ / shards), 1));
@@ -84,44 +86,50 @@ export function afterDue(home: Home): Position {
   return afterJob(placeOf(home));
 }
 
-/** As their jobs stand among those due; without looks at homes that are there too. */
-function inDueOrder(items: readonly (Home | Look)[]): (Home | Look)[] {
-  const homes = new Set(items.filter(isHome).map(({ sk }) => sk));
+/** As their jobs stand among those due; without looks at homes that are there too, and without what names no job. */
+function inDueOrder(items: readonly Item[]): Item[] {
+  const homes = new Set(items.filter(({ sk }) => !isLookKey(sk)).map(({ sk }) => sk));
   return items
-    .filter((item) => isHome(item) || !homes.has(item.sk.replace("#look", "")))
+    .filter(({ sk }) => jobIn(sk) !== undefined)
+    .filter(({ sk }) => !isLookKey(sk) || !homes.has(sk.replace("#look", "")))
     .sort((a, b) => (a.sk < b.sk ? -1 : 1));
 }
 
-function bytesOf(homes: readonly (Home | undefined)[]): number {
-  return homes.reduce((sum, home) => sum + (home?.body.length ?? 0), 0);
+function bytesOf(item: Item | Home | Unreadable | undefined): number {
+  return item && "body" in item ? item.body.length : 0;
 }
 
 /** The jobs whose due time is the time of their entry: a home that has moved, or a look left behind, is none. */
-export async function homesDueAt(ctx: Context, items: readonly (Home | Look)[]): Promise<Home[]> {
+export async function homesDueAt(ctx: Context, items: readonly Item[]): Promise<Home[]> {
   const homes: Home[] = [];
   for (const part of chunksOf(items, ctx.sizes.looks)) homes.push(...(await homesAmong(ctx, part)).homes);
   return homes;
 }
 
-/** Those of a few entries, in due order, and those that are `gone`. `bytes`: of the bodies that were read for looks. */
+/**
+ * Those of a few entries, in due order, and those that are `gone`. What cannot be read is reported and passed over. `bytes`:
+ * of the bodies that were read for looks.
+ */
 async function homesAmong(
   ctx: Context,
-  items: readonly (Home | Look)[],
+  items: readonly Item[],
 ): Promise<{ homes: Home[]; gone: Home[]; bytes: number }> {
-  const looks = items.filter((item) => !isHome(item));
-  const looked = await readHomes(
-    ctx,
-    looks.map((look) => look.id),
-  );
+  const looks = items.filter(({ sk }) => isLookKey(sk));
+  const ids = looks.flatMap(({ sk }) => jobIn(sk) ?? []);
+  const looked = await readHomes(ctx, ids);
+  const lookedOf = new Map(ids.map((id, i) => [id, looked[i]]));
   const due = new Map<string, Home>();
   const gone: Home[] = [];
-  const meet = (home: Home, { sk }: Home | Look): unknown =>
-    home.dueAt === timeOf(sk) ? due.set(home.id, home) : gone.push(home);
-  for (const item of items) if (isHome(item)) meet(item, item);
-  for (const [i, look] of looks.entries()) {
-    const home = looked[i];
-    if (home) meet(home, look);
+  const unreadable = new Map<string, Unreadable>();
+  for (const item of [...items.filter(({ sk }) => !isLookKey(sk)), ...looks]) {
+    const id = jobIn(item.sk);
+    if (id === undefined) continue;
+    const home = isLookKey(item.sk) ? lookedOf.get(id) : readHome(item, id);
+    if (isUnreadable(home)) unreadable.set(id, home);
+    else if (home?.dueAt === timeOf(item.sk)) due.set(id, home);
+    else if (home) gone.push(home);
   }
+  reportUnreadable(ctx, "listing jobs", [...unreadable.values()]);
   const homes = [...due.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
-  return { homes, gone, bytes: bytesOf(looked) };
+  return { homes, gone, bytes: looked.reduce((sum, home) => sum + bytesOf(home), 0) };
 }

@@ -3,6 +3,7 @@ import { isNear } from "../core/home.ts";
 import { type Home, ITEM_VERSION, type OnceItem, onceKey } from "../core/items.ts";
 import { addressOf } from "../core/job-id.ts";
 import { onceText } from "../core/once.ts";
+import { isUnreadable } from "../core/readable.ts";
 import { differentRequest } from "./calls.ts";
 import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
 import { filePlain, unavailable } from "./enqueue-plain.ts";
@@ -11,6 +12,7 @@ import { isOnceOver, onceEnd } from "./once-items.ts";
 import type { Context, Write } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { sendIfNear } from "./send.ts";
+import { cannotRead, readable } from "./unreadable.ts";
 
 /**
  * Files a job that came with an `Idempotency-Key`, and perhaps a key: the once item is written with it, or with
@@ -49,11 +51,12 @@ export async function fileOnce(
 type Once = { item: OnceItem; isOver: boolean };
 
 async function readOnce(ctx: Context, topic: string, token: string): Promise<Once | undefined> {
-  const [item] = (await ctx.pool.read([onceKey(topic, token)])) as [OnceItem | undefined];
+  const [read] = (await ctx.pool.read([onceKey(topic, token)])) as [OnceItem | undefined];
+  const item = readable(read, `the Idempotency-Key of a job of topic ${topic}`);
   if (!item) return undefined;
   if (!isOnceOver(item, undefined, ctx.clock())) return { item, isOver: false };
   const [home] = await readHomes(ctx, [item.id]);
-  return { item, isOver: isOnceOver(item, home, ctx.clock()) };
+  return { item, isOver: !isUnreadable(home) && isOnceOver(item, home, ctx.clock()) };
 }
 
 function onceWrite(
@@ -99,6 +102,7 @@ async function fileWithToken(ctx: Context, home: Home, nameOnce: NameOnce, by: n
 async function replay(ctx: Context, { item }: Once, hash: string, asked: Home): Promise<Enqueued> {
   if (item.hash !== hash) throw differentRequest({ id: item.id });
   const [home] = await readHomes(ctx, [item.id]);
+  if (isUnreadable(home)) throw cannotRead(home);
   if (!home && asked.untracked) {
     // Never stored: the same request and the id say all there is to say.
     return { outcome: "replayed", home: { ...asked, id: item.id, dueAt: addressOf(item.id).time } };

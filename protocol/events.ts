@@ -35,6 +35,8 @@ export type ProtocolEvent =
   | { type: "swept"; shard: number; entries: number; lagMs: number }
   | { type: "audited"; shard: number; entries: number; found: number }
   | { type: "trouble"; topic: string; what: string; error: string }
+  /** Jobs that a newer version wrote, or that are malformed: they are left alone. `id`: one of them. */
+  | { type: "unreadable"; what: string; jobs: number; id: string; error: string }
   | { type: "dead-letters-removed"; topic: string; messages: number };
 
 /** A message's job begins to run at `now`, ms since the epoch. */

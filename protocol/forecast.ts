@@ -1,6 +1,6 @@
 import { inParallel } from "../core/batches.ts";
 import { BUCKET, BUCKETS_A_PAGE } from "../core/constants.ts";
-import { bucketOf, type Home, type Look, minuteOf } from "../core/items.ts";
+import { bucketOf, minuteOf } from "../core/items.ts";
 import { beforeTime, justAfter } from "../core/position.ts";
 import { homesDueAt } from "./due-jobs.ts";
 import type { Context } from "./ports.ts";
@@ -47,7 +47,7 @@ async function countIn(
   let position = beforeTime(from);
   for (;;) {
     const { items, more } = await ctx.pool.page(pk, position, beforeTime(to), ctx.sizes.page);
-    for (const home of await homesDueAt(ctx, items as (Home | Look)[])) {
+    for (const home of await homesDueAt(ctx, items)) {
       const pending = home.state === "scheduled" || home.state === "running";
       if (pending && (topic === undefined || home.topic === topic)) ids.add(home.id);
     }

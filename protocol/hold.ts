@@ -2,7 +2,7 @@ import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { fileLooks } from "./looks.ts";
 import type { Attribute, Context } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readableHomes } from "./read-job.ts";
 
 /** A waiting job, when it may start, and from when on it waits for that alone: ms since the epoch. */
 export type Hold = { readonly home: Home; readonly from: number; readonly until: number };
@@ -45,9 +45,10 @@ async function hold(
   });
   const outcomes = await ctx.pool.changeMany(changes, by);
   const refused = holds.filter((_, i) => outcomes[i] === "refused");
-  const found = await readHomes(
+  const found = await readableHomes(
     ctx,
     refused.map(({ home }) => home.id),
+    "holding jobs",
   );
   return holds.map((one, i) => {
     const outcome = outcomes[i] ?? new Error("no answer");

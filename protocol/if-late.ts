@@ -4,6 +4,7 @@ import { pausedFor } from "../core/pauses.ts";
 import { releaseKey } from "./keys.ts";
 import { policyOf } from "./policy.ts";
 import type { Context, Deadline } from "./ports.ts";
+import { readable } from "./unreadable.ts";
 
 /** A job that is not run any more, though its message has come, and why. */
 export type TooLate = { job: MessageJob; state: "expired" | "cancelled"; why: string };
@@ -30,7 +31,8 @@ export async function findTooLate(
   }
   if (!ifLate || perhaps.length === 0) return late;
   // Its message may have lain in the queue through pauses that no look met.
-  const [pause] = (await ctx.pool.read([pauseKey(topic)])) as [Pause | undefined];
+  const [read] = (await ctx.pool.read([pauseKey(topic)])) as [Pause | undefined];
+  const pause = readable(read, `the pause of topic ${topic}`);
   for (const job of perhaps) {
     const lateBy = now - startOf(job) - pausedFor(pause, startOf(job), now);
     if (lateBy <= ifLate.after * 1000) continue;

@@ -1,6 +1,8 @@
 import { type Home, type KeyItem, keyKey, type Tombstone, tombstoneKey } from "../core/items.ts";
+import { isUnreadable } from "../core/readable.ts";
 import type { Context, Expected, Write } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
+import { cannotRead, readable } from "./unreadable.ts";
 
 /** What stands under a caller's own key. */
 export type KeyHolder = {
@@ -10,7 +12,7 @@ export type KeyHolder = {
   tombstone: Tombstone | undefined;
 };
 
-/** `withTombstone`: only topics whose jobs events cancel have any. */
+/** `withTombstone`: only topics whose jobs events cancel have any. Throws `unavailable` where one of them cannot be read. */
 export async function readKeyHolder(
   ctx: Context,
   topic: string,
@@ -18,8 +20,11 @@ export async function readKeyHolder(
   withTombstone: boolean,
 ): Promise<KeyHolder> {
   const places = [keyKey(topic, key), ...(withTombstone ? [tombstoneKey(topic, key)] : [])];
-  const [item, tombstone] = (await ctx.pool.read(places)) as [KeyItem | undefined, Tombstone | undefined];
+  const [read, left] = (await ctx.pool.read(places)) as [KeyItem | undefined, Tombstone | undefined];
+  const item = readable(read, `key ${key} of topic ${topic}`);
+  const tombstone = readable(left, `what events left of key ${key} of topic ${topic}`);
   const [holder] = item ? await readHomes(ctx, [item.id]) : [];
+  if (isUnreadable(holder)) throw cannotRead(holder);
   return { item, holder, tombstone };
 }
 

@@ -1,9 +1,11 @@
 import { inParallel } from "../core/batches.ts";
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
-import { messageOf } from "../core/errors.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type Home, homeKey, type KeyItem, keyKey } from "../core/items.ts";
+import { layoutTrouble } from "../core/readable.ts";
 import { fileLooks } from "./looks.ts";
 import type { Context, Write } from "./ports.ts";
+import { readable } from "./unreadable.ts";
 
 /** A job that has finished, as its process knows it. Of a dead one the revision too: it may be redriven meanwhile. */
 type Finished = { id: string; topic: string; key?: string; state?: string; revision?: number };
@@ -53,7 +55,10 @@ async function letGo(
   } else await ctx.pool.change(change, by);
 }
 
-/** Lets the keys of these finished jobs go where a process died before it did. Throws what keeps it from that. */
+/**
+ * Lets the keys of these finished jobs go where a process died before it did. Throws `unavailable`; what keeps one job from
+ * that alone is reported.
+ */
 export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: number): Promise<void> {
   const keyed = homes.filter(({ key }) => key !== undefined);
   const items = (await ctx.pool.read(keyed.map(({ topic, key }) => keyKey(topic, key ?? "")))) as (
@@ -61,20 +66,30 @@ export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: 
     | undefined
   )[];
   const left = keyed.filter(({ id }, i) => items[i]?.id === id && items[i].expiresAt === undefined);
-  await inParallel(left, 8, (home) => letGo(ctx, home, home.key ?? "", home.expiresAt ?? 0, by));
+  await inParallel(left, 8, async (home) => {
+    try {
+      await letGo(ctx, home, home.key ?? "", home.expiresAt ?? 0, by);
+    } catch (error) {
+      if (error instanceof MinutehandError && error.code === "unavailable") throw error;
+      const what = `letting the key of job ${home.id} go`;
+      ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(error) });
+    }
+  });
 }
 
 /** What a redrive of a keyed job must hold together with: its key still names it, or names none. */
 export async function reclaimKey(ctx: Context, home: Home): Promise<Write | "taken"> {
   const key = keyKey(home.topic, home.key ?? "");
   const [holder] = (await ctx.pool.read([key])) as [KeyItem | undefined];
+  // Whoever wrote it that way has the key.
+  if (holder && layoutTrouble(holder) !== undefined) return "taken";
   if (!holder) return { insert: { ...key, v: home.v, id: home.id } };
   if (holder.id !== home.id) return "taken";
   return { change: { key, expect: { id: home.id }, set: {}, remove: ["expiresAt"] } };
 }
 
-/** The id of the job that a caller's own key names. */
+/** The id of the job that a caller's own key names. Throws `unavailable` where the key's item cannot be read. */
 export async function jobOfKey(ctx: Context, topic: string, key: string): Promise<string | undefined> {
   const [item] = (await ctx.pool.read([keyKey(topic, key)])) as [KeyItem | undefined];
-  return item?.id;
+  return readable(item, `key ${key} of topic ${topic}`)?.id;
 }

@@ -1,6 +1,7 @@
 import { PAUSE_KNOWN_FOR } from "../core/constants.ts";
 import { type Pause, pauseKey } from "../core/items.ts";
 import { isOver } from "../core/pauses.ts";
+import { layoutTrouble } from "../core/readable.ts";
 import type { Context, Pool } from "./ports.ts";
 
 type Known = { before: number; readAt: number };
@@ -39,6 +40,9 @@ export const EVERYTHING = Number.POSITIVE_INFINITY;
 const NOTHING = Number.NEGATIVE_INFINITY;
 
 function boundOf(pause: Pause | undefined): number {
+  // What it says, only a newer version knows: to hold the topic's jobs is what can be undone.
+  if (pause && layoutTrouble(pause) !== undefined) return EVERYTHING;
+  if (pause && isOver(pause)) return NOTHING;
   if (pause?.state === "paused") return EVERYTHING;
   return pause?.rate === undefined ? NOTHING : pause.changedAt;
 }
@@ -47,16 +51,28 @@ async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<vo
   if (topics.length === 0) return;
   // Taken before the reading: what changes meanwhile must not be believed for longer.
   const readAt = ctx.clock();
-  const pauses = await readPauses(ctx, topics);
+  const pauses = await storedPauses(ctx, topics);
   const cache = known.get(ctx.pool) ?? new Map<string, Known>();
   known.set(ctx.pool, cache);
   for (const [i, topic] of topics.entries()) cache.set(topic, { before: boundOf(pauses[i]), readAt });
 }
 
-/** These topics' pauses in their order, with those that are being resumed; `undefined`: none, or over. */
+/**
+ * These topics' pauses in their order, with those that are being resumed; `undefined`: none, or over. One that cannot be read
+ * is reported, and nothing can be said of it.
+ */
 export async function readPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
-  const pauses = (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
-  return pauses.map((pause) => (pause && !isOver(pause) ? pause : undefined));
+  const pauses = await storedPauses(ctx, topics);
+  return pauses.map((pause, i) => {
+    const error = pause && layoutTrouble(pause);
+    if (error !== undefined)
+      ctx.report({ type: "trouble", topic: topics[i] ?? "", what: "reading a pause", error });
+    return pause && error === undefined && !isOver(pause) ? pause : undefined;
+  });
+}
+
+async function storedPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
+  return (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
 }
 
 /** The next look at this topic's pause is a new one. */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
+import { isUnreadable, readHome } from "../core/readable.ts";
 import { logAfter, type RunEnd } from "../core/timeline.ts";
 import { fileLooks } from "./looks.ts";
 import { prolongOnce } from "./once-items.ts";
@@ -65,7 +66,8 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const changed = request.together
     ? await changeTogether(ctx, home, change, request.together, by)
     : await ctx.pool.change(change, by);
-  const found = changed.item as Home | undefined;
+  const item = changed.item && readHome(changed.item, home.id);
+  const found = isUnreadable(item) ? undefined : item;
   // A repeat after a lost answer finds its own work; another's that looks the same, whatever its log, serves as well.
   if (!found || !(changed.changed || isAsSet(found, set))) return { moved: false, home: found };
 

@@ -1,12 +1,17 @@
 import { BUCKET } from "../core/constants.ts";
-import { bucketOf, type Home, isHome, type Look, minuteOf, timeOf } from "../core/items.ts";
+import { bucketOf, type Home, type Item, isLookKey, type Look, minuteOf, timeOf } from "../core/items.ts";
 import { beforeTime, justAfter, type Position } from "../core/position.ts";
+import { isUnreadable, jobIn, readHome } from "../core/readable.ts";
 import { entriesAtOnce } from "../core/sizes.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
+import type { Met } from "./unreadable.ts";
 
-/** One entry of a bucket: its sort key, the position just before it, and its job as it stands now, if there. */
-export type Entry = { sk: string; before: Position; home: Home | undefined };
+/**
+ * One entry of a bucket: its sort key, the position just before it, and its job as it stands now, if there. `unreadable`: its
+ * job is there and cannot be read.
+ */
+export type Entry = { sk: string; before: Position; home: Home | undefined; unreadable?: Met };
 
 /** What was read, and how far: every entry before `position` has been on this page or an earlier one. */
 export type EntryPage = { entries: Entry[]; position: Position };
@@ -50,7 +55,7 @@ export async function* pages(
         following?.catch(() => {});
         const reached = next ?? end;
         if (page.items.length > 0 || i === stretch.length - 1)
-          yield* slicesOf(ctx, page.items as (Home | Look)[], position, reached, few);
+          yield* slicesOf(ctx, page.items, position, reached, few);
         position = reached;
         if (!following) break;
         page = await following;
@@ -68,7 +73,7 @@ function minutesFrom(position: Position, before: Position, count: number): numbe
 /** A page in slices of at most `few` looks. */
 async function* slicesOf(
   ctx: Context,
-  items: readonly (Home | Look)[],
+  items: readonly Item[],
   from: Position,
   reached: Position,
   few: number,
@@ -87,23 +92,32 @@ async function* slicesOf(
 }
 
 /** How many of these entries there are up to, and with, the `few`th look. */
-function endOfSlice(items: readonly (Home | Look)[], few: number): number {
+function endOfSlice(items: readonly Item[], few: number): number {
   let looks = 0;
-  const at = items.findIndex((item) => !isHome(item) && ++looks === few);
+  const at = items.findIndex((item) => isLookKey(item.sk) && ++looks === few);
   return at === -1 ? items.length : at + 1;
 }
 
-async function entriesOf(ctx: Context, items: readonly (Home | Look)[], from: Position): Promise<Entry[]> {
-  const looks = items.filter((item) => !isHome(item));
-  const homes = await readHomes(
-    ctx,
-    looks.map((look) => look.id),
-  );
-  const looked = new Map(looks.map((look, i) => [look.sk, homes[i]]));
+async function entriesOf(ctx: Context, items: readonly Item[], from: Position): Promise<Entry[]> {
+  const ids = items.map(({ sk }) => jobIn(sk));
+  const looked = items.flatMap(({ sk }, i) => (isLookKey(sk) ? (ids[i] ?? []) : []));
+  const homes = await readHomes(ctx, looked);
+  const homeOf = new Map(looked.map((id, i) => [id, homes[i]]));
   let before = from;
-  return items.map((item) => {
-    const entry = { sk: item.sk, before, home: isHome(item) ? item : looked.get(item.sk) };
-    before = justAfter(item.sk);
-    return entry;
+  return items.map((item, i) => {
+    const { sk } = item;
+    const id = ids[i];
+    const place = { sk, before };
+    before = justAfter(sk);
+    if (id === undefined) {
+      // No newer version files such an entry, and there is no job to look at again.
+      const error = `entry ${sk} of bucket ${item.pk} names no job`;
+      ctx.report({ type: "trouble", topic: "", what: "reading a bucket", error });
+      return { ...place, home: undefined };
+    }
+    const home = isLookKey(sk) ? homeOf.get(id) : readHome(item, id);
+    if (!isUnreadable(home)) return { ...place, home };
+    const { since = timeOf(sk) } = item as Partial<Look>;
+    return { ...place, home: undefined, unreadable: { ...home, since } };
   });
 }

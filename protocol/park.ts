@@ -5,7 +5,7 @@ import { type MessageJob, startOf } from "../core/message.ts";
 import { BEGINNING, END } from "../core/position.ts";
 import { EVERYTHING, heldBefore, heldBeforeNow } from "./known-pauses.ts";
 import type { Context } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readableHomes } from "./read-job.ts";
 import { shardCount } from "./shards.ts";
 
 /**
@@ -63,9 +63,10 @@ export async function parkCarried(
   const held = jobs.filter((job) => startOf(job) < before);
   if (held.length === 0) return new Set();
   const now = ctx.clock();
-  const homes = await readHomes(
+  const homes = await readableHomes(
     ctx,
     held.map(({ id }) => id),
+    "parking jobs",
   );
   const waiting = homes.flatMap((home, i) =>
     home && home.revision === held[i]?.revision && !isFinished(home) && !isRunning(home, now) ? home : [],

@@ -4,6 +4,7 @@ import { ITEM_VERSION, type Pause, pauseKey } from "../core/items.ts";
 import { isOver, spansAfter } from "../core/pauses.ts";
 import { forgetPause } from "./known-pauses.ts";
 import type { Attribute, Context } from "./ports.ts";
+import { readable } from "./unreadable.ts";
 
 const TRIES = 10;
 
@@ -65,7 +66,8 @@ async function changePause(
   const key = pauseKey(topic);
   const by = ctx.clock() + WRITER_DEADLINE;
   for (let i = 0; i < TRIES; i++) {
-    const [found] = (await ctx.pool.read([key])) as [Pause | undefined];
+    const [read] = (await ctx.pool.read([key])) as [Pause | undefined];
+    const found = readable(read, `the pause of topic ${topic}`);
     const change = wanted(found);
     if (!change) return found && !isOver(found) ? found : undefined;
     if (found) {

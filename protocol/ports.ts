@@ -11,7 +11,10 @@ export type Deadline = number;
 
 export type Attribute = string | number | true | Readonly<Record<string, string>> | readonly object[];
 
-/** Attributes that must have these values; `undefined`: must be absent. */
+/**
+ * Attributes that must have these values; `undefined`: must be absent. The pool holds the item to the version of our layout
+ * beside: what a newer version wrote is never changed.
+ */
 export type Expected = Readonly<Record<string, string | number | undefined>>;
 
 /** An update of an item that must exist and be as expected. */
@@ -90,7 +93,8 @@ export type Sent =
   | { outcome: "sent" }
   | { outcome: "refused" | "missing" | "failing" | "unreachable"; reason: string };
 
-export type Received = { readonly body: string; readonly handle: string };
+/** `receives`: how often SQS has handed it out, this time included. */
+export type Received = { readonly body: string; readonly handle: string; readonly receives: number };
 
 export type Depth = { ready: number; delayed: number; inFlight: number };
 

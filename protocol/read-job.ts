@@ -1,12 +1,15 @@
 import { MinutehandError } from "../core/errors.ts";
 import { type Home, homeKey } from "../core/items.ts";
+import { isUnreadable, readHome, type Unreadable } from "../core/readable.ts";
 import { jobOfKey } from "./keys.ts";
 import type { Context } from "./ports.ts";
+import { cannotRead, reportUnreadable } from "./unreadable.ts";
 
-/** A job as it stands. Throws `job-not-found`. */
+/** A job as it stands. Throws `job-not-found`, or `unavailable` where it cannot be read. */
 export async function readJob(ctx: Context, id: string): Promise<Home> {
   const [home] = await readHomes(ctx, [id]);
   if (!home) throw notFound(id);
+  if (isUnreadable(home)) throw cannotRead(home);
   return home;
 }
 
@@ -19,9 +22,27 @@ export function notFound(id: string): MinutehandError {
   );
 }
 
-/** The homes of these jobs, in their order. */
-export async function readHomes(ctx: Context, ids: readonly string[]): Promise<(Home | undefined)[]> {
-  return (await ctx.pool.read(ids.map(homeKey))) as (Home | undefined)[];
+/** The homes of these jobs, in their order; `undefined`: there is none. */
+export async function readHomes(
+  ctx: Context,
+  ids: readonly string[],
+): Promise<(Home | Unreadable | undefined)[]> {
+  const items = await ctx.pool.read(ids.map(homeKey));
+  return ids.map((id, i) => {
+    const item = items[i];
+    return item && readHome(item, id);
+  });
+}
+
+/** The same for those who pass over what cannot be read, which is reported. `what`: what they are doing. */
+export async function readableHomes(
+  ctx: Context,
+  ids: readonly string[],
+  what: string,
+): Promise<(Home | undefined)[]> {
+  const homes = await readHomes(ctx, ids);
+  reportUnreadable(ctx, what, homes.filter(isUnreadable));
+  return homes.map((home) => (isUnreadable(home) ? undefined : home));
 }
 
 /** The id that a caller's own key names. Throws `job-not-found`. */

@@ -1,9 +1,11 @@
 import { messageOf } from "../core/errors.ts";
 import type { Home } from "../core/items.ts";
 import { deadText, type Message } from "../core/message.ts";
+import { isUnreadable } from "../core/readable.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { redriveJob } from "./redrive.ts";
+import { cannotRead } from "./unreadable.ts";
 
 /**
  * A dead letter in a ready queue: someone used SQS's own redrive. What was meant is to run the job again, so
@@ -17,6 +19,8 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
     );
     for (const [i, job] of message.jobs.entries()) {
       const home = homes[i];
+      // Whether it is dead still, only a newer version knows.
+      if (isUnreadable(home)) throw cannotRead(home);
       if (home?.state !== "dead" || home.revision !== job.revision) continue;
       if (!(await redriveJob(ctx, home, ctx.clock())) && !(await putBack(ctx, home))) return false;
     }

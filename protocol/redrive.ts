@@ -3,13 +3,15 @@ import { ONCE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type Chosen, chosenKey, deadKey, type Home, ITEM_VERSION, type Key, ttl } from "../core/items.ts";
 import { type CallMark, withCall } from "../core/once.ts";
+import { isUnreadable } from "../core/readable.ts";
 import { differentRequest, isKnownCall } from "./calls.ts";
 import { deadJobs } from "./dead-jobs.ts";
 import { reclaimKey } from "./keys.ts";
 import { move } from "./move.ts";
 import type { Context } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readableHomes, readHomes } from "./read-job.ts";
 import { sendIfNear } from "./send.ts";
+import { cannotRead, readable } from "./unreadable.ts";
 
 export type RedriveRequest = {
   /** These jobs; else the oldest `max`. */
@@ -95,6 +97,7 @@ async function chosenHomes(ctx: Context, topic: string, ids: readonly string[]):
   const unique = [...new Set(ids)];
   const homes = await readHomes(ctx, unique);
   return homes.map((home, i) => {
+    if (isUnreadable(home)) throw cannotRead(home);
     if (home?.topic === topic) return home;
     throw new MinutehandError("job-not-found", `topic ${topic} has no job ${unique[i]}`, { id: unique[i] });
   });
@@ -122,10 +125,12 @@ async function oldestHomes(
 }
 
 async function readChosen(ctx: Context, key: Key, { request }: CallMark): Promise<Home[] | undefined> {
-  const [chosen] = (await ctx.pool.read([key])) as [Chosen | undefined];
+  const [read] = (await ctx.pool.read([key])) as [Chosen | undefined];
+  const chosen = readable(read, "what this call chose before");
   if (!chosen) return undefined;
   if (chosen.request !== request) throw differentRequest({});
-  const homes = await readHomes(ctx, chosen.ids === "" ? [] : chosen.ids.split("\n"));
+  const ids = chosen.ids === "" ? [] : chosen.ids.split("\n");
+  const homes = await readableHomes(ctx, ids, "redriving jobs");
   return homes.filter((home) => home !== undefined);
 }
 

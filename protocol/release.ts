@@ -4,6 +4,7 @@ import { MinutehandError } from "../core/errors.ts";
 import { hasCrashed } from "../core/home.ts";
 import { type Home, type Parked, parkedIn, pauseKey } from "../core/items.ts";
 import { BEGINNING, END } from "../core/position.ts";
+import { isUnreadable } from "../core/readable.ts";
 import { nextOpening } from "../cron/window.ts";
 import { bookStarts } from "./book-starts.ts";
 import { moveHeld } from "./hold.ts";
@@ -15,6 +16,7 @@ import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { sendIfNear } from "./send.ts";
 import { shardCount } from "./shards.ts";
+import { lookAtUnreadableAgain, type Met } from "./unreadable.ts";
 
 /** `released`: how many parked jobs this call let go. `left`: how many are parked still, counted up to 1,000. */
 export type Resumed = { released: number; left: number };
@@ -67,11 +69,15 @@ async function releaseThese(
   const waiting: Home[] = [];
   // Crashed runs are settled by whoever meets their message; the mover of a job that has moved on may have died.
   const toSend: Home[] = [];
+  const unreadable: Met[] = [];
   for (const [i, { revision }] of notes.entries()) {
     const home = homes[i];
-    if (home?.state === "scheduled" && home.revision === revision) waiting.push(home);
+    // Looks take it over from its note.
+    if (isUnreadable(home)) unreadable.push({ ...home, since: now });
+    else if (home?.state === "scheduled" && home.revision === revision) waiting.push(home);
     else if (home && (home.state === "scheduled" || hasCrashed(home, now))) toSend.push(home);
   }
+  await lookAtUnreadableAgain(ctx, "resuming a topic", unreadable);
   const starts = await reserve(ctx, topic, waiting);
   if (!starts) return "paused again";
   const outcomes = await moveHeld(

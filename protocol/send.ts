@@ -1,4 +1,5 @@
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { delaySecondsOf, type Pack, packsOf } from "../core/packs.ts";
@@ -45,7 +46,22 @@ export async function send(
 export async function sendNow(ctx: Context, homes: readonly Home[]): Promise<Map<string, Sent>> {
   const outcomes = new Map<string, Sent>();
   const topics = Map.groupBy(homes, (home) => home.topic);
-  await Promise.all([...topics].map(([topic, jobs]) => sendTopic(ctx, topic, jobs, outcomes)));
+  const guarded = async ([topic, jobs]: [string, Home[]]): Promise<void> => {
+    try {
+      await sendTopic(ctx, topic, jobs, outcomes);
+    } catch (error) {
+      // The queues never throw: what does is this topic's own, and the others go on.
+      const reason = messageOf(error);
+      const unsent = jobs.filter(({ id }) => !outcomes.has(id));
+      for (const { id } of unsent) outcomes.set(id, { outcome: "failing", reason });
+      reportFailures(
+        ctx,
+        topic,
+        unsent.map(() => reason),
+      );
+    }
+  };
+  await Promise.all([...topics].map(guarded));
   return outcomes;
 }
 

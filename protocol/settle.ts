@@ -4,6 +4,7 @@ import { ERROR_BYTES, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { crashOf } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
+import { isUnreadable, readHome } from "../core/readable.ts";
 import { truncate } from "../core/text.ts";
 import { asCancelled } from "./cancel.ts";
 import { die } from "./die.ts";
@@ -11,7 +12,7 @@ import { releaseKey } from "./keys.ts";
 import { isAsSet, move } from "./move.ts";
 import { policyOf } from "./policy.ts";
 import type { Context, Expected } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readableHomes } from "./read-job.ts";
 import { sendIfNear } from "./send.ts";
 
 /** A claim in hand. */
@@ -46,9 +47,10 @@ export async function settleDone(
     by,
   );
   const refused = held.filter((_, i) => outcomes[i] === "refused");
-  const homes = await readHomes(
+  const homes = await readableHomes(
     ctx,
     refused.map(({ id }) => id),
+    "settling jobs",
   );
   const found = new Map(homes.flatMap((home) => (home ? [[home.id, home] as const] : [])));
   return inParallel([...held.entries()], 8, async ([i, run]): Promise<Settled | Error> => {
@@ -69,7 +71,7 @@ export async function settleOtherwise(
   held: Held,
   ending: Exclude<Ending, { end: "done" }>,
 ): Promise<Settled> {
-  const [home] = await readHomes(ctx, [held.id]);
+  const [home] = await readableHomes(ctx, [held.id], "settling a job");
   if (!home) return "lost";
   const verb =
     "verb" in ending && ending.verb !== undefined ? { settledBy: `${ending.verb}:${held.token}` } : {};
@@ -167,7 +169,7 @@ async function dieOf(
   by: { settledBy?: string },
 ): Promise<Ended> {
   if (await die(ctx, home, { error, expect, ...by })) return "settled";
-  return (await readHomes(ctx, [home.id]))[0];
+  return (await readableHomes(ctx, [home.id], "settling a job"))[0];
 }
 
 /** Ends a job instead of running it again. */
@@ -181,7 +183,9 @@ async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Prom
     ...(says ? {} : { remove: ["lastError"] }),
   };
   const { changed, item } = await ctx.pool.change(change, now + WRITER_DEADLINE);
-  if (!item || !(changed || isAsSet(item, set))) return item as Home | undefined;
+  const found = item && readHome(item, home.id);
+  if (!found || isUnreadable(found)) return undefined;
+  if (!changed && !isAsSet(found, set)) return found;
   await releaseKey(ctx, home, set.expiresAt, now + WRITER_DEADLINE);
   ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
   return "settled";

@@ -2,6 +2,7 @@ import { AUDIT_AFTER, MAX_SHARDS, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, type Meta, sortable } from "../core/items.ts";
 import type { Context, Pool } from "./ports.ts";
+import { readable } from "./unreadable.ts";
 
 const FRESH_FOR = 60_000;
 const known = new WeakMap<Pool, { shards: number; readAt: number }>();
@@ -22,7 +23,7 @@ export async function shardCount(ctx: Context): Promise<number> {
 
 async function readMeta(ctx: Context): Promise<Meta | undefined> {
   const [meta] = await ctx.pool.read([META_KEY]);
-  return meta as Meta | undefined;
+  return readable(meta as Meta | undefined, "the number of shards");
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   UNKNOWN_TOPIC_AFTER,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
+import { messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import { type Home, timeOf } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
@@ -16,6 +17,7 @@ import { fileLooks } from "./looks.ts";
 import { type Entry, pages } from "./pages.ts";
 import type { Context } from "./ports.ts";
 import { type HandedOver, isSeenTo, send } from "./send.ts";
+import { lookAtUnreadableAgain } from "./unreadable.ts";
 
 /**
  * `done`: up to the limit. `overtaken`: another sweep moved the cursor, and goes on. `out-of-time`,
@@ -84,6 +86,8 @@ async function handOver(
   await inParallel([...failed.values()], WIDTH, ({ home, sent }) =>
     giveUpOrLookAgain(ctx, home, sent, limit),
   );
+  const met = entries.slice(0, stopAt).flatMap(({ unreadable }) => unreadable ?? []);
+  await lookAtUnreadableAgain(ctx, "sweeping", met);
   return entries[stopAt];
 }
 
@@ -128,8 +132,14 @@ async function giveUpOrLookAgain(ctx: Context, home: Home, sent: HandedOver, lim
   if (sent.outcome === "refused" || sent.outcome === "missing" || unknown) {
     const reason = "reason" in sent ? sent.reason : sent.outcome;
     const error = `it cannot be handed over: ${reason}`;
-    await die(ctx, home, { error, expect: { state: "scheduled" }, envelope: false });
-    return;
+    try {
+      await die(ctx, home, { error, expect: { state: "scheduled" }, envelope: false });
+      return;
+    } catch (thrown) {
+      // Its mates of this page must not wait for it. When the pool as a whole fails, so does the look.
+      const what = `recording job ${home.id} as dead`;
+      ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(thrown) });
+    }
   }
   // Past the limit, where sweeps have not been, and the later the longer, as the trouble may last.
   const time = lookAgainAt(limit, Math.max(FAILING_TOPIC_WAIT, late));

@@ -3,6 +3,7 @@ import { AUDIT_AFTER, LOOKAHEAD } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { type Cursor, cursorKey, type Pause, timeOf } from "../core/items.ts";
 import type { TopicPolicy } from "../core/policy.ts";
+import { layoutTrouble } from "../core/readable.ts";
 import { readPauses } from "./known-pauses.ts";
 import { countParked } from "./park.ts";
 import { policyOf } from "./policy.ts";
@@ -62,6 +63,8 @@ async function sweepLag(ctx: Context): Promise<number> {
   const keys = Array.from({ length: shards }, (_, shard) => cursorKey(shard));
   const cursors = (await ctx.pool.read(keys)) as (Cursor | undefined)[];
   const now = ctx.clock();
-  const positions = cursors.map((cursor) => (cursor ? timeOf(cursor.swept) : now - AUDIT_AFTER));
+  const positions = cursors.map((cursor) =>
+    cursor && layoutTrouble(cursor) === undefined ? timeOf(cursor.swept) : now - AUDIT_AFTER,
+  );
   return Math.max(0, now + LOOKAHEAD - Math.min(...positions));
 }

@@ -9,7 +9,7 @@ import type { ProtocolEvent } from "../protocol/events.ts";
  */
 export type Telemetry = { report: (event: ProtocolEvent) => void; logger: Logger; flush: () => void };
 
-const WARNINGS = new Set<ProtocolEvent["type"]>(["dead", "trouble", "hand-over-failed"]);
+const WARNINGS = new Set<ProtocolEvent["type"]>(["dead", "trouble", "unreadable", "hand-over-failed"]);
 
 /** Names and settings come from Powertools' own environment variables. */
 export function createTelemetry(): Telemetry {
@@ -61,6 +61,9 @@ export function createTelemetry(): Telemetry {
       case "swept":
         overall.addMetric("Swept", MetricUnit.Count, event.entries);
         overall.addMetric("SweepLag", MetricUnit.Milliseconds, event.lagMs);
+        break;
+      case "unreadable":
+        overall.addMetric("Unreadable", MetricUnit.Count, event.jobs);
         break;
       case "audited":
         overall.addMetric("Audited", MetricUnit.Count, event.entries);

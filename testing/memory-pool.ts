@@ -210,7 +210,7 @@ function allows(write: Write, row: Row | undefined): boolean {
 }
 
 function holds(row: Row | undefined, expect: Expected): boolean {
-  if (row === undefined) return false;
+  if (row?.v !== ITEM_VERSION) return false;
   return Object.entries(expect).every(([name, value]) => row[name] === value);
 }
 

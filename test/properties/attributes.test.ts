@@ -126,7 +126,7 @@ function conditionOf(wanted: Expected): string {
   const terms = Object.entries(wanted).map(([attribute, one]) =>
     one === undefined ? `attribute_not_exists(${quoted(attribute)})` : equality([attribute, one]),
   );
-  return ['attribute_exists("pk")', ...terms].join(" AND ");
+  return ['"v" = {"N":"1"}', ...terms].join(" AND ");
 }
 
 describe("an update", () => {
@@ -170,7 +170,8 @@ describe("a statement", () => {
     const terms = Object.entries(wanted.expect).map(([attribute, one]) =>
       one === undefined ? `${quoted(attribute)} IS MISSING` : equality([attribute, one]),
     );
-    const where = [...Object.entries(wanted.key).sort().map(equality), ...terms].join(" AND ");
+    const own = [...Object.entries(wanted.key).sort(), ["v", 1] as [string, unknown]];
+    const where = [...own.map(equality), ...terms].join(" AND ");
     expect(filled(updateStatement("pool", wanted))).toBe(`UPDATE "pool" SET ${sets} WHERE ${where}`);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Cursor, cursorKey, type Home, isHome } from "../../core/items.ts";
+import { type Cursor, cursorKey, type Home } from "../../core/items.ts";
 import { SIZES } from "../../core/sizes.ts";
 import { readCursor } from "../../protocol/cursor.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
@@ -94,7 +94,7 @@ describe("the place that a sweep has written down", () => {
 describe("a cursor that an earlier version has written, with sort keys for positions,", () => {
   async function stored(): Promise<{ world: World; homes: Home[] }> {
     const world = await busyWorld(20);
-    const homes = world.pool.items().filter(isHome);
+    const homes = world.pool.items().filter((item): item is Home => "dueAt" in item);
     return { world, homes: homes.sort((a, b) => (a.sk < b.sk ? -1 : 1)) };
   }
 

@@ -1,6 +1,7 @@
 import type { Home } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
+import { isUnreadable } from "../../core/readable.ts";
 import { SIZES, type Sizes } from "../../core/sizes.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
 import type { ProtocolEvent } from "../../protocol/events.ts";
@@ -86,7 +87,7 @@ export function createWorld(policy: Partial<Policy> = {}, sizes: Sizes = SIZES):
     file: async (job) => (await fileAll(job)).home,
     async home(id) {
       const [home] = await readHomes(ctx, [id]);
-      if (!home) throw new Error(`no job ${id}`);
+      if (!home || isUnreadable(home)) throw new Error(`no job ${id} that can be read`);
       return home;
     },
     visible: (topic) =>

@@ -29,8 +29,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: "  await fileLooks(ctx, [{ id: home.id, time: startsAt({ dueAt, ...hold }) }], by);\n",
     put: "",
     and: {
-      find: "  const found = changed.item as Home | undefined;\n",
-      put: "  const found = changed.item as Home | undefined;\n  await fileLooks(ctx, [{ id: home.id, time: dueAt }], by);\n",
+      find: "  const item = changed.item && readHome(changed.item, home.id);\n",
+      put: "  const item = changed.item && readHome(changed.item, home.id);\n  await fileLooks(ctx, [{ id: home.id, time: dueAt }], by);\n",
     },
   },
   {
@@ -141,8 +141,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: "  if (death.envelope !== false) {",
     put: "  const envelope = async (): Promise<void> => {\n    if (death.envelope === false) return;",
     and: {
-      find: "  const found = changed.item as Home | undefined;\n",
-      put: "  await envelope();\n  const found = changed.item as Home | undefined;\n",
+      find: "  const found = changed.item && readHome(changed.item, home.id);\n",
+      put: "  await envelope();\n  const found = changed.item && readHome(changed.item, home.id);\n",
     },
   },
   {

@@ -1,0 +1,106 @@
+import { type Home, ITEM_VERSION, type Item, idIn, isLookKey, timeOf } from "./items.ts";
+import { addressOf } from "./job-id.ts";
+
+/**
+ * A job whose home this code cannot read: a newer version wrote it, or something in it is malformed. Nobody may change
+ * it. It has no state, so that whoever asks for one passes it over.
+ */
+export type Unreadable = { readonly id: string; readonly unreadable: string; readonly state?: undefined };
+
+const STATES = new Set<unknown>(["scheduled", "running", "done", "cancelled", "dead", "expired"]);
+const TEXTS = ["topic", "body"] as const;
+const TEXTS_IF_ANY = [
+  "key",
+  "tag",
+  "group",
+  "callbackUrl",
+  "token",
+  "once",
+  "lastError",
+  "settledBy",
+  "bulk",
+] as const;
+/** Keys of other items hold them, and DynamoDB refuses a long one. */
+const NAMES = ["topic", "key"] as const;
+const LONGEST_NAME = 512;
+const TIMES = ["dueAt", "wantedAt", "createdAt"] as const;
+const TIMES_IF_ANY = [
+  "heldUntil",
+  "heldFrom",
+  "leaseEnd",
+  "claimedAt",
+  "finishedAt",
+  "sentAt",
+  "eventAt",
+  "keptAt",
+  "askedAt",
+  "cancelAskedAt",
+  "postponeUntil",
+] as const;
+const COUNTS = ["revision", "attempt"] as const;
+const COUNTS_IF_ANY = ["maxAttempts", "restarts", "expiresAt"] as const;
+
+/** The largest time that a `Date` can hold, ms since the epoch. */
+const LATEST = 8.64e15;
+
+/** The home that an item is, or why it cannot be read. All that the protocol goes by is looked at, but not the body's text. */
+export function readHome(item: Item, id: string): Home | Unreadable {
+  const trouble = layoutTrouble(item) ?? fieldTrouble(item as Home, id);
+  return trouble === undefined ? (item as Home) : { id, unreadable: trouble };
+}
+
+export function isUnreadable(found: Home | Unreadable | undefined): found is Unreadable {
+  return found !== undefined && "unreadable" in found;
+}
+
+/** What keeps this code from reading an item of any kind: the version of its layout. */
+export function layoutTrouble({ v }: { v: unknown }): string | undefined {
+  if (v === ITEM_VERSION) return undefined;
+  if (typeof v !== "number") return "it does not say the version of its layout";
+  return `its layout is version ${v}, and this code reads version ${ITEM_VERSION}`;
+}
+
+/** The job that an entry of a bucket is about, by its sort key alone; `undefined`: the key is no entry's. */
+export function jobIn(sk: string): string | undefined {
+  const id = idIn(sk);
+  if (id === undefined) return undefined;
+  // A home is found again by its id alone.
+  return isLookKey(sk) || addressOf(id).time === timeOf(sk) ? id : undefined;
+}
+
+function fieldTrouble(home: Home, id: string): string | undefined {
+  if (home.id !== id) return "its id is not its address";
+  if (!STATES.has(home.state)) return "its state is none that a job has";
+  for (const name of TEXTS) if (typeof home[name] !== "string") return wrong(name, "text");
+  for (const name of TEXTS_IF_ANY)
+    if (home[name] !== undefined && typeof home[name] !== "string") return wrong(name, "text");
+  for (const name of NAMES)
+    if ((home[name]?.length ?? 0) > LONGEST_NAME) return wrong(name, `at most ${LONGEST_NAME} characters`);
+  for (const name of TIMES) if (!isTime(home[name])) return wrong(name, "a time");
+  for (const name of TIMES_IF_ANY)
+    if (home[name] !== undefined && !isTime(home[name])) return wrong(name, "a time");
+  for (const name of COUNTS) if (!isCount(home[name])) return wrong(name, "a count");
+  for (const name of COUNTS_IF_ANY)
+    if (home[name] !== undefined && !isCount(home[name])) return wrong(name, "a count");
+  if (home.expiresAfter !== undefined && !isTime(home.wantedAt + home.expiresAfter))
+    return wrong("expiresAfter", "a number of ms");
+  if (home.headers !== undefined && !isMap(home.headers)) return wrong("headers", "a map");
+  if (home.log !== undefined && !Array.isArray(home.log)) return wrong("log", "a list");
+  return undefined;
+}
+
+function wrong(name: keyof Home, wanted: string): string {
+  return `its ${name} is not ${wanted}`;
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === "number" && Math.abs(value) <= LATEST;
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isMap(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,67 @@
+import { BUCKET, LOOKAHEAD, WRITER_DEADLINE } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { type Item, lookAt } from "../core/items.ts";
+import { layoutTrouble, type Unreadable } from "../core/readable.ts";
+import type { Context } from "./ports.ts";
+
+/** A job that cannot be read, and since when looks have met it so: ms since the epoch. */
+export type Met = Unreadable & { readonly since: number };
+
+/** Waits between two looks at a job that cannot be read: 4 minutes at first, about four hours at last. */
+const SHORTEST_WAIT = 4 * BUCKET;
+const LONGEST_WAIT = 256 * BUCKET;
+
+/**
+ * Reports jobs that cannot be read, and files the next look at each: they run once the code that can read them is back.
+ * Both the sweep and the audit do so, as neither knows of the other.
+ */
+export async function lookAtUnreadableAgain(ctx: Context, what: string, met: readonly Met[]): Promise<void> {
+  if (met.length === 0) return;
+  reportUnreadable(ctx, what, met);
+  const now = ctx.clock();
+  const looks = met.map(({ id, since }) => {
+    return { ...lookAt(id, nextLookAt(id, since, now + LOOKAHEAD)), since };
+  });
+  const unique = [...new Map(looks.map((look) => [look.sk, look])).values()];
+  for (const outcome of await ctx.pool.insert(unique, now + WRITER_DEADLINE))
+    if (outcome instanceof Error) throw outcome;
+}
+
+/**
+ * When to look at such a job again, after `from`: the longer nobody could read it, the later. Each job has times of its own,
+ * and those of a longer wait are among those of a shorter one. So the looks of sweeps and audits for one job meet, and those
+ * of many jobs do not.
+ */
+function nextLookAt(id: string, since: number, from: number): number {
+  const doublings = Math.floor(Math.log2(Math.max((from - since) / 2 / SHORTEST_WAIT, 1)));
+  const wait = Math.min(SHORTEST_WAIT * 2 ** doublings, LONGEST_WAIT);
+  const offset = parseInt(id.slice(-4), 36) % LONGEST_WAIT;
+  return Math.ceil((from + wait / 2 - offset) / wait) * wait + offset;
+}
+
+/** One report for each reason, with the first job that it holds of. */
+export function reportUnreadable(ctx: Context, what: string, found: readonly Unreadable[]): void {
+  for (const [error, some] of Map.groupBy(found, ({ unreadable }) => unreadable))
+    ctx.report({ type: "unreadable", what, jobs: some.length, id: some[0]?.id ?? "", error });
+}
+
+/** What a caller is told who names such a job. */
+export function cannotRead({ id, unreadable }: Unreadable): MinutehandError {
+  return unavailableItem(`job ${id}`, unreadable, { id });
+}
+
+/** An item of any other kind, as long as this code can read it. Throws `unavailable`. `what`: its name for people. */
+export function readable<T extends Item>(item: T | undefined, what: string): T | undefined {
+  const trouble = item && layoutTrouble(item);
+  if (trouble !== undefined) throw unavailableItem(what, trouble);
+  return item;
+}
+
+function unavailableItem(what: string, trouble: string, data: Record<string, unknown> = {}): MinutehandError {
+  const why = `${what} cannot be read: ${trouble}`;
+  return new MinutehandError(
+    "unavailable",
+    `${why}; what a newer version wrote waits for that version`,
+    data,
+  );
+}
