@@ -16,6 +16,7 @@ const TEXTS_IF_ANY = [
   "callbackUrl",
   "token",
   "once",
+  "calls",
   "lastError",
   "settledBy",
   "bulk",
