@@ -280,7 +280,7 @@ export function planOf(
 /** EventBridge Scheduler fires within a minute. */
 const PUNCTUAL = MINUTE;
 /** SQS's whole seconds, and a puller's own pace. */
-const ON_TIME = 2000;
+export const ON_TIME = 2000;
 /** Till a call that got no answer has been repeated; a receive's messages are hidden so long. */
 const REPEATED = 65_000;
 /** A run's lease, the rest of its message's visibility and a round more. */

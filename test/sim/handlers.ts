@@ -26,6 +26,7 @@ export function fatesOf(world: World): (id: string) => Fate {
   return (id) => {
     const run = (runs.get(id) ?? 0) + 1;
     runs.set(id, run);
+    if (world.isOver) return "done";
     // Faults end; and so do handlers that ask again and again.
     if (run > 6 || (world.timeline.now() >= world.plan.calmFrom && run > 2)) return "done";
     const draws = world.draws(`handler ${id} ${run}`);

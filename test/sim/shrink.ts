@@ -26,7 +26,7 @@ export async function shrink(seed: number, tries: number): Promise<Shrunk> {
   const events = Array.from({ length: MOST_USERS }, (_, i) => `event:${i + 1}`);
   const removable = (): string[] =>
     [
-      ...["storm:1", ...users, ...events, ...operators, ...planners, ...clerks, ...changes],
+      ...["epilogue:1", "storm:1", ...users, ...events, ...operators, ...planners, ...clerks, ...changes],
       ...best.faults.keys(),
     ].filter((key) => !suppressed.has(key));
 

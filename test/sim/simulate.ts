@@ -5,6 +5,7 @@ import { SIZES } from "../../core/sizes.ts";
 import { beyondBudget, kindOf } from "./budget.ts";
 import { busOf } from "./bus.ts";
 import { clerks } from "./clerks.ts";
+import { epilogueOf } from "./epilogue.ts";
 import { type Blow, type Plan, planOf, type Weather, weatherOf } from "./faults.ts";
 import { habitOf, topicsOf } from "./habits.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
@@ -152,9 +153,9 @@ export async function simulate(
 
   const enough = (): boolean => violation !== undefined;
   const done = () => ({
-    calls,
+    calls: new Map(calls),
     ticks: ticks.count(),
-    shards: SHARDS,
+    shards: world.policy.shards,
     trackedTopics: Object.keys(TOPICS).length - UNTRACKED.size,
     requests: world.requests,
     invocations: world.invocations,
@@ -175,6 +176,10 @@ export async function simulate(
     // The budget counts calls of pages and batches as large as production's.
     const spent = plan.weather === "calm" && sizes === SIZES && beyondBudget(done());
     if (spent) witness.overspent(spent);
+    if (!enough() && !suppressed.has("epilogue:1")) {
+      ticks.hurry();
+      await epilogueOf(world, api, { sizes, run: (until) => timeline.run(until, enough), done })();
+    }
     // What a process did not live to clear away, the audit does when it comes to the job's last look.
     const end = timeline.now() + PATIENCE;
     while (staying(world.dynamo, timeline.now()).length > 0 && timeline.now() < end && !enough())
@@ -227,6 +232,7 @@ function minuteRule(world: World, fire: () => void) {
   const phase = draws.whole(0, 59) * SECOND;
   let count = 0;
   let stopped = false;
+  let hurried = false;
   const silent = (now: number) =>
     plan.spells.some(({ kind, from, to }) => kind === "no-ticks" && from <= now && now < to);
   const next = (): void => {
@@ -236,13 +242,17 @@ function minuteRule(world: World, fire: () => void) {
       count += 1;
       timeline.at(now + late, fire);
     }
-    const quiet = now > world.habit.start + 2 * HOUR;
+    const quiet = now > world.habit.start + 2 * HOUR && !hurried;
     if (!stopped) timeline.at(now + (quiet ? 10 : 1) * MINUTE, next);
   };
   timeline.at(timeline.now() + phase, next);
   return {
     fire,
     count: () => count,
+    /** Each minute from the next one on. */
+    hurry() {
+      hurried = true;
+    },
     stop() {
       stopped = true;
     },

@@ -72,6 +72,8 @@ type Known = {
   listed: Set<number>;
   /** Handlers that run it now. */
   running: number;
+  /** When a handler first began with it, ms since the epoch. */
+  startedAt: number | undefined;
   /** The `webhook-id` of its calls, by how often it had been redriven. */
   callIds: Map<number, string>;
   restarts: number;
@@ -169,6 +171,7 @@ export function witnessOf(settings: {
       destroyed: new Set(),
       listed: new Set(),
       running: 0,
+      startedAt: undefined,
       callIds: new Map(),
       restarts: 0,
     };
@@ -485,6 +488,7 @@ export function witnessOf(settings: {
       const name = untracked.has(run.topic) ? `due ${run.dueAt}` : `revision ${job.home?.revision}`;
       const { from, to } = job.handedOff.get(name) ?? { from: run.dueAt, to: run.dueAt };
       const late = clock() - windows.opensAt(run.topic, pauses.freeAt(run.topic, to));
+      job.startedAt ??= clock();
       if (!again) lateness.push(late);
       if (topics[run.topic]?.consumer !== "pull") runsByFunctions += 1;
       if (!again && late > latest && !bulks.isMark(run.dueAt))
@@ -522,6 +526,15 @@ export function witnessOf(settings: {
       else if (count > revisions.length)
         violate("P5", run.id, `revision ${revisions.at(-1)} started ${count} times`);
     },
+
+    /** When a job first started, ms since the epoch. */
+    startedAt: (id: string): number | undefined => known(id).startedAt,
+
+    /** When a topic's jobs may start that may by themselves at a time, for all its pauses and its window. */
+    freeAt: (topic: string, time: number): number => windows.opensAt(topic, pauses.freeAt(topic, time)),
+
+    /** A job was late that nothing excuses. */
+    punctual: (id: string, text: string): void => violate("P3", id, text),
 
     /** When a job is due as the pool has it. */
     dueAt: (id: string): number => known(id).home?.dueAt ?? 0,

@@ -46,6 +46,8 @@ export type World = {
   /** How many invocations of consumers, and jobs that their messages brought. */
   invocations: number;
   deliveries: number;
+  /** All that users and faults had in mind has happened. */
+  isOver: boolean;
   /** Messages that SQS refused for their text. */
   refusals: number;
   start(name: string): { machine: Machine; ctx: Context };
@@ -154,6 +156,7 @@ export function worldOf(settings: {
     invocations: 0,
     deliveries: 0,
     refusals: 0,
+    isOver: false,
     draws: (name) => drawsOf(seed, name),
     watch: (queue, act) => void watchers.set(queue, act),
     trace,

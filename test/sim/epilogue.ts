@@ -1,0 +1,104 @@
+import { timeOf } from "../../core/items.ts";
+import { SIZES, type Sizes } from "../../core/sizes.ts";
+import { noterOf } from "./answers.ts";
+import { beyondBudget, type Done, since } from "./budget.ts";
+import { ON_TIME } from "./faults.ts";
+import type { Api } from "./platform.ts";
+import type { Row } from "./services/expressions.ts";
+import { TOPICS } from "./topics.ts";
+import type { World } from "./world.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+/** Seconds. The writer sends one job of a topic, the sweep the other. */
+const DELAYS = [30, 260];
+/** Till a request that was sent in the last faulty moment has landed or is refused for its age. ms. */
+const LANDS_WITHIN = 6 * MINUTE;
+/** Ticks that have to be on time before anybody counts on them. ms. */
+const SETTLED = 3 * MINUTE;
+/** How long a sweep may take to make up for what it has missed. ms. */
+const CATCHES_UP_WITHIN = 60 * MINUTE;
+/** How far the audit is behind the clock at most when each tick is on time: ten minutes of the sweep's time. ms. */
+const AUDIT_TRAILS = 13 * MINUTE;
+/** Of the last job, and of the calls after its run. ms. */
+const LAST_CALLS = 30 * SECOND;
+
+type Filed = { id: string; topic: string; dueAt: number };
+
+/**
+ * What comes when all faults are over and all jobs have ended: users file a few jobs of each topic. Nothing in a history is
+ * an excuse any more, so these are on time, and cost what jobs cost in calm weather. So no history may leave anything behind
+ * that makes later jobs late or dear.
+ */
+export function epilogueOf(
+  world: World,
+  api: Api,
+  { sizes, run, done }: { sizes: Sizes; run: (until: number) => Promise<void>; done: () => Done },
+) {
+  const { timeline, witness, plan } = world;
+  const filed: Filed[] = [];
+
+  async function file(topic: string, delay: number): Promise<void> {
+    const spread = world.policy.topics[topic]?.spread ?? 0;
+    const job = { topic, body: { epilogue: delay }, delay };
+    const sentAt = timeline.now();
+    const told = noterOf(world, topic)(await api("POST", "/jobs", job), job, sentAt, {
+      changed: true,
+      spread,
+    });
+    if (told) filed.push({ id: told.id, topic, dueAt: Date.parse(told.dueAt) });
+    else witness.punctual("", `a job of ${topic} was refused when all was calm`);
+  }
+
+  /** Ticks come each minute again, requests under way have landed, queues are empty, and sweeps have caught up. */
+  async function settle(): Promise<void> {
+    const calm = Math.max(plan.calmFrom + LANDS_WITHIN, ...plan.spells.map(({ to }) => to));
+    await run(Math.ceil(Math.max(timeline.now(), plan.weather === "hurt" ? calm : 0)) + SETTLED);
+    const end = timeline.now() + CATCHES_UP_WITHIN;
+    while (!isCaughtUp() && timeline.now() < end) await run(timeline.now() + MINUTE);
+    if (!isCaughtUp())
+      witness.punctual("", `sweep or audit have not caught up ${CATCHES_UP_WITHIN} ms after all was over`);
+  }
+
+  function isCaughtUp(): boolean {
+    const now = timeline.now();
+    const cursors = world.dynamo.rows().filter(({ swept }) => swept !== undefined);
+    const waiting = Object.keys(TOPICS).flatMap((topic) => world.sqs.messages(topic));
+    const isNear = ({ swept, audited }: Row): boolean =>
+      timeOf(swept?.S ?? "") > now + MINUTE && timeOf(audited?.S ?? "") > now - AUDIT_TRAILS;
+    return waiting.length === 0 && cursors.every(isNear);
+  }
+
+  function judge({ id, topic, dueAt }: Filed): void {
+    const startedAt = witness.startedAt(id);
+    // SQS counts from one clock, a consumer starts by another.
+    const latest = witness.freeAt(topic, dueAt) + ON_TIME + 2 * plan.skew;
+    if (startedAt === undefined) witness.punctual(id, `due at ${dueAt} when all was calm, and did not start`);
+    else if (startedAt > latest)
+      witness.punctual(
+        id,
+        `due at ${dueAt} when all was calm, and started ${startedAt - latest} ms too late`,
+      );
+  }
+
+  return async (): Promise<void> => {
+    await settle();
+    const before = done();
+    world.isOver = true;
+    const now = timeline.now();
+    // A window may be shut for the rest of the day.
+    const isFree = (topic: string): boolean =>
+      DELAYS.every((delay) => witness.freeAt(topic, now + delay * SECOND) === now + delay * SECOND);
+    const open = Object.keys(TOPICS).filter(isFree);
+    timeline.at(now, () => {
+      for (const topic of open) for (const delay of DELAYS) void file(topic, delay);
+    });
+    const spread = Math.max(...open.map((topic) => world.policy.topics[topic]?.spread ?? 0), 0);
+    await run(now + (Math.max(...DELAYS) + spread) * SECOND + ON_TIME + 2 * plan.skew + LAST_CALLS);
+    for (const job of filed) judge(job);
+    // Where pages are small a tick reads many.
+    const isUsual = sizes === SIZES && plan.pageItems > 1000;
+    const spent = beyondBudget(since(before, done()), isUsual ? [] : ["tick"]);
+    if (spent) witness.overspent(`when all was calm: ${spent}`);
+  };
+}
