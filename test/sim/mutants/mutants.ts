@@ -190,14 +190,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "no once item",
     file: "protocol/enqueue-once.ts",
-    find: "  const outcome = await ctx.pool.transact([{ insert: home }, nameOnce(home)], by);",
+    find: "  const outcome = await ctx.pool.transact([{ insert: home }, nameOnce(home).write], by);",
     put: "  const outcome = await ctx.pool.transact([{ insert: home }], by);",
   },
   {
     name: "once item goes when its job is done",
     file: "protocol/enqueue-once.ts",
-    find: "if (stored && !isOver(stored, ctx.clock())) return replay(ctx, stored, once.hash, home);",
-    put: 'if (stored && (await readHomes(ctx, [stored.id]))[0]?.state === "scheduled") return replay(ctx, stored, once.hash, home);',
+    find: "if (before && !before.isOver) return replay(ctx, before, once.hash, home);",
+    put: 'if (before && ((await readHomes(ctx, [before.item.id]))[0] as Home | undefined)?.state === "scheduled") return replay(ctx, before, once.hash, home);',
   },
   {
     name: "cursor advanced before the send",
