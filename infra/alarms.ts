@@ -122,11 +122,14 @@ export class Alarms extends Construct {
   private watchPromises(): void {
     const lag = this.own("SweepLag", "Maximum");
     this.alarm("SweepLag", {
-      alarmDescription: "The sweep is so far behind that jobs are handed over after they are due",
+      alarmDescription:
+        "The sweep is so far behind that jobs are handed over after they are due, or ticks end before they can tell",
       metric: lag,
       threshold: LOOKAHEAD,
       evaluationPeriods: 3,
       datapointsToAlarm: 2,
+      // Each tick tells it as it ends. One that runs out of memory or time is killed before.
+      treatMissingData: TreatMissingData.BREACHING,
     });
     this.alarm("CursorDayBehind", {
       alarmDescription:

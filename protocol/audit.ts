@@ -27,6 +27,7 @@ const WIDTH = 8;
  * new look too, since the second message can be lost as well. `until`: no page is begun after it.
  */
 export async function auditShard(ctx: Context, shard: number, until: number): Promise<void> {
+  if (ctx.clock() >= until) return;
   const cursor = await readCursor(ctx, shard);
   const { position: limit, rest } = reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
   if (limit === undefined || limit <= cursor.audited) return;

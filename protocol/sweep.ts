@@ -40,6 +40,7 @@ export async function sweepShard(ctx: Context, shard: number, until: number): Pr
   let entries = 0;
   let end: SweepEnd = "done";
   try {
+    if (ctx.clock() >= until) return "out-of-time";
     for await (const page of pages(ctx, shard, cursor.swept, beforeTime(limit))) {
       if (ctx.clock() >= until) {
         end = "out-of-time";

@@ -2,6 +2,7 @@ import { App, Stack, Validations } from "aws-cdk-lib";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
+import { DAY, LOOKAHEAD } from "../../core/constants.ts";
 import { MinutehandStack } from "../../infra/minutehand-stack.ts";
 import { resourcesOf } from "./resources.ts";
 import { productionTemplate } from "./stack-template.ts";
@@ -27,6 +28,15 @@ describe("the alarms", () => {
   it("take silence of the tick for a failure", () => {
     const silent = alarms.find(({ MetricName }) => MetricName === "Invocations");
     expect(silent).toMatchObject({ TreatMissingData: "breaching", ComparisonOperator: "LessThanThreshold" });
+  });
+
+  it("take a tick that never tells its lag for one that is behind", () => {
+    const lag = alarms.filter(({ MetricName }) => MetricName === "SweepLag");
+    const missing = lag.map(({ Threshold, TreatMissingData }) => [Threshold, TreatMissingData]);
+    expect(missing).toEqual([
+      [LOOKAHEAD, "breaching"],
+      [DAY, "notBreaching"],
+    ]);
   });
 
   it("read the functions' own metrics by their service", () => {
