@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { LOOKAHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
 import { addressOf } from "../../core/job-id.ts";
+import { SIZES } from "../../core/sizes.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
+import type { Pool } from "../../protocol/ports.ts";
 import { extend, type Pulled } from "../../protocol/pull.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { tick } from "../../protocol/tick.ts";
@@ -190,5 +192,34 @@ describe("sweep and audit", () => {
     expect(messages.flatMap(({ body }) => JSON.parse(body).jobs)).toHaveLength(2_600);
     expect(messages.length).toBeLessThan(265);
     expect(marks.filter((position) => position.includes("#")).length).toBe(1);
+  });
+
+  it("a sweep that fails, or whose turn does not come, tells how far behind it is all the same", async () => {
+    const world = createWorld({ shards: 2 });
+    await world.tick();
+    await world.pass(20 * MINUTE, { ticks: false });
+    world.events.length = 0;
+    const page: Pool["page"] = () => Promise.reject(new Error("a partition fails"));
+    await tick({ ...world.ctx, pool: { ...world.pool, page } }, world.now() + MINUTE).catch(() => {});
+    await tick(world.ctx, world.now() - 1);
+    const lags = world.events.flatMap((event) => (event.type === "swept" ? [event.lagMs] : []));
+    expect(lags).toEqual(Array.from({ length: 4 }, () => 20 * MINUTE));
+  });
+
+  it("ticks that have time for one shard alone come to each in turn", async () => {
+    const world = createWorld({ shards: 5 }, { ...SIZES, shards: 1 });
+    await world.tick();
+    await world.pass(20 * MINUTE, { ticks: false });
+    for (let i = 0; i < 5; i++) {
+      let isOver = false;
+      world.pool.hooks.before = ({ operation, keys }) => {
+        if (operation === "change" && keys[0]?.pk.startsWith("cursor#")) isOver = true;
+      };
+      const clock = (): number => world.now() + (isOver ? MINUTE : 0);
+      await tick({ ...world.ctx, clock }, world.now() + MINUTE);
+      await world.pass(MINUTE, { ticks: false });
+    }
+    const behind = cursors(world).map(({ swept }) => world.now() - Number(swept.slice(0, 13)));
+    expect(Math.max(...behind)).toBeLessThan(10 * MINUTE);
   });
 });
