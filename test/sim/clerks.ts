@@ -1,6 +1,7 @@
 import type { Draws } from "./draws.ts";
 import { crowdedTopic } from "./habits.ts";
 import type { Api } from "./platform.ts";
+import { pickFrom } from "./stretch.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
@@ -47,11 +48,11 @@ export function clerks(
  * token says that it is the same.
  */
 async function deal(world: World, api: Api, draws: Draws, topic: string, token?: string): Promise<void> {
-  const { timeline, witness, plan } = world;
+  const { timeline, witness, plan, stretch } = world;
   const action = draws.pick(ACTIONS);
   // Where much goes wrong a thousand calls come to no end, and where nothing does they are counted.
   const far = draws.chance(0.6) && action === "move" && plan.weather === "one fault";
-  const near = action === "cancel" ? draws.pick(REACH.cancelled) : REACH.after;
+  const near = pickFrom(draws, action === "cancel" ? REACH.cancelled : [REACH.after], stretch.reaches);
   const after = far ? FAR.after : near;
   const delay = far ? FAR.delay : draws.pick(DELAYS);
   const group = draws.chance(0.2) ? draws.pick(["g", "h"]) : undefined;

@@ -108,8 +108,6 @@ export type Plan = {
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** A long spell and a short one: an outage of 40 minutes, an unlucky minute. */
-const LONGEST_SPELL = { long: 45 * MINUTE, short: 3 * MINUTE };
 /** From 5 writes of a partition in a second to 50. */
 const CAPACITIES = [0.005, 0.02, 0.05];
 /** From about one page of each shard to all that a usual minute has. ms. */
@@ -131,6 +129,8 @@ export function planOf(
     start: number;
     /** ms that things go wrong for. */
     span: number;
+    /** ms that a spell lasts at most: an outage, and an unlucky moment. */
+    longest: { long: number; short: number };
     topics: readonly string[];
     shards: number;
     /** Whose calls are struck beside those of the usual ones. */
@@ -158,7 +158,7 @@ export function planOf(
     const rate = draws.pick(RATES);
     if (some(0.35)) rates.set(fault, rate);
   }
-  const longest = some(0.3) ? LONGEST_SPELL.long : LONGEST_SPELL.short;
+  const longest = some(0.3) ? settings.longest.long : settings.longest.short;
   const spells: Spell[] = [];
   for (const kind of SPELLS) {
     const from = start + draws.next() * span;

@@ -24,7 +24,7 @@ function readOptions(): Options {
   }
 }
 
-async function run({ seeds, from, trace }: Options): Promise<boolean> {
+async function run({ seeds, from, weeks, trace }: Options): Promise<boolean> {
   const sum = shares();
   const began = Date.now();
   let told = began;
@@ -38,32 +38,39 @@ async function run({ seeds, from, trace }: Options): Promise<boolean> {
   };
   // Known even if this process does not live to the end.
   console.log(`${seeds} histories from seed ${from}`);
-  if (trace) await playTraced(from, seeds, add);
-  else await playInThreads(from, seeds, add);
+  if (trace) await playTraced(from, seeds, weeks, add);
+  else await playInThreads({ from, seeds, weeks }, add);
   print(sum.share, from, (Date.now() - began) / 1000);
   broken.sort((a, b) => a.seed - b.seed);
-  for (const { seed } of broken.slice(0, MOST_STORIES)) await explain(seed);
+  for (const { seed } of broken.slice(0, MOST_STORIES)) await explain(seed, weeks);
   for (const { seed, violation } of broken.slice(MOST_STORIES))
     console.log(`seed ${seed} breaks ${violation?.promise}`);
   return broken.length === 0;
 }
 
-async function playTraced(from: number, seeds: number, each: (history: History) => void): Promise<void> {
+async function playTraced(
+  from: number,
+  seeds: number,
+  weeks: boolean,
+  each: (history: History) => void,
+): Promise<void> {
   for (let seed = from; seed < from + seeds; seed++) {
-    const history = await simulate(seed, { traced: true });
+    const history = await simulate(seed, { traced: true, weeks });
     each(history);
     console.log(history.trace.join("\n"));
   }
 }
 
 /** Tells the shortest story that breaks the same promise, and how to see it again. */
-async function explain(seed: number): Promise<void> {
-  const { history, suppressed } = await shrink(seed, SHRINKING);
+async function explain(seed: number, weeks: boolean): Promise<void> {
+  const { history, suppressed } = await shrink(seed, SHRINKING, weeks);
   const { violation } = history;
   console.log(`\nseed ${seed} breaks ${violation?.promise}: ${violation?.text}`);
   console.log(`${suppressed.size} users and faults are not needed for it; what is left:\n`);
   for (const line of storyOf(history, WIDTH)) console.log(`  ${line}`);
-  console.log(`\nplay it again:  npm run sim -- --seeds 1 --from ${seed} --trace\n`);
+  console.log(
+    `\nplay it again:  npm run sim -- --seeds 1 --from ${seed}${weeks ? " --weeks" : ""} --trace\n`,
+  );
 }
 
 function print(

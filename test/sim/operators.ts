@@ -1,6 +1,7 @@
 import type { Draws } from "./draws.ts";
 import { crowdedTopic, toldTopic } from "./habits.ts";
 import type { Api } from "./platform.ts";
+import { pickFrom } from "./stretch.ts";
 import { TOPICS } from "./topics.ts";
 import type { World } from "./world.ts";
 
@@ -53,10 +54,10 @@ export function operators(
 
 /** Pauses and resumes, again and again, now and then what is paused already. */
 async function operate(world: World, api: Api, draws: Draws, topic: string): Promise<void> {
-  const { timeline } = world;
+  const { timeline, stretch } = world;
   for (let i = draws.whole(1, 3); i > 0; i--) {
     await hold(world, api, topic);
-    await timeline.wait(draws.pick(PAUSES) * SECOND);
+    await timeline.wait(pickFrom(draws, PAUSES, stretch.pauses) * SECOND);
     if (draws.chance(0.15)) await hold(world, api, topic);
     await letGo(world, api, topic, draws.pick(RATES), TRIES);
     await timeline.wait(draws.next() * draws.pick([2 * SECOND, 3 * MINUTE, 10 * MINUTE]));

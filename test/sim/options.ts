@@ -3,15 +3,16 @@ import { freshSeed } from "./seeds.ts";
 
 export const HELP = `Plays histories of Minutehand against simulated services with virtual time, and judges each.
 
-  npm run sim -- [--seeds N] [--from S] [--trace]
+  npm run sim -- [--seeds N] [--from S] [--weeks] [--trace]
 
   --seeds N   how many histories, 1 or more (1000)
   --from S    the first one's seed, 1 or more (drawn anew each time, and printed)
+  --weeks     lets each history last weeks; without it one in a hundred does
   --trace     prints all that happened in each; for one or a few seeds
 
 A seed is a history: played again it is the same, call by call. Exits with 1 when a promise was broken.`;
 
-export type Options = { seeds: number; from: number; trace: boolean; help: boolean };
+export type Options = { seeds: number; from: number; weeks: boolean; trace: boolean; help: boolean };
 
 /** Throws an Error that names the rule and what was given. */
 export function parseCommandLine(args: readonly string[]): Options {
@@ -20,6 +21,7 @@ export function parseCommandLine(args: readonly string[]): Options {
     options: {
       seeds: { type: "string", default: "1000" },
       from: { type: "string" },
+      weeks: { type: "boolean", default: false },
       trace: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },

@@ -1,12 +1,12 @@
 import type { Draws } from "./draws.ts";
 import type { Api } from "./platform.ts";
 import { SCHEDULE } from "./recurring.ts";
+import { pickFrom } from "./stretch.ts";
 import { TOPICS } from "./topics.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-const EXPRESSIONS = ["rate(1 minute)", "rate(1 minute)", "rate(2 minutes)"];
 const NAMES = ["a", "b"];
 const DOINGS = ["put", "pause", "resume", "delete"] as const;
 /** Till no request of before can take effect any more. */
@@ -38,17 +38,17 @@ export function planners(
   return () => busy === 0;
 }
 
-async function keep({ timeline }: World, api: Api, draws: Draws, name: string): Promise<void> {
+async function keep({ timeline, stretch }: World, api: Api, draws: Draws, name: string): Promise<void> {
   const path = `/schedules/${name}`;
   const put = () =>
     api("PUT", path, {
-      expression: draws.pick(EXPRESSIONS),
+      expression: draws.pick(stretch.rates),
       topic: draws.pick(Object.keys(TOPICS)),
       body: { [SCHEDULE]: name },
     });
   await put();
   for (let i = draws.whole(1, 4); i > 0; i--) {
-    await timeline.wait(draws.next() * draws.pick([5 * SECOND, 3 * MINUTE]));
+    await timeline.wait(draws.next() * pickFrom(draws, [5 * SECOND, 3 * MINUTE], stretch.waits));
     const doing = draws.pick(DOINGS);
     if (doing === "put") await put();
     else if (doing === "delete") await api("DELETE", path);

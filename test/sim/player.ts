@@ -5,4 +5,6 @@ import { simulate } from "./simulate.ts";
 
 // Simulated services refuse calls all the time, and nobody reads where.
 Error.stackTraceLimit = 0;
-parentPort?.on("message", async (seed: number) => parentPort?.postMessage(await simulate(seed)));
+parentPort?.on("message", async ({ seed, weeks }: { seed: number; weeks: boolean }) =>
+  parentPort?.postMessage(await simulate(seed, { weeks })),
+);

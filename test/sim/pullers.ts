@@ -9,20 +9,25 @@ const SECOND = 1000;
 
 /** Somebody who empties a pull topic over HTTP: asks when there is something, as a long poll would be answered. */
 export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnType<typeof fatesOf>): void {
-  const { timeline, sqs } = world;
+  const { timeline, sqs, stretch } = world;
   const draws = world.draws(`puller-${topic}`);
   let asking = false;
+  let misses = 0;
   const ask = async (): Promise<void> => {
     if (asking) return;
     asking = true;
     const answer = await api("POST", `/topics/${topic}/receive`, { max: draws.whole(1, 10) });
     asking = false;
     const jobs = (answer?.status === 200 ? answer.body.jobs : []) as Pulled[];
+    if (jobs.length > 0) misses = 0;
     for (const job of jobs) void work(job);
     const left = sqs.messages(topic).some(({ visibleAt }) => visibleAt <= timeline.now());
     // No answer, or none while the topic is paused; or more to come.
     if (answer?.status !== 200 || (left && jobs.length === 0))
-      timeline.at(timeline.now() + 20 * SECOND, () => void ask());
+      timeline.at(
+        timeline.now() + 20 * SECOND * (stretch.isOfWeeks ? 2 ** Math.min(misses++, 7) : 1),
+        () => void ask(),
+      );
     else if (jobs.length > 0) void ask();
   };
   world.watch(topic, () => timeline.at(timeline.now() + draws.whole(10, 900), () => void ask()));

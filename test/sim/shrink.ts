@@ -13,8 +13,8 @@ const MOST_CLERKS = 2;
  * Leaves out, as long as the same promise breaks: first half of what is left, then a quarter, in the end one by one.
  * `tries`: how many histories it may play.
  */
-export async function shrink(seed: number, tries: number): Promise<Shrunk> {
-  let best = await simulate(seed, { traced: true });
+export async function shrink(seed: number, tries: number, weeks = false): Promise<Shrunk> {
+  let best = await simulate(seed, { traced: true, weeks });
   const suppressed = new Set<string>();
   const promise = best.violation?.promise;
   let left = tries;
@@ -37,7 +37,11 @@ export async function shrink(seed: number, tries: number): Promise<Shrunk> {
   ) {
     for (let at = 0; at < removable().length && left > 0; left--) {
       const out = removable().slice(at, at + size);
-      const history = await simulate(seed, { suppressed: new Set([...suppressed, ...out]), traced: true });
+      const history = await simulate(seed, {
+        suppressed: new Set([...suppressed, ...out]),
+        traced: true,
+        weeks,
+      });
       if (history.violation?.promise === promise) {
         best = history;
         for (const key of out) suppressed.add(key);

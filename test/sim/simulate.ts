@@ -5,10 +5,12 @@ import { SIZES } from "../../core/sizes.ts";
 import { beyondBudget, kindOf } from "./budget.ts";
 import { busOf } from "./bus.ts";
 import { clerks } from "./clerks.ts";
+import { drawsOf } from "./draws.ts";
 import { epilogueOf } from "./epilogue.ts";
 import { type Blow, type Plan, planOf, type Weather, weatherOf } from "./faults.ts";
 import { habitOf, topicsOf } from "./habits.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
+import { deleteExpired, minuteRule } from "./minute-rule.ts";
 import { operators } from "./operators.ts";
 import { planners } from "./planners.ts";
 import { apiOf, calling, consumeTopic, handledBy, scheduleTargets, tickOf } from "./platform.ts";
@@ -20,6 +22,7 @@ import type { Row } from "./services/expressions.ts";
 import type { Message } from "./services/sqs.ts";
 import { sizesOf } from "./sizes.ts";
 import { storms } from "./storms.ts";
+import { stretchOf } from "./stretch.ts";
 import { timelineFrom } from "./timeline.ts";
 import { LAMBDA_TOPICS, PULL_TOPICS, TOPICS, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import { users } from "./users.ts";
@@ -48,43 +51,47 @@ export type History = {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const SPAN = 30 * MINUTE;
 const SHARDS = 2;
-const LONG_DELAY_S = 600;
 
 /** Of looks and untracked homes, with a day for the time they are filed at. */
 const LONGEST_TTL = 91 * 24 * HOUR;
-/** After the last fault everything must end within this: a message lost late waits for the audit's second ladder. */
-const PATIENCE = 30 * HOUR;
 /** Of a topic that opens once a day: each of its attempts may wait for the next. */
 const LONG_PATIENCE = 120 * HOUR;
 
-/** Plays one history. `suppressed`: faults and users that are left out; `traced`: keeps what happened. */
+/**
+ * Plays one history. `suppressed`: faults and users that are left out; `traced`: keeps what happened; `weeks`: it lasts
+ * weeks, as some do anyway.
+ */
 export async function simulate(
   seed: number,
   {
     suppressed = new Set<string>(),
     traced = false,
-  }: { suppressed?: ReadonlySet<string>; traced?: boolean } = {},
+    weeks = false,
+  }: { suppressed?: ReadonlySet<string>; traced?: boolean; weeks?: boolean } = {},
 ): Promise<History> {
   const habit = habitOf(seed, weatherOf(seed));
   const { start } = habit;
   const topics = topicsOf(habit);
   const sizes = sizesOf(seed);
+  const stretch = stretchOf(seed, weeks);
+  const { span } = stretch;
+  const kept = drawsOf(seed, "kept");
   const timeline = timelineFrom(start);
   const faults = new Map<string, string>();
   const calls = new Map<string, number>();
   const trace: string[] = [];
   let digest = 0;
   let violation: Violation | undefined;
-  const stamp = (): string => new Date(timeline.now()).toISOString().slice(11, 23);
+  const stamp = (): string => new Date(timeline.now()).toISOString().slice(stretch.isOfWeeks ? 5 : 11, 23);
   const note = (line: () => string): void => {
     if (traced && !violation) trace.push(`${stamp()} ${line()}`);
   };
 
   const plan = planOf(seed, {
     start,
-    span: SPAN,
+    span,
+    longest: stretch.spells,
     topics: Object.keys(TOPICS),
     shards: SHARDS,
     roles: habit.kind === "events" ? ["event"] : [],
@@ -116,12 +123,13 @@ export async function simulate(
     witness,
     policy: {
       shards: SHARDS,
-      longDelay: LONG_DELAY_S,
-      retention: seed % 2 === 0 ? 5 * 60 : 7 * 86_400,
+      longDelay: kept.pick(stretch.longDelays),
+      retention: kept.pick(stretch.retentions),
       deadRetention: 14 * 86_400,
       topics,
     },
     sizes,
+    stretch,
     trace: note,
     onCall(call) {
       const { machine, operation, index } = call;
@@ -142,12 +150,13 @@ export async function simulate(
   scheduleTargets(world);
   const ticks = minuteRule(world, tickOf(world));
   for (const blow of plan.blows) timeline.at(blow.time, () => strikeBlow(world, blow, ticks.fire));
+  if (stretch.isOfWeeks) deleteExpired(world);
   const bus = habit.kind === "events" ? busOf(world, suppressed) : undefined;
-  const filed = users(world, { api, producers: producersOf(world), bus }, suppressed, SPAN);
-  const resumed = operators(world, api, { suppressed, span: SPAN });
-  const planned = planners(world, api, { suppressed, span: SPAN });
-  const dealt = clerks(world, api, { suppressed, span: SPAN });
-  const stormed = storms(world, api, { suppressed, span: SPAN });
+  const filed = users(world, { api, producers: producersOf(world), bus }, suppressed, span);
+  const resumed = operators(world, api, { suppressed, span });
+  const planned = planners(world, api, { suppressed, span });
+  const dealt = clerks(world, api, { suppressed, span });
+  const stormed = storms(world, api, { suppressed, span });
   const parties = [filed, resumed, planned, dealt, stormed, () => bus?.through() ?? true];
   const through = (): boolean => parties.every((isThrough) => isThrough());
 
@@ -164,8 +173,8 @@ export async function simulate(
     ...witness.sent(),
   });
   // Ticks go on until all has ended.
-  const patience = habit.kind === "window" ? LONG_PATIENCE : PATIENCE;
-  for (let end = start + SPAN; end <= start + SPAN + patience; end += MINUTE) {
+  const patience = habit.kind === "window" ? Math.max(LONG_PATIENCE, stretch.patience) : stretch.patience;
+  for (let end = start + span; end <= start + span + patience; end += stretch.isOfWeeks ? HOUR : MINUTE) {
     await timeline.run(end, enough);
     if (enough() || (through() && witness.unfinished(mayLose(plan)).length === 0)) break;
   }
@@ -181,7 +190,7 @@ export async function simulate(
       await epilogueOf(world, api, { sizes, run: (until) => timeline.run(until, enough), done })();
     }
     // What a process did not live to clear away, the audit does when it comes to the job's last look.
-    const end = timeline.now() + PATIENCE;
+    const end = timeline.now() + stretch.patience;
     while (staying(world.dynamo, timeline.now()).length > 0 && timeline.now() < end && !enough())
       await timeline.run(timeline.now() + 10 * MINUTE, enough);
     ticks.stop();
@@ -224,40 +233,6 @@ function mayLose({ weather, blows, lostReceive, badHandlers }: Plan): boolean {
   return weather !== "calm" && (badHandlers || lostReceive > 0 || blows.some(({ kind }) => LOSING.has(kind)));
 }
 const LOSING = new Set(["purge", "lose-message"]);
-
-/** The minute rule: on time, late, or silent in a spell. When faults are over and nothing is near, rarer. */
-function minuteRule(world: World, fire: () => void) {
-  const { timeline, plan } = world;
-  const draws = world.draws("rule");
-  const phase = draws.whole(0, 59) * SECOND;
-  let count = 0;
-  let stopped = false;
-  let hurried = false;
-  const silent = (now: number) =>
-    plan.spells.some(({ kind, from, to }) => kind === "no-ticks" && from <= now && now < to);
-  const next = (): void => {
-    const now = timeline.now();
-    const late = plan.lateTicks && now < plan.calmFrom ? draws.whole(0, 50) * SECOND : 0;
-    if (!stopped && !silent(now)) {
-      count += 1;
-      timeline.at(now + late, fire);
-    }
-    const quiet = now > world.habit.start + 2 * HOUR && !hurried;
-    if (!stopped) timeline.at(now + (quiet ? 10 : 1) * MINUTE, next);
-  };
-  timeline.at(timeline.now() + phase, next);
-  return {
-    fire,
-    count: () => count,
-    /** Each minute from the next one on. */
-    hurry() {
-      hurried = true;
-    },
-    stop() {
-      stopped = true;
-    },
-  };
-}
 
 /** Whether a dead job's envelope lies in its DLQ, or where SQS's own redrive has put it and it is still to be met. */
 function isLetterThere(

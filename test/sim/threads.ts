@@ -4,8 +4,7 @@ import type { History } from "./simulate.ts";
 
 /** Plays `seeds` histories in a thread for each processor. Each is told when it is over, in any order. */
 export async function playInThreads(
-  from: number,
-  seeds: number,
+  { from, seeds, weeks }: { from: number; seeds: number; weeks: boolean },
   each: (history: History) => void,
 ): Promise<void> {
   const before = from + seeds;
@@ -13,7 +12,7 @@ export async function playInThreads(
   const play = (worker: Worker): Promise<void> =>
     new Promise((resolve, reject) => {
       const go = (): void => {
-        if (next < before) worker.postMessage(next++);
+        if (next < before) worker.postMessage({ seed: next++, weeks });
         else resolve();
       };
       worker.on("error", reject);

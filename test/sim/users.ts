@@ -3,6 +3,7 @@ import type { Bus } from "./bus.ts";
 import type { Draws } from "./draws.ts";
 import { crowdedTopic, toldTopic } from "./habits.ts";
 import type { Api } from "./platform.ts";
+import { pickFrom } from "./stretch.ts";
 import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import type { Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
@@ -37,6 +38,8 @@ const BURST = 40;
 /** Delays around all that decides a job's way, in seconds. */
 const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420, 600, 899, 901, 1200];
 const SOON = [0, 1, 5];
+/** ms between what one user does and what he does next. */
+const WAITS = [2 * SECOND, 4 * MINUTE, 10 * MINUTE];
 const KEYS = ["a", "b"];
 /** Seconds. */
 export const BOUNDS = [5, 60, 300, 900];
@@ -89,7 +92,7 @@ async function user(
   arena: string,
   suppressed: ReadonlySet<string>,
 ): Promise<void> {
-  const { timeline, witness } = world;
+  const { timeline, witness, stretch } = world;
   const rivals = theme === "one key";
   // What came later draws for itself, so that the rest stays as it was.
   const own = world.draws(`user ${n} too`);
@@ -105,7 +108,7 @@ async function user(
   const direct = draws.chance(0.4) && once === undefined;
   const caller = direct ? producers : api;
   const time = () => {
-    const delay = draws.pick(rivals ? SOON : DELAYS);
+    const delay = pickFrom(draws, rivals ? SOON : DELAYS, stretch.delays);
     // Now and then a time that is long past.
     return draws.chance(0.15)
       ? { dueAt: new Date(timeline.now() - 2 * delay * SECOND).toISOString() }
@@ -171,7 +174,7 @@ async function user(
       ? await fileMany()
       : await file();
   if (once !== undefined && draws.chance(0.5)) {
-    await timeline.wait(draws.whole(0, 300) * SECOND);
+    await timeline.wait(draws.next() * pickFrom(draws, [5 * MINUTE], stretch.waits));
     await file();
   }
   for (let i = postpones ? own.whole(1, 3) : 0; i > 0; i--) {
@@ -181,7 +184,7 @@ async function user(
   if (!told) return;
   const changes = rivals || draws.chance(0.5) ? draws.whole(1, 4) : 0;
   for (let i = 0; i < changes; i++) {
-    await timeline.wait(draws.next() * draws.pick([2 * SECOND, 4 * MINUTE, 10 * MINUTE]));
+    await timeline.wait(draws.next() * pickFrom(draws, WAITS, stretch.waits));
     if (rivals) await timeline.wait(rushAfter(timeline.now(), draws) - timeline.now());
     const what = draws.pick(rivals ? RIVALRY : CHANGES);
     const when = time();

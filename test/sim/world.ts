@@ -8,6 +8,7 @@ import type { Policy } from "../../core/policy.ts";
 import type { Sizes } from "../../core/sizes.ts";
 import type { ProtocolEvent } from "../../protocol/events.ts";
 import type { Context } from "../../protocol/ports.ts";
+import { type Attention, attentionOf } from "./attention.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Plan } from "./faults.ts";
 import type { Habit } from "./habits.ts";
@@ -18,6 +19,7 @@ import { type Dynamo, simulatedDynamo } from "./services/dynamo.ts";
 import { type EventSources, simulatedEventSources } from "./services/event-sources.ts";
 import { type Scheduler, simulatedScheduler } from "./services/scheduler.ts";
 import { type Sqs, simulatedSqs } from "./services/sqs.ts";
+import type { Stretch } from "./stretch.ts";
 import type { Timeline } from "./timeline.ts";
 import { LAMBDA_TOPICS } from "./topics.ts";
 import type { Witness } from "./witness.ts";
@@ -30,6 +32,8 @@ export type World = {
   readonly seed: number;
   readonly plan: Plan;
   readonly habit: Habit;
+  readonly stretch: Stretch;
+  readonly attention: Attention;
   readonly timeline: Timeline;
   readonly dynamo: Dynamo;
   readonly sqs: Sqs;
@@ -73,10 +77,12 @@ export function worldOf(settings: {
   witness: Witness;
   policy: Policy;
   sizes: Sizes;
+  stretch: Stretch;
   trace: (line: () => string) => void;
   onCall: (call: Call) => void;
 }): World {
-  const { seed, plan, habit, timeline, witness, policy, sizes, trace } = settings;
+  const { seed, plan, habit, timeline, witness, policy, sizes, stretch, trace } = settings;
+  const attention = attentionOf(timeline.now);
   const watchers = new Map<string, () => void>();
   const order = drawsOf(seed, "order");
   const dynamo = simulatedDynamo({
@@ -87,6 +93,7 @@ export function worldOf(settings: {
     onWrite: (before, after) => {
       trace(() => `  pool: ${JSON.stringify(plain(before))} → ${JSON.stringify(plain(after))}`);
       witness.written(before, after);
+      if (stretch.isOfWeeks) attention.written(before, after);
     },
   });
   const sqs = simulatedSqs({
@@ -143,6 +150,8 @@ export function worldOf(settings: {
     seed,
     plan,
     habit,
+    stretch,
+    attention,
     timeline,
     dynamo,
     sqs,

@@ -32,8 +32,8 @@ export type Dynamo = Service & {
   /** All items as they are. */
   rows(): Row[];
   row(pk: string, sk: string): Row | undefined;
-  /** Deletes what TTL may delete at `time`, ms. */
-  expire(time: number): void;
+  /** Deletes what TTL has deleted by `time`, ms, each item so late as `lateOf` says. */
+  expire(time: number, lateOf?: (pk: string, sk: string) => number): void;
 };
 
 export function simulatedDynamo(settings: {
@@ -227,9 +227,11 @@ export function simulatedDynamo(settings: {
     },
     rows: () => table.all(),
     row: (pk, sk) => table.get({ pk: { S: pk }, sk: { S: sk } }),
-    expire(time) {
-      for (const row of table.all())
-        if (row.expiresAt?.N !== undefined && Number(row.expiresAt.N) * 1000 < time) write(row, undefined);
+    expire(time, lateOf = () => 0) {
+      for (const row of table.all()) {
+        const end = Number(row.expiresAt?.N ?? Number.POSITIVE_INFINITY) * 1000;
+        if (end < time && end + lateOf(row.pk?.S ?? "", row.sk?.S ?? "") < time) write(row, undefined);
+      }
     },
   };
 }

@@ -11,7 +11,14 @@ const NOW = Date.UTC(2026, 2, 1, 9);
 
 /** The first plan with a spell of a kind, and the spell. */
 function planWith(kind: Spell["kind"]): { plan: Plan; spell: Spell } {
-  const settings = { start: NOW, span: 1_800_000, shards: 2, roles: [], suppressed: new Set<string>() };
+  const settings = {
+    start: NOW,
+    span: 1_800_000,
+    longest: { long: 60_000, short: 1000 },
+    shards: 2,
+    roles: [],
+    suppressed: new Set<string>(),
+  };
   for (let seed = 1; seed < 1000; seed++) {
     const plan = planOf(seed, { ...settings, topics: ["mail", "orders"], onFault: () => {} });
     const spell = plan.spells.find((one) => one.kind === kind);

@@ -1,0 +1,65 @@
+import { timeOf } from "../../core/items.ts";
+import type { Row } from "./services/expressions.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Before an entry's time sweeps hand it over, and after it the audit comes by. */
+const AROUND = { before: 5 * MINUTE, after: 30 * MINUTE };
+/** So long after a pause has changed ticks repeat to Lambda what was wished of its queue. */
+const PAUSE_SETTLES = 15 * MINUTE;
+const BUCKET = /^\d{4}-/;
+/** Items that wait for no tick. What is not named here does, until it is deleted. */
+const IDLE = /^(key|once|tombstone|dead|starts)#|^meta$/;
+
+/**
+ * Knows by each write to the pool in which minutes a tick has something to do. In the others it would read empty
+ * buckets and move its cursor; the next one does that for all of them at once, so that a history of weeks need not play
+ * each of its ticks.
+ */
+export function attentionOf(clock: () => number) {
+  const minutes = new Set<number>();
+  const waiting = new Map<string, Set<string>>();
+  const paused = new Set<string>();
+  const swept = new Map<string, number>();
+  const look = (from: number, to: number): void => {
+    for (let minute = minuteOf(from); minute <= minuteOf(to); minute++) minutes.add(minute);
+  };
+  const pauseChanged = (topic: string, { state, expiresAt }: Row): void => {
+    look(clock(), clock() + PAUSE_SETTLES);
+    if (state?.S === "paused") paused.add(topic);
+    else paused.delete(topic);
+    setWaiting("resumed", topic, state?.S === "resuming" && expiresAt === undefined);
+  };
+  const setWaiting = (what: string, name: string, isWaiting: boolean): void => {
+    const names = waiting.get(what) ?? new Set();
+    waiting.set(what, names);
+    if (isWaiting) names.add(name);
+    else names.delete(name);
+  };
+
+  return {
+    written(before: Row | undefined, after: Row | undefined): void {
+      const { pk, sk } = (after ?? before) as Row;
+      const [partition, place] = [pk?.S ?? "", sk?.S ?? ""];
+      const [kind, topic = ""] = partition.split("#");
+      if (BUCKET.test(partition)) {
+        const time = timeOf(place);
+        if (after) look(time - AROUND.before, time + AROUND.after);
+      } else if (kind === "cursor") swept.set(partition, Number.parseInt(after?.swept?.S ?? "0", 10));
+      else if (kind === "pause") pauseChanged(topic, after ?? {});
+      else if (!IDLE.test(partition)) setWaiting(topic, `${partition} ${place}`, after !== undefined);
+    },
+    /** Whether a tick has something to do now: something is due, waits for each tick, or the last one is an hour ago. */
+    isNeeded(now: number): boolean {
+      const isBehind = swept.size === 0 || [...swept.values()].some((time) => time < now - HOUR);
+      const isWaitedFor = [...waiting].some(([topic, names]) => names.size > 0 && !paused.has(topic));
+      return isBehind || isWaitedFor || minutes.has(minuteOf(now));
+    },
+  };
+}
+
+function minuteOf(time: number): number {
+  return Math.floor(time / MINUTE);
+}
+
+export type Attention = ReturnType<typeof attentionOf>;

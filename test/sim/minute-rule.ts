@@ -1,0 +1,58 @@
+import type { World } from "./world.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/**
+ * The minute rule: on time, late, or silent in a spell. When faults are over and nothing is near, rarer. A history of
+ * weeks leaves out the ticks that have nothing to do.
+ */
+export function minuteRule(world: World, fire: () => void) {
+  const { timeline, plan, stretch, attention } = world;
+  const draws = world.draws("rule");
+  const phase = draws.whole(0, 59) * SECOND;
+  let count = 0;
+  let stopped = false;
+  let hurried = false;
+  const silent = (now: number) =>
+    plan.spells.some(({ kind, from, to }) => kind === "no-ticks" && from <= now && now < to);
+  const isLeftOut = (now: number) => stretch.isOfWeeks && !hurried && !attention.isNeeded(now);
+  const next = (): void => {
+    const now = timeline.now();
+    const late = plan.lateTicks && now < plan.calmFrom ? draws.whole(0, 50) * SECOND : 0;
+    if (!stopped && !silent(now) && !isLeftOut(now)) {
+      count += 1;
+      timeline.at(now + late, fire);
+    }
+    const quiet = now > world.habit.start + 2 * HOUR && !stretch.isOfWeeks && !hurried;
+    if (!stopped) timeline.at(now + (quiet ? 10 : 1) * MINUTE, next);
+  };
+  timeline.at(timeline.now() + phase, next);
+  return {
+    fire,
+    count: () => count,
+    /** Each minute from the next one on. */
+    hurry() {
+      hurried = true;
+    },
+    stop() {
+      stopped = true;
+    },
+  };
+}
+
+/** How late DynamoDB's TTL deletes an item at most ("Time to Live", DynamoDB Developer Guide): by the seed. ms. */
+const LATEST = [0, 6 * HOUR, 48 * HOUR];
+const EVERY = 7 * HOUR;
+
+/** DynamoDB's TTL comes by now and then for as long as the history lasts, and deletes each item late. */
+export function deleteExpired({ timeline, dynamo, draws }: World): void {
+  const latest = draws("ttl").pick(LATEST);
+  const lateOf = (pk: string, sk: string): number => draws(`ttl ${pk} ${sk}`).whole(0, latest);
+  const pass = (): void => {
+    dynamo.expire(timeline.now(), lateOf);
+    timeline.at(timeline.now() + EVERY, pass);
+  };
+  timeline.at(timeline.now() + EVERY, pass);
+}

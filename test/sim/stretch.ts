@@ -1,0 +1,70 @@
+import { type Draws, drawsOf } from "./draws.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/**
+ * How long the users of a history come, and what they do beside the usual: the lists are empty where there is nothing.
+ * Times are ms, and delays s as users say them.
+ */
+export type Stretch = {
+  readonly isOfWeeks: boolean;
+  /** For so long users come and things go wrong. */
+  readonly span: number;
+  /** From so long after the last fault on nobody waits any more. */
+  readonly patience: number;
+  /** How long a spell lasts at most: an outage, and an unlucky moment. */
+  readonly spells: { readonly long: number; readonly short: number };
+  readonly delays: readonly number[];
+  /** Between what one user does and what he does next. */
+  readonly waits: readonly number[];
+  readonly pauses: readonly number[];
+  /** How long until the last job is due that a clerk deals with. */
+  readonly reaches: readonly number[];
+  readonly rates: readonly string[];
+  /** From when on a delay is long, and how long what ended is kept: one of them each. */
+  readonly longDelays: readonly number[];
+  readonly retentions: readonly number[];
+};
+
+const HALF_AN_HOUR: Stretch = {
+  isOfWeeks: false,
+  span: 30 * MINUTE,
+  // A message lost late waits for the audit's second ladder.
+  patience: 30 * HOUR,
+  spells: { long: 45 * MINUTE, short: 3 * MINUTE },
+  delays: [],
+  waits: [],
+  pauses: [],
+  reaches: [],
+  rates: ["rate(1 minute)", "rate(1 minute)", "rate(2 minutes)"],
+  longDelays: [600],
+  retentions: [5 * 60, 7 * 86_400],
+};
+
+/** Three weeks: past all that TTL and the queues keep, and past `longDelay`. */
+const WEEKS: Stretch = {
+  isOfWeeks: true,
+  span: 21 * DAY,
+  patience: 30 * DAY,
+  spells: { long: DAY, short: HOUR },
+  delays: [HOUR, 7 * HOUR, DAY, 2 * DAY, 6 * DAY, 8 * DAY, 13 * DAY].map((ms) => ms / SECOND),
+  waits: [HOUR, DAY, 3 * DAY, 9 * DAY],
+  pauses: [HOUR, 9 * HOUR, DAY].map((ms) => ms / SECOND),
+  reaches: [HOUR, 2 * DAY, 14 * DAY],
+  rates: ["rate(720 minutes)", "rate(1440 minutes)"],
+  longDelays: [600, 7 * 86_400],
+  retentions: [86_400, 7 * 86_400],
+};
+
+/** One history in a hundred is of weeks, or all that are asked to be. */
+export function stretchOf(seed: number, weeks: boolean): Stretch {
+  return weeks || drawsOf(seed, "stretch").chance(0.01) ? WEEKS : HALF_AN_HOUR;
+}
+
+/** One of what is usual, or of what a long history has beside it. */
+export function pickFrom<T>(draws: Draws, usual: readonly T[], more: readonly T[]): T {
+  return more.length > 0 && draws.chance(0.5) ? draws.pick(more) : draws.pick(usual);
+}
