@@ -112,7 +112,6 @@ const HOUR = 60 * MINUTE;
 const CAPACITIES = [0.005, 0.02, 0.05];
 /** From about one page of each shard to all that a usual minute has. ms. */
 const TICK_TIMES = [30, 60, 120, 300, 1000];
-const RATES = [0.002, 0.01, 0.04];
 
 export function weatherOf(seed: number): Weather {
   if (seed % 10 === 0) return "calm";
@@ -131,6 +130,8 @@ export function planOf(
     span: number;
     /** ms that a spell lasts at most: an outage, and an unlucky moment. */
     longest: { long: number; short: number };
+    /** How often a call meets a fault: one of these. */
+    rates: readonly number[];
     topics: readonly string[];
     shards: number;
     /** Whose calls are struck beside those of the usual ones. */
@@ -155,7 +156,7 @@ export function planOf(
   const victim = draws.pick(roles);
   const rates = new Map<CallFault, number>();
   for (const fault of CALL_FAULTS) {
-    const rate = draws.pick(RATES);
+    const rate = draws.pick(settings.rates);
     if (some(0.35)) rates.set(fault, rate);
   }
   const longest = some(0.3) ? settings.longest.long : settings.longest.short;

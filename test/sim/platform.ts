@@ -202,8 +202,9 @@ export function tickOf(world: World): () => void {
 }
 
 /** ms that a tick may take: while things go wrong some histories have ticks that come to no end, as in a backlog. */
-function timeOfTick({ timeline, plan }: World): number {
-  return timeline.now() < plan.calmFrom ? plan.tickTime : TIMEOUT.tick;
+function timeOfTick({ timeline, plan, stretch }: World): number {
+  // In weeks they would never come to the end of what the ticks that were left out have not read.
+  return timeline.now() < plan.calmFrom && !stretch.isOfWeeks ? plan.tickTime : TIMEOUT.tick;
 }
 
 /** What EventBridge Scheduler reaches: it invokes asynchronously, and Lambda tries again after one minute and two. */

@@ -51,7 +51,6 @@ export type History = {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const SHARDS = 2;
 
 /** Of looks and untracked homes, with a day for the time they are filed at. */
 const LONGEST_TTL = 91 * 24 * HOUR;
@@ -75,7 +74,7 @@ export async function simulate(
   const topics = topicsOf(habit);
   const sizes = sizesOf(seed);
   const stretch = stretchOf(seed, weeks);
-  const { span } = stretch;
+  const { span, shards } = stretch;
   const kept = drawsOf(seed, "kept");
   const timeline = timelineFrom(start);
   const faults = new Map<string, string>();
@@ -92,8 +91,9 @@ export async function simulate(
     start,
     span,
     longest: stretch.spells,
+    rates: stretch.faultRates,
     topics: Object.keys(TOPICS),
-    shards: SHARDS,
+    shards,
     roles: habit.kind === "events" ? ["event"] : [],
     suppressed,
     onFault(key, what) {
@@ -122,7 +122,7 @@ export async function simulate(
     timeline,
     witness,
     policy: {
-      shards: SHARDS,
+      shards,
       longDelay: kept.pick(stretch.longDelays),
       retention: kept.pick(stretch.retentions),
       deadRetention: 14 * 86_400,
@@ -300,6 +300,6 @@ function strikeBlow(world: World, { kind, key }: Blow, tick: () => void): void {
       world.dynamo.expire(timeline.now());
       return;
     case "more-shards":
-      world.policy = { ...world.policy, shards: 4 };
+      world.policy = { ...world.policy, shards: 2 * world.stretch.shards };
   }
 }

@@ -11,12 +11,15 @@ const DAY = 24 * HOUR;
  */
 export type Stretch = {
   readonly isOfWeeks: boolean;
+  readonly shards: number;
   /** For so long users come and things go wrong. */
   readonly span: number;
   /** From so long after the last fault on nobody waits any more. */
   readonly patience: number;
   /** How long a spell lasts at most: an outage, and an unlucky moment. */
   readonly spells: { readonly long: number; readonly short: number };
+  /** How often a call meets a fault. */
+  readonly faultRates: readonly number[];
   readonly delays: readonly number[];
   /** Between what one user does and what he does next. */
   readonly waits: readonly number[];
@@ -31,10 +34,12 @@ export type Stretch = {
 
 const HALF_AN_HOUR: Stretch = {
   isOfWeeks: false,
+  shards: 2,
   span: 30 * MINUTE,
   // A message lost late waits for the audit's second ladder.
   patience: 30 * HOUR,
   spells: { long: 45 * MINUTE, short: 3 * MINUTE },
+  faultRates: [0.002, 0.01, 0.04],
   delays: [],
   waits: [],
   pauses: [],
@@ -44,14 +49,18 @@ const HALF_AN_HOUR: Stretch = {
   retentions: [5 * 60, 7 * 86_400],
 };
 
-/** Three weeks: past all that TTL and the queues keep, and past `longDelay`. */
+/** Two weeks of users and one more for what they asked for: longer than queues and TTL keep things, and than `longDelay`. */
 const WEEKS: Stretch = {
   isOfWeeks: true,
-  span: 21 * DAY,
+  // Each shard's every minute is read twice.
+  shards: 1,
+  span: 15 * DAY,
   patience: 30 * DAY,
   spells: { long: DAY, short: HOUR },
-  delays: [HOUR, 7 * HOUR, DAY, 2 * DAY, 6 * DAY, 8 * DAY, 13 * DAY].map((ms) => ms / SECOND),
-  waits: [HOUR, DAY, 3 * DAY, 9 * DAY],
+  // A tick that goes through an hour at once makes more calls than it would survive at the usual rates.
+  faultRates: [0.0002, 0.001, 0.004],
+  delays: [HOUR, 7 * HOUR, DAY, 2 * DAY, 6 * DAY, 8 * DAY, 11 * DAY].map((ms) => ms / SECOND),
+  waits: [HOUR, DAY, 3 * DAY, 6 * DAY],
   pauses: [HOUR, 9 * HOUR, DAY].map((ms) => ms / SECOND),
   reaches: [HOUR, 2 * DAY, 14 * DAY],
   rates: ["rate(720 minutes)", "rate(1440 minutes)"],

@@ -6,6 +6,7 @@ import { type Home, sortable, type Tombstone, timeOf } from "../../core/items.ts
 import { addressOf } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
+import { DEAD_RETENTION } from "../../testing/sqs-limits.ts";
 import type { Call } from "../../webhook/call.ts";
 import { bulksOf } from "./bulks.ts";
 import type { Weather } from "./faults.ts";
@@ -331,6 +332,11 @@ export function witnessOf(settings: {
     return clock() + skew >= leaseEnd + CLOCK_MARGIN;
   }
 
+  /** Whether a job has been dead for so long that its DLQ keeps no letter any more. */
+  function isForgotten({ finishedAt = 0 }: Home): boolean {
+    return finishedAt + DEAD_RETENTION <= clock() + skew;
+  }
+
   /** Whether a job has been over for as long as a repeat of its request must find it: a day. */
   function isOnceOver(id: string): boolean {
     const { home, handedOff } = known(id);
@@ -588,7 +594,7 @@ export function witnessOf(settings: {
         const what = job.acknowledged ? "acknowledged, but" : "filed, but";
         const { home } = job;
         const dead = home?.state === "dead" && !home.untracked && !home.body.includes(settings.unwanted);
-        if (dead && !job.destroyed.has(home.revision) && !lies(home))
+        if (dead && !isForgotten(home) && !job.destroyed.has(home.revision) && !lies(home))
           violate("P1", id, "dead, but its envelope is gone from the DLQ");
         if (isOpen(job)) violate("P1", id, `${what} never ended: ${JSON.stringify(job.home)}`);
         if (!cameUntracked(job, mayLose))

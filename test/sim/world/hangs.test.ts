@@ -15,6 +15,7 @@ function planWith(kind: Spell["kind"]): { plan: Plan; spell: Spell } {
     start: NOW,
     span: 1_800_000,
     longest: { long: 60_000, short: 1000 },
+    rates: [0.01],
     shards: 2,
     roles: [],
     suppressed: new Set<string>(),
