@@ -246,6 +246,14 @@ export function parkedKey({ topic, id, dueAt, revision }: Home): Key {
   return { pk: parkedIn(topic, addressOf(id).shard), sk: `${sortable(dueAt)}#${id}#${revision}` };
 }
 
+const NOTE_KEY = /^\d{13}#([0-9A-Z]{26})#(\d{1,15})$/;
+
+/** What a parked job's note says, by its key alone; `undefined`: it is none. */
+export function noteIn({ pk, sk, v }: Item): Parked | undefined {
+  const [, id = "", revision] = NOTE_KEY.exec(sk) ?? [];
+  return isJobId(id) ? { pk, sk, v, id, revision: Number(revision) } : undefined;
+}
+
 /** The counters of a topic's starts in one minute: attributes `s0` to `s59`, by the second. */
 export function startsKey(topic: string, minute: number): Key {
   return { pk: `starts#${topic}#${new Date(minute).toISOString().slice(0, -8)}`, sk: "starts" };

@@ -46,6 +46,7 @@ export function problemOf(thrown: unknown): Problem {
   if (!(thrown instanceof MinutehandError)) return problem("internal", INTERNAL);
   const { code, message, data } = thrown;
   if (code === "forbidden" || code === "bad-answer") return problem("internal", INTERNAL);
-  if (code === "unavailable") return problem("unavailable", UNAVAILABLE, data);
+  // What cannot be read is said in our own words.
+  if (code === "unavailable") return problem(code, "unreadable" in data ? message : UNAVAILABLE, data);
   return problem(code, message, data);
 }

@@ -2,7 +2,6 @@ import { inParallel } from "../core/batches.ts";
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type Home, homeKey, type KeyItem, keyKey } from "../core/items.ts";
-import { layoutTrouble } from "../core/readable.ts";
 import { fileLooks } from "./looks.ts";
 import type { Context, Write } from "./ports.ts";
 import { readable } from "./unreadable.ts";
@@ -81,8 +80,6 @@ export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: 
 export async function reclaimKey(ctx: Context, home: Home): Promise<Write | "taken"> {
   const key = keyKey(home.topic, home.key ?? "");
   const [holder] = (await ctx.pool.read([key])) as [KeyItem | undefined];
-  // Whoever wrote it that way has the key.
-  if (holder && layoutTrouble(holder) !== undefined) return "taken";
   if (!holder) return { insert: { ...key, v: home.v, id: home.id } };
   if (holder.id !== home.id) return "taken";
   return { change: { key, expect: { id: home.id }, set: {}, remove: ["expiresAt"] } };

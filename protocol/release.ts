@@ -2,7 +2,7 @@ import { inParallel } from "../core/batches.ts";
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { hasCrashed } from "../core/home.ts";
-import { type Home, type Parked, parkedIn, pauseKey } from "../core/items.ts";
+import { type Home, noteIn, type Parked, parkedIn, pauseKey } from "../core/items.ts";
 import { BEGINNING, END } from "../core/position.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { nextOpening } from "../cron/window.ts";
@@ -44,7 +44,7 @@ export async function release(ctx: Context, topic: string, until: number): Promi
     // Beyond the end of a page that has more behind it there may be older ones.
     const ends = pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : [])).sort();
     const notes = pages
-      .flatMap(({ items }) => items as Parked[])
+      .flatMap(({ items }) => items.flatMap((item) => noteIn(item) ?? []))
       .filter(({ sk }) => ends[0] === undefined || sk <= ends[0])
       .sort((a, b) => (a.sk < b.sk ? -1 : 1))
       .slice(0, ctx.sizes.released);

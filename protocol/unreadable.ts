@@ -57,11 +57,8 @@ export function readable<T extends Item>(item: T | undefined, what: string): T |
   return item;
 }
 
-function unavailableItem(what: string, trouble: string, data: Record<string, unknown> = {}): MinutehandError {
-  const why = `${what} cannot be read: ${trouble}`;
-  return new MinutehandError(
-    "unavailable",
-    `${why}; what a newer version wrote waits for that version`,
-    data,
-  );
+function unavailableItem(what: string, unreadable: string, data: object = {}): MinutehandError {
+  const why = `${what} cannot be read: ${unreadable}`;
+  const hope = "what a newer version wrote can be used when that version is back";
+  return new MinutehandError("unavailable", `${why}; ${hope}`, { ...data, unreadable });
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Item } from "../../core/items.ts";
 import { BEGINNING, END } from "../../core/position.ts";
 import type { Attribute } from "../../protocol/ports.ts";
 import { itemAt, numbers } from "./contract-items.ts";
@@ -121,6 +122,20 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       await pool().insert([itemAt(key, { token: "t" })], by());
       const change = { key, expect: {}, set: {}, remove: ["token"] };
       expect(await pool().change(change, by())).toEqual({ changed: true, item: itemAt(key) });
+    });
+
+    test("an item of another layout is left as it is, whatever its change expects", async () => {
+      const key = { pk: partition(), sk: "a" };
+      const item = { ...itemAt(key, { state: "scheduled" }), v: 2 } as Item;
+      await pool().insert([item], by());
+      const change = { key, expect: { state: "scheduled" }, set: { state: "done" } };
+      expect(await pool().change(change, by())).toEqual({ changed: false, item });
+      expect(await pool().change({ ...change, expect: {} }, by())).toEqual({ changed: false, item });
+      expect(await pool().changeMany([change], by())).toEqual(["refused"]);
+      const refused = { done: false, refused: [item] };
+      expect(await pool().transact([{ change }], by())).toEqual(refused);
+      expect(await pool().transact([{ check: { key, expect: {} } }], by())).toEqual(refused);
+      expect(await pool().read([key])).toEqual([item]);
     });
 
     test("a change that meets another value answers with what stands there and changes nothing", async () => {

@@ -43,6 +43,7 @@ export function receiveContract({ queues, topic, pass, drain }: QueuesBench): vo
       await pass(1.2);
       const [second] = await receive(name, 30);
       expect(second?.body).toBe("0");
+      expect([first?.receives, second?.receives]).toEqual([1, 2]);
       expect(second?.handle).not.toBe(first?.handle);
     });
 
