@@ -46,22 +46,7 @@ export async function send(
 export async function sendNow(ctx: Context, homes: readonly Home[]): Promise<Map<string, Sent>> {
   const outcomes = new Map<string, Sent>();
   const topics = Map.groupBy(homes, (home) => home.topic);
-  const guarded = async ([topic, jobs]: [string, Home[]]): Promise<void> => {
-    try {
-      await sendTopic(ctx, topic, jobs, outcomes);
-    } catch (error) {
-      // The queues never throw: what does is this topic's own, and the others go on.
-      const reason = messageOf(error);
-      const unsent = jobs.filter(({ id }) => !outcomes.has(id));
-      for (const { id } of unsent) outcomes.set(id, { outcome: "failing", reason });
-      reportFailures(
-        ctx,
-        topic,
-        unsent.map(() => reason),
-      );
-    }
-  };
-  await Promise.all([...topics].map(guarded));
+  await Promise.all([...topics].map(([topic, jobs]) => sendTopic(ctx, topic, jobs, outcomes)));
   return outcomes;
 }
 
@@ -76,12 +61,26 @@ async function sendTopic(
   homes: Home[],
   outcomes: Map<string, Sent>,
 ): Promise<void> {
-  const policy = policyOf(ctx, topic);
-  const packed = await sendPacks(ctx, topic, policy, homes);
+  const now = ctx.clock();
+  const packsBy = (policy: TopicPolicy, some: readonly Home[]): Pack[] =>
+    packsOf(topic, policy, some, now, ctx.sizes.packBytes);
+  let policy: TopicPolicy;
+  let packs: Pack[];
+  try {
+    policy = policyOf(ctx, topic);
+    packs = packsBy(policy, homes);
+  } catch (error) {
+    // Settings that nobody can go by are this topic's own trouble: the others go on.
+    const reason = messageOf(error);
+    for (const { id } of homes) outcomes.set(id, { outcome: "failing", reason });
+    ctx.report({ type: "hand-over-failed", topic, jobs: homes.length, reason });
+    return;
+  }
+  const packed = await sendPacks(ctx, topic, policy, packs);
   // What SQS refuses in one job's text is no fault of its mates: those go alone.
   const refused = packed.filter(({ pack, sent }) => sent.outcome === "refused" && pack.homes.length > 1);
   const mates = refused.flatMap(({ pack }) => pack.homes);
-  const alone = await sendPacks(ctx, topic, { ...policy, pack: 1 }, mates);
+  const alone = await sendPacks(ctx, topic, policy, packsBy({ ...policy, pack: 1 }, mates));
   const refusals: string[] = [];
   let jobs = 0;
   let messages = 0;
@@ -106,10 +105,9 @@ async function sendPacks(
   ctx: Context,
   topic: string,
   policy: TopicPolicy,
-  homes: readonly Home[],
+  packs: readonly Pack[],
 ): Promise<{ pack: Pack; sent: Sent }[]> {
   const now = ctx.clock();
-  const packs = packsOf(topic, policy, homes, now, ctx.sizes.packBytes);
   const messages = packs.map(
     ({ body, start, group }): Outgoing => ({
       body,

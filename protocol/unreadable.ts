@@ -35,8 +35,8 @@ export async function lookAtUnreadableAgain(ctx: Context, what: string, met: rea
 function nextLookAt(id: string, since: number, from: number): number {
   const doublings = Math.floor(Math.log2(Math.max((from - since) / 2 / SHORTEST_WAIT, 1)));
   const wait = Math.min(SHORTEST_WAIT * 2 ** doublings, LONGEST_WAIT);
-  const offset = parseInt(id.slice(-4), 36) % LONGEST_WAIT;
-  return Math.ceil((from + wait / 2 - offset) / wait) * wait + offset;
+  const offset = parseInt(id.slice(-6), 36) % LONGEST_WAIT;
+  return (Math.floor((from - offset) / wait) + 1) * wait + offset;
 }
 
 /** One report for each reason, with the first job that it holds of. */
