@@ -89,7 +89,11 @@ export function epilogueOf(
     // A window may be shut for the rest of the day.
     const isFree = (topic: string): boolean =>
       DELAYS.every((delay) => witness.freeAt(topic, now + delay * SECOND) === now + delay * SECOND);
-    const open = Object.keys(TOPICS).filter(isFree);
+    // A job that is as late as it may be when all is calm can be too late for its topic.
+    const mayBeLate = (topic: string): boolean =>
+      (world.policy.topics[topic]?.ifLate?.after ?? Number.POSITIVE_INFINITY) * SECOND >
+      ON_TIME + 2 * plan.skew;
+    const open = Object.keys(TOPICS).filter((topic) => isFree(topic) && mayBeLate(topic));
     timeline.at(now, () => {
       for (const topic of open) for (const delay of DELAYS) void file(topic, delay);
     });
