@@ -196,8 +196,15 @@ export function tickOf(world: World): () => void {
       (_, { getRemainingTimeInMillis }) =>
         tick(ctx, ctx.clock() + Math.min(getRemainingTimeInMillis() - TICK_MARGIN, timeOfTick(world))),
   );
+  let running = 0;
   return () => {
-    void lambda.invoke(undefined).then((ended) => world.trace(() => `tick: ${JSON.stringify(ended)}`));
+    if (running > 0) world.witness.repeated();
+    running += 1;
+    void lambda.invoke(undefined).then((ended) => {
+      running -= 1;
+      if (!("returned" in ended)) world.witness.repeated();
+      world.trace(() => `tick: ${JSON.stringify(ended)}`);
+    });
   };
 }
 

@@ -73,12 +73,19 @@ type Known = {
   listed: Set<number>;
   /** Handlers that run it now. */
   running: number;
+  /** Messages that SQS took for it. */
+  sends: number;
   /** When a handler first began with it, ms since the epoch. */
   startedAt: number | undefined;
   /** The `webhook-id` of its calls, by how often it had been redriven. */
   callIds: Map<number, string>;
   restarts: number;
 };
+
+/** Of its writer, of the sweep that passes its look, and of the message before it. */
+const SENDS_A_REVISION = 3;
+/** Of audits, whose looks come ever more seldom, and of consumers that give a job back. */
+const MORE_SENDS = 5;
 
 /** ms that a look must outlast its time, since ticks may be missing so long (docs/operations.md). */
 const OUTAGE = 89 * DAY;
@@ -127,6 +134,7 @@ export function witnessOf(settings: {
   const lateness: number[] = [];
   let messages = 0;
   let parked = 0;
+  let repeats = 0;
   let runsByFunctions = 0;
   /** How far each shard was audited. */
   const audits = new Map<number, string>();
@@ -172,6 +180,7 @@ export function witnessOf(settings: {
       destroyed: new Set(),
       listed: new Set(),
       running: 0,
+      sends: 0,
       startedAt: undefined,
       callIds: new Map(),
       restarts: 0,
@@ -447,6 +456,7 @@ export function witnessOf(settings: {
     handedOff(topic: string, carried: readonly MessageJob[], visibleAt: number): void {
       for (const job of carried) {
         const [{ handedOff, home }, start] = [known(job.id), startOf(job)];
+        known(job.id).sends += 1;
         // A crashed run is sent to be settled.
         const isToRun =
           untracked.has(topic) || (home?.state === "scheduled" && home.revision === job.revision);
@@ -471,6 +481,11 @@ export function witnessOf(settings: {
     /** A dead job's envelope that its DLQ took. */
     enveloped(id: string, revision: number): void {
       known(id).envelopes.add(revision);
+    },
+
+    /** A tick died, failed or ran beside another one: what it had sent may be sent again. */
+    repeated(): void {
+      repeats += 1;
     },
 
     /** Somebody threw a dead job's envelope away, which lay in a ready queue after SQS's own redrive. */
@@ -590,6 +605,15 @@ export function witnessOf(settings: {
     /** When all faults are long over: what was promised and did not happen. `lies`: whether a DLQ has its envelope. */
     judge(mayLose: boolean, lies: (dead: Home) => boolean): void {
       recurring.judge();
+      for (const [id, { sends, revisions }] of jobs) {
+        const most = SENDS_A_REVISION * Math.max(revisions.length, 1) + MORE_SENDS + repeats;
+        if (sends > most)
+          violate(
+            "P6",
+            id,
+            `${sends} messages for ${revisions.length} revisions, at most ${most} are allowed`,
+          );
+      }
       for (const [id, job] of jobs) {
         const what = job.acknowledged ? "acknowledged, but" : "filed, but";
         const { home } = job;
