@@ -86,10 +86,8 @@ export function epilogueOf(
     const before = done();
     world.isOver = true;
     const now = timeline.now();
-    // A window may be shut for the rest of the day, and a topic may want no job that is a second late.
+    // A window may be shut for the rest of the day.
     const isFree = (topic: string): boolean =>
-      (world.policy.topics[topic]?.ifLate?.after ?? Number.POSITIVE_INFINITY) * SECOND >
-        ON_TIME + 2 * plan.skew &&
       DELAYS.every((delay) => witness.freeAt(topic, now + delay * SECOND) === now + delay * SECOND);
     // A job that is as late as it may be when all is calm can be too late for its topic.
     const mayBeLate = (topic: string): boolean =>
