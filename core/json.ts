@@ -1,5 +1,6 @@
 import { BODY_DEPTH } from "./constants.ts";
 import { MinutehandError } from "./errors.ts";
+import { truncate } from "./text.ts";
 
 // XML, which SQS checks messages by, has no such characters; lone surrogates JSON.stringify escapes itself.
 const NOT_XML = /[\ufffe\uffff]/g;
@@ -14,8 +15,8 @@ function escapeForSqs(json: string): string {
 }
 
 /**
- * The value of JSON text, each number exactly as written. Throws `bad-request` for text that is not JSON,
- * for a number that a double would alter, and for more than 100 levels of nesting.
+ * The value of JSON text, just as written. Throws `bad-request` for text that is not JSON, for what reading it would alter
+ * (a number that a double does not hold, `-0`, a name that an object has twice), and for more than 100 levels of nesting.
  */
 export function parseJson(text: string): unknown {
   checkDepth(text);
@@ -25,30 +26,70 @@ export function parseJson(text: string): unknown {
   } catch (error) {
     throw new MinutehandError("bad-request", `the request must be JSON: ${(error as Error).message}`);
   }
-  checkNumbers(text);
+  checkTokens(text);
   return value;
 }
 
-/** Strings and numbers of a JSON text; a string is matched only so that digits inside it are passed over. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** Of a JSON text all that matters here: strings, numbers, and where objects and lists begin, go on and end. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[[\]{},]/g;
 
-function checkNumbers(text: string): void {
+/** An object or a list that is open. `at`: the name or the index that is being read. `names`: an object's so far. */
+type Open = { at: string | number; names?: Set<string>; isName: boolean };
+
+/** Checks text that is JSON for what reading it alters. */
+function checkTokens(text: string): void {
+  const open: Open[] = [];
   for (const [token] of text.matchAll(TOKENS)) {
-    // Up to 15 significant digits a double holds, so that only long or scaled numbers need a closer look.
-    if (token.startsWith('"') || (token.length <= 15 && !/[eE]/.test(token))) continue;
-    if (!isExact(token)) {
-      throw new MinutehandError(
-        "bad-request",
-        `a number must be one that a double holds exactly as written, got ${token.slice(0, 60)}; send it as a string`,
+    const inner = open.at(-1);
+    if (token === "{") open.push({ at: "", names: new Set(), isName: true });
+    else if (token === "[") open.push({ at: 0, isName: false });
+    else if (token === "}" || token === "]") open.pop();
+    else if (token === ",") {
+      if (inner?.names) inner.isName = true;
+      else if (inner) inner.at = Number(inner.at) + 1;
+    } else if (inner?.names && inner.isName) nameIn(open, inner, inner.names, token);
+    else if (!token.startsWith('"') && !isPlain(token) && !isExact(token)) {
+      throw altered(
+        open,
+        `a number must be one that a double holds exactly as written, got ${shortOf(token)}; send it as a string`,
       );
     }
   }
 }
 
-/** Whether reading `token` as a double and writing it again names the same decimal number. */
+function nameIn(open: readonly Open[], inner: Open, names: Set<string>, token: string): void {
+  inner.at = token.includes("\\") ? String(JSON.parse(token)) : token.slice(1, -1);
+  if (names.has(inner.at)) throw altered(open, "an object must have each name once, this one is there twice");
+  names.add(inner.at);
+  inner.isName = false;
+}
+
+/** Up to 15 significant digits a double holds, so that only long or scaled numbers need a closer look. */
+function isPlain(token: string): boolean {
+  return token.length <= 15 && !/^-0|[eE]/.test(token);
+}
+
+/** The path may be as long as the request. */
+const PATH_SHOWN = 120;
+
+function altered(open: readonly Open[], rule: string): MinutehandError {
+  const path = open.map(({ at }) => at).join(".");
+  return new MinutehandError(
+    "bad-request",
+    `${path === "" ? "the request" : truncate(path, PATH_SHOWN)}: ${rule}`,
+  );
+}
+
+function shortOf(token: string): string {
+  return token.slice(0, 60);
+}
+
+/** Whether reading `token` as a double and writing it again names the same decimal number; `-0` is written `0`. */
 export function isExact(token: string): boolean {
   const value = Number(token);
-  return Number.isFinite(value) && canonical(token) === canonical(JSON.stringify(value));
+  return (
+    Number.isFinite(value) && !Object.is(value, -0) && canonical(token) === canonical(JSON.stringify(value))
+  );
 }
 
 /** `digits` and `exponent` of a decimal number, without leading or trailing zeros: equal for equal numbers. */

@@ -5,7 +5,6 @@ import { isExact, parseJson, toJson } from "../../core/json.ts";
 describe("numbers", () => {
   it.each([
     "0",
-    "-0",
     "1",
     "1.0",
     "0.1",
@@ -27,6 +26,9 @@ describe("numbers", () => {
     "0.1000000000000000055511151231257827",
     "3.14159265358979323846",
     "1e-400",
+    "-0",
+    "-0.0",
+    "-0e5",
   ])("%s does not, and is refused", (token) => {
     expect(isExact(token)).toBe(false);
     expect(() => parseJson(`{"n":${token}}`)).toThrow(/a number must be one that a double holds exactly/);
@@ -37,6 +39,41 @@ describe("numbers", () => {
       n: "12345678901234567890",
       q: 'a"9007199254740993',
     });
+  });
+});
+
+describe("what reading would alter", () => {
+  it.each([
+    ['{"a":1,"a":1}', "a: an object must have each name once, this one is there twice"],
+    ['{"body":{"b":[{},{"c":1,"\\u0063":2}]}}', "body.b.1.c: an object must have each name once"],
+    ['{"__proto__":1,"__proto__":2}', "__proto__: an object must have each name once"],
+    [
+      '{"jobs":[{"n":1},{"body":[1,[-0]]}]}',
+      "jobs.1.body.1.0: a number must be one that a double holds exactly",
+    ],
+    [
+      '{"delay":-0}',
+      "delay: a number must be one that a double holds exactly as written, got -0; send it as a string",
+    ],
+    ["-0", "the request: a number must be one that a double holds exactly"],
+  ])("%s is refused by its path", (text, message) => {
+    expect(() => parseJson(text)).toThrow(message);
+  });
+
+  it.each(['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a,\\"a\\":"}', "-0.5", "-1e-5"])(
+    "does not stand in %s",
+    (text) => {
+      expect(parseJson(text)).toEqual(JSON.parse(text));
+    },
+  );
+
+  it("is found in a large request as well", () => {
+    const list = JSON.stringify(Array.from({ length: 100_000 }, (_, n) => ({ n })));
+    expect(parseJson(list)).toHaveLength(100_000);
+    expect(() => parseJson(`${list.slice(0, -2)},"n":1}]`)).toThrow(
+      "99999.n: an object must have each name once",
+    );
+    expect(() => parseJson(JSON.stringify("\\".repeat(1_500_000)))).not.toThrow();
   });
 });
 
