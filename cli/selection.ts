@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { instant } from "./arguments.ts";
 import { UsageError } from "./cli-error.ts";
+import { checkRange } from "./range.ts";
 
 /** Many jobs of a topic, as `--topic`, `--tag` and the rest name them. */
 export type Filters = { tag?: string; group?: string; from?: string; to?: string; cursor?: string };
@@ -54,7 +55,8 @@ export function chosenJobs(ids: readonly string[], { topic, key, ...filters }: C
   throw new UsageError("--key names one job: it goes with no filters, --dry-run or --yes");
 }
 
-/** What of the options says which of a topic's jobs. */
+/** What of the options says which of a topic's jobs. Throws `UsageError` for a range that ends before it begins. */
 export function filtersOf({ topic: _, key: __, dryRun: ___, yes: ____, ...filters }: Choice): Filters {
+  checkRange(filters);
   return filters;
 }

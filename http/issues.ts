@@ -28,7 +28,11 @@ export function ruleOf(issue: RawIssue): string {
 }
 
 /** One readable `detail`, and all issues one by one. `where` is what is refused, such as `the request`. */
-export function refusal(issues: readonly z.core.$ZodIssue[], input: unknown, where: string): MinutehandError {
+export function refusal(found: readonly z.core.$ZodIssue[], input: unknown, where: string): MinutehandError {
+  // A value may break one rule in several ways.
+  const issues = [
+    ...new Map(found.map((issue) => [`${issue.path.map(String)} ${issue.message}`, issue])).values(),
+  ];
   const errors = issues.map(({ path, message }) => ({ path: path.map(String).join("."), message }));
   const told = issues.slice(0, TOLD).map(({ path, message }) => {
     const subject = path.length === 0 ? where : path.map(String).join(".");

@@ -4,6 +4,7 @@ import { instant } from "../arguments.ts";
 import { chartOf } from "../chart.ts";
 import { examples } from "../examples.ts";
 import { allOf } from "../lists.ts";
+import { checkRange } from "../range.ts";
 import type { Open } from "../session.ts";
 import type { Column } from "../table.ts";
 import { many } from "../words.ts";
@@ -25,6 +26,7 @@ export function addForecast(program: Command, open: Open): void {
     .option("--to <time>", "until then, else for an hour; at most 31 days", instant)
     .action(async ({ topic, from, to }: ForecastQuery & { from?: string; to?: string }) => {
       const { surroundings, output, client } = open();
+      checkRange({ from, to }, surroundings.clock());
       const first = from === undefined ? surroundings.clock() : Date.parse(from);
       const end = to === undefined ? first + HOUR : Date.parse(to);
       const api = await client();

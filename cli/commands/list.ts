@@ -4,10 +4,11 @@ import type { ListQuery } from "../../sdk/client.ts";
 import { instant, wholeNumber } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import { firstOf, pageSizeFor } from "../lists.ts";
+import { checkRange } from "../range.ts";
 import type { Open } from "../session.ts";
 import { JOB_COLUMNS } from "../words.ts";
 
-type Flags = ListQuery & { limit: number };
+type Flags = ListQuery & { limit: number; from?: string; to?: string };
 
 export function addList(program: Command, open: Open): void {
   const command = program
@@ -21,7 +22,8 @@ export function addList(program: Command, open: Open): void {
     .option("--to <time>", "only those due before, else an hour later; at most 31 days", instant)
     .option("--limit <n>", "no more than so many", wholeNumber(1), 100)
     .action(async ({ limit, ...query }: Flags) => {
-      const { output, client } = open();
+      const { surroundings, output, client } = open();
+      checkRange(query, surroundings.clock());
       const api = await client();
       const jobs = api.list({ ...query, pageSize: pageSizeFor(limit) });
       const more = () => output.note(`there are more than ${limit}: see --limit, --from and --to`);

@@ -166,6 +166,25 @@ describe("list", () => {
     expect(await type(api, ["list", "--state", "dead", "--json"])).toMatchObject({ out: "", err: "" });
   });
 
+  test("of a range that ends before it begins is called wrongly", async () => {
+    await using api = await serveApi();
+    for (const [flags, err] of [
+      [["--to", "2026-03-01T08:00:00Z"], "--to must be after now, got 2026-03-01T08:00:00Z"],
+      [
+        ["--from", "2026-03-02T08:00:00Z", "--to", "2026-03-01T08:00:00Z"],
+        "--to must be after --from 2026-03-02T08:00:00Z, got 2026-03-01T08:00:00Z",
+      ],
+    ] as const)
+      for (const command of ["list", "forecast"])
+        expect(await type(api, [command, ...flags])).toMatchObject({
+          code: 2,
+          out: "",
+          err: `minutehand: ${err}\n`,
+        });
+    const many = ["cancel", "--topic", "orders", "--dry-run", "--from", "2026-03-02T08:00:00Z"];
+    expect(await type(api, [...many, "--to", "2026-03-01T08:00:00Z"])).toMatchObject({ code: 2 });
+  });
+
   test("reads up to its limit in as few pages as it takes, and says that there is more", async () => {
     await using api = await serveApi();
     for (let i = 0; i < 105; i++) await api.file({ delay: `${i}s` });

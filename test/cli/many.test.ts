@@ -186,7 +186,8 @@ describe("many jobs", () => {
       over.resolve();
       await expect.poll(() => revisionsOf(api)).toEqual(once);
       const rest = await type(api, [...MOVE, ...flags]);
-      expect(rest).toMatchObject({ code: 0, out: expect.stringMatching(/^moved 0 jobs of orders/) });
+      // The last part had done its work, though nobody waited for its answer.
+      expect(rest).toMatchObject({ code: 0, out: expect.stringMatching(/^moved 100 jobs of orders/) });
       expect(await revisionsOf(api)).toEqual(once);
     });
   });

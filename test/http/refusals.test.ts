@@ -194,6 +194,17 @@ test("a refusal names each field that broke a rule", async () => {
   expect(json.detail).toMatch(/; and 1 more$/);
 });
 
+test("a rule that a value breaks in several ways is told once", async () => {
+  const { call } = createApi();
+  const { json } = await call("POST", "/jobs", {
+    body: { topic: "orders", body: 1, delay: 1, tag: "é".repeat(300) },
+  });
+  expect(json.errors).toMatchObject([
+    { path: "tag", message: "must be 1 to 256 bytes of UTF-8 without control characters" },
+  ]);
+  expect(String(json.detail).match(/must be/g)).toHaveLength(1);
+});
+
 test("a path that takes other methods says which", async () => {
   const { call } = createApi();
   expect((await call("PUT", "/jobs")).headers.get("allow")).toBe("POST, GET");
