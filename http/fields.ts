@@ -58,9 +58,15 @@ export const group = matching(
   `must be 1 to ${GROUP_CHARS} ASCII letters, digits or punctuation`,
 );
 
+/** HTTP joins headers of one name with commas: two keys would be taken for a third. */
 export const idempotencyKey = matching(
-  new RegExp(`^[ -~]{1,${IDEMPOTENCY_KEY_CHARS}}$`),
-  `must be 1 to ${IDEMPOTENCY_KEY_CHARS} bytes of printable ASCII`,
+  new RegExp(`^[ -+\\--~]{1,${IDEMPOTENCY_KEY_CHARS}}$`),
+  `must be 1 to ${IDEMPOTENCY_KEY_CHARS} characters of printable ASCII without commas, in one header`,
+).check(
+  z.meta({
+    description:
+      "The same request with the same key again has no other effect, and is answered with what became of the first. A key counts for one topic; where the path names a job, for that job.",
+  }),
 );
 
 const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;

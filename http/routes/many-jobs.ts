@@ -69,7 +69,8 @@ export const manyJobRoutes = [
         attempt((): NewJob => {
           const wanted = newJobOf(ctx, validate(newJob, fields, "the job"));
           if (token === undefined) return wanted;
-          return { ...wanted, once: { token: `${token}#${i}`, hash: hashOf(method, path, toJson(fields)) } };
+          // No caller's own key is the same: those are printable ASCII.
+          return { ...wanted, once: { token: `${token}§${i}`, hash: hashOf(method, path, toJson(fields)) } };
         }),
       );
       const enqueued = await each(wanted, (these) => enqueueMany(ctx, these));

@@ -181,6 +181,50 @@ describe("an Idempotency-Key", () => {
     ]);
     expect(world.pool.items()).toEqual(items);
   });
+
+  test("of a batch meets no key that a caller can send", async () => {
+    const { call } = createApi();
+    await call("POST", "/jobs/batch", { body: { jobs: [body] }, headers: { "Idempotency-Key": "batch" } });
+    for (const name of ["batch#0", "batch 0", "batch"]) {
+      const other = await call("POST", "/jobs", { body, headers: { "Idempotency-Key": name } });
+      expect(other).toMatchObject({ status: 201, json: { outcome: "created" } });
+    }
+  });
+
+  test("counts for one topic", async () => {
+    const { call } = createApi();
+    const headers = { "Idempotency-Key": "one" };
+    const ids = [];
+    for (const topic of ["orders", "work"])
+      ids.push((await call("POST", "/jobs", { body: { ...body, topic }, headers })).json.id);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  test("that is there twice is refused", async () => {
+    const { app } = createApi();
+    const headers = new Headers([
+      ["Idempotency-Key", "one"],
+      ["Idempotency-Key", "two"],
+    ]);
+    const response = await app.request("/jobs", { method: "POST", body: JSON.stringify(body), headers });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      detail: expect.stringMatching(/^idempotency-key must be .* without commas, in one header/),
+    });
+  });
+
+  test("of a reschedule changes the job once, and of another one is refused", async () => {
+    const { call, file } = createApi();
+    const { id } = await file();
+    const headers = { "Idempotency-Key": "patch" };
+    const patch = (delay: string) => call("PATCH", `/jobs/${id}`, { body: { delay }, headers });
+    const first = await patch("2h");
+    await call("PATCH", `/jobs/${id}`, { body: { delay: "3h" } });
+    const { json } = await call("GET", `/jobs/${id}`);
+    expect(await patch("2h")).toMatchObject({ status: 200, json });
+    expect(json.revision).toBe(Number(first.json.revision) + 1);
+    expect(await patch("4h")).toMatchObject({ status: 422, json: { code: "idempotency-mismatch", id } });
+  });
 });
 
 describe("a caller's own key", () => {
