@@ -4,6 +4,9 @@ import { jobOf } from "./job-json.ts";
 import { statusOf } from "./new-job.ts";
 import type { Answer } from "./route.ts";
 
+/** The headers of answers that `filed` gives. */
+export const FILED_HEADERS = ["Location", "Idempotent-Replayed"] as const;
+
 /** The answer to a call that files a job: where it is, and what became of it. */
 export function filed(ctx: Context, enqueued: Enqueued): Answer {
   const { outcome, home } = enqueued;

@@ -2,13 +2,14 @@ import * as z from "zod/mini";
 import { problem } from "./answers.ts";
 import { answers, refTo, requests } from "./named.ts";
 import { type ProblemCode, STATUS } from "./problem.ts";
-import type { Route } from "./route.ts";
+import type { AnswerHeader, Route } from "./route.ts";
 
 type JsonSchema = Record<string, unknown>;
 
 const ABOUT =
   "A serverless delay queue: do this later, exactly then, unless I change my mind. Times are ISO 8601 UTC with " +
-  "milliseconds; durations are seconds, or a string such as 90s, 1h30m or 7d. Unknown fields are refused.";
+  "milliseconds; durations are seconds, or a string such as 90s, 1h30m or 7d. Unknown fields are refused. A method " +
+  "that a path does not take is answered with 405 and an Allow header that names those it takes.";
 
 /** The OpenAPI 3.1 document of these routes, made of the very schemas that validate their requests. */
 export function openapiDocument(routes: readonly Route[], version: string): object {
@@ -31,10 +32,11 @@ export function openapiDocument(routes: readonly Route[], version: string): obje
 }
 
 function operationOf(route: Route): object {
-  const successes = Object.entries(route.answers).map(([status, schema]) => [
-    status,
-    { description: "Success", content: { "application/json": { schema: named(answers, schema) } } },
-  ]);
+  const headers = headersOf(route.answerHeaders ?? []);
+  const successes = Object.entries(route.answers).map(([status, schema]) => {
+    const content = { "application/json": { schema: named(answers, schema) } };
+    return [status, { description: "Success", ...(headers ? { headers } : {}), content }];
+  });
   const parameters = [
     ...parametersOf("path", route.params),
     ...parametersOf("query", route.query),
@@ -56,8 +58,24 @@ function problemsOf(problems: readonly ProblemCode[]): object {
   const byStatus = Map.groupBy(codes, (code) => STATUS[code]);
   const content = { "application/problem+json": { schema: named(answers, problem) } };
   return Object.fromEntries(
-    [...byStatus].map(([status, these]) => [status, { description: these.join(", "), content }]),
+    [...byStatus].map(([status, these]) => {
+      const headers = status === STATUS.unavailable ? { headers: headersOf(["Retry-After"]) } : {};
+      return [status, { description: these.join(", "), ...headers, content }];
+    }),
   );
+}
+
+const HEADERS: Readonly<Record<AnswerHeader | "Retry-After", object>> = {
+  Location: { description: "The path of what was filed.", required: true, schema: { type: "string" } },
+  "Idempotent-Replayed": {
+    description: "Only there if the same request with the same Idempotency-Key has filed it before.",
+    schema: { type: "string", const: "true" },
+  },
+  "Retry-After": { description: "Seconds.", required: true, schema: { type: "integer" } },
+};
+
+function headersOf(names: readonly (keyof typeof HEADERS)[]): object | undefined {
+  return names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
 }
 
 function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodType | undefined): object[] {

@@ -34,6 +34,9 @@ export type Answer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
+/** Where what was filed is; and that it was filed before, by the same request with the same `Idempotency-Key`. */
+export type AnswerHeader = "Location" | "Idempotent-Replayed";
+
 /** One call of the API: what it takes, what it answers and what it does. The OpenAPI document is made of these. */
 export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
   readonly method: Method;
@@ -51,6 +54,8 @@ export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
   readonly bodyOptional?: true;
   /** The schemas of successful answers by status. */
   readonly answers: Readonly<Record<number, z.core.$ZodType>>;
+  /** The headers of its successful answers. */
+  readonly answerHeaders?: readonly AnswerHeader[];
   /** Beside `bad-request`, `internal` and `unavailable`, which every call knows. */
   readonly problems: readonly ProblemCode[];
   handle(call: Call<P, Q, H, B>): Promise<Answer>;

@@ -6,7 +6,7 @@ import { readJob } from "../../protocol/read-job.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { job } from "../answers.ts";
 import { idempotencyKey, jobId } from "../fields.ts";
-import { filed } from "../filed.ts";
+import { FILED_HEADERS, filed } from "../filed.ts";
 import { jobOf } from "../job-json.ts";
 import { callOf, dueAtOf, newJobOf, onceOf } from "../new-job.ts";
 import { changes, newJob } from "../requests.ts";
@@ -26,6 +26,7 @@ export const jobRoutes = [
     headers: idempotent,
     body: newJob,
     answers: { 200: job, 201: job },
+    answerHeaders: FILED_HEADERS,
     problems: [
       "unknown-topic",
       "job-not-found",

@@ -7,7 +7,7 @@ import { idOfKey, readJob } from "../../protocol/read-job.ts";
 import { requireTopic } from "../../protocol/topics.ts";
 import { job } from "../answers.ts";
 import { key, topic } from "../fields.ts";
-import { filed } from "../filed.ts";
+import { FILED_HEADERS, filed } from "../filed.ts";
 import { jobOf } from "../job-json.ts";
 import { newJobOf, onceOf } from "../new-job.ts";
 import { keyedJob } from "../requests.ts";
@@ -35,6 +35,7 @@ export const keyedJobRoutes = [
     headers: idempotent,
     body: keyedJob,
     answers: { 200: job, 201: job },
+    answerHeaders: FILED_HEADERS,
     problems: ["unknown-topic", "job-not-found", "job-running", "too-large", "idempotency-mismatch"],
     async handle({ ctx, params, body, ...call }) {
       const wanted = newJobOf(ctx, { ...body, ...params, onDuplicate: "replace" });

@@ -14,7 +14,7 @@ import { requireTopic } from "../../protocol/topics.ts";
 import { job, schedule, schedulePage } from "../answers.ts";
 import { decodeScheduleCursor, encodeScheduleCursor, tie, untie } from "../cursors.ts";
 import { digits, scheduleName } from "../fields.ts";
-import { filed } from "../filed.ts";
+import { FILED_HEADERS, filed } from "../filed.ts";
 import { hashOf, newJobOf } from "../new-job.ts";
 import { type NewScheduleFields, newSchedule, pausing, running } from "../requests.ts";
 import { type Answer, route } from "../route.ts";
@@ -81,6 +81,7 @@ export const scheduleRoutes = [
     params,
     body: newSchedule,
     answers: { 200: schedule, 201: schedule },
+    answerHeaders: ["Location"],
     problems: ["unknown-topic", "too-large"],
     async handle({ ctx, params: { name }, body }) {
       const put = await putSchedule(ctx, scheduleOf(ctx, name, body));
@@ -142,6 +143,7 @@ export const scheduleRoutes = [
     body: running,
     bodyOptional: true,
     answers: { 201: job },
+    answerHeaders: FILED_HEADERS,
     problems: ["schedule-not-found", "unknown-topic", "job-not-found", "idempotency-mismatch"],
     async handle({ ctx, params: { name }, method, path, headers }) {
       const token = headers["idempotency-key"];

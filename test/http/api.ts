@@ -2,8 +2,12 @@ import { expect } from "vitest";
 import * as z from "zod/mini";
 import { problem } from "../../http/answers.ts";
 import { createApp } from "../../http/app.ts";
+import { openapiDocument } from "../../http/openapi.ts";
+import type { Route } from "../../http/route.ts";
 import { routes } from "../../http/route-table.ts";
 import { createWorld, type World } from "../protocol/world.ts";
+
+const document = openapiDocument(routes, "1.2.3");
 
 export type Sent = {
   body?: unknown;
@@ -73,21 +77,39 @@ export function createApi(world: World = createWorld()): Api {
 }
 
 function expectPromised(method: string, path: string, response: Response, json: Json): void {
+  const promised = headersOf(method, path, response.status);
+  const named = Object.keys(promised).map((name) => name.toLowerCase());
+  const own = ["content-type", ...(response.status === 405 ? ["allow"] : [])];
+  for (const [name] of response.headers) if (!own.includes(name)) expect(named).toContain(name);
+  for (const [name, { required }] of Object.entries(promised))
+    if (required) expect(response.headers.has(name), name).toBe(true);
   if (response.status >= 400) {
     expect(response.headers.get("content-type")).toBe("application/problem+json");
     expect(z.safeParse(problem, json).error).toBeUndefined();
     expect(json.status).toBe(response.status);
     return;
   }
-  const [pathname = ""] = path.split("?");
-  const route = routes
-    .filter((one) => one.method === method && patternOf(one.path).test(pathname))
-    .sort((a, b) => a.path.split("{").length - b.path.split("{").length)[0];
+  const route = routeOf(method, path);
   const schema = route?.answers[response.status];
   if (!schema)
     throw new Error(`${method} ${path} answered ${response.status}, which its route does not name`);
   expect(response.headers.get("content-type")).toBe("application/json");
   expect(z.safeParse(schema, json).error).toBeUndefined();
+}
+
+function routeOf(method: string, path: string): Route | undefined {
+  const [pathname = ""] = path.split("?");
+  return routes
+    .filter((one) => one.method === method && patternOf(one.path).test(pathname))
+    .sort((a, b) => a.path.split("{").length - b.path.split("{").length)[0];
+}
+
+/** The headers that the document promises for an answer. */
+function headersOf(method: string, path: string, status: number): Record<string, { required?: boolean }> {
+  type Promised = Record<string, Record<string, { responses: Record<string, { headers?: object }> }>>;
+  const { paths } = document as unknown as { paths: Promised };
+  const operation = paths[routeOf(method, path)?.path ?? ""]?.[method.toLowerCase()];
+  return { ...operation?.responses[status]?.headers };
 }
 
 function patternOf(path: string): RegExp {
