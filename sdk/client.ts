@@ -139,7 +139,7 @@ export type BulkResult = BulkPart;
  * code and `status`. Lists are read page by page as they are iterated.
  */
 export type Client<Topics = TopicBodies> = {
-  /** Repeated after a lost answer it files one job. */
+  /** Repeated after a lost answer it files one job. The guide has what a repeat of each call does ("When an answer is lost"). */
   enqueue<T = Topics>(...job: EnqueueArguments<NoInfer<T>>): Promise<Job>;
   /** Up to 500, each on its own, in their order. */
   enqueueMany<T = Topics>(
@@ -150,8 +150,10 @@ export type Client<Topics = TopicBodies> = {
   put<T = Topics>(...job: PutArguments<NoInfer<T>>): Promise<Job>;
   get(id: string, options?: CallOptions): Promise<Job>;
   getByKey(topic: string, key: string, options?: CallOptions): Promise<Job>;
+  /** Repeated after a lost answer it changes the job once: what others have changed since stays. */
   reschedule(id: string, change: Changes): Promise<Job>;
   cancel(id: string, options?: CallOptions): Promise<Job>;
+  /** Repeated after a lost answer it cancels another job that has taken the key meanwhile; `cancel` by id does not. */
   cancelByKey(topic: string, key: string, options?: CallOptions): Promise<Job>;
   /** Up to 500, each on its own, in their order. */
   cancelMany(ids: readonly string[], options?: CallOptions): Promise<(JobSummary | MinutehandError)[]>;
@@ -161,22 +163,25 @@ export type Client<Topics = TopicBodies> = {
   forecast(query?: ForecastQuery): AsyncIterable<{ minute: string; count: number }>;
   /**
    * Goes on until all is done. `onProgress` gets the sums after each part. An error after the first has the `cursor` to go
-   * on with in its `data`.
+   * on with in its `data`. Repeated after a lost answer a part changes no job twice, and counts what it has changed; only of
+   * those that it has redriven it finds no trace.
    */
   bulk(request: BulkRequest, onProgress?: (sums: BulkResult) => void): Promise<BulkResult>;
 
   topics(options?: CallOptions): Promise<TopicReport[]>;
   topic(name: string, options?: CallOptions): Promise<TopicReport>;
+  /** Repeated after a lost answer it holds over what others have said meanwhile; so do `resume` and what sets schedules. */
   pause(topic: string, options?: CallOptions): Promise<Paused>;
   resume(topic: string, options?: CallOptions & { ratePerSecond?: number }): Promise<Resumed>;
   /** Oldest first. */
   dead(topic: string, query?: DeadQuery): AsyncIterable<JobSummary>;
-  /** Of `ids`, else the oldest `max` (100). */
+  /** Of `ids`, else the oldest `max` (100). Repeated after a lost answer it takes the same jobs, and counts them. */
   redrive(topic: string, request?: RedriveRequest): Promise<Redriven>;
 
   schedules(options?: CallOptions): AsyncIterable<ScheduleSummary>;
   schedule(name: string, options?: CallOptions): Promise<Schedule>;
   putSchedule(name: string, schedule: NewSchedule, options?: CallOptions): Promise<Schedule>;
+  /** Repeated after a lost answer it throws `schedule-not-found`, or removes another one of that name that was put meanwhile. */
   removeSchedule(name: string, options?: CallOptions): Promise<Schedule>;
   pauseSchedule(name: string, options?: CallOptions): Promise<Schedule>;
   resumeSchedule(name: string, options?: CallOptions): Promise<Schedule>;

@@ -285,6 +285,100 @@ describe("the client", () => {
   });
 });
 
+describe("another server", () => {
+  const receipt = "r";
+  const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
+    "an object whose id is a string": (client) => client.get("x"),
+    "an object whose results is an array": (client) => client.cancelMany([]),
+    "an object whose jobs is an array": (client) => client.receive("work"),
+    "an object whose topics is an array": (client) => client.topics(),
+    "an object whose minutes is an array": (client) => all(client.forecast()),
+    "an object whose schedules is an array": (client) => all(client.schedules()),
+    "an object whose matched is a number": (client) => client.bulk({ action: "cancel", topic: "orders" }),
+    "an object whose redriven is a number": (client) => client.redrive("orders"),
+    "an object whose leaseUntil is a string": (client) => client.extend("work", receipt, 1),
+    "an object whose name is a string": (client) => client.removeSchedule("x"),
+    "an object whose topic is a string": (client) => client.pause("x"),
+  };
+  test.each(Object.keys(CALLS))("that answers {} is told by what was expected: %s", async (expected) => {
+    const call = CALLS[expected]?.(answeredBy(200, "application/json", "{}"));
+    await expect(call).rejects.toMatchObject({ code: "bad-answer", status: 200 });
+    await expect(call).rejects.toThrow(new RegExp(`not by Minutehand's API: "{}", expected ${expected}$`));
+  });
+
+  test("that answers a list where an object is expected is told so", async () => {
+    for (const call of [
+      (client: Client) => client.finish("work", receipt),
+      (client: Client) => client.get("x"),
+    ])
+      await expect(call(answeredBy(200, "application/json", "[]"))).rejects.toThrow("expected an object");
+    expect(await answeredBy(200, "application/json", "{}").finish("work", receipt)).toEqual({});
+  });
+
+  test("that repeats its cursors ends a list with an error, and a bulk", async () => {
+    const answers = ["a", "b", "a"];
+    const counts = { matched: 0, changed: 0, skipped: {}, errors: [], examined: 0 };
+    const client = () => {
+      let at = 0;
+      const transport: Transport = async () =>
+        Response.json({ ...counts, jobs: [], minutes: [], cursor: answers[at], next: answers[at++] });
+      return clientOver({ transport, url: URL_OF_API, clock: () => START });
+    };
+    const error = { code: "bad-answer", message: expect.stringMatching(/was answered a cursor twice.*"a"$/) };
+    await expect(all(client().list())).rejects.toMatchObject(error);
+    await expect(all(client().forecast())).rejects.toMatchObject(error);
+    await expect(client().bulk({ action: "cancel", topic: "orders" })).rejects.toMatchObject(error);
+  });
+});
+
+describe("an abort signal", () => {
+  const reason = new Error("enough");
+  const signal = AbortSignal.abort(reason);
+  const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
+    enqueue: (client) => client.enqueue("orders", 1, { delay: 1, signal }),
+    enqueueMany: (client) => client.enqueueMany([], { signal }),
+    put: (client) => client.put("orders", "17", { body: 1, delay: 1, signal }),
+    get: (client) => client.get("x", { signal }),
+    getByKey: (client) => client.getByKey("orders", "17", { signal }),
+    reschedule: (client) => client.reschedule("x", { delay: 1, signal }),
+    cancel: (client) => client.cancel("x", { signal }),
+    cancelByKey: (client) => client.cancelByKey("orders", "17", { signal }),
+    cancelMany: (client) => client.cancelMany([], { signal }),
+    list: (client) => all(client.list({ signal })),
+    forecast: (client) => all(client.forecast({ signal })),
+    bulk: (client) => client.bulk({ action: "run", topic: "orders", signal }),
+    topics: (client) => client.topics({ signal }),
+    topic: (client) => client.topic("orders", { signal }),
+    pause: (client) => client.pause("orders", { signal }),
+    resume: (client) => client.resume("orders", { signal }),
+    dead: (client) => all(client.dead("orders", { signal })),
+    redrive: (client) => client.redrive("orders", { signal }),
+    schedules: (client) => all(client.schedules({ signal })),
+    schedule: (client) => client.schedule("x", { signal }),
+    putSchedule: (client) =>
+      client.putSchedule("x", { expression: "rate(1 hour)", topic: "orders", body: 1 }, { signal }),
+    removeSchedule: (client) => client.removeSchedule("x", { signal }),
+    pauseSchedule: (client) => client.pauseSchedule("x", { signal }),
+    resumeSchedule: (client) => client.resumeSchedule("x", { signal }),
+    runSchedule: (client) => client.runSchedule("x", { signal }),
+    receive: (client) => client.receive("work", { signal }),
+    finish: (client) => client.finish("work", "r", { signal }),
+    extend: (client) => client.extend("work", "r", 1, { signal }),
+    retry: (client) => client.retry("work", "r", { signal }),
+    bury: (client) => client.bury("work", "r", { signal }),
+    health: (client) => client.health({ signal }),
+  };
+  test.each(Object.keys(CALLS))("that is aborted keeps %s from calling anybody", async (name) => {
+    const { client, asked } = createClient();
+    await expect(CALLS[name]?.(client)).rejects.toBe(reason);
+    expect(asked).toEqual([]);
+  });
+
+  test("is taken by every call", () => {
+    expect(Object.keys(CALLS).sort()).toEqual(Object.keys(createClient().client).sort());
+  });
+});
+
 describe("typed topics", () => {
   type Topics = { orders: { orderId: number }; work: string };
   const good = { orderId: 1 };

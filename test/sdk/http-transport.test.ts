@@ -61,6 +61,19 @@ describe("a call over the network", () => {
     expect(jobs(served)).toHaveLength(2);
   });
 
+  test("that is aborted while it waits for its answer, or for its repeat, throws the reason", async () => {
+    for (const trouble of ["hang", { status: 503, headers: { "retry-after": "20" } }] as const) {
+      await using served = await serveInTrouble([trouble]);
+      const aborting = new AbortController();
+      const call = clientOf(served).enqueue("orders", 1, { delay: "1h", signal: aborting.signal });
+      const refused = expect(call).rejects.toThrow("enough");
+      await expect.poll(() => served.received.length).toBe(1);
+      aborting.abort(new Error("enough"));
+      await refused;
+      expect(served.received).toHaveLength(1);
+    }
+  });
+
   test("that nobody answers in time is repeated", async () => {
     await using served = await serveInTrouble(["hang"]);
     // A busy machine may let later tries time out too.
