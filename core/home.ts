@@ -1,5 +1,5 @@
 import { CLOCK_MARGIN, NEAR } from "./constants.ts";
-import type { Home, State } from "./items.ts";
+import type { Head, Home, State } from "./items.ts";
 
 /**
  * What a home means at a moment. `scheduled` → claim → `running` → settle → `done` | moved back to
@@ -7,21 +7,21 @@ import type { Home, State } from "./items.ts";
  * run: whoever meets it may move the job.
  */
 
-export function isFinished(home: Home): boolean {
+export function isFinished(home: Head): boolean {
   return home.state !== "scheduled" && home.state !== "running";
 }
 
 /** Whether a claimed job's lease counts as live: `CLOCK_MARGIN` past its end, as the reader's clock may be ahead. */
-export function isRunning(home: Home, now: number): boolean {
+export function isRunning(home: Head, now: number): boolean {
   return home.state === "running" && now < (home.leaseEnd ?? 0) + CLOCK_MARGIN;
 }
 
-export function hasCrashed(home: Home, now: number): boolean {
+export function hasCrashed(home: Head, now: number): boolean {
   return home.state === "running" && !isRunning(home, now);
 }
 
 /** What is said of a run whose lease ended before it did. */
-export function crashOf({ leaseEnd = 0 }: Home): string {
+export function crashOf({ leaseEnd = 0 }: Head): string {
   return `the run did not end by ${new Date(leaseEnd).toISOString()}: it crashed, or was stopped`;
 }
 
@@ -36,7 +36,7 @@ export function isNear(start: number, now: number): boolean {
 }
 
 /** The state a user is told: `running` only while the lease is live; an untracked job that SQS has is handed off. */
-export function stateAt(home: Home, now: number): State | "handed-off" {
+export function stateAt(home: Head, now: number): State | "handed-off" {
   if (home.untracked && home.state === "scheduled" && isNear(startsAt(home), now)) return "handed-off";
   if (hasCrashed(home, now)) return "scheduled";
   return home.state;

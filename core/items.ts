@@ -82,6 +82,9 @@ export type Home = Key & {
   expiresAt?: number;
 };
 
+/** A job without its body, which may have 200 KiB: what is kept of jobs that are many. */
+export type Head = Omit<Home, "body">;
+
 /** One thing that happened to a job, at `at`. Times are ms. Short names, as an update is billed by the whole item. */
 export type LogEntry = {
   what: "sent" | "claimed" | "failed" | "asked-to-retry" | "moved" | "dead";
@@ -210,6 +213,10 @@ export function idIn(sk: string): string | undefined {
 /** Whether an entry of a bucket is a look; any other is a home. */
 export function isLookKey(sk: string): boolean {
   return sk.endsWith("#look");
+}
+
+export function headOf({ body: _, ...head }: Home): Head {
+  return head;
 }
 
 export function keyKey(topic: string, key: string): Key {

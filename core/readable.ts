@@ -1,4 +1,4 @@
-import { type Home, ITEM_VERSION, type Item, idIn, isLookKey, timeOf } from "./items.ts";
+import { type Head, type Home, ITEM_VERSION, type Item, idIn, isLookKey, timeOf } from "./items.ts";
 import { addressOf } from "./job-id.ts";
 
 /**
@@ -50,7 +50,7 @@ export function readHome(item: Item, id: string): Home | Unreadable {
   return trouble === undefined ? (item as Home) : { id, unreadable: trouble };
 }
 
-export function isUnreadable(found: Home | Unreadable | undefined): found is Unreadable {
+export function isUnreadable(found: Head | Unreadable | undefined): found is Unreadable {
   return found !== undefined && "unreadable" in found;
 }
 

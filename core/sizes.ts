@@ -32,6 +32,8 @@ export type Sizes = {
   readonly deadPage: number;
   /** Homes of looks that a list reads at once. */
   readonly looks: number;
+  /** Homes that are read at once where nobody needs their bodies. */
+  readonly heads: number;
   /** Entries after which a page of a list is short. */
   readonly listEntries: number;
   /** Jobs that one call of a bulk changes. */
@@ -61,6 +63,7 @@ export const SIZES: Sizes = {
   deadLetterBatches: 20,
   deadPage: 100,
   looks: 50,
+  heads: 100,
   listEntries: ENTRIES_A_PAGE,
   bulkJobs: BULK_JOBS,
   packBytes: PACK_BYTES,

@@ -1,5 +1,5 @@
 import { stateAt } from "../core/home.ts";
-import type { Home } from "../core/items.ts";
+import type { Head, Home } from "../core/items.ts";
 import { type Happening, timelineOf } from "../core/timeline.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
@@ -7,7 +7,7 @@ import type { JobJson, JobSummary } from "./answers.ts";
 import { iso } from "./instants.ts";
 
 /** A job without its body, as it is at this moment. */
-export function summaryOf(ctx: Context, home: Home): JobSummary {
+export function summaryOf(ctx: Context, home: Head): JobSummary {
   const { id, topic, key, revision, attempt, headers, tag, group, lastError } = home;
   const state = stateAt(home, ctx.clock());
   return {
@@ -35,7 +35,7 @@ export function summaryOf(ctx: Context, home: Home): JobSummary {
 }
 
 /** Only of one that waits, or waited, for nothing else. */
-function heldOf({ heldFrom, heldUntil }: Home): Pick<JobSummary, "heldFrom" | "heldUntil"> {
+function heldOf({ heldFrom, heldUntil }: Head): Pick<JobSummary, "heldFrom" | "heldUntil"> {
   if (heldFrom === undefined || heldUntil === undefined || heldUntil <= heldFrom) return {};
   return { heldFrom: iso(heldFrom), heldUntil: iso(heldUntil) };
 }

@@ -2,15 +2,15 @@ import { inParallel } from "../core/batches.ts";
 import { BULK_PART, CLOCK_MARGIN, LONGEST_DELAY, PAGE_JOBS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished } from "../core/home.ts";
-import { type Home, sortable, timeOf } from "../core/items.ts";
+import { type Head, sortable, timeOf } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { beforeTime, type Position } from "../core/position.ts";
 import { cancelMany, refusalOf } from "./cancel.ts";
 import { deadPage } from "./dead-jobs.ts";
 import { type JobPage, listJobs } from "./list.ts";
 import type { Context } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
-import { redriveJob } from "./redrive.ts";
+import { readHeads } from "./read-job.ts";
+import { redriveAsRead } from "./redrive.ts";
 import { reschedule, unasked, unheld } from "./reschedule.ts";
 
 export type BulkAction = "cancel" | "move" | "run" | "redrive";
@@ -127,7 +127,7 @@ function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Pr
 }
 
 /** The dead are redriven, and only what has not ended is anything else. */
-function isFor(action: BulkAction, home: Home): boolean {
+function isFor(action: BulkAction, home: Head): boolean {
   return isFinished(home) === (action === "redrive");
 }
 
@@ -135,12 +135,12 @@ function isFor(action: BulkAction, home: Home): boolean {
  * Whether a job is as it was when the bulk began. Its own moves are marked, so that no clock decides; others' count
  * from `CLOCK_MARGIN` on, or what was filed just before by a clock that is ahead would be left out.
  */
-function isFromBefore({ bulk, askedAt, createdAt }: Home, { id, startedAt }: Bulk): boolean {
+function isFromBefore({ bulk, askedAt, createdAt }: Head, { id, startedAt }: Bulk): boolean {
   return !isMarkOf(bulk, id) && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;
 }
 
 /** What the home of a job says that this bulk changes where it is due now. */
-function markOf({ dueAt }: Home, { id }: Bulk): string {
+function markOf({ dueAt }: Head, { id }: Bulk): string {
   return `${id} ${dueAt}`;
 }
 
@@ -161,7 +161,7 @@ function changedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest
 }
 
 /** What stands in the way of a job's change, as far as the job as it was read says so. */
-function refusal(action: BulkAction, home: Home, now: number): MinutehandError | undefined {
+function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
   if (action === "redrive") return undefined;
   if (action !== "cancel" && home.untracked) {
     const error = `job ${home.id} is untracked, though its topic ${home.topic} is not any more`;
@@ -198,10 +198,10 @@ async function changeAll(
   ctx: Context,
   { action }: BulkRequest,
   bulk: Bulk,
-  homes: readonly Home[],
+  homes: readonly Head[],
   startOf: (index: number) => number,
 ): Promise<Result[]> {
-  const spares = (home: Home): boolean => !isFromBefore(home, bulk);
+  const spares = (home: Head): boolean => !isFromBefore(home, bulk);
   if (action === "cancel") {
     const results = await cancelMany(
       ctx,
@@ -227,16 +227,16 @@ async function changeAll(
   });
 }
 
-async function redriveDead(ctx: Context, home: Home, dueAt: number): Promise<Result> {
-  if (await redriveJob(ctx, home, dueAt)) return "changed";
-  const [now] = await readHomes(ctx, [home.id]);
+async function redriveDead(ctx: Context, home: Head, dueAt: number): Promise<Result> {
+  if (await redriveAsRead(ctx, home, dueAt)) return "changed";
+  const [now] = await readHeads(ctx, [home.id]);
   if (now?.state !== "dead" || now.revision !== home.revision) return "left";
   return new MinutehandError("job-already-exists", `the key of job ${home.id} names another job by now`, {
     id: home.id,
   });
 }
 
-function noteSkipped(part: BulkPart, homes: readonly Home[], results: readonly (Result | undefined)[]): void {
+function noteSkipped(part: BulkPart, homes: readonly Head[], results: readonly (Result | undefined)[]): void {
   for (const [i, error] of results.entries()) {
     const id = homes[i]?.id;
     if (!(error instanceof MinutehandError) || id === undefined) continue;

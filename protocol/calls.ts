@@ -3,7 +3,7 @@ import type { Home } from "../core/items.ts";
 import { type CallMark, knownCall } from "../core/once.ts";
 
 /** Whether this very call has changed a job before. Throws `idempotency-mismatch` if a different one with its key has. */
-export function isKnownCall({ id, calls }: Home, call: CallMark): boolean {
+export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: CallMark): boolean {
   const known = knownCall(calls, call);
   if (known === "other") throw differentRequest({ id });
   return known;

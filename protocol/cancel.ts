@@ -1,12 +1,12 @@
 import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { crashOf, isNear, startsAt } from "../core/home.ts";
-import { type Home, homeKey, ttl } from "../core/items.ts";
-import { isUnreadable } from "../core/readable.ts";
+import { type Head, type Home, homeKey, ttl } from "../core/items.ts";
+import { isUnreadable, readHome, type Unreadable } from "../core/readable.ts";
 import { keepPromotions } from "./far-ahead.ts";
 import { lookAtKeys, releaseKey } from "./keys.ts";
 import type { Context, Write } from "./ports.ts";
-import { idOfKey, notFound, readHomes } from "./read-job.ts";
+import { idOfKey, notFound, readHeads, readHomes } from "./read-job.ts";
 import { unheld } from "./reschedule.ts";
 import { sendIfNear } from "./send.ts";
 import { cannotRead } from "./unreadable.ts";
@@ -42,7 +42,7 @@ export async function cancelByKey(ctx: Context, topic: string, key: string): Pro
 }
 
 async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
-  const [result] = await cancelMany(ctx, [id]);
+  const [result] = await cancelAll(ctx, [id], readHomes);
   if (!result) throw notFound(id);
   if (result instanceof Error) throw result;
   return result;
@@ -55,13 +55,26 @@ async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
 export async function cancelMany(
   ctx: Context,
   ids: readonly string[],
-  spares: (home: Home) => boolean = () => false,
+  spares?: (home: Head) => boolean,
+  marks?: ReadonlyMap<string, string>,
+): Promise<(Head | MinutehandError)[]> {
+  return cancelAll(ctx, ids, readHeads, spares, marks);
+}
+
+/** How jobs are read: with their bodies or without. */
+type Read<H extends Head> = (ctx: Context, ids: readonly string[]) => Promise<(H | Unreadable | undefined)[]>;
+
+async function cancelAll<H extends Head>(
+  ctx: Context,
+  ids: readonly string[],
+  read: Read<H>,
+  spares: (home: Head) => boolean = () => false,
   marks: ReadonlyMap<string, string> = new Map(),
-): Promise<(Home | MinutehandError)[]> {
-  const results = new Map<string, Home | MinutehandError>();
+): Promise<(H | MinutehandError)[]> {
+  const results = new Map<string, H | MinutehandError>();
   let left = [...new Set(ids)];
   for (let i = 0; i < TRIES && left.length > 0; i++)
-    left = await pass(ctx, left, results, { spares, marks, again: i > 0 });
+    left = await pass(ctx, left, results, { read, spares, marks, again: i > 0 });
   await keepPromotions(
     ctx,
     [...results.values()].flatMap((result) =>
@@ -89,21 +102,27 @@ export async function cancelTogether(ctx: Context, home: Home, together: readonl
 }
 
 /** Answers the ids that were not as read. `again`: a pass before this one may have cancelled them, its answer lost. */
-async function pass(
+async function pass<H extends Head>(
   ctx: Context,
   ids: readonly string[],
-  results: Map<string, Home | MinutehandError>,
+  results: Map<string, H | MinutehandError>,
   {
+    read,
     spares,
     marks,
     again,
-  }: { spares: (home: Home) => boolean; marks: ReadonlyMap<string, string>; again: boolean },
+  }: {
+    read: Read<H>;
+    spares: (home: Head) => boolean;
+    marks: ReadonlyMap<string, string>;
+    again: boolean;
+  },
 ): Promise<string[]> {
-  const homes = await readHomes(ctx, ids);
+  const homes = await read(ctx, ids);
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
 
-  const waiting: Home[] = [];
+  const waiting: H[] = [];
   for (const [i, id] of ids.entries()) {
     const home = homes[i];
     if (isUnreadable(home)) {
@@ -130,7 +149,7 @@ async function pass(
   for (const [i, home] of waiting.entries()) {
     const outcome = outcomes[i];
     if (outcome === "changed") {
-      results.set(home.id, await cancelled(ctx, { ...home, ...changes[i]?.set } as Home));
+      results.set(home.id, await cancelled(ctx, { ...home, ...changes[i]?.set }));
     } else if (outcome === "refused") left.push(home.id);
     else
       results.set(
@@ -152,18 +171,18 @@ export function asCancelled(
 /** The same of one as it was read: whose run has crashed says so. */
 function readAsCancelled(
   ctx: Context,
-  home: Home,
+  home: Head,
   now: number,
 ): ReturnType<typeof asCancelled> & { lastError?: string } {
   return { ...asCancelled(ctx, now), ...(home.state === "running" ? { lastError: crashOf(home) } : {}) };
 }
 
-function answerWithoutWriting(home: Home, now: number): Home | MinutehandError | undefined {
+function answerWithoutWriting<H extends Head>(home: H, now: number): H | MinutehandError | undefined {
   return home.state === "cancelled" ? home : refusalOf(home, now);
 }
 
 /** Why a job can be neither cancelled nor moved, if it cannot. `condition`: by what it is judged. */
-export function refusalOf(home: Home, now: number, condition = unheld): MinutehandError | undefined {
+export function refusalOf(home: Head, now: number, condition = unheld): MinutehandError | undefined {
   try {
     condition(home, now);
   } catch (error) {
@@ -173,7 +192,7 @@ export function refusalOf(home: Home, now: number, condition = unheld): Minuteha
   return handedOff(home, now);
 }
 
-function handedOff(home: Home, now: number): MinutehandError | undefined {
+function handedOff(home: Head, now: number): MinutehandError | undefined {
   if (!home.untracked || !isNear(startsAt(home), now)) return undefined;
   return new MinutehandError(
     "job-handed-off",
@@ -187,7 +206,7 @@ function handedOff(home: Home, now: number): MinutehandError | undefined {
  * may have passed meanwhile. One that came too late is undone and the job sent: a sweep that saw the cancel has
  * passed it over, and a caller who was refused may count on it. It may so come twice, as an untracked job may.
  */
-async function cancelled(ctx: Context, home: Home): Promise<Home | MinutehandError> {
+async function cancelled<H extends Head>(ctx: Context, home: H): Promise<H | MinutehandError> {
   const tooLate = handedOff(home, ctx.clock());
   if (!tooLate) {
     await releaseKey(ctx, home, home.expiresAt ?? 0, ctx.clock() + WRITER_DEADLINE);
@@ -201,9 +220,10 @@ async function cancelled(ctx: Context, home: Home): Promise<Home | MinutehandErr
     remove: ["finishedAt"],
   };
   try {
-    await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
-    // As what it is again: a limit or a window has a say.
-    await sendIfNear(ctx, [{ ...home, state: "scheduled" }]);
+    const { item } = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
+    // As what it is again: a limit or a window has a say. If the answer to the change was lost, the item says so too.
+    const now = item && readHome(item, home.id);
+    if (now?.state === "scheduled") await sendIfNear(ctx, [now]);
     return tooLate;
   } catch (error) {
     return new MinutehandError("unavailable", messageOf(error), { id: home.id }, error);

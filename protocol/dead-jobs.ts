@@ -1,12 +1,13 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
 import { DAY, PAGE_BYTES } from "../core/constants.ts";
-import { type DeadEntry, deadDay, type Home, idIn, timeOf } from "../core/items.ts";
+import { type DeadEntry, deadDay, type Head, headOf, idIn, timeOf } from "../core/items.ts";
 import { afterJob, BEGINNING, END, justAfter, type Position } from "../core/position.ts";
 import { isMeant, type JobFilter, type JobPage } from "./list.ts";
 import type { Context, Page } from "./ports.ts";
 import { readableHomes } from "./read-job.ts";
 
-export type DeadJob = { home: Home; entry: DeadEntry };
+/** `bytes`: how much was read of it, its body included. */
+export type DeadJob = { home: Head; entry: DeadEntry; bytes: number };
 
 const STRETCH = 16;
 
@@ -40,11 +41,11 @@ export async function deadPage(
   ctx: Context,
   request: JobFilter & { topic: string; limit: number; cursor?: Position; before?: Position },
 ): Promise<JobPage> {
-  const homes: Home[] = [];
+  const homes: Head[] = [];
   let examined = 0;
   let bytes = 0;
   let position = request.cursor;
-  for await (const { home, entry } of deadJobs(ctx, request.topic, request.cursor)) {
+  for await (const { home, entry, ...read } of deadJobs(ctx, request.topic, request.cursor)) {
     if (request.before !== undefined && entry.sk >= request.before) break;
     const isFull =
       homes.length === request.limit || examined === ctx.sizes.listEntries || bytes >= PAGE_BYTES;
@@ -53,8 +54,7 @@ export async function deadPage(
     }
     if (isMeant(home, request)) homes.push(home);
     examined += 1;
-    // With its body, which is read and kept though no list answers it.
-    bytes += JSON.stringify(home).length;
+    bytes += read.bytes;
     position = afterJob(entry.sk);
   }
   return { homes, gone: [], examined };
@@ -67,9 +67,11 @@ async function* stillDead(ctx: Context, topic: string, entries: DeadEntry[]): As
     named.flatMap(({ sk }) => idIn(sk) ?? []),
     "listing dead jobs",
   );
+  // Whoever goes through all dead jobs keeps none of their bodies.
+  const read = homes.map((home) => home && { home: headOf(home), bytes: JSON.stringify(home).length });
   for (const [i, entry] of named.entries()) {
-    const home = homes[i];
+    const { home, bytes = 0 } = read[i] ?? {};
     const same = home?.state === "dead" && home.finishedAt === timeOf(entry.sk) && home.topic === topic;
-    if (home && same) yield { home, entry };
+    if (home && same) yield { home, entry, bytes };
   }
 }

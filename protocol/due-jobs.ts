@@ -1,15 +1,25 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
 import { BUCKET, BUCKETS_A_PAGE, PAGE_BYTES } from "../core/constants.ts";
-import { bucketOf, type Home, type Item, isLookKey, minuteOf, sortable, timeOf } from "../core/items.ts";
+import {
+  bucketOf,
+  type Head,
+  type Home,
+  headOf,
+  type Item,
+  isLookKey,
+  minuteOf,
+  sortable,
+  timeOf,
+} from "../core/items.ts";
 import { afterJob, beforeTime, type Position } from "../core/position.ts";
 import { isUnreadable, jobIn, readHome, type Unreadable } from "../core/readable.ts";
 import type { Context } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readHomes, withoutBody } from "./read-job.ts";
 import { shardCount } from "./shards.ts";
 import { reportUnreadable } from "./unreadable.ts";
 
 /** Jobs in due order: with those before, all that are due before `until`. `gone`: that were due among them, or may have been. */
-export type DueJobs = { homes: Home[]; gone: Home[]; until: Position };
+export type DueJobs = { homes: Head[]; gone: Head[]; until: Position };
 
 /** Buckets that are read at once where there is little in them. */
 const BUCKETS_A_READ = 64;
@@ -34,7 +44,7 @@ export async function* dueJobs(
   let entries = fewest;
   while (position < end) {
     const pks = bucketsFrom(position, end, minutes, shards);
-    const pages = await inParallel(pks, WIDTH, (pk) => ctx.pool.page(pk, position, end, entries));
+    const pages = await inParallel(pks, WIDTH, (pk) => readEntries(ctx, pk, position, end, entries));
     const items = pages.flatMap((page) => page.items);
     const cuts = pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : []));
     const last = beforeTime(minuteOf(timeOf(position)) + (pks.length / shards) * BUCKET);
@@ -53,7 +63,7 @@ export async function* dueJobs(
 
     read.buckets += pks.length;
     read.entries += items.length;
-    read.bytes += items.reduce((sum, item) => sum + bytesOf(item), 0);
+    read.bytes += pages.reduce((sum, { bytes }) => sum + bytes, 0);
     // Whoever goes on found too little: more of a busy minute, or more minutes that are not.
     entries = cuts.length > 0 ? Math.min(entries * 2, most) : fewest;
     minutes = cuts.length > 0 ? 1 : Math.min(minutes * 2, Math.max(Math.floor(BUCKETS_A_READ / shards), 1));
@@ -77,17 +87,17 @@ function bucketsFrom(position: Position, end: Position, minutes: number, shards:
 }
 
 /** Where a job stands among those due. */
-function placeOf(home: Home): string {
+function placeOf(home: Head): string {
   return `${sortable(home.dueAt)}#${home.id}`;
 }
 
 /** The position after a job among those due. */
-export function afterDue(home: Home): Position {
+export function afterDue(home: Head): Position {
   return afterJob(placeOf(home));
 }
 
 /** As their jobs stand among those due; without looks at homes that are there too, and without what names no job. */
-function inDueOrder(items: readonly Item[]): Item[] {
+function inDueOrder(items: readonly Entry[]): Entry[] {
   const homes = new Set(items.filter(({ sk }) => !isLookKey(sk)).map(({ sk }) => sk));
   return items
     .filter(({ sk }) => jobIn(sk) !== undefined)
@@ -99,9 +109,32 @@ function bytesOf(item: Item | Home | Unreadable | undefined): number {
   return item && "body" in item ? item.body.length : 0;
 }
 
+/** An entry of a bucket, and its job without the body where the entry is a home. */
+type Entry = { readonly sk: string; readonly home?: Head | Unreadable };
+
+/** A page of a bucket. `bytes`: of the bodies that were read. */
+export async function readEntries(
+  ctx: Context,
+  pk: string,
+  from: Position,
+  before: Position,
+  limit: number,
+): Promise<{ items: Entry[]; more: boolean; bytes: number }> {
+  const { items, more } = await ctx.pool.page(pk, from, before, limit);
+  return { items: items.map(entryOf), more, bytes: items.reduce((sum, item) => sum + bytesOf(item), 0) };
+}
+
+function entryOf(item: Item): Entry {
+  const { sk } = item;
+  const id = jobIn(sk);
+  if (id === undefined || isLookKey(sk)) return { sk };
+  const home = readHome(item, id);
+  return { sk, home: isUnreadable(home) ? home : headOf(home) };
+}
+
 /** The jobs whose due time is the time of their entry: a home that has moved, or a look left behind, is none. */
-export async function homesDueAt(ctx: Context, items: readonly Item[]): Promise<Home[]> {
-  const homes: Home[] = [];
+export async function homesDueAt(ctx: Context, items: readonly Entry[]): Promise<Head[]> {
+  const homes: Head[] = [];
   for (const part of chunksOf(items, ctx.sizes.looks)) homes.push(...(await homesAmong(ctx, part)).homes);
   return homes;
 }
@@ -112,19 +145,19 @@ export async function homesDueAt(ctx: Context, items: readonly Item[]): Promise<
  */
 async function homesAmong(
   ctx: Context,
-  items: readonly Item[],
-): Promise<{ homes: Home[]; gone: Home[]; bytes: number }> {
+  items: readonly Entry[],
+): Promise<{ homes: Head[]; gone: Head[]; bytes: number }> {
   const looks = items.filter(({ sk }) => isLookKey(sk));
   const ids = looks.flatMap(({ sk }) => jobIn(sk) ?? []);
   const looked = await readHomes(ctx, ids);
-  const lookedOf = new Map(ids.map((id, i) => [id, looked[i]]));
-  const due = new Map<string, Home>();
-  const gone: Home[] = [];
+  const lookedOf = new Map(looked.map((home, i) => [ids[i], withoutBody(home)]));
+  const due = new Map<string, Head>();
+  const gone: Head[] = [];
   const unreadable = new Map<string, Unreadable>();
   for (const item of [...items.filter(({ sk }) => !isLookKey(sk)), ...looks]) {
     const id = jobIn(item.sk);
     if (id === undefined) continue;
-    const home = isLookKey(item.sk) ? lookedOf.get(id) : readHome(item, id);
+    const home = isLookKey(item.sk) ? lookedOf.get(id) : item.home;
     if (isUnreadable(home)) unreadable.set(id, home);
     else if (home?.dueAt === timeOf(item.sk)) due.set(id, home);
     else if (home) gone.push(home);

@@ -1,7 +1,7 @@
 import { inParallel } from "../core/batches.ts";
 import { PROMOTE_BEFORE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import type { Home } from "../core/items.ts";
+import type { Head } from "../core/items.ts";
 import type { Context } from "./ports.ts";
 
 const WIDTH = 16;
@@ -20,7 +20,7 @@ export function isFar(ctx: Context, dueAt: number): boolean {
  * message of the schedule and one of the sweep would run them twice. Whatever Scheduler does is no error, as the sweep
  * carries every job: after the first failure, or when it takes long, it is left alone.
  */
-export async function keepPromotions(ctx: Context, homes: readonly Home[]): Promise<void> {
+export async function keepPromotions(ctx: Context, homes: readonly Head[]): Promise<void> {
   const { promotions } = ctx;
   if (promotions === undefined) return;
   const until = ctx.clock() + PATIENCE;

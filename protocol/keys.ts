@@ -1,7 +1,7 @@
 import { inParallel } from "../core/batches.ts";
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
-import { type Home, homeKey, type KeyItem, keyKey } from "../core/items.ts";
+import { type Head, type Home, homeKey, type KeyItem, keyKey } from "../core/items.ts";
 import { fileLooks } from "./looks.ts";
 import type { Context, Write } from "./ports.ts";
 import { readable } from "./unreadable.ts";
@@ -27,7 +27,7 @@ export async function releaseKey(ctx: Context, job: Finished, expiresAt: number,
  * nobody lives to do so before. By the due time TTL may have taken the home. As with `releaseKey`, a failure is
  * reported and no more.
  */
-export async function lookAtKeys(ctx: Context, homes: readonly Home[], now: number): Promise<void> {
+export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: number): Promise<void> {
   const time = now + RETRY_LOOK_AFTER;
   const far = homes.filter(({ key, dueAt }) => key !== undefined && dueAt > time);
   try {

@@ -1,6 +1,6 @@
 import { DAY, PAGE_BYTES } from "../core/constants.ts";
 import { stateAt } from "../core/home.ts";
-import type { Home } from "../core/items.ts";
+import type { Head } from "../core/items.ts";
 import { beforeTime, type Position } from "../core/position.ts";
 import { afterDue, dueJobs } from "./due-jobs.ts";
 import type { Context } from "./ports.ts";
@@ -19,7 +19,7 @@ export type ListRequest = JobFilter & {
 };
 
 /** `examined`: how many jobs were looked at for it. `gone`: met where they are not due any more, some beyond its end. */
-export type JobPage = { homes: Home[]; gone: Home[]; examined: number; cursor?: Position };
+export type JobPage = { homes: Head[]; gone: Head[]; examined: number; cursor?: Position };
 
 export const LONGEST_SPAN = 31 * DAY;
 
@@ -29,8 +29,8 @@ export const LONGEST_SPAN = 31 * DAY;
  */
 export async function listJobs(ctx: Context, request: ListRequest): Promise<JobPage> {
   const end = beforeTime(request.to);
-  const homes: Home[] = [];
-  const gone: Home[] = [];
+  const homes: Head[] = [];
+  const gone: Head[] = [];
   let position = request.cursor ?? beforeTime(request.from);
   let examined = 0;
   let bytes = 0;
@@ -41,7 +41,7 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
       const inState = request.state === undefined || stateAt(home, now) === request.state;
       const meant = inState && isMeant(home, request);
       // Answers carry no bodies, but Lambda's are at most 6 MB.
-      if (meant) bytes += JSON.stringify({ ...home, body: "" }).length;
+      if (meant) bytes += JSON.stringify(home).length;
       if (homes.length === request.limit || (homes.length > 0 && bytes > PAGE_BYTES)) {
         return { homes, gone, examined, cursor: position };
       }
@@ -55,7 +55,7 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
   return position < end ? { homes, gone, examined, cursor: position } : { homes, gone, examined };
 }
 
-export function isMeant(home: Home, { topic, tag, group }: JobFilter): boolean {
+export function isMeant(home: Head, { topic, tag, group }: JobFilter): boolean {
   return (
     (topic === undefined || home.topic === topic) &&
     (tag === undefined || home.tag === tag) &&

@@ -1,9 +1,12 @@
+import { chunksOf, inParallel } from "../core/batches.ts";
 import { MinutehandError } from "../core/errors.ts";
-import { type Home, homeKey } from "../core/items.ts";
+import { type Head, type Home, headOf, homeKey } from "../core/items.ts";
 import { isUnreadable, readHome, type Unreadable } from "../core/readable.ts";
 import { jobOfKey } from "./keys.ts";
 import type { Context } from "./ports.ts";
 import { cannotRead, reportUnreadable } from "./unreadable.ts";
+
+const WIDTH = 2;
 
 /** A job as it stands. Throws `job-not-found`, or `unavailable` where it cannot be read. */
 export async function readJob(ctx: Context, id: string): Promise<Home> {
@@ -43,6 +46,24 @@ export async function readableHomes(
   const homes = await readHomes(ctx, ids);
   reportUnreadable(ctx, what, homes.filter(isUnreadable));
   return homes.map((home) => (isUnreadable(home) ? undefined : home));
+}
+
+/**
+ * The same homes without their bodies, of as many jobs as there may be: no more bodies than those of `heads` jobs, twice, are
+ * in memory at once.
+ */
+export async function readHeads(
+  ctx: Context,
+  ids: readonly string[],
+): Promise<(Head | Unreadable | undefined)[]> {
+  const parts = await inParallel(chunksOf(ids, ctx.sizes.heads), WIDTH, async (part) =>
+    (await readHomes(ctx, part)).map(withoutBody),
+  );
+  return parts.flat();
+}
+
+export function withoutBody(home: Home | Unreadable | undefined): Head | Unreadable | undefined {
+  return home === undefined || isUnreadable(home) ? home : headOf(home);
 }
 
 /** The id that a caller's own key names. Throws `job-not-found`. */

@@ -1,7 +1,16 @@
-import { inParallel } from "../core/batches.ts";
+import { chunksOf, inParallel } from "../core/batches.ts";
 import { ONCE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
-import { type Chosen, chosenKey, deadKey, type Home, ITEM_VERSION, type Key, ttl } from "../core/items.ts";
+import {
+  type Chosen,
+  chosenKey,
+  deadKey,
+  type Head,
+  type Home,
+  ITEM_VERSION,
+  type Key,
+  ttl,
+} from "../core/items.ts";
 import { type CallMark, withCall } from "../core/once.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { differentRequest, isKnownCall } from "./calls.ts";
@@ -9,9 +18,9 @@ import { deadJobs } from "./dead-jobs.ts";
 import { reclaimKey } from "./keys.ts";
 import { move } from "./move.ts";
 import type { Context } from "./ports.ts";
-import { readableHomes, readHomes } from "./read-job.ts";
+import { readableHomes, readHeads } from "./read-job.ts";
 import { sendIfNear } from "./send.ts";
-import { cannotRead, readable } from "./unreadable.ts";
+import { cannotRead, readable, reportUnreadable } from "./unreadable.ts";
 
 export type RedriveRequest = {
   /** These jobs; else the oldest `max`. */
@@ -49,13 +58,9 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
   const redriven = await inParallel(
     [...chosen.entries()],
     WIDTH,
-    async ([i, home]) => before.has(home) || redriveJob(ctx, home, start + i * apart, call),
+    async ([i, head]) => before.has(head) || redriveAsRead(ctx, head, start + i * apart, call),
   );
-  // The call that moved them may have died before it sent them.
-  await sendIfNear(
-    ctx,
-    [...before].filter(({ state }) => state === "scheduled"),
-  );
+  await sendAgain(ctx, [...before]);
   return { redriven: redriven.filter(Boolean).length, left: await countDead(ctx, topic) };
 }
 
@@ -93,9 +98,32 @@ export async function redriveJob(ctx: Context, home: Home, dueAt: number, call?:
   return true;
 }
 
-async function chosenHomes(ctx: Context, topic: string, ids: readonly string[]): Promise<Home[]> {
+/** The same of a job as it was read without its body. */
+export async function redriveAsRead(
+  ctx: Context,
+  { id, revision }: Head,
+  dueAt: number,
+  call?: CallMark,
+): Promise<boolean> {
+  const [home] = await readableHomes(ctx, [id], "redriving jobs");
+  return home?.state === "dead" && home.revision === revision && redriveJob(ctx, home, dueAt, call);
+}
+
+/** Sends jobs that this call moved before: it may have died before it sent them. */
+async function sendAgain(ctx: Context, heads: readonly Head[]): Promise<void> {
+  for (const part of chunksOf(heads, ctx.sizes.looks)) {
+    const ids = part.filter(({ state }) => state === "scheduled").map(({ id }) => id);
+    const homes = await readableHomes(ctx, ids, "redriving jobs");
+    await sendIfNear(
+      ctx,
+      homes.flatMap((home) => (home?.state === "scheduled" ? home : [])),
+    );
+  }
+}
+
+async function chosenHomes(ctx: Context, topic: string, ids: readonly string[]): Promise<Head[]> {
   const unique = [...new Set(ids)];
-  const homes = await readHomes(ctx, unique);
+  const homes = await readHeads(ctx, unique);
   return homes.map((home, i) => {
     if (isUnreadable(home)) throw cannotRead(home);
     if (home?.topic === topic) return home;
@@ -109,7 +137,7 @@ async function oldestHomes(
   topic: string,
   max: number,
   call: CallMark | undefined,
-): Promise<Home[]> {
+): Promise<Head[]> {
   if (!call) return deadHomes(ctx, topic, max);
   const key = chosenKey(topic, call.key);
   const noted = await readChosen(ctx, key, call);
@@ -124,18 +152,19 @@ async function oldestHomes(
   return outcome === "exists" ? ((await readChosen(ctx, key, call)) ?? homes) : homes;
 }
 
-async function readChosen(ctx: Context, key: Key, { request }: CallMark): Promise<Home[] | undefined> {
+async function readChosen(ctx: Context, key: Key, { request }: CallMark): Promise<Head[] | undefined> {
   const [read] = (await ctx.pool.read([key])) as [Chosen | undefined];
   const chosen = readable(read, "what this call chose before");
   if (!chosen) return undefined;
   if (chosen.request !== request) throw differentRequest({});
   const ids = chosen.ids === "" ? [] : chosen.ids.split("\n");
-  const homes = await readableHomes(ctx, ids, "redriving jobs");
-  return homes.filter((home) => home !== undefined);
+  const homes = await readHeads(ctx, ids);
+  reportUnreadable(ctx, "redriving jobs", homes.filter(isUnreadable));
+  return homes.filter((home) => home !== undefined && !isUnreadable(home));
 }
 
-async function deadHomes(ctx: Context, topic: string, max: number): Promise<Home[]> {
-  const homes: Home[] = [];
+async function deadHomes(ctx: Context, topic: string, max: number): Promise<Head[]> {
+  const homes: Head[] = [];
   for await (const { home } of deadJobs(ctx, topic)) {
     if (homes.length === max) break;
     homes.push(home);

@@ -1,6 +1,6 @@
 import { MinutehandError } from "../core/errors.ts";
 import { hasCrashed, isFinished, isRunning } from "../core/home.ts";
-import type { Home } from "../core/items.ts";
+import type { Head, Home } from "../core/items.ts";
 import { absentOptionsOf, jobOptionsOf } from "../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../core/once.ts";
 import { isKnownCall } from "./calls.ts";
@@ -110,7 +110,7 @@ function restarted({ attempt, restarts = 0 }: Home): { restarts?: number } {
 }
 
 /** The condition on which a job may be changed by a user: it waits, or its run has crashed. */
-export function unheld(home: Home, now: number): Expected {
+export function unheld(home: Head, now: number): Expected {
   if (isRunning(home, now)) {
     throw new MinutehandError("job-running", `job ${home.id} is running; it can be changed when it is not`, {
       id: home.id,
@@ -128,7 +128,7 @@ export function unheld(home: Home, now: number): Expected {
 }
 
 /** The same for a bulk, which means no job in particular: one whose run has crashed and that an event has cancelled is over. */
-export function unasked(home: Home, now: number): Expected {
+export function unasked(home: Head, now: number): Expected {
   const expect = unheld(home, now);
   if (home.cancelAskedAt === undefined) return { ...expect, cancelAskedAt: undefined };
   throw new MinutehandError(

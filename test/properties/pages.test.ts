@@ -162,7 +162,7 @@ describe("reading a shard page by page", () => {
   );
 });
 
-const place = (home: Home): string => `${sortable(home.dueAt)}#${home.id}`;
+const place = (home: Pick<Home, "dueAt" | "id">): string => `${sortable(home.dueAt)}#${home.id}`;
 
 describe("a list", () => {
   const limit = fc.integer({ min: 1, max: 10 });

@@ -1,0 +1,178 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { toAttributes } from "../../../aws/attributes.ts";
+import { dynamoPool } from "../../../aws/pool.ts";
+import {
+  type DeadEntry,
+  type Home,
+  homeKey,
+  type Item,
+  type Key,
+  lookAt,
+  sortable,
+  timeOf,
+} from "../../../core/items.ts";
+import { drawJobId } from "../../../core/job-id.ts";
+import type { Pool } from "../../../protocol/ports.ts";
+import { seededBytes } from "../../../testing/random.ts";
+
+const MINUTE = 60_000;
+/** "Query" and "BatchGetItem", DynamoDB API Reference: an answer is this long at most. */
+const QUERY_BYTES = 1024 * 1024;
+const BATCH_GET_BYTES = 16 * 1024 * 1024;
+const LATENCY_MS = 2;
+/** A job that was filed for this time of a minute or later was moved by an hour. */
+const MOVED_FROM = 30_000;
+
+export type LargeTable = {
+  readonly now: number;
+  readonly shards: number;
+  readonly bodyBytes: number;
+  /** Of each minute and shard: homes of that minute, and looks at jobs that were filed an hour before. */
+  readonly homes: number;
+  readonly looks: number;
+  readonly state: Home["state"];
+  readonly deadToday: number;
+};
+
+type Row = Record<string, AttributeValue>;
+type Input = Record<string, unknown> & { Key: Row; TableName: string };
+
+/**
+ * A pool on a DynamoDB in which every key of a job has one, with a large body. Its answers are made as they are asked for,
+ * come as text, and are as long as DynamoDB's at most, so that only the caller keeps anything of them.
+ */
+export function largePool(table: LargeTable): Pool {
+  const { now } = table;
+  const operations: Record<string, (input: Input) => object> = {
+    GetItem: ({ Key }) => ({ Item: itemAt(table, keyOf(Key)) }),
+    BatchGetItem: ({ RequestItems }) => batchGet(table, RequestItems as Record<string, { Keys: Row[] }>),
+    Query: ({ ExpressionAttributeValues, Limit }) =>
+      query(table, ExpressionAttributeValues as Record<string, { S: string }>, Limit as number),
+    PutItem: () => ({}),
+    DeleteItem: () => ({}),
+    TransactWriteItems: () => ({}),
+    UpdateItem: (input) => ({ Attributes: { ...itemAt(table, keyOf(input.Key)), ...valuesSet(input) } }),
+    BatchExecuteStatement: ({ Statements }) => ({ Responses: (Statements as unknown[]).map(() => ({})) }),
+  };
+  const send = async (command: { constructor: { name: string }; input: Input }): Promise<unknown> => {
+    const run = operations[command.constructor.name.replace(/Command$/, "")];
+    if (!run) throw new Error(`no such operation here: ${command.constructor.name}`);
+    const bytes = Buffer.from(JSON.stringify(run(command.input)));
+    await wait(LATENCY_MS);
+    return JSON.parse(bytes.toString());
+  };
+  // Only `send` of a client is ever used.
+  const client = { send } as unknown as DynamoDBClient;
+  return dynamoPool({ client, table: "large", clock: () => now });
+}
+
+/** Ids of different jobs, due in an hour. */
+export function idsOf({ now, shards }: LargeTable, count: number): string[] {
+  const random = seededBytes(1);
+  return Array.from({ length: count }, () => drawJobId(now + 60 * MINUTE, shards, random));
+}
+
+function keyOf({ pk, sk }: Row): Key {
+  return { pk: pk?.S ?? "", sk: sk?.S ?? "" };
+}
+
+/** What an update sets. */
+function valuesSet(input: Input): Row {
+  const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = input as unknown as {
+    UpdateExpression: string;
+    ExpressionAttributeNames: Record<string, string>;
+    ExpressionAttributeValues: Row;
+  };
+  const [sets = ""] = UpdateExpression.split(/ REMOVE | ADD /);
+  const pairs = [...sets.matchAll(/(#\w+) = (:\w+)/g)].map(([, name = "", value = ""]) => [
+    ExpressionAttributeNames[name],
+    ExpressionAttributeValues[value],
+  ]);
+  return Object.fromEntries(pairs) as Row;
+}
+
+function itemAt(table: LargeTable, key: Key): Row | undefined {
+  return /^\d{4}-/.test(key.pk) ? toAttributes(homeAt(table, key)) : undefined;
+}
+
+let made = 0;
+
+/** Each body is another text, or the engine would keep one for all. */
+function homeAt({ bodyBytes, state, now }: LargeTable, { pk, sk }: Key): Home {
+  const filedFor = timeOf(sk);
+  const dueAt = filedFor % MINUTE < MOVED_FROM ? filedFor : filedFor + 60 * MINUTE;
+  const body = JSON.stringify(`${made++} `.padEnd(bodyBytes - 2, "x"));
+  const job = { topic: "orders", body, state, dueAt, wantedAt: dueAt, revision: 0, attempt: 0 };
+  const finishedAt = state === "dead" ? { finishedAt: now - MINUTE } : {};
+  return { pk, sk, v: 1, id: sk.slice(14), ...job, ...finishedAt, createdAt: now - 2 * 60 * MINUTE };
+}
+
+function batchGet(table: LargeTable, requested: Record<string, { Keys: Row[] }>): object {
+  const [[name, { Keys }] = ["", { Keys: [] }]] = Object.entries(requested);
+  const rows: Row[] = [];
+  let bytes = 0;
+  let read = 0;
+  for (; read < Keys.length && bytes < BATCH_GET_BYTES; read++) {
+    const row = itemAt(table, keyOf(Keys[read] as Row));
+    if (row) rows.push(row);
+    bytes += row?.body?.S?.length ?? 0;
+  }
+  const left = Keys.slice(read);
+  return {
+    Responses: { [name]: rows },
+    UnprocessedKeys: left.length > 0 ? { [name]: { Keys: left } } : {},
+  };
+}
+
+function query(table: LargeTable, values: Record<string, { S: string }>, limit: number): object {
+  const [pk = "", from = "", before = ""] = [":pk", ":from", ":before"].map((name) => values[name]?.S);
+  const between = entriesOf(table, pk).filter(({ sk }) => sk >= from && sk <= before);
+  const Items: Row[] = [];
+  let bytes = 0;
+  for (const { sk, make } of between) {
+    if (Items.length === limit || bytes >= QUERY_BYTES) {
+      return { Items, LastEvaluatedKey: { pk: { S: pk }, sk: Items.at(-1)?.sk } };
+    }
+    const row = toAttributes(make());
+    Items.push(row);
+    bytes += (row.body?.S ?? "").length + 100;
+    if (sk === before) break;
+  }
+  return { Items };
+}
+
+function entriesOf(table: LargeTable, pk: string): { sk: string; make: () => Item }[] {
+  const { now, shards, homes, looks, deadToday } = table;
+  const random = seededBytes(2);
+  const day = pk === `dead#orders#${new Date(now).toISOString().slice(0, 10)}`;
+  if (day) {
+    const filed = Array.from(
+      { length: deadToday },
+      () => homeKey(drawJobId(now - 60 * MINUTE, shards, random)).sk,
+    );
+    return filed.sort().map((place) => {
+      const id = place.slice(14);
+      const sk = `${sortable(now - MINUTE)}#${id}`;
+      return { sk, make: (): DeadEntry => ({ pk, sk, v: 1, id, revision: 0, expiresAt: now }) };
+    });
+  }
+  const [, minuteText = "", shardText = ""] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)#(\d+)$/.exec(pk) ?? [];
+  if (minuteText === "") return [];
+  const minute = Date.parse(`${minuteText}Z`);
+  const entries: { sk: string; make: () => Item }[] = [];
+  for (let i = 0; i < homes; i++) {
+    const key = { pk, sk: `${sortable(minute + i)}#${idIn(minute + i, Number(shardText))}` };
+    entries.push({ sk: key.sk, make: () => homeAt(table, key) });
+  }
+  for (let i = 0; i < looks; i++) {
+    const dueAt = minute + MOVED_FROM + i;
+    const look = lookAt(idIn(dueAt - 60 * MINUTE, Number(shardText)), dueAt);
+    entries.push({ sk: look.sk, make: () => look });
+  }
+  return entries;
+
+  function idIn(time: number, shard: number): string {
+    return drawJobId(time, shards, (count) => random(count).fill(0, 0, 1).fill(shard, 1, 2));
+  }
+}
