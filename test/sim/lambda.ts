@@ -9,7 +9,10 @@ export type LambdaHandler<E, R> = (event: E, context: LambdaContext) => Promise<
 export type Invoked<R> = { returned: R } | { failed: unknown } | { crashed: true };
 
 /** A Lambda function: each environment runs one invocation at a time, is used again, and is killed at the timeout. */
-export type SimulatedLambda<E, R> = { invoke(event: E): Promise<Invoked<R>> };
+export type SimulatedLambda<E, R> = {
+  /** `chain`: how many invocations led to what it is invoked with. */
+  invoke(event: E, chain?: number): Promise<Invoked<R>>;
+};
 
 /** `timeout`: ms. `build`: the function's module, run once in each environment. */
 export function lambdaOf<E, R>(
@@ -21,10 +24,11 @@ export function lambdaOf<E, R>(
   const idle: { machine: Machine; handler: LambdaHandler<E, R> }[] = [];
   let started = 0;
   return {
-    invoke(event) {
+    invoke(event, chain = 0) {
       const warm = idle.findIndex(({ machine }) => machine.alive());
       const [environment] = warm === -1 ? [] : idle.splice(warm, 1);
       const { machine, handler } = environment ?? fresh();
+      machine.chain = chain + 1;
       const deadline = world.timeline.now() + timeout;
       return new Promise((resolve) => {
         let over = false;

@@ -10,6 +10,8 @@ export type Machine = {
   readonly clock: () => number;
   readonly random: RandomBytes;
   readonly timers: Timers;
+  /** How many invocations in a chain led to what it does now, its own included: Lambda's lineage. */
+  chain: number;
   /** How many calls it has made, the next one's number. */
   nextCall(): number;
   alive(): boolean;
@@ -44,6 +46,7 @@ export function startMachine(name: string, seed: number, skew: number, timeline:
         };
       },
     },
+    chain: 0,
     nextCall: () => calls++,
     alive: () => alive,
     deliver(act) {

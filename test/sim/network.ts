@@ -118,7 +118,8 @@ function tryOnce(network: Network, call: Call, service: Service, timeout: number
       try {
         if (fate.request > SIGNATURE_LIFE) throw problem("RequestExpired", "the signature is too old", 403);
         if (fate.refusal) throw fate.refusal;
-        outcome = { output: service.perform(operation, input, { entryFails: () => fate.entryFails(draws) }) };
+        const trouble = { entryFails: () => fate.entryFails(draws), chain: machine.chain };
+        outcome = { output: service.perform(operation, input, trouble) };
         if (fate.refusalAfter) throw fate.refusalAfter;
       } catch (thrown) {
         outcome = { error: thrown as Error };

@@ -31,6 +31,8 @@ const ASYNC_PAUSES = [0, 60_000, 120_000];
 const VISIBILITY_SECONDS = TIMEOUT.consumer / 1000 + 30;
 const BATCH = 10;
 const MOST_INVOCATIONS = 5;
+/** So many invocations may follow from one another ("Recursive loop detection", Lambda Developer Guide). */
+export const LONGEST_CHAIN = 16;
 
 const SECRET = "bWludXRlaGFuZCBpcyBzaW11bGF0ZWQgaGVyZQ==";
 
@@ -141,14 +143,17 @@ export function pollQueue(
   const poll = (): void => {
     if (running >= MOST_INVOCATIONS || !polls()) return;
     const asked = { QueueUrl: queue, MaxNumberOfMessages: BATCH, VisibilityTimeout: VISIBILITY_SECONDS };
-    const { Messages } = sqs.perform("ReceiveMessage", asked, NO_TROUBLE) as { Messages: Received[] };
+    const received = sqs.perform("ReceiveMessage", asked, NO_TROUBLE) as { Messages: Received[] };
+    // What Lambda takes for a loop it leaves in the queue, whose own redrive puts it into the DLQ in the end.
+    const Messages = received.Messages.filter(({ Chain }) => Chain < world.longestChain);
     if (Messages.length === 0) return;
     const faulty = timeline.now() < plan.calmFrom;
     // A receive can be counted that nobody saw.
     if (faulty && draws.chance(plan.lostReceive)) return;
     running += 1;
     const ended = invoked(Messages);
-    void lambda.invoke(eventOf(Messages)).then((outcome) => {
+    const chain = Math.max(...Messages.map(({ Chain }) => Chain));
+    void lambda.invoke(eventOf(Messages), chain).then((outcome) => {
       running -= 1;
       world.trace(() => `${queue}'s invocation: ${JSON.stringify(outcome)}`);
       const done = Messages.filter(({ MessageId }) => isDone(outcome, MessageId));
@@ -168,6 +173,7 @@ export type Received = {
   Body: string;
   ReceiptHandle: string;
   Attributes: { ApproximateReceiveCount: string };
+  Chain: number;
 };
 
 function entryOf({ MessageId, ReceiptHandle }: Received) {

@@ -34,6 +34,8 @@ export type World = {
   readonly habit: Habit;
   readonly stretch: Stretch;
   readonly attention: Attention;
+  /** Lambda invokes nothing that comes of a longer chain of invocations. */
+  readonly longestChain: number;
   readonly timeline: Timeline;
   readonly dynamo: Dynamo;
   readonly sqs: Sqs;
@@ -78,10 +80,11 @@ export function worldOf(settings: {
   policy: Policy;
   sizes: Sizes;
   stretch: Stretch;
+  longestChain: number;
   trace: (line: () => string) => void;
   onCall: (call: Call) => void;
 }): World {
-  const { seed, plan, habit, timeline, witness, policy, sizes, stretch, trace } = settings;
+  const { seed, plan, habit, timeline, witness, policy, sizes, stretch, longestChain, trace } = settings;
   const attention = attentionOf(timeline.now);
   const watchers = new Map<string, () => void>();
   const order = drawsOf(seed, "order");
@@ -152,6 +155,7 @@ export function worldOf(settings: {
     habit,
     stretch,
     attention,
+    longestChain,
     timeline,
     dynamo,
     sqs,

@@ -1,10 +1,12 @@
-/** What may go wrong inside a call that is answered: asked once for each entry of a batch. */
+/** What goes with a call beside its input, and what may go wrong inside it though it is answered. */
 export type Trouble = {
-  /** The code that one entry fails with, if it does. */
+  /** The code that one entry of a batch fails with, if it does: asked once for each. */
   entryFails(): string | undefined;
+  /** How many invocations of functions in a chain led to the call. */
+  readonly chain: number;
 };
 
-export const NO_TROUBLE: Trouble = { entryFails: () => undefined };
+export const NO_TROUBLE: Trouble = { entryFails: () => undefined, chain: 0 };
 
 /** One of AWS's services, as its SDK's commands reach it. */
 export type Service = {

@@ -14,6 +14,8 @@ export type Message = {
   readonly body: string;
   readonly group: string | undefined;
   readonly sentAt: number;
+  /** How many invocations in a chain led to its being sent: the SDK passes Lambda's lineage on. */
+  readonly chain: number;
   visibleAt: number;
   receives: number;
   handle: string | undefined;
@@ -124,6 +126,7 @@ export function simulatedSqs(settings: {
           body: MessageBody,
           group: MessageGroupId,
           sentAt: clock(),
+          chain: trouble.chain,
           visibleAt,
           receives: 0,
           handle: undefined,
@@ -157,6 +160,7 @@ export function simulatedSqs(settings: {
           Body: message.body,
           ReceiptHandle: message.handle,
           Attributes: { ApproximateReceiveCount: String(message.receives) },
+          Chain: message.chain,
         };
       });
       return { Messages };

@@ -1,0 +1,123 @@
+import { expect, it } from "vitest";
+import { SIZES } from "../../../core/sizes.ts";
+import { planOf } from "../faults.ts";
+import { habitOf } from "../habits.ts";
+import { LONGEST_CHAIN, pollQueue } from "../platform.ts";
+import { NO_TROUBLE } from "../services/service.ts";
+import { simulatedSqs } from "../services/sqs.ts";
+import { stretchOf } from "../stretch.ts";
+import { timelineFrom } from "../timeline.ts";
+import { TOPICS, UNTRACKED } from "../topics.ts";
+import { witnessOf } from "../witness.ts";
+import { UNWANTED, worldOf } from "../world.ts";
+
+const CALM = 10;
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** A world without users, where nothing goes wrong. */
+function calmWorld(longestChain: number) {
+  const habit = habitOf(CALM, "calm");
+  const timeline = timelineFrom(habit.start);
+  const settings = {
+    start: habit.start,
+    span: MINUTE,
+    longest: { long: 1, short: 1 },
+    rates: [0],
+    shards: 2,
+  };
+  const plan = planOf(CALM, {
+    ...{ ...settings, topics: Object.keys(TOPICS), roles: [], suppressed: new Set<string>() },
+    onFault: () => {},
+  });
+  const { weather, skew, latest, burns } = plan;
+  const witness = witnessOf({
+    ...{ clock: timeline.now, weather, skew, latest, burns, unwanted: UNWANTED, untracked: UNTRACKED },
+    topics: TOPICS,
+    onViolation: () => {},
+  });
+  const policy = { shards: 2, longDelay: 600, retention: 300, deadRetention: 300, topics: TOPICS };
+  return worldOf({
+    ...{ seed: CALM, plan, habit, timeline, witness, policy, sizes: SIZES, longestChain },
+    ...{ stretch: stretchOf(CALM, false), trace: () => {}, onCall: () => {} },
+  });
+}
+
+/** A function that sends each message again, and how often it is invoked in two hours. */
+async function invocationsOfLoop(longestChain: number) {
+  const world = calmWorld(longestChain);
+  let invocations = 0;
+  pollQueue(world, "orders", {
+    name: "consumer-orders",
+    build: (ctx) => async () => {
+      invocations += 1;
+      await ctx.queues.send({ topic: "orders" }, [{ body: "again", delaySeconds: 60 }]);
+      return { batchItemFailures: [] };
+    },
+    polls: () => true,
+    invoked: () => () => {},
+  });
+  const Entries = [{ Id: "0", MessageBody: "first" }];
+  world.sqs.perform("SendMessageBatch", { QueueUrl: "orders", Entries }, NO_TROUBLE);
+  await world.timeline.run(world.timeline.now() + 120 * MINUTE, () => false);
+  return { invocations, buried: world.sqs.messages("orders_dlq").map(({ body }) => body) };
+}
+
+it("Lambda drops the message that would make the 17th invocation of a chain, and SQS puts it into the DLQ", async () => {
+  expect(await invocationsOfLoop(LONGEST_CHAIN)).toEqual({ invocations: 16, buried: ["again"] });
+});
+
+it("Lambda follows a chain for ever where its guard is off", async () => {
+  const { invocations, buried } = await invocationsOfLoop(Number.POSITIVE_INFINITY);
+  expect(invocations).toBeGreaterThan(100);
+  expect(buried).toEqual([]);
+});
+
+/** A ready queue and its DLQ with one message, which a consumer receives again and again in vain. */
+function queueWithMessage() {
+  let now = Date.UTC(2026, 2, 1);
+  const sqs = simulatedSqs({
+    ...{ clock: () => now, topics: ["mail"], inFlight: 10, unwanted: UNWANTED, pick: () => 0 },
+    ...{ onVisible: () => {}, onSent: () => {}, onRefused: () => {} },
+  });
+  const entry = { Id: "0", MessageBody: "hello" };
+  sqs.perform("SendMessageBatch", { QueueUrl: "mail", Entries: [entry] }, NO_TROUBLE);
+  return {
+    sqs,
+    receive: () => sqs.perform("ReceiveMessage", { QueueUrl: "mail", VisibilityTimeout: 1 }, NO_TROUBLE),
+    pass(ms: number) {
+      now += ms;
+    },
+  };
+}
+
+it("a ready queue forgets a message ten days after it was sent, received or not", () => {
+  const { sqs, receive, pass } = queueWithMessage();
+  pass(10 * DAY - 1);
+  receive();
+  expect(sqs.messages("mail")).toHaveLength(1);
+  pass(1);
+  expect(sqs.messages("mail")).toEqual([]);
+});
+
+it("a DLQ forgets a message 14 days after it was sent to its ready queue, and SQS's own redrive makes it new", () => {
+  const { sqs, receive, pass } = queueWithMessage();
+  pass(8 * DAY);
+  for (let i = 0; i <= 20; i++) {
+    receive();
+    pass(1000);
+  }
+  expect(sqs.messages("mail_dlq")).toHaveLength(1);
+  pass(5 * DAY);
+  sqs.redrive("mail");
+  pass(9 * DAY);
+  expect(sqs.messages("mail")).toHaveLength(1);
+  const other = queueWithMessage();
+  other.pass(8 * DAY);
+  for (let i = 0; i <= 20; i++) {
+    other.receive();
+    other.pass(1000);
+  }
+  other.pass(6 * DAY);
+  expect(other.sqs.messages("mail_dlq")).toEqual([]);
+});
