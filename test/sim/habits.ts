@@ -58,6 +58,23 @@ export function habitOf(seed: number, weather: Weather): Habit {
   return { kind, topic, start, policy: policyOf(kind, draws, place, weather) };
 }
 
+/** How consumers work in one history while things go wrong. */
+export type Pace = {
+  /** Those who pull take one job at a time, and the next when they are through with it. */
+  pullsOne: boolean;
+  /** The topic whose function runs once at a time, with a slow handler. */
+  slow: string | undefined;
+};
+
+/** Slow consumers make jobs late, so that they are there where nobody judges that: where much goes wrong. */
+export function paceOf(seed: number, weather: Weather): Pace {
+  const draws = drawsOf(seed, "pace");
+  const hurt = weather === "hurt";
+  const pullsOne = draws.chance(0.25) && hurt;
+  const topic = crowdedTopic(seed) ?? draws.pick(Object.keys(TOPICS));
+  return { pullsOne, slow: draws.chance(0.2) && hurt ? topic : undefined };
+}
+
 /** The topic that is told something, if one is. */
 export function toldTopic({ kind, topic }: Habit): string | undefined {
   return kind === "none" ? undefined : topic;

@@ -47,7 +47,7 @@ export function handlerOf(world: World, fateOf: (id: string) => Fate) {
     world.witness.started(run, machine.clock());
     const stop = world.witness.running(run);
     machine.onDeath(stop);
-    const fate = fateOf(job.id);
+    const fate = world.pace().slow === job.topic ? "slow" : fateOf(job.id);
     world.trace(() => `${machine.name} runs ${job.id}, attempt ${job.attempt}: ${fate}`);
     const draws = world.draws(`takes ${job.id} ${job.attempt}`);
     if (fate === "dies") machine.kill();

@@ -141,7 +141,8 @@ export function pollQueue(
   const draws = world.draws(`poller-${queue}`);
   let running = 0;
   const poll = (): void => {
-    if (running >= MOST_INVOCATIONS || !polls()) return;
+    const most = world.pace().slow === queue ? 1 : MOST_INVOCATIONS;
+    if (running >= most || !polls()) return;
     const asked = { QueueUrl: queue, MaxNumberOfMessages: BATCH, VisibilityTimeout: VISIBILITY_SECONDS };
     const received = sqs.perform("ReceiveMessage", asked, NO_TROUBLE) as { Messages: Received[] };
     // What Lambda takes for a loop it leaves in the queue, whose own redrive puts it into the DLQ in the end.

@@ -16,11 +16,14 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
   const ask = async (): Promise<void> => {
     if (asking) return;
     asking = true;
-    const answer = await api("POST", `/topics/${topic}/receive`, { max: draws.whole(1, 10) });
-    asking = false;
+    const { pullsOne } = world.pace();
+    const max = draws.whole(1, 10);
+    const answer = await api("POST", `/topics/${topic}/receive`, { max: pullsOne ? 1 : max });
     const jobs = (answer?.status === 200 ? answer.body.jobs : []) as Pulled[];
     if (jobs.length > 0) misses = 0;
-    for (const job of jobs) void work(job);
+    const working = jobs.map(work);
+    if (pullsOne) await Promise.all(working);
+    asking = false;
     const left = sqs.messages(topic).some(({ visibleAt }) => visibleAt <= timeline.now());
     // No answer, or none while the topic is paused; or more to come.
     if (answer?.status !== 200 || (left && jobs.length === 0))

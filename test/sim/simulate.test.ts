@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { SIZES, type Sizes } from "../../core/sizes.ts";
 import { weatherOf } from "./faults.ts";
+import { paceOf } from "./habits.ts";
 import { MUTANTS } from "./mutants/mutants.ts";
 import { parseCommandLine } from "./options.ts";
 import { seedOfTree } from "./seeds.ts";
@@ -63,6 +64,13 @@ describe("the simulator", () => {
       expect(usual).toBeLessThan(70);
       for (const sizes of drawn) expect(sizes[name]).toBeGreaterThanOrEqual(1);
     }
+  });
+
+  it("has slow consumers where much goes wrong, and nowhere else", () => {
+    const paces = Array.from({ length: 200 }, (_, seed) => paceOf(seed, weatherOf(seed)));
+    expect(paces.filter(({ pullsOne }) => pullsOne).length).toBeGreaterThan(10);
+    expect(paces.filter(({ slow }) => slow !== undefined).length).toBeGreaterThan(10);
+    expect(paceOf(10, "calm")).toEqual({ pullsOne: false, slow: undefined });
   });
 
   it("has calm seeds, seeds with one fault and many that hurt", () => {

@@ -11,7 +11,7 @@ import type { Context } from "../../protocol/ports.ts";
 import { type Attention, attentionOf } from "./attention.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Plan } from "./faults.ts";
-import type { Habit } from "./habits.ts";
+import { type Habit, type Pace, paceOf } from "./habits.ts";
 import { type Machine, startMachine } from "./machine.ts";
 import { type Call, clientOn, type Network } from "./network.ts";
 import { type Capacity, tokenBuckets } from "./services/capacity.ts";
@@ -33,6 +33,8 @@ export type World = {
   readonly plan: Plan;
   readonly habit: Habit;
   readonly stretch: Stretch;
+  /** How consumers work now. */
+  pace(): Pace;
   readonly attention: Attention;
   /** Lambda invokes nothing that comes of a longer chain of invocations. */
   readonly longestChain: number;
@@ -66,6 +68,7 @@ export type World = {
 export const EVENTS_QUEUE = "_events";
 
 const MINUTE = 60_000;
+const USUAL_PACE: Pace = { pullsOne: false, slow: undefined };
 /** Who files schedules: the machines' names. */
 const CALLERS = /^(api|producer|event)-/;
 /** How long Lambda takes to follow a mapping. */
@@ -86,6 +89,7 @@ export function worldOf(settings: {
 }): World {
   const { seed, plan, habit, timeline, witness, policy, sizes, stretch, longestChain, trace } = settings;
   const attention = attentionOf(timeline.now);
+  const pace = paceOf(seed, plan.weather);
   const watchers = new Map<string, () => void>();
   const order = drawsOf(seed, "order");
   const dynamo = simulatedDynamo({
@@ -154,6 +158,7 @@ export function worldOf(settings: {
     plan,
     habit,
     stretch,
+    pace: () => (timeline.now() < plan.calmFrom ? pace : USUAL_PACE),
     attention,
     longestChain,
     timeline,
