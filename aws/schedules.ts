@@ -57,7 +57,7 @@ export function schedulerSchedules(settings: { client: SchedulerClient; target: 
       const { Arn, RoleArn, DeadLetterConfig } = found.Target ?? {};
       const isAimed =
         Arn === target.target && RoleArn === target.role && DeadLetterConfig?.Arn === target.dlq;
-      return { schedule, changedAt: found.LastModificationDate?.getTime() ?? Infinity, isAimed };
+      return { schedule, isAimed };
     },
 
     async remove(name) {

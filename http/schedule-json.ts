@@ -1,3 +1,4 @@
+import { MinutehandError } from "../core/errors.ts";
 import type { Schedule } from "../core/occurrence.ts";
 import { nextOf } from "../protocol/recurring.ts";
 import type { ScheduleJson, ScheduleSummary } from "./answers.ts";
@@ -21,8 +22,18 @@ export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSumm
     ...(spread === undefined ? {} : { spread: spread / 1000 }),
     paused,
     createdAt: iso(createdAt),
-    next: nextOf(schedule, now, TOLD).map(iso),
+    next: nextTimesOf(schedule, now).map(iso),
   };
+}
+
+/** None of a schedule that this code cannot read, as a newer version may have put it: it must not keep others from a list. */
+function nextTimesOf(schedule: Schedule, now: number): number[] {
+  try {
+    return nextOf(schedule, now, TOLD);
+  } catch (error) {
+    if (error instanceof MinutehandError) return [];
+    throw error;
+  }
 }
 
 /** A whole schedule. */

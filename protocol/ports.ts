@@ -122,12 +122,8 @@ export interface Promotions {
   remove(id: string): Promise<void>;
 }
 
-/** `isAimed`: it invokes what an update would have it invoke now. `changedAt`: ms since the epoch. */
-export type StoredSchedule = {
-  readonly schedule: Schedule;
-  readonly changedAt: number;
-  readonly isAimed: boolean;
-};
+/** `isAimed`: it invokes what an update would have it invoke now. */
+export type StoredSchedule = { readonly schedule: Schedule; readonly isAimed: boolean };
 
 /**
  * The recurring schedules of EventBridge Scheduler, which keeps all of them and nothing else does. Their names are 1 to

@@ -15,7 +15,6 @@ type Kept = {
   fields: Omit<Schedule, "start" | "end" | "anchor" | "createdAt" | "job">;
   input: string;
   from: number | undefined;
-  changedAt: number;
 };
 
 const OLDEST_START = 5 * 60_000;
@@ -31,7 +30,7 @@ export function memorySchedules({ clock }: { clock: () => number }): MemorySched
       throw new MinutehandError("bad-request", "EventBridge Scheduler refuses it: StartDate is long past");
     }
     const { start: _, end: __, anchor: ___, createdAt: ____, job: _____, ...fields } = schedule;
-    kept.set(schedule.name, { fields, input: occurrenceInput(schedule), from, changedAt: clock() });
+    kept.set(schedule.name, { fields, input: occurrenceInput(schedule), from });
   };
   const fake: MemorySchedules = {
     trouble: undefined,
@@ -52,7 +51,7 @@ export function memorySchedules({ clock }: { clock: () => number }): MemorySched
       const one = kept.get(name);
       const stored = storedInput(one?.input ?? "");
       if (!one || !stored) return undefined;
-      return { schedule: { ...one.fields, ...stored }, changedAt: one.changedAt, isAimed: true };
+      return { schedule: { ...one.fields, ...stored }, isAimed: true };
     },
     async remove(name) {
       begin();

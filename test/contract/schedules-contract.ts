@@ -96,16 +96,9 @@ export function schedulesContract(name: string, open: () => Promise<OpenSchedule
       expect(await schedules.read(plain.name)).toBeUndefined();
     });
 
-    it("say when they were changed last, and that they invoke what they should", async () => {
-      const before = Math.floor(opened.now() / 1000) * 1000;
+    it("invoke what they should", async () => {
       await schedules.create(plain, undefined);
-      const created = await schedules.read(plain.name);
-      expect(created).toMatchObject({ isAimed: true });
-      expect(created?.changedAt).toBeGreaterThanOrEqual(before);
-      await schedules.update({ ...plain, paused: true }, undefined);
-      expect((await schedules.read(plain.name))?.changedAt).toBeGreaterThanOrEqual(
-        created?.changedAt ?? Infinity,
-      );
+      expect(await schedules.read(plain.name)).toMatchObject({ isAimed: true });
     });
 
     it("pages hold each name once, and the last has no cursor", async () => {

@@ -82,6 +82,19 @@ describe("a schedule", () => {
     expect((await fileOccurrence(world.ctx, occurrence)).home).toMatchObject({ callbackUrl });
   });
 
+  test("that only a newer version understands is listed without times, beside the others", async () => {
+    const api = createApi();
+    const { json } = await put(api);
+    const strange = { name: "a", expression: "moon(full)", timezone: "UTC", anchor: START, createdAt: START };
+    const job = { topic: "orders", body: "1" };
+    await api.world.schedules.create({ ...strange, paused: false, job }, undefined);
+    const { schedules } = (await api.call("GET", "/schedules")).json as { schedules: Json[] };
+    expect(schedules.map(({ name, next }) => ({ name, next }))).toEqual([
+      { name: "a", next: [] },
+      { name: "hourly", next: json.next },
+    ]);
+  });
+
   test("is paused, stays so when it is put, and is resumed", async () => {
     const api = createApi();
     await put(api);

@@ -74,10 +74,7 @@ export function simulatedScheduler(settings: {
       found(input);
       return put(input);
     },
-    GetSchedule(input: CreateScheduleCommandInput) {
-      const schedule = found(input);
-      return { State: "ENABLED", LastModificationDate: new Date(schedule.from), ...schedule };
-    },
+    GetSchedule: (input: CreateScheduleCommandInput) => ({ State: "ENABLED", ...found(input) }),
     DeleteSchedule(input: CreateScheduleCommandInput) {
       found(input);
       schedules.delete(nameOf(input));
