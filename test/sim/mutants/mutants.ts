@@ -212,12 +212,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "unsent?.before ?? (page.position === beforeTime(limit) ? beforeTime(ctx.clock() + LOOKAHEAD) : page.position),",
   },
   {
-    name: "what SQS did not take is passed over",
-    file: "protocol/sweep.ts",
-    find: "unsent?.before ?? page.position,",
-    put: "page.position,",
-  },
-  {
     name: "the last entry of a page not audited",
     file: "protocol/audit.ts",
     find: "page.entries.flatMap(({ home }) => (home && !home.untracked ? home : []));",
