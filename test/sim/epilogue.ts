@@ -94,9 +94,10 @@ export function epilogueOf(
       (world.policy.topics[topic]?.ifLate?.after ?? Number.POSITIVE_INFINITY) * SECOND >
       ON_TIME + 2 * plan.skew;
     const open = Object.keys(TOPICS).filter((topic) => isFree(topic) && mayBeLate(topic));
-    timeline.at(now, () => {
-      for (const topic of open) for (const delay of DELAYS) void file(topic, delay);
-    });
+    const fileAll = async (): Promise<void> => {
+      for (const topic of open) for (const delay of DELAYS) await file(topic, delay);
+    };
+    timeline.at(now, () => void fileAll());
     const spread = Math.max(...open.map((topic) => world.policy.topics[topic]?.spread ?? 0), 0);
     await run(now + (Math.max(...DELAYS) + spread) * SECOND + ON_TIME + 2 * plan.skew + LAST_CALLS);
     for (const job of filed) judge(job);

@@ -31,7 +31,7 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
         timeline.now() + 20 * SECOND * (stretch.isOfWeeks ? 2 ** Math.min(misses++, 7) : 1),
         () => void ask(),
       );
-    else if (jobs.length > 0) void ask();
+    else if (left) void ask();
   };
   world.watch(topic, () => timeline.at(timeline.now() + draws.whole(10, 900), () => void ask()));
 

@@ -23,7 +23,13 @@ export async function playInThreads(
       go();
     });
   const threads = Math.min(availableParallelism(), seeds);
-  const workers = Array.from({ length: threads }, () => new Worker(new URL("player.ts", import.meta.url)));
+  const workers = Array.from(
+    { length: threads },
+    () =>
+      new Worker(new URL("player.ts", import.meta.url), {
+        resourceLimits: { maxYoungGenerationSizeMb: 128 },
+      }),
+  );
   try {
     await Promise.all(workers.map(play));
   } finally {
