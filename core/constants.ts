@@ -54,7 +54,21 @@ export const MARK_AFTER = 10 * SECOND;
 
 /** How long before it is due a schedule promotes a job: by then SQS can keep it. */
 export const PROMOTE_BEFORE = 4 * MINUTE;
-/** How long after a start that was given a sweep still counts on the job having been sent for it. */
+/**
+ * How far ahead of the clock a topic with a limit gives starts to jobs that wait for it. What is cancelled later wastes no
+ * more than this, and a limit that a deploy raises acts within it.
+ */
+export const STARTS_AHEAD = 75 * SECOND;
+/** How late a tick may begin before seconds of a busy topic pass that nobody was given. */
+const TICK_LATE = 10 * SECOND;
+
+if (STARTS_AHEAD < BUCKET + TICK_LATE) {
+  throw new Error(
+    "STARTS_AHEAD must be at least BUCKET + TICK_LATE: a tick gives the starts of the time until the next one",
+  );
+}
+
+/** How long after a start that was given whoever hands a job over still counts on the job having been sent for it. */
 export const BOOKED_FOR = MINUTE;
 /** How long whoever hands jobs over or runs them may believe what it knows of a pause. */
 export const PAUSE_KNOWN_FOR = 5 * SECOND;

@@ -147,8 +147,16 @@ export type Pause = Key & {
   /** Set when it is over. */
   expiresAt?: number;
 };
-/** A paused topic's job that a look has met: it is moved when the topic is resumed, if it is at that revision still. */
-export type Parked = Key & { v: number; id: string; revision: number };
+/**
+ * A job that waits for its topic's resume, or for a start of its topic's limit. A release lets it go, if it is at that
+ * revision still. `from`: since when it waits for the limit.
+ */
+export type Parked = Key & { v: number; id: string; revision: number; from?: number };
+/**
+ * A topic that has a limit, or had one, whose jobs may be parked for it. `until`: up to when starts were given while jobs
+ * were left without one.
+ */
+export type Limited = Key & { v: number; until?: number };
 
 export type Item =
   | Home
@@ -161,6 +169,7 @@ export type Item =
   | Meta
   | Pause
   | Parked
+  | Limited
   | Tombstone;
 
 export const META_KEY: Key = { pk: "meta", sk: "meta" };
@@ -244,7 +253,14 @@ export function pauseKey(topic: string): Key {
   return { pk: `pause#${topic}`, sk: "pause" };
 }
 
-/** The partition key of a paused topic's parked jobs of one shard. */
+/** The partition of all topics that have a limit, or had one. */
+export const LIMITED_TOPICS = "limited";
+
+export function limitedKey(topic: string): Key {
+  return { pk: LIMITED_TOPICS, sk: topic };
+}
+
+/** The partition key of a topic's parked jobs of one shard. */
 export function parkedIn(topic: string, shard: number): string {
   return `paused#${topic}#${shard}`;
 }
@@ -255,10 +271,13 @@ export function parkedKey({ topic, id, dueAt, revision }: Home): Key {
 
 const NOTE_KEY = /^\d{13}#([0-9A-Z]{26})#(\d{1,15})$/;
 
-/** What a parked job's note says, by its key alone; `undefined`: it is none. */
-export function noteIn({ pk, sk, v }: Item): Parked | undefined {
+/** What a parked job's note says, most of it by its key alone; `undefined`: it is none. */
+export function noteIn(item: Item): Parked | undefined {
+  const { pk, sk, v } = item;
   const [, id = "", revision] = NOTE_KEY.exec(sk) ?? [];
-  return isJobId(id) ? { pk, sk, v, id, revision: Number(revision) } : undefined;
+  if (!isJobId(id)) return undefined;
+  const from = "from" in item && typeof item.from === "number" ? { from: item.from } : {};
+  return { pk, sk, v, id, revision: Number(revision), ...from };
 }
 
 /** The counters of a topic's starts in one minute: attributes `s0` to `s59`, by the second. */

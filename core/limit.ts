@@ -21,30 +21,40 @@ export function counterOf(begin: number): string {
   return `s${(begin - minuteOf(begin)) / 1000}`;
 }
 
-/** Where the periods of one minute begin, in ms since the epoch. */
-export function periodsIn(minute: number, { ms }: Period): number[] {
+/** Where the periods begin that begin from `from` on and before `until`, in ms since the epoch. */
+export function periodsIn(from: number, until: number, { ms }: Period): number[] {
   const periods: number[] = [];
-  for (let begin = Math.ceil(minute / ms) * ms; begin < minute + BUCKET; begin += ms) periods.push(begin);
+  for (let begin = Math.ceil(from / ms) * ms; begin < until; begin += ms) periods.push(begin);
   return periods;
 }
 
+/** How many starts of one minute are given far ahead: half of them, so that the others are left for what comes later. */
+export function startsFarAhead(minute: number, period: Period): number {
+  return Math.ceil((periodsIn(minute, minute + BUCKET, period).length * period.starts) / 2);
+}
+
 /**
- * Whom to ask for in the periods of one minute: jobs in the order of their wanted starts, each in the first period
- * that is not full and not before its own. `wanted` is sorted. Answers the jobs' places in it by period.
+ * Whom to ask for in which period: jobs in the order of their wanted starts, each in the first period with room that does
+ * not end before its own start. `wanted` and `periods` are sorted. `exact`: a job is asked for in its own period or not at
+ * all. Answers the jobs' places in `wanted` by period.
  */
 export function askIn(
-  minute: number,
-  period: Period,
+  periods: readonly number[],
+  { ms }: Period,
   wanted: readonly number[],
-  isFull: (begin: number) => boolean,
+  roomOf: (begin: number) => number,
+  exact: boolean,
 ): Map<number, number[]> {
   const asked = new Map<number, number[]>();
   let next = 0;
-  for (const begin of periodsIn(minute, period)) {
-    if (isFull(begin)) continue;
+  for (const begin of periods) {
+    const room = roomOf(begin);
     const places: number[] = [];
-    while (places.length < period.starts && (wanted[next] ?? Number.POSITIVE_INFINITY) < begin + period.ms)
-      places.push(next++);
+    for (; next < wanted.length && places.length < room; next++) {
+      const start = wanted[next] ?? 0;
+      if (start >= begin + ms) break;
+      if (!exact || start >= begin) places.push(next);
+    }
     if (places.length > 0) asked.set(begin, places);
   }
   return asked;

@@ -59,7 +59,7 @@ export const SIZES: Sizes = {
   tickBytes: 512 * MIB,
   shards: 8,
   parkedPage: 100,
-  released: 1000,
+  released: 16,
   deadLetterBatches: 20,
   deadPage: 100,
   looks: 50,

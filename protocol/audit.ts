@@ -10,6 +10,7 @@ import { hasCrashed, isFinished, isNear, startsAt } from "../core/home.ts";
 import type { Home, TrailEntry } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { reachedBy } from "../core/trail.ts";
+import { hasBacklog } from "./backlog.ts";
 import { progressOf, readCursor, type ShardCursor } from "./cursor.ts";
 import { releaseLeftKeys } from "./keys.ts";
 import { fileLooks } from "./looks.ts";
@@ -87,10 +88,10 @@ async function repair(
   const toSend: Home[] = [];
   for (const home of overdue) {
     const late = now - startsAt(home);
-    const patient = late < BACKLOG_PATIENCE && (await hasBacklog(ctx, home.topic, backlogs));
+    const patient = late < BACKLOG_PATIENCE && (await isBehind(ctx, home.topic, backlogs));
     if (!patient) toSend.push(home);
   }
-  const outcomes = await send(ctx, toSend);
+  const outcomes = await send(ctx, toSend, { again: new Set(toSend.map(({ id }) => id)) });
   for (const home of overdue) {
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
@@ -120,16 +121,9 @@ async function outlive(
   );
 }
 
-/** Whether a topic's consumers are merely behind. Asked once a pass and topic. */
-function hasBacklog(ctx: Context, topic: string, known: Map<string, Promise<boolean>>): Promise<boolean> {
-  let answer = known.get(topic);
-  if (!answer) {
-    answer = ctx.queues.depth({ topic }).then(
-      ({ ready }) => ready > 0,
-      // A queue that does not answer is no reason not to try.
-      () => false,
-    );
-    known.set(topic, answer);
-  }
+/** Asked once a pass and topic. */
+function isBehind(ctx: Context, topic: string, known: Map<string, Promise<boolean>>): Promise<boolean> {
+  const answer = known.get(topic) ?? hasBacklog(ctx, topic);
+  known.set(topic, answer);
   return answer;
 }

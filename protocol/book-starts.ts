@@ -1,110 +1,167 @@
+import { inParallel } from "../core/batches.ts";
 import { BUCKET, DAY, WRITER_DEADLINE } from "../core/constants.ts";
 import { minuteOf, startsKey, ttl } from "../core/items.ts";
-import { askIn, beginOf, counterOf, type Period, periodOf, periodsIn } from "../core/limit.ts";
+import {
+  askIn,
+  beginOf,
+  counterOf,
+  type Period,
+  periodOf,
+  periodsIn,
+  startsFarAhead,
+} from "../core/limit.ts";
 import { nextOpening } from "../cron/window.ts";
-import type { Context, Pool } from "./ports.ts";
+import type { Context } from "./ports.ts";
 
-/** Minutes whose counters are read at once, at first, to pass over those that are full. */
-const STRETCH = 4;
-const LONGEST_STRETCH = 960;
+/** A topic's limit, and where starts may be given now. */
+export type Limit = {
+  readonly maxPerSecond: number;
+  readonly window?: string;
+  /** Up to when a job is given a later start than its own: ms since the epoch. */
+  readonly until: number;
+  /** Other jobs wait: nothing is given beyond `until`, and its counters are likely to be full. */
+  readonly isCrowded?: boolean;
+  /** A job is given a start of the very period that it wants, or none. */
+  readonly exact?: boolean;
+  /** How many starts each period has left, as far as the caller knows; kept for its next call. */
+  readonly room?: Map<number, number>;
+};
 
-/** Before which minute each topic's minutes were seen to be full from now on: counters only grow. */
-const fullUntil = new WeakMap<Pool, Map<string, number>>();
+/** A job that has no start yet: its place among those asked for, and when it wants to start. */
+type Open = { readonly at: number; readonly start: number };
+
+/** Each round takes a start or finds a period full, so that this many are only needed against many others at once. */
+const ROUNDS = 20;
+const WIDTH = 4;
 
 /**
- * Books a start for each wanted one (ms since the epoch; a past one means now), the first that is free from then on while
- * the topic's window is open, and answers them in order. All who hand jobs over count in the same items, second by second, so that nobody waits for
- * anybody; what is counted twice, or by somebody who died, is merely a start not taken.
+ * Books a start for each wanted one (ms since the epoch; a past one means now): the first that is free from then on and
+ * before `until`, while the topic's window is open. A job that wants a start beyond `until` gets its own period or none, and
+ * only as long as half of that minute's starts are free. Answers them in order, `undefined` for a job that gets none.
+ *
+ * All who hand jobs over count in the same items, second by second, so that nobody waits for anybody. What is counted
+ * twice, or by somebody who died, is merely a start not taken. A call touches the items of three minutes, however many
+ * jobs wait.
  */
 export async function bookStarts(
   ctx: Context,
   topic: string,
-  maxPerSecond: number,
+  limit: Limit,
   wanted: readonly number[],
-  window?: string,
-): Promise<number[]> {
+): Promise<(number | undefined)[]> {
+  const { window, until, isCrowded = false, exact = false, room = new Map<number, number>() } = limit;
   const now = ctx.clock();
-  const by = now + WRITER_DEADLINE;
-  const period = periodOf(maxPerSecond);
-  const starts: number[] = [];
-  const full = new Set<number>();
-  let open = [...wanted.entries()]
-    .map(([at, start]) => ({ at, start: nextOpening(window, Math.max(start, now)) }))
+  const period = periodOf(limit.maxPerSecond);
+  const starts: (number | undefined)[] = wanted.map(() => undefined);
+  const open = wanted
+    .map((start, at): Open => ({ at, start: nextOpening(window, Math.max(start, now)) }))
     .sort((a, b) => a.start - b.start);
-  const hints = fullUntil.get(ctx.pool) ?? new Map<string, number>();
-  fullUntil.set(ctx.pool, hints);
-  const hint = hints.get(topic) ?? 0;
-  let minute = hint;
-  while (open.length > 0) {
-    minute = Math.max(minute, minuteOf(beginOf(open[0]?.start ?? now, period)));
+  const place = ({ at, start }: Open, begin: number): void => {
+    starts[at] = nextOpening(window, Math.max(start, begin));
+  };
+  const take = (asked: ReadonlyMap<number, readonly Open[]>) =>
+    takeStarts(ctx, topic, period, asked, room, place);
+
+  let near = open.filter(({ start }) => start < until);
+  const periods = near[0]
+    ? periodsIn(beginOf(near[0].start, period), until, period).filter(
+        (begin) => nextOpening(window, begin) < begin + period.ms,
+      )
+    : [];
+  for (let round = 0, isRead = room.size > 0; round < ROUNDS && near.length > 0; round++) {
+    // Where nobody waits, the first try takes what it wants, and nothing is read.
+    if (!isRead && (isCrowded || round > 0)) {
+      await readRoom(ctx, topic, periods, period, room);
+      isRead = true;
+    }
     const asked = askIn(
-      minute,
+      periods,
       period,
-      open.map(({ start }) => start),
-      (begin) => full.has(begin) || isClosed(window, begin, period),
+      near.map(({ start }) => start),
+      (begin) => room.get(begin) ?? period.starts,
+      exact,
     );
-    if (asked.size === 0) {
-      minute = openMinute(window, minute + BUCKET, period);
-      continue;
-    }
-    const amounts = Object.fromEntries(
-      [...asked].map(([begin, places]) => [counterOf(begin), places.length]),
-    );
-    const counted = await ctx.pool.count(startsKey(topic, minute), amounts, ttl(minute + DAY), by);
-    const placed = new Set<number>();
-    for (const [begin, places] of asked) {
-      const count = counted[counterOf(begin)] ?? 0;
-      const free = Math.max(period.starts - (count - places.length), 0);
-      for (const place of places.slice(0, free)) {
-        const job = open[place];
-        if (!job) continue;
-        starts[job.at] = nextOpening(window, Math.max(job.start, begin));
-        placed.add(place);
-      }
-      if (count >= period.starts) full.add(begin);
-    }
-    open = open.filter((_, place) => !placed.has(place));
-    if (placed.size > 0) continue;
-    // Behind others' backlog: where that ends is read, not tried second by second.
-    const from = minute;
-    minute = await firstOpen(ctx, topic, { period, window }, from, full);
-    // One that wanted to start now has found what is left of this very minute full, too.
-    const fromNow = (open[0]?.start ?? now) <= now;
-    if (fromNow && from <= Math.max(minuteOf(now) + BUCKET, hint)) hints.set(topic, minute);
+    if (asked.size === 0) break;
+    await take(new Map([...asked].map(([begin, places]) => [begin, places.flatMap((at) => near[at] ?? [])])));
+    near = near.filter(({ at }) => starts[at] === undefined);
   }
+
+  // What waits for an opening is parked till then.
+  const isOwn = ({ at, start }: Open): boolean => start === wanted[at];
+  const far = isCrowded ? [] : open.filter((one) => one.start >= until && isOwn(one));
+  if (far.length > 0) await take(await askFarAhead(ctx, topic, period, far));
   return starts;
 }
 
-/** Whether nothing may start in a period. */
-function isClosed(window: string | undefined, begin: number, { ms }: Period): boolean {
-  return nextOpening(window, begin) >= begin + ms;
-}
-
-/** The first minute from `minute` on in which a period begins that is not closed. */
-function openMinute(window: string | undefined, minute: number, period: Period): number {
-  return Math.max(minute, minuteOf(beginOf(nextOpening(window, minute), period)));
-}
-
-/** The first minute from `from` on with a period that is neither full nor closed. Those of it that are full join `full`. */
-async function firstOpen(
+/** Adds to the counters of all these periods, a call a minute, and places the jobs that they had room for. */
+async function takeStarts(
   ctx: Context,
   topic: string,
-  { period, window }: { period: Period; window: string | undefined },
-  from: number,
-  full: Set<number>,
-): Promise<number> {
-  let start = from;
-  for (let stretch = STRETCH; ; stretch = Math.min(stretch * 2, LONGEST_STRETCH)) {
-    const minutes: number[] = [];
-    for (; minutes.length < stretch; start = openMinute(window, start + BUCKET, period)) minutes.push(start);
-    const items = await ctx.pool.read(minutes.map((minute) => startsKey(topic, minute)));
-    for (const [i, minute] of minutes.entries()) {
-      const counts = (items[i] ?? {}) as Record<string, unknown>;
-      const periods = periodsIn(minute, period).filter((begin) => !isClosed(window, begin, period));
-      const taken = periods.filter((begin) => Number(counts[counterOf(begin)] ?? 0) >= period.starts);
-      if (taken.length === periods.length) continue;
-      for (const begin of taken) full.add(begin);
-      return minute;
+  period: Period,
+  asked: ReadonlyMap<number, readonly Open[]>,
+  room: Map<number, number>,
+  place: (job: Open, begin: number) => void,
+): Promise<void> {
+  const by = ctx.clock() + WRITER_DEADLINE;
+  const minutes = Map.groupBy(asked, ([begin]) => minuteOf(begin));
+  await inParallel([...minutes], WIDTH, async ([minute, these]) => {
+    const amounts = Object.fromEntries(these.map(([begin, jobs]) => [counterOf(begin), jobs.length]));
+    const counted = await ctx.pool.count(startsKey(topic, minute), amounts, ttl(minute + DAY), by);
+    for (const [begin, jobs] of these) {
+      const count = counted[counterOf(begin)] ?? 0;
+      const free = Math.max(period.starts - (count - jobs.length), 0);
+      for (const job of jobs.slice(0, free)) place(job, begin);
+      room.set(begin, Math.max(period.starts - count, 0));
+    }
+  });
+}
+
+/** What the counters of these periods leave. */
+async function readRoom(
+  ctx: Context,
+  topic: string,
+  periods: readonly number[],
+  period: Period,
+  room: Map<number, number>,
+): Promise<void> {
+  const counts = await readCounts(ctx, topic, periods);
+  for (const begin of periods) room.set(begin, Math.max(period.starts - counts(begin), 0));
+}
+
+/** How many starts are counted in a period, of all minutes that these periods begin in. */
+async function readCounts(
+  ctx: Context,
+  topic: string,
+  periods: readonly number[],
+): Promise<(begin: number) => number> {
+  const minutes = [...new Set(periods.map(minuteOf))];
+  const items = await ctx.pool.read(minutes.map((minute) => startsKey(topic, minute)));
+  const counts = new Map(minutes.map((minute, i) => [minute, (items[i] ?? {}) as Record<string, unknown>]));
+  return (begin) => Number(counts.get(minuteOf(begin))?.[counterOf(begin)] ?? 0);
+}
+
+/** Those of jobs that start far ahead for whom their own period has room, and the share of its minute, too. */
+async function askFarAhead(
+  ctx: Context,
+  topic: string,
+  period: Period,
+  jobs: readonly Open[],
+): Promise<Map<number, Open[]>> {
+  const minutes = Map.groupBy(jobs, ({ start }) => minuteOf(beginOf(start, period)));
+  const periodsOf = (minute: number) => periodsIn(minute, minute + BUCKET, period);
+  const counts = await readCounts(ctx, topic, [...minutes.keys()].flatMap(periodsOf));
+  const asked = new Map<number, Open[]>();
+  for (const [minute, these] of minutes) {
+    const taken = periodsOf(minute).reduce((sum, begin) => sum + Math.min(counts(begin), period.starts), 0);
+    let left = startsFarAhead(minute, period) - taken;
+    for (const job of these) {
+      const begin = beginOf(job.start, period);
+      const mates = asked.get(begin) ?? [];
+      if (left <= 0 || counts(begin) + mates.length >= period.starts) continue;
+      mates.push(job);
+      asked.set(begin, mates);
+      left -= 1;
     }
   }
+  return asked;
 }

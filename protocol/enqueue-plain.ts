@@ -2,9 +2,10 @@ import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { EVERYTHING, heldBefore } from "./known-pauses.ts";
-import { book } from "./limit.ts";
+import { book, openings } from "./limit.ts";
 import { fileLooks } from "./looks.ts";
 import type { Enqueued } from "./new-job.ts";
+import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { sendIfNear, sendNow } from "./send.ts";
 
@@ -80,15 +81,17 @@ async function withoutHomes(
     near.filter((home) => !isPaused(home)),
     (home) => home.topic,
   )) {
-    const holds = await book(ctx, topic, jobs);
-    const placed = new Map(
-      holds.map(({ home, from, until }) => [home.id, { ...home, heldFrom: from, heldUntil: until }]),
+    const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
+    const { holds, left } = isLimited
+      ? await book(ctx, topic, jobs)
+      : { holds: openings(ctx, jobs), left: [] };
+    const started = holds.map(({ home, from, until }) =>
+      until > from ? { ...home, heldFrom: from, heldUntil: until } : home,
     );
-    const started = jobs.map((home) => placed.get(home.id) ?? home);
     const now = ctx.clock();
-    const far = started.filter((home) => !isNear(startsAt(home), now));
+    const far = started.filter((home) => home.heldUntil !== undefined && !isNear(startsAt(home), now));
     straight.push(...started.filter((home) => !far.includes(home)));
-    held.push(...far);
+    held.push(...far, ...left);
     // A home's own place may lie behind the sweep.
     await fileLooks(
       ctx,

@@ -21,10 +21,7 @@ export async function moveHeld(ctx: Context, holds: readonly Hold[]): Promise<Af
     holds.map(({ home, until }) => ({ id: home.id, time: until })),
     by,
   );
-  return hold(ctx, holds, by, ({ home, until }) => ({
-    revision: home.revision + 1,
-    ...(home.untracked ? { expiresAt: ttl(until + STALE_AFTER) } : {}),
-  }));
+  return hold(ctx, holds, by, ({ home }) => ({ revision: home.revision + 1 }));
 }
 
 /** Notes the starts of jobs that are sent at once, so that whoever sends them again gives them no other. */
@@ -41,7 +38,13 @@ async function hold(
   const changes = holds.map((one) => {
     const { home, from, until } = one;
     const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };
-    return { key: homeKey(home.id), expect, set: { heldFrom: from, heldUntil: until, ...more(one) } };
+    // A job that was parked would stay for years.
+    const expires = home.untracked ? { expiresAt: ttl(until + STALE_AFTER) } : {};
+    return {
+      key: homeKey(home.id),
+      expect,
+      set: { heldFrom: from, heldUntil: until, ...expires, ...more(one) },
+    };
   });
   const outcomes = await ctx.pool.changeMany(changes, by);
   const refused = holds.filter((_, i) => outcomes[i] === "refused");

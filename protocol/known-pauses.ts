@@ -1,10 +1,11 @@
 import { PAUSE_KNOWN_FOR } from "../core/constants.ts";
-import { type Pause, pauseKey } from "../core/items.ts";
+import { type Limited, limitedKey, type Pause, pauseKey } from "../core/items.ts";
 import { isOver } from "../core/pauses.ts";
 import { layoutTrouble } from "../core/readable.ts";
 import type { Context, Pool } from "./ports.ts";
 
-type Known = { before: number; readAt: number };
+/** `limited`: what the pool has of a topic with a limit. */
+type Known = { before: number; limited: Limited | undefined; readAt: number };
 const known = new WeakMap<Pool, Map<string, Known>>();
 
 /**
@@ -32,6 +33,12 @@ export async function heldBeforeNow(ctx: Context, topics: readonly string[]): Pr
   return heldBefore(ctx, topics);
 }
 
+/** What the pool has of a topic with a limit, as it was read at most `PAUSE_KNOWN_FOR` ago. */
+export async function knownLimited(ctx: Context, topic: string): Promise<Limited | undefined> {
+  await heldBefore(ctx, [topic]);
+  return known.get(ctx.pool)?.get(topic)?.limited;
+}
+
 export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
   return (await heldBefore(ctx, [topic])).get(topic) === EVERYTHING;
 }
@@ -51,10 +58,17 @@ async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<vo
   if (topics.length === 0) return;
   // Taken before the reading: what changes meanwhile must not be believed for longer.
   const readAt = ctx.clock();
-  const pauses = await storedPauses(ctx, topics);
+  const { topics: configured } = ctx.policy;
+  const limited = topics.filter(
+    (topic) => Object.hasOwn(configured, topic) && configured[topic]?.maxPerSecond !== undefined,
+  );
+  const found = await ctx.pool.read([...topics.map(pauseKey), ...limited.map(limitedKey)]);
+  const pauses = found.slice(0, topics.length).map((item) => item as Pause | undefined);
+  const limits = new Map(limited.map((topic, i) => [topic, found[topics.length + i] as Limited | undefined]));
   const cache = known.get(ctx.pool) ?? new Map<string, Known>();
   known.set(ctx.pool, cache);
-  for (const [i, topic] of topics.entries()) cache.set(topic, { before: boundOf(pauses[i]), readAt });
+  for (const [i, topic] of topics.entries())
+    cache.set(topic, { before: boundOf(pauses[i]), limited: limits.get(topic), readAt });
 }
 
 /**
@@ -75,7 +89,7 @@ async function storedPauses(ctx: Context, topics: readonly string[]): Promise<(P
   return (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
 }
 
-/** The next look at this topic's pause is a new one. */
+/** The next look at this topic's pause and limit is a new one. */
 export function forgetPause(ctx: Context, topic: string): void {
   known.get(ctx.pool)?.delete(topic);
 }

@@ -1,78 +1,43 @@
+import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
-import type { TopicPolicy } from "../core/policy.ts";
 import { nextOpening } from "../cron/window.ts";
-import { bookStarts } from "./book-starts.ts";
+import { hasBacklog } from "./backlog.ts";
+import { bookStarts, type Limit } from "./book-starts.ts";
 import { type Hold, moveHeld, noteStarts } from "./hold.ts";
+import { knownLimited } from "./known-pauses.ts";
+import { parkedAmong, parkForLimit } from "./park.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 
 /** Jobs as limits and windows let them: those to send now, each saying when it starts, and those it could not settle. */
 export type Shaped = { going: Home[]; failed: Map<string, Error> };
 
+/** What a sweep or an audit says of the jobs that it sends. `again`: those that were handed over, or parked, before. */
+export type Looks = { readonly again: ReadonlySet<string> };
+
 /**
- * Gives the jobs of limited topics their starts, at most `maxPerSecond` in a second, whoever hands them over, and those
- * that would start outside their topic's window its next opening; notes them in their homes. A start once given stays,
- * but for `missed` jobs and what has come to lie outside. One that starts too far ahead to be sent is moved there. One
- * topic's trouble is its own.
+ * Gives the jobs of limited topics their starts, at most `maxPerSecond` in a second, whoever hands them over, and parks
+ * those for which none is free soon. Holds jobs of other topics that would start outside their topic's window till its
+ * next opening. A start once given stays, unless it has passed. One topic's trouble is its own.
  */
-export async function shape(
-  ctx: Context,
-  homes: readonly Home[],
-  missed: ReadonlySet<string>,
-): Promise<Shaped> {
+export async function shape(ctx: Context, homes: readonly Home[], looks?: Looks): Promise<Shaped> {
   const shaped: Shaped = { going: [], failed: new Map() };
   for (const [topic, jobs] of Map.groupBy(homes, (home) => home.topic)) {
-    let open = new Set(jobs);
+    // A crashed run is sent to be settled, not to be run.
+    const waiting = jobs.filter(({ state }) => state === "scheduled");
+    shaped.going.push(...jobs.filter(({ state }) => state !== "scheduled"));
     try {
-      const policy = policyOf(ctx, topic);
-      const now = ctx.clock();
-      open = new Set(jobs.filter((home) => isFree(policy, home, missed.has(home.id), now)));
-      if (open.size > 0) await giveStarts(ctx, topic, [...open], shaped);
+      if (policyOf(ctx, topic).maxPerSecond === undefined) await holdShut(ctx, topic, waiting, shaped);
+      else await giveStarts(ctx, topic, waiting, shaped, looks);
     } catch (error) {
       const failure = error instanceof Error ? error : new Error(messageOf(error));
-      for (const { id } of open) shaped.failed.set(id, failure);
+      const going = new Set(shaped.going);
+      for (const home of waiting) if (!going.has(home)) shaped.failed.set(home.id, failure);
     }
-    shaped.going.push(...jobs.filter((home) => !open.has(home)));
   }
   return shaped;
-}
-
-/** Whether a job is to be given a start, or another. */
-function isFree({ maxPerSecond, window }: TopicPolicy, home: Home, isMissed: boolean, now: number): boolean {
-  // A crashed run is sent to be settled, not to be run.
-  if (home.state !== "scheduled") return false;
-  if (maxPerSecond !== undefined && (home.heldUntil === undefined || isMissed)) return true;
-  const start = Math.max(startsAt(home), now);
-  return nextOpening(window, start) > start;
-}
-
-async function giveStarts(
-  ctx: Context,
-  topic: string,
-  free: readonly Home[],
-  { going, failed }: Shaped,
-): Promise<void> {
-  const holds = await book(ctx, topic, free);
-  const booked = new Set(holds.map(({ home }) => home));
-  // Their window has opened since they were looked at.
-  going.push(...free.filter((home) => !booked.has(home)));
-  const now = ctx.clock();
-  // What nothing holds is as far ahead as its sender chose.
-  const isGoing = ({ from, until }: Hold): boolean => until <= from || isNear(until, now);
-  const near = holds.filter(isGoing);
-  const far = holds.filter((one) => !isGoing(one));
-  const outcomes = [...(await noteStarts(ctx, near)), ...(await moveHeld(ctx, far))];
-  for (const [i, { home }] of [...near, ...far].entries()) {
-    const held = outcomes[i];
-    if (held instanceof Error) failed.set(home.id, held);
-    // Another's start serves as well, but for one that has passed when the window has shut.
-    else if (held && isShut(ctx, held)) failed.set(home.id, new Error("its window has shut since its start"));
-    // Looked at after the writes: meanwhile a sweep may have passed the place of what was far.
-    else if (held && (i < near.length || isNear(startsAt(held), ctx.clock()))) going.push(held);
-  }
-  if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
 }
 
 /** Whether a job that would start now, or when it may, would start outside its topic's window. */
@@ -86,16 +51,115 @@ export function openingOf(ctx: Context, topic: string, time: number): number {
   return nextOpening(policyOf(ctx, topic).window, time);
 }
 
-/** The starts of one topic's jobs: booked where it has a limit, else of those alone that would start outside its window. */
-export async function book(ctx: Context, topic: string, jobs: readonly Home[]): Promise<Hold[]> {
-  const { maxPerSecond, window } = policyOf(ctx, topic);
+/** Holds jobs of a topic without a limit that would start outside its window; the others go. */
+async function holdShut(ctx: Context, topic: string, jobs: readonly Home[], shaped: Shaped): Promise<void> {
+  const shut = jobs.filter((home) => isShut(ctx, home));
+  shaped.going.push(...jobs.filter((home) => !shut.includes(home)));
+  const holds = openings(ctx, shut);
   const now = ctx.clock();
+  // What nothing holds any more, as its window has opened since, is as far ahead as its sender chose.
+  const isGoing = ({ from, until }: Hold): boolean => until <= from || isNear(until, now);
+  const near = holds.filter(isGoing);
+  const far = holds.filter((one) => !isGoing(one));
+  await keepHolds(ctx, near, await noteStarts(ctx, near), shaped);
+  // Looked at after the writes: meanwhile a sweep may have passed the place of what was far.
+  await keepHolds(ctx, far, await moveHeld(ctx, far), shaped, (home) => isNear(startsAt(home), ctx.clock()));
+  if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
+}
+
+/** When the jobs of a topic without a limit start by its window. */
+export function openings(ctx: Context, jobs: readonly Home[]): Hold[] {
+  const now = ctx.clock();
+  return jobs.map((home) => holdOf(home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))));
+}
+
+/** A late job waits for its turn from now on; what came before is another's fault. */
+function holdOf(home: Home, now: number, until: number): Hold {
+  return { home, from: Math.max(home.dueAt, now), until };
+}
+
+/** Lets go what was held as asked. */
+async function keepHolds(
+  ctx: Context,
+  holds: readonly Hold[],
+  outcomes: readonly (Home | undefined | Error)[],
+  { going, failed }: Shaped,
+  isGoing: (home: Home) => boolean = () => true,
+): Promise<void> {
+  for (const [i, { home }] of holds.entries()) {
+    const held = outcomes[i];
+    if (held instanceof Error) failed.set(home.id, held);
+    // Another's start serves as well, but for one that has passed when the window has shut.
+    else if (held && isShut(ctx, held)) failed.set(home.id, new Error("its window has shut since its start"));
+    else if (held && isGoing(held)) going.push(held);
+  }
+}
+
+/** Gives starts to jobs of a limited topic that have none, and parks those for which none is free soon. */
+async function giveStarts(
+  ctx: Context,
+  topic: string,
+  jobs: readonly Home[],
+  shaped: Shaped,
+  looks: Looks | undefined,
+): Promise<void> {
+  const now = ctx.clock();
+  const settled = new Set(jobs.filter((home) => isGiven(home, now) && !isShut(ctx, home)));
+  shaped.going.push(...settled);
+  const again = jobs.filter((home) => looks?.again.has(home.id) && !settled.has(home));
+  const parked = await parkedAmong(ctx, again);
+  for (const home of parked) settled.add(home);
+  const before = again.filter((home) => !parked.has(home) && !isShut(ctx, home));
+  // They lie in their queue, or else their messages were lost, or never sent.
+  if (before.length > 0 && (await hasBacklog(ctx, topic))) {
+    shaped.going.push(...before);
+    for (const home of before) settled.add(home);
+  }
+  const free = jobs.filter((home) => !settled.has(home));
+  if (free.length === 0) return;
+
+  const { holds, left } = await book(ctx, topic, free);
+  await parkForLimit(ctx, topic, left);
+  // A sweep may come to it still, and would give it another.
+  const isAhead = ({ until }: Hold): boolean =>
+    looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
+  const isNoted = (one: Hold): boolean =>
+    one.until > one.from || one.home.heldUntil !== undefined || isAhead(one);
+  shaped.going.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
+  const noted = holds.filter(isNoted);
+  await keepHolds(ctx, noted, await noteStarts(ctx, noted), shaped);
+}
+
+/** Whether a job was given a start that it may count on still. */
+export function isGiven({ heldUntil }: Home, now: number): boolean {
+  return heldUntil !== undefined && heldUntil >= now - BOOKED_FOR;
+}
+
+/** Books starts for jobs of a limited topic, which share them with all others. `left`: those that get none now. */
+export async function book(
+  ctx: Context,
+  topic: string,
+  jobs: readonly Home[],
+): Promise<{ holds: Hold[]; left: Home[] }> {
+  const now = ctx.clock();
+  const limited = await knownLimited(ctx, topic);
+  // While jobs wait, others take no start behind those that were given. When no tick has come since, all may.
+  const isCrowded = limited?.until !== undefined && limited.until > now;
+  const until = Math.min(now + STARTS_AHEAD, isCrowded ? (limited.until ?? now) : Number.POSITIVE_INFINITY);
   const wanted = jobs.map((home) => Math.max(startsAt(home), now));
-  const starts =
-    maxPerSecond === undefined
-      ? wanted.map((start) => nextOpening(window, start))
-      : await bookStarts(ctx, topic, maxPerSecond, wanted, window);
-  // A late job waits for its turn from now on; what came before is another's fault.
-  const holds = jobs.map((home, i) => ({ home, from: Math.max(home.dueAt, now), until: starts[i] ?? now }));
-  return maxPerSecond === undefined ? holds.filter(({ from, until }) => until > from) : holds;
+  const starts = await bookStarts(ctx, topic, { ...limitOf(ctx, topic), until, isCrowded }, wanted);
+  const holds: Hold[] = [];
+  const left: Home[] = [];
+  for (const [i, home] of jobs.entries()) {
+    const start = starts[i];
+    if (start === undefined) left.push(home);
+    else holds.push(holdOf(home, now, start));
+  }
+  return { holds, left };
+}
+
+/** A topic's limit as its policy says it. */
+export function limitOf(ctx: Context, topic: string): Pick<Limit, "maxPerSecond" | "window"> {
+  const { maxPerSecond = Number.POSITIVE_INFINITY, window } = policyOf(ctx, topic);
+  return { maxPerSecond, ...(window === undefined ? {} : { window }) };
 }

@@ -2,14 +2,15 @@ import { LONGEST_DELAY, WRITER_DEADLINE } from "../core/constants.ts";
 import { isFinished, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Parked, parkedIn, parkedKey, ttl } from "../core/items.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
-import { BEGINNING, END } from "../core/position.ts";
+import { BEGINNING, END, type Position } from "../core/position.ts";
 import { EVERYTHING, heldBefore, heldBeforeNow } from "./known-pauses.ts";
+import { listLimited } from "./limited-topics.ts";
 import type { Context } from "./ports.ts";
 import { readableHomes } from "./read-job.ts";
 import { shardCount } from "./shards.ts";
 
 /**
- * Parks those of these jobs that their topic's pause holds: each is noted, and moved when its turn comes in the resume.
+ * Parks those of these jobs that their topic's pause holds: each is noted, and let go when its turn comes in the resume.
  * Answers their ids; the others may go on. Throws what kept a job from being noted.
  */
 export async function park(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
@@ -19,12 +20,7 @@ export async function park(ctx: Context, homes: readonly Home[]): Promise<Set<st
   const bounds = await heldBefore(ctx, topics);
   const held = homes.filter((home) => isHeld(home, bounds));
   if (held.length === 0) return new Set();
-  await keepUntracked(ctx, held, by);
-  const notes = held.map((home): Parked => {
-    return { ...parkedKey(home), v: ITEM_VERSION, id: home.id, revision: home.revision };
-  });
-  for (const outcome of await ctx.pool.insert(notes, by)) if (outcome instanceof Error) throw outcome;
-
+  await noteParked(ctx, held, by, () => ({}));
   // A resume may have read the notes before these stood: what it let go meanwhile goes on from here.
   const boundsNow = await heldBeforeNow(ctx, topics);
   const parked = held.filter((home) => isHeld(home, boundsNow));
@@ -33,6 +29,42 @@ export async function park(ctx: Context, homes: readonly Home[]): Promise<Set<st
   const gone = held.filter((home) => !parked.includes(home));
   await ctx.pool.remove(gone.map(parkedKey), ctx.clock() + WRITER_DEADLINE);
   return new Set(parked.map(({ id }) => id));
+}
+
+/**
+ * Parks jobs of a topic that get no start of its limit now: the next release that finds one free lets them go. Throws what
+ * kept a job from being noted.
+ */
+export async function parkForLimit(ctx: Context, topic: string, homes: readonly Home[]): Promise<void> {
+  if (homes.length === 0) return;
+  const now = ctx.clock();
+  const by = now + WRITER_DEADLINE;
+  // First, or a tick of a deployment without this limit would not look for the notes. It stays for ever.
+  await listLimited(ctx, topic, by);
+  // A late job waits for the limit from now on; what came before is another's fault.
+  await noteParked(ctx, homes, by, ({ dueAt }) => (dueAt < now ? { from: now } : {}));
+  ctx.report({ type: "parked", topic, jobs: homes.length });
+}
+
+/** Notes jobs for the next release; a note that is there already says the same. */
+async function noteParked(
+  ctx: Context,
+  homes: readonly Home[],
+  by: number,
+  more: (home: Home) => { from?: number },
+): Promise<void> {
+  await keepUntracked(ctx, homes, by);
+  const notes = homes.map((home): Parked => {
+    return { ...parkedKey(home), v: ITEM_VERSION, id: home.id, revision: home.revision, ...more(home) };
+  });
+  for (const outcome of await ctx.pool.insert(notes, by)) if (outcome instanceof Error) throw outcome;
+}
+
+/** Which of these jobs are parked as they stand. */
+export async function parkedAmong(ctx: Context, homes: readonly Home[]): Promise<Set<Home>> {
+  if (homes.length === 0) return new Set();
+  const notes = await ctx.pool.read(homes.map(parkedKey));
+  return new Set(homes.filter((_, i) => notes[i]));
 }
 
 /** A crashed run waits for no turn: it is not run but settled. */
@@ -77,10 +109,10 @@ export async function parkCarried(
 /** What is counted stops here: the answer is then at least that. */
 const COUNT_TO = 1000;
 
-/** How many jobs of a topic are parked, counted up to 1,000. */
-export async function countParked(ctx: Context, topic: string): Promise<number> {
+/** How many jobs of a topic are parked that were due before a position, counted up to 1,000. */
+export async function countParked(ctx: Context, topic: string, before: Position = END): Promise<number> {
   let count = 0;
   for (let shard = 0, shards = await shardCount(ctx); shard < shards && count < COUNT_TO; shard++)
-    count += (await ctx.pool.page(parkedIn(topic, shard), BEGINNING, END, COUNT_TO)).items.length;
+    count += (await ctx.pool.page(parkedIn(topic, shard), BEGINNING, before, COUNT_TO)).items.length;
   return Math.min(count, COUNT_TO);
 }

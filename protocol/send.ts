@@ -4,7 +4,7 @@ import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { delaySecondsOf, type Pack, packsOf } from "../core/packs.ts";
 import type { TopicPolicy } from "../core/policy.ts";
-import { shape } from "./limit.ts";
+import { type Looks, shape } from "./limit.ts";
 import { fileLooks } from "./looks.ts";
 import { park } from "./park.ts";
 import { policyOf } from "./policy.ts";
@@ -15,20 +15,19 @@ export type HandedOver = Sent | { outcome: "held" };
 
 /**
  * Hands over the current revision of each of these jobs as their topics' pauses, limits and windows let it, and says by job id
- * what became of it. `missed`: those that were given a start which has passed without them; they get another. Throws
- * when the pool does not answer.
+ * what became of it. `looks`: what a sweep or an audit says of them. Throws when the pool does not answer.
  */
 export async function send(
   ctx: Context,
   homes: readonly Home[],
-  missed: ReadonlySet<string> = new Set(),
+  looks?: Looks,
 ): Promise<Map<string, HandedOver>> {
   const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
   const parked = await park(ctx, unique);
   const { going, failed } = await shape(
     ctx,
     unique.filter(({ id }) => !parked.has(id)),
-    missed,
+    looks,
   );
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
   for (const [id, { message }] of failed) outcomes.set(id, { outcome: "failing", reason: message });
@@ -129,8 +128,16 @@ async function sendPacks(
 export async function sendIfNear(ctx: Context, homes: readonly Home[]): Promise<void> {
   const near = homes.filter((home) => isNear(startsAt(home), ctx.clock()));
   if (near.length === 0) return;
-  const outcomes = await send(ctx, near);
-  const unsent = near.filter((home) => !isSeenTo(outcomes.get(home.id)));
+  await lookLater(ctx, near, await send(ctx, near));
+}
+
+/** Files a look that the next sweeps reach at each of these jobs that was not handed over. */
+export async function lookLater(
+  ctx: Context,
+  homes: readonly Home[],
+  outcomes: ReadonlyMap<string, HandedOver>,
+): Promise<void> {
+  const unsent = homes.filter((home) => !isSeenTo(outcomes.get(home.id)));
   const now = ctx.clock();
   await fileLooks(
     ctx,

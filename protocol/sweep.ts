@@ -1,11 +1,5 @@
 import { inParallel } from "../core/batches.ts";
-import {
-  BOOKED_FOR,
-  FAILING_TOPIC_WAIT,
-  LOOKAHEAD,
-  UNKNOWN_TOPIC_AFTER,
-  WRITER_DEADLINE,
-} from "../core/constants.ts";
+import { FAILING_TOPIC_WAIT, LOOKAHEAD, UNKNOWN_TOPIC_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import { type Home, timeOf } from "../core/items.ts";
@@ -75,7 +69,7 @@ async function handOver(
   const outcomes = await send(
     ctx,
     due.flatMap(({ home }) => home ?? []),
-    new Set(due.flatMap(({ sk, home }) => (home && hasMissedStart(home, timeOf(sk), now) ? home.id : []))),
+    { again: new Set(due.flatMap(({ sk, home }) => (home && startsAt(home) < timeOf(sk) ? home.id : []))) },
   );
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, due)) ? entries.length : first;
@@ -95,14 +89,6 @@ async function handOver(
 /** A start that was noted in a home has no look of its own: whoever noted it may have died before sending. */
 function isToSend(home: Home, limit: number, now: number): boolean {
   return startsAt(home) < limit || (home.heldUntil !== undefined && isNear(home.heldUntil, now));
-}
-
-/**
- * Whether the look of a job's start comes long after it, so that nobody can have sent the job for it. A later look is
- * only one more: the job has been sent, and may wait behind slow consumers.
- */
-function hasMissedStart({ heldUntil }: Home, lookedAt: number, now: number): boolean {
-  return heldUntil !== undefined && lookedAt <= heldUntil && heldUntil < now - BOOKED_FOR;
 }
 
 /** Whether SQS answers for another message or topic, so that what was unreachable is some queues' trouble. */

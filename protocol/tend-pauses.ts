@@ -2,30 +2,37 @@ import { inParallel } from "../core/batches.ts";
 import { AUDIT_AFTER, BUCKET, READY_RETENTION, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { minuteOf, type Pause, pauseKey, ttl } from "../core/items.ts";
+import { beforeTime, END } from "../core/position.ts";
 import { readPauses } from "./known-pauses.ts";
+import { limitedTopics } from "./limited-topics.ts";
 import { countParked } from "./park.ts";
 import { pollQueue } from "./pause.ts";
+import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { release } from "./release.ts";
 
-const WIDTH = 16;
+/** Topics at once: a release holds some dozen homes, each of which may be as large as any. */
+const WIDTH = 2;
 /** Minutes between two wishes that a queue be left alone, while a pause lasts. */
 const POLL_EVERY = 10;
 
 /**
- * The tick's part: goes on with what is being resumed, and repeats to Lambda what was last wished of a topic's queue for
- * as long as an earlier wish may still be on its way.
+ * The tick's part: lets go the next minute's share of what is parked, for limits and for resumes, and repeats to Lambda
+ * what was last wished of a topic's queue for as long as an earlier wish may still be on its way.
  */
 export async function tendPauses(ctx: Context, until: number): Promise<void> {
-  const topics = Object.keys(ctx.policy.topics);
+  const limited = new Set(await limitedTopics(ctx));
+  // Also those that a deploy has taken the limit from, or has taken away.
+  const topics = [...new Set([...Object.keys(ctx.policy.topics), ...limited])];
   const pauses = await readPauses(ctx, topics);
   await inParallel([...topics.entries()], WIDTH, async ([i, topic]) => {
     const pause = pauses[i];
     try {
       if (pause) await tend(ctx, topic, pause, until);
+      else if (limited.has(topic)) await release(ctx, topic, undefined, until);
     } catch (error) {
       // One topic's trouble is its own, and the next tick comes in a minute.
-      ctx.report({ type: "trouble", topic, what: "resuming a topic", error: messageOf(error) });
+      ctx.report({ type: "trouble", topic, what: "releasing parked jobs", error: messageOf(error) });
     }
   });
 }
@@ -37,8 +44,10 @@ async function tend(ctx: Context, topic: string, pause: Pause, until: number): P
   const isTurn = (minuteOf(ctx.clock()) / BUCKET) % POLL_EVERY === 0;
   if (isRecent || (state === "paused" && isTurn)) await pollQueue(ctx, topic, state === "resuming");
   if (state === "paused") return;
-  await release(ctx, topic, until);
-  if (isRecent || (await countParked(ctx, topic)) > 0) return;
+  await release(ctx, topic, pause, until);
+  // What was due later is parked for the topic's limit, if at all.
+  const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
+  if (isRecent || (await countParked(ctx, topic, isLimited ? beforeTime(changedAt + 1) : END)) > 0) return;
   // Lambda may have refused each wish so far, or no tick was there to repeat it.
   if (!(await pollQueue(ctx, topic, true))) return;
   const now = ctx.clock();

@@ -32,6 +32,8 @@ export type MemoryPool = Pool & {
   items(): Item[];
   /** The keys of all partitions, in no order. */
   partitions(): Iterable<string>;
+  /** Whether a partition has any item. */
+  holds(pk: string): boolean;
   /** Stores an item, whatever stands there. */
   put(item: Item): void;
 };
@@ -102,6 +104,7 @@ export function memoryPool({
     hooks,
     put,
     partitions: () => partitions.keys(),
+    holds: (pk) => partitions.has(pk),
     items: () =>
       [...partitions.keys()].sort(byBytes).flatMap((pk) => {
         const partition = partitions.get(pk) ?? new Map<string, Row>();

@@ -1,5 +1,5 @@
 import { BUCKET, LOOKAHEAD } from "../core/constants.ts";
-import { bucketOf, minuteOf } from "../core/items.ts";
+import { bucketOf, minuteOf, parkedIn } from "../core/items.ts";
 import { parseMessage, startOf } from "../core/message.ts";
 import { readPauses } from "../protocol/known-pauses.ts";
 import type { Context } from "../protocol/ports.ts";
@@ -19,8 +19,13 @@ export async function nextTick(
   last: number,
 ): Promise<{ time: number } | undefined> {
   const next = minuteOf(last) + BUCKET;
-  const pauses = await readPauses(ctx, Object.keys(ctx.policy.topics));
-  if (pauses.some((pause) => pause?.state === "resuming")) return { time: next };
+  const topics = Object.keys(ctx.policy.topics);
+  const pauses = await readPauses(ctx, topics);
+  // What a limit has parked each tick lets go a share of.
+  const isParked = (topic: string): boolean => pool.holds(parkedIn(topic, 0));
+  const isReleased = (topic: string, i: number): boolean =>
+    pauses[i]?.state === "resuming" || (pauses[i] === undefined && isParked(topic));
+  if (topics.some(isReleased)) return { time: next };
   const swept = bucketOf(last + LOOKAHEAD, 0);
   let first: string | undefined;
   for (const pk of pool.partitions()) {

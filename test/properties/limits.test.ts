@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { beginOf, type Period, periodOf } from "../../core/limit.ts";
+import { STARTS_AHEAD } from "../../core/constants.ts";
+import { minuteOf } from "../../core/items.ts";
+import { beginOf, type Period, periodOf, startsFarAhead } from "../../core/limit.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { bookStarts } from "../../protocol/book-starts.ts";
+import type { Context } from "../../protocol/ports.ts";
 import { createWorld, START } from "../protocol/world.ts";
 import { property } from "./property.ts";
 
@@ -25,20 +28,63 @@ describe("a limit", () => {
     expect(ms - 1000).toBeLessThan(1000 / maxPerSecond);
   });
 
+  /** Many may book at the same time; those that get no start wait for the next release. */
+  const bookAll = (
+    ctx: Context,
+    maxPerSecond: number,
+    batches: readonly number[][],
+    more: { window?: string; until?: number } = {},
+  ): Promise<(number | undefined)[][]> => {
+    const limit = { maxPerSecond, until: START + STARTS_AHEAD, ...more };
+    return Promise.all(batches.map((batch) => bookStarts(ctx, "orders", limit, batch)));
+  };
+  const given = (starts: readonly (number | undefined)[]): number[] =>
+    starts.filter((start) => start !== undefined);
+
   property(
-    "gives each job the first start that is free, whoever else books at the same time",
+    "gives no period more than it has, and each job none before its own, whoever else books at the same time",
     [limits, fc.array(wanted, { minLength: 1, maxLength: 4 })],
     async (maxPerSecond, batches) => {
       const { ctx } = createWorld();
       const period = periodOf(maxPerSecond);
       const times = batches.map((batch) => batch.map((ms) => START + ms));
-      const starts = await Promise.all(times.map((batch) => bookStarts(ctx, "orders", maxPerSecond, batch)));
-      const all = starts.flat();
-      expect(all).toHaveLength(times.flat().length);
+      const starts = await bookAll(ctx, maxPerSecond, times);
       for (const [b, batch] of times.entries())
         for (const [i, time] of batch.entries())
-          expect(starts[b]?.[i]).toBeGreaterThanOrEqual(Math.max(time, START));
-      for (const count of countsOf(all, period)) expect(count).toBeLessThanOrEqual(period.starts);
+          expect(starts[b]?.[i] ?? Number.POSITIVE_INFINITY).toBeGreaterThanOrEqual(Math.max(time, START));
+      for (const count of countsOf(given(starts.flat()), period))
+        expect(count).toBeLessThanOrEqual(period.starts);
+    },
+  );
+
+  property(
+    "leaves no start before its bound that a job could have had, whoever books at the same time",
+    [limits, fc.array(fc.array(fc.integer({ min: 0, max: 70_000 }), { maxLength: 60 }), { maxLength: 4 })],
+    async (maxPerSecond, batches) => {
+      const { ctx } = createWorld();
+      const period = periodOf(maxPerSecond);
+      const times = batches.map((batch) => batch.map((ms) => START + ms));
+      const starts = await bookAll(ctx, maxPerSecond, times);
+      const taken = Map.groupBy(given(starts.flat()), (start) => beginOf(start, period));
+      for (const [i, start = START + STARTS_AHEAD] of starts.flat().entries()) {
+        const first = beginOf(times.flat()[i] ?? 0, period);
+        for (let begin = first; begin < beginOf(start, period); begin += period.ms)
+          expect(taken.get(begin)?.length).toBe(period.starts);
+      }
+    },
+  );
+
+  property(
+    "gives far ahead a job's own period or none, and half of a minute's starts",
+    [limits, fc.array(fc.integer({ min: 120_000, max: 179_999 }), { maxLength: 200 })],
+    async (maxPerSecond, ms) => {
+      const { ctx } = createWorld();
+      const period = periodOf(maxPerSecond);
+      const times = ms.map((one) => START + one);
+      const [starts = []] = await bookAll(ctx, maxPerSecond, [times]);
+      for (const [i, start] of starts.entries()) if (start !== undefined) expect(start).toBe(times[i]);
+      for (const [minute, these] of Map.groupBy(given(starts), (start) => minuteOf(beginOf(start, period))))
+        expect(these.length).toBeLessThanOrEqual(startsFarAhead(minute, period));
     },
   );
 
@@ -52,30 +98,17 @@ describe("a limit", () => {
   property("with a window books every start inside it", [limits, wanted, window], async (limit, ms, open) => {
     const { ctx } = createWorld();
     const period = periodOf(limit);
+    const until = START + 600_000;
     const times = ms.map((one) => nextOpening(open, Math.max(START + one, START)));
-    const starts = await bookStarts(ctx, "orders", limit, times, open);
-    const taken = Map.groupBy(starts, (start) => beginOf(start, period));
-    for (const [i, start] of starts.entries()) {
-      expect(start).toBe(nextOpening(open, start));
-      expect(start).toBeGreaterThanOrEqual(times[i] ?? 0);
+    const [starts = []] = await bookAll(ctx, limit, [times], { window: open, until });
+    const taken = Map.groupBy(given(starts), (start) => beginOf(start, period));
+    for (const [i, start = until] of starts.entries()) {
+      if (start < until) expect(start).toBe(nextOpening(open, start));
+      expect(start).toBeGreaterThanOrEqual(Math.min(times[i] ?? 0, until));
       // Nor was one left free while it was open first.
-      const first = beginOf(times[i] ?? 0, period);
-      for (let begin = first; begin < Math.min(beginOf(start, period), first + 600_000); begin += period.ms)
+      for (let begin = beginOf(times[i] ?? 0, period); begin < beginOf(start, period); begin += period.ms)
         if (nextOpening(open, begin) === begin) expect(taken.get(begin)?.length).toBe(period.starts);
     }
-    for (const count of countsOf(starts, period)) expect(count).toBeLessThanOrEqual(period.starts);
-  });
-
-  property("leaves no start free that a job could have had", [limits, wanted], async (maxPerSecond, ms) => {
-    const { ctx } = createWorld();
-    const period = periodOf(maxPerSecond);
-    const times = ms.map((one) => Math.max(START + one, START));
-    const starts = await bookStarts(ctx, "orders", maxPerSecond, times);
-    const taken = Map.groupBy(starts, (start) => beginOf(start, period));
-    for (const [i, start] of starts.entries()) {
-      const first = beginOf(times[i] ?? 0, period);
-      for (let begin = first; begin < beginOf(start, period); begin += period.ms)
-        expect(taken.get(begin)?.length).toBe(period.starts);
-    }
+    for (const count of countsOf(given(starts), period)) expect(count).toBeLessThanOrEqual(period.starts);
   });
 });

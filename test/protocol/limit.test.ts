@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { STARTS_AHEAD } from "../../core/constants.ts";
+import { startsAt } from "../../core/home.ts";
+import type { Home, Item } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import { parseMessage, startOf } from "../../core/message.ts";
 import { summaryOf } from "../../http/job-json.ts";
@@ -8,9 +11,10 @@ import { enqueueMany } from "../../protocol/enqueue.ts";
 import { pause } from "../../protocol/pause.ts";
 import { promote } from "../../protocol/promote.ts";
 import { resume } from "../../protocol/release.ts";
+import { send } from "../../protocol/send.ts";
 import { tick } from "../../protocol/tick.ts";
 import { consume } from "./consume.ts";
-import { isAt, liveHomes } from "./scenes.ts";
+import { callsOf, isAt, liveHomes } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 const TOPICS = {
@@ -26,6 +30,15 @@ const fileMany = (world: World, topic: string, count: number, delay = 0) =>
     world.ctx,
     Array.from({ length: count }, () => ({ topic, body: "{}", dueAt: world.now() + delay })),
   );
+/** How many starts are counted in each second. */
+const starts = (world: World): Item[] => world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
+/** Books starts at two a second, as whoever hands jobs over does. */
+const limitOfTwo = () => {
+  const world = limited();
+  const now = world.now();
+  const limit = { maxPerSecond: 2, until: now + STARTS_AHEAD };
+  return { world, now, book: (wanted: number[]) => bookStarts(world.ctx, "slow", limit, wanted) };
+};
 /** When each job in a topic's queue starts by its message, and when SQS lets it go. */
 const sent = (world: World, topic: string) =>
   world.queues
@@ -101,13 +114,14 @@ describe("a limited topic", () => {
     expect(mostInASecond(sent(world, "slow").map(({ start }) => start))).toBe(2);
   });
 
-  test("moves what would start too far ahead for SQS, cancellable till then", async () => {
+  test("parks what finds no start within about a minute, cancellable till then, its home as it was", async () => {
     const world = limited();
     await fileMany(world, "slow", 500);
     const ids = new Set(sent(world, "slow").map(({ id }) => id));
+    expect(ids.size).toBe((2 * STARTS_AHEAD) / SECOND);
     const later = liveHomes(world).filter(({ id }) => !ids.has(id));
     expect(later).toHaveLength(500 - ids.size);
-    for (const home of later.slice(0, 3)) expect(await world.home(home.id)).toMatchObject({ revision: 1 });
+    for (const home of later) expect(home).not.toHaveProperty("heldUntil");
     await cancel(world.ctx, later[0]?.id ?? "");
     let runs = 0;
     for (let i = 0; i < 300; i++) {
@@ -117,12 +131,12 @@ describe("a limited topic", () => {
     expect(runs).toBe(499);
   });
 
-  test("of untracked jobs stores what it holds longer than SQS can", async () => {
+  test("of untracked jobs stores what it parks", async () => {
     const world = limited();
     const filed = await fileMany(world, "loose", 500);
     expect(filed.every((result) => "home" in result)).toBe(true);
     const ids = new Set(sent(world, "loose").map(({ id }) => id));
-    expect(ids.size).toBeLessThan(430);
+    expect(ids.size).toBe((2 * STARTS_AHEAD) / SECOND);
     expect(mostInASecond(sent(world, "loose").map(({ start }) => start))).toBe(2);
     const stored = world.pool.items().filter((item) => "untracked" in item);
     expect(stored).toHaveLength(500 - ids.size);
@@ -141,23 +155,60 @@ describe("a limited topic", () => {
   test("does not count what has a start already, when the audit or a second sweep sends it again", async () => {
     const world = limited();
     await world.tick();
-    await fileMany(world, "slow", 900, 5 * MINUTE);
-    await world.pass(4 * MINUTE);
-    const before = world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
-    const moved = world.pool.items().filter((item) => "heldUntil" in item);
-    expect(moved.length).toBeGreaterThan(100);
-    await world.pass(MINUTE);
-    expect(world.pool.items().filter(({ pk }) => pk.startsWith("starts#"))).toEqual(before);
+    await fileMany(world, "slow", 100, 5 * MINUTE);
+    await world.pass(5 * MINUTE);
+    const given = world.pool.items().filter((item) => "heldUntil" in item) as Home[];
+    expect(given.length).toBeGreaterThan(50);
+    const before = starts(world);
+    await send(world.ctx, given);
+    await send(world.ctx, given, { again: new Set(given.map(({ id }) => id)) });
+    expect(starts(world)).toEqual(before);
+    expect((await Promise.all(given.map(({ id }) => world.home(id)))).map(startsAt)).toEqual(
+      given.map(startsAt),
+    );
   });
 
   test("passes over no second before those that are full", async () => {
-    const world = limited();
-    const now = world.now();
-    const ahead = now + MINUTE + 15 * SECOND;
-    const wanted = [ahead, ahead, ahead];
-    expect(await bookStarts(world.ctx, "slow", 2, wanted)).toEqual([ahead, ahead, ahead + SECOND]);
-    expect(await bookStarts(world.ctx, "slow", 2, [ahead])).toEqual([ahead + SECOND]);
-    expect(await bookStarts(world.ctx, "slow", 2, [now])).toEqual([now]);
+    const { now, book } = limitOfTwo();
+    const ahead = now + MINUTE;
+    expect(await book([ahead, ahead, ahead])).toEqual([ahead, ahead, ahead + SECOND]);
+    expect(await book([ahead])).toEqual([ahead + SECOND]);
+    expect(await book([now])).toEqual([now]);
+  });
+
+  test("gives no start behind its bound but a job's own, and no more than half of a minute's so far ahead", async () => {
+    const { now, book } = limitOfTwo();
+    const far = Array.from({ length: 180 }, (_, i) => now + 2 * MINUTE + Math.floor(i / 3) * SECOND);
+    const given = (await book(far)).filter((start) => start !== undefined);
+    expect(given).toHaveLength(60);
+    expect(mostInASecond(given)).toBe(2);
+    const near = await book(Array.from({ length: 300 }, () => now));
+    expect(near.filter((start) => start !== undefined)).toHaveLength((2 * STARTS_AHEAD) / SECOND);
+  });
+
+  test("touches the counters of three minutes, however many jobs wait, and only adds where nobody waits", async () => {
+    const { world, now, book } = limitOfTwo();
+    expect(await callsOf(world, () => book([now]))).toMatchObject([{ operation: "count" }]);
+    await book(Array.from({ length: 10_000 }, () => now));
+    const calls = await callsOf(world, () => book([now]));
+    expect(calls.map(({ operation }) => operation)).toEqual(["count", "read"]);
+    expect(calls.flatMap(({ keys }) => keys).length).toBeLessThanOrEqual(4);
+  });
+
+  test("shares the starts among many who book at once with few calls each, whatever the limit", async () => {
+    for (const maxPerSecond of [1 / 60, 2]) {
+      const world = limited();
+      const limit = { maxPerSecond, until: world.now() + STARTS_AHEAD };
+      const wanted = Array.from({ length: 500 }, () => world.now());
+      let given: (number | undefined)[][] = [];
+      const calls = await callsOf(world, async () => {
+        given = await Promise.all(
+          Array.from({ length: 32 }, () => bookStarts(world.ctx, "slow", limit, wanted)),
+        );
+      });
+      expect(given.flat().filter((start) => start !== undefined)).toHaveLength(maxPerSecond === 2 ? 150 : 2);
+      expect(calls.length).toBeLessThan(32 * 8);
+    }
   });
 
   test("moves no job that its schedule sends four minutes ahead and the limit does not hold", async () => {
@@ -169,43 +220,20 @@ describe("a limited topic", () => {
     expect(world.events.map(({ type }) => type)).not.toContain("deferred");
   });
 
-  test("passes over minutes that are full without asking in each", async () => {
-    const world = limited();
-    const now = world.now();
-    await bookStarts(
-      world.ctx,
-      "slow",
-      2,
-      Array.from({ length: 120 * 100 }, () => now),
-    );
-    let calls = 0;
-    world.pool.hooks.before = ({ operation }) => {
-      if (operation === "read" || operation === "count") calls += 1;
-    };
-    // Another process, which has not seen it.
-    const ctx = { ...world.ctx, pool: { ...world.pool } };
-    expect(await bookStarts(ctx, "slow", 2, [now])).toEqual([now + 100 * MINUTE]);
-    expect(calls).toBeLessThan(10);
-    calls = 0;
-    expect(await bookStarts(ctx, "slow", 2, [now])).toEqual([now + 100 * MINUTE]);
-    expect(calls).toBe(1);
-  });
-
-  test("whose start is noted by a writer that dies before it sends is found by the audit", async () => {
+  test("whose writer dies between the start and the message is found by the audit", async () => {
     const world = limited();
     await world.tick();
-    const noted = new Promise<void>((resolve) => {
+    const counted = new Promise<void>((resolve) => {
       world.pool.hooks.after = ({ operation }) => {
-        if (operation !== "changeMany") return;
+        if (operation !== "count") return;
         resolve();
         return new Promise(() => {});
       };
     });
     void world.file({ topic: "slow", delay: 0 });
-    await noted;
+    await counted;
     delete world.pool.hooks.after;
     const [home] = liveHomes(world);
-    expect(home?.heldUntil).toBe(home?.dueAt);
     expect(sent(world, "slow")).toEqual([]);
     await world.pass(20 * MINUTE);
     expect(await consume(world, "slow")).toMatchObject([{ id: home?.id }]);
@@ -254,28 +282,30 @@ describe("an untracked topic's held job", () => {
   });
 });
 
-test("a job moved far ahead by a writer so slow that the sweep has passed is sent all the same", async () => {
-  const world = createWorld({ shards: 1, topics: { slow: { maxPerSecond: 1 } } });
-  await world.tick();
-  await world.pass(10 * SECOND);
-  await fileMany(world, "slow", 212);
-  world.pool.hooks.before = async ({ operation, keys }) => {
-    if (operation !== "insert" || !keys.some(({ sk }) => sk.endsWith("#look"))) return;
-    delete world.pool.hooks.before;
-    await world.pass(59 * SECOND);
-  };
-  const { id } = await world.file({ topic: "slow" });
-  const { heldUntil = 0 } = await world.home(id);
-  expect(heldUntil - world.now()).toBeGreaterThan(2 * MINUTE);
-  expect(sent(world, "slow").find((one) => one.id === id)).toMatchObject({ start: heldUntil });
-});
-
 test("a job that waits in SQS behind slow consumers keeps its start, however often it is sent again", async () => {
   const world = limited();
   await fileMany(world, "slow", 1000);
+  await world.pass(20 * MINUTE);
   const before = new Map(liveHomes(world).map(({ id, heldUntil }) => [id, heldUntil]));
+  const counted = starts(world);
   await world.pass(6 * HOUR);
   for (const { id, heldUntil } of liveHomes(world)) expect(heldUntil).toBe(before.get(id));
+  expect(starts(world)).toEqual(counted);
+});
+
+test("jobs whose messages were lost, or never sent, share their limit when they are sent again", async () => {
+  const world = limited();
+  await world.tick();
+  await fileMany(world, "slow", 100, 5 * MINUTE);
+  await world.pass(9 * MINUTE);
+  world.queues.purge({ topic: "slow" });
+  const times: number[] = [];
+  for (let i = 0; i < 20 * 60 && times.length < 100; i++) {
+    await world.pass(SECOND);
+    for (const { at } of await consume(world, "slow")) times.push(at);
+  }
+  expect(times).toHaveLength(100);
+  expect(mostInASecond(times)).toBe(2);
 });
 
 test("a topic without a limit counts nothing", async () => {

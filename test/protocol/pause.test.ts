@@ -63,10 +63,10 @@ describe("a paused topic's jobs", () => {
     for (let i = 0; i < 6; i++) ids.push((await world.file({ delay: i * SECOND })).id);
     await world.pass(HOUR);
     const start = world.now();
-    expect(await resume(world.ctx, "orders", 0.01)).toEqual({ released: 6, left: 0 });
+    expect(await resume(world.ctx, "orders", 0.01)).toEqual({ released: 1, left: 5 });
+    const runs = await runFor(world, 10 * MINUTE);
     for (const [i, id] of ids.entries())
       expect(await world.home(id)).toMatchObject({ heldUntil: start + i * 100 * SECOND, revision: 1 });
-    const runs = await runFor(world, 10 * MINUTE);
     expect(runs.map(({ id }) => id)).toEqual(ids);
     for (const [i, { at }] of runs.entries()) expect(at).toBeGreaterThanOrEqual(start + i * 100 * SECOND);
   });
@@ -197,6 +197,7 @@ describe("a pause", () => {
     const world = createWorld();
     await pause(world.ctx, "orders");
     for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
+    await world.pass(SECOND);
     await resume(world.ctx, "orders", 1 / 60);
     expect(await consume(world, "orders")).toHaveLength(1);
     await pause(world.ctx, "orders");
@@ -269,7 +270,7 @@ test("a resume that dies after moving jobs leaves notes that move none twice", a
   const ids: string[] = [];
   for (let i = 0; i < 3; i++) ids.push((await world.file({ delay: 0 })).id);
   breakOnce(world, "before", isAt("paused#", "remove"));
-  await expect(resume(world.ctx, "orders", 0.01)).rejects.toThrow("crash");
+  await expect(resume(world.ctx, "orders", 0.05)).rejects.toThrow("crash");
   expect(parked(world)).toHaveLength(3);
   await world.pass(MINUTE);
   expect(parked(world)).toEqual([]);
@@ -305,6 +306,7 @@ test("jobs that are parked ahead of their due time keep to the resume's rate fro
   const ids: string[] = [];
   for (let i = 0; i < 3; i++) ids.push((await world.file({ delay: 2 * MINUTE })).id);
   await resume(world.ctx, "orders", 0.1);
+  await world.pass(2 * MINUTE);
   const starts = await Promise.all(ids.map(async (id) => (await world.home(id)).heldUntil));
   expect(starts.sort()).toEqual([0, 10, 20].map((seconds) => START + 2 * MINUTE + seconds * SECOND));
 });
@@ -374,9 +376,9 @@ test("a held job's new body keeps its time and its start", async () => {
   await pause(world.ctx, "orders");
   const [first, second] = [await world.file({ delay: 0 }), await world.file({ delay: SECOND })];
   await world.pass(MINUTE);
-  await resume(world.ctx, "orders", 1 / 300);
+  await resume(world.ctx, "orders", 1 / 60);
   const { heldFrom, heldUntil } = await world.home(second.id);
-  expect(heldUntil).toBe(world.now() + 5 * MINUTE);
+  expect(heldUntil).toBe(world.now() + MINUTE);
   await reschedule(world.ctx, second.id, { body: '"new"' });
   const changed = { dueAt: second.dueAt, heldFrom, heldUntil, body: '"new"', revision: 2 };
   expect(await world.home(second.id)).toMatchObject(changed);

@@ -2,7 +2,7 @@ import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
 import { PurgeQueueCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
-import { type Home, keyKey, minuteOf, startsKey, ttl } from "../../core/items.ts";
+import { type Home, keyKey, minuteOf, parkedKey, startsKey, ttl } from "../../core/items.ts";
 import { deadText, jobText, messageText } from "../../core/message.ts";
 import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
 import { claim } from "../../protocol/claim.ts";
@@ -139,6 +139,11 @@ export function createScenes(deployment: Deployment) {
     letGo: async (topic: string) => {
       await lift(ctx, topic, undefined);
       pass(6 * SECOND);
+    },
+    /** Whether a job waits for a release. */
+    isParked: async (id: string): Promise<boolean> => {
+      const [note] = await ctx.pool.read([parkedKey(await readJob(ctx, id))]);
+      return note !== undefined;
     },
     /** Somebody else's backlog has all of a topic's starts for the next ten minutes. */
     fill: async (topic: string) => {

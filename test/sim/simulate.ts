@@ -224,7 +224,9 @@ function staying(dynamo: Dynamo, now: number): Row[] {
   // A pause may last as long as a delay, and a writer may die over what it parks.
   const longest = ({ untracked }: Row): number => (untracked ? LONGEST_DELAY : LONGEST_TTL);
   const stays = (row: Row): boolean => !(Number(row.expiresAt?.N) * 1000 < now + longest(row));
-  const left = dynamo.rows().filter((row) => stays(row) && !/^(cursor#|meta$)/.test(row.pk?.S ?? ""));
+  const left = dynamo
+    .rows()
+    .filter((row) => stays(row) && !/^(cursor#|meta$|limited$)/.test(row.pk?.S ?? ""));
   // TTL comes before the audit where retention is minutes, which no deployment may say (docs/architecture.md).
   return left.filter(({ pk, id }) => !pk?.S?.startsWith("key#") || isStored(dynamo, id?.S ?? ""));
 }

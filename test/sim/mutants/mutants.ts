@@ -438,14 +438,36 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "direct jobs past their topic's limit",
     file: "protocol/enqueue-plain.ts",
-    find: "const holds = await book(ctx, topic, jobs);",
-    put: "const holds: Awaited<ReturnType<typeof book>> = [];",
+    find: "const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;",
+    put: "const isLimited = topic === undefined;",
   },
   {
     name: "hand-off past its topic's limit",
     file: "protocol/limit.ts",
-    find: "const holds = await book(ctx, topic, free);",
-    put: "const holds = free.map((home) => ({ home, from: home.dueAt, until: home.dueAt }));",
+    find: "const { holds, left } = await book(ctx, topic, free);",
+    put: "const { holds, left } = { holds: free.map((home) => ({ home, from: home.dueAt, until: home.dueAt })), left: [] };",
+  },
+  {
+    name: "a job that gets no start of its limit not parked",
+    file: "protocol/limit.ts",
+    find: "  await parkForLimit(ctx, topic, left);\n",
+    put: "",
+  },
+  {
+    name: "jobs that are parked for a limit never let go",
+    file: "protocol/tend-pauses.ts",
+    find: "      else if (limited.has(topic)) await release(ctx, topic, undefined, until);\n",
+    put: "",
+  },
+  {
+    name: "a note deleted before its job is sent",
+    file: "protocol/let-go.ts",
+    find: "  await lookLater(ctx, near, await sendNow(ctx, near));\n",
+    put: "",
+    and: {
+      find: "  const unknown = given.length - known.length;\n",
+      put: "  const unknown = given.length - known.length;\n  await lookLater(ctx, near, await sendNow(ctx, near));\n",
+    },
   },
   {
     name: "starts that others booked not counted",
@@ -456,8 +478,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a second start for what has one",
     file: "protocol/limit.ts",
-    find: "(home.heldUntil === undefined || isMissed)",
-    put: "(home.heldUntil !== 0 || isMissed)",
+    find: "return heldUntil !== undefined && heldUntil >= now - BOOKED_FOR;",
+    put: "return heldUntil === 0 && heldUntil >= now - BOOKED_FOR;",
   },
   {
     name: "webhook-id by attempt",
@@ -630,20 +652,20 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "hand-over whether a window is open or not",
     file: "protocol/limit.ts",
-    find: "return nextOpening(window, start) > start;",
-    put: "return nextOpening(window, start) < start;",
+    find: "return openingOf(ctx, home.topic, start) > start;",
+    put: "return openingOf(ctx, home.topic, start) < start;",
   },
   {
     name: "a start once given kept when its window has shut",
     file: "protocol/limit.ts",
-    find: "return nextOpening(window, start) > start;",
-    put: "return home.heldUntil === undefined && nextOpening(window, start) > start;",
+    find: "const shut = jobs.filter((home) => isShut(ctx, home));",
+    put: "const shut = jobs.filter((home) => home.heldUntil === undefined && isShut(ctx, home));",
   },
   {
     name: "a limit's starts booked whether its window is open or not",
     file: "protocol/limit.ts",
-    find: "bookStarts(ctx, topic, maxPerSecond, wanted, window)",
-    put: "bookStarts(ctx, topic, maxPerSecond, wanted)",
+    find: "...(window === undefined ? {} : { window })",
+    put: "...(window === undefined ? { window } : {})",
   },
   {
     name: "a bulk cancels beyond its range",

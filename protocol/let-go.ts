@@ -1,0 +1,160 @@
+import { AUDIT_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { hasCrashed, isNear, startsAt } from "../core/home.ts";
+import { type Home, type Parked, type Pause, timeOf } from "../core/items.ts";
+import { isUnreadable } from "../core/readable.ts";
+import { bookStarts } from "./book-starts.ts";
+import { type AfterHold, type Hold, moveHeld, noteStarts } from "./hold.ts";
+import { isPaused } from "./known-pauses.ts";
+import { isGiven, limitOf } from "./limit.ts";
+import { reserveTurns } from "./pace.ts";
+import { policyOf } from "./policy.ts";
+import type { Context } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
+import { lookLater, sendNow } from "./send.ts";
+import { lookAtUnreadableAgain, type Met } from "./unreadable.ts";
+
+/** One release of a topic's parked jobs. `bound`: no start is given from then on. `room`: what is left of its limit. */
+export type Release = {
+  readonly topic: string;
+  readonly pause: Pause | undefined;
+  readonly bound: number;
+  readonly room: Map<number, number>;
+};
+
+/** A job that waits for a start, with all notes that say so. */
+type Waiting = { readonly home: Home; readonly notes: Parked[] };
+
+/**
+ * What some notes come to. `given`: their jobs get a start. `going`: they have one, and are sent as they are. `done`: notes
+ * that nothing is left to do for, then. `isLeft`: some got no start. `isLast`: nor will later ones in this release.
+ */
+export type Turn = {
+  readonly given: readonly { hold: Hold; notes: readonly Parked[] }[];
+  readonly going: readonly Home[];
+  readonly done: readonly Parked[];
+  readonly isLeft: boolean;
+  readonly isLast: boolean;
+};
+
+/** Nobody's: the release is over before all have one. */
+export const NO_TURN: Turn = { given: [], going: [], done: [], isLeft: true, isLast: true };
+
+/**
+ * Finds starts for parked jobs, in the order of their notes: for each that waits as its note says. `isPaced`: by the rate
+ * of the resume.
+ */
+export async function takeTurns(
+  ctx: Context,
+  run: Release,
+  notes: readonly Parked[],
+  isPaced: boolean,
+): Promise<Turn> {
+  const { topic } = run;
+  if (await isPaused(ctx, topic)) return NO_TURN;
+  const { waiting, going, done } = await judge(ctx, run, notes);
+  const turns = run.pause
+    ? await reserveTurns(ctx, run, waiting, isPaced)
+    : waiting.map(({ home }) => startsAt(home));
+  if (!turns) return NO_TURN;
+  const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
+  const limit = { ...limitOf(ctx, topic), until: run.bound, isCrowded: true, exact: isPaced, room: run.room };
+  const starts = isLimited ? await bookStarts(ctx, topic, limit, turns) : turns;
+  const now = ctx.clock();
+  const given = waiting.flatMap(({ home, notes }, i) => {
+    const until = starts[i];
+    if (until === undefined) return [];
+    const from = run.pause ? home.dueAt : (notes[0]?.from ?? home.dueAt);
+    return { notes, hold: { home, from, until: Math.max(until, now) } };
+  });
+  // What misses its turn of a rate waits for another one, and those behind it do not.
+  const isLeft = given.length < waiting.length;
+  return { given, going, done, isLeft, isLast: isLeft && (!isPaced || turns.length < waiting.length) };
+}
+
+/**
+ * Lets the jobs of a turn go: their starts, the messages, and the notes last, so that a crash in between loses none. Notes of
+ * jobs that were cancelled, moved or ended are deleted. Answers how many jobs got a start.
+ */
+export async function letGo(ctx: Context, run: Release, { given, going, done }: Turn): Promise<number> {
+  const outcomes = await settleStarts(
+    ctx,
+    run,
+    given.map(({ hold }) => hold),
+  );
+  const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
+  const near = [...going, ...started.filter((home) => isNear(startsAt(home), ctx.clock()))];
+  await lookLater(ctx, near, await sendNow(ctx, near));
+  const known = given.filter((_, i) => !(outcomes[i] instanceof Error));
+  await ctx.pool.remove([...done, ...known.flatMap(({ notes }) => notes)], ctx.clock() + WRITER_DEADLINE);
+  if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
+  const unknown = given.length - known.length;
+  if (unknown > 0) {
+    const message = `${unknown} parked jobs of topic ${run.topic} could not be let go; the next tick tries again`;
+    throw new MinutehandError("unavailable", message);
+  }
+  return started.length;
+}
+
+/**
+ * Jobs by what their notes still mean: those that wait for a start, those that are sent as they are, and the notes that are
+ * done with then.
+ */
+async function judge(
+  ctx: Context,
+  run: Release,
+  notes: readonly Parked[],
+): Promise<{ waiting: Waiting[]; going: Home[]; done: Parked[] }> {
+  const homes = await readHomes(
+    ctx,
+    notes.map(({ id }) => id),
+  );
+  const now = ctx.clock();
+  const waiting = new Map<string, Waiting>();
+  const going = new Map<string, Home>();
+  const done: Parked[] = [];
+  const unreadable: Met[] = [];
+  for (const [i, note] of notes.entries()) {
+    const home = homes[i];
+    if (isUnreadable(home)) {
+      // Looks take it over from its note.
+      unreadable.push({ ...home, since: now });
+      done.push(note);
+      continue;
+    }
+    // A release has given it a start by a new revision, and may have died before it sent the message.
+    const isMoved =
+      home?.revision === note.revision + 1 && home.heldUntil !== undefined && home.dueAt === timeOf(note.sk);
+    if (!home || !(home.revision === note.revision || isMoved)) done.push(note);
+    else if (home.state === "scheduled" && !(isGiven(home, now) && (isMoved || !run.pause))) {
+      const found = waiting.get(home.id) ?? { home, notes: [] };
+      found.notes.push(note);
+      waiting.set(home.id, found);
+    } else {
+      // Whoever meets the message of a crashed run settles it.
+      if (home.state === "scheduled" || hasCrashed(home, now)) going.set(home.id, home);
+      done.push(note);
+    }
+  }
+  await lookAtUnreadableAgain(ctx, "releasing parked jobs", unreadable);
+  return { waiting: [...waiting.values()], going: [...going.values()], done };
+}
+
+/** Writes the starts into the homes, as far as nobody can tell them without. Answers in order. */
+async function settleStarts(ctx: Context, run: Release, holds: readonly Hold[]): Promise<AfterHold[]> {
+  const now = ctx.clock();
+  const outcomes = new Map<Hold, AfterHold>(holds.map((one) => [one, one.home]));
+  // The audit has passed a late job, and the messages of one that was paused may lie in its queue: both are moved.
+  const isMove = ({ home, until }: Hold): boolean =>
+    run.pause !== undefined ||
+    !isNear(until, now) ||
+    (!home.untracked && now - startsAt(home) >= AUDIT_AFTER);
+  const moves = holds.filter(isMove);
+  const isNoted = (one: Hold): boolean =>
+    one.until > one.from || one.home.heldUntil !== undefined || one.home.untracked === true;
+  const noted = holds.filter((one) => !isMove(one) && isNoted(one));
+  for (const [i, outcome] of (await moveHeld(ctx, moves)).entries()) outcomes.set(moves[i] as Hold, outcome);
+  for (const [i, outcome] of (await noteStarts(ctx, noted)).entries())
+    outcomes.set(noted[i] as Hold, outcome);
+  return holds.map((one) => outcomes.get(one));
+}

@@ -1,0 +1,39 @@
+import { WRITER_DEADLINE } from "../core/constants.ts";
+import { ITEM_VERSION, LIMITED_TOPICS, limitedKey } from "../core/items.ts";
+import { BEGINNING, END } from "../core/position.ts";
+import { forgetPause, knownLimited } from "./known-pauses.ts";
+import type { Context } from "./ports.ts";
+
+const MOST_TOPICS = 1000;
+
+/**
+ * The topics that have a limit and whose jobs were parked for it, now or ever: a process that does not know of a newer
+ * deploy may park a job of a topic whose limit is gone.
+ */
+export async function limitedTopics(ctx: Context): Promise<string[]> {
+  const { items } = await ctx.pool.page(LIMITED_TOPICS, BEGINNING, END, MOST_TOPICS);
+  return items.map(({ sk }) => sk);
+}
+
+/** Lets each tick look for this topic's parked jobs, from now on. */
+export async function listLimited(ctx: Context, topic: string, by: number): Promise<void> {
+  if (await knownLimited(ctx, topic)) return;
+  const [outcome] = await ctx.pool.insert([{ ...limitedKey(topic), v: ITEM_VERSION }], by);
+  if (outcome instanceof Error) throw outcome;
+  forgetPause(ctx, topic);
+}
+
+/**
+ * Says up to when starts of a topic were given while jobs were left without one; `undefined`: none are left. It keeps new
+ * jobs from overtaking those that are parked, and no promise rests on it.
+ */
+export async function noteCrowd(ctx: Context, topic: string, until: number | undefined): Promise<void> {
+  const found = await knownLimited(ctx, topic);
+  if (found?.until === until) return;
+  const by = ctx.clock() + WRITER_DEADLINE;
+  await listLimited(ctx, topic, by);
+  const change = { key: limitedKey(topic), expect: { until: found?.until } };
+  if (until === undefined) await ctx.pool.change({ ...change, set: {}, remove: ["until"] }, by);
+  else await ctx.pool.change({ ...change, set: { until } }, by);
+  forgetPause(ctx, topic);
+}
