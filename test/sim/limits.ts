@@ -1,9 +1,19 @@
+import { BUCKET, STARTS_AHEAD } from "../../core/constants.ts";
 import { beginOf, type Period, periodOf } from "../../core/limit.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
 
 /** Spans that are looked at, in periods: a limit may be broken in a moment or in the long run. */
 const SPANS = [1, 2, 5, 20, 60];
+
+/**
+ * ms that a job of a limited topic may wait though no other runs: till the next tick, whose starts may all have been given
+ * to jobs that were cancelled or moved since, and till the next one, which gives starts so far ahead.
+ */
+const GIVEN_WITHIN = 2 * BUCKET + STARTS_AHEAD;
+
+/** A run as its message had it: when it was due, and when its message let it start. */
+type Started = { id: string; topic: string; dueAt: number; start: number };
 
 /**
  * Judges the messages of topics that have a limit: in no span may more jobs become visible than it lets start, but for
@@ -16,6 +26,7 @@ export function limitsOf({ clock, topics }: { clock: () => number; topics: Polic
   const begun = new Map<string, Map<number, number>>([...periods.keys()].map((topic) => [topic, new Map()]));
 
   const known = new Set<string>();
+  const started = new Map<string, Started[]>([...periods.keys()].map((topic) => [topic, []]));
 
   return {
     /** Jobs of a message that is visible from `time` on. */
@@ -33,10 +44,20 @@ export function limitsOf({ clock, topics }: { clock: () => number; topics: Polic
       }
     },
 
-    /** ms that a job of this topic may wait for those before it, of which there are `jobs` at most. */
-    longestWait(topic: string, jobs: number): number {
-      const period = periods.get(topic);
-      return period ? (Math.ceil(jobs / period.starts) + 2) * period.ms : 0;
+    started: (run: Started): void => void started.get(run.topic)?.push(run),
+
+    /**
+     * Jobs that waited for a limit for longer than those took that really ran meanwhile. `openFor`: when ms of a topic's
+     * window have passed since a time.
+     */
+    waitedTooLong(openFor: (topic: string, time: number, ms: number) => number): Started[] {
+      return [...started].flatMap(([topic, runs]) => {
+        const { ms, starts } = periods.get(topic) as Period;
+        return runs.filter(({ dueAt, start }) => {
+          const others = runs.filter((other) => other.start >= dueAt && other.start <= start).length;
+          return start > openFor(topic, dueAt, (Math.ceil(others / starts) + 2) * ms + GIVEN_WITHIN);
+        });
+      });
     },
 
     /** How the limits were broken, if they were. */

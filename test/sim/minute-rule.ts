@@ -25,7 +25,9 @@ export function minuteRule(world: World, fire: () => void) {
       count += 1;
       timeline.at(now + late, fire);
     }
-    const quiet = now > world.habit.start + 2 * HOUR && !stretch.isOfWeeks && !hurried;
+    // A tick lets go a minute's share of what is parked.
+    const isParked = (): boolean => world.dynamo.rows().some(({ pk }) => pk?.S?.startsWith("paused#"));
+    const quiet = now > world.habit.start + 2 * HOUR && !stretch.isOfWeeks && !hurried && !isParked();
     if (!stopped) timeline.at(now + (quiet ? 10 : 1) * MINUTE, next);
   };
   timeline.at(timeline.now() + phase, next);
