@@ -102,6 +102,9 @@ export async function callEveryRoute(scenes: Scenes): Promise<void> {
   await scenes.forgetKeyOf(buried[0]?.id ?? "");
   await ok("POST", "/topics/work/redrive", { ids: buried.map((job) => job.id), delay: "1h" });
   await ok("POST", "/topics/work/redrive", {});
+  for (let i = 0; i < 2; i++) await ok("POST", "/topics/work/redrive", {}, once("redrive"));
+  const prolonged = await scenes.file("orders", { dueAt: ctx.clock() + DAY });
+  await ok("PATCH", `/jobs/${prolonged.id}`, { delay: "30d" }, once("patch"));
 }
 
 /** Each action, dry and not, over jobs that it finds waiting, running and dead. */
@@ -144,6 +147,8 @@ export async function produce(scenes: Scenes): Promise<void> {
   }
   await producer.get(id);
   await producer.reschedule(id, { delay: 0 });
+  const prolonged = await scenes.file("orders", { dueAt: scenes.ctx.clock() + DAY });
+  await producer.reschedule(prolonged.id, { delay: "30d" });
   await producer.cancel(id);
   await producer.enqueue("orders", marked(), { ...options, key });
   const jobs = TOPICS.map((topic) => ({ topic, body: marked(), delay: 0 }));

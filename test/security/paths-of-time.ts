@@ -98,6 +98,9 @@ export async function comeAbout(scenes: Scenes): Promise<void> {
     expect(await bring([event(type, key)])).toEqual(all);
     await ok("DELETE", `/topics/orders/jobs/${key}`);
   }
+  const replaced = await file("orders", { key: newKey(), dueAt: ctx.clock() + DAY });
+  await bring([event("Again", replaced.key)]);
+  expect(await home(replaced.id)).toMatchObject({ revision: 1 });
   const asked = newKey();
   await withoutSqs(() => bring([event("Asked", asked)]));
   await bring([event("Again", asked), event("Asked", asked)]);

@@ -48,9 +48,12 @@ export function createScenes(deployment: Deployment) {
     newKey: () => `${MARK}-key-${keys++}`,
     fileByApi: async (topic: string, more: object = {}) =>
       String((await ok("POST", "/jobs", { topic, body: marked(), delay: 0, ...more })).id),
-    /** Filed by somebody else. */
+    /** Filed by somebody else; a tracked one with an `Idempotency-Key` that whoever moves the job must prolong. */
     file: async (topic: string, more: Partial<NewJob> = {}) => {
-      const job: NewJob = { topic, body: JSON.stringify(marked()), dueAt: ctx.clock(), ...more };
+      const once = { token: `${MARK}-once-${keys++}`, hash: "h", lasts: -DAY };
+      const isTracked = (TRACKED as readonly string[]).includes(topic);
+      const says = { topic, body: JSON.stringify(marked()), dueAt: ctx.clock() };
+      const job: NewJob = { ...says, ...(isTracked ? { once } : {}), ...more };
       if (topic === "hooks") job.callbackUrl = `${receivers.url}?token=${MARK}`;
       return (await enqueue(ctx, job)).home;
     },
