@@ -22,6 +22,7 @@ import type { Row } from "./services/expressions.ts";
 import type { Message } from "./services/sqs.ts";
 import { sizesOf } from "./sizes.ts";
 import { storms } from "./storms.ts";
+import { strangers } from "./strangers.ts";
 import { stretchOf } from "./stretch.ts";
 import { timelineFrom } from "./timeline.ts";
 import { LAMBDA_TOPICS, PULL_TOPICS, TOPICS, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
@@ -161,6 +162,7 @@ export async function simulate(
   const planned = planners(world, api, { suppressed, span });
   const dealt = clerks(world, api, { suppressed, span });
   const stormed = storms(world, api, { suppressed, span });
+  strangers(world, { suppressed, span });
   const parties = [filed, resumed, planned, dealt, stormed, () => bus?.through() ?? true];
   const through = (): boolean => parties.every((isThrough) => isThrough());
 

@@ -19,6 +19,7 @@ import { type Dynamo, simulatedDynamo } from "./services/dynamo.ts";
 import { type EventSources, simulatedEventSources } from "./services/event-sources.ts";
 import { type Scheduler, simulatedScheduler } from "./services/scheduler.ts";
 import { type Sqs, simulatedSqs } from "./services/sqs.ts";
+import { isStranger } from "./strangers.ts";
 import type { Stretch } from "./stretch.ts";
 import type { Timeline } from "./timeline.ts";
 import { LAMBDA_TOPICS } from "./topics.ts";
@@ -99,6 +100,7 @@ export function worldOf(settings: {
     capacity: capacityUntil(plan, timeline.now),
     onWrite: (before, after) => {
       trace(() => `  pool: ${JSON.stringify(plain(before))} → ${JSON.stringify(plain(after))}`);
+      if (isStranger(before)) return witness.defect(`changed what it cannot read: ${JSON.stringify(before)}`);
       witness.written(before, after);
       if (stretch.isOfWeeks) attention.written(before, after);
     },

@@ -32,6 +32,9 @@ export type Dynamo = Service & {
   /** All items as they are. */
   rows(): Row[];
   row(pk: string, sk: string): Row | undefined;
+  /** Puts an item there of which nobody is told, and takes such items away. */
+  plant(row: Row): void;
+  uproot(which: (row: Row) => boolean): void;
   /** Deletes what TTL has deleted by `time`, ms, each item so late as `lateOf` says. */
   expire(time: number, lateOf?: (pk: string, sk: string) => number): void;
 };
@@ -226,6 +229,8 @@ export function simulatedDynamo(settings: {
       return run(input as never, trouble);
     },
     rows: () => table.all(),
+    plant: (row) => table.put(row),
+    uproot: (which) => table.all().filter(which).forEach(table.drop),
     row: (pk, sk) => table.get({ pk: { S: pk }, sk: { S: sk } }),
     expire(time, lateOf = () => 0) {
       for (const row of table.all()) {

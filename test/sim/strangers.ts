@@ -1,0 +1,83 @@
+import { bucketOf, ITEM_VERSION, sortable } from "../../core/items.ts";
+import { addressOf, drawJobId } from "../../core/job-id.ts";
+import type { Draws } from "./draws.ts";
+import type { Row } from "./services/expressions.ts";
+import type { World } from "./world.ts";
+
+const MINUTE = 60_000;
+/** Around when it is put there such an item is due. */
+const DUE = { before: 2 * MINUTE, after: 15 * MINUTE };
+const MOST = 4;
+const KINDS = [
+  "newer",
+  "unsaid version",
+  "wrong field",
+  "wrong state",
+  "wrong id",
+  "no entry",
+  "newer look",
+] as const;
+
+/** Marks such an item, for the world alone. */
+const MARK = "stranger";
+
+export function isStranger(row: Row | undefined): boolean {
+  return row?.[MARK] !== undefined;
+}
+
+/**
+ * In some histories items lie among the others that the code under test cannot read: a newer version wrote them, or they
+ * are malformed. Everything else must keep its promises, and nothing may change them. When faults end they are gone, as
+ * if the newer version had come back.
+ */
+export function strangers(
+  world: World,
+  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
+): void {
+  const { timeline, plan, dynamo, trace } = world;
+  const draws = world.draws("strangers");
+  // Where nothing goes wrong calls are counted.
+  const count = plan.weather !== "calm" && draws.chance(0.15) ? draws.whole(1, MOST) : 0;
+  for (let n = 1; n <= count; n++) {
+    const own = world.draws(`stranger ${n}`);
+    const time = timeline.now() + own.next() * span;
+    if (suppressed.has(`stranger:${n}`)) continue;
+    timeline.at(time, () => {
+      const row = strangerOf(own, timeline.now(), world.policy.shards);
+      trace(() => `a stranger: ${JSON.stringify(row)}`);
+      dynamo.plant(row);
+    });
+  }
+  if (count > 0) timeline.at(plan.calmFrom, () => dynamo.uproot(isStranger));
+}
+
+/** An item of a bucket that the code under test cannot read. */
+export function strangerOf(draws: Draws, now: number, shards: number): Row {
+  const dueAt = now + draws.whole(-DUE.before, DUE.after);
+  const bytes = (length: number) => Uint8Array.from({ length }, () => draws.whole(0, 255));
+  const id = drawJobId(dueAt, shards, bytes);
+  const { shard } = addressOf(id);
+  const number = (value: number) => ({ N: String(value) });
+  const home: Row = {
+    pk: { S: bucketOf(dueAt, shard) },
+    sk: { S: `${sortable(dueAt)}#${id}` },
+    v: number(ITEM_VERSION),
+    id: { S: id },
+    topic: { S: "orders" },
+    body: { S: "{}" },
+    state: { S: "scheduled" },
+    ...{ dueAt: number(dueAt), wantedAt: number(dueAt), createdAt: number(now) },
+    ...{ revision: number(0), attempt: number(0) },
+    [MARK]: { S: "true" },
+  };
+  const change: Record<(typeof KINDS)[number], Row> = {
+    newer: { v: number(ITEM_VERSION + 1) },
+    "unsaid version": { v: { S: "one" } },
+    "wrong field": draws.pick<Row>([{ dueAt: { S: "soon" } }, { attempt: number(-1) }, { body: number(1) }]),
+    "wrong state": { state: { S: "dreaming" } },
+    "wrong id": { id: { S: "nobody" } },
+    "no entry": { sk: { S: `${sortable(dueAt)}#` } },
+    "newer look": { sk: { S: `${sortable(dueAt)}#${id}#look` }, v: number(ITEM_VERSION + 1) },
+  };
+  return { ...home, ...change[draws.pick(KINDS)] };
+}
