@@ -1,4 +1,5 @@
 import type { Context as LambdaContext } from "aws-lambda";
+import type { Policy } from "../../core/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
 import type { Machine } from "./machine.ts";
 import type { World } from "./world.ts";
@@ -8,7 +9,7 @@ export type LambdaHandler<E, R> = (event: E, context: LambdaContext) => Promise<
 /** How an invocation ended. One that crashed or ran out of time says nothing. */
 export type Invoked<R> = { returned: R } | { failed: unknown } | { crashed: true };
 
-/** A Lambda function: each environment runs one invocation at a time, is used again, and is killed at the timeout. */
+/** A Lambda function: each environment runs one invocation at a time, is used again until a deploy, and is killed at the timeout. */
 export type SimulatedLambda<E, R> = {
   /** `chain`: how many invocations led to what it is invoked with. */
   invoke(event: E, chain?: number): Promise<Invoked<R>>;
@@ -21,13 +22,13 @@ export function lambdaOf<E, R>(
   timeout: number,
   build: (ctx: Context, machine: Machine) => LambdaHandler<E, R>,
 ): SimulatedLambda<E, R> {
-  const idle: { machine: Machine; handler: LambdaHandler<E, R> }[] = [];
+  const idle: { machine: Machine; policy: Policy; handler: LambdaHandler<E, R> }[] = [];
   let started = 0;
   return {
     invoke(event, chain = 0) {
-      const warm = idle.findIndex(({ machine }) => machine.alive());
+      const warm = idle.findIndex(({ machine, policy }) => machine.alive() && policy === world.policy);
       const [environment] = warm === -1 ? [] : idle.splice(warm, 1);
-      const { machine, handler } = environment ?? fresh();
+      const { machine, policy, handler } = environment ?? fresh();
       machine.chain = chain + 1;
       const deadline = world.timeline.now() + timeout;
       return new Promise((resolve) => {
@@ -41,7 +42,7 @@ export function lambdaOf<E, R>(
         const context = { getRemainingTimeInMillis: () => deadline - world.timeline.now() } as LambdaContext;
         const ended = (how: Invoked<R>): void => {
           if (!machine.alive()) return;
-          idle.push({ machine, handler });
+          idle.push({ machine, policy, handler });
           end(how);
         };
         handler(event, context).then(
@@ -54,6 +55,6 @@ export function lambdaOf<E, R>(
 
   function fresh() {
     const { machine, ctx } = world.start(`${name}-${++started}`);
-    return { machine, handler: build(ctx, machine) };
+    return { machine, policy: world.policy, handler: build(ctx, machine) };
   }
 }

@@ -110,7 +110,7 @@ export function consumeTopic(world: World, topic: string, build: BuildConsumer):
   pollQueue(world, topic, {
     name: `consumer-${topic}`,
     build,
-    polls: () => world.sources.polls(topic),
+    polls: () => world.sources.polls(topic) && Object.hasOwn(world.policy.topics, topic),
     invoked(messages) {
       world.invocations += 1;
       for (const { Body } of messages) world.deliveries += parseMessage(Body)?.jobs.length ?? 0;

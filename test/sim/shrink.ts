@@ -9,6 +9,7 @@ const MOST_OPERATORS = 2;
 const MOST_PLANNERS = 2;
 const MOST_CLERKS = 2;
 const MOST_STRANGERS = 4;
+const MOST_DEPLOYS = 3;
 
 /**
  * Leaves out, as long as the same promise breaks: first half of what is left, then a quarter, in the end one by one.
@@ -25,11 +26,13 @@ export async function shrink(seed: number, tries: number, weeks = false): Promis
   const planners = Array.from({ length: MOST_PLANNERS }, (_, i) => `planner:${i + 1}`);
   const clerks = Array.from({ length: MOST_CLERKS }, (_, i) => `clerk:${i + 1}`);
   const strangers = Array.from({ length: MOST_STRANGERS }, (_, i) => `stranger:${i + 1}`);
+  const deploys = Array.from({ length: MOST_DEPLOYS }, (_, i) => `deploy:${i + 1}`);
   const events = Array.from({ length: MOST_USERS }, (_, i) => `event:${i + 1}`);
   const removable = (): string[] =>
     [
       ...["epilogue:1", "storm:1", ...users, ...events, ...operators, ...planners, ...clerks, ...changes],
       ...strangers,
+      ...deploys,
       ...best.faults.keys(),
     ].filter((key) => !suppressed.has(key));
 

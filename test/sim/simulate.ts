@@ -5,6 +5,7 @@ import { SIZES } from "../../core/sizes.ts";
 import { beyondBudget, kindOf } from "./budget.ts";
 import { busOf } from "./bus.ts";
 import { clerks } from "./clerks.ts";
+import { deploys } from "./deploys.ts";
 import { drawsOf } from "./draws.ts";
 import { epilogueOf } from "./epilogue.ts";
 import { type Blow, type Plan, planOf, type Weather, weatherOf } from "./faults.ts";
@@ -163,7 +164,8 @@ export async function simulate(
   const dealt = clerks(world, api, { suppressed, span });
   const stormed = storms(world, api, { suppressed, span });
   strangers(world, { suppressed, span });
-  const parties = [filed, resumed, planned, dealt, stormed, () => bus?.through() ?? true];
+  const deployed = deploys(world, { suppressed, span });
+  const parties = [deployed, filed, resumed, planned, dealt, stormed, () => bus?.through() ?? true];
   const through = (): boolean => parties.every((isThrough) => isThrough());
 
   const enough = (): boolean => violation !== undefined;

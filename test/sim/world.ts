@@ -63,6 +63,8 @@ export type World = {
   draws(name: string): Draws;
   /** Calls back when a queue may have something to receive. */
   watch(queue: string, act: () => void): void;
+  /** Calls those back who watch a queue. */
+  poke(queue: string): void;
   trace(line: () => string): void;
 };
 
@@ -178,6 +180,7 @@ export function worldOf(settings: {
     refusals: 0,
     isOver: false,
     draws: (name) => drawsOf(seed, name),
+    poke: (queue) => watchers.get(queue)?.(),
     watch: (queue, act) => void watchers.set(queue, act),
     trace,
     start(name) {

@@ -1,0 +1,61 @@
+import type { TopicPolicy } from "../../core/policy.ts";
+import type { Draws } from "./draws.ts";
+import { crowdedTopic } from "./habits.ts";
+import { TOPICS } from "./topics.ts";
+import type { World } from "./world.ts";
+
+const MINUTE = 60_000;
+const MOST = 3;
+/** How long a topic is gone: less than the hour after which its jobs may be given up. ms. */
+const LONGEST_ABSENCE = 20 * MINUTE;
+const LIMITS = [0.1, 0.5, 1, 5, 50];
+const BACKOFFS = [[1], [5, 30], [60, 300]];
+
+/**
+ * In some histories where much goes wrong the topics' settings change while jobs wait: limits and attempts are raised and
+ * lowered, backoffs change, and a topic is removed and added again. Answers whether all topics are there.
+ */
+export function deploys(
+  world: World,
+  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
+): () => boolean {
+  const { timeline, plan } = world;
+  const draws = world.draws("deploys");
+  const count = plan.weather === "hurt" && draws.chance(0.2) ? draws.whole(1, MOST) : 0;
+  let missing = 0;
+  for (let n = 1; n <= count; n++) {
+    const own = world.draws(`deploy ${n}`);
+    const time = timeline.now() + own.next() * span;
+    const topic = crowdedTopic(world.seed) ?? own.pick(Object.keys(TOPICS));
+    if (suppressed.has(`deploy:${n}`)) continue;
+    // A rule of events names its topic: both would be removed.
+    const isRemoved = own.chance(0.25) && world.habit.kind !== "events";
+    timeline.at(time, () => {
+      if (!isRemoved) return set(world, topic, changeOf(own, world.policy.topics[topic]));
+      missing += 1;
+      const before = world.policy.topics[topic];
+      set(world, topic, undefined);
+      timeline.at(timeline.now() + own.next() * LONGEST_ABSENCE, () => {
+        missing -= 1;
+        set(world, topic, world.policy.topics[topic] ?? before);
+        world.poke(topic);
+      });
+    });
+  }
+  return () => missing === 0;
+}
+
+function changeOf(draws: Draws, policy: Partial<TopicPolicy> = {}): Partial<TopicPolicy> {
+  const changes: Partial<TopicPolicy>[] = [
+    { maxAttempts: draws.whole(1, 5) },
+    { backoff: { waits: draws.pick(BACKOFFS) } },
+    ...(policy.maxPerSecond === undefined ? [] : [{ maxPerSecond: draws.pick(LIMITS) }]),
+  ];
+  return { ...policy, ...draws.pick(changes) };
+}
+
+function set(world: World, topic: string, policy: Partial<TopicPolicy> | undefined): void {
+  const { [topic]: _, ...others } = world.policy.topics;
+  world.trace(() => `DEPLOY ${topic}: ${JSON.stringify(policy)}`);
+  world.policy = { ...world.policy, topics: policy === undefined ? others : { ...others, [topic]: policy } };
+}
