@@ -1,7 +1,8 @@
 import { BUCKET, LOOKAHEAD, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
-import { type Item, lookAt } from "../core/items.ts";
+import type { Item } from "../core/items.ts";
 import { layoutTrouble, type Unreadable } from "../core/readable.ts";
+import { fileLooks } from "./looks.ts";
 import type { Context } from "./ports.ts";
 
 /** A job that cannot be read, and since when looks have met it so: ms since the epoch. */
@@ -19,12 +20,8 @@ export async function lookAtUnreadableAgain(ctx: Context, what: string, met: rea
   if (met.length === 0) return;
   reportUnreadable(ctx, what, met);
   const now = ctx.clock();
-  const looks = met.map(({ id, since }) => {
-    return { ...lookAt(id, nextLookAt(id, since, now + LOOKAHEAD)), since };
-  });
-  const unique = [...new Map(looks.map((look) => [look.sk, look])).values()];
-  for (const outcome of await ctx.pool.insert(unique, now + WRITER_DEADLINE))
-    if (outcome instanceof Error) throw outcome;
+  const looks = met.map(({ id, since }) => ({ id, time: nextLookAt(id, since, now + LOOKAHEAD), since }));
+  await fileLooks(ctx, looks, now + WRITER_DEADLINE);
 }
 
 /**
