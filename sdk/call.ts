@@ -2,8 +2,11 @@ import { type ErrorCode, MinutehandError, messageOf } from "../core/errors.ts";
 import { truncate } from "../core/text.ts";
 import type { Problem } from "../http/answers.ts";
 
-/** Carries a request to the API, and its answer back. `patience`: how long a try is waited for at least, ms. */
-export type Transport = (request: Request, patience?: number) => Promise<Response>;
+/** `patience`: how long a try is waited for at least, ms. `once`: it is not repeated where it may have taken effect. */
+export type Carrying = { readonly patience?: number; readonly once?: true };
+
+/** Carries a request to the API, and its answer back. */
+export type Transport = (request: Request, carrying?: Carrying) => Promise<Response>;
 
 export type Query = Readonly<Record<string, string | number | Date | undefined>>;
 /** The members that an answer must have, by their kind. */
@@ -13,7 +16,7 @@ type Sent = {
   body?: object;
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
-  patience?: number;
+  carrying?: Carrying;
 };
 
 /** One call of the API: what it answers, which has this shape, or a `MinutehandError`. Aborted it throws the signal's reason. */
@@ -28,7 +31,7 @@ export function callOver(transport: Transport, url: string): Call {
     method: string,
     path: string,
     shape: Shape,
-    { query = {}, body, idempotencyKey, signal, patience }: Sent = {},
+    { query = {}, body, idempotencyKey, signal, carrying }: Sent = {},
   ) => {
     signal?.throwIfAborted();
     const target = `${base}${path}${searchOf(query)}`;
@@ -38,7 +41,7 @@ export function callOver(transport: Transport, url: string): Call {
     };
     const content = body === undefined ? {} : { body: jsonOf(body) };
     const init = { method, headers, ...content, ...(signal ? { signal } : {}) };
-    const response = await transport(requestOf(target, init), patience);
+    const response = await transport(requestOf(target, init), carrying);
     const text = await response.text();
     const value = objectIn(text);
     const missing = value && missingIn(value, shape);

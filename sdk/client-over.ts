@@ -137,7 +137,8 @@ export function clientOver<Topics = TopicBodies>({
     async receive(topic, { signal, ...body } = {}) {
       // The jobs of an answer that nobody waits for any more are claimed, which burns an attempt.
       const patience = Math.min(Number(body.waitSeconds) || 0, RECEIVE_WAIT_SECONDS) * 1000 + CLAIMING;
-      const sent = { body, signal, patience };
+      // A repeat would claim other jobs, and what a lost answer named would wait for its lease's end all the same.
+      const sent = { body, signal, carrying: { patience, once: true } } as const;
       return (await call<Pulled>("POST", `${topicPath(topic)}/receive`, { jobs: "array" }, sent)).jobs;
     },
     finish: (topic, receipt, { signal } = {}) =>

@@ -188,7 +188,10 @@ export type Client<Topics = TopicBodies> = {
   /** Files its job now, beside its occurrences. */
   runSchedule(name: string, options?: RepeatableOptions): Promise<Job>;
 
-  /** Pulls and claims up to `max` (1) due jobs of a pull topic, waiting up to `waitSeconds` (0) for the first. */
+  /**
+   * Pulls and claims up to `max` (1) due jobs of a pull topic, waiting up to `waitSeconds` (0) for the first. It is not repeated
+   * where jobs may have been claimed: what a lost answer named waits for the end of its lease, a failed attempt.
+   */
   receive(
     topic: string,
     options?: CallOptions & { max?: number; waitSeconds?: number },

@@ -1,4 +1,4 @@
-import ky, { HTTPError, NetworkError, TimeoutError } from "ky";
+import ky, { HTTPError, NetworkError, type RetryOptions, TimeoutError } from "ky";
 import { MinutehandError, reasonOf } from "../core/errors.ts";
 import type { Authorize } from "./authorize.ts";
 import type { Transport } from "./call.ts";
@@ -21,41 +21,47 @@ export type HttpOptions = {
 
 /**
  * Carries requests over the network. One that met trouble on its way is repeated, whatever its method: an enqueue has an
- * Idempotency-Key. Throws `unavailable` when no try was answered.
+ * Idempotency-Key. One that is sent `once` is repeated only after 429: then it has had no effect. Throws `unavailable` when
+ * no try was answered.
  */
 export function httpTransport({ authorize, timeout, retries, firstWait, random }: HttpOptions): Transport {
+  const repeated = {
+    limit: retries,
+    methods: ["get", "post", "put", "patch", "delete"],
+    statusCodes: REPEATED,
+    afterStatusCodes: [429, 503],
+    maxRetryAfter: LONGEST_WAIT,
+    backoffLimit: LONGEST_WAIT,
+    retryOnTimeout: true,
+    delay: (tries) => firstWait * 2 ** (tries - 1),
+    jitter: (wait) => wait * random(),
+  } satisfies RetryOptions;
+  const afterNoEffect: RetryOptions = {
+    ...repeated,
+    shouldRetry: ({ error }) => (isRefused(error) ? undefined : false),
+  };
   const send = ky.create({
-    retry: {
-      limit: retries,
-      methods: ["get", "post", "put", "patch", "delete"],
-      statusCodes: REPEATED,
-      afterStatusCodes: [429, 503],
-      maxRetryAfter: LONGEST_WAIT,
-      backoffLimit: LONGEST_WAIT,
-      retryOnTimeout: true,
-      delay: (tries) => firstWait * 2 ** (tries - 1),
-      jitter: (wait) => wait * random(),
-    },
     throwHttpErrors: (status) => REPEATED.includes(status),
     fetch: (request) => oneTry(request as Request, authorize),
   });
-  return async (request, patience = 0) => {
+  return async (request, { patience = 0, once } = {}) => {
     const limit = Math.max(timeout, patience);
     try {
-      return await send(request, { timeout: limit });
+      return await send(request, { timeout: limit, retry: once ? afterNoEffect : repeated });
     } catch (error) {
       if (error instanceof HTTPError) return lastAnswer(error);
       if (!(error instanceof NetworkError || error instanceof TimeoutError)) throw error;
       const reason = error instanceof TimeoutError ? `no answer in ${limit} ms` : reasonOf(error);
       const call = `${request.method} ${request.url}`;
-      throw new MinutehandError(
-        "unavailable",
-        `${call} was not answered, tried ${retries + 1} times: ${reason}`,
-        {},
-        error,
-      );
+      const tries = once ? "and is not repeated" : `tried ${retries + 1} times`;
+      throw new MinutehandError("unavailable", `${call} was not answered, ${tries}: ${reason}`, {}, error);
     }
   };
+}
+
+/** Whether a gateway had no room for the request. */
+function isRefused(error: Error): boolean {
+  return error instanceof HTTPError && error.response.status === 429;
 }
 
 /** The answer is read here, so that one that breaks off is repeated too, and a slow one times out. */

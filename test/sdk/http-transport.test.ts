@@ -95,6 +95,29 @@ describe("a call over the network", () => {
     },
   );
 
+  test.each(once.filter(([what]) => what !== "a gateway has no room"))(
+    "that receives is not repeated where jobs may have been taken: %s",
+    async (_, trouble) => {
+      await using served = await serveInTrouble([trouble]);
+      await expect(clientOf(served).receive("work")).rejects.toThrow();
+      expect(served.received).toHaveLength(1);
+    },
+  );
+
+  test("that receives is repeated when a gateway has no room for it", async () => {
+    await using served = await serveInTrouble([{ status: 429, body: '{"message":"Too Many Requests"}' }]);
+    expect(await clientOf(served).receive("work")).toEqual([]);
+    expect(served.received).toHaveLength(2);
+  });
+
+  test("that receives and is not answered says that it is not repeated", async () => {
+    await using served = await serveInTrouble(["cut after"]);
+    await expect(clientOf(served).receive("work")).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("was not answered, and is not repeated"),
+    });
+  });
+
   test("that receives with a wait that is no number is refused by the API", async () => {
     await using served = await serveInTrouble([]);
     const request = { waitSeconds: "long" as unknown as number };
