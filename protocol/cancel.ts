@@ -18,11 +18,12 @@ const TRIES = 10;
  * `job-finished`, `job-handed-off`, `unavailable`.
  */
 export async function cancel(ctx: Context, id: string): Promise<Home> {
-  // Most jobs that are cancelled wait, are tracked and have no key: those take one call and no read.
+  // Most jobs that are cancelled wait as they were filed, are tracked and have no key: those take one call and no read.
+  // A request that is minutes late finds a later revision of a job that was moved meanwhile, and leaves it alone.
   const now = ctx.clock();
   const change = {
     key: homeKey(id),
-    expect: { state: "scheduled", untracked: undefined, key: undefined },
+    expect: { state: "scheduled", revision: 0, untracked: undefined, key: undefined },
     set: asCancelled(ctx, now),
   };
   const changed = await ctx.pool.change(change, now + WRITER_DEADLINE);

@@ -79,7 +79,9 @@ async function keepUntracked(ctx: Context, homes: readonly Home[], by: number): 
   const untracked = homes.filter((home) => home.untracked);
   const expiresAt = ttl(ctx.clock() + LONGEST_DELAY);
   const outcomes = await ctx.pool.changeMany(
-    untracked.map(({ id }) => ({ key: homeKey(id), expect: { state: "scheduled" }, set: { expiresAt } })),
+    untracked.map(({ id, revision }) => {
+      return { key: homeKey(id), expect: { state: "scheduled", revision }, set: { expiresAt } };
+    }),
     by,
   );
   for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;

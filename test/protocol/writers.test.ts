@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { AUDIT_AFTER, CLOCK_MARGIN, LOOKAHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
 import { cancel, cancelMany } from "../../protocol/cancel.ts";
+import type { Change } from "../../protocol/ports.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume } from "./consume.ts";
-import { type Call, dead, fail, isLook, key, liveHomes, meanwhile, orders } from "./scenes.ts";
+import { type Call, callsOf, dead, fail, isLook, key, liveHomes, meanwhile, orders } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "./world.ts";
 
 describe("writers", () => {
@@ -20,6 +21,31 @@ describe("writers", () => {
       await expect(world.file({ delay: HOUR, ...more })).rejects.toMatchObject({ code: "unavailable" });
       expect(liveHomes(world)).toEqual([]);
     }
+  });
+
+  it("a cancel that lands after a later reschedule leaves the job alone", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: HOUR });
+    const original = world.pool.change;
+    const stuck: Change[] = [];
+    world.pool.change = async (change) => {
+      stuck.push(change);
+      throw new Error("no answer");
+    };
+    await expect(cancel(world.ctx, id)).rejects.toThrow("no answer");
+    world.pool.change = original;
+    await reschedule(world.ctx, id, { dueAt: world.now() + 2 * HOUR });
+    for (const change of stuck) await world.pool.change(change, world.now() + MINUTE);
+    expect(await world.home(id)).toMatchObject({ state: "scheduled", revision: 1 });
+  });
+
+  it("a cancel of a job as it was filed takes one call, of a moved one three", async () => {
+    const world = createWorld();
+    const [filed, moved] = [await world.file({ delay: HOUR }), await world.file({ delay: HOUR })];
+    await reschedule(world.ctx, moved.id, { dueAt: world.now() + 2 * HOUR });
+    expect(await callsOf(world, () => cancel(world.ctx, filed.id))).toHaveLength(1);
+    expect(await callsOf(world, () => cancel(world.ctx, moved.id))).toHaveLength(3);
+    expect(await world.home(moved.id)).toMatchObject({ state: "cancelled" });
   });
 
   it("a writer looks at the clock after its write: the sweep may have passed meanwhile", async () => {
