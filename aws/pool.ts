@@ -62,13 +62,13 @@ export function dynamoPool(settings: {
     change: (wanted, by) => change(wanted, by, connection),
     transact: (writes, by) => transactWrites(writes, by, connection),
 
-    async changeMany(changes, by) {
+    async changeMany(changes, by, onChanged) {
       if (firstOfEach(changes.map(({ key }) => key)).size < changes.length)
         throw new Error("the keys of one call must differ");
       for (const { remove } of changes)
         if (remove !== undefined) throw new Error("changeMany only sets: use change to remove attributes");
       const statements = changes.map((wanted) => updateStatement(table, wanted));
-      const decided = await runStatements("changeMany", statements, by, connection);
+      const decided = await runStatements("changeMany", statements, by, connection, onChanged);
       return decided.map((result) => (result === "applied" ? "changed" : result));
     },
 

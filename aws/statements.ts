@@ -44,16 +44,27 @@ export function updateStatement(table: string, { key, expect, set }: Change): Ba
 
 /**
  * Runs statements, 25 a call, each on its own. What stays unknown is repeated until `by`. Never throws: an
- * entry that could not be decided is its error.
+ * entry that could not be decided is its error. `onApplied` is told the index of a statement as soon as it is known to
+ * be applied.
  */
 export async function runStatements(
   operation: string,
   statements: readonly BatchStatementRequest[],
   by: Deadline,
   connection: Connection,
+  onApplied: (index: number) => void = () => {},
 ): Promise<(Decided | Error)[]> {
-  const batches = chunksOf(statements, connection.statements);
-  const results = await inParallel(batches, WIDTH, (batch) => runBatch(operation, batch, by, connection));
+  const batches = chunksOf([...statements.entries()], connection.statements);
+  const results = await inParallel(batches, WIDTH, (batch) => {
+    const applied = (at: number): void => onApplied(batch[at]?.[0] ?? -1);
+    return runBatch(
+      operation,
+      batch.map(([, statement]) => statement),
+      by,
+      connection,
+      applied,
+    );
+  });
   return results.flat();
 }
 
@@ -62,6 +73,7 @@ async function runBatch(
   batch: readonly BatchStatementRequest[],
   by: Deadline,
   connection: Connection,
+  onApplied: (index: number) => void,
 ): Promise<(Decided | Error)[]> {
   // Filled to the last: an entry is pending until it has its result. An error made ready for each would cost
   // a stack trace a statement.
@@ -82,6 +94,7 @@ async function runBatch(
         const result = resultOf(answers[at]);
         if (result === undefined) undecided.push(index);
         else results[index] = result;
+        if (result === "applied") onApplied(index);
       }
       pending = undecided;
       if (pending.length > 0) await backoff(doubt ?? answers[0]?.Error);

@@ -17,6 +17,11 @@ export const NEAR = LOOKAHEAD + GUARD;
 export const AUDIT_AFTER = 10 * MINUTE;
 /** How long after it chose its times an operation may still issue a write. */
 export const WRITER_DEADLINE = 60 * SECOND;
+/**
+ * How long a batch of claims or settles repeats what DynamoDB has not decided: the other jobs of the batch wait for it,
+ * and their leases run on.
+ */
+export const BATCH_PATIENCE = 2 * SECOND;
 /** How long past its end a lease counts as live, since clocks differ. */
 export const CLOCK_MARGIN = 15 * SECOND;
 /** AWS refuses a request whose signature is older ("Signature Version 4 signing", IAM User Guide). */
@@ -74,6 +79,16 @@ export const BOOKED_FOR = MINUTE;
 export const PAUSE_KNOWN_FOR = 5 * SECOND;
 /** How long a ready queue keeps a message. */
 export const READY_RETENTION = 10 * DAY;
+/**
+ * How often SQS lets a message be received: then it moves the message to the DLQ. It catches only what dies before it can
+ * claim; such a job is still alive in its home.
+ */
+export const MOST_RECEIVES = 20;
+/**
+ * How long at most an untracked job waits for its next run: until then it lies in its ready queue alone. It leaves three
+ * days for slow consumers, and the twelve-hour steps of the visibility timeout stay below `MOST_RECEIVES`.
+ */
+export const LONGEST_UNTRACKED_WAIT = 7 * DAY;
 
 /** The audit looks again at a job it found: `[late by less than, look again after]`. */
 export const AUDIT_LADDER = [

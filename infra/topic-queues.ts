@@ -3,13 +3,11 @@ import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { type CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
-import { READY_RETENTION, VISIBILITY_MARGIN } from "../core/constants.ts";
+import { MOST_RECEIVES, READY_RETENTION, VISIBILITY_MARGIN } from "../core/constants.ts";
 import { topicPolicy } from "../core/policy.ts";
 import type { TopicProps } from "./props.ts";
 import { queueSettings } from "./queue-settings.ts";
 
-/** Catches only what dies before it can claim; such a job is still alive in its home. */
-const MAX_RECEIVE_COUNT = 20;
 // A message keeps its timestamp on its way to the DLQ, so it must live longer there than in its queue.
 export const QUEUE_RETENTION = Duration.millis(READY_RETENTION);
 export const DLQ_RETENTION = Duration.days(14);
@@ -63,7 +61,7 @@ export class TopicQueues extends Construct {
       queueName: name,
       retentionPeriod: QUEUE_RETENTION,
       visibilityTimeout: visibilityTimeoutFor(ttrOf(settings)),
-      deadLetterQueue: { queue: this.dlq, maxReceiveCount: MAX_RECEIVE_COUNT },
+      deadLetterQueue: { queue: this.dlq, maxReceiveCount: MOST_RECEIVES },
     });
   }
 

@@ -51,8 +51,15 @@ export interface Pool {
   /** Inserts each item unless one is there. */
   insert(items: readonly Item[], by: Deadline): Promise<("inserted" | "exists" | Error)[]>;
   change(change: Change, by: Deadline): Promise<Changed>;
-  /** Many changes that only set, each on its own; keys must differ. */
-  changeMany(changes: readonly Change[], by: Deadline): Promise<("changed" | "refused" | Error)[]>;
+  /**
+   * Many changes that only set, each on its own; keys must differ. `onChanged` is told the index of a change as soon as it
+   * is known to be applied, while others may still be repeated; a pool need not call it.
+   */
+  changeMany(
+    changes: readonly Change[],
+    by: Deadline,
+    onChanged?: (index: number) => void,
+  ): Promise<("changed" | "refused" | Error)[]>;
   /** All or nothing. */
   transact(writes: readonly Write[], by: Deadline): Promise<Transacted>;
   /** Items of a partition between two positions, at most `limit` (or 1 MB) of them. */

@@ -1,6 +1,6 @@
 import { backoffMs } from "../core/backoff.ts";
 import { inParallel } from "../core/batches.ts";
-import { ERROR_BYTES, WRITER_DEADLINE } from "../core/constants.ts";
+import { BATCH_PATIENCE, ERROR_BYTES, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { crashOf } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
@@ -30,13 +30,17 @@ export type Ending =
 /** `lost`: the claim is not ours any more; whatever ended it stands. */
 export type Settled = "settled" | "lost";
 
-/** Records runs that succeeded, in one batch. An `Error` is an unknown outcome: repeat it. */
+/**
+ * Records runs that succeeded, in one batch. An `Error` is an unknown outcome: repeat it. What DynamoDB throttles is given
+ * up after `BATCH_PATIENCE`, and `by` at the latest: other settles wait behind this batch.
+ */
 export async function settleDone(
   ctx: Context,
   held: readonly Held[],
   by: number,
 ): Promise<(Settled | Error)[]> {
   const now = ctx.clock();
+  const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);
   const expiresAt = ttl(now + ctx.policy.retention * 1000);
   const outcomes = await ctx.pool.changeMany(
     held.map(({ id, token }) => ({
@@ -44,7 +48,7 @@ export async function settleDone(
       expect: { token, state: "running" },
       set: { state: "done", finishedAt: now, expiresAt },
     })),
-    by,
+    patience(),
   );
   const refused = held.filter((_, i) => outcomes[i] === "refused");
   const homes = await readableHomes(
@@ -59,7 +63,7 @@ export async function settleDone(
     const home = found.get(run.id);
     // Our own settle, whose answer was lost, finds its token in a job that is done.
     if (outcome === "refused" && !(home?.state === "done" && home.token === run.token)) return "lost";
-    await releaseKey(ctx, run, expiresAt, by);
+    await releaseKey(ctx, run, expiresAt, patience());
     ctx.report({ type: "done", topic: run.topic, id: run.id, attempt: run.attempt });
     return "settled";
   });
@@ -78,7 +82,7 @@ export async function settleOtherwise(
   if (home.token !== held.token || home.state !== "running") {
     if (!("settledBy" in verb) || home.settledBy !== verb.settledBy) return "lost";
     // The first call may have died before sending.
-    if (home.state === "scheduled") await sendIfNear(ctx, [home]);
+    if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
     return "settled";
   }
   const expect = { token: held.token, state: "running" };

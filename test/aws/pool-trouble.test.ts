@@ -84,6 +84,20 @@ test.each<[string, Answer]>([
   expect(requests).toHaveLength(25);
 });
 
+test("a batch tells of each change that is applied while others are still repeated", async () => {
+  const told: [number, number][] = [];
+  const { pool, requests } = await poolOn((_, count) =>
+    count === 1 ? codes(undefined, "ThrottlingError", "ConditionalCheckFailed") : codes(undefined),
+  );
+  const changes = ["a", "b", "c"].map((sk) => ({ ...CHANGE, key: { pk: "p", sk } }));
+  const outcomes = await pool.changeMany(changes, soon(), (index) => told.push([index, requests.length]));
+  expect(outcomes).toEqual(["changed", "changed", "refused"]);
+  expect(told).toEqual([
+    [0, 1],
+    [1, 2],
+  ]);
+});
+
 test("a write that stays unknown until its deadline is unavailable, with the reason", async () => {
   const { pool } = await poolOn(() => error(400, "TransactionConflictException"));
   const by = Date.now() + 300;
