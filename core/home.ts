@@ -30,6 +30,15 @@ export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">
   return Math.max(dueAt, heldUntil ?? dueAt);
 }
 
+/**
+ * Whether what is left of `revision`, a message or a note, sends the job as it is now: whoever moved the job may have died
+ * before sending it. Only the revision just before does: with all older ones doing so, a key that is replaced each second
+ * would cost a number of messages that grows with its square. Looks and audits do the rest.
+ */
+export function isOwed(home: Home, revision: number): boolean {
+  return home.state === "scheduled" && home.revision === revision + 1;
+}
+
 /** Whether a writer must send a job's message itself, since the sweep may already have passed it. */
 export function isNear(start: number, now: number): boolean {
   return start <= now + NEAR;

@@ -41,6 +41,8 @@ export type Home = Key & {
   /** When a caller or an event last had it moved, replaced or redriven, or an event had it filed. */
   askedAt?: number;
   untracked?: true;
+  /** Never stored: its message is a spare one (`MessageJob`). */
+  spare?: true;
   /** When it may start, as its topic was paused, or has a limit or a window; from `heldFrom` on it waits for that alone. */
   heldUntil?: number;
   heldFrom?: number;

@@ -37,6 +37,15 @@ export type MessageJob = {
   callbackUrl?: string;
   /** How often it got a full set of attempts again after a run; absent: never. */
   restarts?: number;
+  /** The job was filed untracked: it runs without a claim, whatever its topic says by now. */
+  untracked?: true;
+  /**
+   * Nobody knew whether the job's message had been sent, and this one was sent to be sure. When it is void it sends no
+   * further message: else each revision would have one message more than the revision before.
+   */
+  spare?: true;
+  /** Receives of the job's earlier messages that ended without giving the job back; absent: none. */
+  receives?: number;
 };
 
 export type Message = {
@@ -55,7 +64,7 @@ export type Message = {
  */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, headers, expiresAfter, wantedAt, maxAttempts, key } = home;
-  const { heldFrom, heldUntil, callbackUrl, restarts } = home;
+  const { heldFrom, heldUntil, callbackUrl, restarts, untracked, spare } = home;
   const time = new Date(dueAt).toISOString();
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   if (headers !== undefined) text += `,"headers":${toJson(headers)}`;
@@ -67,6 +76,8 @@ export function jobText(home: Home, sentAt?: string): string {
   if (sentAt !== undefined) text += `,"sentAt":"${sentAt}"`;
   if (callbackUrl !== undefined) text += `,"callbackUrl":${toJson(callbackUrl)}`;
   if (restarts !== undefined) text += `,"restarts":${restarts}`;
+  if (untracked !== undefined) text += `,"untracked":true`;
+  if (spare !== undefined) text += `,"spare":true`;
   return `${text},"body":${home.body}}`;
 }
 
@@ -157,6 +168,9 @@ function isMessageJob(value: unknown): value is MessageJob {
     (job.heldFrom === undefined || isTime(job.heldFrom)) &&
     (job.sentAt === undefined || isTime(job.sentAt)) &&
     (job.restarts === undefined || isCount(job.restarts)) &&
+    (job.receives === undefined || isCount(job.receives)) &&
+    (job.untracked === undefined || job.untracked === true) &&
+    (job.spare === undefined || job.spare === true) &&
     isTextIfAny(job.callbackUrl) &&
     isTextIfAny(key)
   );

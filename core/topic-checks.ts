@@ -1,4 +1,3 @@
-import type { Backoff } from "./backoff.ts";
 import { callbackUrlRule } from "./callback-url.ts";
 import {
   type Check,
@@ -10,7 +9,7 @@ import {
   wholeNumber,
   wholeSeconds,
 } from "./check.ts";
-import { LONGEST_LEASE, LONGEST_SPREAD } from "./constants.ts";
+import { LONGEST_LEASE, LONGEST_SPREAD, LONGEST_UNTRACKED_WAIT } from "./constants.ts";
 import { type TopicPolicy, webhookPolicy } from "./policy.ts";
 import type { TopicSettings } from "./topic-settings.ts";
 
@@ -61,7 +60,7 @@ export function topicChecks(
     wholeNumber(`${at}.maxAttempts`, topic.maxAttempts, 1, 100),
     onlyFor("a pull topic", pull, `${at}.ttr`, topic.ttr),
     wholeSeconds(`${at}.ttr`, topic.ttr, 1, LONGEST_TTR_S),
-    ...backoffChecks(`${at}.backoff`, topic.backoff),
+    ...backoffChecks(`${at}.backoff`, topic),
     wholeSeconds(`${at}.spread`, topic.spread, 0, LONGEST_SPREAD / 1000),
   ];
 }
@@ -104,8 +103,13 @@ function isLimit(perSecond: number): boolean {
   return perSecond >= 1 / 60;
 }
 
-function backoffChecks(at: string, backoff: Backoff | undefined): Check[] {
+function backoffChecks(
+  at: string,
+  { backoff, tracking }: Pick<CheckedTopic, "backoff" | "tracking">,
+): Check[] {
   if (backoff === undefined) return [];
+  // SQS alone keeps an untracked job.
+  const longest = tracking === "none" ? LONGEST_UNTRACKED_WAIT / 1000 : LONGEST_WAIT_S;
   // Plain JavaScript may give anything.
   if (typeof backoff !== "object" || backoff === null) {
     const allowed = "waits, or initial, factor, max and jitter";
@@ -121,14 +125,14 @@ function backoffChecks(at: string, backoff: Backoff | undefined): Check[] {
         allowed: "1 to 100 waits",
       },
       // Spread, as a ladder may have holes.
-      ...[...waits].map((wait, index) => number(`${at}.waits[${index}]`, wait, 0, LONGEST_WAIT_S)),
+      ...[...waits].map((wait, index) => number(`${at}.waits[${index}]`, wait, 0, longest)),
     ];
   }
   const { initial, factor, max, jitter } = backoff;
   return [
-    number(`${at}.initial`, initial, 0, LONGEST_WAIT_S),
+    number(`${at}.initial`, initial, 0, longest),
     number(`${at}.factor`, factor, 1, 100),
-    number(`${at}.max`, max, initial, LONGEST_WAIT_S),
+    number(`${at}.max`, max, initial, longest),
     number(`${at}.jitter`, jitter, 0, 1),
   ];
 }

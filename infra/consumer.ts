@@ -65,8 +65,8 @@ export function connectConsumer(
   const { topic, settings, ready, dlq } = queues;
   const maxConcurrency = settings.maximumConcurrency ?? (settings.webhook && WEBHOOK_CONCURRENCY);
   queues.hideFor(fn.timeout ?? LAMBDA_TIMEOUT);
-  // Nothing of an untracked job is stored while it runs.
-  if (queues.isTracked) grantPool(fn, table, RUN_ACTIONS);
+  // An untracked topic's too: its queue may hold tracked jobs of the time before its tracking was changed.
+  grantPool(fn, table, RUN_ACTIONS);
   grantQueues(
     fn,
     [ready],

@@ -120,8 +120,8 @@ export class DelayQueue extends Construct {
   /**
    * Makes `fn` the topic's one consumer. Sets its environment (`MINUTEHAND_*`, and the service name and
    * namespace of its Powertools logs and metrics), its event source with partial batch responses, the ready
-   * queue's visibility timeout (the function's timeout and 30 s), and grants. The role of a tracked topic's
-   * consumer reaches every job in the pool, as the pool is not divided by topic; an untracked one's none.
+   * queue's visibility timeout (the function's timeout and 30 s), and grants. The role reaches every job in the pool, as the
+   * pool is not divided by topic; an untracked topic's too, since its tracking may be changed while jobs wait.
    *
    * Throws for a topic that is not declared, is pulled or has a consumer or a webhook, for a function that has another
    * queue's environment or a timeout under 10 s, and for a batch size out of 1 to 10.

@@ -45,20 +45,19 @@ export class JobApi extends Construct {
     this.handler = api;
 
     const pulled = topics.filter(({ settings }) => settings.consumer === "pull");
-    const claimed = pulled.filter(({ isTracked }) => isTracked);
     const readyOf = (some: readonly TopicQueues[]) => some.map(({ ready }) => ready);
     const dlqOf = (some: readonly TopicQueues[]) => some.map(({ dlq }) => dlq);
     grantPool(api, table, API_ACTIONS);
     grantQueues(api, readyOf(topics), ["SendMessage", "GetQueueAttributes"]);
     grantQueues(api, dlqOf(topics), ["GetQueueAttributes"]);
     grantQueues(api, readyOf(pulled), ["DeleteMessage", "ChangeMessageVisibility"]);
-    grantQueues(api, dlqOf(claimed), ["SendMessage"]);
-    // Nothing of an untracked job is stored while it runs, but whether its topic is paused is.
-    grantPool(receive, table, claimed.length > 0 ? RUN_ACTIONS : ["GetItem"]);
+    grantQueues(api, dlqOf(pulled), ["SendMessage"]);
+    // For untracked topics too: their queues may hold tracked jobs of the time before the tracking was changed.
+    grantPool(receive, table, pulled.length > 0 ? RUN_ACTIONS : ["GetItem"]);
     grantQueues(receive, readyOf(pulled), ["ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"]);
-    grantQueues(receive, readyOf(claimed), ["SendMessage"]);
+    grantQueues(receive, readyOf(pulled), ["SendMessage"]);
     // Who meets a crashed run that was the job's last records its death.
-    grantQueues(receive, dlqOf(claimed), ["SendMessage"]);
+    grantQueues(receive, dlqOf(pulled), ["SendMessage"]);
 
     this.http = this.routes(api, receive, props);
   }

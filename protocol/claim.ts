@@ -1,7 +1,7 @@
 import { inParallel } from "../core/batches.ts";
-import { UNREADABLE_WAIT, WRITER_DEADLINE } from "../core/constants.ts";
+import { BATCH_PATIENCE, UNREADABLE_WAIT } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { hasCrashed, isFinished, isNear, isRunning, startsAt } from "../core/home.ts";
+import { hasCrashed, isFinished, isNear, isOwed, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
@@ -15,31 +15,45 @@ import { isSeenTo, send } from "./send.ts";
 import { settleCrash } from "./settle.ts";
 import { reportUnreadable } from "./unreadable.ts";
 
+/** A claim in hand: the job may run until `leaseEnd`. Times are ms since the epoch. */
+export type Claimed = { verdict: "claimed"; token: string; leaseEnd: number; claimedAt: number };
+
 /**
- * What a message's claim of one job came to. `claimed`: run it. `void`: this message has nothing to say about
- * it any more. `left`: another run holds it; the message must stay, invisible, until `until` (ms).
+ * What a message's claim of one job came to. `claimed`: run it. `untracked`: run it without a claim, since it was filed
+ * untracked. `void`: this message has nothing to say about it any more. `left`: another run holds it, or nobody knows;
+ * the message must stay, invisible, until `until` (ms).
  */
 export type Verdict =
-  | { verdict: "claimed"; token: string; leaseEnd: number; claimedAt: number }
+  | Claimed
+  | { verdict: "untracked" }
   | { verdict: "void" }
   | { verdict: "left"; until: number };
 
 const REPEAT_AFTER = 5_000;
 
+/** `onClaimed` is told of each claimed job as soon as it is known, while claims of other jobs may still be repeated. */
+export type ClaimOptions = {
+  /** ms since the epoch: a claim that is not known by then is not repeated. Absent: `leaseEnd`. */
+  readonly by?: number;
+  readonly onClaimed?: (job: MessageJob, claimed: Claimed) => void;
+};
+
 /**
  * Takes jobs before they run, in one batch: a revision is claimed at most once, never over another claim.
  * `jobs` names no job twice. `leaseEnd`, ms since the epoch, is when the runner is dead for certain, or else looks
- * at the clock itself before a job is started. Those of a paused topic are parked instead. Throws when the pool does
- * not say whether it is paused: nothing is claimed then.
+ * at the clock itself before a job is started. Those of a paused topic are parked instead. A claim that DynamoDB
+ * throttles is repeated for `BATCH_PATIENCE` at most: the leases of the others have begun. Throws when the pool does
+ * not say whether the topic is paused: nothing is claimed then.
  */
 export async function claim(
   ctx: Context,
   topic: string,
   jobs: readonly MessageJob[],
   leaseEnd: number,
+  { by = leaseEnd, onClaimed = () => {} }: ClaimOptions = {},
 ): Promise<Verdict[]> {
   const claimedAt = ctx.clock();
-  const by = Math.min(claimedAt + WRITER_DEADLINE, leaseEnd);
+  const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);
   const verdicts = new Map<string, Verdict>();
   const parked = await parkCarried(ctx, topic, jobs);
   for (const id of parked) {
@@ -48,7 +62,7 @@ export async function claim(
   }
   const unparked = jobs.filter(({ id }) => !parked.has(id));
   const late = await findTooLate(ctx, topic, unparked, claimedAt);
-  const ended = await endTooLate(ctx, topic, late, by);
+  const ended = await endTooLate(ctx, topic, late, patience());
   for (const [i, { job }] of late.entries()) {
     const outcome = ended[i];
     if (outcome === "changed") verdicts.set(job.id, { verdict: "void" });
@@ -59,10 +73,16 @@ export async function claim(
 
   const runnable = jobs.filter((job) => !verdicts.has(job.id));
   const tokens = new Map(runnable.map((job) => [job.id, drawToken(ctx.random)]));
+  const take = (job: MessageJob): void => {
+    if (verdicts.has(job.id)) return;
+    const claimed = { verdict: "claimed", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt } as const;
+    verdicts.set(job.id, claimed);
+    onClaimed(job, claimed);
+  };
   const outcomes = await ctx.pool.changeMany(
     runnable.map((job) => ({
       key: homeKey(job.id),
-      expect: { revision: job.revision, state: "scheduled" },
+      expect: { revision: job.revision, state: "scheduled", untracked: undefined },
       set: {
         state: "running",
         token: tokens.get(job.id) ?? "",
@@ -72,14 +92,14 @@ export async function claim(
         ...(job.sentAt === undefined ? {} : { sentAt: Date.parse(job.sentAt) }),
       },
     })),
-    by,
+    patience(),
+    (i) => take(runnable[i] as MessageJob),
   );
   const refused: MessageJob[] = [];
   for (const [i, job] of runnable.entries()) {
     const outcome = outcomes[i];
-    if (outcome === "changed") {
-      verdicts.set(job.id, { verdict: "claimed", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt });
-    } else {
+    if (outcome === "changed") take(job);
+    else {
       if (outcome instanceof Error) {
         ctx.report({ type: "trouble", topic, what: "claiming a job", error: outcome.message });
       }
@@ -88,7 +108,7 @@ export async function claim(
     }
   }
   try {
-    await meet(ctx, topic, refused, tokens, leaseEnd, claimedAt, verdicts);
+    if (refused.length > 0) await meet(ctx, topic, refused, tokens, take, verdicts);
   } catch (error) {
     // What was claimed must run all the same, or it would burn an attempt.
     ctx.report({ type: "trouble", topic, what: "looking at refused claims", error: messageOf(error) });
@@ -102,8 +122,7 @@ async function meet(
   topic: string,
   jobs: readonly MessageJob[],
   tokens: ReadonlyMap<string, string>,
-  leaseEnd: number,
-  claimedAt: number,
+  take: (job: MessageJob) => void,
   verdicts: Map<string, Verdict>,
 ): Promise<void> {
   const homes = await readHomes(
@@ -120,19 +139,21 @@ async function meet(
   };
   for (const [i, job] of jobs.entries()) {
     const home = homes[i];
-    if (!home) drop(job, "gone");
-    else if (isUnreadable(home)) {
+    if (isUnreadable(home)) {
       // A newer version has it in hand. The message serves if that one does not come back; the later it is, the longer it waits.
       const late = Math.min(Math.max(now - startOf(job), REPEAT_AFTER), UNREADABLE_WAIT.longest);
       verdicts.set(job.id, { verdict: "left", until: now + late });
       unreadable.push(home);
-    } else if (home.state === "running" && home.token === tokens.get(job.id)) {
-      // Our own claim, whose answer was lost.
-      verdicts.set(job.id, { verdict: "claimed", token: home.token ?? "", leaseEnd, claimedAt });
-    } else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
+    }
+    // Our own claim, whose answer was lost.
+    else if (home?.state === "running" && home.token === tokens.get(job.id)) take(job);
+    else if (home ? home.untracked && home.state === "scheduled" : isYoung(ctx, job, now))
+      verdicts.set(job.id, { verdict: "untracked" });
+    else if (!home) drop(job, "gone");
+    else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
     else if (home.revision !== job.revision) {
-      // Whoever moved it may have died before sending.
-      if (home.state === "scheduled" && isNear(startsAt(home), now)) waiting.push(home);
+      if (!job.spare && isOwed(home, job.revision) && isNear(startsAt(home), now))
+        waiting.push({ ...home, spare: true });
       drop(job, "moved");
     } else if (isRunning(home, now)) {
       verdicts.set(job.id, { verdict: "left", until: home.leaseEnd ?? now });
@@ -153,4 +174,13 @@ async function meet(
     // The message in hand is the only one certain to come back.
     if (!isSeenTo(sent.get(home.id))) verdicts.set(home.id, { verdict: "left", until: now + REPEAT_AFTER });
   }
+}
+
+/**
+ * Whether a job without a home was filed untracked, by a message of before messages said so: a tracked job had its home
+ * when its message was sent, and keeps it at least as long as a finished job can be read.
+ */
+function isYoung(ctx: Context, { sentAt }: MessageJob, now: number): boolean {
+  const { retention, deadRetention } = ctx.policy;
+  return sentAt !== undefined && now < Date.parse(sentAt) + Math.min(retention, deadRetention) * 1000;
 }

@@ -2,7 +2,7 @@ import { inParallel } from "../core/batches.ts";
 import { messageOf } from "../core/errors.ts";
 import { isFinished } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
-import { type MessageJob, parseMessage } from "../core/message.ts";
+import { type Message, type MessageJob, parseMessage } from "../core/message.ts";
 import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
@@ -36,17 +36,18 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
   for (let i = 0; i < ctx.sizes.deadLetterBatches && ctx.clock() < until; i++) {
     const messages = await ctx.queues.receive(queue, { max: 10, waitSeconds: 0, hideSeconds: HIDE_SECONDS });
     if (messages.length === 0) break;
-    const parsed = messages.map(({ body }) => parseMessage(body)?.jobs ?? []);
-    const jobs = parsed.flat();
+    const parsed = messages.map(({ body }) => parseMessage(body));
+    const jobs = parsed.flatMap((letter) => letter?.jobs ?? []);
     const homes = await readHomes(
       ctx,
       jobs.map((job) => job.id),
     );
     const homeOf = new Map(homes.flatMap((home) => (home ? [[home.id, home] as const] : [])));
     // A message that is none of ours stays, for whoever put it there.
-    const over = messages.filter(
-      (_, at) => parsed[at]?.length && parsed[at]?.every((job) => isOver(job, homeOf.get(job.id))),
-    );
+    const over = messages.filter((_, at) => {
+      const letter = parsed[at];
+      return letter?.jobs.length && letter.jobs.every((job) => isOver(letter, job, homeOf.get(job.id)));
+    });
     await ctx.queues.remove(
       queue,
       over.map(({ handle }) => handle),
@@ -61,9 +62,14 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
   if (removed > 0) ctx.report({ type: "dead-letters-removed", topic, messages: removed });
 }
 
-/** Whether a dead letter has nothing more to say: the mark in its home comes last, so "not dead yet" stays. */
-function isOver(job: MessageJob, home: Home | Unreadable | undefined): boolean {
+/**
+ * Whether a dead letter has nothing more to say: the mark in its home comes last, so "not dead yet" stays. A job had its
+ * home when its envelope was sent: without one it is over. Any other letter without a home may be all that is left of a
+ * job that was filed untracked, before its topic was tracked.
+ */
+function isOver({ dead }: Message, job: MessageJob, home: Home | Unreadable | undefined): boolean {
   if (isUnreadable(home)) return false;
-  if (!home || home.revision > job.revision) return true;
-  return isFinished(home) && home.state !== "dead";
+  if (!home) return dead === true;
+  if (home.untracked) return false;
+  return home.revision > job.revision || (isFinished(home) && home.state !== "dead");
 }

@@ -113,7 +113,7 @@ async function meetHolder(
       return undefined;
     }
     // Its writer may have died before sending.
-    if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [holder]);
+    if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [{ ...holder, spare: true }]);
     return { outcome: "kept", home: holder };
   }
   if (job.onDuplicate === "replace" || job.onDuplicate === "postpone") {

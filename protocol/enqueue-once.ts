@@ -117,6 +117,6 @@ async function replay(ctx: Context, { item }: Once, hash: string, asked: Home): 
     );
   }
   // Its writer may have died before sending.
-  if (home.state === "scheduled" && !home.untracked) await sendIfNear(ctx, [home]);
+  if (home.state === "scheduled" && !home.untracked) await sendIfNear(ctx, [{ ...home, spare: true }]);
   return { outcome: "replayed", home };
 }

@@ -1,6 +1,8 @@
+import { inParallel } from "../core/batches.ts";
 import {
   CLOCK_MARGIN,
   HOLD,
+  LONGEST_HIDE,
   LONGEST_LEASE,
   PAUSE_KNOWN_FOR,
   VISIBILITY_MARGIN,
@@ -10,6 +12,7 @@ import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isRunning } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
 import {
+  type Message,
   type MessageJob,
   newerMessage,
   newestOf,
@@ -23,9 +26,11 @@ import { claim } from "./claim.ts";
 import { startedEvent } from "./events.ts";
 import { isPaused } from "./known-pauses.ts";
 import { openingOf } from "./limit.ts";
+import { policyOf } from "./policy.ts";
 import type { Context, Received } from "./ports.ts";
 import { notFound, readJob } from "./read-job.ts";
 import { redriveEnvelope } from "./redrive-envelope.ts";
+import { resend } from "./resend.ts";
 import { claimLost, type Ending, type Held, settleDone, settleOtherwise } from "./settle.ts";
 import { requireTopic } from "./topics.ts";
 
@@ -70,15 +75,7 @@ export async function receive(
     }
     const hideSeconds = hideSecondsOf(ttr + VISIBILITY_MARGIN);
     const messages = await ctx.queues.receive({ topic }, { max: options.max, waitSeconds, hideSeconds });
-    if (policy.tracking === "none" && messages.length > 0 && (await isPaused(ctx, topic))) {
-      // Paused while this waited. Of tracked ones each claim asks.
-      await ctx.queues.hide(
-        { topic },
-        messages.map(({ handle }) => ({ handle, seconds: 0 })),
-      );
-      return [];
-    }
-    const pulled = await take(ctx, topic, policy.tracking === "none", messages, ttr, wait);
+    const pulled = await take(ctx, topic, messages, ttr, wait);
     // Only void messages came: that was no answer yet.
     if (pulled.length > 0 || messages.length === 0 || ctx.clock() - started >= patience) {
       return pulled;
@@ -93,7 +90,6 @@ type Carried = { message: Received; job: MessageJob };
 async function take(
   ctx: Context,
   topic: string,
-  untracked: boolean,
   messages: readonly Received[],
   ttr: number,
   wait: (ms: number) => Promise<void>,
@@ -116,9 +112,13 @@ async function take(
       continue;
     }
     const [job] = parsed.jobs;
+    if (parsed.jobs.length > 1) {
+      // Packed for the consumer that the topic had before: each job gets a message that can be settled alone.
+      if (await isSpread(ctx, parsed)) drop.push(message.handle);
+      continue;
+    }
     const early = job ? startOf(job) - ctx.clock() : 0;
-    const expired = untracked && job?.expiresAt !== undefined && ctx.clock() > Date.parse(job.expiresAt);
-    if (!job || expired) drop.push(message.handle);
+    if (!job) drop.push(message.handle);
     else if (early >= HOLD) hide.push({ handle: message.handle, seconds: hideSecondsOf(early) });
     else due.push({ message, job });
   }
@@ -130,24 +130,36 @@ async function take(
   const leaseEnd = ctx.clock() + ttr;
   const unique = newestOf(due);
   for (const carried of due) if (!unique.includes(carried)) drop.push(carried.message.handle);
-  if (untracked) {
-    pulled.push(...unique.map(({ message, job }) => pulledOf(job, message, leaseEnd, { topic })));
-  } else {
-    const verdicts = await claim(
-      ctx,
-      topic,
-      unique.map(({ job }) => job),
-      leaseEnd,
-    );
-    for (const [i, { message, job }] of unique.entries()) {
-      const verdict = verdicts[i];
-      if (verdict?.verdict === "claimed")
-        pulled.push(pulledOf(job, message, leaseEnd, { token: verdict.token }));
-      else if (verdict?.verdict === "left") {
-        const left = verdict.until + CLOCK_MARGIN - ctx.clock();
-        hide.push({ handle: message.handle, seconds: hideSecondsOf(left) });
-      } else drop.push(message.handle);
-    }
+  const tracked = unique.filter(({ job }) => !job.untracked);
+  const untracked = unique.filter(({ job }) => job.untracked);
+  const claimed: Held[] = [];
+  const verdicts =
+    tracked.length > 0
+      ? await claim(
+          ctx,
+          topic,
+          tracked.map(({ job }) => job),
+          leaseEnd,
+        )
+      : [];
+  for (const [i, { message, job }] of tracked.entries()) {
+    const verdict = verdicts[i];
+    if (verdict?.verdict === "claimed") {
+      claimed.push({ id: job.id, topic, token: verdict.token, attempt: job.attempt });
+      pulled.push(pulledOf(job, message, leaseEnd, { token: verdict.token }));
+    } else if (verdict?.verdict === "untracked") untracked.push({ message, job });
+    else if (verdict?.verdict === "left") {
+      const left = verdict.until + CLOCK_MARGIN - ctx.clock();
+      hide.push({ handle: message.handle, seconds: hideSecondsOf(left) });
+    } else drop.push(message.handle);
+  }
+  // Paused while this waited; of tracked ones the claim has asked.
+  const paused = untracked.length > 0 && (await isPaused(ctx, topic));
+  for (const { message, job } of untracked) {
+    const expired = job.expiresAt !== undefined && ctx.clock() > Date.parse(job.expiresAt);
+    if (expired) drop.push(message.handle);
+    else if (paused) hide.push({ handle: message.handle, seconds: 0 });
+    else pulled.push(pulledOf(job, message, leaseEnd, { topic }));
   }
   try {
     await ctx.queues.remove({ topic }, drop);
@@ -156,12 +168,34 @@ async function take(
     // What was claimed must be handed out all the same; these messages come again, and are void then too.
     ctx.report({ type: "trouble", topic, what: "putting messages away", error: messageOf(error) });
   }
-  // Nobody starts past the lease, which the claim and putting the others away may have taken: such a claim is left to
-  // whoever settles it as a crash.
-  const live = pulled.filter(({ leaseUntil }) => untracked || ctx.clock() < leaseUntil);
+  // Nobody starts past the lease, which the claim and putting the others away may have taken.
+  const isOver = ctx.clock() >= leaseEnd;
+  if (isOver) await inParallel(claimed, 8, (held) => unclaim(ctx, held));
+  const ids = new Set(isOver ? claimed.map(({ id }) => id) : []);
+  const live = pulled.filter(({ id }) => !ids.has(id));
   const started = new Set(live.map(({ id }) => id));
   for (const { job } of unique) if (started.has(job.id)) ctx.report(startedEvent(topic, job, ctx.clock()));
   return live;
+}
+
+/** Sends the jobs of a message one by one. Whether the message may go. */
+async function isSpread(ctx: Context, { topic, group, jobs }: Message): Promise<boolean> {
+  const sent = await resend(ctx, topic, group, jobs);
+  return jobs.every(({ id }) => sent.has(id));
+}
+
+/** Lets a job wait again that nobody was given, and counts no attempt. Whoever meets it else settles it as a crash. */
+async function unclaim(ctx: Context, held: Held): Promise<void> {
+  try {
+    await settleOtherwise(ctx, held, { end: "retry-in", wait: 0 });
+  } catch (error) {
+    ctx.report({
+      type: "trouble",
+      topic: held.topic,
+      what: "letting a job wait again",
+      error: messageOf(error),
+    });
+  }
 }
 
 function pulledOf(
@@ -183,6 +217,11 @@ function pulledOf(
   };
 }
 
+/** What is told of a tracked job of another topic. */
+function notOf(ctx: Context, topic: string, id: string): MinutehandError {
+  return policyOf(ctx, topic).tracking === "none" ? claimLost(id) : notFound(id);
+}
+
 /** A receipt that has passed its topic's door. */
 type Shown = { receipt: Receipt; held: Held | undefined };
 
@@ -192,13 +231,10 @@ function show(ctx: Context, topic: string, text: string): Shown {
   const receipt = decodeReceipt(text);
   if (!receipt) throw new MinutehandError("bad-request", "receipt must be one that `receive` answered with");
   const { id, attempt, token } = receipt;
-  if (policy.tracking === "none") {
-    // SQS would pass over a handle of another queue in silence. A receipt of before this check names no topic.
-    if (token !== undefined || (receipt.topic ?? topic) !== topic) throw claimLost(id);
-    return { receipt, held: undefined };
-  }
-  if (token === undefined) throw claimLost(id);
-  return { receipt, held: { id, topic, token, attempt } };
+  if (token !== undefined) return { receipt, held: { id, topic, token, attempt } };
+  // SQS would pass over a handle of another queue in silence.
+  if (receipt.topic !== topic) throw claimLost(id);
+  return { receipt, held: undefined };
 }
 
 /**
@@ -218,7 +254,7 @@ export async function settlePulled(
     return undefined;
   }
   const before = await readJob(ctx, held.id);
-  if (before.topic !== topic) throw notFound(held.id);
+  if (before.topic !== topic) throw notOf(ctx, topic, held.id);
   if (ending.end === "done") {
     const run = before.key === undefined ? held : { ...held, key: before.key };
     const [settled] = await settleDone(ctx, [run], ctx.clock() + WRITER_DEADLINE);
@@ -240,8 +276,15 @@ async function settleUntracked(
   }
   if (ending.end === "done") await ctx.queues.remove({ topic }, [receipt.handle]);
   else {
+    const { retryAfter = 0 } = ending;
+    if (retryAfter > LONGEST_HIDE) {
+      throw new MinutehandError(
+        "bad-request",
+        `delay of an untracked job must be at most ${LONGEST_HIDE / 1000} s, as long as SQS hides a message, got ${retryAfter / 1000} s`,
+      );
+    }
     const now = ctx.clock();
-    const again = openingOf(ctx, topic, now + (ending.retryAfter ?? 0));
+    const again = openingOf(ctx, topic, now + retryAfter);
     await ctx.queues.hide({ topic }, [{ handle: receipt.handle, seconds: hideSecondsOf(again - now) }]);
   }
 }
@@ -265,7 +308,7 @@ export async function extend(
   for (let i = 0; i < EXTEND_TRIES; i++) {
     const home = await readJob(ctx, held.id);
     const now = ctx.clock();
-    if (home.topic !== topic) throw notFound(held.id);
+    if (home.topic !== topic) throw notOf(ctx, topic, held.id);
     if (home.token !== held.token || !isRunning(home, now)) throw claimLost(held.id);
     const leaseEnd = Math.min(now + ms, (home.claimedAt ?? now) + LONGEST_LEASE);
     const expect = { token: held.token, state: "running", leaseEnd: home.leaseEnd };

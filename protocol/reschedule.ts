@@ -61,7 +61,7 @@ export async function reschedule(
 
 /** The call that changed it may have died before it sent the job. */
 async function again(ctx: Context, home: Home): Promise<Home> {
-  if (home.state === "scheduled") await sendIfNear(ctx, [home]);
+  if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
   await keepPromotions(ctx, [home]);
   return home;
 }

@@ -12,7 +12,7 @@ import { hideSecondsOf } from "../core/packs.ts";
 import type { Context } from "../protocol/ports.ts";
 import { redriveEnvelope } from "../protocol/redrive-envelope.ts";
 
-/** A message as SQS delivered it. `receives`: how often; absent: this once. */
+/** A message as SQS delivered it. `receives`: how often SQS has delivered it, this time included; absent: once. */
 export type Delivery = { messageId: string; handle: string; body: string; receives?: number };
 
 /** A job to run, and the message it came in. */

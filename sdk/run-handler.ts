@@ -1,4 +1,4 @@
-import { LONGEST_DELAY } from "../core/constants.ts";
+import { DAY, LONGEST_DELAY, LONGEST_UNTRACKED_WAIT } from "../core/constants.ts";
 import { parseDuration } from "../core/durations.ts";
 import { messageOf, reasonOf } from "../core/errors.ts";
 import type { MessageJob } from "../core/message.ts";
@@ -20,7 +20,8 @@ export type Job<Body = unknown> = {
   readonly signal: AbortSignal;
   /**
    * Asks for another run after `duration` (seconds, or such as `"10m"`), when the handler returns. It is no
-   * failure and counts no attempt. Throws a RangeError for anything else.
+   * failure and counts no attempt. At most ten years; for an untracked job at most 7 days, since SQS alone keeps it until
+   * then. Throws a RangeError for anything else.
    */
   retryIn(duration: number | string): void;
   /** Makes the job dead when the handler returns, whatever attempts it has left. */
@@ -44,8 +45,10 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
       signal,
       retryIn(duration) {
         const wait = parseDuration(duration);
-        if (wait === undefined || wait > LONGEST_DELAY) {
-          const allowed = 'seconds (0 or more) or a string such as "10m", at most ten years';
+        const longest = job.untracked ? LONGEST_UNTRACKED_WAIT : LONGEST_DELAY;
+        if (wait === undefined || wait > longest) {
+          const most = job.untracked ? `${longest / DAY} days for an untracked job` : "ten years";
+          const allowed = `seconds (0 or more) or a string such as "10m", at most ${most}`;
           throw new RangeError(`retryIn takes ${allowed}, got ${duration}`);
         }
         asked = { end: "retry-in", wait };

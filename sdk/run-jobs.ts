@@ -6,8 +6,9 @@ import { startedEvent } from "../protocol/events.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Ending, Held } from "../protocol/settle.ts";
+import { giveBack } from "./give-back.ts";
 import { type Delivery, openMessages, putAside, type Work } from "./open-messages.ts";
-import { resend, settleUntracked } from "./resend.ts";
+import { settleUntracked } from "./settle-untracked.ts";
 import { createSettler } from "./settler.ts";
 
 /** Runs one job and says how it ended; never throws. */
@@ -51,6 +52,14 @@ export async function runJobs(
   const running = new Set<Promise<void>>();
 
   const start = ({ job, topic, group, delivery }: Work, held: Held | undefined): void => {
+    if (held && ctx.clock() >= lastStart) {
+      // Its claim took too long for a run. It waits again at once, and no attempt is counted.
+      settler.settle(
+        () => settler.record(held, { end: "retry-in", wait: 0 }),
+        () => kept.add(delivery.messageId),
+      );
+      return;
+    }
     ctx.report(startedEvent(topic, job, ctx.clock()));
     const slot = run(job, topic, abort.signal).then((ending) => {
       running.delete(slot);
@@ -66,15 +75,17 @@ export async function runJobs(
   const work = await openMessages(ctx, deliveries, kept);
   while (work.length > 0) {
     const [{ job, topic }] = work as [Work];
-    const { concurrency, tracking } = policyOf(ctx, topic);
+    const { concurrency } = policyOf(ctx, topic);
     const early = startOf(job) - ctx.clock();
     if (ctx.clock() >= lastStart) await giveBack(ctx, work.splice(0), kept);
     else if (running.size >= concurrency) await Promise.race([...running, lastCall.promise]);
     else if (early > 0) await Promise.race([timers.wait(early), lastCall.promise]);
     else {
       const batch = work.splice(0, startable(ctx, work, topic, concurrency - running.size));
-      if (tracking === "none") startUntracked(ctx, batch, start);
-      else await claimAndStart(ctx, batch, deadline, start, kept);
+      const untracked = batch.filter((one) => one.job.untracked);
+      startUntracked(ctx, untracked, start);
+      const tracked = batch.filter((one) => !one.job.untracked);
+      if (tracked.length > 0) await claimAndStart(ctx, tracked, { deadline, lastStart }, start, kept);
     }
   }
   await Promise.all(running);
@@ -105,25 +116,32 @@ function startUntracked(
 async function claimAndStart(
   ctx: Context,
   batch: readonly Work[],
-  leaseEnd: number,
-  start: (work: Work, held: Held) => void,
+  { deadline, lastStart }: { deadline: number; lastStart: number },
+  start: (work: Work, held: Held | undefined) => void,
   kept: Set<string>,
 ): Promise<void> {
   const topic = batch[0]?.topic ?? "";
   const jobs = batch.map(({ job }) => job);
+  const workOf = new Map(batch.map((one) => [one.job.id, one]));
   let verdicts: Awaited<ReturnType<typeof claim>> = [];
   try {
-    verdicts = await claim(ctx, topic, jobs, leaseEnd);
+    verdicts = await claim(ctx, topic, jobs, deadline, {
+      by: lastStart,
+      onClaimed({ id, attempt, key }, { token }) {
+        const one = workOf.get(id);
+        workOf.delete(id);
+        if (one) start(one, { id, topic, attempt, token, ...(key === undefined ? {} : { key }) });
+      },
+    });
   } catch (error) {
     // What runs already must not be left alone for it.
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(error) });
   }
   for (const [i, one] of batch.entries()) {
-    const verdict = verdicts[i];
-    const { id, attempt, key } = one.job;
-    if (verdict?.verdict === "claimed") {
-      start(one, { id, topic, attempt, token: verdict.token, ...(key === undefined ? {} : { key }) });
-    } else if (verdict?.verdict !== "void") kept.add(one.delivery.messageId);
+    const verdict = verdicts[i]?.verdict;
+    if (verdict === "untracked")
+      startUntracked(ctx, [{ ...one, job: { ...one.job, untracked: true } }], start);
+    else if (verdict !== "void" && workOf.has(one.job.id)) kept.add(one.delivery.messageId);
   }
   const aside = new Map<Delivery, number>();
   for (const [i, { delivery }] of batch.entries()) {
@@ -132,23 +150,5 @@ async function claimAndStart(
   }
   for (const [delivery, until] of aside) {
     await putAside(ctx, topic, delivery, until + CLOCK_MARGIN - ctx.clock());
-  }
-}
-
-/**
- * What cannot be started before the deadline goes out in new messages, and the old ones may go. What cannot be
- * written again stays: nested deeper than the API takes, it was sent by somebody else.
- */
-async function giveBack(ctx: Context, work: readonly Work[], kept: Set<string>): Promise<void> {
-  for (const mates of Map.groupBy(work, ({ topic, group }) => `${topic} ${group ?? ""}`).values()) {
-    const { topic, group } = mates[0] as Work;
-    const jobs = mates.map(({ job }) => job);
-    let sent = false;
-    try {
-      sent = await resend(ctx, topic, jobs, { delaySeconds: 0, group });
-    } catch (error) {
-      ctx.report({ type: "trouble", topic, what: "giving jobs back", error: messageOf(error) });
-    }
-    if (!sent) for (const { delivery } of mates) kept.add(delivery.messageId);
   }
 }

@@ -26,6 +26,17 @@ describe("a handler", () => {
     ]);
   });
 
+  it("of an untracked job can ask for seven days at most, as long as SQS surely keeps it", async () => {
+    const asks = (days: string) =>
+      runWith((view) => view.retryIn(days))({ ...job, untracked: true, body: 1 }, "logs", signal);
+    expect(await asks("7d")).toEqual({ end: "retry-in", wait: 7 * 86_400_000 });
+    expect(await asks("8d")).toEqual({
+      end: "failed",
+      error: expect.stringContaining("at most 7 days for an untracked job, got 8d"),
+    });
+    expect(await ending((view) => view.retryIn("8d"))).toMatchObject({ end: "retry-in" });
+  });
+
   it("that returns is done, that throws has failed", async () => {
     expect(await ending(() => 17)).toEqual({ end: "done" });
     expect(await ending(() => Promise.reject(new Error("no bank")))).toEqual({

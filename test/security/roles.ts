@@ -62,9 +62,9 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/keys\.ts letGo transact$/,
   ],
   // Its topic is tracked.
-  JobsWebhookhooksCaller: [/^sdk\/resend\.ts settleUntracked /],
-  Orders: [/^sdk\/resend\.ts settleUntracked /],
-  Precise: [/^sdk\/resend\.ts settleUntracked /],
+  JobsWebhookhooksCaller: [/^sdk\/settle-untracked\.ts settleUntracked /],
+  Orders: [/^sdk\/settle-untracked\.ts settleUntracked /],
+  Precise: [/^sdk\/settle-untracked\.ts settleUntracked /],
   // Its topic is not: nothing is stored, and no dead letter says that it is one.
   Notes: [STORED],
   // It records no deaths.

@@ -255,6 +255,7 @@ export function witnessOf(settings: {
       const { postponeUntil = after.postponeUntil } = before;
       if ((after.postponeUntil ?? postponeUntil) !== postponeUntil) return "its first bound moved";
       bulks.changed(before, after);
+      if (isGivenBack(job, before, after)) return undefined;
       if (before.state === "dead" || (before.attempt > 0 && after.attempt === 0)) job.restarts += 1;
       return before.state === "running" ? endOf(job, before) : undefined;
     }
@@ -299,6 +300,15 @@ export function witnessOf(settings: {
       default:
         return change;
     }
+  }
+
+  /** A claim that came too late for a run is given back, and counts no attempt: no run of it may start from then on. */
+  function isGivenBack(job: Known, before: Home, after: Home): boolean {
+    const words = wordsOf(before);
+    if (before.state !== "running" || job.starts.has(words)) return false;
+    if (after.attempt !== before.attempt - 1 || after.askedAt !== before.askedAt) return false;
+    job.starts.set(words, 1);
+    return true;
   }
 
   /** A run ends by its own handler's word, or by its lease. */

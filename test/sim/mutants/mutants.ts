@@ -78,19 +78,20 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "claim without the revision",
     file: "protocol/claim.ts",
-    find: '      expect: { revision: job.revision, state: "scheduled" },\n      set: {\n        state: "running"',
-    put: '      expect: { state: "scheduled" },\n      set: {\n        state: "running"',
+    find: 'expect: { revision: job.revision, state: "scheduled", untracked: undefined },',
+    put: 'expect: { state: "scheduled", untracked: undefined },',
   },
   {
     name: "claim over a claim whose lease has ended",
     file: "protocol/claim.ts",
     find: "    } else if (hasCrashed(home, now)) crashed.push({ job, home });",
     put: `    } else if (hasCrashed(home, now)) {
+      const mine = { token: tokens.get(job.id) ?? "", leaseEnd: now + 30_000, claimedAt: now };
       const over = await ctx.pool.change(
-        { key: homeKey(job.id), expect: { revision: job.revision, state: "running", leaseEnd: home.leaseEnd }, set: { token: tokens.get(job.id) ?? "", leaseEnd, claimedAt } },
-        claimedAt + WRITER_DEADLINE,
+        { key: homeKey(job.id), expect: { revision: job.revision, state: "running", leaseEnd: home.leaseEnd }, set: mine },
+        now + 60_000,
       );
-      if (over.changed) verdicts.set(job.id, { verdict: "claimed", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt });
+      if (over.changed) take(job);
     }`,
   },
   {
@@ -114,14 +115,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a claim's repeat does not know its own token",
     file: "protocol/claim.ts",
-    find: 'else if (home.state === "running" && home.token === tokens.get(job.id)) {',
-    put: 'else if (home.state === "running" && home.token === "nobody") {',
+    find: 'if (home?.state === "running" && home.token === tokens.get(job.id)) take(job);',
+    put: 'if (home?.state === "running" && home.token === "nobody") take(job);',
   },
   {
     name: "stale message does not send the revision that waits",
     file: "protocol/claim.ts",
-    find: 'if (home.state === "scheduled" && isNear(startsAt(home), now)) waiting.push(home);',
-    put: "",
+    find: "        waiting.push({ ...home, spare: true });\n",
+    put: "        waiting.push();\n",
   },
   {
     name: "crashed run never settled by a claim",
@@ -148,8 +149,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "redrive deletes what is not dead yet",
     file: "protocol/dead-letters.ts",
-    find: 'return isFinished(home) && home.state !== "dead";',
-    put: 'return home.state !== "dead";',
+    find: '(isFinished(home) && home.state !== "dead")',
+    put: 'home.state !== "dead"',
   },
   {
     name: "SQS's own redrive: an envelope is void",
@@ -338,14 +339,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "cancel over a running claim",
     file: "protocol/cancel.ts",
-    find: 'expect: { state: "scheduled", untracked: undefined, key: undefined },',
-    put: "expect: { untracked: undefined, key: undefined },",
+    find: 'expect: { state: "scheduled", revision: 0, untracked: undefined, key: undefined },',
+    put: "expect: { revision: 0, untracked: undefined, key: undefined },",
   },
   {
     name: "a pulled job handed out past its lease",
     file: "protocol/pull.ts",
-    find: "untracked || ctx.clock() < leaseUntil",
-    put: "true",
+    find: "const isOver = ctx.clock() >= leaseEnd;",
+    put: "const isOver = leaseEnd < 0;",
   },
   {
     name: "unprocessed keys taken as absent",
@@ -398,8 +399,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "receive does not heed a pause",
     file: "protocol/pull.ts",
-    find: 'if (policy.tracking === "none" && messages.length > 0 && (await isPaused(ctx, topic))) {',
-    put: 'if (policy.tracking === "none" && messages.length > 10 && (await isPaused(ctx, topic))) {',
+    find: "const paused = untracked.length > 0 && (await isPaused(ctx, topic));",
+    put: "const paused = untracked.length > 10;",
     and: {
       find: "    if (await isPaused(ctx, topic)) {\n      if (waitSeconds === 0) return [];",
       put: "    if (started < 0) {\n      if (waitSeconds === 0) return [];",

@@ -1,34 +1,13 @@
 import { backoffMs } from "../core/backoff.ts";
-import { batchesOf } from "../core/batches.ts";
-import { ERROR_BYTES, SQS_MAX_DELAY } from "../core/constants.ts";
+import { ERROR_BYTES, LONGEST_UNTRACKED_WAIT } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { toJson } from "../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob } from "../core/message.ts";
 import { truncate } from "../core/text.ts";
-import { openingOf } from "../protocol/limit.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
+import { dueAgain, resend } from "../protocol/resend.ts";
 import type { Ending, Settled } from "../protocol/settle.ts";
-
-/** Sends jobs again, but for when they are sent as their message had them. Whether SQS took them all. */
-export async function resend(
-  ctx: Context,
-  topic: string,
-  jobs: readonly MessageJob[],
-  { delaySeconds, group }: { delaySeconds: number; group: string | undefined },
-): Promise<boolean> {
-  const limits = { count: policyOf(ctx, topic).pack, bytes: ctx.sizes.packBytes };
-  const sentAt = new Date(ctx.clock()).toISOString();
-  const sentAgain = jobs.map((job): MessageJob => ({ ...job, sentAt }));
-  const packs = batchesOf(sentAgain, (job) => Buffer.byteLength(toJson(job)), limits);
-  const messages = packs.map((pack) => ({
-    body: toJson({ v: MESSAGE_VERSION, topic, group, jobs: pack }),
-    delaySeconds,
-    ...(group === undefined ? {} : { group }),
-  }));
-  const sent = await ctx.queues.send({ topic }, messages);
-  return sent.every(({ outcome }) => outcome === "sent");
-}
 
 /**
  * Ends the run of a job of which nothing is stored: what is to run again goes out in a message of its own,
@@ -62,6 +41,7 @@ export async function settleUntracked(
   return "settled";
 }
 
+/** A wait that SQS would not outlast is cut short: a run too early is better than none. */
 async function runAgain(
   ctx: Context,
   topic: string,
@@ -69,13 +49,8 @@ async function runAgain(
   job: MessageJob,
   wait: number,
 ): Promise<void> {
-  const { heldFrom: _, heldUntil: __, ...same } = job;
-  const now = ctx.clock();
-  const due = new Date(now + wait);
-  const start = new Date(openingOf(ctx, topic, now + wait));
-  const hold = start > due && { heldFrom: due.toISOString(), heldUntil: start.toISOString() };
-  const again = { ...same, dueAt: due.toISOString(), ...hold };
-  const delaySeconds = Math.ceil(Math.min(start.getTime() - now, SQS_MAX_DELAY) / 1000);
-  if (await resend(ctx, topic, [again], { delaySeconds, group })) return;
+  const { receives: _, ...same } = job;
+  const again = dueAgain(ctx, topic, same, ctx.clock() + Math.min(wait, LONGEST_UNTRACKED_WAIT));
+  if ((await resend(ctx, topic, group, [again])).size > 0) return;
   throw new MinutehandError("unavailable", `the ready queue of ${topic} took no message`);
 }

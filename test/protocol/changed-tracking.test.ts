@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import type { TopicPolicy } from "../../core/policy.ts";
+import { cancel } from "../../protocol/cancel.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { receive, settlePulled } from "../../protocol/pull.ts";
+import { tick } from "../../protocol/tick.ts";
+import { consume } from "./consume.ts";
+import { fail } from "./scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+
+const BACKOFF = { backoff: { waits: [15] } };
+
+/** A world whose topic `t` is so, and what everybody knows of it after a deploy. */
+function changing(before: Partial<TopicPolicy>, after: Partial<TopicPolicy>): { world: World; ctx: Context } {
+  const world = createWorld({ topics: { t: { ...BACKOFF, ...before } } });
+  const policy = { ...world.ctx.policy, topics: { t: { ...BACKOFF, ...after } } };
+  return { world, ctx: { ...world.ctx, policy } };
+}
+
+/** Time passes with ticks of the new deploy. */
+async function pass(world: World, ctx: Context, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= MINUTE) {
+    await world.pass(Math.min(left, MINUTE), { ticks: false });
+    await tick(ctx, world.now() + MINUTE);
+  }
+}
+
+const letters = (world: World) => world.queues.messages({ topic: "t", dead: true });
+const pullAll = (world: World, ctx: Context) =>
+  receive(ctx, "t", { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
+
+/** The message as code of before sent it, which did not say that a job is untracked. */
+function forgetUntracked(world: World): void {
+  const { send } = world.queues;
+  world.queues.send = (queue, messages) =>
+    send.call(
+      world.queues,
+      queue,
+      messages.map((message) => ({ ...message, body: message.body.replaceAll('"untracked":true,', "") })),
+    );
+}
+
+describe("a topic that becomes tracked", () => {
+  test("keeps the dead letters of its untracked jobs", async () => {
+    const { world, ctx } = changing({ tracking: "none" }, {});
+    await world.tick();
+    await world.file({ topic: "t", maxAttempts: 1 });
+    await world.file({ topic: "t", maxAttempts: 1, delay: 10 * MINUTE });
+    await world.pass(10 * MINUTE);
+    await consume(world, "t", { run: fail });
+    expect(letters(world)).toHaveLength(2);
+    await pass(world, ctx, 5 * MINUTE);
+    expect(letters(world)).toHaveLength(2);
+    world.queues.redriveNatively("t");
+    expect(await consume(world, "t", { ctx })).toHaveLength(2);
+  });
+
+  test.each([
+    ["that say so", false],
+    ["of before messages said so", true],
+  ])("runs the untracked jobs of messages %s, stored or not, and their retries", async (_, isOld) => {
+    const { world, ctx } = changing({ tracking: "none" }, {});
+    if (isOld) forgetUntracked(world);
+    await world.tick();
+    await world.file({ topic: "t", delay: 20 * MINUTE });
+    await world.pass(19 * MINUTE);
+    await world.file({ topic: "t", delay: MINUTE });
+    await pass(world, ctx, MINUTE);
+    expect(await consume(world, "t", { ctx, run: fail })).toHaveLength(2);
+    await world.pass(15 * SECOND);
+    expect(await consume(world, "t", { ctx })).toMatchObject([{ attempt: 2 }, { attempt: 2 }]);
+    await pass(world, ctx, HOUR);
+    expect(await consume(world, "t", { ctx })).toEqual([]);
+  });
+
+  test("runs no untracked job that was cancelled", async () => {
+    const { world, ctx } = changing({ tracking: "none" }, {});
+    await world.tick();
+    const job = await world.file({ topic: "t", delay: 20 * MINUTE });
+    await cancel(ctx, job.id);
+    await pass(world, ctx, HOUR);
+    expect(await consume(world, "t", { ctx })).toEqual([]);
+  });
+
+  test("gives pulled untracked jobs out, and takes their receipts", async () => {
+    const { world, ctx } = changing({ tracking: "none", consumer: "pull" }, { consumer: "pull" });
+    await world.file({ topic: "t" });
+    await world.file({ topic: "t" });
+    const [first] = await receive(world.ctx, "t", { max: 1, waitSeconds: 0 }, (ms) => world.pass(ms));
+    await settlePulled(ctx, "t", first?.receipt ?? "", { end: "done" });
+    const [second] = await pullAll(world, ctx);
+    await settlePulled(ctx, "t", second?.receipt ?? "", { end: "done" });
+    expect(world.queues.messages({ topic: "t" })).toEqual([]);
+  });
+
+  test("drops what comes of a tracked job that was done and is not stored any more", async () => {
+    const { world, ctx } = changing({}, {});
+    const job = await world.file({ topic: "t" });
+    const [message] = world.queues.messages({ topic: "t" });
+    await consume(world, "t");
+    await world.pool.remove([job], world.now() + MINUTE);
+    await world.pass(8 * 24 * HOUR, { ticks: false });
+    await world.queues.send({ topic: "t" }, [{ body: message?.body ?? "", delaySeconds: 0 }]);
+    expect(await consume(world, "t", { ctx })).toEqual([]);
+    expect(world.queues.messages({ topic: "t" })).toEqual([]);
+  });
+});
+
+describe("a topic that becomes untracked", () => {
+  test("runs each tracked job once, and settles it", async () => {
+    const { world, ctx } = changing({}, { tracking: "none" });
+    await world.tick();
+    const near = await world.file({ topic: "t" });
+    const far = await world.file({ topic: "t", delay: 10 * MINUTE });
+    const ids: string[] = [];
+    for (let i = 0; i < 90; i++) {
+      await pass(world, ctx, MINUTE);
+      ids.push(...(await consume(world, "t", { ctx })).map(({ id }) => id));
+    }
+    expect(ids).toEqual([near.id, far.id]);
+    expect([await world.home(near.id), await world.home(far.id)]).toMatchObject([
+      { state: "done" },
+      { state: "done" },
+    ]);
+  });
+
+  test("takes the receipts of tracked jobs", async () => {
+    const { world, ctx } = changing({ consumer: "pull" }, { consumer: "pull", tracking: "none" });
+    const { id } = await world.file({ topic: "t" });
+    const [job] = await pullAll(world, world.ctx);
+    await settlePulled(ctx, "t", job?.receipt ?? "", { end: "done" });
+    expect(await world.home(id)).toMatchObject({ state: "done" });
+  });
+});
+
+describe("a topic that is pulled from now on", () => {
+  test.each(["full", "none"] as const)(
+    "loses no job of a message of many (tracking %s)",
+    async (tracking) => {
+      const { world, ctx } = changing({ tracking }, { tracking, consumer: "pull" });
+      await world.tick();
+      const ids: string[] = [];
+      for (let i = 0; i < 5; i++) ids.push((await world.file({ topic: "t", delay: 10 * MINUTE })).id);
+      await world.pass(10 * MINUTE);
+      expect(world.queues.messages({ topic: "t" }).length).toBeLessThan(5);
+      const pulled: string[] = [];
+      for (let i = 0; i < 5; i++) {
+        for (const job of await pullAll(world, ctx)) {
+          pulled.push(job.id);
+          await settlePulled(ctx, "t", job.receipt, { end: "done" });
+        }
+      }
+      expect(pulled.sort()).toEqual(ids.sort());
+      expect(world.queues.messages({ topic: "t" })).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { MOST_RECEIVES } from "../../core/constants.ts";
+import { runJobs } from "../../sdk/run-jobs.ts";
+import { consume } from "./consume.ts";
+import { orders } from "./scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+
+/** Gives what is visible of a topic back, as an invocation without time does. */
+const giveBack = (world: World, topic: string) => consume(world, topic, { timeout: 0 });
+
+/** An invocation without time that receives a message for the `receives`th time. Whether the message stays. */
+async function giveBackReceived(world: World, receives: number): Promise<boolean> {
+  const [message] = await world.queues.receive(orders, { max: 1, waitSeconds: 0, hideSeconds: 60 });
+  if (!message) throw new Error("there is no message");
+  const delivery = { ...message, messageId: message.handle, receives };
+  const timers = { wait: (ms: number) => world.pass(ms), after: () => () => {} };
+  const kept = await runJobs(world.ctx, [delivery], async () => ({ end: "done" }), world.now(), timers);
+  if (kept.size === 0) await world.queues.remove(orders, [message.handle]);
+  return kept.size > 0;
+}
+
+describe("a job that is given back", () => {
+  const CLOSES = 2 * HOUR;
+  const OPENS = CLOSES + 14 * HOUR;
+  const windowed = () =>
+    createWorld({
+      topics: {
+        day: { window: "01:00-11:00 UTC" },
+        free: { window: "01:00-11:00 UTC", tracking: "none" },
+      },
+    });
+
+  test.each(["day", "free"])(
+    "after its window has shut waits for the next opening (topic %s)",
+    async (topic) => {
+      const world = windowed();
+      const start = world.now();
+      await world.tick();
+      await world.pass(CLOSES - SECOND);
+      const { id } = await world.file({ topic });
+      await world.pass(2 * SECOND);
+      expect(await giveBack(world, topic)).toEqual([]);
+      const runs: { id: string; at: number }[] = [];
+      for (let i = 0; i < 15 * 60; i++) {
+        runs.push(...(await consume(world, topic)));
+        await world.pass(MINUTE);
+      }
+      expect(runs).toMatchObject([{ id }]);
+      expect(runs[0]?.at).toBeGreaterThanOrEqual(start + OPENS);
+    },
+  );
+
+  test("inside its window starts again at once", async () => {
+    const world = windowed();
+    const { id } = await world.file({ topic: "day" });
+    await giveBack(world, "day");
+    expect(await consume(world, "day")).toMatchObject([{ id }]);
+  });
+
+  test("in a message that SQS refuses keeps its old one, and its mates' old ones go", async () => {
+    const world = createWorld();
+    for (const group of ["a", "b"]) await world.file({ group });
+    const { send } = world.queues;
+    world.queues.send = async (queue, messages) =>
+      messages[0]?.group === "a"
+        ? [{ outcome: "failing", reason: "" }]
+        : send.call(world.queues, queue, messages);
+    await giveBack(world, "orders");
+    expect(world.queues.messages(orders)).toHaveLength(2);
+  });
+
+  test("carries along how often processes have died with its messages, until SQS counts to the end", async () => {
+    const world = createWorld();
+    const job = await world.file({});
+    let rounds = 0;
+    while (!(await giveBackReceived(world, 6))) rounds++;
+    expect(rounds).toBe(Math.floor((MOST_RECEIVES - 1) / 5));
+    await world.pass(MINUTE, { ticks: false });
+    expect(await consume(world, "orders")).toMatchObject([{ id: job.id, attempt: 1 }]);
+  });
+
+  test("as often as its consumer likes is none of those", async () => {
+    const world = createWorld();
+    await world.file({});
+    for (let i = 0; i < 2 * MOST_RECEIVES; i++) expect(await giveBackReceived(world, 1)).toBe(false);
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { pause } from "../../protocol/pause.ts";
+import { receive } from "../../protocol/pull.ts";
+import { resume } from "../../protocol/release.ts";
+import { consume } from "./consume.ts";
+import { createWorld, SECOND, type World } from "./world.ts";
+
+/** All messages that were sent so far. */
+function countingSends(world: World): () => number {
+  let sends = 0;
+  world.queues.hooks.after = ({ operation, count }) => {
+    if (operation === "send") sends += count;
+  };
+  return () => sends;
+}
+
+const KEYED = { topic: "orders", key: "device-1", onDuplicate: "replace" } as const;
+
+describe("the number of messages grows with the calls, not with their square,", () => {
+  const consumers = {
+    "a consumer of one message at a time": (world: World) => consume(world, "orders", { max: 1 }),
+    "a consumer of three": (world: World) => consume(world, "orders", { max: 3 }),
+    "a puller of one": (world: World) =>
+      receive(world.ctx, "orders", { max: 1, waitSeconds: 0 }, (ms) => world.pass(ms)),
+  };
+  test.each(Object.entries(consumers))("where a key is replaced each second, with %s", async (name, take) => {
+    const world = createWorld({
+      topics: { orders: name.startsWith("a puller") ? { consumer: "pull" } : {} },
+    });
+    const sent = countingSends(world);
+    const CALLS = 600;
+    for (let i = 0; i < CALLS; i++) {
+      await world.fileAll({ ...KEYED, delay: 60 * SECOND });
+      await world.pass(SECOND);
+      while (world.visible("orders").length > 0) expect(await take(world)).toEqual([]);
+    }
+    expect(sent()).toBeLessThanOrEqual(2 * CALLS);
+  });
+
+  test("where each message meets the very next revision", async () => {
+    const world = createWorld();
+    const sent = countingSends(world);
+    const CALLS = 100;
+    for (let i = 0; i < CALLS; i++) {
+      await world.fileAll({ ...KEYED, delay: SECOND });
+      while (world.visible("orders").length > 0)
+        expect(await consume(world, "orders", { max: 1 })).toEqual([]);
+      await world.pass(SECOND);
+    }
+    // Of a tick a few.
+    expect(sent()).toBeLessThanOrEqual(2 * CALLS + 10);
+  });
+
+  test("where a job is kept again and again, and then fails", async () => {
+    const world = createWorld();
+    const sent = countingSends(world);
+    const CALLS = 50;
+    for (let i = 0; i < CALLS; i++) await world.fileAll({ ...KEYED, onDuplicate: "keep", delay: SECOND });
+    await world.pass(SECOND);
+    let runs = 0;
+    for (let s = 0; s < 120; s++) {
+      const run = () =>
+        ++runs === 1 ? ({ end: "failed", error: "no" } as const) : ({ end: "done" } as const);
+      while (world.visible("orders").length > 0) await consume(world, "orders", { max: 1, run });
+      await world.pass(SECOND);
+    }
+    expect(runs).toBe(2);
+    expect(sent()).toBeLessThanOrEqual(CALLS + 2);
+  });
+
+  test("where a paused topic's key is replaced each second, and then the topic is resumed", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const CALLS = 600;
+    for (let i = 0; i < CALLS; i++) {
+      await world.fileAll({ ...KEYED, delay: 60 * SECOND });
+      await world.pass(SECOND);
+    }
+    const sent = countingSends(world);
+    await resume(world.ctx, "orders", undefined);
+    await world.pass(120 * SECOND);
+    let runs = 0;
+    while (world.visible("orders").length > 0) runs += (await consume(world, "orders")).length;
+    expect(runs).toBe(1);
+    expect(sent()).toBeLessThanOrEqual(4);
+  });
+});
