@@ -67,7 +67,8 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of ticks to the pool",
       spent: spent("tick pool"),
-      most: ticked * (1 + 10 * shards + trackedTopics),
+      // A parked job that is let go: its look, its home, its start, and the note that goes.
+      most: ticked * (1 + 10 * shards + trackedTopics) + 4 * parked,
     },
     { what: "requests of ticks to DLQs", spent: spent("tick DLQ"), most: ticked * trackedTopics * 5 },
     {
