@@ -3,7 +3,7 @@ import { BATCH_PATIENCE, UNREADABLE_WAIT } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { hasCrashed, isFinished, isNear, isOwed, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
-import { drawToken } from "../core/job-id.ts";
+import { addressOf, drawToken } from "../core/job-id.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
 import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import type { DropReason } from "./events.ts";
@@ -177,10 +177,13 @@ async function meet(
 }
 
 /**
- * Whether a job without a home was filed untracked, by a message of before messages said so: a tracked job had its home
- * when its message was sent, and keeps it at least as long as a finished job can be read.
+ * Whether a job without a home was filed untracked, by a message of before messages said so. A tracked job keeps its home
+ * at least as long as a finished job can be read, so that only an old one has none. How old it is its own time tells too:
+ * a writer that freezes meanwhile sends its message after that.
  */
-function isYoung(ctx: Context, { sentAt }: MessageJob, now: number): boolean {
+function isYoung(ctx: Context, { id, sentAt }: MessageJob, now: number): boolean {
   const { retention, deadRetention } = ctx.policy;
-  return sentAt !== undefined && now < Date.parse(sentAt) + Math.min(retention, deadRetention) * 1000;
+  if (sentAt === undefined) return false;
+  const since = Math.min(Date.parse(sentAt), addressOf(id).time);
+  return now < since + Math.min(retention, deadRetention) * 1000;
 }

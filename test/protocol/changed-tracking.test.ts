@@ -106,6 +106,20 @@ describe("a topic that becomes tracked", () => {
   });
 });
 
+test("a writer that freezes for longer than its job is kept does not make it run again", async () => {
+  const world = createWorld({ topics: { t: BACKOFF } });
+  const job = await world.file({ topic: "t" });
+  const [message] = world.queues.messages({ topic: "t" });
+  await consume(world, "t");
+  await world.pool.remove([job], world.now() + MINUTE);
+  await world.pass(8 * 24 * HOUR, { ticks: false });
+  const sentAt = new Date(world.now()).toISOString();
+  const body = (message?.body ?? "").replace(/"sentAt":"[^"]*"/, `"sentAt":"${sentAt}"`);
+  expect(body).toContain(sentAt);
+  await world.queues.send({ topic: "t" }, [{ body, delaySeconds: 0 }]);
+  expect(await consume(world, "t")).toEqual([]);
+});
+
 describe("a topic that becomes untracked", () => {
   test("runs each tracked job once, and settles it", async () => {
     const { world, ctx } = changing({}, { tracking: "none" });
