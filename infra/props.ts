@@ -156,7 +156,7 @@ export type TopicProps = {
   /**
    * How many of its jobs may start in a second, whoever hands them over: a whole number from 1 to 1,000; or 0.0167 to
    * 1, such as 0.5, for one in a whole number of seconds, up to 60. Those beyond it start later, in the order they are
-   * due, and say so in `heldUntil`. Retries of an untracked topic's jobs are not counted.
+   * due. Each minute's tick gives the starts of the next minute, and the job says its own in `heldUntil` then. Retries of an untracked topic's jobs are not counted.
    *
    * @default no limit
    */

@@ -18,6 +18,7 @@ import { prolongOnce } from "./once-items.ts";
 import { pages } from "./pages.ts";
 import type { Context } from "./ports.ts";
 import { send } from "./send.ts";
+import { sentBefore } from "./sent-before.ts";
 import { lookAtUnreadableAgain } from "./unreadable.ts";
 
 const WIDTH = 8;
@@ -91,7 +92,7 @@ async function repair(
     const patient = late < BACKLOG_PATIENCE && (await isBehind(ctx, home.topic, backlogs));
     if (!patient) toSend.push(home);
   }
-  const outcomes = await send(ctx, toSend, { again: new Set(toSend.map(({ id }) => id)) });
+  const outcomes = await send(ctx, toSend, await sentBefore(ctx, toSend));
   for (const home of overdue) {
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];

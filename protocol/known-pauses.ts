@@ -2,6 +2,7 @@ import { PAUSE_KNOWN_FOR } from "../core/constants.ts";
 import { type Limited, limitedKey, type Pause, pauseKey } from "../core/items.ts";
 import { isOver } from "../core/pauses.ts";
 import { layoutTrouble } from "../core/readable.ts";
+import { isLimited } from "./policy.ts";
 import type { Context, Pool } from "./ports.ts";
 
 /** `limited`: what the pool has of a topic with a limit. */
@@ -58,10 +59,7 @@ async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<vo
   if (topics.length === 0) return;
   // Taken before the reading: what changes meanwhile must not be believed for longer.
   const readAt = ctx.clock();
-  const { topics: configured } = ctx.policy;
-  const limited = topics.filter(
-    (topic) => Object.hasOwn(configured, topic) && configured[topic]?.maxPerSecond !== undefined,
-  );
+  const limited = topics.filter((topic) => isLimited(ctx, topic));
   const found = await ctx.pool.read([...topics.map(pauseKey), ...limited.map(limitedKey)]);
   const pauses = found.slice(0, topics.length).map((item) => item as Pause | undefined);
   const limits = new Map(limited.map((topic, i) => [topic, found[topics.length + i] as Limited | undefined]));

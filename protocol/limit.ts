@@ -3,19 +3,21 @@ import { messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { nextOpening } from "../cron/window.ts";
-import { hasBacklog } from "./backlog.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
 import { type Hold, moveHeld, noteStarts } from "./hold.ts";
 import { knownLimited } from "./known-pauses.ts";
-import { parkedAmong, parkForLimit } from "./park.ts";
+import { parkForLimit } from "./park.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 
 /** Jobs as limits and windows let them: those to send now, each saying when it starts, and those it could not settle. */
 export type Shaped = { going: Home[]; failed: Map<string, Error> };
 
-/** What a sweep or an audit says of the jobs that it sends. `again`: those that were handed over, or parked, before. */
-export type Looks = { readonly again: ReadonlySet<string> };
+/**
+ * What a sweep or an audit knows of jobs of limited topics that it sends, by their ids. `parked`: they wait for a release.
+ * `behind`: they lie in their queue, and go there once more as they are.
+ */
+export type Looks = { readonly parked: ReadonlySet<string>; readonly behind: ReadonlySet<string> };
 
 /**
  * Gives the jobs of limited topics their starts, at most `maxPerSecond` in a second, whoever hands them over, and parks
@@ -104,18 +106,10 @@ async function giveStarts(
   looks: Looks | undefined,
 ): Promise<void> {
   const now = ctx.clock();
-  const settled = new Set(jobs.filter((home) => isGiven(home, now) && !isShut(ctx, home)));
-  shaped.going.push(...settled);
-  const again = jobs.filter((home) => looks?.again.has(home.id) && !settled.has(home));
-  const parked = await parkedAmong(ctx, again);
-  for (const home of parked) settled.add(home);
-  const before = again.filter((home) => !parked.has(home) && !isShut(ctx, home));
-  // They lie in their queue, or else their messages were lost, or never sent.
-  if (before.length > 0 && (await hasBacklog(ctx, topic))) {
-    shaped.going.push(...before);
-    for (const home of before) settled.add(home);
-  }
-  const free = jobs.filter((home) => !settled.has(home));
+  const isGoing = (home: Home): boolean =>
+    (isGiven(home, now) || looks?.behind.has(home.id) === true) && !isShut(ctx, home);
+  shaped.going.push(...jobs.filter(isGoing));
+  const free = jobs.filter((home) => !isGoing(home) && !looks?.parked.has(home.id));
   if (free.length === 0) return;
 
   const { holds, left } = await book(ctx, topic, free);

@@ -32,8 +32,7 @@ export async function noteCrowd(ctx: Context, topic: string, until: number | und
   if (found?.until === until) return;
   const by = ctx.clock() + WRITER_DEADLINE;
   await listLimited(ctx, topic, by);
-  const change = { key: limitedKey(topic), expect: { until: found?.until } };
-  if (until === undefined) await ctx.pool.change({ ...change, set: {}, remove: ["until"] }, by);
-  else await ctx.pool.change({ ...change, set: { until } }, by);
+  const change = until === undefined ? { set: {}, remove: ["until"] } : { set: { until } };
+  await ctx.pool.change({ key: limitedKey(topic), expect: { until: found?.until }, ...change }, by);
   forgetPause(ctx, topic);
 }

@@ -60,13 +60,6 @@ async function noteParked(
   for (const outcome of await ctx.pool.insert(notes, by)) if (outcome instanceof Error) throw outcome;
 }
 
-/** Which of these jobs are parked as they stand. */
-export async function parkedAmong(ctx: Context, homes: readonly Home[]): Promise<Set<Home>> {
-  if (homes.length === 0) return new Set();
-  const notes = await ctx.pool.read(homes.map(parkedKey));
-  return new Set(homes.filter((_, i) => notes[i]));
-}
-
 /** A crashed run waits for no turn: it is not run but settled. */
 function isHeld(home: Home, bounds: ReadonlyMap<string, number>): boolean {
   const before = bounds.get(home.topic);

@@ -11,6 +11,7 @@ import { fileLooks } from "./looks.ts";
 import { type Entry, pages } from "./pages.ts";
 import type { Context } from "./ports.ts";
 import { type HandedOver, isSeenTo, send } from "./send.ts";
+import { sentBefore } from "./sent-before.ts";
 import { lookAtUnreadableAgain } from "./unreadable.ts";
 
 /**
@@ -69,7 +70,10 @@ async function handOver(
   const outcomes = await send(
     ctx,
     due.flatMap(({ home }) => home ?? []),
-    { again: new Set(due.flatMap(({ sk, home }) => (home && startsAt(home) < timeOf(sk) ? home.id : []))) },
+    await sentBefore(
+      ctx,
+      due.flatMap(({ sk, home }) => (home && startsAt(home) < timeOf(sk) ? home : [])),
+    ),
   );
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, due)) ? entries.length : first;

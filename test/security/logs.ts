@@ -52,7 +52,6 @@ export function testLogs(deployed: () => Deployment): void {
         "parked",
         "resumed",
         "released",
-        "deferred",
       ];
       for (const type of [...types, "done", "failed", "dead", "expired", "swept", "audited", "trouble"])
         expect(output).toContain(`"message":"job ${type}"`);

@@ -44,7 +44,7 @@ export async function fileFarAhead(scenes: Scenes): Promise<void> {
 
 /** What events do to `orders`: to jobs that wait, run, are done or not there yet, and to those that events have filed. */
 export async function comeAbout(scenes: Scenes): Promise<void> {
-  const { file, fill, hold, home, letGo, meanwhile, newKey, ok, withoutSqs } = scenes;
+  const { file, fill, fillSome, hold, home, letGo, meanwhile, newKey, ok, withoutSqs } = scenes;
   const { bring, ctx, pass, producer } = scenes;
   const event = (detailType: string, key: unknown, more: object = {}) =>
     JSON.stringify({
@@ -109,6 +109,8 @@ export async function comeAbout(scenes: Scenes): Promise<void> {
   await bring([event("Asked", newKey())]);
   await meanwhile([[isNote, () => lift(ctx, "orders", undefined)]], () => bring([event("Asked", newKey())]));
   await letGo("orders");
+  await fillSome("orders");
+  await bring([event("Asked", newKey())]);
   await fill("orders");
   const late = newKey();
   await bring([event("Asked", late)]);

@@ -40,7 +40,7 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 const STORED =
-  /^protocol\/(book-starts|claim|die|hold|if-late|keys|known-pauses|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle)\.ts /;
+  /^protocol\/(book-starts|claim|die|hold|if-late|keys|known-pauses|limited-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle)\.ts /;
 /** Places that a bundle holds and its function never comes to. */
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
@@ -49,6 +49,8 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
   JobsTickSweeper: [/^protocol\/die\.ts die send$/],
+  // It files looks only for jobs that wait for a window, and no topic has one here.
+  JobsPromotionsPromote: [/^protocol\/looks\.ts fileLooks insert$/],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
     /^protocol\/(enqueue-keyed|key-holder|move|once-items)\.ts /,

@@ -2,7 +2,8 @@ import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
 import { PurgeQueueCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
-import { type Home, keyKey, minuteOf, parkedKey, startsKey, ttl } from "../../core/items.ts";
+import { type Home, keyKey, limitedKey, minuteOf, parkedKey, startsKey, ttl } from "../../core/items.ts";
+import { counterOf } from "../../core/limit.ts";
 import { deadText, jobText, messageText } from "../../core/message.ts";
 import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
 import { claim } from "../../protocol/claim.ts";
@@ -148,13 +149,24 @@ export function createScenes(deployment: Deployment) {
       const [note] = await ctx.pool.read([parkedKey(await readJob(ctx, id))]);
       return note !== undefined;
     },
-    /** Somebody else's backlog has all of a topic's starts for the next ten minutes. */
+    /** Somebody else's backlog has all of a topic's starts for the next ten minutes, and nobody knows of it yet. */
     fill: async (topic: string) => {
+      await ctx.pool.remove([limitedKey(topic)], ctx.clock() + MINUTE);
+      pass(6 * SECOND);
       const counts = Array.from({ length: 60 }, (_, second) => [`s${second}`, LIMIT.maxPerSecond] as const);
       for (let i = 0; i < 10; i++) {
         const minute = minuteOf(ctx.clock()) + i * MINUTE;
         const key = startsKey(topic, minute);
         await ctx.pool.count(key, Object.fromEntries(counts), ttl(minute + DAY), ctx.clock() + MINUTE);
+      }
+    },
+    /** The same for some seconds: jobs start after those. */
+    fillSome: async (topic: string) => {
+      const now = ctx.clock();
+      for (let begin = now - (now % SECOND); begin < now + 20 * SECOND; begin += SECOND) {
+        const key = startsKey(topic, minuteOf(begin));
+        const counts = { [counterOf(begin)]: LIMIT.maxPerSecond };
+        await ctx.pool.count(key, counts, ttl(begin + DAY), now + MINUTE);
       }
     },
     /** What Scheduler gives the target of a recurring schedule when it comes round at `time`. */
