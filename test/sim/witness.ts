@@ -616,8 +616,10 @@ export function witnessOf(settings: {
     /** When all faults are long over: what was promised and did not happen. `lies`: whether a DLQ has its envelope. */
     judge(mayLose: boolean, lies: (dead: Home) => boolean): void {
       recurring.judge();
-      for (const [id, { sends, revisions }] of jobs) {
-        const most = SENDS_A_REVISION * Math.max(revisions.length, 1) + MORE_SENDS + repeats;
+      for (const [id, { sends, revisions, starts }] of jobs) {
+        // The retries of an untracked job have no revision.
+        const counted = Math.max(revisions.length, 1) + (starts.get("") ?? 0);
+        const most = SENDS_A_REVISION * counted + MORE_SENDS + repeats;
         if (sends > most)
           violate(
             "P6",

@@ -153,6 +153,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: 'home.state !== "dead"',
   },
   {
+    name: "every void message sends the current revision",
+    file: "protocol/claim.ts",
+    find: "if (!job.spare && isOwed(home, job.revision) && isNear(startsAt(home), now))",
+    put: 'if (home.state === "scheduled" && isNear(startsAt(home), now))',
+  },
+  {
     name: "SQS's own redrive: an envelope is void",
     file: "sdk/open-messages.ts",
     find: "      if (!(await redriveEnvelope(ctx, message))) kept.add(delivery.messageId);\n",
