@@ -100,6 +100,7 @@ async function user(
   const topic = rivals ? arena : (crowdedTopic(world.seed) ?? usual ?? draws.pick(CHOICE));
   const tracked = !UNTRACKED.has(topic);
   let edit = 0;
+  let patches = 0;
   const bodyNow = () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) });
   const unwanted = draws.chance(0.06);
   const keyed = draws.chance(world.habit.kind === "events" ? 0.9 : 0.35);
@@ -191,6 +192,11 @@ async function user(
     if (suppressed.has(`user:${n}:${i}`)) continue;
     await change(what, when);
   }
+  // Long after its once item's first end, where histories are long.
+  if (once !== undefined && own.chance(0.5)) {
+    await timeline.wait(own.next() * pickFrom(own, [5 * MINUTE], stretch.waits));
+    await file();
+  }
 
   async function change(what: string, when: ReturnType<typeof time>): Promise<void> {
     const id = told?.id ?? "";
@@ -218,8 +224,16 @@ async function user(
   }
 
   async function patch(id: string, wish: Wish): Promise<void> {
+    const token = own.chance(0.4) ? `patch-${n}-${patches++}` : undefined;
+    const headers = token === undefined ? {} : { "idempotency-key": token };
+    if (token !== undefined && wish.body !== undefined) witness.gives(wish.body);
     const sentAt = timeline.now();
-    note(await caller("PATCH", `/jobs/${id}`, wish), wish, sentAt, { changed: true });
+    note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: true });
+    if (token === undefined || own.chance(0.4)) return;
+    // Somebody else changes the job before the call comes again.
+    if (own.chance(0.5)) await patch(id, { body: bodyNow() });
+    await timeline.wait(own.next() * pickFrom(own, WAITS, stretch.waits));
+    note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: false });
   }
 }
 

@@ -134,6 +134,10 @@ export function witnessOf(settings: {
   const jobs = new Map<string, Known>();
   const holders = new Map<string, Set<string>>();
   const requests = new Map<string, string>();
+  /** When a request is over that was answered with a job that it kept. */
+  const keptUntil = new Map<string, number>();
+  /** Bodies that a job is given once, however often the call is sent that gives it. */
+  const givenOnce = new Set<string>();
   const lateness: number[] = [];
   let messages = 0;
   let parked = 0;
@@ -212,6 +216,9 @@ export function witnessOf(settings: {
       const wrong = transition(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
       const { dueAt, body, attempt, postponeUntil } = after;
+      const isBack =
+        before && before.body !== body && job.revisions.some((revision) => revision?.body === body);
+      if (isBack && givenOnce.has(body)) violate("once", id, `a repeated call gave it ${body} again`);
       job.revisions[after.revision] ??= { dueAt, body, attempt, postponeUntil };
       if (before?.state === "scheduled" && after.state === "running")
         job.claims.push({ attempt: after.attempt, at: after.claimedAt ?? 0 });
@@ -426,8 +433,12 @@ export function witnessOf(settings: {
       job.acknowledged = true;
       if (request !== undefined) {
         const named = requests.get(request);
-        if (named !== undefined && named !== told.id && !isOnceOver(named))
+        const isOver =
+          named !== undefined && (isOnceOver(named) || clock() >= (keptUntil.get(request) ?? Infinity));
+        if (named !== undefined && named !== told.id && !isOver)
           violate("once", told.id, `${request} is ${named} too`);
+        if (told.outcome === "kept")
+          keptUntil.set(request, Math.max(clock(), Date.parse(told.dueAt)) + DAY - skew);
         requests.set(request, told.id);
       }
     },
@@ -455,6 +466,11 @@ export function witnessOf(settings: {
       job.oldest = Math.max(job.oldest, told.revision);
       if (job.home && job.home.revision < told.revision)
         violate("P1", told.id, `revision ${told.revision} was told`);
+    },
+
+    /** A call with a token gives a job this body, which no other does. */
+    gives(body: unknown): void {
+      givenOnce.add(JSON.stringify(body));
     },
 
     cancelAsked(id: string): void {

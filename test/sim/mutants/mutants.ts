@@ -687,6 +687,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "{ attempt: 0, ...restarted(home) };",
   },
   {
+    name: "a repeated reschedule changes the job again",
+    file: "protocol/calls.ts",
+    find: "  return known;",
+    put: "  return known && false;",
+  },
+  {
     name: "a bulk does not mark what it moves",
     file: "protocol/reschedule.ts",
     find: "    if (change.bulk !== undefined) set.bulk = change.bulk;\n",
