@@ -13,38 +13,75 @@ import { release } from "./release.ts";
 
 /** Topics at once: a release holds some dozen homes, each of which may be as large as any. */
 const WIDTH = 2;
+/** How long one topic's jobs are let go while others' wait: ms. */
+const TURN = 5_000;
+/** Topics at once whose queues Lambda is told of: it may hang. */
+const POLLS = 4;
 /** Minutes between two wishes that a queue be left alone, while a pause lasts. */
 const POLL_EVERY = 10;
 
+/** A topic some of whose jobs may be parked. `pause`: its own, if it is not over. */
+type Held = { readonly topic: string; readonly pause: Pause | undefined };
+
 /**
  * The tick's part: lets go the next minute's share of what is parked, for limits and for resumes, and repeats to Lambda
- * what was last wished of a topic's queue for as long as an earlier wish may still be on its way.
+ * what was last wished of a topic's queue for as long as an earlier wish may still be on its way. Neither waits for the other.
  */
 export async function tendPauses(ctx: Context, until: number): Promise<void> {
   const limited = new Set(await limitedTopics(ctx));
   // Also those that a deploy has taken the limit from, or has taken away.
   const topics = [...new Set([...Object.keys(ctx.policy.topics), ...limited])];
   const pauses = await readPauses(ctx, topics);
-  await inParallel([...topics.entries()], WIDTH, async ([i, topic]) => {
-    const pause = pauses[i];
+  const held = topics.map((topic, i): Held => ({ topic, pause: pauses[i] }));
+  const guarded = async (topic: string, work: Promise<unknown>): Promise<void> => {
     try {
-      if (pause) await tend(ctx, topic, pause, until);
-      else if (limited.has(topic)) await release(ctx, topic, undefined, until);
+      await work;
     } catch (error) {
       // One topic's trouble is its own, and the next tick comes in a minute.
       ctx.report({ type: "trouble", topic, what: "releasing parked jobs", error: messageOf(error) });
     }
+  };
+  const isReleased = ({ topic, pause }: Held): boolean =>
+    pause ? pause.state === "resuming" : limited.has(topic);
+  await Promise.all([
+    inParallel(held, POLLS, async ({ topic, pause }) => {
+      if (pause && ctx.clock() < until) await guarded(topic, tend(ctx, topic, pause));
+    }),
+    inTurns(ctx, held.filter(isReleased), until, ({ topic, pause }, end) =>
+      guarded(topic, release(ctx, topic, pause, end)),
+    ),
+  ]);
+}
+
+/**
+ * Works for each of these topics, a few at a time. What a turn was too short for comes again behind the others, by its
+ * topic's pause as it stands then. Each tick begins with other topics, so that none is always the one for which no time is left.
+ */
+async function inTurns(
+  ctx: Context,
+  held: readonly Held[],
+  until: number,
+  work: (one: Held, end: number) => Promise<void>,
+): Promise<void> {
+  const first = ((minuteOf(ctx.clock()) / BUCKET) * WIDTH) % Math.max(held.length, 1);
+  const waiting = [...held.slice(first), ...held.slice(0, first)];
+  await inParallel(held.slice(0, WIDTH), WIDTH, async () => {
+    for (let next = waiting.shift(); next && ctx.clock() < until; next = waiting.shift()) {
+      const { topic } = next;
+      const end = Math.min(ctx.clock() + TURN, until);
+      await work(next, end);
+      if (ctx.clock() >= end) waiting.push({ topic, pause: (await readPauses(ctx, [topic]))[0] });
+    }
   });
 }
 
-async function tend(ctx: Context, topic: string, pause: Pause, until: number): Promise<void> {
+async function tend(ctx: Context, topic: string, pause: Pause): Promise<void> {
   const { state, changedAt, rate } = pause;
   const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
   // Now and then later too: a deploy may have made a mapping.
   const isTurn = (minuteOf(ctx.clock()) / BUCKET) % POLL_EVERY === 0;
   if (isRecent || (state === "paused" && isTurn)) await pollQueue(ctx, topic, state === "resuming");
   if (state === "paused") return;
-  await release(ctx, topic, pause, until);
   // What was due later is parked for the topic's limit, if at all.
   const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
   if (isRecent || (await countParked(ctx, topic, isLimited ? beforeTime(changedAt + 1) : END)) > 0) return;

@@ -463,8 +463,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "jobs that are parked for a limit never let go",
     file: "protocol/tend-pauses.ts",
-    find: "      else if (limited.has(topic)) await release(ctx, topic, undefined, until);\n",
-    put: "",
+    find: 'pause ? pause.state === "resuming" : limited.has(topic);',
+    put: 'pause?.state === "resuming";',
   },
   {
     name: "a note deleted before its job is sent",
