@@ -2,13 +2,16 @@ import { batchesOf } from "./batches.ts";
 import { LONGEST_HIDE, PACK_BYTES, RELEASE_EARLY, SQS_MAX_DELAY } from "./constants.ts";
 import { startsAt } from "./home.ts";
 import type { Home } from "./items.ts";
-import { jobText, messageText } from "./message.ts";
+import { jobText, messageText, parseMessage } from "./message.ts";
 import type { TopicPolicy } from "./policy.ts";
 
 /** Jobs of one topic and one group that start in one second and share a message. `start`: the earliest's. */
 export type Pack = { body: string; start: number; group?: string; homes: Home[] };
 
-/** Packs the jobs of one topic that are sent `now` by its policy's `pack` and by `bytes`, in the order of their starts. */
+/**
+ * Packs the jobs of one topic that are sent `now` by its policy's `pack` and by `bytes`, in the order of their starts. Those
+ * of a pack that nobody could read go alone: one of them is malformed, such as a body that somebody wrote by hand.
+ */
 export function packsOf(
   topic: string,
   policy: TopicPolicy,
@@ -22,9 +25,9 @@ export function packsOf(
   for (const mates of bySecond.values()) {
     const texts = mates.map((home) => ({ home, text: jobText(home, sentAt) }));
     const limits = { count: policy.pack, bytes };
-    for (const batch of batchesOf(texts, ({ text }) => Buffer.byteLength(text), limits)) {
+    const packOf = (batch: typeof texts): Pack => {
       const group = batch[0]?.home.group;
-      packs.push({
+      return {
         body: messageText(
           topic,
           group,
@@ -33,7 +36,12 @@ export function packsOf(
         start: Math.min(...batch.map(({ home }) => startsAt(home))),
         ...(group === undefined ? {} : { group }),
         homes: batch.map(({ home }) => home),
-      });
+      };
+    };
+    for (const batch of batchesOf(texts, ({ text }) => Buffer.byteLength(text), limits)) {
+      const pack = packOf(batch);
+      if (batch.length === 1 || parseMessage(pack.body)) packs.push(pack);
+      else packs.push(...batch.map((one) => packOf([one])));
     }
   }
   return packs.sort((a, b) => a.start - b.start);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Cursor, Home, Item } from "../../core/items.ts";
 import { homeKey, timeOf } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
+import { consume } from "./consume.ts";
 import { cursors } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, type World } from "./world.ts";
 
@@ -179,4 +180,17 @@ test("a page stops while the pool takes no look at a job that cannot be read", a
   world.pool.put(bad);
   await world.pass(10 * MINUTE);
   expect(sent(world, "bad")).toContain(bad.id);
+});
+
+test("a job whose body is no JSON keeps no other job of its second from running", async () => {
+  const world = createWorld({ shards: 1, topics: TOPICS });
+  await world.tick();
+  const [first, bad, last] = [
+    await world.file({ topic: "good", delay: 10 * MINUTE }),
+    await world.file({ topic: "good", delay: 10 * MINUTE }),
+    await world.file({ topic: "good", delay: 10 * MINUTE }),
+  ];
+  world.pool.put({ ...bad, body: '{"half":' });
+  await world.pass(10 * MINUTE);
+  expect((await consume(world, "good")).map(({ id }) => id).sort()).toEqual([first.id, last.id].sort());
 });
