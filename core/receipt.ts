@@ -9,6 +9,8 @@ export type Receipt = {
   token?: string;
   /** Of an untracked job, which has no home that says so. */
   topic?: string;
+  /** Of an untracked job, ms since the epoch: SQS hides its message for 12 h from then on. */
+  receivedAt?: number;
   handle: string;
 };
 
@@ -33,6 +35,7 @@ export function decodeReceipt(text: string): Receipt | undefined {
       typeof value.handle === "string" &&
       HANDLE.test(value.handle) &&
       (value.topic === undefined || typeof value.topic === "string") &&
+      (value.receivedAt === undefined || Number.isFinite(value.receivedAt)) &&
       (value.token === undefined || (typeof value.token === "string" && TOKEN.test(value.token)));
     return fits ? (value as Receipt) : undefined;
   } catch {

@@ -97,6 +97,7 @@ async function take(
   const drop: string[] = [];
   const hide: { handle: string; seconds: number }[] = [];
   const due: Carried[] = [];
+  const receivedAt = ctx.clock();
   for (const message of messages) {
     const parsed = parseMessage(message.body);
     if (!parsed) {
@@ -159,7 +160,7 @@ async function take(
     const expired = job.expiresAt !== undefined && ctx.clock() > Date.parse(job.expiresAt);
     if (expired) drop.push(message.handle);
     else if (paused) hide.push({ handle: message.handle, seconds: 0 });
-    else pulled.push(pulledOf(job, message, leaseEnd, { topic }));
+    else pulled.push(pulledOf(job, message, leaseEnd, { topic, receivedAt }));
   }
   try {
     await ctx.queues.remove({ topic }, drop);
@@ -202,7 +203,7 @@ function pulledOf(
   job: MessageJob,
   { handle }: Received,
   leaseUntil: number,
-  bound: { token: string } | { topic: string },
+  bound: { token: string } | { topic: string; receivedAt: number },
 ): Pulled {
   const { id, revision, attempt, body, headers } = job;
   const receipt = { v: 1, id, revision, attempt, handle, ...bound } as const;
@@ -277,16 +278,28 @@ async function settleUntracked(
   if (ending.end === "done") await ctx.queues.remove({ topic }, [receipt.handle]);
   else {
     const { retryAfter = 0 } = ending;
-    if (retryAfter > LONGEST_HIDE) {
+    const now = ctx.clock();
+    const longest = hidableMs(receipt, now);
+    if (retryAfter > longest) {
       throw new MinutehandError(
         "bad-request",
-        `delay of an untracked job must be at most ${LONGEST_HIDE / 1000} s, as long as SQS hides a message, got ${retryAfter / 1000} s`,
+        `delay of an untracked job must be at most ${Math.floor(longest / 1000)} s, as long as SQS hides its message, got ${retryAfter / 1000} s`,
       );
     }
-    const now = ctx.clock();
-    const again = openingOf(ctx, topic, now + retryAfter);
-    await ctx.queues.hide({ topic }, [{ handle: receipt.handle, seconds: hideSecondsOf(again - now) }]);
+    const wait = Math.min(openingOf(ctx, topic, now + retryAfter) - now, longest);
+    await ctx.queues.hide({ topic }, [{ handle: receipt.handle, seconds: hideSecondsOf(wait) }]);
   }
+}
+
+/**
+ * For how many ms more SQS hides an untracked job's message: it refuses what passes 12 h since the receive, and leaves the
+ * message as it is. Throws `claim-lost` when they are over.
+ */
+function hidableMs({ id, receivedAt }: Receipt, now: number): number {
+  // Receipts of before did not say when.
+  const longest = Math.min((receivedAt ?? now) + LONGEST_LEASE - VISIBILITY_MARGIN - now, LONGEST_HIDE);
+  if (longest <= 0) throw claimLost(id);
+  return longest;
 }
 
 /**
@@ -300,11 +313,14 @@ export async function extend(
   ms: number,
 ): Promise<{ home: Home | undefined; leaseUntil: number }> {
   const { receipt, held } = show(ctx, topic, text);
-  const hide = { handle: receipt.handle, seconds: hideSecondsOf(ms + VISIBILITY_MARGIN) };
   if (!held) {
-    await ctx.queues.hide({ topic }, [hide]);
-    return { home: undefined, leaseUntil: ctx.clock() + ms };
+    const now = ctx.clock();
+    const longest = hidableMs(receipt, now);
+    const seconds = hideSecondsOf(Math.min(ms + VISIBILITY_MARGIN, longest));
+    await ctx.queues.hide({ topic }, [{ handle: receipt.handle, seconds }]);
+    return { home: undefined, leaseUntil: now + Math.min(ms, longest) };
   }
+  const hide = { handle: receipt.handle, seconds: hideSecondsOf(ms + VISIBILITY_MARGIN) };
   for (let i = 0; i < EXTEND_TRIES; i++) {
     const home = await readJob(ctx, held.id);
     const now = ctx.clock();

@@ -34,7 +34,8 @@ export async function settleUntracked(
     ctx.report({ type: "dead", topic, id, attempt, error });
   } else {
     const [byte = 0] = ctx.random(1);
-    const wait = ending.retryAfter ?? backoffMs(policy.backoff, attempt, byte / 256);
+    const backoff = Math.max(backoffMs(policy.backoff, attempt, byte / 256), ending.notBefore ?? 0);
+    const wait = ending.retryAfter ?? backoff;
     await runAgain(ctx, topic, group, { ...job, attempt: attempt + 1 }, wait);
     ctx.report({ type: "failed", topic, id, attempt, error });
   }

@@ -1,5 +1,5 @@
 import { batchesOf } from "../core/batches.ts";
-import { SQS_BATCH_BYTES, SQS_BATCH_ENTRIES } from "../core/constants.ts";
+import { LONGEST_LEASE, SQS_BATCH_BYTES, SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import type { Depth, Outgoing, QueueName, Queues, Received, Sent } from "../protocol/ports.ts";
 import { assertWhole, DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, refusalOf } from "./sqs-limits.ts";
@@ -51,6 +51,7 @@ export type MemoryQueues = Queues & {
 type Stored = { -readonly [Name in keyof MemoryMessage]: MemoryMessage[Name] } & {
   seq: number;
   handle?: string;
+  receivedAt?: number;
 };
 
 /**
@@ -119,6 +120,7 @@ export function memoryQueues({
   const handOut = (message: Stored, hideSeconds: number): Received => {
     message.receiveCount += 1;
     message.visibleAt = clock() + hideSeconds * 1000;
+    message.receivedAt = clock();
     message.handle = `${message.id}/${++drawn}`;
     return { body: message.body, handle: message.handle, receives: message.receiveCount };
   };
@@ -140,14 +142,15 @@ export function memoryQueues({
       message.visibleAt <= clock() && message.receiveCount >= MAX_RECEIVE_COUNT;
     if (queue.dead || queue.events) return;
     const dead = { topic: queue.topic, dead: true } as const;
-    for (const { handle: _, ...message } of contents(queue).filter(wornOut))
+    for (const { handle: _, receivedAt: __, ...message } of contents(queue).filter(wornOut))
       contents(dead).push({ ...message, visibleAt: clock(), receiveCount: 0 });
     keep(queue, (message) => !wornOut(message));
   };
 
   return {
     hooks,
-    messages: (queue) => contents(queue).map(({ seq: _, handle: __, ...message }) => message),
+    messages: (queue) =>
+      contents(queue).map(({ seq: _, handle: __, receivedAt: ___, ...message }) => message),
     trouble(queue, kind) {
       const name = queue === "all" ? queue : nameOf(queue);
       if (kind) troubles.set(name, kind);
@@ -164,7 +167,7 @@ export function memoryQueues({
     },
     redriveNatively(topic) {
       const moved = contents({ topic, dead: true });
-      for (const { handle: _, ...message } of moved)
+      for (const { handle: _, receivedAt: __, ...message } of moved)
         contents({ topic }).push({ ...message, sentAt: clock(), visibleAt: clock(), receiveCount: 0 });
       keep({ topic, dead: true }, () => false);
     },
@@ -203,7 +206,8 @@ export function memoryQueues({
         const inFlight = contents(queue).filter(({ visibleAt }) => visibleAt > clock());
         for (const { handle, seconds } of messages)
           for (const message of inFlight)
-            if (message.handle === handle) message.visibleAt = clock() + seconds * 1000;
+            if (message.handle === handle && isHidable(message, clock() + seconds * 1000))
+              message.visibleAt = clock() + seconds * 1000;
       });
     },
 
@@ -215,6 +219,11 @@ export function memoryQueues({
         return { ready: all.length - hidden.length, delayed: hidden.length - inFlight, inFlight };
       }),
   };
+}
+
+/** SQS refuses what passes 12 hours since the receive, and leaves the message as it is. */
+function isHidable({ receivedAt = 0 }: Stored, until: number): boolean {
+  return until <= receivedAt + LONGEST_LEASE;
 }
 
 function nameOf(queue: QueueName): string {
