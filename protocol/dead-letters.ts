@@ -70,6 +70,5 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
 function isOver({ dead }: Message, job: MessageJob, home: Home | Unreadable | undefined): boolean {
   if (isUnreadable(home)) return false;
   if (!home) return dead === true;
-  if (home.untracked) return false;
   return home.revision > job.revision || (isFinished(home) && home.state !== "dead");
 }

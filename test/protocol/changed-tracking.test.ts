@@ -62,7 +62,7 @@ describe("a topic that becomes tracked", () => {
     const { world, ctx } = changing({ tracking: "none" }, {});
     if (isOld) forgetUntracked(world);
     await world.tick();
-    await world.file({ topic: "t", delay: 20 * MINUTE });
+    const stored = await world.file({ topic: "t", delay: 20 * MINUTE });
     await world.pass(19 * MINUTE);
     await world.file({ topic: "t", delay: MINUTE });
     await pass(world, ctx, MINUTE);
@@ -71,6 +71,7 @@ describe("a topic that becomes tracked", () => {
     expect(await consume(world, "t", { ctx })).toMatchObject([{ attempt: 2 }, { attempt: 2 }]);
     await pass(world, ctx, HOUR);
     expect(await consume(world, "t", { ctx })).toEqual([]);
+    expect(await world.home(stored.id)).toMatchObject({ state: "scheduled", revision: 0 });
   });
 
   test("runs no untracked job that was cancelled", async () => {

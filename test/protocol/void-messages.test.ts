@@ -34,7 +34,8 @@ describe("the number of messages grows with the calls, not with their square,", 
       await world.pass(SECOND);
       while (world.visible("orders").length > 0) expect(await take(world)).toEqual([]);
     }
-    expect(sent()).toBeLessThanOrEqual(2 * CALLS);
+    // Of a tick a few.
+    expect(sent()).toBeLessThanOrEqual(CALLS + 10);
   });
 
   test("where each message meets the very next revision", async () => {

@@ -125,6 +125,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "        waiting.push();\n",
   },
   {
+    name: "a void spare message sends one more",
+    file: "protocol/claim.ts",
+    find: "if (!job.spare && isOwed(",
+    put: "if (isOwed(",
+  },
+  {
     name: "crashed run never settled by a claim",
     file: "protocol/claim.ts",
     find: "else if (hasCrashed(home, now)) crashed.push({ job, home });",
