@@ -1,6 +1,13 @@
 import type { Deployment } from "./deployment.ts";
 import { callEveryRoute, comeRound, pauseEveryWay, produce } from "./paths-of-calls.ts";
-import { consumeEveryWay, consumeHeld, consumeUntracked, pullEveryWay, pullHeld } from "./paths-of-runs.ts";
+import {
+  consumeEveryWay,
+  consumeHeld,
+  consumeOfBefore,
+  consumeUntracked,
+  pullEveryWay,
+  pullHeld,
+} from "./paths-of-runs.ts";
 import { comeAbout, fileFarAhead, tickEveryWay } from "./paths-of-time.ts";
 import { createScenes } from "./scenes.ts";
 
@@ -20,6 +27,7 @@ export async function runEveryPath(deployment: Deployment): Promise<void> {
   await pauseEveryWay(scenes);
   await fileFarAhead(scenes);
   await comeRound(scenes);
+  await consumeOfBefore(scenes);
   await tickEveryWay(scenes);
   await comeAbout(scenes);
 }

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
+import { jobText, messageText } from "../../core/message.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
 import { lift } from "../../protocol/pause.ts";
 import { MINUTE, SECOND } from "../protocol/world.ts";
@@ -68,6 +69,33 @@ export async function pullEveryWay(scenes: Scenes): Promise<void> {
   await file("events", { expiresAfter: 1 });
   pass(5 * SECOND);
   await pull("events");
+  // A message of several jobs, as a topic has them whose consumer was changed.
+  const mates = [await file("work", { dueAt: 9e12 }), await file("work", { dueAt: 9e12 })];
+  await put(
+    "work",
+    messageText(
+      "work",
+      undefined,
+      mates.map((mate) => jobText({ ...mate, dueAt: Date.now() })),
+    ),
+  );
+  await pull("work");
+  // Tracked jobs of before, of which one has crashed and one is given up.
+  const before = await scenes.fileBefore("events", { maxAttempts: 1 });
+  await scenes.purge("events");
+  await crash(before);
+  await put("events", messageFor(before));
+  await pull("events");
+  expect(await home(before.id)).toMatchObject({ state: "dead" });
+  const again = await scenes.fileBefore("events");
+  await scenes.purge("events");
+  await crash(again);
+  await put("events", messageFor(again));
+  await pull("events");
+  const given = await scenes.fileBefore("events");
+  const held = (await pull("events")).find(({ id }) => id === given.id);
+  await ok("POST", "/topics/events/bury", { receipt: held?.receipt });
+  expect(await home(given.id)).toMatchObject({ state: "dead" });
   await put("events", messageFor({ ...(await file("events")), dueAt: Date.now() + 10 * MINUTE }));
   await pull("events");
 }
@@ -182,6 +210,36 @@ export async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise
   await consume(topic, [messageFor(failing)]);
   expect(await scenes.isParked(failing.id)).toBe(true);
   pass(11 * MINUTE);
+}
+
+/** Tracked jobs that the queue of an untracked topic holds still, as its tracking was changed. */
+export async function consumeOfBefore(scenes: Scenes): Promise<void> {
+  const { fileBefore, home, hold, letGo, messageFor, crash, newKey, consume } = scenes;
+  const fails = { body: JSON.stringify(marked({ fails: "no bank" })) };
+  const homes = [
+    await fileBefore("notes"),
+    await fileBefore("notes", fails),
+    await fileBefore("notes", { ...fails, maxAttempts: 1, key: newKey() }),
+  ];
+  const states = async () => Promise.all(homes.map(async ({ id }) => (await home(id)).state));
+  expect(await consume("notes", homes.map(messageFor))).toEqual({ batchItemFailures: [] });
+  expect(await states()).toEqual(["done", "scheduled", "dead"]);
+  await consume("notes", homes.map(messageFor));
+  const crashed = await fileBefore("notes");
+  await crash(crashed);
+  await consume("notes", [messageFor(crashed)]);
+  expect(await home(crashed.id)).toMatchObject({ state: "scheduled", revision: 1 });
+  const waiting = [await fileBefore("notes"), await fileBefore("notes")];
+  await hold("notes");
+  await consume("notes", waiting.map(messageFor));
+  for (const { id } of waiting) expect(await scenes.isParked(id)).toBe(true);
+  await letGo("notes");
+  await hold("notes");
+  const freed = await fileBefore("notes");
+  const steps: Step[] = [[isNote, () => lift(scenes.ctx, "notes", undefined)]];
+  await scenes.meanwhile(steps, () => consume("notes", [messageFor(freed)]));
+  expect(await home(freed.id)).toMatchObject({ state: "done" });
+  scenes.pass(6 * SECOND);
 }
 
 /** Nothing of an untracked job is stored, and its dead letters do not say that they are. */

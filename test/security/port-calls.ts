@@ -14,7 +14,8 @@ const PORTS = [
   ["\\.eventSources\\?", "enable"],
 ].map(([port, methods]) => `${port}\\.(?:${methods})`);
 const CALL = new RegExp(`(?:${PORTS.join("|")})(?=\\()`, "g");
-const FRAME = /^((?:protocol|sdk)\/[\w-]+\.ts):(\d+):/;
+/** The circuit breaker only passes calls on. */
+const FRAME = /^((?:protocol\/(?!circuit-breaker)|sdk\/)[\w-]+\.ts):(\d+):/;
 
 /**
  * Every place where a function can call a port, as `file:line function method`. Asked of its bundle, since

@@ -46,6 +46,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
     /^protocol\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|take|receive|putBack) /,
+    /^protocol\/resend\.ts resend send$/,
   ],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
   JobsTickSweeper: [/^protocol\/die\.ts die send$/],
@@ -67,7 +68,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   JobsWebhookhooksCaller: [/^sdk\/settle-untracked\.ts settleUntracked /],
   Orders: [/^sdk\/settle-untracked\.ts settleUntracked /],
   Precise: [/^sdk\/settle-untracked\.ts settleUntracked /],
-  // Its topic is not: nothing is stored, and no dead letter says that it is one.
+  // Its topic is not. Its queue has only some tracked jobs of the time before, so that not each of their ways is met.
   Notes: [STORED],
   // It records no deaths.
   Shop: [/^protocol\/keys\.ts letGo transact$/],

@@ -58,6 +58,13 @@ export function createScenes(deployment: Deployment) {
       if (topic === "hooks") job.callbackUrl = `${receivers.url}?token=${MARK}`;
       return (await enqueue(ctx, job)).home;
     },
+    /** Filed while its topic, which is untracked now, was tracked. */
+    fileBefore: async (topic: string, more: Partial<NewJob> = {}) => {
+      const { topics } = ctx.policy;
+      const before = { ...ctx, policy: { ...ctx.policy, topics: { ...topics, [topic]: {} } } };
+      return (await enqueue(before, { topic, body: JSON.stringify(marked()), dueAt: ctx.clock(), ...more }))
+        .home;
+    },
     home: (id: string): Promise<Home> => readJob(ctx, id),
     messageFor: (home: Home) => messageText(home.topic, home.group, [jobText(home)]),
     /** Somebody's claim whose process has died since. */
