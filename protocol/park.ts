@@ -20,13 +20,14 @@ export async function park(ctx: Context, homes: readonly Home[]): Promise<Set<st
   const bounds = await heldBefore(ctx, topics);
   const held = homes.filter((home) => isHeld(home, bounds));
   if (held.length === 0) return new Set();
-  await noteParked(ctx, held, by, () => ({}));
+  const own = await noteParked(ctx, held, by, () => ({}));
   // A resume may have read the notes before these stood: what it let go meanwhile goes on from here.
   const boundsNow = await heldBeforeNow(ctx, topics);
   const parked = held.filter((home) => isHeld(home, boundsNow));
   for (const [topic, jobs] of Map.groupBy(parked, (home) => home.topic))
     ctx.report({ type: "parked", topic, jobs: jobs.length });
-  const gone = held.filter((home) => !parked.includes(home));
+  // A note that was there before may be all that is left of a job that waits for its topic's limit.
+  const gone = own.filter((home) => !parked.includes(home));
   await ctx.pool.remove(gone.map(parkedKey), ctx.clock() + WRITER_DEADLINE);
   return new Set(parked.map(({ id }) => id));
 }
@@ -46,18 +47,20 @@ export async function parkForLimit(ctx: Context, topic: string, homes: readonly 
   ctx.report({ type: "parked", topic, jobs: homes.length });
 }
 
-/** Notes jobs for the next release; a note that is there already says the same. */
+/** Notes jobs for the next release; a note that is there already says the same. Answers the jobs that had none. */
 async function noteParked(
   ctx: Context,
   homes: readonly Home[],
   by: number,
   more: (home: Home) => { from?: number },
-): Promise<void> {
+): Promise<Home[]> {
   await keepUntracked(ctx, homes, by);
   const notes = homes.map((home): Parked => {
     return { ...parkedKey(home), v: ITEM_VERSION, id: home.id, revision: home.revision, ...more(home) };
   });
-  for (const outcome of await ctx.pool.insert(notes, by)) if (outcome instanceof Error) throw outcome;
+  const outcomes = await ctx.pool.insert(notes, by);
+  for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
+  return homes.filter((_, i) => outcomes[i] === "inserted");
 }
 
 /** A crashed run waits for no turn: it is not run but settled. */

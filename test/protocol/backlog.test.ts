@@ -4,12 +4,13 @@ import type { Item } from "../../core/items.ts";
 import { parseMessage, startOf } from "../../core/message.ts";
 import { cancel, cancelMany } from "../../protocol/cancel.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
-import { pause } from "../../protocol/pause.ts";
+import { park } from "../../protocol/park.ts";
+import { lift, pause } from "../../protocol/pause.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { resume } from "../../protocol/release.ts";
 import { tendPauses } from "../../protocol/tend-pauses.ts";
 import { consume } from "./consume.ts";
-import { type Call, callsOf, fail, isAt } from "./scenes.ts";
+import { type Call, callsOf, fail, isAt, meanwhile } from "./scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 const slow = { topic: "slow" } as const;
@@ -32,6 +33,7 @@ const fileMany = async (world: World, count: number, delay = 0): Promise<string[
   return ids;
 };
 const parked = (world: World): Item[] => world.pool.items().filter(({ pk }) => pk.startsWith("paused#slow#"));
+const isParked = (world: World, id: string): boolean => parked(world).some(({ sk }) => sk.includes(id));
 /** When each job that is in the topic's queue starts, by its id. */
 const startsOf = (world: World): Map<string, number> =>
   new Map(
@@ -135,6 +137,22 @@ describe("jobs that wait for their topic's limit", () => {
     expect(startsOf(world).size).toBeLessThan(100);
     await world.pass(MINUTE);
     expect(startsOf(world).size).toBe(100);
+  });
+
+  test("stay parked when a second sweep dies that meets them in a pause which ends just then", async () => {
+    const world = limited(1, { consumer: "pull", tracking: "none" });
+    await world.tick();
+    const ids = await fileMany(world, 200);
+    const waiting = parked(world).length;
+    expect(waiting).toBeGreaterThan(0);
+    const homes = await Promise.all(ids.flatMap((id) => (isParked(world, id) ? world.home(id) : [])));
+    await pause(world.ctx, "slow");
+    meanwhile(world, isAt("paused#slow#", "insert"), () => lift(world.ctx, "slow", undefined));
+    // What the pause does not hold goes on, had this process not died.
+    expect(await park(world.ctx, homes)).toEqual(new Set());
+    expect(parked(world)).toHaveLength(waiting);
+    await world.pass(5 * MINUTE);
+    expect(new Set(startsOf(world).keys())).toEqual(new Set(ids));
   });
 
   test("start in the order in which they are due, before those that come later", async () => {

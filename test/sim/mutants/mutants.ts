@@ -393,8 +393,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a parked job not noted",
     file: "protocol/park.ts",
-    find: "  for (const outcome of await ctx.pool.insert(notes, by)) if (outcome instanceof Error) throw outcome;\n",
-    put: "",
+    find: "const outcomes = await ctx.pool.insert(notes, by);",
+    put: 'const outcomes: ("inserted" | Error)[] = notes.map(() => "inserted");',
   },
   {
     name: "a resume at a rate over while there is the rate",
