@@ -9,7 +9,7 @@ import type { World } from "./world.ts";
 export function producersOf(world: World): Api {
   let started = 0;
   let current: { machine: Machine; ctx: Context } | undefined;
-  return async (method, path, body = {}) => {
+  return async (method, path, body = {}, headers: { "idempotency-key"?: string } = {}) => {
     if (!current?.machine.alive()) current = world.start(`producer-${++started}`);
     const { machine, ctx } = current;
     const log = {
@@ -35,11 +35,13 @@ export function producersOf(world: World): Api {
         return { status: error.code === "unavailable" ? 503 : 409, body: { code: error.code } };
       }
     };
+    const token = headers["idempotency-key"];
+    const once = token === undefined ? {} : { idempotencyKey: token };
     const run = () => {
       if (method === "DELETE") return client.cancel(id);
-      if (method === "PATCH") return client.reschedule(id, body);
+      if (method === "PATCH") return client.reschedule(id, { ...body, ...once });
       const { topic, body: text, ...options } = body as { topic: string; body: unknown };
-      return client.enqueue(topic, text, options);
+      return client.enqueue(topic, text, { ...options, ...once });
     };
     const answer = await Promise.race([call(), died]);
     world.trace(() => `${machine.name}: ${JSON.stringify(answer)}`);
