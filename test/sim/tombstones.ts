@@ -268,6 +268,8 @@ export function tombstonesOf(settings: {
       isLate || job.eventAt > at || (rule.do === "enqueue" && rule.onDuplicate === "keep");
     const kept = [...key.jobs.values()].some((job) => (isLive(job) || job.endedAt >= first) && keeps(job));
     if (!kept) broken("", `event ${id} was applied, and filed nothing`);
+    // Told again when its job is not stored any more, it needs nothing.
+    seen.add(id);
   }
 }
 
