@@ -224,7 +224,7 @@ async function user(
   }
 
   async function patch(id: string, wish: Wish): Promise<void> {
-    const token = own.chance(0.4) ? `patch-${n}-${patches++}` : undefined;
+    const token = !direct && own.chance(0.4) ? `patch-${n}-${patches++}` : undefined;
     const headers = token === undefined ? {} : { "idempotency-key": token };
     if (token !== undefined && wish.body !== undefined) witness.gives(wish.body);
     const sentAt = timeline.now();
