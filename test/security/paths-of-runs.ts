@@ -225,6 +225,8 @@ export async function consumeOfBefore(scenes: Scenes): Promise<void> {
   expect(await consume("notes", homes.map(messageFor))).toEqual({ batchItemFailures: [] });
   expect(await states()).toEqual(["done", "scheduled", "dead"]);
   await consume("notes", homes.map(messageFor));
+  await consume("notes", [await scenes.deadLetter(homes[2]?.id ?? "")]);
+  expect(await states()).toEqual(["done", "scheduled", "scheduled"]);
   const crashed = await fileBefore("notes");
   await crash(crashed);
   await consume("notes", [messageFor(crashed)]);
