@@ -31,7 +31,7 @@ export type MessageJob = {
    */
   heldUntil?: string;
   heldFrom?: string;
-  /** ISO 8601, UTC: when its message was sent. */
+  /** ISO 8601, UTC: when its message was sent, or the first of those that carried it on as it is. */
   sentAt?: string;
   /** Where a webhook topic's job is sent. */
   callbackUrl?: string;

@@ -7,8 +7,8 @@ import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 
 /**
- * Sends jobs of one topic and group in new messages, as their old messages had them but for when they are sent. Answers the
- * ids of those that SQS took.
+ * Sends jobs of one topic and group in new messages, as their old messages had them: they say when the first of them was sent,
+ * as that tells how old the job is at least. Answers the ids of those that SQS took.
  */
 export async function resend(
   ctx: Context,
@@ -34,7 +34,7 @@ export async function resend(
         v: MESSAGE_VERSION,
         topic,
         group,
-        jobs: carried.map((job): MessageJob => ({ ...job, sentAt })),
+        jobs: carried.map((job): MessageJob => ({ sentAt, ...job })),
       }),
       delaySeconds,
       ...(group === undefined ? {} : { group }),

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { MOST_RECEIVES } from "../../core/constants.ts";
+import { DAY, MOST_RECEIVES } from "../../core/constants.ts";
+import { homeKey } from "../../core/items.ts";
+import { reschedule } from "../../protocol/reschedule.ts";
 import { runJobs } from "../../sdk/run-jobs.ts";
 import { consume } from "./consume.ts";
 import { orders } from "./scenes.ts";
@@ -77,6 +79,23 @@ describe("a job that is given back", () => {
     expect(rounds).toBe(Math.floor((MOST_RECEIVES - 1) / 5));
     await world.pass(MINUTE, { ticks: false });
     expect(await consume(world, "orders")).toMatchObject([{ id: job.id, attempt: 1 }]);
+  });
+
+  test("for longer than finished jobs are stored is void when another message has run it", async () => {
+    const world = createWorld({ retention: DAY / SECOND });
+    const { id } = await world.file({ delay: 30 * DAY });
+    await reschedule(world.ctx, id, { dueAt: world.now() });
+    for (const { body } of world.queues.messages(orders))
+      await world.queues.send(orders, [{ body, delaySeconds: 0 }]);
+    expect(await consume(world, "orders", { max: 1 })).toMatchObject([{ id }]);
+    for (let i = 0; i < 30; i++) {
+      await giveBack(world, "orders");
+      await world.pass(HOUR, { ticks: false });
+    }
+    // As TTL does.
+    await world.pool.remove([homeKey(id)], world.now() + SECOND);
+    expect(world.visible("orders")).toMatchObject([{ id }]);
+    expect(await consume(world, "orders")).toEqual([]);
   });
 
   test("as often as its consumer likes is none of those", async () => {
