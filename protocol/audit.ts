@@ -7,11 +7,11 @@ import {
   WRITER_DEADLINE,
 } from "../core/constants.ts";
 import { hasCrashed, isFinished, isNear, startsAt } from "../core/home.ts";
-import type { Home, TrailEntry } from "../core/items.ts";
+import type { Home } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { reachedBy } from "../core/trail.ts";
 import { hasBacklog } from "./backlog.ts";
-import { progressOf, readCursor, type ShardCursor } from "./cursor.ts";
+import { progressOf, readCursor } from "./cursor.ts";
 import { releaseLeftKeys } from "./keys.ts";
 import { fileLooks } from "./looks.ts";
 import { prolongOnce } from "./once-items.ts";
@@ -31,7 +31,7 @@ const WIDTH = 8;
 export async function auditShard(ctx: Context, shard: number, until: number): Promise<void> {
   if (ctx.clock() >= until) return;
   const cursor = await readCursor(ctx, shard);
-  const { position: limit, rest } = reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
+  const { position: limit } = reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
   if (limit === undefined || limit <= cursor.audited) return;
   const progress = progressOf(ctx, cursor, "audited");
   const backlogs = new Map<string, Promise<boolean>>();
@@ -52,17 +52,7 @@ export async function auditShard(ctx: Context, shard: number, until: number): Pr
     if (!isOurs) break;
   }
   if (isOurs) await progress.end();
-  // The sweep may have added to the trail meanwhile: then it is trimmed next time.
-  if (rest.length < cursor.trail.length) await trim(ctx, cursor, rest);
   ctx.report({ type: "audited", shard, entries, found });
-}
-
-async function trim(ctx: Context, { stored }: ShardCursor, trail: TrailEntry[]): Promise<void> {
-  const key = { pk: stored.pk, sk: stored.sk };
-  await ctx.pool.change(
-    { key, expect: { swept: stored.swept }, set: { trail } },
-    ctx.clock() + WRITER_DEADLINE,
-  );
 }
 
 /**

@@ -1,7 +1,7 @@
-import { MARK_AFTER, TRAIL_STEP, WRITER_DEADLINE } from "../core/constants.ts";
+import { AUDIT_AFTER, CLOCK_MARGIN, MARK_AFTER, TRAIL_STEP, WRITER_DEADLINE } from "../core/constants.ts";
 import { type Cursor, cursorKey, type TrailEntry } from "../core/items.ts";
 import { type Position, storedAuditPosition, storedPosition } from "../core/position.ts";
-import { trailAfter } from "../core/trail.ts";
+import { reachedBy, trailAfter } from "../core/trail.ts";
 import type { Context } from "./ports.ts";
 import { readable } from "./unreadable.ts";
 
@@ -65,9 +65,10 @@ export function progressOf(ctx: Context, from: ShardCursor, what: "swept" | "aud
   let unmarked = 0;
   let markedAt = ctx.clock();
   const mark = async (): Promise<boolean> => {
-    // Only what a sweep has reached is ever audited.
-    const reached = { position, reachedAt: ctx.clock() };
-    const trail = what === "swept" ? trailAfter(cursor.trail, reached, TRAIL_STEP) : undefined;
+    // Only what a sweep has reached is ever audited. The sweep trims its trail itself: an audit may fail for days.
+    const now = ctx.clock();
+    const { rest } = reachedBy(cursor.trail, now - AUDIT_AFTER - CLOCK_MARGIN);
+    const trail = what === "swept" ? trailAfter(rest, { position, reachedAt: now }, TRAIL_STEP) : undefined;
     const next = await advance(ctx, cursor, what, position, trail);
     if (next) cursor = next;
     unmarked = 0;

@@ -202,6 +202,24 @@ describe("sweep and audit", () => {
     expect(lags).toEqual(Array.from({ length: 4 }, () => 20 * MINUTE));
   });
 
+  it("an audit that fails at one place for hours leaves the cursor small, and goes on from there", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    await world.pass(5 * MINUTE);
+    const { id } = await world.file({ delay: 5 * MINUTE });
+    await world.pass(6 * MINUTE);
+    world.queues.purge(orders);
+    world.pool.hooks.before = (call) => {
+      if (isLook(call)) throw new Error("a partition fails");
+    };
+    for (let i = 0; i < 2 * 60; i++) await world.pass(MINUTE).catch(() => {});
+    expect(cursors(world)[0]?.trail.length).toBeLessThan(20);
+    delete world.pool.hooks.before;
+    world.queues.purge(orders);
+    await world.pass(2 * MINUTE);
+    expect(world.visible("orders")).toMatchObject([{ id }]);
+  });
+
   it("ticks that have time for one shard alone come to each in turn", async () => {
     const world = createWorld({ shards: 5 }, { ...SIZES, shards: 1 });
     await world.tick();
