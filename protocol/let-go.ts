@@ -1,6 +1,6 @@
 import { AUDIT_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
-import { hasCrashed, isNear, startsAt } from "../core/home.ts";
+import { hasCrashed, isNear, isOwed, startsAt } from "../core/home.ts";
 import { type Home, type Parked, type Pause, timeOf } from "../core/items.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { bookStarts } from "./book-starts.ts";
@@ -11,7 +11,7 @@ import { reserveTurns } from "./pace.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
-import { lookLater, sendNow } from "./send.ts";
+import { lookLater, sendIfNear, sendNow } from "./send.ts";
 import { lookAtUnreadableAgain, type Met } from "./unreadable.ts";
 
 /** One release of a topic's parked jobs. `bound`: no start is given from then on. `room`: what is left of its limit. */
@@ -26,19 +26,21 @@ export type Release = {
 type Waiting = { readonly home: Home; readonly notes: Parked[] };
 
 /**
- * What some notes come to. `given`: their jobs get a start. `going`: they have one, and are sent as they are. `done`: notes
- * that nothing is left to do for, then. `isLeft`: some got no start. `isLast`: nor will later ones in this release.
+ * What some notes come to. `given`: their jobs get a start. `going`: they have one, and are sent as they are. `owed`: they
+ * have moved on, and are handed over anew. `done`: notes that nothing is left to do for, then. `isLeft`: some got no start.
+ * `isLast`: nor will later ones in this release.
  */
 export type Turn = {
   readonly given: readonly { hold: Hold; notes: readonly Parked[] }[];
   readonly going: readonly Home[];
+  readonly owed: readonly Home[];
   readonly done: readonly Parked[];
   readonly isLeft: boolean;
   readonly isLast: boolean;
 };
 
 /** Nobody's: the release is over before all have one. */
-export const NO_TURN: Turn = { given: [], going: [], done: [], isLeft: true, isLast: true };
+export const NO_TURN: Turn = { given: [], going: [], owed: [], done: [], isLeft: true, isLast: true };
 
 /**
  * Finds starts for parked jobs, in the order of their notes: for each that waits as its note says. `isPaced`: by the rate
@@ -52,7 +54,7 @@ export async function takeTurns(
 ): Promise<Turn> {
   const { topic } = run;
   if (await isPaused(ctx, topic)) return NO_TURN;
-  const { waiting, going, done } = await judge(ctx, run, notes);
+  const { waiting, going, owed, done } = await judge(ctx, run, notes);
   const turns = run.pause
     ? await reserveTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
@@ -69,14 +71,14 @@ export async function takeTurns(
   });
   // What misses its turn of a rate waits for another one, and those behind it do not.
   const isLeft = given.length < waiting.length;
-  return { given, going, done, isLeft, isLast: isLeft && (!isPaced || turns.length < waiting.length) };
+  return { given, going, owed, done, isLeft, isLast: isLeft && (!isPaced || turns.length < waiting.length) };
 }
 
 /**
  * Lets the jobs of a turn go: their starts, the messages, and the notes last, so that a crash in between loses none. Notes of
  * jobs that were cancelled, moved or ended are deleted. Answers how many jobs got a start.
  */
-export async function letGo(ctx: Context, run: Release, { given, going, done }: Turn): Promise<number> {
+export async function letGo(ctx: Context, run: Release, { given, going, owed, done }: Turn): Promise<number> {
   const outcomes = await settleStarts(
     ctx,
     run,
@@ -85,6 +87,7 @@ export async function letGo(ctx: Context, run: Release, { given, going, done }: 
   const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
   const near = [...going, ...started.filter((home) => isNear(startsAt(home), ctx.clock()))];
   await lookLater(ctx, near, await sendNow(ctx, near));
+  await sendIfNear(ctx, owed);
   const known = given.filter((_, i) => !(outcomes[i] instanceof Error));
   await ctx.pool.remove([...done, ...known.flatMap(({ notes }) => notes)], ctx.clock() + WRITER_DEADLINE);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
@@ -104,7 +107,7 @@ async function judge(
   ctx: Context,
   run: Release,
   notes: readonly Parked[],
-): Promise<{ waiting: Waiting[]; going: Home[]; done: Parked[] }> {
+): Promise<{ waiting: Waiting[]; going: Home[]; owed: Home[]; done: Parked[] }> {
   const homes = await readHomes(
     ctx,
     notes.map(({ id }) => id),
@@ -112,6 +115,7 @@ async function judge(
   const now = ctx.clock();
   const waiting = new Map<string, Waiting>();
   const going = new Map<string, Home>();
+  const owed: Home[] = [];
   const done: Parked[] = [];
   const unreadable: Met[] = [];
   for (const [i, note] of notes.entries()) {
@@ -125,8 +129,12 @@ async function judge(
     // A release has given it a start by a new revision, and may have died before it sent the message.
     const isMoved =
       home?.revision === note.revision + 1 && home.heldUntil !== undefined && home.dueAt === timeOf(note.sk);
-    if (!home || !(home.revision === note.revision || isMoved)) done.push(note);
-    else if (home.state === "scheduled" && !(isGiven(home, now) && (isMoved || !run.pause))) {
+    if (!home || !(home.revision === note.revision || isMoved)) {
+      // Whoever moved it may have died before sending, as with a void message.
+      if (home && isOwed(home, note.revision) && isNear(startsAt(home), now))
+        owed.push({ ...home, spare: true });
+      done.push(note);
+    } else if (home.state === "scheduled" && !(isGiven(home, now) && (isMoved || !run.pause))) {
       const found = waiting.get(home.id) ?? { home, notes: [] };
       found.notes.push(note);
       waiting.set(home.id, found);
@@ -137,7 +145,9 @@ async function judge(
     }
   }
   await lookAtUnreadableAgain(ctx, "releasing parked jobs", unreadable);
-  return { waiting: [...waiting.values()], going: [...going.values()], done };
+  // Its own note says more.
+  const unnoted = owed.filter(({ id }) => !waiting.has(id) && !going.has(id));
+  return { waiting: [...waiting.values()], going: [...going.values()], owed: unnoted, done };
 }
 
 /** Writes the starts into the homes, as far as nobody can tell them without. Answers in order. */

@@ -56,6 +56,27 @@ describe("a paused topic's jobs", () => {
     );
   });
 
+  test("start when it is resumed though whoever moved them to another time has died before sending", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const home = await world.file({ delay: 0 });
+    const dies = {
+      ...world.ctx,
+      pool: {
+        ...world.pool,
+        insert: async (items: readonly Item[], by: number) => {
+          if (items.some(({ pk }) => pk.startsWith("paused#"))) throw new Error("dies");
+          return world.pool.insert(items, by);
+        },
+      },
+    };
+    await expect(reschedule(dies, home.id, { dueAt: world.now() + MINUTE })).rejects.toThrow("dies");
+    expect(await world.home(home.id)).toMatchObject({ revision: 1 });
+    await resume(world.ctx, "orders", undefined);
+    await world.pass(2 * MINUTE, { ticks: false });
+    expect(await consume(world, "orders")).toMatchObject([{ id: home.id }]);
+  });
+
   test("start at the rate that the resume asks for, the oldest first, and say when in heldUntil", async () => {
     const world = createWorld();
     await pause(world.ctx, "orders");

@@ -31,13 +31,15 @@ export function deploys(
     // A rule of events names its topic: both would be removed.
     const isRemoved = own.chance(0.25) && world.habit.kind !== "events";
     timeline.at(time, () => {
-      if (!isRemoved) return set(world, topic, changeOf(own, world.policy.topics[topic]));
-      missing += 1;
       const before = world.policy.topics[topic];
+      // Another deploy has removed it, and will add it again as it was.
+      if (before === undefined) return;
+      if (!isRemoved) return set(world, topic, changeOf(own, before));
+      missing += 1;
       set(world, topic, undefined);
       timeline.at(timeline.now() + own.next() * LONGEST_ABSENCE, () => {
         missing -= 1;
-        set(world, topic, world.policy.topics[topic] ?? before);
+        set(world, topic, before);
         world.poke(topic);
       });
     });
@@ -45,7 +47,7 @@ export function deploys(
   return () => missing === 0;
 }
 
-function changeOf(draws: Draws, policy: Partial<TopicPolicy> = {}): Partial<TopicPolicy> {
+function changeOf(draws: Draws, policy: Partial<TopicPolicy>): Partial<TopicPolicy> {
   const changes: Partial<TopicPolicy>[] = [
     { maxAttempts: draws.whole(1, 5) },
     { backoff: { waits: draws.pick(BACKOFFS) } },

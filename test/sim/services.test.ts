@@ -28,7 +28,13 @@ function directly<C extends DynamoDBClient | SQSClient | SchedulerClient | Lambd
   service: Service,
 ): C {
   const timeline = timelineFrom(NOW);
-  const network: Network = { timeline, seed: 1, fateOf: () => FATE, onArrival: () => {} };
+  const network: Network = {
+    timeline,
+    seed: 1,
+    fateOf: () => FATE,
+    beforeEffect: () => {},
+    onArrival: () => {},
+  };
   const client = clientOn<C>(network, startMachine("contract", 1, 0, timeline), "any", service);
   return {
     send(command: never, options: never) {

@@ -1,8 +1,8 @@
 import { noterOf } from "./answers.ts";
 import type { Draws } from "./draws.ts";
-import { crowdedTopic } from "./habits.ts";
+import { crowdedTopic, topicsOf } from "./habits.ts";
 import type { Api } from "./platform.ts";
-import { LIMITED, TOPICS, UNTRACKED } from "./topics.ts";
+import { LIMITED, TOPICS, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import type { Told } from "./witness.ts";
 import type { World } from "./world.ts";
 
@@ -76,7 +76,7 @@ function play(world: World, api: Api, kind: Kind, topic: string, draws: Draws): 
 async function beat(world: World, api: Api, topic: string, draws: Draws): Promise<void> {
   const note = noterOf(world, topic);
   const delay = draws.pick(DELAYS.heartbeat);
-  const spread = world.policy.topics[topic]?.spread ?? 0;
+  const spread = topicsOf(world.habit)[topic]?.spread ?? 0;
   for (let edit = draws.whole(REPEATS.least, REPEATS.most); edit > 0; edit--) {
     const wish = { body: { beat: edit }, delay };
     const sentAt = world.timeline.now();
@@ -87,7 +87,7 @@ async function beat(world: World, api: Api, topic: string, draws: Draws): Promis
 
 async function debounce(world: World, api: Api, topic: string, draws: Draws): Promise<void> {
   const note = noterOf(world, topic);
-  const spread = world.policy.topics[topic]?.spread ?? 0;
+  const spread = topicsOf(world.habit)[topic]?.spread ?? 0;
   const key = { topic, key: "debounced", onDuplicate: "postpone", maxDelay: draws.pick([30, 120]) };
   for (let edit = draws.whole(REPEATS.least, REPEATS.most); edit > 0; edit--) {
     const job = { ...key, body: { edit }, delay: draws.pick(DELAYS.debounce) };
@@ -107,8 +107,9 @@ async function file(
 ): Promise<void> {
   const { timeline, witness } = world;
   const note = noterOf(world, topic);
-  const spread = world.policy.topics[topic]?.spread ?? 0;
-  const huge = draws.chance(0.1) && !LIMITED.has(topic);
+  const spread = topicsOf(world.habit)[topic]?.spread ?? 0;
+  // So many calls of receivers at once take their time, and would be late for that alone.
+  const huge = draws.chance(0.1) && !LIMITED.has(topic) && !WEBHOOK_TOPICS.includes(topic);
   const count = huge ? BACKLOG.largest : draws.whole(BACKLOG.least, BACKLOG.most);
   const job = { topic, delay: draws.pick(DELAYS.backlog) };
   const jobs = Array.from({ length: count }, (_, mate) => ({ ...job, body: { mate } }));

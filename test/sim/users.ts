@@ -1,7 +1,7 @@
 import { noterOf, type Wish } from "./answers.ts";
 import type { Bus } from "./bus.ts";
 import type { Draws } from "./draws.ts";
-import { crowdedTopic, toldTopic } from "./habits.ts";
+import { crowdedTopic, toldTopic, topicsOf } from "./habits.ts";
 import type { Api } from "./platform.ts";
 import { pickFrom } from "./stretch.ts";
 import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
@@ -131,7 +131,8 @@ async function user(
     ...(draws.chance(0.1) && { group: draws.pick(["g", "h"]) }),
   };
 
-  const usualSpread = world.policy.topics[topic]?.spread ?? 0;
+  // A deploy may have removed the topic just now, for a while.
+  const usualSpread = topicsOf(world.habit)[topic]?.spread ?? 0;
   const spread = job.spread ?? usualSpread;
 
   const note = noterOf(world, topic);

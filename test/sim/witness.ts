@@ -291,7 +291,9 @@ export function witnessOf(settings: {
           : change;
       }
       case "scheduled → cancelled":
-        return isCancelled(job, before) || isLate(before, "skip") ? undefined : `${change} for no reason`;
+        return isCancelled(job, before) || isLate(job, before, "skip")
+          ? undefined
+          : `${change} for no reason`;
       case "scheduled → dead":
         return recorded(job, after);
       case "running → dead":
@@ -301,7 +303,7 @@ export function witnessOf(settings: {
         if (!isCancelled(job, before)) return `${change} for no reason`;
         return released(before) ? undefined : `${change} under a live lease`;
       case "scheduled → expired":
-        return isOverdue(before) || isLate(before, "expire") ? undefined : `${change} too soon`;
+        return isOverdue(before) || isLate(job, before, "expire") ? undefined : `${change} too soon`;
       case "cancelled → scheduled":
         return before.untracked ? undefined : change;
       default:
@@ -338,9 +340,13 @@ export function witnessOf(settings: {
   }
 
   /** Whether a job is later than its topic's bound, which counts from when it may start, without its topic's pauses. */
-  function isLate(home: Home, then: "skip" | "expire"): boolean {
+  function isLate({ handedOff }: Known, home: Home, then: "skip" | "expire"): boolean {
     const { ifLate } = topics[home.topic] ?? {};
-    const start = startsAt(home);
+    // Of two messages at once the claim meets the one that was sent before the home said a later start.
+    const start = Math.min(
+      startsAt(home),
+      handedOff.get(`revision ${home.revision}`)?.from ?? startsAt(home),
+    );
     const late = clock() + skew - start - pauses.heldFor(home.topic, start);
     return ifLate?.do === then && late > ifLate.after * 1000;
   }
@@ -481,11 +487,11 @@ export function witnessOf(settings: {
       known(id).cancelled = true;
     },
 
-    /** Jobs of a message that SQS took, and when it shows it. */
-    handedOff(topic: string, carried: readonly MessageJob[], visibleAt: number): void {
+    /** Jobs of a message that SQS took, and when it shows it. Who is not answered cannot know, and sends again. */
+    handedOff(topic: string, carried: readonly MessageJob[], visibleAt: number, isAnswered: boolean): void {
       for (const job of carried) {
         const [{ handedOff, home }, start] = [known(job.id), startOf(job)];
-        known(job.id).sends += 1;
+        if (isAnswered) known(job.id).sends += 1;
         // A crashed run is sent to be settled.
         const isToRun =
           untracked.has(topic) || (home?.state === "scheduled" && home.revision === job.revision);

@@ -107,6 +107,7 @@ export function worldOf(settings: {
       if (stretch.isOfWeeks) attention.written(before, after);
     },
   });
+  let isAnswered = true;
   const sqs = simulatedSqs({
     clock: timeline.now,
     topics: [...Object.keys(policy.topics), EVENTS_QUEUE],
@@ -120,7 +121,7 @@ export function worldOf(settings: {
       trace(() => `  queue ${queue} shows from ${new Date(visibleAt).toISOString().slice(11, 23)}: ${body}`);
       const jobs = parseMessage(body)?.jobs ?? [];
       if (queue.endsWith("_dlq")) for (const { id, revision } of jobs) witness.enveloped(id, revision);
-      else witness.handedOff(queue, jobs, visibleAt);
+      else witness.handedOff(queue, jobs, visibleAt, isAnswered);
     },
     onRefused: () => {
       world.refusals += 1;
@@ -148,6 +149,9 @@ export function worldOf(settings: {
   const network: Network = {
     timeline,
     seed,
+    beforeEffect: (is) => {
+      isAnswered = is;
+    },
     fateOf: (call, draws) => plan.fateOf(call, draws, timeline.now()),
     onArrival(call, outcome) {
       trace(() => `${call.machine.name}#${call.index} ${call.operation}: ${outcome}`);

@@ -97,7 +97,13 @@ it("is waited out by the pool, which writes every item in the end", async () => 
     ...{ clock: timeline.now, createdAt: NOW, pageItems: 100, capacity },
     onWrite: () => {},
   });
-  const network: Network = { timeline, seed: 1, fateOf: () => ANSWERED, onArrival: () => {} };
+  const network: Network = {
+    timeline,
+    seed: 1,
+    fateOf: () => ANSWERED,
+    beforeEffect: () => {},
+    onArrival: () => {},
+  };
   const machine = startMachine("writer", 1, 0, timeline);
   const client = clientOn<DynamoDBClient>(network, machine, "dynamodb", dynamo);
   const { clock, random, timers } = machine;

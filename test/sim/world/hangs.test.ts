@@ -68,7 +68,13 @@ it("a call that hangs is given up by its client each time, and one that was lost
     onRefused: () => {},
     onSent: () => {},
   });
-  const network: Network = { timeline, seed: 1, fateOf: () => fate, onArrival: () => {} };
+  const network: Network = {
+    timeline,
+    seed: 1,
+    fateOf: () => fate,
+    beforeEffect: () => {},
+    onArrival: () => {},
+  };
   const client = clientOn<SQSClient>(network, startMachine("tick-1", 1, 0, timeline), "sqs", sqs);
   const Entries = [{ Id: "0", MessageBody: "hello" }];
   let failure: unknown;
