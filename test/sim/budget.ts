@@ -3,10 +3,18 @@ import type { Call } from "./network.ts";
 /** Who calls: a tick's calls are many, and would hide what the others' cost. */
 const ROLES = ["api", "producer", "consumer", "tick"] as const;
 
+/** The partitions by which a topic's limit and pause hold its jobs. */
+const FOR_LIMITS = /^(starts|paused|limited)/;
+
+function partitionOf(input: object): string {
+  const { Key, Item } = input as { Key?: { pk?: { S?: string } }; Item?: { pk?: { S?: string } } };
+  return (Key ?? Item)?.pk?.S ?? "";
+}
+
 /** What is counted of a call: whose it is, and of which service; DLQs apart. */
 export function kindOf({ machine, service, input }: Call): string {
   const role = ROLES.find((name) => machine.name.startsWith(name)) ?? "nobody";
-  if (service === "dynamodb") return `${role} pool`;
+  if (service === "dynamodb") return `${role} ${FOR_LIMITS.test(partitionOf(input)) ? "limits" : "pool"}`;
   if (service === "lambda") return `${role} event source`;
   if (service === "scheduler") return `${role} schedules`;
   return `${role} ${"QueueUrl" in input && String(input.QueueUrl).endsWith("_dlq") ? "DLQ" : "queue"}`;
@@ -27,6 +35,8 @@ export type Done = {
   runs: number;
   /** Messages that SQS took for no text that it knows. */
   refusals: number;
+  /** Writes of callers whose condition did not hold, as another caller was faster. */
+  lostRaces: number;
   /** Revisions that jobs had, and messages that carried one. */
   revisions: number;
   messages: number;
@@ -48,6 +58,7 @@ export function since(before: Done, after: Done): Done {
     deliveries: after.deliveries - before.deliveries,
     runs: after.runs - before.runs,
     refusals: after.refusals - before.refusals,
+    lostRaces: after.lostRaces - before.lostRaces,
     revisions: after.revisions - before.revisions,
     messages: after.messages - before.messages,
     parked: after.parked - before.parked,
@@ -58,7 +69,7 @@ type Line = { what: string; spent: number; most: number };
 
 /** What growth may cost (P6), in requests; docs/reliability.md states it. */
 function linesOf(done: Done): Line[] {
-  const { calls, ticks, shards, trackedTopics, requests, refusals, parked } = done;
+  const { calls, ticks, shards, trackedTopics, requests, refusals, lostRaces, parked } = done;
   const { invocations, deliveries, runs, revisions, messages } = done;
   const spent = (...kinds: string[]) => kinds.reduce((sum, kind) => sum + (calls.get(kind) ?? 0), 0);
   // The first tick reads the ten minutes before it.
@@ -66,7 +77,7 @@ function linesOf(done: Done): Line[] {
   return [
     {
       what: "requests of ticks to the pool",
-      spent: spent("tick pool"),
+      spent: spent("tick pool", "tick limits"),
       // A parked job that is let go: its look, its home, its start, and the note that goes.
       most: ticked * (1 + 10 * shards + trackedTopics) + 4 * parked,
     },
@@ -74,13 +85,19 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of callers to the pool",
       spent: spent("api pool", "producer pool"),
-      // What SQS refuses gets a look.
-      most: 5 * requests + refusals + 3 * parked,
+      // What SQS refuses gets a look. Who loses a race reads key and job again, and files another look before the next try.
+      most: 5 * requests + refusals + 4 * lostRaces + 3 * parked,
+    },
+    {
+      what: "requests of callers for limits and pauses",
+      spent: spent("api limits", "producer limits"),
+      // A start is booked in two minutes at most, or the job is parked, and its topic is listed.
+      most: 4 * revisions + 3 * parked,
     },
     { what: "requests of callers to SQS", spent: spent("api queue", "producer queue"), most: 2 * requests },
     {
       what: "requests of consumers to the pool",
-      spent: spent("consumer pool"),
+      spent: spent("consumer pool", "consumer limits"),
       // An invocation looks at its topic's pause and claims; of what it does not run it reads the home.
       most: 2 * invocations + (deliveries - runs) + 3 * runs + refusals + 3 * parked,
     },

@@ -178,6 +178,7 @@ export async function simulate(
     invocations: world.invocations,
     deliveries: world.deliveries,
     refusals: world.refusals,
+    lostRaces: world.lostRaces,
     ...witness.sent(),
   });
   // Ticks go on until all has ended.

@@ -59,6 +59,8 @@ export type World = {
   isOver: boolean;
   /** Messages that SQS refused for their text. */
   refusals: number;
+  /** Writes of callers whose condition did not hold. */
+  lostRaces: number;
   start(name: string): { machine: Machine; ctx: Context };
   draws(name: string): Draws;
   /** Calls back when a queue may have something to receive. */
@@ -74,6 +76,8 @@ const MINUTE = 60_000;
 const USUAL_PACE: Pace = { pullsOne: false, slow: undefined };
 /** Who files schedules: the machines' names. */
 const CALLERS = /^(api|producer|event)-/;
+/** What DynamoDB calls a write whose condition does not hold. */
+const LOST_RACE = /^(ConditionalCheckFailed|TransactionCanceled)Exception$/;
 /** How long Lambda takes to follow a mapping. */
 const LONGEST_LAG = MINUTE;
 
@@ -156,6 +160,8 @@ export function worldOf(settings: {
     onArrival(call, outcome) {
       trace(() => `${call.machine.name}#${call.index} ${call.operation}: ${outcome}`);
       settings.onCall(call);
+      const isLost = outcome !== "answered" && LOST_RACE.test(outcome.name);
+      if (isLost && CALLERS.test(call.machine.name)) world.lostRaces += 1;
     },
   };
   const report = (machine: Machine, event: ProtocolEvent): void =>
@@ -182,6 +188,7 @@ export function worldOf(settings: {
     invocations: 0,
     deliveries: 0,
     refusals: 0,
+    lostRaces: 0,
     isOver: false,
     draws: (name) => drawsOf(seed, name),
     poke: (queue) => watchers.get(queue)?.(),
