@@ -9,7 +9,9 @@ export function circuitBreaker(queues: Queues): Queues {
   const unsent = new Map<string, string>();
   const unanswered = new Map<string, unknown>();
   return {
-    ...queues,
+    receive: (queue, options) => queues.receive(queue, options),
+    remove: (queue, handles) => queues.remove(queue, handles),
+    hide: (queue, messages) => queues.hide(queue, messages),
     async send(queue, messages) {
       const name = nameOf(queue);
       const reason = unsent.get(name);
