@@ -83,7 +83,7 @@ type Known = {
 };
 
 /** Of its writer, of the sweep that passes its look, and of the message before it. */
-const SENDS_A_REVISION = 3;
+const SENDS_A_REVISION = 4;
 /** Of audits, whose looks come ever more seldom, and of consumers that give a job back. */
 const MORE_SENDS = 5;
 
