@@ -1,3 +1,6 @@
+import type { History } from "../simulate.ts";
+import { playInThreads } from "../threads.ts";
+import { firstCatch } from "./catch.ts";
 import { plant } from "./defect.ts";
 import { MUTANTS } from "./mutants.ts";
 
@@ -12,12 +15,17 @@ const { shrink, storyOf } = await import("../shrink.ts");
 const SHRINKING = 300;
 const WIDTH = 200;
 
-let caught: { promise: string; after: number; story: string[] } | undefined;
-for (let seed = 1; seed <= Number(seeds) && !caught; seed++) {
-  const { violation } = await simulate(seed);
-  // A mutant that merely throws is no proof.
-  if (!violation || violation.promise === "defect") continue;
-  const told = story === "story" ? storyOf((await shrink(seed, SHRINKING)).history, WIDTH) : [];
-  caught = { promise: violation.promise, after: seed, story: told };
+const firstSeeds = Array.from({ length: Number(seeds) }, (_, i) => i + 1);
+const caught = await firstCatch(firstSeeds, { damaged: simulate, whole: playInThread });
+const told =
+  caught && story === "story" ? storyOf((await shrink(caught.seed, SHRINKING)).history, WIDTH) : [];
+console.log(JSON.stringify(caught ? { ...caught, story: told } : {}));
+
+/** A thread loads its own modules, and the defect is planted in this thread alone. */
+async function playInThread(seed: number): Promise<History> {
+  const histories: History[] = [];
+  await playInThreads({ from: seed, seeds: 1, weeks: false }, (history) => histories.push(history));
+  const [history] = histories;
+  if (!history) throw new Error(`seed ${seed} was not played`);
+  return history;
 }
-console.log(JSON.stringify(caught ?? {}));

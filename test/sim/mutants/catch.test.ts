@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { firstCatch } from "./catch.ts";
+
+/** Histories that break these promises, by seed. */
+function playing(broken: Record<number, string>) {
+  return async (seed: number) => {
+    const promise = broken[seed];
+    return { violation: promise === undefined ? undefined : { promise, id: "", text: "", time: 0 } };
+  };
+}
+
+describe("a mutant's catch", () => {
+  it("is the first seed that breaks a promise", async () => {
+    const plays = { damaged: playing({ 4: "P1", 6: "P2" }), whole: playing({}) };
+    expect(await firstCatch([2, 4, 6], plays)).toEqual({ promise: "P1", seed: 4, after: 2 });
+  });
+
+  it("is not a seed that breaks a promise without the defect, too", async () => {
+    const plays = { damaged: playing({ 4: "P1", 6: "P2" }), whole: playing({ 4: "P6" }) };
+    expect(await firstCatch([2, 4, 6], plays)).toEqual({ promise: "P2", seed: 6, after: 3 });
+  });
+
+  it("is not an exception of the defect's own", async () => {
+    const plays = { damaged: playing({ 2: "defect" }), whole: playing({}) };
+    expect(await firstCatch([2, 4], plays)).toBe(undefined);
+  });
+});

@@ -1,0 +1,25 @@
+import type { History } from "../simulate.ts";
+
+/** The promise that broke, in which seed, and after how many histories. */
+export type Catch = { promise: string; seed: number; after: number };
+
+/** Plays one seed, with the defect or without it. */
+type Play = (seed: number) => Promise<Pick<History, "violation">>;
+
+/**
+ * Plays these seeds with a defect until one breaks a promise that holds without the defect. A seed that breaks a promise
+ * without the defect too proves nothing, so the hunt goes on. A defect that merely throws proves nothing either.
+ */
+export async function firstCatch(
+  seeds: Iterable<number>,
+  { damaged, whole }: { damaged: Play; whole: Play },
+): Promise<Catch | undefined> {
+  let after = 0;
+  for (const seed of seeds) {
+    after += 1;
+    const { violation } = await damaged(seed);
+    if (!violation || violation.promise === "defect") continue;
+    if (!(await whole(seed)).violation) return { promise: violation.promise, seed, after };
+  }
+  return undefined;
+}
