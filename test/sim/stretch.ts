@@ -32,10 +32,8 @@ export type Stretch = {
   readonly retentions: readonly number[];
 };
 
-const HALF_AN_HOUR: Stretch = {
+const USUAL: Omit<Stretch, "span" | "shards"> = {
   isOfWeeks: false,
-  shards: 2,
-  span: 30 * MINUTE,
   // A message lost late waits for the audit's second ladder.
   patience: 30 * HOUR,
   spells: { long: 45 * MINUTE, short: 3 * MINUTE },
@@ -68,9 +66,15 @@ const WEEKS: Stretch = {
   retentions: [86_400, 7 * 86_400],
 };
 
+/** ms. In a short span the same users come at once, and fewer minutes pass in which nothing happens. */
+const SPANS = [10 * MINUTE, 20 * MINUTE, 30 * MINUTE];
+const SHARDS = [1, 2];
+
 /** One history in a hundred is of weeks, or all that are asked to be. */
 export function stretchOf(seed: number, weeks: boolean): Stretch {
-  return weeks || drawsOf(seed, "stretch").chance(0.01) ? WEEKS : HALF_AN_HOUR;
+  const draws = drawsOf(seed, "stretch");
+  if (weeks || draws.chance(0.01)) return WEEKS;
+  return { ...USUAL, span: draws.pick(SPANS), shards: draws.pick(SHARDS) };
 }
 
 /** One of what is usual, or of what a long history has beside it. */
