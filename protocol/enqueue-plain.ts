@@ -50,7 +50,7 @@ export async function filePlain(
     );
   }
   // A near untracked job has no home: what SQS does not take is not acknowledged.
-  for (const [id, sent] of await sendNow(ctx, straight)) {
+  for (const [id, sent] of await sendNow(ctx, straight, by)) {
     if (sent.outcome !== "sent") refused.set(id, unavailable(new Error(sent.reason)));
   }
   return homes.map((home) => {

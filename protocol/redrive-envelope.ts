@@ -1,4 +1,5 @@
 import { messageOf } from "../core/errors.ts";
+import { isFinished } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { deadText, type Message } from "../core/message.ts";
 import { isUnreadable } from "../core/readable.ts";
@@ -9,7 +10,8 @@ import { cannotRead } from "./unreadable.ts";
 
 /**
  * A dead letter in a ready queue: someone used SQS's own redrive. What was meant is to run the job again, so
- * that is done, through its home; a job that is not dead any more needs nothing. `false`: the message must stay.
+ * that is done, through its home; a job that is not dead any more needs nothing. `false`: the message must stay, also
+ * while its job is about to be marked as dead.
  */
 export async function redriveEnvelope(ctx: Context, message: Message): Promise<boolean> {
   try {
@@ -21,7 +23,10 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
       const home = homes[i];
       // Whether it is dead still, only a newer version knows.
       if (isUnreadable(home)) throw cannotRead(home);
-      if (home?.state !== "dead" || home.revision !== job.revision) continue;
+      if (home?.revision !== job.revision) continue;
+      // Whoever sent the letter has not marked the job as dead yet, and nobody would send it again afterwards.
+      if (!isFinished(home)) return false;
+      if (home.state !== "dead") continue;
       if (!(await redriveJob(ctx, home, ctx.clock())) && !(await putBack(ctx, home))) return false;
     }
     return true;

@@ -8,7 +8,7 @@ import { type Looks, shape } from "./limit.ts";
 import { fileLooks } from "./looks.ts";
 import { park } from "./park.ts";
 import { policyOf } from "./policy.ts";
-import type { Context, Outgoing, Sent } from "./ports.ts";
+import type { Context, Deadline, Outgoing, Sent } from "./ports.ts";
 
 /** `held`: its topic is paused, or a limit or window lets it start only later. The pool knows; nothing is left to do. */
 export type HandedOver = Sent | { outcome: "held" };
@@ -22,6 +22,7 @@ export async function send(
   homes: readonly Home[],
   looks?: Looks,
 ): Promise<Map<string, HandedOver>> {
+  const by = ctx.clock() + WRITER_DEADLINE;
   const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
   const parked = await park(ctx, unique);
   const { going, failed } = await shape(
@@ -37,13 +38,24 @@ export async function send(
       topic,
       jobs.flatMap(({ id }) => failed.get(id)?.message ?? []),
     );
-  for (const [id, sent] of await sendNow(ctx, going)) outcomes.set(id, sent);
+  for (const [id, sent] of await sendNow(ctx, going, by)) outcomes.set(id, sent);
   return outcomes;
 }
 
-/** Sends these jobs' messages, packed, whatever their topics say of it. */
-export async function sendNow(ctx: Context, homes: readonly Home[]): Promise<Map<string, Sent>> {
+/**
+ * Sends these jobs' messages, packed, whatever their topics say of it. `by`: from then on nothing is sent, because what the
+ * sender knows of pauses, limits and windows is too old. A process can stand still for an hour and then go on.
+ */
+export async function sendNow(
+  ctx: Context,
+  homes: readonly Home[],
+  by: Deadline = Number.POSITIVE_INFINITY,
+): Promise<Map<string, Sent>> {
   const outcomes = new Map<string, Sent>();
+  if (ctx.clock() >= by) {
+    const reason = `the pauses and windows of its topic were looked at too long ago, before ${by}`;
+    return new Map(homes.map(({ id }) => [id, { outcome: "failing", reason }]));
+  }
   const topics = Map.groupBy(homes, (home) => home.topic);
   await Promise.all([...topics].map(([topic, jobs]) => sendTopic(ctx, topic, jobs, outcomes)));
   return outcomes;

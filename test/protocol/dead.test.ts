@@ -6,6 +6,7 @@ import { BEGINNING } from "../../core/position.ts";
 import { deadJobs, deadPage } from "../../protocol/dead-jobs.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { consume } from "./consume.ts";
+import { isAt, meanwhile } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 const fail = (): { end: "failed"; error: string } => ({ end: "failed", error: "no such bank" });
@@ -134,6 +135,21 @@ describe("dead jobs", () => {
     expect(await consume(world, "orders")).toEqual([]);
     expect(await consume(world, "orders")).toMatchObject([{ id, attempt: 1, revision: 1 }]);
     expect(await deadIds(world)).toEqual([]);
+  });
+
+  it("SQS's own redrive of a letter whose job is not marked as dead yet redrives the job later", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ maxAttempts: 1 });
+    const isMarked = isAt("dead#", "insert");
+    meanwhile(world, isMarked, async () => {
+      world.queues.redriveNatively("orders");
+      expect(await consume(world, "orders")).toEqual([]);
+    });
+    await consume(world, "orders", { run: fail });
+    expect(await world.home(id)).toMatchObject({ state: "dead" });
+    await world.pass(2 * MINUTE);
+    expect(await consume(world, "orders")).toEqual([]);
+    expect(await consume(world, "orders")).toMatchObject([{ id, attempt: 1, revision: 1 }]);
   });
 
   it("SQS's own redrive of a job whose key names another puts its envelope back", async () => {

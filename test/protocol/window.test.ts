@@ -13,7 +13,7 @@ import { reschedule } from "../../protocol/reschedule.ts";
 import { send } from "../../protocol/send.ts";
 import { tick } from "../../protocol/tick.ts";
 import { consume } from "./consume.ts";
-import { type Call, callsOf, fail, isAt, meanwhile, pull, pullOne } from "./scenes.ts";
+import { type Call, callsOf, fail, isAt, isLook, meanwhile, pull, pullOne } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 // The world begins at 09:00 UTC, which is 17:00 in Shanghai: an hour before these windows close, for an hour.
@@ -261,6 +261,26 @@ describe("a topic with a window", () => {
     await world.pass(15 * MINUTE);
     expect(await consume(world, "free")).toMatchObject([{ attempt: 2 }]);
   });
+
+  test.for(["free", "day"])(
+    "sends nothing of topic %s by what it knew before it stood still",
+    async (topic) => {
+      const world = windowed();
+      await world.pass(HOUR - MINUTE);
+      const near = { topic, body: "{}" };
+      meanwhile(world, isLook, () => world.pass(5 * MINUTE, { ticks: false }));
+      const jobs = [
+        { ...near, dueAt: world.now() },
+        { ...near, dueAt: CLOSES + MINUTE },
+      ];
+      const filed = await enqueueMany(world.ctx, jobs);
+      expect(sent(world, topic)).toEqual([]);
+      await world.pass(2 * HOUR);
+      const acknowledged = filed.filter((one) => "home" in one);
+      expect(acknowledged).toHaveLength(topic === "free" ? 0 : 2);
+      expect(sent(world, topic)).toEqual(acknowledged.map(() => OPENS));
+    },
+  );
 
   test("holds an untracked job whose cancel came too late", async () => {
     const world = windowed();
