@@ -159,6 +159,8 @@ export type Parked = Key & { v: number; id: string; revision: number; from?: num
  * were left without one.
  */
 export type Limited = Key & { v: number; until?: number };
+/** A topic that was paused once. */
+export type PausedTopic = Key & { v: number };
 
 export type Item =
   | Home
@@ -172,6 +174,7 @@ export type Item =
   | Pause
   | Parked
   | Limited
+  | PausedTopic
   | Tombstone;
 
 export const META_KEY: Key = { pk: "meta", sk: "meta" };
@@ -260,6 +263,13 @@ export const LIMITED_TOPICS = "limited";
 
 export function limitedKey(topic: string): Key {
   return { pk: LIMITED_TOPICS, sk: topic };
+}
+
+/** The partition of all topics that were ever paused. */
+export const PAUSED_TOPICS = "paused";
+
+export function pausedTopicKey(topic: string): Key {
+  return { pk: PAUSED_TOPICS, sk: topic };
 }
 
 /** The partition key of a topic's parked jobs of one shard. */

@@ -1,12 +1,14 @@
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
-import { ITEM_VERSION, type Pause, pauseKey } from "../core/items.ts";
+import { ITEM_VERSION, PAUSED_TOPICS, type Pause, pausedTopicKey, pauseKey } from "../core/items.ts";
 import { isOver, spansAfter } from "../core/pauses.ts";
+import { BEGINNING, END } from "../core/position.ts";
 import { forgetPause } from "./known-pauses.ts";
 import type { Attribute, Context } from "./ports.ts";
 import { readable } from "./unreadable.ts";
 
 const TRIES = 10;
+const MOST_TOPICS = 1000;
 
 /**
  * Holds hand-off of a topic until it is resumed; again and again the same. Jobs whose time comes are parked in the
@@ -70,6 +72,8 @@ async function changePause(
     const found = readable(read, `the pause of topic ${topic}`);
     const change = wanted(found);
     if (!change) return found && !isOver(found) ? found : undefined;
+    // First, or a deploy that removes the topic would hide its pause from ticks.
+    await listPaused(ctx, topic, by);
     if (found) {
       const { state, changedAt, rate, expiresAt } = found;
       await ctx.pool.change({ key, expect: { state, changedAt, rate, expiresAt }, ...change }, by);
@@ -83,6 +87,18 @@ async function changePause(
     ctx.report({ type, topic });
   }
   throw new MinutehandError("unavailable", `the pause of topic ${topic} keeps changing; repeat the call`);
+}
+
+/** All topics that were ever paused: a deploy may have removed one of them in the middle of its resume. */
+export async function pausedTopics(ctx: Context): Promise<string[]> {
+  const { items } = await ctx.pool.page(PAUSED_TOPICS, BEGINNING, END, MOST_TOPICS);
+  return items.map(({ sk }) => sk);
+}
+
+/** Lets each tick look at this topic's pause, from now on. */
+async function listPaused(ctx: Context, topic: string, by: number): Promise<void> {
+  const [outcome] = await ctx.pool.insert([{ ...pausedTopicKey(topic), v: ITEM_VERSION }], by);
+  if (outcome instanceof Error) throw outcome;
 }
 
 /**

@@ -6,7 +6,7 @@ import { beforeTime, END } from "../core/position.ts";
 import { readPauses } from "./known-pauses.ts";
 import { limitedTopics } from "./limited-topics.ts";
 import { countParked } from "./park.ts";
-import { pollQueue } from "./pause.ts";
+import { pausedTopics, pollQueue } from "./pause.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { release } from "./release.ts";
@@ -28,9 +28,10 @@ type Held = { readonly topic: string; readonly pause: Pause | undefined };
  * what was last wished of a topic's queue for as long as an earlier wish may still be on its way. Neither waits for the other.
  */
 export async function tendPauses(ctx: Context, until: number): Promise<void> {
-  const limited = new Set(await limitedTopics(ctx));
-  // Also those that a deploy has taken the limit from, or has taken away.
-  const topics = [...new Set([...Object.keys(ctx.policy.topics), ...limited])];
+  const [limitedOnes, paused] = await Promise.all([limitedTopics(ctx), pausedTopics(ctx)]);
+  const limited = new Set(limitedOnes);
+  // The policy knows neither a topic that a deploy has removed, nor a limit that a deploy has removed.
+  const topics = [...new Set([...Object.keys(ctx.policy.topics), ...limited, ...paused])];
   const pauses = await readPauses(ctx, topics);
   const held = topics.map((topic, i): Held => ({ topic, pause: pauses[i] }));
   const guarded = async (topic: string, work: Promise<unknown>): Promise<void> => {

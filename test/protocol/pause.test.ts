@@ -2,12 +2,13 @@ import { describe, expect, test } from "vitest";
 import { DAY, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
 import { type Item, type Pause, pauseKey } from "../../core/items.ts";
 import { cancel } from "../../protocol/cancel.ts";
-import { pause } from "../../protocol/pause.ts";
+import { lift, pause } from "../../protocol/pause.ts";
 import { receive } from "../../protocol/pull.ts";
 import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { sweepShard } from "../../protocol/sweep.ts";
 import { tendPauses } from "../../protocol/tend-pauses.ts";
+import { tick } from "../../protocol/tick.ts";
 import { reportTopics } from "../../protocol/topics.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
 import { fail, isAt, liveHomes, meanwhile, orders } from "./scenes.ts";
@@ -284,6 +285,26 @@ describe("a pause", () => {
     expect(report?.pause).toEqual({ state: "paused", since, parked: 3 });
   });
 });
+
+test.each([0.01, undefined])(
+  "a resume, at a rate of %s, goes on though a deploy removes its topic: its jobs are sent to its queue",
+  async (rate) => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    for (let i = 0; i < 3; i++) await world.file({ delay: i * SECOND });
+    await world.pass(HOUR);
+    await lift(world.ctx, "orders", rate);
+    const { orders: _, ...topics } = world.ctx.policy.topics;
+    const deployed = { ...world.ctx, policy: { ...world.ctx.policy, topics } };
+    for (let minute = 0; minute < 30; minute++) {
+      await world.pass(MINUTE, { ticks: false });
+      await tick(deployed, world.now() + MINUTE);
+    }
+    expect(parked(world)).toEqual([]);
+    expect(new Set(world.visible("orders").map(({ id }) => id)).size).toBe(3);
+    expect(pauseItem(world)).toHaveProperty("expiresAt");
+  },
+);
 
 test("a resume that dies after moving jobs leaves notes that move none twice", async () => {
   const world = createWorld();

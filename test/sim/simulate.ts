@@ -231,7 +231,7 @@ function staying(dynamo: Dynamo, now: number): Row[] {
   const stays = (row: Row): boolean => !(Number(row.expiresAt?.N) * 1000 < now + longest(row));
   const left = dynamo
     .rows()
-    .filter((row) => stays(row) && !/^(cursor#|meta$|limited$)/.test(row.pk?.S ?? ""));
+    .filter((row) => stays(row) && !/^(cursor#|meta$|limited$|paused$)/.test(row.pk?.S ?? ""));
   // TTL comes before the audit where retention is minutes, which no deployment may say (docs/architecture.md).
   return left.filter(({ pk, id }) => !pk?.S?.startsWith("key#") || isStored(dynamo, id?.S ?? ""));
 }
