@@ -1,7 +1,8 @@
+import { KNOWN_CALLS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished, isRunning } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, keyKey, type Tombstone } from "../core/items.ts";
-import type { OnceNote } from "../core/once.ts";
+import { type OnceNote, onceNotesOf, onceText } from "../core/once.ts";
 import { asCancelled } from "./cancel.ts";
 import { type KeyHolder, liesUnder, readKeyHolder, tombstoneAsRead } from "./key-holder.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
@@ -10,7 +11,9 @@ import type { Context, Write } from "./ports.ts";
 import { replaceJob } from "./reschedule.ts";
 import { sendIfNear } from "./send.ts";
 
-const TRIES = 10;
+/** After so many refused tries a call that keeps a job needs no note: the notes of faster calls have taken its place. */
+const TRIES_WITH_NOTE = KNOWN_CALLS;
+const TRIES = TRIES_WITH_NOTE + 1;
 
 /** The write that makes an `Idempotency-Key` name a job, and what that job's home is to say of it. */
 export type NameOnce = (home: Home) => { write: Write; note: OnceNote };
@@ -38,7 +41,8 @@ export async function fileKeyed(
     // An own transaction whose answer was lost has left our id there.
     if (found.item?.id === home.id) return filed(ctx, holder ?? home);
     if (holder && !isFinished(holder)) {
-      const answer = await meetHolder(ctx, job, holder, found.tombstone, nameOnce, by);
+      const isForgotten = i >= TRIES_WITH_NOTE;
+      const answer = await meetHolder(ctx, job, holder, found.tombstone, { nameOnce, isForgotten }, by);
       if (answer) return answer;
       continue;
     }
@@ -100,13 +104,16 @@ async function meetHolder(
   job: NewJob,
   holder: Home,
   tombstone: Tombstone | undefined,
-  nameOnce: NameOnce | undefined,
+  { nameOnce, isForgotten }: { nameOnce: NameOnce | undefined; isForgotten: boolean },
   by: number,
 ): Promise<Enqueued | undefined> {
   const overtaken = isOvertaken(job, holder, tombstone);
   if (job.onDuplicate === "keep" || overtaken) {
-    const writes = overtaken ? [] : keeping(ctx, job, holder, tombstone);
-    if (nameOnce) writes.push(nameOnce(holder).write);
+    const once = nameOnce?.(holder);
+    // An event is told again for as long as its once item lasts in any case.
+    const note = isForgotten || job.eventAt !== undefined ? undefined : once?.note;
+    const writes = overtaken ? [] : keeping(ctx, job, holder, tombstone, note);
+    if (once) writes.push(once.write);
     const outcome = writes.length > 0 ? await ctx.pool.transact(writes, by) : undefined;
     if (outcome?.done === false) {
       if (nameOnce && outcome.refused.at(-1) !== false) throw takenToken(job);
@@ -131,8 +138,17 @@ async function meetHolder(
   );
 }
 
-/** What makes sure that a job lives on for whoever keeps it: events that happened before, and are told later, leave it. */
-function keeping(ctx: Context, job: NewJob, holder: Home, tombstone: Tombstone | undefined): Write[] {
+/**
+ * What makes sure that a job lives on for whoever keeps it: events that happened before, and are told later, leave it. `note`:
+ * the once item of the call that keeps the job, which every later move prolongs.
+ */
+function keeping(
+  ctx: Context,
+  job: NewJob,
+  holder: Home,
+  tombstone: Tombstone | undefined,
+  note: OnceNote | undefined,
+): Write[] {
   const {
     createdAt,
     eventAt = createdAt,
@@ -141,13 +157,17 @@ function keeping(ctx: Context, job: NewJob, holder: Home, tombstone: Tombstone |
     state,
     revision,
     token,
+    once,
   } = holder;
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   const at = job.createdAt ?? 0;
   const isNews = cancelledByEvents && at > Math.max(createdAt, eventAt, keptAt);
-  if (!isNews && cancelAskedAt === undefined) return [];
-  const expect = { state, revision, token, cancelAskedAt, keptAt: holder.keptAt };
-  const set = isNews ? { keptAt: at } : {};
+  if (!isNews && cancelAskedAt === undefined && !note) return [];
+  const expect = { state, revision, token, cancelAskedAt, keptAt: holder.keptAt, ...(note && { once }) };
+  const set = {
+    ...(isNews && { keptAt: at }),
+    ...(note && { once: onceText([...onceNotesOf(once), note]) }),
+  };
   const change = { key: homeKey(holder.id), expect, set, remove: ["cancelAskedAt"] };
   // A later event may be setting the mark again, to the same moment.
   const isContested = cancelledByEvents && cancelAskedAt !== undefined;

@@ -28,7 +28,7 @@ export async function fileOnce(
   const before = await readOnce(ctx, job.topic, once.token);
   if (before && !before.isOver) return replay(ctx, before, once.hash, home);
   const nameOnce: NameOnce = (named) => {
-    const expiresAt = onceEnd(Math.max(named.dueAt, ctx.clock()), once.lasts);
+    const expiresAt = onceEnd(nextProlongedBy(named, ctx.clock()), once.lasts);
     return {
       write: onceWrite(named, once, expiresAt, before?.item),
       note: { token: once.token, expiresAt },
@@ -45,6 +45,14 @@ export async function fileOnce(
     if (theirs && !theirs.isOver) return replay(ctx, theirs, once.hash, home);
     throw error;
   }
+}
+
+/**
+ * The latest time at which the audit next prolongs the once items of a job. The audit looks at a held job again when the job
+ * has waited up to twice as long.
+ */
+function nextProlongedBy({ dueAt }: Home, now: number): number {
+  return dueAt < now ? now + 2 * (now - dueAt) : dueAt;
 }
 
 /** A once item as it stands, and whether it answers no more. */

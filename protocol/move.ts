@@ -59,7 +59,8 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const set = { ...request.set, ...once, ...hold, state: "scheduled", dueAt, revision: home.revision + 1 };
   const change = {
     key: homeKey(home.id),
-    expect: { ...request.expect, revision: home.revision },
+    // A call that keeps the job adds its once item without a new revision.
+    expect: { ...request.expect, revision: home.revision, once: home.once },
     set: { ...set, log: logAfter(home, now, dueAt, request.end) },
     remove: [...OVER, ...(request.remove ?? [])].filter((name) => !Object.hasOwn(set, name)),
   };

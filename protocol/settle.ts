@@ -156,12 +156,12 @@ async function endRun(
   unlessAsked: (run: Unfinished) => Promise<Ended>,
 ): Promise<Settled> {
   for (let { home } = read; ; ) {
-    const { cancelAskedAt, token } = home;
+    const { cancelAskedAt, token, once } = home;
     const run = { ...read, home, expect: { ...read.expect, cancelAskedAt } };
     const ended = await (cancelAskedAt === undefined ? unlessAsked(run) : cancelRun(ctx, run));
     if (ended === "settled") return ended;
     const isOurs = ended?.state === "running" && ended.token === token;
-    if (!isOurs || ended.cancelAskedAt === cancelAskedAt) return "lost";
+    if (!isOurs || (ended.cancelAskedAt === cancelAskedAt && ended.once === once)) return "lost";
     home = ended;
   }
 }

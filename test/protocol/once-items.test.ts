@@ -8,6 +8,7 @@ import { redrive } from "../../protocol/redrive.ts";
 import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume } from "./consume.ts";
+import { callsOf, isLook, meanwhile } from "./scenes.ts";
 import { createWorld, HOUR, SECOND, type World } from "./world.ts";
 
 const once = { token: "t", hash: "h" };
@@ -179,6 +180,106 @@ describe("an Idempotency-Key names its job as long as that lives, and a day long
     await expectRepeatIs(world, { once }, id);
     await leap(world, 2 * DAY);
     expect((await world.file({ once })).id).not.toBe(id);
+  });
+});
+
+describe("a call that kept a job is remembered with its Idempotency-Key", () => {
+  const kept = { key, delay: HOUR, onDuplicate: "keep", once } as const;
+  /** A job runs, and half a day later TTL has deleted what it may. */
+  const runToday = async (world: World): Promise<void> => {
+    await world.tick();
+    expect(await consume(world, "orders")).toHaveLength(1);
+    await leap(world, 12 * HOUR);
+  };
+
+  it("as long as the job lives and a day longer, though the job is moved", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ key, delay: HOUR });
+    expect(await world.fileAll(kept)).toMatchObject({ outcome: "kept", home: { id } });
+    await reschedule(world.ctx, id, { dueAt: world.now() + 30 * DAY });
+    await leap(world, 30 * DAY);
+    await expectRepeatIs(world, kept, id);
+    await runToday(world);
+    await expectRepeatIs(world, kept, id);
+    expect(homes(world)).toHaveLength(1);
+  });
+
+  it("though the job runs as it is kept, and asks to run again much later", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ key });
+    const run = async () => {
+      await world.fileAll(kept);
+      return { end: "retry-in", wait: 5 * DAY } as const;
+    };
+    await consume(world, "orders", { run });
+    await leap(world, 5 * DAY);
+    await runToday(world);
+    await expectRepeatIs(world, kept, id);
+  });
+
+  it.each([
+    ["moved", (world: World, id: string) => reschedule(world.ctx, id, { dueAt: world.now() + 30 * DAY })],
+    [
+      "replaced",
+      (world: World) =>
+        world.file({ key, delay: 30 * DAY, onDuplicate: "replace", once: { ...once, token: "u" } }),
+    ],
+  ])("though the job is being %s by somebody who has not read of it", async (_, change) => {
+    const world = createWorld();
+    const { id } = await world.file({ key, delay: HOUR });
+    meanwhile(world, isLook, () => world.fileAll(kept));
+    await change(world, id);
+    await leap(world, 30 * DAY);
+    await runToday(world);
+    await expectRepeatIs(world, kept, id);
+  });
+
+  it("though the end of its run is being recorded by somebody who has not read of it", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ key });
+    const run = () => {
+      meanwhile(world, isLook, () => world.fileAll(kept));
+      return { end: "retry-in", wait: 5 * DAY } as const;
+    };
+    await consume(world, "orders", { run });
+    expect(await world.home(id)).toMatchObject({ state: "scheduled", revision: 1 });
+    await leap(world, 5 * DAY);
+    await runToday(world);
+    await expectRepeatIs(world, kept, id);
+  });
+
+  it("though its topic has been paused for long, and goes on to be", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const { id } = await world.file({ key, delay: HOUR });
+    await live(world, 20);
+    await world.fileAll(kept);
+    await live(world, 12);
+    await resume(world.ctx, "orders", undefined);
+    await runToday(world);
+    await expectRepeatIs(world, kept, id);
+  });
+
+  it("also when many keep the job at once: each is answered", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ key, delay: HOUR });
+    const calls = Array.from({ length: 40 }, (__, n) => ({ ...kept, once: { ...once, token: `${n}` } }));
+    const answers = await Promise.all(calls.map((call) => world.fileAll(call)));
+    for (const answer of answers) expect(answer).toMatchObject({ outcome: "kept", home: { id } });
+    expect((await world.home(id)).once?.split("\n")).toHaveLength(10);
+  });
+
+  it("and costs a call without one, or an event, no write to the job", async () => {
+    const world = createWorld();
+    await world.file({ key, delay: HOUR });
+    const { once: _, ...plain } = kept;
+    const writes = async (job: typeof plain) => {
+      const calls = await callsOf(world, () => world.fileAll(job));
+      return calls.filter(({ operation }) => operation !== "read");
+    };
+    expect(await writes(plain)).toEqual([]);
+    const told = { ...kept, eventAt: world.now(), createdAt: world.now() };
+    expect(await writes(told)).toMatchObject([{ operation: "transact", keys: [{ sk: "once" }] }]);
   });
 });
 

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { fromAttributes } from "../../aws/attributes.ts";
-import { CLOCK_MARGIN, DAY, WRITER_DEADLINE } from "../../core/constants.ts";
+import { CLOCK_MARGIN, DAY, KNOWN_CALLS, WRITER_DEADLINE } from "../../core/constants.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
 import { type Home, sortable, type Tombstone, timeOf } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
+import { onceNotesOf } from "../../core/once.ts";
 import type { Policy } from "../../core/policy.ts";
 import { DEAD_RETENTION } from "../../testing/sqs-limits.ts";
 import type { Call } from "../../webhook/call.ts";
@@ -250,6 +251,7 @@ export function witnessOf(settings: {
       const buried = after.state === "cancelled" && tombstones.standsFor(after);
       return (after.state === "scheduled" || buried) && after.revision === 0 ? undefined : change;
     }
+    if (!remembers(before, after)) return `${change} without its Idempotency-Keys`;
     const moved = after.revision === before.revision + 1;
     if (!moved && after.revision !== before.revision) return `${change} by several revisions`;
     if (moved) {
@@ -284,11 +286,10 @@ export function witnessOf(settings: {
         return job.successes.has(words) ? undefined : `${change}, but no handler succeeded`;
       }
       case "scheduled → scheduled": {
-        // A start that is noted, a TTL put off for a pause's sake, or an event that keeps it.
-        const { heldFrom, heldUntil, expiresAt, keptAt } = after;
-        return isDeepStrictEqual(after, dropUndefined({ ...before, heldFrom, heldUntil, expiresAt, keptAt }))
-          ? undefined
-          : change;
+        // A start that is noted, a TTL put off for a pause's sake, or an event or a call that keeps it.
+        const { heldFrom, heldUntil, expiresAt, keptAt, once } = after;
+        const may = { heldFrom, heldUntil, expiresAt, keptAt, once };
+        return isDeepStrictEqual(after, dropUndefined({ ...before, ...may })) ? undefined : change;
       }
       case "scheduled → cancelled":
         return isCancelled(job, before) || isLate(job, before, "skip")
@@ -681,6 +682,20 @@ function boundedBy({ home, revisions }: Known, { outcome, revision }: Told, aske
 
 function dropUndefined<T extends object>(values: T): T {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
+}
+
+/**
+ * Whether a home still names the once items that it named, none of them for a shorter time. A call that meets a keyed job may
+ * have added its own, for which the oldest of ten goes.
+ */
+function remembers(before: Home, after: Home): boolean {
+  const [known, notes] = [onceNotesOf(before.once), onceNotesOf(after.once)];
+  const added = after.key === undefined ? [] : notes.slice(-1);
+  return [known, [...known, ...added].slice(-KNOWN_CALLS)].some(
+    (wanted) =>
+      wanted.length === notes.length &&
+      wanted.every(({ token, expiresAt }, i) => token === notes[i]?.token && expiresAt <= notes[i].expiresAt),
+  );
 }
 
 function isOpen({ home }: Known): boolean {
