@@ -1,4 +1,4 @@
-import { KNOWN_CALLS } from "../core/constants.ts";
+import { CLOCK_MARGIN, KNOWN_CALLS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { isFinished, isRunning } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, keyKey, type Tombstone } from "../core/items.ts";
@@ -149,19 +149,12 @@ function keeping(
   tombstone: Tombstone | undefined,
   note: OnceNote | undefined,
 ): Write[] {
-  const {
-    createdAt,
-    eventAt = createdAt,
-    keptAt = createdAt,
-    cancelAskedAt,
-    state,
-    revision,
-    token,
-    once,
-  } = holder;
+  const { cancelAskedAt, state, revision, token, once } = holder;
+  // An event may cancel a caller's job that was filed a little after it, as clocks differ: so a later one must be noted.
+  const { eventAt = holder.createdAt - CLOCK_MARGIN, keptAt = eventAt } = holder;
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   const at = job.createdAt ?? 0;
-  const isNews = cancelledByEvents && at > Math.max(createdAt, eventAt, keptAt);
+  const isNews = cancelledByEvents && at > Math.max(eventAt, keptAt);
   if (!isNews && cancelAskedAt === undefined && !note) return [];
   const expect = { state, revision, token, cancelAskedAt, keptAt: holder.keptAt, ...(note && { once }) };
   const set = {

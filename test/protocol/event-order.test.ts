@@ -305,6 +305,19 @@ describe("an event that cancels, told again", () => {
   });
 });
 
+it.each([[["P5", "D3"]], [["D3", "P5"]]])(
+  "of two events that happened just before a caller filed, by his clock, the later one stands: %j",
+  async (order) => {
+    const world = shop();
+    const rules = [placedBy({ onDuplicate: "keep" }, 86_400), { ...paid, tombstone: 0 }];
+    await pass(world, 10);
+    await world.file({ key, delay: HOUR });
+    for (const name of order) await tell(world, rules, name);
+    for (const name of order) await tell(world, rules, name, 2);
+    expect(live(world)).toHaveLength(1);
+  },
+);
+
 it("what a caller makes of a later event's job is none of an earlier one that cancels", async () => {
   const { world, rules } = await begun({ onDuplicate: "replace" });
   await pass(world, 20);

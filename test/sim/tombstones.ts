@@ -1,3 +1,4 @@
+import { CLOCK_MARGIN } from "../../core/constants.ts";
 import type { EventRule } from "../../core/event-rules.ts";
 import { isFinished } from "../../core/home.ts";
 import type { Home, Tombstone } from "../../core/items.ts";
@@ -116,12 +117,14 @@ export function tombstonesOf(settings: {
   }
 
   /** An event that is being applied notes when it happened, and no other; a caller notes of what he replaces when that did. */
-  function kept(key: Key, before: Home | undefined, { id, keptAt = 0, eventAt = 0, createdAt }: Home): void {
-    if (eventAt === 0 && keptAt === before?.eventAt) return;
+  function kept(key: Key, before: Home | undefined, { id, keptAt = 0, eventAt, createdAt }: Home): void {
+    if (eventAt === undefined && keptAt === before?.eventAt) return;
     const isSaid = inEffect(key, "enqueue").some(
       ({ event: { at } }) => at - surely <= keptAt && keptAt <= at,
     );
-    if (!isSaid || keptAt <= Math.max(eventAt, createdAt)) broken(id, `kept by no event of ${keptAt}`);
+    // An event that cancels may mean a caller's job that was filed up to so much later.
+    if (!isSaid || keptAt <= (eventAt ?? createdAt - CLOCK_MARGIN))
+      broken(id, `kept by no event of ${keptAt}`);
   }
 
   /** A run that a later event has kept is not the last. */
