@@ -42,8 +42,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "move without the revision",
     file: "protocol/move.ts",
-    find: "expect: { ...request.expect, revision: home.revision },",
-    put: "expect: { ...request.expect },",
+    find: "expect: { ...request.expect, revision: home.revision, once: home.once },",
+    put: "expect: { ...request.expect, once: home.once },",
+  },
+  {
+    name: "a move that does not see a call which keeps the job",
+    file: "protocol/move.ts",
+    find: "expect: { ...request.expect, revision: home.revision, once: home.once },",
+    put: "expect: { ...request.expect, revision: home.revision },",
   },
   {
     name: "move leaves expiresAt",
@@ -611,8 +617,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an event that is overtaken keeps a run going",
     file: "protocol/enqueue-keyed.ts",
-    find: "overtaken ? [] : keeping(ctx, job, holder, tombstone)",
-    put: "keeping(ctx, job, holder, tombstone)",
+    find: "overtaken ? [] : keeping(ctx, job, holder, tombstone, note)",
+    put: "keeping(ctx, job, holder, tombstone, note)",
   },
   {
     name: "a kept run ended all the same",
