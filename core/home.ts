@@ -1,5 +1,5 @@
 import { CLOCK_MARGIN, NEAR } from "./constants.ts";
-import type { Head, Home, State } from "./items.ts";
+import { type Head, type Home, type State, sortable } from "./items.ts";
 
 /**
  * What a home means at a moment. `scheduled` → claim → `running` → settle → `done` | moved back to
@@ -37,6 +37,15 @@ export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">
  */
 export function isOwed(home: Home, revision: number): boolean {
   return home.state === "scheduled" && home.revision === revision + 1;
+}
+
+/**
+ * Whether the entry with this sort key lies before the time that a waiting job was moved to. The job has another look there or
+ * later, filed before its home said so: that look sends it. With all looks doing so, a key that is replaced each second while
+ * no tick comes would cost as many messages as it has looks.
+ */
+export function isMovedPast({ state, dueAt }: Head, sk: string): boolean {
+  return state === "scheduled" && sk < sortable(dueAt);
 }
 
 /** Whether a writer must send a job's message itself, since the sweep may already have passed it. */

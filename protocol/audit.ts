@@ -6,7 +6,7 @@ import {
   CLOCK_MARGIN,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
-import { hasCrashed, isFinished, isNear, startsAt } from "../core/home.ts";
+import { hasCrashed, isFinished, isMovedPast, isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { reachedBy } from "../core/trail.ts";
@@ -40,7 +40,9 @@ export async function auditShard(ctx: Context, shard: number, until: number): Pr
   let isOurs = true;
   for await (const page of pages(ctx, shard, cursor.audited, limit)) {
     if (ctx.clock() >= until) break;
-    const homes = page.entries.flatMap(({ home }) => (home && !home.untracked ? home : []));
+    const homes = page.entries.flatMap(({ home, sk }) =>
+      home && !home.untracked && !isMovedPast(home, sk) ? home : [],
+    );
     const [live, finished] = [homes.filter((home) => !isFinished(home)), homes.filter(isFinished)];
     found += await repair(ctx, live, backlogs);
     const met = page.entries.flatMap(({ unreadable }) => unreadable ?? []);

@@ -1,7 +1,7 @@
 import { inParallel } from "../core/batches.ts";
 import { FAILING_TOPIC_WAIT, LOOKAHEAD, UNKNOWN_TOPIC_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { isNear, startsAt } from "../core/home.ts";
+import { isMovedPast, isNear, startsAt } from "../core/home.ts";
 import { type Home, timeOf } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { beforeTime, type Position } from "../core/position.ts";
@@ -66,7 +66,7 @@ async function handOver(
   limit: number,
 ): Promise<{ before: Position } | undefined> {
   const now = ctx.clock();
-  const due = entries.filter(({ home }) => home?.state === "scheduled" && isToSend(home, limit, now));
+  const due = entries.filter((entry) => isToSend(entry, limit, now));
   const outcomes = await send(
     ctx,
     due.flatMap(({ home }) => home ?? []),
@@ -91,7 +91,8 @@ async function handOver(
 }
 
 /** A start that was noted in a home has no look of its own: whoever noted it may have died before sending. */
-function isToSend(home: Home, limit: number, now: number): boolean {
+function isToSend({ sk, home }: Entry, limit: number, now: number): boolean {
+  if (home?.state !== "scheduled" || isMovedPast(home, sk)) return false;
   return startsAt(home) < limit || (home.heldUntil !== undefined && isNear(home.heldUntil, now));
 }
 

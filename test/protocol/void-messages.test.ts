@@ -3,7 +3,7 @@ import { pause } from "../../protocol/pause.ts";
 import { receive } from "../../protocol/pull.ts";
 import { resume } from "../../protocol/release.ts";
 import { consume } from "./consume.ts";
-import { createWorld, SECOND, type World } from "./world.ts";
+import { createWorld, MINUTE, SECOND, type World } from "./world.ts";
 
 /** All messages that were sent so far. */
 function countingSends(world: World): () => number {
@@ -84,5 +84,21 @@ describe("the number of messages grows with the calls, not with their square,", 
     while (world.visible("orders").length > 0) runs += (await consume(world, "orders")).length;
     expect(runs).toBe(1);
     expect(sent()).toBeLessThanOrEqual(4);
+  });
+
+  test("where a key is replaced each second while no tick comes, and what was sent is lost", async () => {
+    const world = createWorld();
+    for (let i = 0; i < 600; i++) {
+      await world.fileAll({ ...KEYED, delay: 60 * SECOND });
+      await world.pass(SECOND, { ticks: false });
+    }
+    const sent = countingSends(world);
+    await world.tick();
+    // Of the sweep, which meets a look of each revision.
+    expect(sent()).toBe(1);
+    world.queues.purge({ topic: "orders" });
+    // Of the audit, which meets them too.
+    await world.pass(20 * MINUTE);
+    expect(sent()).toBe(2);
   });
 });

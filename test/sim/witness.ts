@@ -83,8 +83,11 @@ type Known = {
   restarts: number;
 };
 
-/** Of its writer, of the sweep that passes its look, and of the message before it. */
-const SENDS_A_REVISION = 4;
+/**
+ * Of its writer, or of the later look that the writer files when SQS takes nothing; of the sweep that passes its own look; and
+ * of the message before it.
+ */
+const SENDS_A_REVISION = 3;
 /** Of audits, whose looks come ever more seldom, and of consumers that give a job back. */
 const MORE_SENDS = 5;
 

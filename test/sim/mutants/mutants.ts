@@ -233,8 +233,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the last entry of a page not audited",
     file: "protocol/audit.ts",
-    find: "page.entries.flatMap(({ home }) => (home && !home.untracked ? home : []));",
-    put: "page.entries.slice(0, -1).flatMap(({ home }) => (home && !home.untracked ? home : []));",
+    find: "const homes = page.entries.flatMap(",
+    put: "const homes = page.entries.slice(0, -1).flatMap(",
   },
   {
     name: "a slice's end taken for its page's",
@@ -251,8 +251,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the last entry of a page not looked at",
     file: "protocol/sweep.ts",
-    find: 'const due = entries.filter(({ home }) => home?.state === "scheduled" && isToSend(home, limit, now));',
-    put: 'const due = entries.slice(0, -1).filter(({ home }) => home?.state === "scheduled" && isToSend(home, limit, now));',
+    find: "const due = entries.filter((entry) => isToSend(entry, limit, now));",
+    put: "const due = entries.slice(0, -1).filter((entry) => isToSend(entry, limit, now));",
   },
   {
     name: "looks that TTL removes half an hour past their time",
