@@ -83,7 +83,8 @@ export type Plan = {
   readonly skew: number;
   /** Whether messages come in any order. */
   readonly shuffled: boolean;
-  readonly inFlight: number;
+  /** How many messages of one queue may be in flight. */
+  inFlight(now: number): number;
   /** How many items DynamoDB reads at most in one page. */
   readonly pageItems: number;
   readonly spells: readonly Spell[];
@@ -108,6 +109,9 @@ export type Plan = {
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+/** SQS's own bound for one queue, and the one of some histories. */
+const MOST_IN_FLIGHT = 120_000;
+const FEW_IN_FLIGHT = 3;
 /** From 5 writes of a partition in a second to 50. */
 const CAPACITIES = [0.005, 0.02, 0.05];
 /** From about one page of each shard to all that a usual minute has. ms. */
@@ -209,6 +213,7 @@ export function planOf(
   };
   let calls = 0;
   const badScheduler = some(0.5);
+  const [shuffled, fewInFlight] = [some(0.5), some(0.1)];
 
   const base = (own: Draws): Fate => ({
     request: own.whole(1, 8),
@@ -254,8 +259,8 @@ export function planOf(
     weather,
     calmFrom,
     skew,
-    shuffled: some(0.5),
-    inFlight: some(0.1) ? 3 : 120_000,
+    shuffled,
+    inFlight: (now) => (fewInFlight && now < calmFrom ? FEW_IN_FLIGHT : MOST_IN_FLIGHT),
     spells,
     blows: blows.filter(({ key, kind }) => happens(key, kind)),
     pageItems: some(0.5) ? 2 : 10_000,

@@ -60,7 +60,7 @@ queuesContract("of the simulator", async () => {
   const sqs = simulatedSqs({
     clock: () => now,
     topics: [...unused],
-    inFlight: 120_000,
+    inFlight: () => 120_000,
     pick: () => 0,
     onVisible: () => {},
     onSent: () => {},

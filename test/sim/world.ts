@@ -115,7 +115,7 @@ export function worldOf(settings: {
   const sqs = simulatedSqs({
     clock: timeline.now,
     topics: [...Object.keys(policy.topics), EVENTS_QUEUE],
-    inFlight: plan.inFlight,
+    inFlight: () => plan.inFlight(timeline.now()),
     pick: (count) => (plan.shuffled ? order.whole(0, count - 1) : 0),
     onVisible: (queue, time) => {
       const act = watchers.get(queue);

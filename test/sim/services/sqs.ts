@@ -41,7 +41,7 @@ export function simulatedSqs(settings: {
   clock: () => number;
   topics: readonly string[];
   /** In flight at most, of one queue; 120,000 on AWS. */
-  inFlight: number;
+  inFlight: () => number;
   /** Which of `count` visible messages comes next. */
   pick: (count: number) => number;
   /** Told when a queue may have something to receive. */
@@ -145,7 +145,7 @@ export function simulatedSqs(settings: {
       const now = clock();
       const all = contents(QueueUrl);
       const inFlight = all.filter(({ handle, visibleAt }) => handle !== undefined && visibleAt > now).length;
-      const room = Math.min(MaxNumberOfMessages, Math.max(settings.inFlight - inFlight, 0));
+      const room = Math.min(MaxNumberOfMessages, Math.max(settings.inFlight() - inFlight, 0));
       const visible = all
         .filter(({ visibleAt }) => visibleAt <= now)
         .sort((a, b) => a.visibleAt - b.visibleAt);

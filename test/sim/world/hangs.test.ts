@@ -63,7 +63,7 @@ it("a call that hangs is given up by its client each time, and one that was lost
     entryFails: () => undefined,
   };
   const sqs = simulatedSqs({
-    ...{ clock: timeline.now, topics: ["mail"], inFlight: 10, unwanted: "\u0000", pick: () => 0 },
+    ...{ clock: timeline.now, topics: ["mail"], inFlight: () => 10, unwanted: "\u0000", pick: () => 0 },
     onVisible: () => {},
     onRefused: () => {},
     onSent: () => {},

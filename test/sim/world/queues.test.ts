@@ -15,21 +15,20 @@ const CALM = 10;
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
+/** What goes wrong in the first minute of a seed's history. */
+function planFrom(seed: number, start: number) {
+  const settings = { start, span: MINUTE, longest: { long: 1, short: 1 }, rates: [0], shards: 2 };
+  return planOf(seed, {
+    ...{ ...settings, topics: Object.keys(TOPICS), roles: [], suppressed: new Set<string>() },
+    onFault: () => {},
+  });
+}
+
 /** A world without users, where nothing goes wrong. */
 function calmWorld(longestChain: number) {
   const habit = habitOf(CALM, "calm");
   const timeline = timelineFrom(habit.start);
-  const settings = {
-    start: habit.start,
-    span: MINUTE,
-    longest: { long: 1, short: 1 },
-    rates: [0],
-    shards: 2,
-  };
-  const plan = planOf(CALM, {
-    ...{ ...settings, topics: Object.keys(TOPICS), roles: [], suppressed: new Set<string>() },
-    onFault: () => {},
-  });
+  const plan = planFrom(CALM, habit.start);
   const { weather, skew, latest, burns } = plan;
   const witness = witnessOf({
     ...{ clock: timeline.now, weather, skew, latest, burns, unwanted: UNWANTED, untracked: UNTRACKED },
@@ -77,7 +76,7 @@ it("Lambda follows a chain for ever where its guard is off", async () => {
 function queueWithMessage() {
   let now = Date.UTC(2026, 2, 1);
   const sqs = simulatedSqs({
-    ...{ clock: () => now, topics: ["mail"], inFlight: 10, unwanted: UNWANTED, pick: () => 0 },
+    ...{ clock: () => now, topics: ["mail"], inFlight: () => 10, unwanted: UNWANTED, pick: () => 0 },
     ...{ onVisible: () => {}, onSent: () => {}, onRefused: () => {} },
   });
   const entry = { Id: "0", MessageBody: "hello" };
@@ -120,4 +119,10 @@ it("a DLQ forgets a message 14 days after it was sent to its ready queue, and SQ
   }
   other.pass(6 * DAY);
   expect(other.sqs.messages("mail_dlq")).toEqual([]);
+});
+
+it("a queue has few messages in flight in some histories, and only until their faults are over", () => {
+  const plans = Array.from({ length: 100 }, (_, seed) => planFrom(seed, 0));
+  expect(plans.filter((plan) => plan.inFlight(0) === 3).length).toBeGreaterThan(1);
+  for (const plan of plans) expect(plan.inFlight(MINUTE)).toBe(120_000);
 });
