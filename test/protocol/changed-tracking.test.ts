@@ -170,3 +170,23 @@ describe("a topic that is pulled from now on", () => {
     },
   );
 });
+
+describe("a topic that gets a consumer of its own instead of pullers", () => {
+  test.each<[string, Partial<TopicPolicy>]>([
+    ["tracked", {}],
+    ["untracked", { tracking: "none" }],
+  ])("refuses their receipts, and runs their jobs again when the leases have ended: %s", async (_, kind) => {
+    const { world, ctx } = changing({ ...kind, consumer: "pull" }, { ...kind, consumer: "lambda" });
+    await world.file({ topic: "t" });
+    const [pulled] = await pullAll(world, world.ctx);
+    await expect(settlePulled(ctx, "t", pulled?.receipt ?? "", { end: "done" })).rejects.toMatchObject({
+      code: "not-a-pull-topic",
+    });
+    const runs = [];
+    for (let minute = 0; minute < 5; minute++) {
+      await pass(world, ctx, MINUTE);
+      runs.push(...(await consume(world, "t", { ctx })));
+    }
+    expect(runs).toMatchObject([{ id: pulled?.id, attempt: kind.tracking === "none" ? 1 : 2 }]);
+  });
+});
