@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Recurrence } from "../../cron/expression.ts";
+import { messageOf } from "../local-error.ts";
 import type { Clock } from "./clock.ts";
 import { type Delivery, keyOf, type Schedule, type ScheduleBook } from "./schedule-book.ts";
 import { scheduleInput } from "./schedule-input.ts";
@@ -41,9 +42,20 @@ export function createFiring({ book, clock, random, invoke, log }: Surroundings)
   function watch(schedule: Schedule): void {
     forget(schedule);
     if (schedule.request.State === "DISABLED") return;
-    const recurrence = recurrenceOf(schedule.request, schedule.createdAt);
+    const recurrence = readableRecurrenceOf(schedule);
+    if (!recurrence) return;
     watched.set(keyOf(schedule.request), { recurrence, cancel: () => {} });
     look(schedule);
+  }
+
+  /** An earlier version may have taken and kept an expression or a time zone that this one refuses. */
+  function readableRecurrenceOf({ request, createdAt }: Schedule): Recurrence | undefined {
+    try {
+      return recurrenceOf(request, createdAt);
+    } catch (error) {
+      log(`schedule ${keyOf(request)} does not fire: ${messageOf(error)}; put it again, or remove it`);
+      return undefined;
+    }
   }
 
   function forget({ request }: Schedule): void {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Clock } from "../../../local/services/clock.ts";
+import { openScheduleBook } from "../../../local/services/schedule-book.ts";
 import type { InvokeResult } from "../../../local/services/schedule-firing.ts";
 import { createScheduler, type Scheduler } from "../../../local/services/scheduler.ts";
 import { fakeClock } from "./fake-clock.ts";
@@ -52,10 +53,10 @@ function restart(random?: number): void {
   start(random);
 }
 
-function call(operation: string, body: object = {}, query = ""): object {
+function call(operation: string, body: object = {}, query = "", Name = "one"): object {
   const { answer } = scheduler.operations[operation] ?? {};
   if (!answer) throw new Error(`there is no operation ${operation}`);
-  return answer({ parameters: { Name: "one" }, query: new URLSearchParams(query), body });
+  return answer({ parameters: { Name }, query: new URLSearchParams(query), body });
 }
 
 const request = (expression: string, more: object = {}, target: object = {}) => ({
@@ -112,6 +113,26 @@ test("nothing fires before the start or after the end", async () => {
   create("rate(2 minutes)", dates);
   await clock.advanceTo(NOON + HOUR);
   expect(times()).toEqual([3 * MINUTE, 5 * MINUTE]);
+});
+
+test("a schedule of an earlier version whose zone is refused now keeps no other from firing, until it is put again", async () => {
+  create("at(2026-03-12T13:00:00)");
+  scheduler.close();
+  const book = openScheduleBook(join(folder, "schedules.sqlite"));
+  const [stored] = book.schedules();
+  if (!stored) throw new Error("no schedule is kept");
+  // By its name it comes first.
+  const before = { ...stored.request, Name: "a", ScheduleExpressionTimezone: "BST" };
+  book.put({ ...stored, request: before });
+  book.close();
+  start();
+  await clock.advanceTo(NOON + HOUR);
+  expect(times()).toEqual([HOUR]);
+  expect(lines).toEqual([expect.stringMatching(/^schedule default\/a does not fire: .*"BST"/)]);
+
+  call("PUT /schedules/{Name}", request("at(2026-03-12T14:00:00)"), "", "a");
+  await clock.advanceTo(NOON + 3 * HOUR);
+  expect(times()).toEqual([HOUR, 2 * HOUR]);
 });
 
 test("a flexible window makes it late by a part of the window", async () => {
