@@ -268,6 +268,7 @@ export function witnessOf(settings: {
       if ((after.postponeUntil ?? postponeUntil) !== postponeUntil) return "its first bound moved";
       bulks.changed(before, after);
       if (isGivenBack(job, before, after)) return undefined;
+      if (before.state === "dead") forgetRequests(before);
       if (before.state === "dead" || (before.attempt > 0 && after.attempt === 0)) job.restarts += 1;
       return before.state === "running" ? endOf(job, before) : undefined;
     }
@@ -303,7 +304,8 @@ export function witnessOf(settings: {
       case "running → dead":
         return endOf(job, before) ?? recorded(job, after);
       case "running → cancelled":
-        if (before.cancelAskedAt !== undefined) return endOf(job, before);
+        if (before.cancelAskedAt !== undefined)
+          return isGivenUp(job, before) ? undefined : endOf(job, before);
         if (!isCancelled(job, before)) return `${change} for no reason`;
         return released(before) ? undefined : `${change} under a live lease`;
       case "scheduled → expired":
@@ -322,6 +324,20 @@ export function witnessOf(settings: {
     if (after.attempt !== before.attempt - 1 || after.askedAt !== before.askedAt) return false;
     job.starts.set(words, 1);
     return true;
+  }
+
+  /** The same of a job that is cancelled meanwhile: it ends, and no run of the claim may start from then on. */
+  function isGivenUp(job: Known, before: Home): boolean {
+    const words = wordsOf(before);
+    if (job.starts.has(words)) return false;
+    job.starts.set(words, 1);
+    return true;
+  }
+
+  /** A redrive brings no request back that was forgotten as its job had been over for a day. */
+  function forgetRequests({ id, finishedAt = 0 }: Home): void {
+    if (finishedAt + DAY > clock() + skew) return;
+    for (const [request, named] of requests) if (named === id) requests.delete(request);
   }
 
   /** A run ends by its own handler's word, or by its lease. */
