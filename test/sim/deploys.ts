@@ -28,8 +28,8 @@ export function deploys(
     const time = timeline.now() + own.next() * span;
     const topic = crowdedTopic(world.seed) ?? own.pick(Object.keys(TOPICS));
     if (suppressed.has(`deploy:${n}`)) continue;
-    // A rule of events names its topic: both would be removed. And nobody knows the window of a topic that is away.
-    const isRemoved = own.chance(0.25) && world.habit.kind !== "events" && world.habit.kind !== "window";
+    // A rule of events names its topic: both would be removed.
+    const isRemoved = own.chance(0.25) && world.habit.kind !== "events";
     timeline.at(time, () => {
       const before = world.policy.topics[topic];
       // Another deploy has removed it, and will add it again as it was.

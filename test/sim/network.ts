@@ -29,8 +29,8 @@ export type Network = {
   readonly seed: number;
   /** What happens to one try of a call. */
   fateOf(call: Call, draws: Draws): Fate;
-  /** Told of each try just before it takes effect: whether its caller will be told how it ended. */
-  beforeEffect(isAnswered: boolean): void;
+  /** Told of each try just before it takes effect, and whether its caller will be told how it ended. */
+  beforeEffect(call: Call, isAnswered: boolean): void;
   /** Told of each try that a service was reached by. */
   onArrival(call: Call, outcome: "answered" | Error): void;
 };
@@ -122,7 +122,7 @@ function tryOnce(network: Network, call: Call, service: Service, timeout: number
         if (fate.refusal) throw fate.refusal;
         const trouble = { entryFails: () => fate.entryFails(draws), chain: machine.chain };
         const isInTime = answersAt <= issued + timeout && fate.answer < Number.POSITIVE_INFINITY;
-        network.beforeEffect(isInTime && !fate.refusalAfter && fate.crash !== "after");
+        network.beforeEffect(call, isInTime && !fate.refusalAfter && fate.crash !== "after");
         outcome = { output: service.perform(operation, input, trouble) };
         if (fate.refusalAfter) throw fate.refusalAfter;
       } catch (thrown) {

@@ -108,8 +108,9 @@ async function file(
   const { timeline, witness } = world;
   const note = noterOf(world, topic);
   const spread = topicsOf(world.habit)[topic]?.spread ?? 0;
-  // So many calls of receivers at once take their time, and would be late for that alone.
-  const huge = draws.chance(0.1) && !LIMITED.has(topic) && !WEBHOOK_TOPICS.includes(topic);
+  // So many calls of receivers at once take their time, and would be late for that alone where lateness is judged.
+  const isSlow = WEBHOOK_TOPICS.includes(topic) && world.plan.weather !== "hurt";
+  const huge = draws.chance(0.1) && !LIMITED.has(topic) && !isSlow;
   const count = huge ? BACKLOG.largest : draws.whole(BACKLOG.least, BACKLOG.most);
   const job = { topic, delay: draws.pick(DELAYS.backlog) };
   const jobs = Array.from({ length: count }, (_, mate) => ({ ...job, body: { mate } }));

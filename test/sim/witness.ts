@@ -507,8 +507,16 @@ export function witnessOf(settings: {
       known(id).cancelled = true;
     },
 
-    /** Jobs of a message that SQS took, and when it shows it. Who is not answered cannot know, and sends again. */
-    handedOff(topic: string, carried: readonly MessageJob[], visibleAt: number, isAnswered: boolean): void {
+    /**
+     * Jobs of a message that SQS took, and when it shows it. Who is not answered cannot know, and sends again. Who does not know
+     * the topic, as a deploy has removed it for a while, does not know its window either.
+     */
+    handedOff(
+      topic: string,
+      carried: readonly MessageJob[],
+      visibleAt: number,
+      { isAnswered, knowsTopic }: { isAnswered: boolean; knowsTopic: boolean },
+    ): void {
       for (const job of carried) {
         const [{ handedOff, home }, start] = [known(job.id), startOf(job)];
         if (isAnswered) known(job.id).sends += 1;
@@ -516,7 +524,7 @@ export function witnessOf(settings: {
         const isToRun =
           untracked.has(topic) || (home?.state === "scheduled" && home.revision === job.revision);
         const begins = Math.max(start, Date.parse(job.sentAt ?? job.dueAt));
-        if (isToRun && !windows.wasOpen(topic, begins - longestSend, begins))
+        if (isToRun && knowsTopic && !windows.wasOpen(topic, begins - longestSend, begins))
           violate("window", job.id, `handed over to start at ${begins}, out of its window`);
         if (job.expiresAt !== undefined) known(job.id).expires = true;
         // A near untracked one was never stored.

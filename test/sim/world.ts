@@ -111,7 +111,8 @@ export function worldOf(settings: {
       if (stretch.isOfWeeks) attention.written(before, after);
     },
   });
-  let isAnswered = true;
+  const policies = new WeakMap<Machine, Policy>();
+  let sender = { isAnswered: true, knows: (_: string): boolean => true };
   const sqs = simulatedSqs({
     clock: timeline.now,
     topics: [...Object.keys(policy.topics), EVENTS_QUEUE],
@@ -125,7 +126,7 @@ export function worldOf(settings: {
       trace(() => `  queue ${queue} shows from ${new Date(visibleAt).toISOString().slice(11, 23)}: ${body}`);
       const jobs = parseMessage(body)?.jobs ?? [];
       if (queue.endsWith("_dlq")) for (const { id, revision } of jobs) witness.enveloped(id, revision);
-      else witness.handedOff(queue, jobs, visibleAt, isAnswered);
+      else witness.handedOff(queue, jobs, visibleAt, { ...sender, knowsTopic: sender.knows(queue) });
     },
     onRefused: () => {
       world.refusals += 1;
@@ -153,8 +154,8 @@ export function worldOf(settings: {
   const network: Network = {
     timeline,
     seed,
-    beforeEffect: (is) => {
-      isAnswered = is;
+    beforeEffect: ({ machine }, isAnswered) => {
+      sender = { isAnswered, knows: (topic) => policies.get(machine)?.topics[topic] !== undefined };
     },
     fateOf: (call, draws) => plan.fateOf(call, draws, timeline.now()),
     onArrival(call, outcome) {
@@ -198,6 +199,7 @@ export function worldOf(settings: {
       const own = drawsOf(seed, `${name} clock`);
       const machine = startMachine(name, seed, own.whole(-plan.skew, plan.skew), timeline);
       world.machines.add(machine);
+      policies.set(machine, world.policy);
       machine.onDeath(() => {
         world.machines.delete(machine);
         trace(() => `${name} dies`);

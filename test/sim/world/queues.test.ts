@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { MESSAGE_VERSION } from "../../../core/message.ts";
+import type { TopicPolicy } from "../../../core/policy.ts";
 import { SIZES } from "../../../core/sizes.ts";
 import { planOf } from "../faults.ts";
 import { habitOf } from "../habits.ts";
@@ -8,7 +10,7 @@ import { simulatedSqs } from "../services/sqs.ts";
 import { stretchOf } from "../stretch.ts";
 import { timelineFrom } from "../timeline.ts";
 import { TOPICS, UNTRACKED } from "../topics.ts";
-import { witnessOf } from "../witness.ts";
+import { type Violation, witnessOf } from "../witness.ts";
 import { UNWANTED, worldOf } from "../world.ts";
 
 const CALM = 10;
@@ -24,18 +26,22 @@ function planFrom(seed: number, start: number) {
   });
 }
 
-/** A world without users, where nothing goes wrong. */
-function calmWorld(longestChain: number) {
+/** A world without users, where nothing goes wrong. `logs`: what that topic is told. */
+function calmWorld(
+  longestChain: number,
+  logs: Partial<TopicPolicy> = {},
+  onViolation: (violation: Violation) => void = () => {},
+) {
   const habit = habitOf(CALM, "calm");
   const timeline = timelineFrom(habit.start);
   const plan = planFrom(CALM, habit.start);
+  const topics = { ...TOPICS, logs: { ...TOPICS.logs, ...logs } };
   const { weather, skew, latest, burns } = plan;
   const witness = witnessOf({
     ...{ clock: timeline.now, weather, skew, latest, burns, unwanted: UNWANTED, untracked: UNTRACKED },
-    topics: TOPICS,
-    onViolation: () => {},
+    ...{ topics, onViolation },
   });
-  const policy = { shards: 2, longDelay: 600, retention: 300, deadRetention: 300, topics: TOPICS };
+  const policy = { shards: 2, longDelay: 600, retention: 300, deadRetention: 300, topics };
   return worldOf({
     ...{ seed: CALM, plan, habit, timeline, witness, policy, sizes: SIZES, longestChain },
     ...{ stretch: stretchOf(CALM, false), trace: () => {}, onCall: () => {} },
@@ -125,4 +131,26 @@ it("a queue has few messages in flight in some histories, and only until their f
   const plans = Array.from({ length: 100 }, (_, seed) => planFrom(seed, 0));
   expect(plans.filter((plan) => plan.inFlight(0) === 3).length).toBeGreaterThan(1);
   for (const plan of plans) expect(plan.inFlight(MINUTE)).toBe(120_000);
+});
+
+it("a job is handed over out of its topic's window only by who does not know the topic, as a deploy has removed it", async () => {
+  const violations: string[] = [];
+  const window = "00:00-00:01 UTC";
+  const world = calmWorld(LONGEST_CHAIN, { window }, ({ promise }) => violations.push(promise));
+  const dueAt = new Date(world.timeline.now()).toISOString();
+  const job = { id: "01KJMA1CVX010WANM89ZDTBV3W", revision: 0, attempt: 1, dueAt, body: {} };
+  const body = JSON.stringify({ v: MESSAGE_VERSION, topic: "logs", jobs: [job] });
+  const handOver = async (name: string): Promise<void> => {
+    const sent = world.start(name).ctx.queues.send({ topic: "logs" }, [{ body, delaySeconds: 0 }]);
+    await world.timeline.run(world.timeline.now() + MINUTE, () => false);
+    expect(await sent).toEqual([{ outcome: "sent" }]);
+  };
+  const { logs: _, ...others } = world.policy.topics;
+  const whole = world.policy;
+  world.policy = { ...whole, topics: others };
+  await handOver("tick-1");
+  expect(violations).toEqual([]);
+  world.policy = whole;
+  await handOver("tick-2");
+  expect(violations).toEqual(["window"]);
 });
