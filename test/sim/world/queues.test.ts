@@ -5,6 +5,7 @@ import { SIZES } from "../../../core/sizes.ts";
 import { planOf } from "../faults.ts";
 import { habitOf } from "../habits.ts";
 import { LONGEST_CHAIN, pollQueue } from "../platform.ts";
+import { pullTopic } from "../pullers.ts";
 import { NO_TROUBLE } from "../services/service.ts";
 import { simulatedSqs } from "../services/sqs.ts";
 import { stretchOf } from "../stretch.ts";
@@ -153,4 +154,21 @@ it("a job is handed over out of its topic's window only by who does not know the
   world.policy = whole;
   await handOver("tick-2");
   expect(violations).toEqual(["window"]);
+});
+
+it("a puller takes as much as a receive may where many messages wait", async () => {
+  const world = calmWorld(LONGEST_CHAIN);
+  const asked: unknown[] = [];
+  const api = async (_: string, __: string, body?: object) => {
+    asked.push(body);
+    return { status: 200, body: { jobs: [] } };
+  };
+  pullTopic(world, api, "events", () => "done");
+  for (let i = 0; i < 60; i++) {
+    const Entries = [{ Id: "0", MessageBody: "hello" }];
+    world.sqs.perform("SendMessageBatch", { QueueUrl: "events", Entries }, NO_TROUBLE);
+  }
+  await world.timeline.run(world.timeline.now() + 2 * MINUTE, () => false);
+  expect(asked.length).toBeGreaterThan(4);
+  expect(new Set(asked.map((body) => JSON.stringify(body)))).toEqual(new Set(['{"max":10}']));
 });
