@@ -127,7 +127,10 @@ async function meetHolder(
     const outcome = job.onDuplicate === "replace" ? "replaced" : "postponed";
     const wanted = outcome === "replaced" ? job : withinBound(job, holder);
     const once = nameOnce?.({ ...holder, dueAt: wanted.dueAt });
-    const home = await replaceJob(ctx, holder, wanted, once);
+    // An event that happened later may cancel what this one asks for, just now.
+    const checks = job.eventAt === undefined ? [] : [tombstoneAsRead(job, tombstone)];
+    const home = await replaceJob(ctx, holder, wanted, once, checks);
+    if (home === holder && checks.length > 0) return undefined;
     if (home === holder) throw takenToken(job);
     return home && { outcome, home };
   }

@@ -85,7 +85,8 @@ export async function letGo(ctx: Context, run: Release, { given, going, owed, do
     given.map(({ hold }) => hold),
   );
   const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
-  const near = [...going, ...started.filter((home) => isNear(startsAt(home), ctx.clock()))];
+  // What starts later has a look there, and an untracked job can be cancelled as long as SQS does not have it.
+  const near = [...going, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
   await lookLater(ctx, near, await sendNow(ctx, near));
   await sendIfNear(ctx, owed);
   const known = given.filter((_, i) => !(outcomes[i] instanceof Error));

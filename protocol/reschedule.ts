@@ -67,14 +67,16 @@ async function again(ctx: Context, home: Home): Promise<Home> {
 }
 
 /**
- * Gives a live job all the fields of a new one, and leaves its schedule to the caller. `undefined` when it is no longer
- * as read; the holder itself when the write of its `Idempotency-Key` was refused. Throws `job-running`.
+ * Gives a live job all the fields of a new one, and leaves its schedule to the caller. `checks`: what else must be as read.
+ * `undefined` when the job is no longer as read; the holder itself when a check or the write of its `Idempotency-Key` was
+ * refused. Throws `job-running`.
  */
 export async function replaceJob(
   ctx: Context,
   holder: Home,
   job: NewJob & Pick<Home, "postponeUntil">,
-  once?: { write: Write; note: OnceNote },
+  once: { write: Write; note: OnceNote } | undefined,
+  checks: readonly Write[],
 ): Promise<Home | undefined> {
   const { cancelAskedAt, eventAt, keptAt } = holder;
   // An event leaves these without a new revision.
@@ -100,7 +102,8 @@ export async function replaceJob(
   }
   if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
   const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
-  const moved = await move(ctx, holder, { ...request, ...(once ? { together: [once.write] } : {}) });
+  const together = [...checks, ...(once ? [once.write] : [])];
+  const moved = await move(ctx, holder, { ...request, ...(together.length > 0 ? { together } : {}) });
   return moved.moved || moved.home === holder ? moved.home : undefined;
 }
 

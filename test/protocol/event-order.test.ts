@@ -49,6 +49,19 @@ function orders<T>(things: readonly T[]): T[][] {
   return things.flatMap((thing, i) => orders(things.toSpliced(i, 1)).map((rest) => [thing, ...rest]));
 }
 
+it.each(WAYS.slice(1))(
+  "an event leaves a caller's job with %s that a later one has cancelled just then",
+  async (_, ways) => {
+    const world = shop();
+    await world.pass(HOUR, { ticks: false });
+    await enqueue(world.ctx, { topic: "orders", key, body: '"caller"', dueAt: world.now() + HOUR });
+    const rules = [placedBy(ways, 0), paid];
+    meanwhile(world, isLook, () => tell(world, rules, "D5"));
+    expect(await tell(world, rules, "P0")).toEqual([]);
+    expect(bodies(world)).toEqual(["caller"]);
+  },
+);
+
 describe.each(WAYS)("events of one key, which meet a live job with %s", (_, ways) => {
   it.each<[string, number, string[], string | undefined]>([
     ["filed, cancelled", 300, ["P0", "D5"], undefined],

@@ -14,7 +14,7 @@ import { send } from "../../protocol/send.ts";
 import { tick } from "../../protocol/tick.ts";
 import { consume } from "./consume.ts";
 import { type Call, callsOf, fail, isAt, isLook, meanwhile, pull, pullOne } from "./scenes.ts";
-import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 // The world begins at 09:00 UTC, which is 17:00 in Shanghai: an hour before these windows close, for an hour.
 const window = "19:00-18:00 Asia/Shanghai";
@@ -227,6 +227,20 @@ describe("a topic with a window", () => {
     expect(starts.sort()).toEqual([CLOSES - 10 * SECOND, OPENS, OPENS + 10 * SECOND]);
     const later = await Promise.all(jobs.map(({ id }) => held(world, { id } as Home)));
     for (const { revision } of later) expect(revision).toBe(1);
+  });
+
+  test("leaves an untracked job in the pool whose note is met again after it was given its opening", async () => {
+    const world = windowed();
+    await pause(world.ctx, "free");
+    const { id } = await world.file({ topic: "free" });
+    await world.pass(HOUR);
+    breakOnce(world, "before", isAt("paused#", "remove"));
+    await expect(resume(world.ctx, "free", undefined)).rejects.toThrow("crash");
+    await world.pass(MINUTE);
+    expect(sent(world, "free")).toEqual([]);
+    await cancel(world.ctx, id);
+    await world.pass(2 * HOUR);
+    expect(sent(world, "free")).toEqual([]);
   });
 
   test("of untracked jobs stores what waits for it, cancellable till then, and holds their retries", async () => {
