@@ -36,8 +36,8 @@ export function limitsOf({ clock, topics }: { clock: () => number; topics: Polic
       if (!period || !counts) return;
       for (const job of jobs) {
         const begin = beginOf(Math.max(startOf(job), time), period);
-        // A second message of the same start is dropped at the claim.
-        const start = `${job.id} ${job.revision} ${startOf(job)}`;
+        // Of a job's messages of the same start one runs: it keeps its start when its body is changed.
+        const start = `${job.id} ${startOf(job)}`;
         if (known.has(start)) continue;
         known.add(start);
         counts.set(begin, (counts.get(begin) ?? 0) + 1);

@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+import { limitsOf } from "../limits.ts";
+
+const NOW = Date.UTC(2026, 2, 1, 9, 0, 0);
+
+/** Jobs of a topic that lets two start in a second, all in the same one, which may have two more from the one before. */
+function limitWith(jobs: readonly { id: string; revision: number }[]) {
+  const limits = limitsOf({ clock: () => NOW, topics: { rush: { maxPerSecond: 2 } } });
+  const start = { attempt: 1, dueAt: new Date(NOW).toISOString(), body: {} };
+  for (const job of jobs) limits.sent("rush", [{ ...job, ...start }], NOW);
+  return limits;
+}
+
+const FOUR = ["a", "b", "c", "d"].map((id) => ({ id, revision: 0 }));
+
+it("a job starts once that was sent again with another body and the same start", () => {
+  expect(limitWith([...FOUR, { id: "a", revision: 1 }]).broken()).toBeUndefined();
+});
+
+it("a job more than its limit allows breaks it", () => {
+  expect(limitWith([...FOUR, { id: "e", revision: 0 }]).broken()).toContain("5 jobs of rush in 1 periods");
+});
