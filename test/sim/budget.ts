@@ -3,18 +3,10 @@ import type { Call } from "./network.ts";
 /** Who calls: a tick's calls are many, and would hide what the others' cost. */
 const ROLES = ["api", "producer", "consumer", "tick"] as const;
 
-/** The partitions by which a topic's limit and pause hold its jobs. */
-const FOR_LIMITS = /^(starts|paused|limited)/;
-
-function partitionOf(input: object): string {
-  const { Key, Item } = input as { Key?: { pk?: { S?: string } }; Item?: { pk?: { S?: string } } };
-  return (Key ?? Item)?.pk?.S ?? "";
-}
-
 /** What is counted of a call: whose it is, and of which service; DLQs apart. */
 export function kindOf({ machine, service, input }: Call): string {
   const role = ROLES.find((name) => machine.name.startsWith(name)) ?? "nobody";
-  if (service === "dynamodb") return `${role} ${FOR_LIMITS.test(partitionOf(input)) ? "limits" : "pool"}`;
+  if (service === "dynamodb") return `${role} pool`;
   if (service === "lambda") return `${role} event source`;
   if (service === "scheduler") return `${role} schedules`;
   return `${role} ${"QueueUrl" in input && String(input.QueueUrl).endsWith("_dlq") ? "DLQ" : "queue"}`;
@@ -29,6 +21,8 @@ export type Done = {
   trackedTopics: number;
   /** Users' and pullers' calls of the API and of the client; a redrive is several. */
   requests: number;
+  /** What these calls may ask of the pool, by their kinds (allowance.ts). */
+  allowance: number;
   /** Of consumers; the jobs that their messages brought, again or not; and those that they ran. */
   invocations: number;
   deliveries: number;
@@ -42,6 +36,10 @@ export type Done = {
   messages: number;
   /** Jobs that a pause had parked. */
   parked: number;
+  /** Topics that a job had died in. */
+  deadTopics: number;
+  /** Limits and pauses that ticks look after. */
+  tendedTopics: number;
 };
 
 /** What was done between two moments. */
@@ -54,6 +52,7 @@ export function since(before: Done, after: Done): Done {
     calls,
     ticks: after.ticks - before.ticks,
     requests: after.requests - before.requests,
+    allowance: after.allowance - before.allowance,
     invocations: after.invocations - before.invocations,
     deliveries: after.deliveries - before.deliveries,
     runs: after.runs - before.runs,
@@ -69,7 +68,19 @@ type Line = { what: string; spent: number; most: number };
 
 /** What growth may cost (P6), in requests; docs/reliability.md states it. */
 function linesOf(done: Done): Line[] {
-  const { calls, ticks, shards, trackedTopics, requests, refusals, lostRaces, parked } = done;
+  const {
+    calls,
+    ticks,
+    shards,
+    trackedTopics,
+    deadTopics,
+    tendedTopics,
+    requests,
+    allowance,
+    refusals,
+    lostRaces,
+    parked,
+  } = done;
   const { invocations, deliveries, runs, revisions, messages } = done;
   const spent = (...kinds: string[]) => kinds.reduce((sum, kind) => sum + (calls.get(kind) ?? 0), 0);
   // The first tick reads the ten minutes before it.
@@ -77,28 +88,29 @@ function linesOf(done: Done): Line[] {
   return [
     {
       what: "requests of ticks to the pool",
-      spent: spent("tick pool", "tick limits"),
+      spent: spent("tick pool"),
+      // The number of shards, topics with limits, paused ones, and their pauses; of a shard two cursors, read and written, the
+      // minutes that have come up for the sweep and for the audit, and the jobs of looks; jobs of dead letters; what is parked.
       // A parked job that is let go: its look, its home, its start, and the note that goes.
-      most: ticked * (1 + 10 * shards + trackedTopics) + 4 * parked,
+      most: ticked * (4 + 10 * shards + deadTopics + tendedTopics * shards) + 4 * parked,
     },
-    { what: "requests of ticks to DLQs", spent: spent("tick DLQ"), most: ticked * trackedTopics * 5 },
+    {
+      what: "requests of ticks to DLQs",
+      spent: spent("tick DLQ"),
+      // Each DLQ's depth; of one with letters the letters, those that go, that there are no more, and those that stay.
+      most: ticked * (trackedTopics + 4 * deadTopics),
+    },
     {
       what: "requests of callers to the pool",
       spent: spent("api pool", "producer pool"),
-      // The most is asked by who replaces a limited topic's job: key, job, look, home, its start, and once in a while the pause.
-      // What SQS refuses gets a look. Who loses a race reads key and job again, and files another look before the next try.
-      most: 6 * requests + refusals + 4 * lostRaces + 3 * parked,
-    },
-    {
-      what: "requests of callers for limits and pauses",
-      spent: spent("api limits", "producer limits"),
-      // A start is booked in two minutes at most, or the job is parked, and its topic is listed.
-      most: 4 * revisions + 3 * parked,
+      // What SQS refuses gets a look. Who loses a race reads key and job again, and files another look before the next try. A
+      // parked job has its topic listed, and a note, which goes when the caller lets the job go with a look and its home.
+      most: allowance + refusals + 4 * lostRaces + 5 * parked,
     },
     { what: "requests of callers to SQS", spent: spent("api queue", "producer queue"), most: 2 * requests },
     {
       what: "requests of consumers to the pool",
-      spent: spent("consumer pool", "consumer limits"),
+      spent: spent("consumer pool"),
       // An invocation looks at its topic's pause and claims; of what it does not run it reads the home.
       most: 2 * invocations + (deliveries - runs) + 3 * runs + refusals + 3 * parked,
     },

@@ -69,7 +69,7 @@ export function apiOf(world: World): Api {
   let calls = 0;
   return async (method, path, body, headers = {}) => {
     const call = ++calls;
-    world.requests += 1;
+    world.called(method, path, body ?? {}, headers["idempotency-key"] !== undefined);
     world.trace(() => `call ${call}: ${method} ${path} ${JSON.stringify(body)} ${JSON.stringify(headers)}`);
     const event = {
       rawPath: path,

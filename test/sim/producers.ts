@@ -20,7 +20,7 @@ export function producersOf(world: World): Api {
       },
     };
     const client = directOn(ctx, log);
-    world.requests += 1;
+    world.called(method, path, body, headers["idempotency-key"] !== undefined);
     const [, , id = ""] = path.split("/");
     world.trace(() => `${machine.name}: ${method} ${path} ${JSON.stringify(body)}`);
     const died = new Promise<undefined>((resolve) => machine.onDeath(() => resolve(undefined)));

@@ -175,6 +175,7 @@ export async function simulate(
     shards: world.policy.shards,
     trackedTopics: Object.keys(TOPICS).length - UNTRACKED.size,
     requests: world.requests,
+    allowance: world.allowance,
     invocations: world.invocations,
     deliveries: world.deliveries,
     refusals: world.refusals,

@@ -2,7 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import { fromAttributes } from "../../aws/attributes.ts";
 import { CLOCK_MARGIN, DAY, KNOWN_CALLS, WRITER_DEADLINE } from "../../core/constants.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
-import { type Home, sortable, type Tombstone, timeOf } from "../../core/items.ts";
+import {
+  type Home,
+  LIMITED_TOPICS,
+  PAUSED_TOPICS,
+  sortable,
+  type Tombstone,
+  timeOf,
+} from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { onceNotesOf } from "../../core/once.ts";
@@ -146,6 +153,9 @@ export function witnessOf(settings: {
   let messages = 0;
   let parked = 0;
   let repeats = 0;
+  /** Topics that a job has died in, and those that ticks look after for their limit or their pause. */
+  const deadTopics = new Set<string>();
+  const tendedTopics = new Set<string>();
   let runsByFunctions = 0;
   /** How far each shard was audited. */
   const audits = new Map<number, string>();
@@ -433,6 +443,8 @@ export function witnessOf(settings: {
           violate("P1", row.id?.S ?? "", `a look that an outage outlasts: ${JSON.stringify(after)}`);
         if (after) looks.add(row.sk.S);
         else looks.delete(row.sk.S);
+      } else if (row.pk?.S === LIMITED_TOPICS || row.pk?.S === PAUSED_TOPICS) {
+        tendedTopics.add(`${row.pk.S} ${row.sk?.S}`);
       } else if (row.pk?.S?.startsWith("paused#")) {
         if (!before) parked++;
       } else if (row.pk?.S?.startsWith("dead#")) {
@@ -539,11 +551,19 @@ export function witnessOf(settings: {
     },
 
     /** How many revisions jobs had, untracked ones that were never stored too, how often one was handed off and parked, and runs by functions. */
-    sent: () => ({ revisions: revisionsOfAll(), messages, parked, runs: runsByFunctions }),
+    sent: () => ({
+      revisions: revisionsOfAll(),
+      messages,
+      parked,
+      runs: runsByFunctions,
+      deadTopics: deadTopics.size,
+      tendedTopics: tendedTopics.size,
+    }),
 
     /** A dead job's envelope that its DLQ took. */
-    enveloped(id: string, revision: number): void {
+    enveloped(topic: string, id: string, revision: number): void {
       known(id).envelopes.add(revision);
+      deadTopics.add(topic);
     },
 
     /** A tick died, failed or ran beside another one: what it had sent may be sent again. */
@@ -626,6 +646,9 @@ export function witnessOf(settings: {
 
     /** A job was late that nothing excuses. */
     punctual: (id: string, text: string): void => violate("P3", id, text),
+
+    /** The topic of a job that was stored. */
+    topicOf: (id: string): string => jobs.get(id)?.home?.topic ?? "",
 
     /** When a job is due as the pool has it. */
     dueAt: (id: string): number => known(id).home?.dueAt ?? 0,

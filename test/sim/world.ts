@@ -8,6 +8,7 @@ import type { Policy } from "../../core/policy.ts";
 import type { Sizes } from "../../core/sizes.ts";
 import type { ProtocolEvent } from "../../protocol/events.ts";
 import type { Context } from "../../protocol/ports.ts";
+import { allowanceOf, askedBy } from "./allowance.ts";
 import { type Attention, attentionOf } from "./attention.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Plan } from "./faults.ts";
@@ -50,8 +51,9 @@ export type World = {
   /** What a machine started now is configured with: a deploy may change it. */
   policy: Policy;
   readonly machines: Set<Machine>;
-  /** How many calls of the API and of the client there were. */
+  /** How many calls of the API and of the client there were, and what they may ask of the pool. */
   requests: number;
+  allowance: number;
   /** How many invocations of consumers, and jobs that their messages brought. */
   invocations: number;
   deliveries: number;
@@ -62,6 +64,8 @@ export type World = {
   /** Writes of callers whose condition did not hold. */
   lostRaces: number;
   start(name: string): { machine: Machine; ctx: Context };
+  /** A user's or a puller's call is made. */
+  called(method: string, path: string, body: object, isOnce: boolean): void;
   draws(name: string): Draws;
   /** Calls back when a queue may have something to receive. */
   watch(queue: string, act: () => void): void;
@@ -125,7 +129,7 @@ export function worldOf(settings: {
     onSent: (queue, body, visibleAt) => {
       trace(() => `  queue ${queue} shows from ${new Date(visibleAt).toISOString().slice(11, 23)}: ${body}`);
       const jobs = parseMessage(body)?.jobs ?? [];
-      if (queue.endsWith("_dlq")) for (const { id, revision } of jobs) witness.enveloped(id, revision);
+      if (queue.endsWith("_dlq")) for (const { id, revision } of jobs) witness.enveloped(queue, id, revision);
       else witness.handedOff(queue, jobs, visibleAt, { ...sender, knowsTopic: sender.knows(queue) });
     },
     onRefused: () => {
@@ -186,12 +190,23 @@ export function worldOf(settings: {
     policy,
     machines: new Set(),
     requests: 0,
+    allowance: 0,
     invocations: 0,
     deliveries: 0,
     refusals: 0,
     lostRaces: 0,
     isOver: false,
     draws: (name) => drawsOf(seed, name),
+    called(method, path, body, isOnce) {
+      world.requests += 1;
+      const isHeld = (topic: string): boolean => {
+        const { maxPerSecond, window } = world.policy.topics[topic] ?? {};
+        return maxPerSecond !== undefined || window !== undefined;
+      };
+      world.allowance += allowanceOf(
+        askedBy(method, path, body, isOnce, { topicOf: witness.topicOf, isHeld }),
+      );
+    },
     poke: (queue) => watchers.get(queue)?.(),
     watch: (queue, act) => void watchers.set(queue, act),
     trace,
