@@ -32,11 +32,13 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     const found = await readKeyHolder(ctx, event.topic, event.key, true);
     const { holder, tombstone } = found;
     if (tombstone && isDone(event, tombstone)) return;
-    const meant = holder && !isFinished(holder) && isMeant(holder, event) ? holder : undefined;
+    const live = holder && !isFinished(holder) ? holder : undefined;
+    const meant = live && isMeant(live, event) ? live : undefined;
     const metOne = meant !== undefined || (holder?.finishedAt ?? 0) >= event.at;
     const until = Math.max(metOne ? event.at : event.until, tombstone?.until ?? 0);
     // Who files a job meanwhile gives the key another holder.
     const together = [tombstoneOf(ctx, event, until, tombstone), keyAsRead(event, found.item)];
+    if (live && !meant) together.push(ownerAsRead(live));
     const ended = meant && !isAskedFor(meant, event) ? meant : undefined;
     const done = ended ? await end(ctx, ended, together) : await write(ctx, together);
     if (!done) continue;
@@ -56,6 +58,14 @@ function isDone({ id, at, until }: CancellingEvent, { events, eventAt, reach }: 
 function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
   if (holder.eventAt !== undefined) return liesUnder(holder, { eventAt: at, until });
   return holder.createdAt <= until + CLOCK_MARGIN;
+}
+
+/**
+ * Holds a transaction to a job being of the event that it was of as it was read, or of none: an earlier event may make a
+ * caller's job its own meanwhile, and is cancelled with it.
+ */
+function ownerAsRead({ id, eventAt }: Home): Write {
+  return { check: { key: homeKey(id), expect: { eventAt } } };
 }
 
 /**

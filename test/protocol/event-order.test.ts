@@ -62,6 +62,19 @@ it.each(WAYS.slice(1))(
   },
 );
 
+it.each(WAYS.slice(1))(
+  "an event cancels a caller's job that an earlier one makes its own with %s just then",
+  async (_, ways) => {
+    const world = shop();
+    await world.pass(HOUR, { ticks: false });
+    await enqueue(world.ctx, { topic: "orders", key, body: '"caller"', dueAt: world.now() + HOUR });
+    const rules = [placedBy(ways, 2 * 3600), paid];
+    meanwhile(world, isAt("tombstone#", "transact"), () => tell(world, rules, "P0"));
+    expect(await tell(world, rules, "D5")).toEqual([]);
+    expect(bodies(world)).toEqual([]);
+  },
+);
+
 describe.each(WAYS)("events of one key, which meet a live job with %s", (_, ways) => {
   it.each<[string, number, string[], string | undefined]>([
     ["filed, cancelled", 300, ["P0", "D5"], undefined],
