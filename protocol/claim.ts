@@ -3,7 +3,7 @@ import { BATCH_PATIENCE, UNREADABLE_WAIT } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { hasCrashed, isFinished, isNear, isOwed, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
-import { addressOf, drawToken } from "../core/job-id.ts";
+import { drawToken } from "../core/job-id.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
 import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import type { DropReason } from "./events.ts";
@@ -19,15 +19,10 @@ import { reportUnreadable } from "./unreadable.ts";
 export type Claimed = { verdict: "claimed"; token: string; leaseEnd: number; claimedAt: number };
 
 /**
- * What a message's claim of one job came to. `claimed`: run it. `untracked`: run it without a claim, since it was filed
- * untracked. `void`: this message has nothing to say about it any more. `left`: another run holds it, or nobody knows;
- * the message must stay, invisible, until `until` (ms).
+ * What a message's claim of one job came to. `claimed`: run it. `void`: this message has nothing to say about it any more.
+ * `left`: another run holds it, or nobody knows; the message must stay, invisible, until `until` (ms).
  */
-export type Verdict =
-  | Claimed
-  | { verdict: "untracked" }
-  | { verdict: "void" }
-  | { verdict: "left"; until: number };
+export type Verdict = Claimed | { verdict: "void" } | { verdict: "left"; until: number };
 
 const REPEAT_AFTER = 5_000;
 
@@ -82,7 +77,7 @@ export async function claim(
   const outcomes = await ctx.pool.changeMany(
     runnable.map((job) => ({
       key: homeKey(job.id),
-      expect: { revision: job.revision, state: "scheduled", untracked: undefined },
+      expect: { revision: job.revision, state: "scheduled" },
       set: {
         state: "running",
         token: tokens.get(job.id) ?? "",
@@ -145,11 +140,10 @@ async function meet(
       verdicts.set(job.id, { verdict: "left", until: now + late });
       unreadable.push(home);
     }
-    // Our own claim, whose answer was lost.
-    else if (home?.state === "running" && home.token === tokens.get(job.id)) take(job);
-    else if (home ? home.untracked && home.state === "scheduled" : isYoung(ctx, job, now))
-      verdicts.set(job.id, { verdict: "untracked" });
+    // What was filed untracked has no home either, but its message says so and needs no claim.
     else if (!home) drop(job, "gone");
+    // Our own claim, whose answer was lost.
+    else if (home.state === "running" && home.token === tokens.get(job.id)) take(job);
     else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
     else if (home.revision !== job.revision) {
       if (!job.spare && isOwed(home, job.revision) && isNear(startsAt(home), now))
@@ -174,16 +168,4 @@ async function meet(
     // The message in hand is the only one certain to come back.
     if (!isSeenTo(sent.get(home.id))) verdicts.set(home.id, { verdict: "left", until: now + REPEAT_AFTER });
   }
-}
-
-/**
- * Whether a job without a home was filed untracked, by a message of before messages said so. A tracked job keeps its home
- * at least as long as a finished job can be read, so that only an old one has none. How old it is its own time tells too:
- * a writer that freezes meanwhile sends its message after that.
- */
-function isYoung(ctx: Context, { id, sentAt }: MessageJob, now: number): boolean {
-  const { retention, deadRetention } = ctx.policy;
-  if (sentAt === undefined) return false;
-  const since = Math.min(Date.parse(sentAt), addressOf(id).time);
-  return now < since + Math.min(retention, deadRetention) * 1000;
 }

@@ -148,8 +148,7 @@ async function take(
     if (verdict?.verdict === "claimed") {
       claimed.push({ id: job.id, topic, token: verdict.token, attempt: job.attempt });
       pulled.push(pulledOf(job, message, leaseEnd, { token: verdict.token }));
-    } else if (verdict?.verdict === "untracked") untracked.push({ message, job });
-    else if (verdict?.verdict === "left") {
+    } else if (verdict?.verdict === "left") {
       const left = verdict.until + CLOCK_MARGIN - ctx.clock();
       hide.push({ handle: message.handle, seconds: hideSecondsOf(left) });
     } else drop.push(message.handle);

@@ -139,9 +139,7 @@ async function claimAndStart(
   }
   for (const [i, one] of batch.entries()) {
     const verdict = verdicts[i]?.verdict;
-    if (verdict === "untracked")
-      startUntracked(ctx, [{ ...one, job: { ...one.job, untracked: true } }], start);
-    else if (verdict !== "void" && workOf.has(one.job.id)) kept.add(one.delivery.messageId);
+    if (verdict !== "void" && workOf.has(one.job.id)) kept.add(one.delivery.messageId);
   }
   const aside = new Map<Delivery, number>();
   for (const [i, { delivery }] of batch.entries()) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { DAY } from "../../core/constants.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import type { Context } from "../../protocol/ports.ts";
@@ -29,17 +30,6 @@ const letters = (world: World) => world.queues.messages({ topic: "t", dead: true
 const pullAll = (world: World, ctx: Context) =>
   receive(ctx, "t", { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
 
-/** The message as code of before sent it, which did not say that a job is untracked. */
-function forgetUntracked(world: World): void {
-  const { send } = world.queues;
-  world.queues.send = (queue, messages) =>
-    send.call(
-      world.queues,
-      queue,
-      messages.map((message) => ({ ...message, body: message.body.replaceAll('"untracked":true,', "") })),
-    );
-}
-
 describe("a topic that becomes tracked", () => {
   test("keeps the dead letters of its untracked jobs", async () => {
     const { world, ctx } = changing({ tracking: "none" }, {});
@@ -55,12 +45,8 @@ describe("a topic that becomes tracked", () => {
     expect(await consume(world, "t", { ctx })).toHaveLength(2);
   });
 
-  test.each([
-    ["that say so", false],
-    ["of before messages said so", true],
-  ])("runs the untracked jobs of messages %s, stored or not, and their retries", async (_, isOld) => {
+  test("runs its untracked jobs, stored or not, and their retries", async () => {
     const { world, ctx } = changing({ tracking: "none" }, {});
-    if (isOld) forgetUntracked(world);
     await world.tick();
     const stored = await world.file({ topic: "t", delay: 20 * MINUTE });
     await world.pass(19 * MINUTE);
@@ -100,11 +86,23 @@ describe("a topic that becomes tracked", () => {
     const [message] = world.queues.messages({ topic: "t" });
     await consume(world, "t");
     await world.pool.remove([job], world.now() + MINUTE);
-    await world.pass(8 * 24 * HOUR, { ticks: false });
+    await world.pass(8 * DAY, { ticks: false });
     await world.queues.send({ topic: "t" }, [{ body: message?.body ?? "", delaySeconds: 0 }]);
     expect(await consume(world, "t", { ctx })).toEqual([]);
     expect(world.queues.messages({ topic: "t" })).toEqual([]);
   });
+});
+
+test("a cancelled job does not run when its home is gone and a deploy has raised the retention since", async () => {
+  const world = createWorld({ retention: DAY / SECOND, topics: { t: BACKOFF } });
+  const job = await world.file({ topic: "t" });
+  await cancel(world.ctx, job.id);
+  await world.pass(2 * DAY, { ticks: false });
+  await world.pool.remove([job], world.now() + MINUTE);
+  const ctx = { ...world.ctx, policy: { ...world.ctx.policy, retention: (7 * DAY) / SECOND } };
+  expect(await consume(world, "t", { ctx })).toEqual([]);
+  expect(world.events).toContainEqual({ type: "dropped", topic: "t", id: job.id, reason: "gone" });
+  expect(world.queues.messages({ topic: "t" })).toEqual([]);
 });
 
 test("a writer that freezes for longer than its job is kept does not make it run again", async () => {
@@ -113,7 +111,7 @@ test("a writer that freezes for longer than its job is kept does not make it run
   const [message] = world.queues.messages({ topic: "t" });
   await consume(world, "t");
   await world.pool.remove([job], world.now() + MINUTE);
-  await world.pass(8 * 24 * HOUR, { ticks: false });
+  await world.pass(8 * DAY, { ticks: false });
   const sentAt = new Date(world.now()).toISOString();
   const body = (message?.body ?? "").replace(/"sentAt":"[^"]*"/, `"sentAt":"${sentAt}"`);
   expect(body).toContain(sentAt);
