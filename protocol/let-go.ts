@@ -6,7 +6,7 @@ import { isUnreadable } from "../core/readable.ts";
 import { bookStarts } from "./book-starts.ts";
 import { type AfterHold, type Hold, moveHeld, noteStarts } from "./hold.ts";
 import { isPaused } from "./known-pauses.ts";
-import { isGiven, limitOf } from "./limit.ts";
+import { isGiven, isShut, limitOf, openingOf } from "./limit.ts";
 import { reserveTurns } from "./pace.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
@@ -59,15 +59,18 @@ export async function takeTurns(
     ? await reserveTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
   if (!turns) return NO_TURN;
-  const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
   const limit = { ...limitOf(ctx, topic), until: run.bound, isCrowded: true, exact: isPaced, room: run.room };
-  const starts = isLimited ? await bookStarts(ctx, topic, limit, turns) : turns;
+  const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
   const now = ctx.clock();
+  // A deploy may have taken the limit away that parked them, and left the window.
+  const starts = isLimited
+    ? await bookStarts(ctx, topic, limit, turns)
+    : turns.map((turn) => openingOf(ctx, topic, Math.max(turn, now)));
   const given = waiting.flatMap(({ home, notes }, i) => {
     const until = starts[i];
     if (until === undefined) return [];
     const from = run.pause ? home.dueAt : (notes[0]?.from ?? home.dueAt);
-    return { notes, hold: { home, from, until: Math.max(until, now) } };
+    return { notes, hold: { home, from, until: Math.max(until, ctx.clock()) } };
   });
   // What misses its turn of a rate waits for another one, and those behind it do not.
   const isLeft = given.length < waiting.length;
@@ -135,7 +138,10 @@ async function judge(
       if (home && isOwed(home, note.revision) && isNear(startsAt(home), now))
         owed.push({ ...home, spare: true });
       done.push(note);
-    } else if (home.state === "scheduled" && !(isGiven(home, now) && (isMoved || !run.pause))) {
+    } else if (
+      home.state === "scheduled" &&
+      !(isGiven(home, now) && !isShut(ctx, home) && (isMoved || !run.pause))
+    ) {
       const found = waiting.get(home.id) ?? { home, notes: [] };
       found.notes.push(note);
       waiting.set(home.id, found);

@@ -43,7 +43,7 @@ export async function shape(ctx: Context, homes: readonly Home[], looks?: Looks)
 }
 
 /** Whether a job that would start now, or when it may, would start outside its topic's window. */
-function isShut(ctx: Context, home: Home): boolean {
+export function isShut(ctx: Context, home: Home): boolean {
   const start = Math.max(startsAt(home), ctx.clock());
   return openingOf(ctx, home.topic, start) > start;
 }
@@ -117,8 +117,9 @@ async function giveStarts(
   // A sweep may come to it still, and would give it another.
   const isAhead = ({ until }: Hold): boolean =>
     looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
+  // Others may be sent to be sure as well, and each would take another start.
   const isNoted = (one: Hold): boolean =>
-    one.until > one.from || one.home.heldUntil !== undefined || isAhead(one);
+    one.until > one.from || one.home.heldUntil !== undefined || one.home.spare === true || isAhead(one);
   shaped.going.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
   const noted = holds.filter(isNoted);
   await keepHolds(ctx, noted, await noteStarts(ctx, noted), shaped);

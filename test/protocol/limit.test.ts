@@ -7,7 +7,7 @@ import { parseMessage, startOf } from "../../core/message.ts";
 import { summaryOf } from "../../http/job-json.ts";
 import { bookStarts } from "../../protocol/book-starts.ts";
 import { cancel } from "../../protocol/cancel.ts";
-import { enqueueMany } from "../../protocol/enqueue.ts";
+import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
 import { pause } from "../../protocol/pause.ts";
 import { promote } from "../../protocol/promote.ts";
 import { resume } from "../../protocol/release.ts";
@@ -167,6 +167,21 @@ describe("a limited topic", () => {
     expect((await Promise.all(given.map(({ id }) => world.home(id)))).map(startsAt)).toEqual(
       given.map(startsAt),
     );
+  });
+
+  test("gives one start more at most to a job that callers keep again and again", async () => {
+    const world = limited();
+    const job = {
+      topic: "slow",
+      key: "a",
+      body: "{}",
+      dueAt: world.now() + MINUTE,
+      onDuplicate: "keep",
+    } as const;
+    for (let i = 0; i < 10; i++) await enqueue(world.ctx, job);
+    const [counted] = starts(world);
+    const booked = Object.entries(counted ?? {}).filter(([name]) => /^s\d+$/.test(name));
+    expect(booked.map(([, count]) => count)).toEqual([2]);
   });
 
   test("passes over no second before those that are full", async () => {

@@ -206,6 +206,22 @@ describe("a topic with a window", () => {
     expect(calls.filter(({ keys }) => keys.some(({ pk }) => pk.startsWith("paused#")))).toEqual([]);
   });
 
+  test("keeps what a limit has parked, though a deploy takes the limit away", async () => {
+    const world = windowed();
+    await world.pass(HOUR);
+    const topic = "slow";
+    await enqueueMany(world.ctx, Array(5).fill({ topic, body: "{}", dueAt: world.now() }));
+    const deployed = { ...world.ctx, policy: { ...world.ctx.policy, topics: { slow: { window } } } };
+    await world.pass(MINUTE, { ticks: false });
+    await tick(deployed, world.now() + 150 * SECOND);
+    expect(sent(world, topic)).toEqual([]);
+    while (world.now() < OPENS) {
+      await world.pass(MINUTE, { ticks: false });
+      await tick(deployed, world.now() + 150 * SECOND);
+    }
+    expect(sent(world, topic)).toEqual(Array(5).fill(OPENS));
+  });
+
   test("keeps to a limit whose periods begin before the opening", async () => {
     const { ctx } = windowed();
     const wanted = Array.from({ length: 3 }, () => START + 208 * SECOND);

@@ -12,8 +12,8 @@ const LIMITS = [0.1, 0.5, 1, 5, 50];
 const BACKOFFS = [[1], [5, 30], [60, 300]];
 
 /**
- * In some histories where much goes wrong the topics' settings change while jobs wait: limits and attempts are raised and
- * lowered, backoffs change, and a topic is removed and added again. Answers whether all topics are there.
+ * In some histories where much goes wrong the topics' settings change while jobs wait: limits come, go and change as
+ * attempts and backoffs do, and a topic is removed and added again. Answers whether all topics are there.
  */
 export function deploys(
   world: World,
@@ -48,12 +48,13 @@ export function deploys(
 }
 
 function changeOf(draws: Draws, policy: Partial<TopicPolicy>): Partial<TopicPolicy> {
-  const changes: Partial<TopicPolicy>[] = [
-    { maxAttempts: draws.whole(1, 5) },
-    { backoff: { waits: draws.pick(BACKOFFS) } },
-    ...(policy.maxPerSecond === undefined ? [] : [{ maxPerSecond: draws.pick(LIMITS) }]),
-  ];
-  return { ...policy, ...draws.pick(changes) };
+  const { maxPerSecond, ...unlimited } = policy;
+  return draws.pick<Partial<TopicPolicy>>([
+    { ...policy, maxAttempts: draws.whole(1, 5) },
+    { ...policy, backoff: { waits: draws.pick(BACKOFFS) } },
+    { ...policy, maxPerSecond: draws.pick(LIMITS) },
+    ...(maxPerSecond === undefined ? [] : [unlimited]),
+  ]);
 }
 
 function set(world: World, topic: string, policy: Partial<TopicPolicy> | undefined): void {
