@@ -246,8 +246,9 @@ export function tombstonesOf(settings: {
     key.cancels.push({ id, at, reach, since: clock() });
     const isAhead = until > Math.max(eventAt, before);
     const first = Math.min(...inEffect(key, "cancel").map(({ from }) => from));
+    // A job says by its own machine's clock when it ended.
     const over = [...key.jobs].find(
-      ([, one]) => !isLive(one) && one.finishedAt >= eventAt && one.endedAt < first,
+      ([, one]) => !isLive(one) && one.finishedAt >= eventAt + skew && one.endedAt < first,
     );
     if (isAhead && over && !job) broken(over[0], `event ${id} had done its work, and cancels till ${until}`);
     // One that runs, and does not run again.
