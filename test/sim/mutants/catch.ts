@@ -8,17 +8,19 @@ type Play = (seed: number) => Promise<Pick<History, "violation">>;
 
 /**
  * Plays these seeds with a defect until one breaks a promise that holds without the defect. A seed that breaks a promise
- * without the defect too proves nothing, so the hunt goes on. A defect that merely throws proves nothing either.
+ * without the defect too proves nothing, so the hunt goes on. A defect that merely throws proves nothing either. `promise`: the
+ * only one that is hunted for.
  */
 export async function firstCatch(
   seeds: Iterable<number>,
-  { damaged, whole }: { damaged: Play; whole: Play },
+  { damaged, whole, promise }: { damaged: Play; whole: Play; promise?: string | undefined },
 ): Promise<Catch | undefined> {
   let after = 0;
   for (const seed of seeds) {
     after += 1;
     const { violation } = await damaged(seed);
     if (!violation || violation.promise === "defect") continue;
+    if (promise !== undefined && violation.promise !== promise) continue;
     if (!(await whole(seed)).violation) return { promise: violation.promise, seed, after };
   }
   return undefined;

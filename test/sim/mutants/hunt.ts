@@ -4,8 +4,8 @@ import { firstCatch } from "./catch.ts";
 import { plant } from "./defect.ts";
 import { MUTANTS } from "./mutants.ts";
 
-// One mutant in a process of its own: `node hunt.ts <name> <seeds> [story]` prints what caught it as JSON.
-const [, , name, seeds, story] = process.argv;
+// One mutant in a process of its own: `node hunt.ts <name> <seeds> [story [promise]]` prints what caught it as JSON.
+const [, , name, seeds, story, promise] = process.argv;
 const mutant = MUTANTS.find((one) => one.name === name);
 if (!mutant) throw new Error(`there is no mutant ${name}`);
 plant(mutant);
@@ -16,7 +16,7 @@ const SHRINKING = 300;
 const WIDTH = 200;
 
 const firstSeeds = Array.from({ length: Number(seeds) }, (_, i) => i + 1);
-const caught = await firstCatch(firstSeeds, { damaged: simulate, whole: playInThread });
+const caught = await firstCatch(firstSeeds, { damaged: simulate, whole: playInThread, promise });
 const told =
   caught && story === "story" ? storyOf((await shrink(caught.seed, SHRINKING)).history, WIDTH) : [];
 console.log(JSON.stringify(caught ? { ...caught, story: told } : {}));
