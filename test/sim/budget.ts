@@ -18,7 +18,8 @@ export type Done = {
   calls: ReadonlyMap<string, number>;
   ticks: number;
   shards: number;
-  trackedTopics: number;
+  /** Letters that each tracked topic's DLQ has had at most. */
+  letters: readonly number[];
   /** Users' and pullers' calls of the API and of the client; a redrive is several. */
   requests: number;
   /** What these calls may ask of the pool, by their kinds (allowance.ts). */
@@ -36,8 +37,6 @@ export type Done = {
   messages: number;
   /** Jobs that a pause had parked. */
   parked: number;
-  /** Topics that a job had died in. */
-  deadTopics: number;
   /** Limits and pauses that ticks look after. */
   tendedTopics: number;
 };
@@ -64,27 +63,21 @@ export function since(before: Done, after: Done): Done {
   };
 }
 
+/** How often letters are received, ten at a time. */
+function batchesOf(letters: readonly number[]): number {
+  return letters.reduce((sum, count) => sum + Math.ceil(count / 10), 0);
+}
+
 type Line = { what: string; spent: number; most: number };
 
 /** What growth may cost (P6), in requests; docs/reliability.md states it. */
 function linesOf(done: Done): Line[] {
-  const {
-    calls,
-    ticks,
-    shards,
-    trackedTopics,
-    deadTopics,
-    tendedTopics,
-    requests,
-    allowance,
-    refusals,
-    lostRaces,
-    parked,
-  } = done;
+  const { calls, ticks, shards, letters, tendedTopics, requests, allowance, refusals, lostRaces, parked } =
+    done;
   const { invocations, deliveries, runs, revisions, messages } = done;
   const spent = (...kinds: string[]) => kinds.reduce((sum, kind) => sum + (calls.get(kind) ?? 0), 0);
-  // The first tick reads the ten minutes before it.
-  const ticked = ticks + 2;
+  // The first sweep and the first audit read the ten minutes before the first tick: as much as three ticks do.
+  const ticked = ticks + 3;
   return [
     {
       what: "requests of ticks to the pool",
@@ -92,13 +85,13 @@ function linesOf(done: Done): Line[] {
       // The number of shards, topics with limits, paused ones, and their pauses; of a shard two cursors, read and written, the
       // minutes that have come up for the sweep and for the audit, and the jobs of looks; jobs of dead letters; what is parked.
       // A parked job that is let go: its look, its home, its start, and the note that goes.
-      most: ticked * (4 + 10 * shards + deadTopics + tendedTopics * shards) + 4 * parked,
+      most: ticked * (4 + 10 * shards + batchesOf(letters) + tendedTopics * shards) + 4 * parked,
     },
     {
       what: "requests of ticks to DLQs",
       spent: spent("tick DLQ"),
-      // Each DLQ's depth; of one with letters the letters, those that go, that there are no more, and those that stay.
-      most: ticked * (trackedTopics + 4 * deadTopics),
+      // Each DLQ's depth; of ten letters the letters, those that go, and those that stay; that there are no more.
+      most: ticked * (letters.length + 3 * batchesOf(letters) + letters.filter((count) => count > 0).length),
     },
     {
       what: "requests of callers to the pool",

@@ -54,6 +54,8 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
+const TRACKED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
+
 /** Of looks and untracked homes, with a day for the time they are filed at. */
 const LONGEST_TTL = 91 * 24 * HOUR;
 /** Of a topic that opens once a day: each of its attempts may wait for the next. */
@@ -173,7 +175,10 @@ export async function simulate(
     calls: new Map(calls),
     ticks: ticks.count(),
     shards: world.policy.shards,
-    trackedTopics: Object.keys(TOPICS).length - UNTRACKED.size,
+    letters: TRACKED.map((topic) => {
+      const queue = `${topic}_dlq`;
+      return Math.max(witness.lettersTo(queue), world.sqs.messages(queue).length);
+    }),
     requests: world.requests,
     allowance: world.allowance,
     invocations: world.invocations,

@@ -153,8 +153,9 @@ export function witnessOf(settings: {
   let messages = 0;
   let parked = 0;
   let repeats = 0;
-  /** Topics that a job has died in, and those that ticks look after for their limit or their pause. */
-  const deadTopics = new Set<string>();
+  /** Letters that each DLQ was given. */
+  const letters = new Map<string, number>();
+  /** Topics that ticks look after for their limit or their pause. */
   const tendedTopics = new Set<string>();
   let runsByFunctions = 0;
   /** How far each shard was audited. */
@@ -556,14 +557,16 @@ export function witnessOf(settings: {
       messages,
       parked,
       runs: runsByFunctions,
-      deadTopics: deadTopics.size,
       tendedTopics: tendedTopics.size,
     }),
 
+    /** How many letters a DLQ was given by name; SQS puts some there itself. */
+    lettersTo: (queue: string): number => letters.get(queue) ?? 0,
+
     /** A dead job's envelope that its DLQ took. */
-    enveloped(topic: string, id: string, revision: number): void {
+    enveloped(queue: string, id: string, revision: number): void {
       known(id).envelopes.add(revision);
-      deadTopics.add(topic);
+      letters.set(queue, (letters.get(queue) ?? 0) + 1);
     },
 
     /** A tick died, failed or ran beside another one: what it had sent may be sent again. */
