@@ -58,7 +58,7 @@ export function epilogueOf(
     else witness.punctual("", `a job of ${topic} was refused when all was calm`);
   }
 
-  /** Ticks come each minute again, requests under way have landed, queues are empty, and sweeps have caught up. */
+  /** Ticks come each minute again, requests under way have landed, nothing waits in a queue or parked, and sweeps have caught up. */
   async function settle(): Promise<void> {
     const calm = Math.max(plan.calmFrom + LANDS_WITHIN, ...plan.spells.map(({ to }) => to));
     await run(Math.ceil(Math.max(timeline.now(), plan.weather === "hurt" ? calm : 0)) + SETTLED);
@@ -77,7 +77,9 @@ export function epilogueOf(
     });
     const isNear = ({ swept, audited }: Row): boolean =>
       timeOf(swept?.S ?? "") > now + MINUTE && timeOf(audited?.S ?? "") > now - AUDIT_TRAILS;
-    return waiting.length === 0 && cursors.every(isNear);
+    // Of untracked jobs whose callers have died, too: nobody else waits for those.
+    const isParked = world.dynamo.rows().some(({ pk }) => pk?.S?.startsWith("paused#"));
+    return waiting.length === 0 && !isParked && cursors.every(isNear);
   }
 
   function judge({ id, topic, dueAt }: Filed): void {

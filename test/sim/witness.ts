@@ -382,6 +382,16 @@ export function witnessOf(settings: {
     return ifLate?.do === then && late > ifLate.after * 1000;
   }
 
+  /** Whether an untracked job waits in the pool for its start, acknowledged or not. */
+  function isToCome({ home, handedOff }: Known): boolean {
+    return (
+      home?.untracked === true &&
+      home.state === "scheduled" &&
+      handedOff.size === 0 &&
+      startsAt(home) > clock()
+    );
+  }
+
   /** A job is dead when everybody can know: it is listed, and its envelope lies in the DLQ, if SQS takes it. */
   function recorded(
     { envelopes, listed }: Known,
@@ -687,7 +697,9 @@ export function witnessOf(settings: {
 
     /** Jobs that have not ended. `mayLose`: whether messages that SQS took can be lost. */
     unfinished: (mayLose: boolean): string[] =>
-      [...jobs].flatMap(([id, job]) => (isOpen(job) || !cameUntracked(job, mayLose) ? [id] : [])),
+      [...jobs].flatMap(([id, job]) =>
+        isOpen(job) || isToCome(job) || !cameUntracked(job, mayLose) ? [id] : [],
+      ),
 
     /** When all faults are long over: what was promised and did not happen. `lies`: whether a DLQ has its envelope. */
     judge(mayLose: boolean, lies: (dead: Home) => boolean): void {

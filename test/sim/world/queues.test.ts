@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
+import { toAttributes } from "../../../aws/attributes.ts";
+import { homeKey, ITEM_VERSION } from "../../../core/items.ts";
+import { drawJobId } from "../../../core/job-id.ts";
 import { MESSAGE_VERSION } from "../../../core/message.ts";
 import type { TopicPolicy } from "../../../core/policy.ts";
 import { SIZES } from "../../../core/sizes.ts";
+import { seededBytes } from "../../../testing/random.ts";
 import { planOf } from "../faults.ts";
 import { habitOf } from "../habits.ts";
 import { LONGEST_CHAIN, pollQueue } from "../platform.ts";
@@ -171,4 +175,17 @@ it("a puller takes as much as a receive may where many messages wait", async () 
   await world.timeline.run(world.timeline.now() + 2 * MINUTE, () => false);
   expect(asked.length).toBeGreaterThan(4);
   expect(new Set(asked.map((body) => JSON.stringify(body)))).toEqual(new Set(['{"max":10}']));
+});
+
+it("an untracked job is waited for until it is handed over, though its caller has died", () => {
+  const world = calmWorld(LONGEST_CHAIN);
+  const now = world.timeline.now();
+  const id = drawJobId(now + MINUTE, 2, seededBytes(1));
+  const home = { ...homeKey(id), v: ITEM_VERSION, id, topic: "logs", body: "{}", state: "scheduled" };
+  const times = { dueAt: now + MINUTE, wantedAt: now + MINUTE, createdAt: now, revision: 0, attempt: 0 };
+  world.witness.written(undefined, toAttributes({ ...home, ...times, untracked: true }));
+  expect(world.witness.unfinished(false)).toEqual([id]);
+  const job = { id, revision: 0, attempt: 1, dueAt: new Date(now + MINUTE).toISOString(), body: {} };
+  world.witness.handedOff("logs", [job], now, { isAnswered: true, knowsTopic: true });
+  expect(world.witness.unfinished(false)).toEqual([]);
 });
