@@ -33,14 +33,19 @@ export function noterOf(world: World, topic: string) {
     answer: Answer | undefined,
     wish: Wish,
     sentAt: number,
-    { changed, request, spread = 0 }: { changed: boolean; request?: string | undefined; spread?: number },
+    {
+      changed,
+      request,
+      spread = 0,
+      hasToken,
+    }: { changed: boolean; request?: string | undefined; spread?: number; hasToken?: boolean },
   ): Told | undefined => {
     if (!answer || answer.status >= 300) return undefined;
     const told = answer.body as unknown as Told;
     witness.acknowledged(told, request);
     const granted = told.outcome === undefined ? changed : GRANTED.has(told.outcome);
     const looked = { from: sentAt - world.plan.skew, to: timeline.now() + world.plan.skew, spread };
-    if (granted) witness.granted(told, askedBy(wish, looked));
+    if (granted) witness.granted(told, askedBy(wish, looked), hasToken);
     if (!UNTRACKED.has(topic) && told.state === "scheduled") witness.moved(told);
     return told;
   };

@@ -229,7 +229,8 @@ async function user(
     const headers = token === undefined ? {} : { "idempotency-key": token };
     if (token !== undefined && wish.body !== undefined) witness.gives(wish.body);
     const sentAt = timeline.now();
-    note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: true });
+    const hasToken = token !== undefined;
+    note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: true, hasToken });
     if (token === undefined || own.chance(0.4)) return;
     // Somebody else changes the job before the call comes again.
     if (own.chance(0.5)) await patch(id, { body: bodyNow() });

@@ -189,3 +189,25 @@ it("an untracked job is waited for until it is handed over, though its caller ha
   world.witness.handedOff("logs", [job], now, { isAnswered: true, knowsTopic: true });
   expect(world.witness.unfinished(false)).toEqual([]);
 });
+
+it("a call with a token is answered with what others made of the job since, and one that changed nothing breaks P1", () => {
+  const violations: string[] = [];
+  const { witness, timeline } = calmWorld(LONGEST_CHAIN, {}, ({ promise }) => violations.push(promise));
+  const now = timeline.now();
+  const id = drawJobId(now, 2, seededBytes(1));
+  const home = { ...homeKey(id), v: ITEM_VERSION, id, topic: "orders", body: '"first"', state: "scheduled" };
+  const row = (body: string, revision: number) =>
+    toAttributes({
+      ...{ ...home, dueAt: now, wantedAt: now, createdAt: now, askedAt: now, attempt: 0 },
+      ...{ body: JSON.stringify(body), revision },
+    });
+  witness.written(undefined, row("first", 0));
+  witness.written(row("first", 0), row("mine", 1));
+  witness.written(row("mine", 1), row("theirs", 2));
+  const told = { id, topic: "orders", state: "scheduled", dueAt: new Date(now).toISOString(), revision: 2 };
+  witness.granted(told, { body: "mine" }, true);
+  expect(violations).toEqual([]);
+  witness.granted(told, { body: "mine" });
+  witness.granted(told, { body: "never" }, true);
+  expect(violations).toEqual(["P1", "P1"]);
+});
