@@ -98,6 +98,10 @@ export const AUDIT_LADDER = [
 ] as const;
 /** While its ready queue shows a backlog, a job less late than this gets a look but no message. */
 export const BACKLOG_PATIENCE = HOUR;
+/** One that is less late is judged again by the next audits already: consumers may be behind for a moment. */
+export const BACKLOG_SOON = 15 * MINUTE;
+/** So many messages may lie ready at any moment though consumers keep up. */
+export const HEALTHY_READY = 10;
 
 /** A consumer holds a message that is less early than this, and puts an earlier one back. */
 export const HOLD = 2 * SECOND;

@@ -3,6 +3,7 @@ import {
   AUDIT_AFTER,
   AUDIT_LADDER,
   BACKLOG_PATIENCE,
+  BACKLOG_SOON,
   CLOCK_MARGIN,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
@@ -10,7 +11,7 @@ import { hasCrashed, isFinished, isMovedPast, isNear, startsAt } from "../core/h
 import type { Home } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { reachedBy } from "../core/trail.ts";
-import { hasBacklog } from "./backlog.ts";
+import type { Backlogs } from "./backlog.ts";
 import { progressOf, readCursor } from "./cursor.ts";
 import { releaseLeftKeys } from "./keys.ts";
 import { fileLooks } from "./looks.ts";
@@ -26,15 +27,20 @@ const WIDTH = 8;
 /**
  * Trails the sweep of one shard by `AUDIT_AFTER` of the sweep's own time, and sends again what should have
  * run and has not: a lost message, a purged queue, a writer that died before it sent. Each job found gets a
- * new look too, since the second message can be lost as well. `until`: no page is begun after it.
+ * new look too, since the second message can be lost as well. `until`: no page is begun after it. `backlogs`: asked once for
+ * all shards of a tick.
  */
-export async function auditShard(ctx: Context, shard: number, until: number): Promise<void> {
+export async function auditShard(
+  ctx: Context,
+  shard: number,
+  until: number,
+  backlogs: Backlogs,
+): Promise<void> {
   if (ctx.clock() >= until) return;
   const cursor = await readCursor(ctx, shard);
   const { position: limit } = reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
   if (limit === undefined || limit <= cursor.audited) return;
   const progress = progressOf(ctx, cursor, "audited");
-  const backlogs = new Map<string, Promise<boolean>>();
   let entries = 0;
   let found = 0;
   let isOurs = true;
@@ -61,11 +67,7 @@ export async function auditShard(ctx: Context, shard: number, until: number): Pr
  * Sends, then files looks; the cursor comes last. Answers how many jobs it sent again; those that merely wait
  * behind a backlog are not counted.
  */
-async function repair(
-  ctx: Context,
-  homes: readonly Home[],
-  backlogs: Map<string, Promise<boolean>>,
-): Promise<number> {
+async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
   const now = ctx.clock();
   const overdue: Home[] = [];
   const looks: { id: string; time: number }[] = [];
@@ -81,11 +83,15 @@ async function repair(
   const toSend: Home[] = [];
   for (const home of overdue) {
     const late = now - startsAt(home);
-    const patient = late < BACKLOG_PATIENCE && (await isBehind(ctx, home.topic, backlogs));
-    if (!patient) toSend.push(home);
+    // Asked before anything is sent, however late the job is.
+    const isBehind = await backlogs(home.topic);
+    if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
+    // The sweep has passed that minute, and sends nothing there: the next to come is an audit, which judges again.
+    else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(now, 0) });
+    else looks.push({ id: home.id, time: lookAgainAt(now, BACKLOG_PATIENCE) });
   }
-  const outcomes = await send(ctx, toSend, await sentBefore(ctx, toSend));
-  for (const home of overdue) {
+  const outcomes = await send(ctx, toSend, await sentBefore(ctx, toSend, backlogs));
+  for (const home of toSend) {
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
     // A pause may last a year, and what is parked is let go without a look.
@@ -112,11 +118,4 @@ async function outlive(
   await inParallel(homes, WIDTH, (home) =>
     prolongOnce(ctx, home, Math.max(startsAt(home), again.get(home.id) ?? 0), by),
   );
-}
-
-/** Asked once a pass and topic. */
-function isBehind(ctx: Context, topic: string, known: Map<string, Promise<boolean>>): Promise<boolean> {
-  const answer = known.get(topic) ?? hasBacklog(ctx, topic);
-  known.set(topic, answer);
-  return answer;
 }

@@ -1,5 +1,5 @@
 import { type Home, parkedKey } from "../core/items.ts";
-import { hasBacklog } from "./backlog.ts";
+import { type Backlogs, backlogsOf } from "./backlog.ts";
 import { isGiven, type Looks } from "./limit.ts";
 import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
@@ -9,7 +9,11 @@ import type { Context } from "./ports.ts";
  * parked it. Where its note is not there and its topic's consumers are behind, it lies in its queue. Else its message was
  * lost, or never sent, and it needs another start.
  */
-export async function sentBefore(ctx: Context, homes: readonly Home[]): Promise<Looks> {
+export async function sentBefore(
+  ctx: Context,
+  homes: readonly Home[],
+  backlogs: Backlogs = backlogsOf(ctx),
+): Promise<Looks> {
   const now = ctx.clock();
   const asked = homes.filter((home) => isLimited(ctx, home.topic) && !isGiven(home, now));
   if (asked.length === 0) return NOTHING_KNOWN;
@@ -18,7 +22,7 @@ export async function sentBefore(ctx: Context, homes: readonly Home[]): Promise<
   const behind = new Set<string>();
   const others = asked.filter(({ id }) => !parked.has(id));
   for (const [topic, jobs] of Map.groupBy(others, (home) => home.topic))
-    if (await hasBacklog(ctx, topic)) for (const { id } of jobs) behind.add(id);
+    if (await backlogs(topic)) for (const { id } of jobs) behind.add(id);
   return { parked, behind };
 }
 

@@ -2,6 +2,7 @@ import { BUCKET } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { minuteOf } from "../core/items.ts";
 import { auditShard } from "./audit.ts";
+import { backlogsOf } from "./backlog.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";
 import { removeDeadLetters } from "./dead-letters.ts";
 import type { Context } from "./ports.ts";
@@ -17,6 +18,7 @@ import { tendPauses } from "./tend-pauses.ts";
  */
 export async function tick(outer: Context, until: number): Promise<void> {
   const ctx: Context = { ...outer, queues: circuitBreaker(outer.queues) };
+  const backlogs = backlogsOf(ctx);
   const shards = await ensureShards(ctx);
   const failures: unknown[] = [];
   const guarded = async (work: Promise<unknown>, what: string): Promise<void> => {
@@ -30,7 +32,7 @@ export async function tick(outer: Context, until: number): Promise<void> {
   await Promise.all([
     guarded(tendPauses(ctx, until), "looking at pauses"),
     workThrough(ctx, shards, async (shard, step) => {
-      const work = step === "sweep" ? sweepShard(ctx, shard, until) : auditShard(ctx, shard, until);
+      const work = step === "sweep" ? sweepShard(ctx, shard, until) : auditShard(ctx, shard, until, backlogs);
       await guarded(work, `the ${step} of shard ${shard}`);
     }),
   ]);

@@ -68,14 +68,6 @@ describe("sweep and audit", () => {
     expect(runs).toMatchObject([{ id, attempt: 2 }]);
   });
 
-  it("while a ready queue shows a backlog, a job less than an hour late gets no second message", async () => {
-    const world = createWorld();
-    await world.tick();
-    await world.file({});
-    await world.pass(50 * MINUTE);
-    expect(world.queues.messages(orders)).toHaveLength(1);
-  });
-
   it("a sweep or audit that was overtaken does not set the cursor back", async () => {
     for (const field of ["swept", "audited"] as const) {
       const world = createWorld({ shards: 1 });
