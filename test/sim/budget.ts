@@ -104,8 +104,10 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of consumers to the pool",
       spent: spent("consumer pool"),
-      // An invocation looks at its topic's pause and claims; of what it does not run it reads the home.
-      most: 2 * invocations + (deliveries - runs) + 3 * runs + refusals + 3 * parked,
+      // An invocation looks at its topic's pause and claims. Of what it does not run it reads the home; if that is late for
+      // its topic, it has been read before, and tried to end; if another revision waits, that gets a start, and notes it.
+      // A run's end reads the home, files a look or a dead entry, writes the home, and takes a start or lets the key go.
+      most: 2 * invocations + 3 * (deliveries - runs) + 4 * runs + refusals + 3 * parked,
     },
     { what: "messages", spent: messages, most: 2 * revisions + 2 },
   ];
