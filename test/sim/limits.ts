@@ -26,6 +26,8 @@ export function limitsOf({ clock, topics }: { clock: () => number; topics: Polic
   const begun = new Map<string, Map<number, number>>([...periods.keys()].map((topic) => [topic, new Map()]));
 
   const known = new Set<string>();
+  /** The start that messages gave a revision last, which its home says too. ms since the epoch. */
+  const given = new Map<string, number>();
   const started = new Map<string, Started[]>([...periods.keys()].map((topic) => [topic, []]));
 
   return {
@@ -42,6 +44,21 @@ export function limitsOf({ clock, topics }: { clock: () => number; topics: Polic
         known.add(start);
         counts.set(begin, (counts.get(begin) ?? 0) + 1);
       }
+    },
+
+    /**
+     * The jobs of a message whose earlier message gave them another start that is still ahead. A start that a home says
+     * stays: another one would take a start of the limit from other jobs.
+     */
+    startedAnew(topic: string, jobs: readonly MessageJob[]): MessageJob[] {
+      if (!periods.has(topic)) return [];
+      return jobs.filter((job) => {
+        if (job.heldUntil === undefined) return false;
+        const revision = `${job.id} ${job.revision}`;
+        const before = given.get(revision);
+        given.set(revision, startOf(job));
+        return before !== undefined && before > clock() && before !== startOf(job);
+      });
     },
 
     started: (run: Started): void => void started.get(run.topic)?.push(run),

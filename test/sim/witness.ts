@@ -567,6 +567,8 @@ export function witnessOf(settings: {
       }
       messages += carried.length;
       limits.sent(topic, carried, visibleAt);
+      for (const { id, heldUntil } of limits.startedAnew(topic, carried))
+        violate("P6", id, `given a second start of its limit, at ${heldUntil}, while the first is ahead`);
     },
 
     /** How many revisions jobs had, untracked ones that were never stored too, how often one was handed off and parked, and runs by functions. */
