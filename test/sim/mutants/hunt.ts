@@ -11,12 +11,17 @@ if (!mutant) throw new Error(`there is no mutant ${name}`);
 plant(mutant);
 const { simulate } = await import("../simulate.ts");
 const { shrink, storyOf } = await import("../shrink.ts");
+const { habitOf } = await import("../habits.ts");
+const { weatherOf } = await import("../faults.ts");
 
 const SHRINKING = 300;
 const WIDTH = 200;
 
-const firstSeeds = Array.from({ length: Number(seeds) }, (_, i) => i + 1);
-const caught = await firstCatch(firstSeeds, { damaged: simulate, whole: playInThread, promise });
+const first = Array.from({ length: Number(seeds) }, (_, i) => i + 1);
+const telling = first.filter((seed) =>
+  [habitOf(seed, weatherOf(seed)).kind, undefined].includes(mutant.habit),
+);
+const caught = await firstCatch(telling, { damaged: simulate, whole: playInThread, promise });
 const told =
   caught && story === "story" ? storyOf((await shrink(caught.seed, SHRINKING)).history, WIDTH) : [];
 console.log(JSON.stringify(caught ? { ...caught, story: told } : {}));

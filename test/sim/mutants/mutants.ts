@@ -1,3 +1,5 @@
+import type { Habit } from "../habits.ts";
+
 /** A small deliberate defect: `find` stands once in the file and becomes `put`. */
 export type Mutant = {
   name: string;
@@ -7,6 +9,8 @@ export type Mutant = {
   put: string;
   /** A second place in the same file. */
   and?: { find: string; put: string };
+  /** What one topic of a history must be told, or the damaged code does nothing: other histories are not played. */
+  habit?: Habit["kind"];
 };
 
 /** Rules of the protocol, each taken away once. The first ones are those of the holes that naive versions fall into. */
@@ -544,102 +548,119 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an event leaves no tombstone",
+    habit: "events",
     file: "protocol/cancel-by-event.ts",
     find: "const done = ended ? await end(ctx, ended, together) : await write(ctx, together);",
     put: "const done = ended ? await end(ctx, ended, []) : true;",
   },
   {
     name: "a tombstone not checked as a job is filed",
+    habit: "events",
     file: "protocol/enqueue-keyed.ts",
     find: "    if (cancelledByEvents) writes.push(tombstoneAsRead(job, found.tombstone));\n",
     put: "",
   },
   {
     name: "a key not held to as an event leaves its tombstone",
+    habit: "events",
     file: "protocol/cancel-by-event.ts",
     find: ", keyAsRead(event, found.item)]",
     put: "]",
   },
   {
     name: "an event that was applied taken as new",
+    habit: "events",
     file: "protocol/cancel-by-event.ts",
     find: 'events.split("\\n").includes(id) || ',
     put: "",
   },
   {
     name: "an event before the last one taken as new",
+    habit: "events",
     file: "protocol/cancel-by-event.ts",
     find: " || (at < eventAt && until <= reach)",
     put: "",
   },
   {
     name: "a tombstone made shorter by a later one",
+    habit: "events",
     file: "protocol/cancel-by-event.ts",
     find: "metOne ? event.at : event.until, tombstone?.until ?? 0)",
     put: "metOne ? event.at : event.until)",
   },
   {
     name: "an event that has met its job cancels ahead",
+    habit: "events",
     file: "protocol/cancel-by-event.ts",
     find: "metOne ? event.at : event.until",
     put: "event.until",
   },
   {
     name: "an event cancels what a later one has asked for",
+    habit: "events",
     file: "protocol/cancel-by-event.ts",
     find: "meant && !isAskedFor(meant, event) ? meant : undefined;",
     put: "meant;",
   },
   {
     name: "an event files or replaces what a later one has cancelled",
+    habit: "events",
     file: "protocol/enqueue-keyed.ts",
     find: " || (tombstone !== undefined && at <= tombstone.eventAt)",
     put: "",
   },
   {
     name: "an event of before a tombstone files a job that lives",
+    habit: "events",
     file: "protocol/key-holder.ts",
     find: "if (eventAt !== undefined && eventAt <= tombstone.eventAt) return true;",
     put: "",
   },
   {
     name: "an event that keeps a job leaves no note",
+    habit: "events",
     file: "protocol/enqueue-keyed.ts",
     find: "const isNews = cancelledByEvents && at >",
     put: "const isNews = at < 0 && at >",
   },
   {
     name: "what an event notes as it keeps a job lost as a caller replaces it",
+    habit: "events",
     file: "protocol/reschedule.ts",
     find: "cancelAskedAt, keptAt };",
     put: "cancelAskedAt };",
   },
   {
     name: "an event that is overtaken keeps a run going",
+    habit: "events",
     file: "protocol/enqueue-keyed.ts",
     find: "overtaken ? [] : keeping(ctx, job, holder, tombstone, note)",
     put: "keeping(ctx, job, holder, tombstone, note)",
   },
   {
     name: "a kept run ended all the same",
+    habit: "events",
     file: "protocol/enqueue-keyed.ts",
     find: 'remove: ["cancelAskedAt"]',
     put: "remove: []",
   },
   {
     name: "an event for a running job not heeded when its run fails",
+    habit: "events",
     file: "protocol/settle.ts",
     find: "const ended = await (cancelAskedAt === undefined ? unlessAsked(run) : cancelRun(ctx, run));",
     put: "const ended = await unlessAsked({ ...run, expect: read.expect });",
   },
   {
     name: "an event that comes between a run's end and its record missed",
+    habit: "events",
     file: "protocol/settle.ts",
     find: "expect: { ...read.expect, cancelAskedAt } };",
     put: "expect: read.expect };",
   },
   {
     name: "an event's job without its once item",
+    habit: "events",
     file: "protocol/apply-rule.ts",
     find: "enqueue(ctx, job);",
     put: "enqueue(ctx, { ...job, once: undefined } as unknown as NewJob);",
@@ -652,36 +673,42 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a late job ended whoever runs it",
+    habit: "late",
     file: "protocol/if-late.ts",
     find: 'expect: { revision: job.revision, state: "scheduled" },',
     put: "expect: { revision: job.revision },",
   },
   {
     name: "lateness counted from the due time",
+    habit: "late",
     file: "protocol/if-late.ts",
     find: "else if (ifLate && now - startOf(job) > ifLate.after * 1000) perhaps.push(job);",
     put: 'else if (ifLate && now - Date.parse(job.dueAt) > ifLate.after * 1000) late.push({ job, state: ifLate.do === "skip" ? "cancelled" : "expired", why: "late" });',
   },
   {
     name: "a pause taken for lateness",
+    habit: "late",
     file: "protocol/if-late.ts",
     find: "const lateBy = now - startOf(job) - pausedFor(pause, startOf(job), now);",
     put: "const lateBy = now - startOf(job);",
   },
   {
     name: "hand-over whether a window is open or not",
+    habit: "window",
     file: "protocol/limit.ts",
     find: "return openingOf(ctx, home.topic, start) > start;",
     put: "return openingOf(ctx, home.topic, start) < start;",
   },
   {
     name: "a start once given kept when its window has shut",
+    habit: "window",
     file: "protocol/limit.ts",
     find: "const shut = jobs.filter((home) => isShut(ctx, home));",
     put: "const shut = jobs.filter((home) => home.heldUntil === undefined && isShut(ctx, home));",
   },
   {
     name: "a limit's starts booked whether its window is open or not",
+    habit: "window",
     file: "protocol/limit.ts",
     find: "...(window === undefined ? {} : { window })",
     put: "...(window === undefined ? { window } : {})",
