@@ -20,10 +20,13 @@ const APART = [10, SECOND, 10 * SECOND];
 /** ms that an event is told late, so that others overtake it. */
 const LATE = [0, 0, SECOND, 20 * SECOND, 3 * MINUTE];
 
+/** Which share of events cancels, in one history or another; the others file jobs. */
+const CANCELS = [0.7, 0.2];
+
 /** A topic's users of the bus: whoever puts events there, and the function that they reach. */
 export type Bus = {
-  /** Something happens to a job's key about when a user files it: resolves when that is to be. */
-  around(n: number, key: string): Promise<void>;
+  /** Something happens to a job's key about when a user files or replaces it: resolves when that is to be. `n`: names it. */
+  around(n: string, key: string): Promise<void>;
   /** Whether all events are through. */
   through(): boolean;
 };
@@ -31,6 +34,7 @@ export type Bus = {
 export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
   const { timeline, sqs, witness, habit } = world;
   const rules = rulesOf(world.draws("rules"), habit.topic);
+  const cancels = world.draws("which events").pick(CANCELS);
   const sent = new Map<string, SentEvent>();
   let planned = 0;
 
@@ -75,7 +79,7 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
       const near = draws.whole(-40, 40);
       const offset = draws.pick([near, near, -draws.next() * MINUTE, draws.next() * 4 * MINUTE]);
       const at = Math.round(timeline.now() + Math.max(offset, 0));
-      const rule = draws.chance(0.7) ? rules.cancels : rules.files;
+      const rule = draws.chance(cancels) ? rules.cancels : rules.files;
       const times = draws.chance(0.4) ? draws.whole(2, 3) : 1;
       const own = world.draws(`more events ${n}`);
       const events = [{ id: `event-${n}`, at, key, rule }];
@@ -100,7 +104,7 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
 function rulesOf(draws: Draws, topic: string): { cancels: EventRule; files: EventRule } {
   const matched = { topic, source: SOURCE, key: "$.detail.order" };
   const tombstone = draws.pick(TOMBSTONES);
-  const onDuplicate = draws.pick(["keep", "replace", "postpone"] as const);
+  const onDuplicate = draws.pick(["keep", "keep", "replace", "postpone"] as const);
   return {
     cancels: { ...matched, do: "cancel", detailType: "Paid", tombstone },
     files: {

@@ -27,7 +27,7 @@ export async function shrink(seed: number, tries: number, weeks = false): Promis
   const clerks = Array.from({ length: MOST_CLERKS }, (_, i) => `clerk:${i + 1}`);
   const strangers = Array.from({ length: MOST_STRANGERS }, (_, i) => `stranger:${i + 1}`);
   const deploys = Array.from({ length: MOST_DEPLOYS }, (_, i) => `deploy:${i + 1}`);
-  const events = Array.from({ length: MOST_USERS }, (_, i) => `event:${i + 1}`);
+  const events = [...users, ...changes].map((name) => name.replace("user", "event"));
   const removable = (): string[] =>
     [
       ...["epilogue:1", "storm:1", ...users, ...events, ...operators, ...planners, ...clerks, ...changes],

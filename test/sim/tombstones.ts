@@ -118,6 +118,8 @@ export function tombstonesOf(settings: {
 
   /** An event that is being applied notes when it happened, and no other; a caller notes of what he replaces when that did. */
   function kept(key: Key, before: Home | undefined, { id, keptAt = 0, eventAt, createdAt }: Home): void {
+    if (keptAt < (before?.keptAt ?? 0))
+      broken(id, `kept by an event of ${before?.keptAt}, and says ${keptAt} now`);
     if (eventAt === undefined && keptAt === before?.eventAt) return;
     const isSaid = inEffect(key, "enqueue").some(
       ({ event: { at } }) => at - surely <= keptAt && keptAt <= at,

@@ -170,7 +170,10 @@ async function user(
     return results[0]?.job;
   };
 
-  if (key !== undefined && topic === world.habit.topic) await bus?.around(n, key);
+  const happens = async (name: string): Promise<void> => {
+    if (key !== undefined && topic === world.habit.topic) await bus?.around(name, key);
+  };
+  await happens(`${n}`);
   const told =
     draws.chance(LIMITED.has(topic) ? 0.6 : 0.15) && once === undefined && !direct
       ? await fileMany()
@@ -191,6 +194,7 @@ async function user(
     const what = draws.pick(rivals ? RIVALRY : CHANGES);
     const when = time();
     if (suppressed.has(`user:${n}:${i}`)) continue;
+    if (what === "replace") await happens(`${n}:${i}`);
     await change(what, when);
   }
   // Long after its once item's first end, where histories are long.
