@@ -1,4 +1,5 @@
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
+import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Call } from "./network.ts";
 import type { Firings } from "./services/scheduler.ts";
@@ -10,14 +11,15 @@ export type Fate = {
   request: number;
   /** How long the answer takes; infinite when it is lost. */
   answer: number;
-  /** The caller dies before it is sent, or when it took effect. */
-  crash?: "before" | "after";
+  /** The caller dies before it is sent, while it is on its way, or when it took effect. */
+  crash?: "before" | "under way" | "after";
   /** The caller freezes while it waits. */
   freeze: number;
   /** The service refuses, without an effect or after one. */
   refusal?: Error | undefined;
   refusalAfter?: Error;
-  entryFails(draws: Draws): string | undefined;
+  /** The code that one entry of a batch fails with. `item`: the sort key that it writes. */
+  entryFails(draws: Draws, item?: string): string | undefined;
 };
 
 /** What can go wrong with one call. Each seed has some of them. */
@@ -62,6 +64,9 @@ const BLOWS = [
 ] as const;
 export type Blow = { key: string; kind: (typeof BLOWS)[number]; time: number };
 
+/** Those after which messages are gone that SQS had taken. */
+export const LOSING = new Set<Blow["kind"]>(["purge", "lose-message"]);
+
 /**
  * `calm`: nothing goes wrong, so that punctuality and cost can be told. `one fault`: nothing else. `hurt`: a mixture
  * that differs by seed, since faults hide each other when all come at once.
@@ -72,8 +77,18 @@ export type Weather = "calm" | "one fault" | "hurt";
 const ROLES = ["api", "producer", "consumer", "tick"] as const;
 type Role = (typeof ROLES)[number] | "event";
 /** Which call: the how many-th of an operation, of a role's machines. */
-type OneFault = { fault: CallFault; role: Role; operation: string; call: number };
-const LONE_FAULTS = ["crash", "crash", "crash", "lost-answer", "throttled", "conflict", "entry"] as const;
+type OneFault = { fault: CallFault | "hot-job"; role: Role; operation: string; call: number };
+/** `hot-job`: DynamoDB throttles the claims of one job for a while, and not those of the other jobs of its batch. */
+const LONE_FAULTS = [
+  "crash",
+  "crash",
+  "crash",
+  "lost-answer",
+  "throttled",
+  "conflict",
+  "entry",
+  "hot-job",
+] as const;
 
 export type Plan = {
   readonly weather: Weather;
@@ -100,8 +115,8 @@ export type Plan = {
   readonly badHandlers: boolean;
   /** Whether attempts can be lost that never ran. */
   readonly burns: boolean;
-  /** ms from its due time at most that a run may start; without a bound where much goes wrong. */
-  readonly latest: number;
+  /** ms from its due time at most that a run of a job may start; without a bound where much goes wrong. */
+  latest(id: string): number;
   fateOf(call: Call, draws: Draws, now: number): Fate;
   /** How often EventBridge Scheduler fires an occurrence, and how late. */
   firingsOf(target: string, draws: Draws, now: number): Firings;
@@ -138,13 +153,15 @@ export function planOf(
     rates: readonly number[];
     topics: readonly string[];
     shards: number;
+    /** When a topic opens for some minutes: its messages lie in their queue then, and may be lost. */
+    opening?: number | undefined;
     /** Whose calls are struck beside those of the usual ones. */
     roles: readonly Role[];
     suppressed: ReadonlySet<string>;
     onFault: (key: string, what: string) => void;
   },
 ): Plan {
-  const { start, span, topics, suppressed, onFault } = settings;
+  const { start, span, topics, opening, suppressed, onFault } = settings;
   const roles = [...ROLES, ...settings.roles];
   const weather = weatherOf(seed);
   const draws = drawsOf(seed, "plan");
@@ -190,6 +207,8 @@ export function planOf(
   for (const kind of BLOWS) {
     const count = draws.whole(1, kind === "kill" || kind === "duplicate-message" ? 12 : 4);
     const times = Array.from({ length: count }, () => start + draws.next() * span);
+    const sent = (opening ?? start) - drawsOf(seed, kind).next() * SENT_AHEAD;
+    if (LOSING.has(kind) && sent > start && sent < start + span) times.push(sent);
     if (some(0.35))
       for (const [i, time] of times.entries()) blows.push({ key: `blow:${kind}:${i}`, kind, time });
   }
@@ -212,6 +231,7 @@ export function planOf(
     call: draws.whole(0, 7),
   };
   let calls = 0;
+  const heat = heatOf(drawsOf(seed, "heat").pick(["api", "consumer"]));
   const badScheduler = some(0.5);
   const [shuffled, fewInFlight] = [some(0.5), some(0.1)];
 
@@ -227,6 +247,11 @@ export function planOf(
     if (now >= calmFrom) return fate;
     const key = `${call.machine.name}#${call.index}`;
     if (weather === "one fault") {
+      if (one.fault === "hot-job") {
+        if (heat.reaches(call) && happens("hot-job", "the claims of one job are throttled"))
+          fate.entryFails = (_, item) => heat.refuses(item, now);
+        return fate;
+      }
       const its = call.machine.name.startsWith(one.role) && call.operation === one.operation;
       const struck = its && calls++ === one.call;
       if (struck && happens(key, one.fault)) strike(one.fault, fate, call, own);
@@ -278,17 +303,28 @@ export function planOf(
       if (own.chance(0.3)) return [onTime, own.whole(0, 2 * PUNCTUAL)];
       return [own.chance(0.3) ? own.whole(0, 10 * PUNCTUAL) : onTime];
     },
-    latest: weather === "hurt" ? Number.POSITIVE_INFINITY : weather === "calm" ? ON_TIME : boundOf(one),
+    latest(id) {
+      if (weather === "hurt") return Number.POSITIVE_INFINITY;
+      if (weather === "calm") return ON_TIME;
+      if (one.fault === "hot-job") return heat.isHot(id) ? REPEATED : BESIDE_HOT;
+      return boundOf(one);
+    },
     fateOf,
   };
 }
 
+/** How long before it is due a job's message is sent. */
+const SENT_AHEAD = 3 * MINUTE;
 /** EventBridge Scheduler fires within a minute. */
 const PUNCTUAL = MINUTE;
 /** SQS's whole seconds, and a puller's own pace. */
 export const ON_TIME = 2000;
 /** Till a call that got no answer has been repeated; a receive's messages are hidden so long. */
 const REPEATED = 65_000;
+/** Jobs of the same batch wait until their claims have given up the one that is throttled, at most twice. */
+const BESIDE_HOT = ON_TIME + 2 * BATCH_PATIENCE;
+/** How long one job's claims are throttled. */
+const HEAT = 30_000;
 /** A run's lease, the rest of its message's visibility and a round more. */
 const CRASHED = 250_000;
 /** Till the audit comes by. */
@@ -302,6 +338,24 @@ function boundOf({ fault, role }: OneFault): number {
   if (role === "tick") return ON_TIME;
   if (fault !== "crash") return REPEATED;
   return role === "consumer" ? CRASHED : AUDITED;
+}
+
+/** Throttles the claims of one job: the first of the first batch of several that a machine of the role claims. */
+function heatOf(role: Role) {
+  let hot: { item: string; until: number } | undefined;
+  return {
+    /** Whether a call claims jobs that may be throttled. */
+    reaches({ machine, input }: Call): boolean {
+      const { Statements = [] } = input as { Statements?: { Statement: string }[] };
+      const claims = Statements.filter(({ Statement }) => Statement.includes('"leaseEnd"'));
+      return hot ? claims.length > 0 : claims.length > 1 && machine.name.startsWith(role);
+    },
+    refuses(item = "", now: number): string | undefined {
+      hot ??= { item, until: now + HEAT };
+      return item === hot.item && now < hot.until ? "ThrottlingError" : undefined;
+    },
+    isHot: (id: string): boolean => hot?.item.endsWith(`#${id}`) === true,
+  };
 }
 
 function reaches({ kind, topic, shard }: Spell, { service, input }: Call): boolean {
@@ -334,6 +388,7 @@ function strike(fault: CallFault, fate: Fate, call: Call, own: Draws): void {
     case "slow-request":
       // Some land as late as a signature lives, some never.
       fate.request = own.next() * own.pick([4000, 60_000, 360_000]);
+      if (own.chance(0.25)) fate.crash = "under way";
       break;
     case "freeze":
       // A producer of a user's own may freeze for an hour, a function for its life.

@@ -114,15 +114,17 @@ function tryOnce(network: Network, call: Call, service: Service, timeout: number
       const late = Object.assign(new Error(`no answer within ${timeout} ms`), { name: "TimeoutError" });
       tell(issued + timeout, () => reject(late));
     }
+    // At the next moment: nothing dies amid its own call.
+    if (fate.crash === "under way") timeline.at(issued, () => machine.kill());
     if (fate.request === Number.POSITIVE_INFINITY) return;
     timeline.at(issued + fate.request, () => {
       let outcome: { output: unknown } | { error: Error };
       try {
         if (fate.request > SIGNATURE_LIFE) throw problem("RequestExpired", "the signature is too old", 403);
         if (fate.refusal) throw fate.refusal;
-        const trouble = { entryFails: () => fate.entryFails(draws), chain: machine.chain };
+        const trouble = { entryFails: (item?: string) => fate.entryFails(draws, item), chain: machine.chain };
         const isInTime = answersAt <= issued + timeout && fate.answer < Number.POSITIVE_INFINITY;
-        network.beforeEffect(call, isInTime && !fate.refusalAfter && fate.crash !== "after");
+        network.beforeEffect(call, isInTime && !fate.refusalAfter && fate.crash === undefined);
         outcome = { output: service.perform(operation, input, trouble) };
         if (fate.refusalAfter) throw fate.refusalAfter;
       } catch (thrown) {

@@ -129,8 +129,8 @@ export function witnessOf(settings: {
   /** ms that the writer's clock may be off. */
   skew: number;
   untracked: ReadonlySet<string>;
-  /** ms that a run may start after its due time. */
-  latest: number;
+  /** ms that a run of a job may start after its due time. */
+  latest: (id: string) => number;
   /** Text that SQS takes no message with. */
   unwanted: string;
   /** Whether an attempt may be lost without a run. */
@@ -628,7 +628,7 @@ export function witnessOf(settings: {
       if (!again) lateness.push(late);
       if (topics[run.topic]?.consumer !== "pull") runsByFunctions += 1;
       const isLimited = topics[run.topic]?.maxPerSecond !== undefined;
-      const most = isLimited && weather === "one fault" ? Math.max(latest, TICK_MISSED) : latest;
+      const most = Math.max(latest(run.id), isLimited && weather === "one fault" ? TICK_MISSED : 0);
       if (!again && late > most && !bulks.isMark(run.dueAt)) violate("P3", run.id, `started ${late} ms late`);
       if (!again) limits.started({ id: run.id, topic: run.topic, dueAt: run.dueAt, start: to });
       if (now < from) violate("P2", run.id, `started ${from - now} ms early`);

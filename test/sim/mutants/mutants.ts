@@ -129,6 +129,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: 'if (home.state === "running" && home.token === "nobody") take(job);',
   },
   {
+    name: "a batch of claims waits for the one that is throttled",
+    file: "protocol/claim.ts",
+    find: "const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);",
+    put: "const patience = (): number => Math.min(ctx.clock() + 30 * BATCH_PATIENCE, by);",
+  },
+  {
     name: "stale message does not send the revision that waits",
     file: "protocol/claim.ts",
     find: "        waiting.push({ ...home, spare: true });\n",

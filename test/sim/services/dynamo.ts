@@ -156,7 +156,7 @@ export function simulatedDynamo(settings: {
       const Responses = asked.map(({ key, apply }) => {
         const isAdmitted = admits("write", key, key);
         const Code = isAdmitted
-          ? (trouble.entryFails() ?? apply(table.get(key)))
+          ? (trouble.entryFails(key.sk?.S) ?? apply(table.get(key)))
           : "ProvisionedThroughputExceeded";
         return Code === undefined ? {} : { Error: { Code, Message: "simulated" } };
       });

@@ -1,7 +1,7 @@
 /** What goes with a call beside its input, and what may go wrong inside it though it is answered. */
 export type Trouble = {
-  /** The code that one entry of a batch fails with, if it does: asked once for each. */
-  entryFails(): string | undefined;
+  /** The code that one entry of a batch fails with, if it does: asked once for each. `item`: the sort key that it writes. */
+  entryFails(item?: string): string | undefined;
   /** How many invocations of functions in a chain led to the call. */
   readonly chain: number;
 };
