@@ -12,6 +12,8 @@ export type Habit = {
   kind: "none" | "events" | "window" | "late" | "spread";
   topic: string;
   policy: Partial<TopicPolicy>;
+  /** When its window opens first, if that is open for minutes only, each day: ms since the epoch. */
+  opening?: number;
   /** When the history begins, ms since the epoch. */
   start: number;
 };
@@ -37,6 +39,11 @@ const PLACES = [
   { zone: "Europe/Berlin", start: Date.UTC(2026, 2, 29, 0, 40) },
   { zone: "Europe/Berlin", start: Date.UTC(2026, 9, 25, 0, 40) },
 ] as const;
+/**
+ * Minutes that a topic is open each day, where that is not long. What the sweep sends as it opens, the audit finds seven
+ * minutes later, if it was lost.
+ */
+const BRIEF = [5, 50];
 /** Seconds. */
 const BOUNDS = [1, 10, 60];
 
@@ -55,7 +62,18 @@ export function habitOf(seed: number, weather: Weather): Habit {
   const topic = crowded !== undefined && fits(crowded) ? crowded : drawn;
   const place = draws.pick(PLACES);
   const start = kind === "window" ? place.start : START;
-  return { kind, topic, start, policy: policyOf(kind, draws, place, weather) };
+  if (kind !== "window") return { kind, topic, start, policy: policyOf(kind, draws) };
+  const brief = drawsOf(seed, "brief");
+  const shuts = start + draws.whole(-10, 20) * MINUTE;
+  const opens = shuts + draws.whole(5, 25) * MINUTE;
+  const windowOf = (from: number, to: number) => {
+    const clock = wallClockOf(place.zone);
+    return { window: `${clock(from)}-${clock(to)} ${place.zone}` };
+  };
+  // What misses a brief window waits for the next day.
+  if (!brief.chance(0.4) || weather !== "hurt") return { kind, topic, start, policy: windowOf(opens, shuts) };
+  const policy = windowOf(shuts, shuts + brief.pick(BRIEF) * MINUTE);
+  return { kind, topic, start, opening: shuts, policy };
 }
 
 /** How consumers work in one history while things go wrong. */
@@ -85,21 +103,8 @@ export function topicsOf({ topic, policy }: Habit): Policy["topics"] {
   return { ...TOPICS, [topic]: { ...TOPICS[topic], ...policy } };
 }
 
-function policyOf(
-  kind: Habit["kind"],
-  draws: Draws,
-  { zone, start }: (typeof PLACES)[number],
-  weather: Weather,
-): Partial<TopicPolicy> {
+function policyOf(kind: Habit["kind"], draws: Draws): Partial<TopicPolicy> {
   if (kind === "events") return { cancelledByEvents: true };
   if (kind === "late") return { ifLate: { after: draws.pick(BOUNDS), do: draws.pick(["skip", "expire"]) } };
-  if (kind === "spread") return { spread: draws.pick(BOUNDS) };
-  if (kind !== "window") return {};
-  const clock = wallClockOf(zone);
-  const shuts = start + draws.whole(-10, 20) * MINUTE;
-  const opens = shuts + draws.whole(5, 25) * MINUTE;
-  // Now and then an hour a day: what misses it waits for the next, when ticks are too rare to be punctual.
-  const hour = draws.chance(0.2) && weather === "hurt";
-  const [from, to] = hour ? [shuts, shuts + 50 * MINUTE] : [opens, shuts];
-  return { window: `${clock(from)}-${clock(to)} ${zone}` };
+  return kind === "spread" ? { spread: draws.pick(BOUNDS) } : {};
 }

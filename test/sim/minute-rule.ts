@@ -4,12 +4,15 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
+/** How often it comes when faults are over and nothing is near. ms. */
+const SELDOM = 10 * MINUTE;
+
 /**
  * The minute rule: on time, late, or silent in a spell. When faults are over and nothing is near, rarer. A history of
  * weeks leaves out the ticks that have nothing to do.
  */
 export function minuteRule(world: World, fire: () => void) {
-  const { timeline, plan, stretch, attention } = world;
+  const { timeline, plan, stretch, attention, habit } = world;
   const draws = world.draws("rule");
   const phase = draws.whole(0, 59) * SECOND;
   let count = 0;
@@ -27,8 +30,12 @@ export function minuteRule(world: World, fire: () => void) {
     }
     // A tick lets go a minute's share of what is parked.
     const isParked = (): boolean => world.dynamo.rows().some(({ pk }) => pk?.S?.startsWith("paused#"));
-    const quiet = now > world.habit.start + 2 * HOUR && !stretch.isOfWeeks && !hurried && !isParked();
-    if (!stopped) timeline.at(now + (quiet ? 10 : 1) * MINUTE, next);
+    // Nor may what waits for a few minutes of each day miss them.
+    const isOpening = (): boolean =>
+      habit.opening !== undefined && world.witness.freeAt(habit.topic, now) < now + 2 * SELDOM;
+    const quiet =
+      now > habit.start + 2 * HOUR && !stretch.isOfWeeks && !hurried && !isParked() && !isOpening();
+    if (!stopped) timeline.at(now + (quiet ? SELDOM : MINUTE), next);
   };
   timeline.at(timeline.now() + phase, next);
   return {

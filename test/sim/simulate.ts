@@ -8,8 +8,8 @@ import { clerks } from "./clerks.ts";
 import { deploys } from "./deploys.ts";
 import { drawsOf } from "./draws.ts";
 import { epilogueOf } from "./epilogue.ts";
-import { type Blow, type Plan, planOf, type Weather, weatherOf } from "./faults.ts";
-import { habitOf, topicsOf } from "./habits.ts";
+import { type Blow, LOSING, type Plan, planOf, type Weather, weatherOf } from "./faults.ts";
+import { crowdedTopic, habitOf, toldTopic, topicsOf } from "./habits.ts";
 import { fatesOf, handlerOf } from "./handlers.ts";
 import { deleteExpired, minuteRule } from "./minute-rule.ts";
 import { operators } from "./operators.ts";
@@ -101,6 +101,7 @@ export async function simulate(
     rates: stretch.faultRates,
     topics: Object.keys(TOPICS),
     shards,
+    opening: habit.opening,
     roles: habit.kind === "events" ? ["event"] : [],
     suppressed,
     onFault(key, what) {
@@ -251,7 +252,6 @@ function isStored(dynamo: Dynamo, id: string): boolean {
 function mayLose({ weather, blows, lostReceive, badHandlers }: Plan): boolean {
   return weather !== "calm" && (badHandlers || lostReceive > 0 || blows.some(({ kind }) => LOSING.has(kind)));
 }
-const LOSING = new Set(["purge", "lose-message"]);
 
 /** Whether a dead job's envelope lies in its DLQ, or where SQS's own redrive has put it and it is still to be met. */
 function isLetterThere(
@@ -278,7 +278,10 @@ function destroy(world: World, topic: string, messages: readonly Message[]): voi
 function strikeBlow(world: World, { kind, key }: Blow, tick: () => void): void {
   const { sqs, timeline } = world;
   const draws = world.draws(key);
-  const topic = draws.pick(Object.keys(TOPICS));
+  const drawn = draws.pick(Object.keys(TOPICS));
+  // What hits one topic of many would seldom hit the one whose rules a history is about.
+  const topic =
+    (draws.chance(0.5) ? (crowdedTopic(world.seed) ?? toldTopic(world.habit)) : undefined) ?? drawn;
   const message = () => {
     const waiting = sqs.messages(topic);
     return waiting.length > 0 ? draws.pick(waiting) : undefined;
