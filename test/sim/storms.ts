@@ -125,9 +125,10 @@ async function file(
   if (!isCancelled) return;
   await timeline.wait(draws.next() * draws.pick([10 * SECOND, 2 * MINUTE]));
   const ids = results.flatMap(({ job: told }) => (told && draws.chance(0.9) ? told.id : []));
-  for (const id of ids) witness.cancelAsked(id);
+  const overs = ids.map((id) => witness.cancelAsked(id));
   world.requests += steps;
   const cancelled = await api("POST", "/jobs/cancel", { ids });
+  for (const over of overs) over();
   for (const { status, job: told } of (cancelled?.body.results ?? []) as typeof results)
     if (status === 200 && told) witness.cancelled(told);
 }

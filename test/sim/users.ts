@@ -205,12 +205,16 @@ async function user(
 
   async function change(what: string, when: ReturnType<typeof time>): Promise<void> {
     const id = told?.id ?? "";
-    if (what.startsWith("cancel")) witness.cancelAsked(id);
+    const over = what.startsWith("cancel") ? witness.cancelAsked(id) : () => {};
     if (what === "cancel") {
       const answer = await caller("DELETE", `/jobs/${id}`);
+      over();
       if (answer?.status === 200) witness.cancelled(answer.body as unknown as Told);
+      // Who gets no answer may want something else by now, while the first request is still on its way.
+      if (!answer && tracked && own.chance(0.7)) await patch(id, when);
     } else if (what === "cancel many") {
       const answer = await api("POST", "/jobs/cancel", { ids: [id] });
+      over();
       const [result] = (answer?.body.results ?? []) as { status: number; job?: Told }[];
       if (result?.status === 200 && result.job) witness.cancelled(result.job);
     } else if (!tracked) return;

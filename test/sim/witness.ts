@@ -52,7 +52,14 @@ export type Asked = {
 /** When a job's messages let it start, at the earliest and the latest. */
 type Starts = { from: number; to: number };
 
-type Revision = { dueAt: number; body: string; attempt: number; postponeUntil: number | undefined };
+/** `since`: when the pool stored it, ms since the epoch. */
+type Revision = {
+  dueAt: number;
+  body: string;
+  attempt: number;
+  postponeUntil: number | undefined;
+  since: number;
+};
 
 /** What is known of one job. */
 type Known = {
@@ -65,7 +72,8 @@ type Known = {
   successes: Set<string>;
   claims: Claim[];
   acknowledged: boolean;
-  cancelAsked: boolean;
+  /** Calls that cancel it, and when each was over: ms since the epoch. */
+  cancels: { until: number }[];
   /** No older revision may start. */
   oldest: number;
   cancelled: boolean;
@@ -192,7 +200,7 @@ export function witnessOf(settings: {
       successes: new Set(),
       claims: [],
       acknowledged: false,
-      cancelAsked: false,
+      cancels: [],
       oldest: 0,
       cancelled: false,
       looks: new Set(),
@@ -234,7 +242,7 @@ export function witnessOf(settings: {
       const isBack =
         before && before.body !== body && job.revisions.some((revision) => revision?.body === body);
       if (isBack && givenOnce.has(body)) violate("once", id, `a repeated call gave it ${body} again`);
-      job.revisions[after.revision] ??= { dueAt, body, attempt, postponeUntil };
+      job.revisions[after.revision] ??= { dueAt, body, attempt, postponeUntil, since: clock() };
       if (before?.state === "scheduled" && after.state === "running")
         job.claims.push({ attempt: after.attempt, at: after.claimedAt ?? 0 });
       const untold = isFinished(after) && !after.untracked && wrongIn(after, job.claims, skew);
@@ -358,11 +366,16 @@ export function witnessOf(settings: {
     return released(before) ? undefined : "a run ended by somebody else";
   }
 
-  /** Whether anybody wants it cancelled. */
-  function isCancelled({ cancelAsked, revisions }: Known, home: Home): boolean {
+  /**
+   * Whether anybody wants it cancelled. A request of a call that is over may land late, but it leaves a job alone that was
+   * moved since.
+   */
+  function isCancelled({ cancels, revisions }: Known, home: Home): boolean {
+    const since = revisions[home.revision]?.since ?? 0;
+    const isAsked = cancels.some(({ until }) => since <= until);
     const mayEvent = home.key !== undefined && tombstones.mayCancel(home);
     const due = revisions.map(({ dueAt }) => dueAt);
-    return cancelAsked || bulks.mayCancel(home, due) || mayEvent;
+    return isAsked || bulks.mayCancel(home, due) || mayEvent;
   }
 
   /** Whether a job is later than its own bound. */
@@ -530,8 +543,13 @@ export function witnessOf(settings: {
       givenOnce.add(JSON.stringify(body));
     },
 
-    cancelAsked(id: string): void {
-      known(id).cancelAsked = true;
+    /** A user calls to cancel a job. Answers what to call when that call is over, answered or not. */
+    cancelAsked(id: string): () => void {
+      const cancel = { until: Number.POSITIVE_INFINITY };
+      known(id).cancels.push(cancel);
+      return () => {
+        cancel.until = clock();
+      };
     },
 
     cancelled({ id }: Told): void {

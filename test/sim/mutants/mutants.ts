@@ -377,6 +377,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const isOver = leaseEnd < 0;",
   },
   {
+    name: "a cancel that lands late cancels what was moved since",
+    file: "protocol/cancel.ts",
+    find: 'expect: { state: "scheduled", revision: 0, untracked: undefined, key: undefined },',
+    put: 'expect: { state: "scheduled", untracked: undefined, key: undefined },',
+  },
+  {
     name: "unprocessed keys taken as absent",
     file: "aws/read.ts",
     find: "pending = output.UnprocessedKeys?.[table]?.Keys ?? [];",
