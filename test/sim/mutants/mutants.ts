@@ -331,6 +331,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER / 10)",
   },
   {
+    name: "an entry that cannot be read stops its shard",
+    file: "protocol/pages.ts",
+    find: "if (!isUnreadable(home)) return { ...place, home };",
+    put: "if (isUnreadable(home)) throw new Error(home.unreadable);\n    if (home !== null) return { ...place, home };",
+  },
+  {
     name: "audit passes a running job without a look",
     file: "protocol/audit.ts",
     find: "      looks.push({ id: home.id, time: (home.leaseEnd ?? now) + CLOCK_MARGIN });\n",
@@ -371,16 +377,16 @@ export const MUTANTS: readonly Mutant[] = [
     put: "expect: { revision: 0, untracked: undefined, key: undefined },",
   },
   {
-    name: "a pulled job handed out past its lease",
-    file: "protocol/pull.ts",
-    find: "const isOver = ctx.clock() >= leaseEnd;",
-    put: "const isOver = leaseEnd < 0;",
-  },
-  {
     name: "a cancel that lands late cancels what was moved since",
     file: "protocol/cancel.ts",
     find: 'expect: { state: "scheduled", revision: 0, untracked: undefined, key: undefined },',
     put: 'expect: { state: "scheduled", untracked: undefined, key: undefined },',
+  },
+  {
+    name: "a pulled job handed out past its lease",
+    file: "protocol/pull.ts",
+    find: "const isOver = ctx.clock() >= leaseEnd;",
+    put: "const isOver = leaseEnd < 0;",
   },
   {
     name: "unprocessed keys taken as absent",
@@ -481,6 +487,12 @@ export const MUTANTS: readonly Mutant[] = [
     file: "protocol/limit.ts",
     find: "const { holds, left } = await book(ctx, topic, free);",
     put: "const { holds, left } = { holds: free.map((home) => ({ home, from: home.dueAt, until: home.dueAt })), left: [] };",
+  },
+  {
+    name: "starts given an hour ahead, to jobs that may be cancelled",
+    file: "protocol/limit.ts",
+    find: "const until = Math.min(now + STARTS_AHEAD,",
+    put: "const until = Math.min(now + 48 * STARTS_AHEAD,",
   },
   {
     name: "a job that gets no start of its limit not parked",
