@@ -63,23 +63,30 @@ export function epilogueOf(
     const calm = Math.max(plan.calmFrom + LANDS_WITHIN, ...plan.spells.map(({ to }) => to));
     await run(Math.ceil(Math.max(timeline.now(), plan.weather === "hurt" ? calm : 0)) + SETTLED);
     const end = timeline.now() + CATCHES_UP_WITHIN;
-    while (!isCaughtUp() && timeline.now() < end) await run(timeline.now() + MINUTE);
-    if (!isCaughtUp())
-      witness.punctual("", `sweep or audit have not caught up ${CATCHES_UP_WITHIN} ms after all was over`);
+    while (behind() && timeline.now() < end) await run(timeline.now() + MINUTE);
+    const what = behind();
+    if (what) witness.punctual("", `${what} ${CATCHES_UP_WITHIN} ms after all was over`);
   }
 
-  function isCaughtUp(): boolean {
+  /** What has not come to rest yet. */
+  function behind(): string | undefined {
     const now = timeline.now();
     const cursors = world.dynamo.rows().filter(({ swept }) => swept !== undefined);
     const waiting = Object.keys(TOPICS).flatMap((topic) => {
       const opensAt = UNTRACKED.has(topic) ? witness.freeAt(topic, now) : now;
       return world.sqs.messages(topic).filter((message) => isWaitedFor(message, now, opensAt));
     });
+    if (waiting.length > 0) return `${waiting.length} messages wait in their queues: ${waiting[0]?.body}`;
     const isNear = ({ swept, audited }: Row): boolean =>
       timeOf(swept?.S ?? "") > now + MINUTE && timeOf(audited?.S ?? "") > now - AUDIT_TRAILS;
     // Of untracked jobs whose callers have died, too: nobody else waits for those.
-    const isParked = world.dynamo.rows().some(({ pk }) => pk?.S?.startsWith("paused#"));
-    return waiting.length === 0 && !isParked && cursors.every(isNear);
+    // A window may be shut for days.
+    const parked = world.dynamo.rows().find(({ pk }) => {
+      const [kind, topic = ""] = pk?.S?.split("#") ?? [];
+      return kind === "paused" && topic !== "" && witness.freeAt(topic, now) === now;
+    });
+    if (parked) return `job ${parked.id?.S} is still parked`;
+    return cursors.every(isNear) ? undefined : "sweep or audit have not caught up";
   }
 
   function judge({ id, topic, dueAt }: Filed): void {
