@@ -83,6 +83,8 @@ function isRetried(thrown: unknown): boolean {
   const { name, $metadata } = thrown as { name: string; $metadata?: { httpStatusCode?: number } };
   return (
     name === "TimeoutError" ||
+    // The SDK takes it for a clock that is off: a process may have frozen between signing and sending.
+    name === "RequestExpired" ||
     name === "ProvisionedThroughputExceededException" ||
     ($metadata?.httpStatusCode ?? 0) >= 500
   );

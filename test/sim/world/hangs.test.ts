@@ -86,3 +86,24 @@ it("a call that hangs is given up by its client each time, and one that was lost
   expect(timeline.now() - NOW).toBeGreaterThanOrEqual(3 * 5000);
   expect(sqs.messages("mail")).toEqual([]);
 });
+
+it("a request that comes when its signature is too old is sent again", async () => {
+  const timeline = timelineFrom(NOW);
+  const sqs = simulatedSqs({
+    ...{ clock: timeline.now, topics: ["mail"], inFlight: () => 10, unwanted: "\u0000", pick: () => 0 },
+    ...{ onVisible: () => {}, onRefused: () => {}, onSent: () => {} },
+  });
+  const takes = [301_000, 1];
+  const network: Network = {
+    ...{ timeline, seed: 1, beforeEffect: () => {}, onArrival: () => {} },
+    fateOf: () => ({ request: takes.shift() ?? 1, answer: 1, freeze: 0, entryFails: () => undefined }),
+  };
+  const client = clientOn<SQSClient>(network, startMachine("tick-1", 1, 0, timeline), "sqs", sqs);
+  const Entries = [{ Id: "0", MessageBody: "hello" }];
+  const sent = client.send(new SendMessageBatchCommand({ QueueUrl: "mail", Entries }), {
+    requestTimeout: 600_000,
+  });
+  await timeline.run(NOW + 600_000, () => false);
+  expect(await sent).toEqual({ Failed: [] });
+  expect(sqs.messages("mail")).toHaveLength(1);
+});
