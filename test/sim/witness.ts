@@ -429,7 +429,8 @@ export function witnessOf(settings: {
   /** Whether a job has been over for as long as a repeat of its request must find it: a day. */
   function isOnceOver(id: string): boolean {
     const { home, handedOff } = known(id);
-    const untrackedEnd = Math.max(...[...handedOff.values()].map(({ to }) => to));
+    // Of an untracked job nobody knows when it ends: a day counts from when it was due.
+    const untrackedEnd = home ? home.dueAt : Math.max(...[...handedOff.values()].map(({ to }) => to));
     const end = home && !home.untracked ? home.finishedAt : untrackedEnd;
     return end !== undefined && end + DAY <= clock() + skew;
   }
