@@ -18,7 +18,7 @@ const AGAIN = [0, SECOND, 20 * SECOND, 8 * MINUTE];
 /** ms that the second of two events happens later, or a few times as many. */
 const APART = [10, SECOND, 10 * SECOND];
 /** ms that an event is told late, so that others overtake it. */
-const LATE = [0, 0, SECOND, 20 * SECOND, 3 * MINUTE];
+const LATE = [0, 0, 0, SECOND, 20 * SECOND, 3 * MINUTE];
 
 /** Which share of events cancels, in one history or another; the others file jobs. */
 const CANCELS = [0.7, 0.2];
@@ -76,8 +76,8 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
     async around(n, key) {
       const draws = world.draws(`event ${n}`);
       if (draws.chance(0.2)) return;
-      const near = draws.whole(-40, 40);
-      const offset = draws.pick([near, near, -draws.next() * MINUTE, draws.next() * 4 * MINUTE]);
+      const near = draws.whole(-30, 30);
+      const offset = draws.pick([near, near, near, -draws.next() * MINUTE, draws.next() * 4 * MINUTE]);
       const at = Math.round(timeline.now() + Math.max(offset, 0));
       const rule = draws.chance(cancels) ? rules.cancels : rules.files;
       const times = draws.chance(0.4) ? draws.whole(2, 3) : 1;

@@ -231,6 +231,8 @@ export function planOf(
     call: draws.whole(0, 7),
   };
   let calls = 0;
+  // Their own draws, so that the other faults stay as they were.
+  const strays = hurt && drawsOf(seed, "strays").chance(0.15);
   const heat = heatOf(drawsOf(seed, "heat").pick(["api", "consumer"]));
   const badScheduler = some(0.5);
   const [shuffled, fewInFlight] = [some(0.5), some(0.1)];
@@ -268,6 +270,11 @@ export function planOf(
       if (own.chance(0.5)) fate.request = Number.POSITIVE_INFINITY;
       fate.answer = Number.POSITIVE_INFINITY;
     } else if (storm("throttling-storm") && own.chance(0.6)) fate.refusal = throttled();
+    if (strays && isChangeOfCaller(call) && own.chance(STRAYING) && happens(key, "stray")) {
+      fate.request = own.next() * LATEST_STRAY;
+      fate.crash = "under way";
+      return fate;
+    }
     // Ticks make most of the calls: without a victim they would have most of the faults too.
     const roll = own.next() / (call.machine.name.startsWith(victim) ? 8 : 1);
     let upTo = 0;
@@ -323,6 +330,9 @@ export const ON_TIME = 2000;
 const REPEATED = 65_000;
 /** Jobs of the same batch wait until their claims have given up the one that is throttled, at most twice. */
 const BESIDE_HOT = ON_TIME + 2 * BATCH_PATIENCE;
+/** In some histories so many changes lose their caller while they are on their way, and land so late at most. */
+const STRAYING = 0.1;
+const LATEST_STRAY = 4 * MINUTE;
 /** How long one job's claims are throttled. */
 const HEAT = 30_000;
 /** A run's lease, the rest of its message's visibility and a round more. */
@@ -373,6 +383,10 @@ function namesBucketOf(shard: number, input: object): boolean {
   return new RegExp(`T\\d\\d:\\d\\d#${shard}"`).test(JSON.stringify(input));
 }
 
+function isChangeOfCaller({ machine, operation }: Call): boolean {
+  return operation === "UpdateItem" && /^(api|producer)-/.test(machine.name);
+}
+
 function throttled(): Error {
   return problem("ProvisionedThroughputExceededException", "simulated");
 }
@@ -388,7 +402,6 @@ function strike(fault: CallFault, fate: Fate, call: Call, own: Draws): void {
     case "slow-request":
       // Some land as late as a signature lives, some never.
       fate.request = own.next() * own.pick([4000, 60_000, 360_000]);
-      if (own.chance(0.25)) fate.crash = "under way";
       break;
     case "freeze":
       // A producer of a user's own may freeze for an hour, a function for its life.
