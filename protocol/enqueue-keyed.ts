@@ -128,7 +128,8 @@ async function meetHolder(
     const wanted = outcome === "replaced" ? job : withinBound(job, holder);
     const once = nameOnce?.({ ...holder, dueAt: wanted.dueAt });
     // An event that happened later may cancel what this one asks for, just now.
-    const checks = job.eventAt === undefined ? [] : [tombstoneAsRead(job, tombstone)];
+    const { cancelledByEvents } = policyOf(ctx, job.topic);
+    const checks = job.eventAt === undefined || !cancelledByEvents ? [] : [tombstoneAsRead(job, tombstone)];
     const home = await replaceJob(ctx, holder, wanted, once, checks);
     if (home === holder && checks.length > 0) return undefined;
     if (home === holder) throw takenToken(job);

@@ -63,7 +63,7 @@ async function hold(
     return stands?.state === "scheduled" &&
       stands.revision === held.revision &&
       stands.heldUntil !== undefined
-      ? stands
+      ? { ...stands, ...(one.home.spare && { spare: true as const }) }
       : undefined;
   });
 }

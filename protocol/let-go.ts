@@ -82,6 +82,7 @@ export async function takeTurns(
  * jobs that were cancelled, moved or ended are deleted. Answers how many jobs got a start.
  */
 export async function letGo(ctx: Context, run: Release, { given, going, owed, done }: Turn): Promise<number> {
+  const begun = ctx.clock();
   const outcomes = await settleStarts(
     ctx,
     run,
@@ -90,7 +91,7 @@ export async function letGo(ctx: Context, run: Release, { given, going, owed, do
   const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
   // What starts later has a look there, and an untracked job can be cancelled as long as SQS does not have it.
   const near = [...going, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
-  await lookLater(ctx, near, await sendNow(ctx, near));
+  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));
   await sendIfNear(ctx, owed);
   const known = given.filter((_, i) => !(outcomes[i] instanceof Error));
   await ctx.pool.remove([...done, ...known.flatMap(({ notes }) => notes)], ctx.clock() + WRITER_DEADLINE);

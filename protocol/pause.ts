@@ -96,7 +96,7 @@ export async function pausedTopics(ctx: Context): Promise<string[]> {
 }
 
 /** Lets each tick look at this topic's pause, from now on. */
-async function listPaused(ctx: Context, topic: string, by: number): Promise<void> {
+export async function listPaused(ctx: Context, topic: string, by: number): Promise<void> {
   const [outcome] = await ctx.pool.insert([{ ...pausedTopicKey(topic), v: ITEM_VERSION }], by);
   if (outcome instanceof Error) throw outcome;
 }

@@ -1,3 +1,4 @@
+import { inParallel } from "../core/batches.ts";
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
@@ -25,20 +26,19 @@ export async function send(
   const by = ctx.clock() + WRITER_DEADLINE;
   const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
   const parked = await park(ctx, unique);
-  const { going, failed } = await shape(
-    ctx,
-    unique.filter(({ id }) => !parked.has(id)),
-    looks,
-  );
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
-  for (const [id, { message }] of failed) outcomes.set(id, { outcome: "failing", reason: message });
-  for (const [topic, jobs] of Map.groupBy(unique, (home) => home.topic))
+  const waiting = unique.filter(({ id }) => !parked.has(id));
+  // A topic whose limit or homes are throttled keeps no other waiting until its time is over.
+  await inParallel([...Map.groupBy(waiting, (home) => home.topic)], 8, async ([topic, jobs]) => {
+    const { going, failed } = await shape(ctx, jobs, looks);
+    for (const [id, { message }] of failed) outcomes.set(id, { outcome: "failing", reason: message });
     reportFailures(
       ctx,
       topic,
-      jobs.flatMap(({ id }) => failed.get(id)?.message ?? []),
+      [...failed.values()].map(({ message }) => message),
     );
-  for (const [id, sent] of await sendNow(ctx, going, by)) outcomes.set(id, sent);
+    for (const [id, sent] of await sendNow(ctx, going, by)) outcomes.set(id, sent);
+  });
   return outcomes;
 }
 

@@ -6,7 +6,7 @@ import { beforeTime, END } from "../core/position.ts";
 import { readPauses } from "./known-pauses.ts";
 import { limitedTopics } from "./limited-topics.ts";
 import { countParked } from "./park.ts";
-import { pausedTopics, pollQueue } from "./pause.ts";
+import { listPaused, pausedTopics, pollQueue } from "./pause.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { release } from "./release.ts";
@@ -46,7 +46,11 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
     pause ? pause.state === "resuming" : limited.has(topic);
   await Promise.all([
     inParallel(held, POLLS, async ({ topic, pause }) => {
-      if (pause && ctx.clock() < until) await guarded(topic, tend(ctx, topic, pause));
+      if (!pause || ctx.clock() >= until) return;
+      // The version before this one listed none.
+      if (!paused.includes(topic))
+        await guarded(topic, listPaused(ctx, topic, ctx.clock() + WRITER_DEADLINE));
+      await guarded(topic, tend(ctx, topic, pause));
     }),
     inTurns(ctx, held.filter(isReleased), until, ({ topic, pause }, end) =>
       guarded(topic, release(ctx, topic, pause, end)),

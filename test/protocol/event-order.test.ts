@@ -75,6 +75,24 @@ it.each(WAYS.slice(1))(
   },
 );
 
+it.each(WAYS.slice(1))(
+  "an event changes a job with %s though an old rule has left a tombstone",
+  async (_, ways) => {
+    const world = shop();
+    await tell(world, [paid], "D0");
+    await world.pass(HOUR, { ticks: false });
+    const { cancelledByEvents: __, ...orders } = world.ctx.policy.topics.orders ?? {};
+    const deployed: World = {
+      ...world,
+      ctx: { ...world.ctx, policy: { ...world.ctx.policy, topics: { orders } } },
+    };
+    const rules = [placedBy(ways, 86_400)];
+    expect(await tell(deployed, rules, "P3601")).toEqual([]);
+    expect(await tell(deployed, rules, "P3602")).toEqual([]);
+    expect(bodies(world)).toEqual(["P3602"]);
+  },
+);
+
 describe.each(WAYS)("events of one key, which meet a live job with %s", (_, ways) => {
   it.each<[string, number, string[], string | undefined]>([
     ["filed, cancelled", 300, ["P0", "D5"], undefined],

@@ -184,6 +184,41 @@ describe("a limited topic", () => {
     expect(booked.map(([, count]) => count)).toEqual([2]);
   });
 
+  test("marks each message as spare that is sent to be sure", async () => {
+    const world = limited();
+    const job = {
+      topic: "slow",
+      key: "a",
+      body: "{}",
+      dueAt: world.now() + MINUTE,
+      onDuplicate: "keep",
+    } as const;
+    await enqueue(world.ctx, job);
+    await Promise.all(Array.from({ length: 10 }, () => enqueue(world.ctx, job)));
+    const spare = world.queues
+      .messages({ topic: "slow" })
+      .map(({ body }) => parseMessage(body)?.jobs[0]?.spare);
+    expect(spare).toEqual([undefined, ...Array(10).fill(true)]);
+  });
+
+  test("whose counter is throttled keeps no other topic's jobs from being sent", async () => {
+    const world = limited();
+    const jobs = [
+      await world.file({ topic: "slow", delay: HOUR }),
+      await world.file({ topic: "free", delay: HOUR }),
+    ];
+    await world.pass(HOUR - MINUTE, { ticks: false });
+    const count = async (): Promise<never> => {
+      // The message of the other topic is sent while this one is repeated.
+      await new Promise(setImmediate);
+      await world.pass(2 * MINUTE, { ticks: false });
+      throw new Error("throttled until the deadline");
+    };
+    await send({ ...world.ctx, pool: { ...world.pool, count } }, jobs);
+    expect(sent(world, "slow")).toEqual([]);
+    expect(sent(world, "free")).toHaveLength(1);
+  });
+
   test("passes over no second before those that are full", async () => {
     const { now, book } = limitOfTwo();
     const ahead = now + MINUTE;

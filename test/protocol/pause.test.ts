@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DAY, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
-import { type Item, type Pause, pauseKey } from "../../core/items.ts";
+import { type Item, type Pause, pausedTopicKey, pauseKey } from "../../core/items.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { lift, pause } from "../../protocol/pause.ts";
 import { receive } from "../../protocol/pull.ts";
@@ -306,6 +306,15 @@ test.each([0.01, undefined])(
     expect(pauseItem(world)).toHaveProperty("expiresAt");
   },
 );
+
+test("a tick lists a pause that a version of before has begun", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  const { pk, sk } = pausedTopicKey("orders");
+  await world.pool.remove([{ pk, sk }], world.now() + MINUTE);
+  await world.tick();
+  expect(world.pool.items()).toContainEqual(expect.objectContaining({ pk, sk }));
+});
 
 test("a resume that dies after moving jobs leaves notes that move none twice", async () => {
   const world = createWorld();

@@ -245,6 +245,26 @@ describe("a topic with a window", () => {
     for (const { revision } of later) expect(revision).toBe(1);
   });
 
+  test.for(["day", "slow"])(
+    "lets nothing of topic %s go outside it when a release stands still",
+    async (topic) => {
+      const world = windowed();
+      await pause(world.ctx, topic);
+      await world.file({ topic });
+      await world.pass(HOUR - MINUTE);
+      world.pool.hooks.after = async ({ operation }) => {
+        if (operation !== "changeMany") return;
+        delete world.pool.hooks.after;
+        await world.pass(5 * MINUTE, { ticks: false });
+      };
+      await resume(world.ctx, topic, undefined);
+      expect(world.now()).toBeGreaterThan(CLOSES);
+      expect(sent(world, topic)).toEqual([]);
+      await world.pass(HOUR);
+      expect(sent(world, topic)).toEqual([OPENS]);
+    },
+  );
+
   test("leaves an untracked job in the pool whose note is met again after it was given its opening", async () => {
     const world = windowed();
     await pause(world.ctx, "free");
