@@ -2,7 +2,16 @@ import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
 import { PurgeQueueCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
-import { type Home, keyKey, limitedKey, minuteOf, parkedKey, startsKey, ttl } from "../../core/items.ts";
+import {
+  type Home,
+  keyKey,
+  limitedKey,
+  minuteOf,
+  parkedKey,
+  pausedTopicKey,
+  startsKey,
+  ttl,
+} from "../../core/items.ts";
 import { counterOf } from "../../core/limit.ts";
 import { deadText, jobText, messageText } from "../../core/message.ts";
 import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
@@ -141,9 +150,10 @@ export function createScenes(deployment: Deployment) {
       expect(left).toEqual(new Set());
       return result;
     },
-    /** Pauses a topic elsewhere, until every function knows. */
+    /** Pauses a topic elsewhere, by a version that lists no paused topics, until every function knows. */
     hold: async (topic: string) => {
       await pause(ctx, topic);
+      await ctx.pool.remove([pausedTopicKey(topic)], ctx.clock() + MINUTE);
       pass(6 * SECOND);
     },
     /** Resumes it elsewhere. */
