@@ -509,11 +509,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a note deleted before its job is sent",
     file: "protocol/let-go.ts",
-    find: "  await lookLater(ctx, near, await sendNow(ctx, near));\n",
+    find: "  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
     put: "",
     and: {
       find: "  const unknown = given.length - known.length;\n",
-      put: "  const unknown = given.length - known.length;\n  await lookLater(ctx, near, await sendNow(ctx, near));\n",
+      put: "  const unknown = given.length - known.length;\n  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
     },
   },
   {
