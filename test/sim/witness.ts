@@ -155,6 +155,8 @@ export function witnessOf(settings: {
   const requests = new Map<string, string>();
   /** When a request is over that was answered with a job that it kept. */
   const keptUntil = new Map<string, number>();
+  /** Jobs with their starts, in messages of those who did not know the topic. */
+  const sentUnknowing = new Set<string>();
   /** Bodies that a job is given once, however often the call is sent that gives it. */
   const givenOnce = new Set<string>();
   const lateness: number[] = [];
@@ -559,7 +561,7 @@ export function witnessOf(settings: {
 
     /**
      * Jobs of a message that SQS took, and when it shows it. Who is not answered cannot know, and sends again. Who does not know
-     * the topic, as a deploy has removed it for a while, does not know its window either.
+     * the topic, as a deploy has removed it for a while, does not know its window either: such a message may be taken apart later.
      */
     handedOff(
       topic: string,
@@ -574,7 +576,10 @@ export function witnessOf(settings: {
         const isToRun =
           untracked.has(topic) || (home?.state === "scheduled" && home.revision === job.revision);
         const begins = Math.max(start, Date.parse(job.sentAt ?? job.dueAt));
-        if (isToRun && knowsTopic && !windows.wasOpen(topic, begins - longestSend, begins))
+        const sent = `${job.id} ${job.revision} ${begins}`;
+        if (!knowsTopic) sentUnknowing.add(sent);
+        const isHeld = isToRun && !sentUnknowing.has(sent);
+        if (isHeld && !windows.wasOpen(topic, begins - longestSend, begins))
           violate("window", job.id, `handed over to start at ${begins}, out of its window`);
         if (job.expiresAt !== undefined) known(job.id).expires = true;
         // A near untracked one was never stored.
