@@ -8,6 +8,8 @@ type Told = {
   resumeAskedAt: number;
   /** Until when a resume that got no clean answer may still take effect. */
   resumesUntil: number;
+  /** When each resume was asked for that has no answer. */
+  open: number[];
   /** Spans in which jobs may be late, the open one's end being infinite. */
   disturbed: { from: number; to: number }[];
   /** Spans in which nothing could start, the open one left out. */
@@ -26,7 +28,7 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
   const topics = new Map<string, Told>();
   const told = (topic: string): Told => {
     const asked = { pauseAskedAt: 0, resumeAskedAt: 0, resumesUntil: 0 };
-    const found = topics.get(topic) ?? { heldFrom: undefined, ...asked, disturbed: [], held: [] };
+    const found = topics.get(topic) ?? { heldFrom: undefined, ...asked, open: [], disturbed: [], held: [] };
     topics.set(topic, found);
     return found;
   };
@@ -49,12 +51,18 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
       found.heldFrom = undefined;
       found.resumeAskedAt = clock();
       found.resumesUntil = clock() + LANDS_WITHIN;
+      found.open.push(clock());
     },
     resumed(topic: string, askedAt: number): void {
       const found = told(topic);
-      if (found.resumeAskedAt === askedAt) found.resumesUntil = clock();
-      const last = found.disturbed.at(-1);
-      if (last && found.pauseAskedAt < askedAt) last.to = clock();
+      found.open = found.open.filter((other) => other !== askedAt);
+      // It was on its way as a pause was acknowledged, and either may have had the last word.
+      found.heldFrom = undefined;
+      // Another one may be on its way still.
+      const last = Math.max(...found.open.map((other) => other + LANDS_WITHIN));
+      found.resumesUntil = Math.max(clock(), last);
+      const disturbed = found.disturbed.at(-1);
+      if (disturbed && found.pauseAskedAt < askedAt) disturbed.to = clock();
     },
 
     /** ms that a run which starts now starts too late after its topic was paused, if it does. */
