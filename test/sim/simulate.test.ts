@@ -20,7 +20,7 @@ const PORTION = 50;
 describe("the simulator", () => {
   it.for(Array.from({ length: HISTORIES / PORTION }, (_, i) => FIRST + i * PORTION))(
     `keeps every promise in ${PORTION} histories from seed %i`,
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (from) => {
       const broken: string[] = [];
       for (let seed = from; seed < from + PORTION; seed++) {
@@ -81,7 +81,7 @@ describe("the simulator", () => {
 });
 
 describe("a mutant", () => {
-  it("is caught, and its history is told without what it does not need", { timeout: 120_000 }, async () => {
+  it("is caught, and its history is told without what it does not need", { timeout: 300_000 }, async () => {
     const hunt = fileURLToPath(new URL("mutants/hunt.ts", import.meta.url));
     const args = [hunt, "claim without the revision", "100", "story", "P4"];
     const { stdout } = await promisify(execFile)(process.execPath, args);
