@@ -123,6 +123,8 @@ async function judge(
   const owed: Home[] = [];
   const done: Parked[] = [];
   const unreadable: Met[] = [];
+  const keepsStart = (home: Home, isMoved: boolean): boolean =>
+    isGiven(home, now) && !isShut(ctx, home) && (isMoved || !run.pause);
   for (const [i, note] of notes.entries()) {
     const home = homes[i];
     if (isUnreadable(home)) {
@@ -139,10 +141,7 @@ async function judge(
       if (home && isOwed(home, note.revision) && isNear(startsAt(home), now))
         owed.push({ ...home, spare: true });
       done.push(note);
-    } else if (
-      home.state === "scheduled" &&
-      !(isGiven(home, now) && !isShut(ctx, home) && (isMoved || !run.pause))
-    ) {
+    } else if (home.state === "scheduled" && !keepsStart(home, isMoved)) {
       const found = waiting.get(home.id) ?? { home, notes: [] };
       found.notes.push(note);
       waiting.set(home.id, found);

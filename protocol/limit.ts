@@ -20,24 +20,26 @@ export type Shaped = { going: Home[]; failed: Map<string, Error> };
 export type Looks = { readonly parked: ReadonlySet<string>; readonly behind: ReadonlySet<string> };
 
 /**
- * Gives the jobs of limited topics their starts, at most `maxPerSecond` in a second, whoever hands them over, and parks
- * those for which none is free soon. Holds jobs of other topics that would start outside their topic's window till its
- * next opening. A start once given stays, unless it has passed. One topic's trouble is its own.
+ * Gives jobs of a topic with a limit their starts, at most `maxPerSecond` in a second, whoever hands them over, and parks
+ * those for which none is free soon. Holds jobs of another topic that would start outside its window till its next opening.
+ * A start once given stays, unless it has passed. What goes wrong is told as the failure of the jobs that wait.
  */
-export async function shape(ctx: Context, homes: readonly Home[], looks?: Looks): Promise<Shaped> {
-  const shaped: Shaped = { going: [], failed: new Map() };
-  for (const [topic, jobs] of Map.groupBy(homes, (home) => home.topic)) {
-    // A crashed run is sent to be settled, not to be run.
-    const waiting = jobs.filter(({ state }) => state === "scheduled");
-    shaped.going.push(...jobs.filter(({ state }) => state !== "scheduled"));
-    try {
-      if (policyOf(ctx, topic).maxPerSecond === undefined) await holdShut(ctx, topic, waiting, shaped);
-      else await giveStarts(ctx, topic, waiting, shaped, looks);
-    } catch (error) {
-      const failure = error instanceof Error ? error : new Error(messageOf(error));
-      const going = new Set(shaped.going);
-      for (const home of waiting) if (!going.has(home)) shaped.failed.set(home.id, failure);
-    }
+export async function shape(
+  ctx: Context,
+  topic: string,
+  jobs: readonly Home[],
+  looks?: Looks,
+): Promise<Shaped> {
+  // A crashed run is sent to be settled, not to be run.
+  const waiting = jobs.filter(({ state }) => state === "scheduled");
+  const shaped: Shaped = { going: jobs.filter(({ state }) => state !== "scheduled"), failed: new Map() };
+  try {
+    if (policyOf(ctx, topic).maxPerSecond === undefined) await holdShut(ctx, topic, waiting, shaped);
+    else await giveStarts(ctx, topic, waiting, shaped, looks);
+  } catch (error) {
+    const failure = error instanceof Error ? error : new Error(messageOf(error));
+    const going = new Set(shaped.going);
+    for (const home of waiting) if (!going.has(home)) shaped.failed.set(home.id, failure);
   }
   return shaped;
 }

@@ -1,25 +1,21 @@
 import { WRITER_DEADLINE } from "../core/constants.ts";
-import { ITEM_VERSION, LIMITED_TOPICS, limitedKey } from "../core/items.ts";
-import { BEGINNING, END } from "../core/position.ts";
+import { LIMITED_TOPICS, limitedKey } from "../core/items.ts";
 import { forgetPause, knownLimited } from "./known-pauses.ts";
+import { listedTopics, listTopic } from "./listed-topics.ts";
 import type { Context } from "./ports.ts";
-
-const MOST_TOPICS = 1000;
 
 /**
  * The topics that have a limit and whose jobs were parked for it, now or ever: a process that does not know of a newer
  * deploy may park a job of a topic whose limit is gone.
  */
-export async function limitedTopics(ctx: Context): Promise<string[]> {
-  const { items } = await ctx.pool.page(LIMITED_TOPICS, BEGINNING, END, MOST_TOPICS);
-  return items.map(({ sk }) => sk);
+export function limitedTopics(ctx: Context): Promise<string[]> {
+  return listedTopics(ctx, LIMITED_TOPICS);
 }
 
 /** Lets each tick look for this topic's parked jobs, from now on. */
 export async function listLimited(ctx: Context, topic: string, by: number): Promise<void> {
   if (await knownLimited(ctx, topic)) return;
-  const [outcome] = await ctx.pool.insert([{ ...limitedKey(topic), v: ITEM_VERSION }], by);
-  if (outcome instanceof Error) throw outcome;
+  await listTopic(ctx, limitedKey(topic), by);
   forgetPause(ctx, topic);
 }
 

@@ -2,13 +2,12 @@ import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { ITEM_VERSION, PAUSED_TOPICS, type Pause, pausedTopicKey, pauseKey } from "../core/items.ts";
 import { isOver, spansAfter } from "../core/pauses.ts";
-import { BEGINNING, END } from "../core/position.ts";
 import { forgetPause } from "./known-pauses.ts";
+import { listedTopics, listTopic } from "./listed-topics.ts";
 import type { Attribute, Context } from "./ports.ts";
 import { readable } from "./unreadable.ts";
 
 const TRIES = 10;
-const MOST_TOPICS = 1000;
 
 /**
  * Holds hand-off of a topic until it is resumed; again and again the same. Jobs whose time comes are parked in the
@@ -90,15 +89,13 @@ async function changePause(
 }
 
 /** All topics that were ever paused: a deploy may have removed one of them in the middle of its resume. */
-export async function pausedTopics(ctx: Context): Promise<string[]> {
-  const { items } = await ctx.pool.page(PAUSED_TOPICS, BEGINNING, END, MOST_TOPICS);
-  return items.map(({ sk }) => sk);
+export function pausedTopics(ctx: Context): Promise<string[]> {
+  return listedTopics(ctx, PAUSED_TOPICS);
 }
 
 /** Lets each tick look at this topic's pause, from now on. */
-export async function listPaused(ctx: Context, topic: string, by: number): Promise<void> {
-  const [outcome] = await ctx.pool.insert([{ ...pausedTopicKey(topic), v: ITEM_VERSION }], by);
-  if (outcome instanceof Error) throw outcome;
+export function listPaused(ctx: Context, topic: string, by: number): Promise<void> {
+  return listTopic(ctx, pausedTopicKey(topic), by);
 }
 
 /**

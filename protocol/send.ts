@@ -30,7 +30,7 @@ export async function send(
   const waiting = unique.filter(({ id }) => !parked.has(id));
   // A topic whose limit or homes are throttled keeps no other waiting until its time is over.
   await inParallel([...Map.groupBy(waiting, (home) => home.topic)], 8, async ([topic, jobs]) => {
-    const { going, failed } = await shape(ctx, jobs, looks);
+    const { going, failed } = await shape(ctx, topic, jobs, looks);
     for (const [id, { message }] of failed) outcomes.set(id, { outcome: "failing", reason: message });
     reportFailures(
       ctx,

@@ -31,6 +31,9 @@ const fileMany = (world: World, topic: string, count: number, delay = 0) =>
     world.ctx,
     Array.from({ length: count }, () => ({ topic, body: "{}", dueAt: world.now() + delay })),
   );
+/** A job that whoever asks for it again keeps. */
+const kept = (world: World) =>
+  ({ topic: "slow", key: "a", body: "{}", dueAt: world.now() + MINUTE, onDuplicate: "keep" }) as const;
 /** How many starts are counted in each second. */
 const starts = (world: World): Item[] => world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
 /** Books starts at two a second, as whoever hands jobs over does. */
@@ -171,13 +174,7 @@ describe("a limited topic", () => {
 
   test("gives one start more at most to a job that callers keep again and again", async () => {
     const world = limited();
-    const job = {
-      topic: "slow",
-      key: "a",
-      body: "{}",
-      dueAt: world.now() + MINUTE,
-      onDuplicate: "keep",
-    } as const;
+    const job = kept(world);
     for (let i = 0; i < 10; i++) await enqueue(world.ctx, job);
     const [counted] = starts(world);
     const booked = Object.entries(counted ?? {}).filter(([name]) => /^s\d+$/.test(name));
@@ -186,13 +183,7 @@ describe("a limited topic", () => {
 
   test("marks each message as spare that is sent to be sure", async () => {
     const world = limited();
-    const job = {
-      topic: "slow",
-      key: "a",
-      body: "{}",
-      dueAt: world.now() + MINUTE,
-      onDuplicate: "keep",
-    } as const;
+    const job = kept(world);
     await enqueue(world.ctx, job);
     await Promise.all(Array.from({ length: 10 }, () => enqueue(world.ctx, job)));
     const spare = world.queues

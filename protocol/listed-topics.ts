@@ -1,0 +1,17 @@
+import { ITEM_VERSION, type Key } from "../core/items.ts";
+import { BEGINNING, END } from "../core/position.ts";
+import type { Context } from "./ports.ts";
+
+const MOST_TOPICS = 1000;
+
+/** The topics that a partition lists: each of its items has the name of one as its sort key. */
+export async function listedTopics(ctx: Context, partition: string): Promise<string[]> {
+  const { items } = await ctx.pool.page(partition, BEGINNING, END, MOST_TOPICS);
+  return items.map(({ sk }) => sk);
+}
+
+/** Lists a topic under this key, if it is not listed yet. */
+export async function listTopic(ctx: Context, key: Key, by: number): Promise<void> {
+  const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION }], by);
+  if (outcome instanceof Error) throw outcome;
+}
