@@ -45,6 +45,10 @@ export function minuteRule(world: World, fire: () => void) {
     hurry() {
       hurried = true;
     },
+    /** As before `hurry`, from the next one on. */
+    ease() {
+      hurried = false;
+    },
     stop() {
       stopped = true;
     },

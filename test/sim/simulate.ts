@@ -206,6 +206,7 @@ export async function simulate(
     if (!enough() && !suppressed.has("epilogue:1")) {
       ticks.hurry();
       await epilogueOf(world, api, { sizes, run: (until) => timeline.run(until, enough), done })();
+      ticks.ease();
     }
     // What a process did not live to clear away, the audit does when it comes to the job's last look.
     const end = timeline.now() + stretch.patience;
