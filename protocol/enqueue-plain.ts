@@ -1,7 +1,8 @@
+import { inParallel } from "../core/batches.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
-import { EVERYTHING, heldBefore } from "./known-pauses.ts";
+import { isPaused } from "./known-pauses.ts";
 import { book, openings } from "./limit.ts";
 import { fileLooks } from "./looks.ts";
 import type { Enqueued } from "./new-job.ts";
@@ -24,14 +25,18 @@ export async function filePlain(
   };
   const near = homes.filter((home) => home.untracked && isNear(home.dueAt, ctx.clock()));
   const filed = homes.filter((home) => !near.includes(home));
-  let straight: Home[] = [];
-  try {
-    const placed = await withoutHomes(ctx, near, by);
-    straight = placed.straight;
-    filed.push(...placed.held);
-  } catch (error) {
-    refuse(near, error);
-  }
+  const straight: Home[] = [];
+  // A topic whose limit is throttled refuses no other's jobs.
+  const place = async (topic: string, jobs: readonly Home[]): Promise<void> => {
+    try {
+      const placed = await withoutHomes(ctx, topic, jobs, by);
+      straight.push(...placed.straight);
+      filed.push(...placed.held);
+    } catch (error) {
+      refuse(jobs, error);
+    }
+  };
+  await inParallel([...Map.groupBy(near, (home) => home.topic)], 8, ([topic, jobs]) => place(topic, jobs));
   const inserted = await ctx.pool.insert(filed, by);
   for (const [i, home] of filed.entries()) {
     // An id just drawn that exists is one's own earlier effect.
@@ -62,44 +67,30 @@ export async function filePlain(
 }
 
 /**
- * Near untracked jobs by whether they can go straight to SQS, unstored, or a pause or their topic's limit or window holds
- * them: those must be in the pool until then.
+ * Near untracked jobs of a topic by whether they can go straight to SQS, unstored, or a pause or the topic's limit or window
+ * holds them: those must be in the pool until then.
  */
 async function withoutHomes(
   ctx: Context,
-  near: readonly Home[],
+  topic: string,
+  jobs: readonly Home[],
   by: number,
 ): Promise<{ straight: Home[]; held: Home[] }> {
-  const bounds = await heldBefore(
-    ctx,
-    near.map(({ topic }) => topic),
+  if (await isPaused(ctx, topic)) return { straight: [], held: [...jobs] };
+  const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
+  const { holds, left } = isLimited ? await book(ctx, topic, jobs) : { holds: openings(ctx, jobs), left: [] };
+  const started = holds.map(({ home, from, until }) =>
+    until > from ? { ...home, heldFrom: from, heldUntil: until } : home,
   );
-  const isPaused = ({ topic }: Home): boolean => bounds.get(topic) === EVERYTHING;
-  const held = near.filter(isPaused);
-  const straight: Home[] = [];
-  for (const [topic, jobs] of Map.groupBy(
-    near.filter((home) => !isPaused(home)),
-    (home) => home.topic,
-  )) {
-    const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
-    const { holds, left } = isLimited
-      ? await book(ctx, topic, jobs)
-      : { holds: openings(ctx, jobs), left: [] };
-    const started = holds.map(({ home, from, until }) =>
-      until > from ? { ...home, heldFrom: from, heldUntil: until } : home,
-    );
-    const now = ctx.clock();
-    const far = started.filter((home) => home.heldUntil !== undefined && !isNear(startsAt(home), now));
-    straight.push(...started.filter((home) => !far.includes(home)));
-    held.push(...far, ...left);
-    // A home's own place may lie behind the sweep.
-    await fileLooks(
-      ctx,
-      far.map((home) => ({ id: home.id, time: startsAt(home) })),
-      by,
-    );
-  }
-  return { straight, held };
+  const now = ctx.clock();
+  const far = started.filter((home) => home.heldUntil !== undefined && !isNear(startsAt(home), now));
+  // A home's own place may lie behind the sweep.
+  await fileLooks(
+    ctx,
+    far.map((home) => ({ id: home.id, time: startsAt(home) })),
+    by,
+  );
+  return { straight: started.filter((home) => !far.includes(home)), held: [...far, ...left] };
 }
 
 /** One job's trouble is no other's of its batch. */

@@ -23,6 +23,7 @@ const TOPICS = {
   slower: { maxPerSecond: 0.1 },
   loose: { maxPerSecond: 2, consumer: "pull", tracking: "none" },
   free: {},
+  bare: { consumer: "pull", tracking: "none" },
 } as const;
 const limited = (): World => createWorld({ topics: TOPICS });
 
@@ -208,6 +209,18 @@ describe("a limited topic", () => {
     await send({ ...world.ctx, pool: { ...world.pool, count } }, jobs);
     expect(sent(world, "slow")).toEqual([]);
     expect(sent(world, "free")).toHaveLength(1);
+  });
+
+  test("whose counter is throttled refuses its own untracked jobs of a batch, and no other topic's", async () => {
+    const world = limited();
+    const count = async (): Promise<never> => {
+      throw new Error("throttled until the deadline");
+    };
+    const ctx = { ...world.ctx, pool: { ...world.pool, count } };
+    const jobs = ["loose", "bare"].map((topic) => ({ topic, body: "{}", dueAt: world.now() }));
+    expect(await enqueueMany(ctx, jobs)).toMatchObject([{ code: "unavailable" }, { outcome: "created" }]);
+    expect(sent(world, "loose")).toEqual([]);
+    expect(sent(world, "bare")).toHaveLength(1);
   });
 
   test("passes over no second before those that are full", async () => {
