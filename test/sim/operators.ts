@@ -88,7 +88,8 @@ async function letGo(
     world.requests += RESUME_STEPS;
     const rate = ratePerSecond === undefined ? {} : { ratePerSecond };
     const answer = await api("POST", `/topics/${topic}/resume`, rate);
-    if (answer?.status === 200) return witness.pauses.resumed(topic, askedAt);
+    if (answer?.status === 200)
+      return witness.pauses.resumed(topic, askedAt, ratePerSecond ?? Number.POSITIVE_INFINITY);
     await timeline.wait(5 * SECOND);
   }
 }

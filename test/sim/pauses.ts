@@ -1,4 +1,4 @@
-import { PAUSE_KNOWN_FOR } from "../../core/constants.ts";
+import { NEAR, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
 
 /** What users were told of one topic's pauses. Times are ms since the epoch. */
 type Told = {
@@ -10,8 +10,8 @@ type Told = {
   resumesUntil: number;
   /** When each resume was asked for that has no answer. */
   open: number[];
-  /** Spans in which jobs may be late, the open one's end being infinite. */
-  disturbed: { from: number; to: number }[];
+  /** Spans in which jobs may be late, the open one's end being infinite. `runs`: starts of its jobs since `to`. */
+  disturbed: { from: number; to: number; ratePerSecond: number; runs: number }[];
   /** Spans in which nothing could start, the open one left out. */
   held: { from: number; to: number }[];
 };
@@ -22,6 +22,8 @@ const LANDS_WITHIN = 29_000 + 300_000;
 const RELEASED_WITHIN = 190_000;
 /** How long Lambda may go on polling, and then its last invocation. ms. */
 const POLLED_FOR = 60_000 + 60_000;
+
+const UNENDED = { to: Number.POSITIVE_INFINITY, ratePerSecond: Number.POSITIVE_INFINITY, runs: 0 };
 
 /** Of each topic: when it was held, and since when its jobs may go. `claims`: ms that a claim takes at most. */
 export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: number; claims: number }) {
@@ -37,8 +39,7 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
       const found = told(topic);
       const { disturbed } = found;
       found.pauseAskedAt = clock();
-      if (disturbed.at(-1)?.to !== Number.POSITIVE_INFINITY)
-        disturbed.push({ from: clock(), to: Number.POSITIVE_INFINITY });
+      if (disturbed.at(-1)?.to !== Number.POSITIVE_INFINITY) disturbed.push({ from: clock(), ...UNENDED });
     },
     /** A call of `askedAt` was answered; who asked otherwise meanwhile may have had the last word. */
     paused(topic: string, askedAt: number): void {
@@ -53,7 +54,8 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
       found.resumesUntil = clock() + LANDS_WITHIN;
       found.open.push(clock());
     },
-    resumed(topic: string, askedAt: number): void {
+    /** `ratePerSecond`: at which the topic is resumed now; without it as before. */
+    resumed(topic: string, askedAt: number, ratePerSecond?: number): void {
       const found = told(topic);
       found.open = found.open.filter((other) => other !== askedAt);
       // It was on its way as a pause was acknowledged, and either may have had the last word.
@@ -62,7 +64,13 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
       const last = Math.max(...found.open.map((other) => other + LANDS_WITHIN));
       found.resumesUntil = Math.max(clock(), last);
       const disturbed = found.disturbed.at(-1);
-      if (disturbed && found.pauseAskedAt < askedAt) disturbed.to = clock();
+      if (!disturbed) return;
+      if (found.pauseAskedAt < askedAt) disturbed.to = clock();
+      disturbed.ratePerSecond = ratePerSecond ?? disturbed.ratePerSecond;
+    },
+    /** A job of the topic starts. */
+    started(topic: string): void {
+      for (const span of told(topic).disturbed) if (span.to <= clock()) span.runs += 1;
     },
 
     /** ms that a run which starts now starts too late after its topic was paused, if it does. */
@@ -85,10 +93,17 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
     /** Whether anybody has ever asked for a pause of this topic. */
     disturb: (topic: string): boolean => told(topic).disturbed.length > 0,
 
-    /** When at the latest a job that may start at `start` is let go, for all its topic's pauses. */
+    /**
+     * When at the latest a job that may start at `start` is let go, for all its topic's pauses. Waiting for the rate of a
+     * resume is excused by those alone that have started since.
+     */
     freeAt(topic: string, start: number): number {
-      const spans = told(topic).disturbed.filter(({ to }) => to + RELEASED_WITHIN >= start);
-      return Math.max(start, ...spans.map(({ to }) => to + RELEASED_WITHIN));
+      const ends = told(topic).disturbed.map(({ to, ratePerSecond, runs }) => {
+        // What was near was parked with the late, and is let go in its turn.
+        const turns = start <= to + NEAR ? (runs * 1000) / ratePerSecond : 0;
+        return to + RELEASED_WITHIN + turns;
+      });
+      return Math.max(start, ...ends);
     },
   };
 }

@@ -642,6 +642,7 @@ export function witnessOf(settings: {
     /** A handler begins. `now`: by the clock of its machine. */
     started(run: Run, now: number): void {
       const job = known(run.id);
+      pauses.started(run.topic);
       // SQS alone knows when an untracked job that was given back is due again.
       const again = untracked.has(run.topic) && job.starts.size > 0;
       // Of an untracked job's run nobody else knows the revision.
