@@ -123,8 +123,12 @@ async function judge(
   const owed: Home[] = [];
   const done: Parked[] = [];
   const unreadable: Met[] = [];
+  // Starts of a limit that have passed were not used: sent at once, the jobs of a minute would share a second.
+  const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
+  const isStartKept = (home: Home): boolean =>
+    isLimited ? (home.heldUntil ?? 0) >= now : isGiven(home, now);
   const keepsStart = (home: Home, isMoved: boolean): boolean =>
-    isGiven(home, now) && !isShut(ctx, home) && (isMoved || !run.pause);
+    isStartKept(home) && !isShut(ctx, home) && (isMoved || !run.pause);
   for (const [i, note] of notes.entries()) {
     const home = homes[i];
     if (isUnreadable(home)) {

@@ -1,4 +1,4 @@
-import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD } from "../core/constants.ts";
+import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
@@ -6,6 +6,7 @@ import { nextOpening } from "../cron/window.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
 import { type Hold, moveHeld, noteStarts } from "./hold.ts";
 import { knownLimited } from "./known-pauses.ts";
+import { listLimited } from "./limited-topics.ts";
 import { parkForLimit } from "./park.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
@@ -111,7 +112,11 @@ async function giveStarts(
   const isGoing = (home: Home): boolean =>
     (isGiven(home, now) || looks?.behind.has(home.id) === true) && !isShut(ctx, home);
   shaped.going.push(...jobs.filter(isGoing));
-  const free = jobs.filter((home) => !isGoing(home) && !looks?.parked.has(home.id));
+  const isParked = ({ id }: Home): boolean => looks?.parked.has(id) === true;
+  // A job that is late with a note is left to the release: some tick must look for that note.
+  if (jobs.some((home) => isParked(home) && !isGoing(home)))
+    await listLimited(ctx, topic, now + WRITER_DEADLINE);
+  const free = jobs.filter((home) => !isGoing(home) && !isParked(home));
   if (free.length === 0) return;
 
   const { holds, left } = await book(ctx, topic, free);

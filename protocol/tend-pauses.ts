@@ -4,7 +4,7 @@ import { messageOf } from "../core/errors.ts";
 import { minuteOf, type Pause, pauseKey, ttl } from "../core/items.ts";
 import { beforeTime, END } from "../core/position.ts";
 import { readPauses } from "./known-pauses.ts";
-import { limitedTopics } from "./limited-topics.ts";
+import { limitedTopics, listLimited } from "./limited-topics.ts";
 import { countParked } from "./park.ts";
 import { listPaused, pausedTopics, pollQueue } from "./pause.ts";
 import { policyOf } from "./policy.ts";
@@ -87,9 +87,12 @@ async function tend(ctx: Context, topic: string, pause: Pause): Promise<void> {
   const isTurn = (minuteOf(ctx.clock()) / BUCKET) % POLL_EVERY === 0;
   if (isRecent || (state === "paused" && isTurn)) await pollQueue(ctx, topic, state === "resuming");
   if (state === "paused") return;
-  // What was due later is parked for the topic's limit, if at all.
+  // What was due later waits for the topic's limit from now on.
   const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
   if (isRecent || (await countParked(ctx, topic, isLimited ? beforeTime(changedAt + 1) : END)) > 0) return;
+  // First, or no tick would look for what is left when the pause is over.
+  if (isLimited && (await countParked(ctx, topic)) > 0)
+    await listLimited(ctx, topic, ctx.clock() + WRITER_DEADLINE);
   // Lambda may have refused each wish so far, or no tick was there to repeat it.
   if (!(await pollQueue(ctx, topic, true))) return;
   const now = ctx.clock();
