@@ -140,22 +140,44 @@ async function oldestHomes(
 ): Promise<Head[]> {
   if (!call) return deadHomes(ctx, topic, max);
   const key = chosenKey(topic, call.key);
-  const noted = await readChosen(ctx, key, call);
-  if (noted) return noted;
+  const before = await readChosen(ctx, key);
   const now = ctx.clock();
+  if (before && !isForgotten(before, now)) return homesOf(ctx, before, call);
   const homes = await deadHomes(ctx, topic, max);
   const ids = homes.map(({ id }) => id).join("\n");
-  const item = { ...key, v: ITEM_VERSION, ids, request: call.request, expiresAt: ttl(now + ONCE_AFTER) };
-  const [outcome] = await ctx.pool.insert([item], now + WRITER_DEADLINE);
-  if (outcome instanceof Error) throw outcome;
+  const chosen = { ids, request: call.request, expiresAt: ttl(now + ONCE_AFTER) };
+  const isNoted = await noteChosen(ctx, key, chosen, before, now + WRITER_DEADLINE);
   // Noted before: by this try, its answer lost, or by another of the same call, which may have chosen otherwise.
-  return outcome === "exists" ? ((await readChosen(ctx, key, call)) ?? homes) : homes;
+  const noted = isNoted ? undefined : await readChosen(ctx, key);
+  return noted ? homesOf(ctx, noted, call) : homes;
 }
 
-async function readChosen(ctx: Context, key: Key, { request }: CallMark): Promise<Head[] | undefined> {
+/** Whether this choice is noted now. `before`: what it replaces. */
+async function noteChosen(
+  ctx: Context,
+  key: Key,
+  chosen: Pick<Chosen, "ids" | "request" | "expiresAt">,
+  before: Chosen | undefined,
+  by: number,
+): Promise<boolean> {
+  if (before)
+    return (await ctx.pool.change({ key, expect: { expiresAt: before.expiresAt }, set: chosen }, by)).changed;
+  const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION, ...chosen }], by);
+  if (outcome instanceof Error) throw outcome;
+  return outcome === "inserted";
+}
+
+/** TTL deletes days late. */
+function isForgotten({ expiresAt }: Chosen, now: number): boolean {
+  return expiresAt * 1000 <= now;
+}
+
+async function readChosen(ctx: Context, key: Key): Promise<Chosen | undefined> {
   const [read] = (await ctx.pool.read([key])) as [Chosen | undefined];
-  const chosen = readable(read, "what this call chose before");
-  if (!chosen) return undefined;
+  return readable(read, "what this call chose before");
+}
+
+async function homesOf(ctx: Context, chosen: Chosen, { request }: CallMark): Promise<Head[]> {
   if (chosen.request !== request) throw differentRequest({});
   const ids = chosen.ids === "" ? [] : chosen.ids.split("\n");
   const homes = await readHeads(ctx, ids);

@@ -133,6 +133,16 @@ describe("a repeated redrive with its Idempotency-Key", () => {
     expect(ids).toHaveLength(2);
   });
 
+  it("is a new call after a day, whenever TTL comes", async () => {
+    const world = createWorld();
+    await bury(world, 1);
+    await redrive(world.ctx, "orders", request);
+    await world.pass(26 * HOUR, { ticks: false });
+    const [id = ""] = await bury(world, 1);
+    expect(await redrive(world.ctx, "orders", request)).toEqual({ redriven: 1, left: 0 });
+    expect(await world.home(id)).toMatchObject({ state: "scheduled" });
+  });
+
   it("is refused when it is a different request", async () => {
     const world = createWorld();
     const ids = await bury(world, 2);

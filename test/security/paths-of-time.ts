@@ -198,4 +198,10 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
   await ok("POST", "/topics/work/redrive", { ids: [dead[0]?.id], delay: "1h" });
   await minutes(1);
   await tickWithShards(3);
+
+  // A day later it is another redrive.
+  const redrive = () => ok("POST", "/topics/work/redrive", {}, { "idempotency-key": `${MARK}-redrive` });
+  await redrive();
+  pass(DAY + MINUTE);
+  await redrive();
 }
