@@ -26,10 +26,12 @@ export const BATCH_PATIENCE = 2 * SECOND;
 export const CLOCK_MARGIN = 15 * SECOND;
 /** AWS refuses a request whose signature is older ("Signature Version 4 signing", IAM User Guide). */
 const SIGNATURE_LIFE = 5 * MINUTE;
+/** How long after it chose its times, by anybody's clock, a write of an operation can still take effect. */
+export const LANDS_WITHIN = WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN;
 
 // A write issued at its deadline can land SIGNATURE_LIFE later. Were the audit's cursor past the look by
 // then, a crash right after would leave an acknowledged job that nobody ever looks at again.
-if (WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN >= AUDIT_AFTER - LOOKAHEAD) {
+if (LANDS_WITHIN >= AUDIT_AFTER - LOOKAHEAD) {
   throw new Error(
     "WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN must be less than AUDIT_AFTER - LOOKAHEAD: " +
       "a late write would land behind the audit",

@@ -31,6 +31,7 @@ const TIMES_IF_ANY = [
   "leaseEnd",
   "claimedAt",
   "finishedAt",
+  "inTimeAt",
   "sentAt",
   "eventAt",
   "keptAt",

@@ -1,4 +1,4 @@
-import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { LANDS_WITHIN, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { crashOf, isNear, startsAt } from "../core/home.ts";
 import { type Head, type Home, homeKey, ttl } from "../core/items.ts";
@@ -82,11 +82,7 @@ async function cancelAll<H extends Head>(
       result instanceof Error || result.state !== "cancelled" ? [] : result,
     ),
   );
-  return ids.map(
-    (id) =>
-      results.get(id) ??
-      new MinutehandError("unavailable", `job ${id} keeps changing; repeat the call`, { id }),
-  );
+  return ids.map((id) => results.get(id) ?? keepsChanging(id));
 }
 
 /** Cancels a job that waits, with writes that must happen too or not at all; `false`: something is not as it was read. */
@@ -131,7 +127,8 @@ async function pass<H extends Head>(
       continue;
     }
     const answer = home ? answerWithoutWriting(home, now) : notFound(id);
-    if (again && home?.state === "cancelled") results.set(id, await cancelled(ctx, home));
+    if (home?.state === "cancelled" && (again || isDoubtful(home)))
+      results.set(id, await cancelled(ctx, home));
     else if (answer) results.set(id, answer);
     else if (home && spares(home)) results.set(id, home);
     else if (home) waiting.push(home);
@@ -202,31 +199,50 @@ function handedOff(home: Head, now: number): MinutehandError | undefined {
   );
 }
 
-/**
- * What a cancel that has been written is answered with: looked at after the write as before it, since a sweep
- * may have passed meanwhile. One that came too late is undone and the job sent: a sweep that saw the cancel has
- * passed it over, and a caller who was refused may count on it. It may so come twice, as an untracked job may.
- */
+/** What a cancel that has been written is answered with. */
 async function cancelled<H extends Head>(ctx: Context, home: H): Promise<H | MinutehandError> {
-  const tooLate = handedOff(home, ctx.clock());
-  if (!tooLate) {
-    await releaseKey(ctx, home, home.expiresAt ?? 0, ctx.clock() + WRITER_DEADLINE);
-    ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
-    return home;
-  }
-  const change = {
+  const refusal = isDoubtful(home) ? await settleDoubt(ctx, home) : undefined;
+  if (refusal) return refusal;
+  await releaseKey(ctx, home, home.expiresAt ?? 0, ctx.clock() + WRITER_DEADLINE);
+  ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
+  return home;
+}
+
+/** Whether a sweep may have sent an untracked job before its cancel took effect: a write lands minutes late at worst. */
+function isDoubtful(home: Head): boolean {
+  const landedBy = (home.finishedAt ?? 0) + LANDS_WITHIN;
+  return home.untracked === true && home.inTimeAt === undefined && isNear(startsAt(home), landedBy);
+}
+
+/**
+ * Looks at the clock after the write as before it: a cancel that is still in time says so, and stands for whoever repeats it.
+ * One that came too late is undone and the job sent: a sweep that saw the cancel has passed it over, and a caller who was
+ * refused may count on it. It may so come twice, as an untracked job may. Answers why the job is not cancelled, if it is not.
+ */
+async function settleDoubt(ctx: Context, home: Head): Promise<MinutehandError | undefined> {
+  const now = ctx.clock();
+  const tooLate = handedOff(home, now);
+  const found = {
     key: homeKey(home.id),
-    expect: { state: "cancelled", finishedAt: home.finishedAt },
-    set: { state: "scheduled", expiresAt: ttl(startsAt(home) + STALE_AFTER) },
-    remove: ["finishedAt"],
+    expect: { state: "cancelled", finishedAt: home.finishedAt, inTimeAt: undefined },
   };
+  const undone = { state: "scheduled", expiresAt: ttl(startsAt(home) + STALE_AFTER) };
+  const change = tooLate
+    ? { ...found, set: undone, remove: ["finishedAt"] }
+    : { ...found, set: { inTimeAt: now } };
   try {
-    const { item } = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
-    // As what it is again: a limit or a window has a say. If the answer to the change was lost, the item says so too.
-    const now = item && readHome(item, home.id);
-    if (now?.state === "scheduled") await sendIfNear(ctx, [now]);
-    return tooLate;
+    const { item } = await ctx.pool.change(change, now + WRITER_DEADLINE);
+    // If the answer to the change was lost, or somebody was faster, the item says so too.
+    const stored = item && readHome(item, home.id);
+    if (stored?.state === "cancelled" && !isDoubtful(stored)) return undefined;
+    // As what it is again: a limit or a window has a say.
+    if (stored?.state === "scheduled") await sendIfNear(ctx, [stored]);
+    return tooLate ?? keepsChanging(home.id);
   } catch (error) {
     return new MinutehandError("unavailable", messageOf(error), { id: home.id }, error);
   }
+}
+
+function keepsChanging(id: string): MinutehandError {
+  return new MinutehandError("unavailable", `job ${id} keeps changing; repeat the call`, { id });
 }

@@ -1,3 +1,4 @@
+import { LANDS_WITHIN } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear } from "../core/home.ts";
 import { type Home, ITEM_VERSION, type OnceItem, onceKey } from "../core/items.ts";
@@ -124,7 +125,9 @@ async function replay(ctx: Context, { item }: Once, hash: string, asked: Home): 
       },
     );
   }
-  // Its writer may have died before sending.
-  if (home.state === "scheduled" && !home.untracked) await sendIfNear(ctx, [{ ...home, spare: true }]);
+  // Its writer may have died before sending. Of an untracked job nobody knows whether it was sent, so that it comes once more
+  // only while a sweep may have passed its place before the job was written.
+  if (home.state === "scheduled" && (!home.untracked || ctx.clock() < home.createdAt + LANDS_WITHIN))
+    await sendIfNear(ctx, [{ ...home, spare: true }]);
   return { outcome: "replayed", home };
 }

@@ -9,7 +9,7 @@ import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume } from "./consume.ts";
 import { callsOf, isLook, meanwhile } from "./scenes.ts";
-import { createWorld, HOUR, SECOND, type World } from "./world.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 const once = { token: "t", hash: "h" };
 const key = "k";
@@ -312,4 +312,31 @@ describe("a once item", () => {
     expect(onceItems(world)).toEqual([before]);
     expect(before?.id).toBe(second.id);
   });
+});
+
+it("of an untracked job whose write came too late for the sweep has it sent by a repeat, and by no later one", async () => {
+  const world = createWorld();
+  await world.pass(80 * SECOND);
+  const job = { topic: "events", body: "{}", dueAt: world.now() + 212 * SECOND, once };
+  meanwhile(
+    world,
+    ({ operation }) => operation === "transact",
+    () => world.pass(40 * SECOND),
+  );
+  // It dies as soon as that is written.
+  await new Promise<void>((resolve) => {
+    world.pool.hooks.after = ({ operation }) => {
+      if (operation !== "transact") return;
+      delete world.pool.hooks.after;
+      resolve();
+      return new Promise(() => {});
+    };
+    void world.fileAll(job);
+  });
+  expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+  await world.pass(4 * MINUTE);
+  expect(await consume(world, "events")).toHaveLength(1);
+  await world.pass(HOUR);
+  expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+  expect(await consume(world, "events")).toEqual([]);
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { AUDIT_AFTER, CLOCK_MARGIN, LOOKAHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
+import { AUDIT_AFTER, CLOCK_MARGIN, LOOKAHEAD, NEAR, WRITER_DEADLINE } from "../../core/constants.ts";
 import { cancel, cancelMany } from "../../protocol/cancel.ts";
 import type { Change } from "../../protocol/ports.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume } from "./consume.ts";
 import { type Call, callsOf, dead, fail, isLook, key, liveHomes, meanwhile, orders } from "./scenes.ts";
-import { createWorld, HOUR, MINUTE, SECOND } from "./world.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 describe("writers", () => {
   it("no writer outlives the audit: the sum that the constants must keep", () => {
@@ -108,6 +108,67 @@ describe("writers", () => {
       () => world.pass(10 * SECOND),
     );
     await expect(cancel(world.ctx, job.id)).rejects.toMatchObject({ code: "job-handed-off" });
+  });
+
+  describe("two cancels of an untracked job that is almost near", () => {
+    const lateBy = { code: "job-handed-off" };
+    /** Something happens just after the first cancel is written. */
+    const whenWritten = (world: World, act: () => Promise<unknown>): void => {
+      world.pool.hooks.after = async ({ operation }) => {
+        if (operation !== "changeMany") return;
+        delete world.pool.hooks.after;
+        await act();
+      };
+    };
+
+    it("are both answered by the one that comes in time", async () => {
+      const world = createWorld();
+      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
+      whenWritten(world, async () => {
+        await expect(cancel(world.ctx, id)).resolves.toMatchObject({ state: "cancelled" });
+        await world.pass(2 * SECOND);
+      });
+      await expect(cancel(world.ctx, id)).resolves.toMatchObject({ state: "cancelled" });
+      await world.pass(5 * MINUTE);
+      expect(await consume(world, "events")).toEqual([]);
+    });
+
+    it("are both refused when each comes too late, and the job runs", async () => {
+      const world = createWorld();
+      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
+      whenWritten(world, async () => {
+        await world.pass(2 * SECOND);
+        await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      });
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      await world.pass(5 * MINUTE);
+      expect(await consume(world, "events")).toMatchObject([{ id }]);
+    });
+
+    it("are refused when the first one died after a write that came too late", async () => {
+      const world = createWorld();
+      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
+      meanwhile(
+        world,
+        ({ operation }) => operation === "changeMany",
+        () => world.pass(40 * SECOND),
+      );
+      whenWritten(world, () => Promise.reject(new Error("crash")));
+      await expect(cancel(world.ctx, id)).rejects.toThrow("crash");
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      await world.pass(5 * MINUTE);
+      expect(await consume(world, "events")).toMatchObject([{ id }]);
+    });
+
+    it("are answered as the first one was, however near the job is by then", async () => {
+      const world = createWorld();
+      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
+      await cancel(world.ctx, id);
+      await world.pass(3 * MINUTE);
+      await expect(cancel(world.ctx, id)).resolves.toMatchObject({ state: "cancelled" });
+      await world.pass(5 * MINUTE);
+      expect(await consume(world, "events")).toEqual([]);
+    });
   });
 
   it("a look outlives an outage of weeks: what TTL removes is far past its time", async () => {

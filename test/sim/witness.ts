@@ -332,7 +332,12 @@ export function witnessOf(settings: {
       case "scheduled → expired":
         return isOverdue(before) || isLate(job, before, "expire") ? undefined : `${change} too soon`;
       case "cancelled → scheduled":
-        return before.untracked ? undefined : change;
+        return before.untracked && before.inTimeAt === undefined ? undefined : change;
+      case "cancelled → cancelled":
+        // Its cancel is seen to have come in time.
+        return before.untracked && isDeepStrictEqual(after, { ...before, inTimeAt: after.inTimeAt })
+          ? undefined
+          : change;
       default:
         return change;
     }
