@@ -6,7 +6,7 @@ import { isUnreadable } from "../core/readable.ts";
 import { bookStarts } from "./book-starts.ts";
 import { type AfterHold, type Hold, moveHeld, noteStarts } from "./hold.ts";
 import { isPaused } from "./known-pauses.ts";
-import { isGiven, isShut, limitOf, openingOf } from "./limit.ts";
+import { isGiven, isShut, isStartAhead, limitOf, openingOf } from "./limit.ts";
 import { reserveTurns } from "./pace.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
@@ -123,10 +123,8 @@ async function judge(
   const owed: Home[] = [];
   const done: Parked[] = [];
   const unreadable: Met[] = [];
-  // Starts of a limit that have passed were not used: sent at once, the jobs of a minute would share a second.
   const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
-  const isStartKept = (home: Home): boolean =>
-    isLimited ? (home.heldUntil ?? 0) >= now : isGiven(home, now);
+  const isStartKept = (home: Home): boolean => (isLimited ? isStartAhead(home, now) : isGiven(home, now));
   const keepsStart = (home: Home, isMoved: boolean): boolean =>
     isStartKept(home) && !isShut(ctx, home) && (isMoved || !run.pause);
   for (const [i, note] of notes.entries()) {

@@ -109,8 +109,9 @@ async function giveStarts(
   looks: Looks | undefined,
 ): Promise<void> {
   const now = ctx.clock();
-  const isGoing = (home: Home): boolean =>
-    (isGiven(home, now) || looks?.behind.has(home.id) === true) && !isShut(ctx, home);
+  const isSent = (home: Home): boolean =>
+    looks ? isStartAhead(home, now) || looks.behind.has(home.id) : isGiven(home, now);
+  const isGoing = (home: Home): boolean => isSent(home) && !isShut(ctx, home);
   shaped.going.push(...jobs.filter(isGoing));
   const isParked = ({ id }: Home): boolean => looks?.parked.has(id) === true;
   // A job that is late with a note is left to the release: some tick must look for that note.
@@ -133,8 +134,16 @@ async function giveStarts(
 }
 
 /** Whether a job was given a start that it may count on still. */
-export function isGiven({ heldUntil }: Home, now: number): boolean {
-  return heldUntil !== undefined && heldUntil >= now - BOOKED_FOR;
+export function isGiven(home: Home, now: number): boolean {
+  return isStartAhead(home, now - BOOKED_FOR);
+}
+
+/**
+ * Whether a job was given a start that is still to come. Ticks count on no other: one that died may not have sent the jobs of
+ * a minute, and sent at once they would share a second.
+ */
+export function isStartAhead({ heldUntil }: Home, now: number): boolean {
+  return heldUntil !== undefined && heldUntil >= now;
 }
 
 /** Books starts for jobs of a limited topic, which share them with all others. `left`: those that get none now. */

@@ -1,6 +1,6 @@
 import { type Home, parkedKey } from "../core/items.ts";
 import { type Backlogs, backlogsOf } from "./backlog.ts";
-import { isGiven, type Looks } from "./limit.ts";
+import { isStartAhead, type Looks } from "./limit.ts";
 import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
 
@@ -15,7 +15,7 @@ export async function sentBefore(
   backlogs: Backlogs = backlogsOf(ctx),
 ): Promise<Looks> {
   const now = ctx.clock();
-  const asked = homes.filter((home) => isLimited(ctx, home.topic) && !isGiven(home, now));
+  const asked = homes.filter((home) => isLimited(ctx, home.topic) && !isStartAhead(home, now));
   if (asked.length === 0) return NOTHING_KNOWN;
   const notes = await ctx.pool.read(asked.map(parkedKey));
   const parked = new Set(asked.filter((_, i) => notes[i]).map(({ id }) => id));

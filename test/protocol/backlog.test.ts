@@ -9,6 +9,7 @@ import { lift, pause } from "../../protocol/pause.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { resume } from "../../protocol/release.ts";
 import { tendPauses } from "../../protocol/tend-pauses.ts";
+import { tick } from "../../protocol/tick.ts";
 import { consume } from "./consume.ts";
 import { type Call, callsOf, fail, isAt, meanwhile } from "./scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
@@ -390,6 +391,21 @@ describe("a release that dies", () => {
       expect(mostInASecond(startsOf(world).values())).toBe(1);
     },
   );
+});
+
+test("a sweep that dies before it sends late jobs gives them other starts when theirs have passed", async () => {
+  const world = limited(1);
+  await world.tick();
+  await fileMany(world, 60, 10 * MINUTE);
+  await world.pass(11 * MINUTE, { ticks: false });
+  const dead = { ...world.ctx, queues: { ...world.queues, send: () => Promise.reject(new Error("crash")) } };
+  await tick(dead, world.now() + MINUTE).catch(() => {});
+  await world.pass(50 * SECOND, { ticks: false });
+  await world.tick();
+  const late = world.queues.messages(slow).filter(({ visibleAt }) => visibleAt <= world.now() + SECOND);
+  expect(late.length).toBeLessThanOrEqual(2);
+  await world.pass(3 * MINUTE);
+  expect(startsOf(world).size).toBe(60);
 });
 
 describe("a resume at a rate", () => {

@@ -147,7 +147,7 @@ export function witnessOf(settings: {
 }) {
   const { clock, skew, untracked, topics, weather, latest, burns, onViolation } = settings;
   const pauses = pausesOf({ clock, skew, claims: weather === "calm" ? 2000 : LONGEST_CLAIM });
-  const limits = limitsOf({ clock, topics });
+  const limits = limitsOf({ clock, skew, topics });
   const windows = windowsOf(topics);
   const longestSend = weather === "hurt" ? LONGEST_SEND.hurt : LONGEST_SEND.else;
   const jobs = new Map<string, Known>();

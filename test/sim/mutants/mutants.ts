@@ -525,8 +525,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a second start for what has one",
     file: "protocol/limit.ts",
-    find: "return heldUntil !== undefined && heldUntil >= now - BOOKED_FOR;",
-    put: "return heldUntil === 0 && heldUntil >= now - BOOKED_FOR;",
+    find: "return heldUntil !== undefined && heldUntil >= now;",
+    put: "return heldUntil === 0 && heldUntil >= now;",
   },
   {
     name: "webhook-id by attempt",

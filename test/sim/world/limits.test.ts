@@ -5,7 +5,7 @@ const NOW = Date.UTC(2026, 2, 1, 9, 0, 0);
 
 /** Jobs of a topic that lets two start in a second, all in the same one, which may have two more from the one before. */
 function limitWith(jobs: readonly { id: string; revision: number }[]) {
-  const limits = limitsOf({ clock: () => NOW, topics: { rush: { maxPerSecond: 2 } } });
+  const limits = limitsOf({ clock: () => NOW, skew: 0, topics: { rush: { maxPerSecond: 2 } } });
   const start = { attempt: 1, dueAt: new Date(NOW).toISOString(), body: {} };
   for (const job of jobs) limits.sent("rush", [{ ...job, ...start }], NOW);
   return limits;
