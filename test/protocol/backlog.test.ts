@@ -156,7 +156,7 @@ describe("jobs that wait for their topic's limit", () => {
     expect(new Set(startsOf(world).keys())).toEqual(new Set(ids));
   });
 
-  test("are let go when the window opens, by whatever they were parked", async () => {
+  test("are let go when the window opens, though a pause has parked them and is over", async () => {
     const world = limited(1, { window: "09:30-10:00 UTC" });
     await pause(world.ctx, "slow");
     const [id = ""] = await fileMany(world, 1, 4 * MINUTE);
