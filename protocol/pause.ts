@@ -17,7 +17,9 @@ const TRIES = 10;
 export async function pause(ctx: Context, topic: string): Promise<Pause> {
   const now = ctx.clock();
   const wanted = (found: Pause | undefined): Wanted | undefined => {
-    if (found?.state === "paused") return undefined;
+    // Said again, it holds against a resume of before whose write is still on its way.
+    if (found?.state === "paused")
+      return found.changedAt >= now ? undefined : { set: { state: "paused", changedAt: now }, remove: [] };
     const paused = { state: "paused", since: now, changedAt: now };
     if (!found) return { set: paused, remove: [] };
     if (isOver(found))

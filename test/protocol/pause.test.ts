@@ -3,6 +3,7 @@ import { DAY, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
 import { type Item, type Pause, pausedTopicKey, pauseKey } from "../../core/items.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { lift, pause } from "../../protocol/pause.ts";
+import type { Context } from "../../protocol/ports.ts";
 import { receive } from "../../protocol/pull.ts";
 import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
@@ -314,6 +315,23 @@ test("a tick lists a pause that a version of before has begun", async () => {
   await world.pool.remove([{ pk, sk }], world.now() + MINUTE);
   await world.tick();
   expect(world.pool.items()).toContainEqual(expect.objectContaining({ pk, sk }));
+});
+
+test("a pause that is said again holds against a resume of before that is still on its way", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  await world.pass(MINUTE);
+  let land = async (): Promise<unknown> => undefined;
+  const change: Context["pool"]["change"] = async (wanted, by) => {
+    land = () => world.pool.change(wanted, by + MINUTE);
+    throw new Error("no answer");
+  };
+  const slow = { ...world.ctx, pool: { ...world.pool, change } };
+  await expect(resume(slow, "orders", undefined)).rejects.toThrow("no answer");
+  await world.pass(SECOND);
+  await pause(world.ctx, "orders");
+  await land();
+  expect(pauseItem(world)).toMatchObject({ state: "paused", since: START });
 });
 
 test("a resume that dies after moving jobs leaves notes that move none twice", async () => {

@@ -44,7 +44,8 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
     /** A call of `askedAt` was answered; who asked otherwise meanwhile may have had the last word. */
     paused(topic: string, askedAt: number): void {
       const found = told(topic);
-      if (found.resumeAskedAt < askedAt) found.heldFrom ??= Math.max(clock(), found.resumesUntil);
+      // A resume without an answer may still be on its way, and have the last word.
+      if (found.resumeAskedAt < askedAt && found.resumesUntil <= clock()) found.heldFrom ??= clock();
     },
     resumeAsked(topic: string): void {
       const found = told(topic);

@@ -91,6 +91,8 @@ type Known = {
   running: number;
   /** Messages that SQS took for it. */
   sends: number;
+  /** How often a call or an event found it again: each has its message sent once more, to be sure. */
+  finds: number;
   /** When a handler first began with it, ms since the epoch. */
   startedAt: number | undefined;
   /** The `webhook-id` of its calls, by how often it had been redriven. */
@@ -213,6 +215,7 @@ export function witnessOf(settings: {
       listed: new Set(),
       running: 0,
       sends: 0,
+      finds: 0,
       startedAt: undefined,
       callIds: new Map(),
       restarts: 0,
@@ -483,6 +486,9 @@ export function witnessOf(settings: {
         const { listed } = known(row.id?.S ?? "");
         if (after) listed.add(timeOf(row.sk?.S ?? ""));
         else listed.delete(timeOf(row.sk?.S ?? ""));
+      } else if (row.pk?.S?.startsWith("once#")) {
+        const named = after?.id?.S;
+        if (named !== undefined && named !== before?.id?.S) known(named).finds += 1;
       } else if (row.pk?.S?.startsWith("tombstone#")) {
         tombstones.left(
           before && (fromAttributes(before) as Tombstone),
@@ -501,6 +507,7 @@ export function witnessOf(settings: {
       if (!job.home && !untracked.has(told.topic))
         violate("P1", told.id, "acknowledged, but not in the pool");
       job.acknowledged = true;
+      if (told.outcome === "kept" || told.outcome === "replayed") job.finds += 1;
       if (request !== undefined) {
         const named = requests.get(request);
         const isOver =
@@ -744,10 +751,10 @@ export function witnessOf(settings: {
     /** When all faults are long over: what was promised and did not happen. `lies`: whether a DLQ has its envelope. */
     judge(mayLose: boolean, lies: (dead: Home) => boolean): void {
       recurring.judge();
-      for (const [id, { sends, revisions, starts }] of jobs) {
+      for (const [id, { sends, finds, revisions, starts }] of jobs) {
         // The retries of an untracked job have no revision.
         const counted = Math.max(revisions.length, 1) + (starts.get("") ?? 0);
-        const most = SENDS_A_REVISION * counted + MORE_SENDS + repeats;
+        const most = SENDS_A_REVISION * counted + MORE_SENDS + finds + repeats;
         if (sends > most)
           violate(
             "P6",
