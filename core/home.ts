@@ -35,7 +35,7 @@ export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">
  * before sending it. Only the revision just before does: with all older ones doing so, a key that is replaced each second
  * would cost a number of messages that grows with its square. Looks and audits do the rest.
  */
-export function isOwed(home: Home, revision: number): boolean {
+export function isOwed(home: Head, revision: number): boolean {
   return home.state === "scheduled" && home.revision === revision + 1;
 }
 

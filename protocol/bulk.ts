@@ -1,16 +1,17 @@
 import { inParallel } from "../core/batches.ts";
 import { BULK_PART, CLOCK_MARGIN, LONGEST_DELAY, PAGE_JOBS } from "../core/constants.ts";
-import { MinutehandError } from "../core/errors.ts";
-import { isFinished } from "../core/home.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import { isFinished, isOwed } from "../core/home.ts";
 import { type Head, sortable, timeOf } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { beforeTime, type Position } from "../core/position.ts";
+import { isUnreadable } from "../core/readable.ts";
 import { cancelMany, refusalOf } from "./cancel.ts";
 import { deadPage } from "./dead-jobs.ts";
 import { type JobPage, listJobs } from "./list.ts";
 import type { Context } from "./ports.ts";
 import { readHeads } from "./read-job.ts";
-import { redriveAsRead } from "./redrive.ts";
+import { redriveAsRead, sendAgain } from "./redrive.ts";
 import { reschedule, unasked, unheld } from "./reschedule.ts";
 
 export type BulkAction = "cancel" | "move" | "run" | "redrive";
@@ -56,6 +57,7 @@ export type BulkPart = {
 
 const WIDTH = 8;
 const ERRORS = 10;
+const SENDING_AGAIN = "sending what a bulk has moved";
 export const BULK_ID_CHARS = 8;
 
 /**
@@ -79,7 +81,8 @@ export function beginBulk(
  * again changes what is left of it, and goes on behind: what is marked as this bulk's is left alone and counted where it was
  * due, as is what others have filed or moved since the bulk began, which is not. At a rate those behind start after those that
  * were moved before; not so in a redrive, which finds no trace of those: it does not count them, and as many jobs as it has
- * redriven before start at the same times as they.
+ * redriven before start at the same times as they. What was moved before and is near is sent once more: the call that moved it
+ * may have died before it sent it.
  */
 export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): Promise<BulkPart> {
   const part: BulkPart = {
@@ -103,6 +106,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): P
     const results = request.dryRun
       ? []
       : await changeAll(ctx, request, at, changeable, (index) => Math.round(startOf(index)));
+    if (!request.dryRun) await sendAgain(ctx, movedBefore(page, request, at), SENDING_AGAIN);
     const before = changedBefore(page, request, at);
     for (const id of [...taken, ...changeable.map(({ id }) => id)]) given.add(id);
     part.examined += page.examined;
@@ -160,6 +164,21 @@ function changedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest
   return new Set(found.map(({ id }) => id)).size;
 }
 
+/**
+ * The jobs that were due on this page and that a call of this part has moved before. Of the dead: those whose redrive, by
+ * whomever, has not come to its end.
+ */
+function movedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
+  if (action === "cancel") return [];
+  if (action === "redrive") return gone;
+  const found = [...homes, ...gone].filter(({ id, bulk = "" }) => {
+    // Where a bulk meets at another place what it has moved, nothing is repeated.
+    const place = `${sortable(Number(bulk.split(" ")[1]))}#${id}`;
+    return isMarkOf(bulk, at.id) && place > at.position && place < (cursor ?? beforeTime(at.to));
+  });
+  return [...new Map(found.map((home) => [home.id, home])).values()];
+}
+
 /** What stands in the way of a job's change, as far as the job as it was read says so. */
 function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
   if (action === "redrive") return undefined;
@@ -214,7 +233,7 @@ async function changeAll(
       return result.state === "cancelled" ? "changed" : "left";
     });
   }
-  return inParallel([...homes.entries()], WIDTH, async ([i, home]) => {
+  const results = await inParallel([...homes.entries()], WIDTH, async ([i, home]): Promise<Result> => {
     try {
       if (action === "redrive") return await redriveDead(ctx, home, startOf(i));
       const mark = markOf(home, bulk);
@@ -225,6 +244,40 @@ async function changeAll(
       throw error;
     }
   });
+  const changed = await changedAfterAll(
+    ctx,
+    homes.filter((_, i) => isUnavailable(results[i])),
+    (home, now) => (action === "redrive" ? isOwed(now, home.revision) : now.bulk === markOf(home, bulk)),
+  );
+  return results.map((result, i) => (changed.has(homes[i]?.id ?? "") ? "changed" : result));
+}
+
+function isUnavailable(result: Result | undefined): boolean {
+  return result instanceof MinutehandError && result.code === "unavailable";
+}
+
+/** Which jobs were changed though the answer was lost. Those are sent: whoever gets no answer sends nothing. */
+async function changedAfterAll(
+  ctx: Context,
+  homes: readonly Head[],
+  isChanged: (home: Head, now: Head) => boolean,
+): Promise<Set<string>> {
+  try {
+    const found = await readHeads(
+      ctx,
+      homes.map(({ id }) => id),
+    );
+    const changed = found.filter(
+      (now, i): now is Head => now !== undefined && !isUnreadable(now) && isChanged(homes[i] as Head, now),
+    );
+    await sendAgain(ctx, changed, SENDING_AGAIN);
+    return new Set(changed.map(({ id }) => id));
+  } catch (error) {
+    // The caller is told that they are not known to be changed, and may repeat the part.
+    const topic = homes[0]?.topic ?? "";
+    ctx.report({ type: "trouble", topic, what: SENDING_AGAIN, error: messageOf(error) });
+    return new Set();
+  }
 }
 
 async function redriveDead(ctx: Context, home: Head, dueAt: number): Promise<Result> {

@@ -1,5 +1,6 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
 import { DAY, PAGE_BYTES } from "../core/constants.ts";
+import { isOwed } from "../core/home.ts";
 import { type DeadEntry, deadDay, type Head, headOf, idIn, timeOf } from "../core/items.ts";
 import { afterJob, BEGINNING, END, justAfter, type Position } from "../core/position.ts";
 import { isMeant, type JobFilter, type JobPage } from "./list.ts";
@@ -16,6 +17,11 @@ const STRETCH = 16;
  * same death: redriven jobs and deaths recorded twice are passed over.
  */
 export async function* deadJobs(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<DeadJob> {
+  for await (const job of jobsOfEntries(ctx, topic, cursor)) if (isStillDead(job)) yield job;
+}
+
+/** The same, and the jobs of entries that stayed, whatever became of those. */
+async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<DeadJob> {
   const now = ctx.clock();
   const oldest = now - ctx.policy.deadRetention * 1000 - DAY;
   const start = cursor === undefined ? oldest : Math.max(timeOf(cursor), oldest);
@@ -28,7 +34,7 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: Position):
     const heads = await inParallel(stretch, STRETCH, (day) => read(day, cursor ?? BEGINNING));
     for (const [i, day] of stretch.entries()) {
       for (let page = heads[i]; page; ) {
-        yield* stillDead(ctx, topic, page.items as DeadEntry[]);
+        yield* readJobs(ctx, topic, page.items as DeadEntry[]);
         const last = page.items.at(-1)?.sk;
         page = page.more && last !== undefined ? await read(day, justAfter(last)) : undefined;
       }
@@ -36,31 +42,45 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: Position):
   }
 }
 
-/** A page of those that a filter means, who died before a position. It may be short, or empty with a cursor. */
+/**
+ * A page of those that a filter means, who died before a position. It may be short, or empty with a cursor. `gone`: whose
+ * redrive has not come to its end, so that they may not have been sent.
+ */
 export async function deadPage(
   ctx: Context,
   request: JobFilter & { topic: string; limit: number; cursor?: Position; before?: Position },
 ): Promise<JobPage> {
   const homes: Head[] = [];
+  const gone: Head[] = [];
   let examined = 0;
   let bytes = 0;
   let position = request.cursor;
-  for await (const { home, entry, ...read } of deadJobs(ctx, request.topic, request.cursor)) {
+  for await (const job of jobsOfEntries(ctx, request.topic, request.cursor)) {
+    const { home, entry, ...read } = job;
     if (request.before !== undefined && entry.sk >= request.before) break;
+    if (!isStillDead(job)) {
+      // A redrive removes the entry last.
+      if (isOwed(home, entry.revision) && isMeant(home, request)) gone.push(home);
+      continue;
+    }
     const isFull =
       homes.length === request.limit || examined === ctx.sizes.listEntries || bytes >= PAGE_BYTES;
     if (position !== undefined && isFull) {
-      return { homes, gone: [], examined, cursor: position };
+      return { homes, gone, examined, cursor: position };
     }
     if (isMeant(home, request)) homes.push(home);
     examined += 1;
     bytes += read.bytes;
     position = afterJob(entry.sk);
   }
-  return { homes, gone: [], examined };
+  return { homes, gone, examined };
 }
 
-async function* stillDead(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<DeadJob> {
+function isStillDead({ home, entry }: DeadJob): boolean {
+  return home.state === "dead" && home.finishedAt === timeOf(entry.sk);
+}
+
+async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<DeadJob> {
   const named = entries.filter(({ sk }) => idIn(sk) !== undefined);
   const homes = await readableHomes(
     ctx,
@@ -71,7 +91,6 @@ async function* stillDead(ctx: Context, topic: string, entries: DeadEntry[]): As
   const read = homes.map((home) => home && { home: headOf(home), bytes: JSON.stringify(home).length });
   for (const [i, entry] of named.entries()) {
     const { home, bytes = 0 } = read[i] ?? {};
-    const same = home?.state === "dead" && home.finishedAt === timeOf(entry.sk) && home.topic === topic;
-    if (home && same) yield { home, entry, bytes };
+    if (home?.topic === topic) yield { home, entry, bytes };
   }
 }

@@ -1,6 +1,7 @@
 import { chunksOf, inParallel } from "../core/batches.ts";
 import { ONCE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
+import { isNear, startsAt } from "../core/home.ts";
 import {
   type Chosen,
   chosenKey,
@@ -60,7 +61,7 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
     WIDTH,
     async ([i, head]) => before.has(head) || redriveAsRead(ctx, head, start + i * apart, call),
   );
-  await sendAgain(ctx, [...before]);
+  await sendAgain(ctx, [...before], "redriving jobs");
   return { redriven: redriven.filter(Boolean).length, left: await countDead(ctx, topic) };
 }
 
@@ -109,14 +110,16 @@ export async function redriveAsRead(
   return home?.state === "dead" && home.revision === revision && redriveJob(ctx, home, dueAt, call);
 }
 
-/** Sends jobs that this call moved before: it may have died before it sent them. */
-async function sendAgain(ctx: Context, heads: readonly Head[]): Promise<void> {
-  for (const part of chunksOf(heads, ctx.sizes.looks)) {
-    const ids = part.filter(({ state }) => state === "scheduled").map(({ id }) => id);
-    const homes = await readableHomes(ctx, ids, "redriving jobs");
+/** Sends jobs that a call moved before: it may have died before it sent them. `what`: what it is doing. */
+export async function sendAgain(ctx: Context, heads: readonly Head[], what: string): Promise<void> {
+  const now = ctx.clock();
+  const near = heads.filter((head) => head.state === "scheduled" && isNear(startsAt(head), now));
+  for (const part of chunksOf(near, ctx.sizes.looks)) {
+    const ids = part.map(({ id }) => id);
+    const homes = await readableHomes(ctx, ids, what);
     await sendIfNear(
       ctx,
-      homes.flatMap((home) => (home?.state === "scheduled" ? home : [])),
+      homes.flatMap((home) => (home?.state === "scheduled" ? { ...home, spare: true as const } : [])),
     );
   }
 }

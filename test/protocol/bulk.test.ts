@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MinutehandError } from "../../core/errors.ts";
 import type { Home, Key } from "../../core/items.ts";
+import { type MessageJob, parseMessage } from "../../core/message.ts";
 import { beforeTime } from "../../core/position.ts";
 import { type Bulk, type BulkPart, type BulkRequest, beginBulk, runBulk } from "../../protocol/bulk.ts";
 import { cancel } from "../../protocol/cancel.ts";
@@ -11,7 +12,7 @@ import { redrive } from "../../protocol/redrive.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
 import { dead, fail, isLook, key, meanwhile } from "./scenes.ts";
-import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 type Asked = Partial<BulkRequest> & { from?: number; to?: number; dueAt?: number };
 
@@ -229,6 +230,28 @@ describe("a part of a bulk that is sent again", () => {
     expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({ matched: 10, changed: 10 });
   });
 
+  const actions = [
+    ["run", {}],
+    ["run", { key }],
+    ["move", { dueAt: START + 10 * SECOND }],
+    ["redrive", {}],
+    ["redrive", { key }],
+  ] as const;
+
+  it.each(actions)("to %s %j sends what its last try has moved and not sent", async (action, more) => {
+    const { world, asked, ids } = await twoFor(action, more);
+    const at = begin(world, asked);
+    breakOnce(world, "after", isChangeOf(ids[1]));
+    await expect(runBulk(world.ctx, requestOf(asked), at)).rejects.toThrow("crash");
+    expect(sentIds(world)).toEqual([ids[0]]);
+    await runBulk(world.ctx, requestOf({ ...asked, dryRun: true }), at);
+    expect(sentIds(world)).toEqual([ids[0]]);
+    await runBulk(world.ctx, requestOf(asked), at);
+    expect(sent(world).filter(({ id }) => id === ids[1])).toMatchObject([{ revision: 1, spare: true }]);
+    await world.pass(20 * SECOND, { ticks: false });
+    expect((await consume(world, "orders")).map(({ id }) => id).sort()).toEqual([...ids].sort());
+  });
+
   it("counts what another bulk has done not as its own", async () => {
     const world = createWorld();
     await filed(world, 5);
@@ -251,6 +274,85 @@ describe("a part of a bulk that is sent again", () => {
     expect((await runBulk(world.ctx, requestOf({ topic: "events" }), at)).changed).toBe(0);
   });
 });
+
+/** Two jobs that a bulk is to change, the second one with a key if asked. */
+async function twoFor(
+  action: "run" | "move" | "redrive",
+  { dueAt, ...more }: { dueAt?: number; key?: string },
+): Promise<{ world: World; asked: Asked; ids: string[] }> {
+  const world = createWorld();
+  const file = (job: object) =>
+    action === "redrive" ? dead(world, job) : world.file({ delay: HOUR, ...job });
+  const homes = [await file({})];
+  await world.pass(1, { ticks: false });
+  homes.push(await file(more));
+  await world.pass(1, { ticks: false });
+  const asked = { action, ...(dueAt === undefined ? {} : { dueAt }) };
+  return { world, asked, ids: homes.map(({ id }) => id) };
+}
+
+const isChangeOf =
+  (id = "") =>
+  ({ operation, keys }: { operation: string; keys: readonly Key[] }): boolean =>
+    ["change", "transact"].includes(operation) && keys.some(({ sk }) => sk.endsWith(id));
+const sent = (world: World): MessageJob[] =>
+  world.queues.messages({ topic: "orders" }).flatMap(({ body }) => parseMessage(body)?.jobs ?? []);
+const sentIds = (world: World): string[] => sent(world).map(({ id }) => id);
+
+describe("a change of a bulk whose answer is lost", () => {
+  it.each(["run", "redrive"] as const)("is found, and the job sent: %s", async (action) => {
+    const { world, asked, ids } = await twoFor(action, {});
+    const at = begin(world, asked);
+    loseAnswerOf(world, ids[1]);
+    expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({
+      matched: 2,
+      changed: 2,
+      skipped: {},
+    });
+    expect(sentIds(world).sort()).toEqual([...ids].sort());
+  });
+
+  it.each(["run", "redrive"] as const)(
+    "stays unknown while the job cannot be read, and a repeat sends that: %s",
+    async (action) => {
+      const { world, asked, ids } = await twoFor(action, {});
+      const at = begin(world, asked);
+      loseAnswerOf(world, ids[1], () => {
+        world.pool.hooks.before = ({ operation, keys }) => {
+          if (operation === "read" && keys.some(({ sk }) => sk.endsWith(ids[1] ?? "")))
+            throw new MinutehandError("unavailable", "throttled");
+        };
+      });
+      expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({
+        changed: 1,
+        skipped: { unavailable: 1 },
+        errors: [{ id: ids[1] }],
+      });
+      delete world.pool.hooks.before;
+      await runBulk(world.ctx, requestOf(asked), at);
+      expect(new Set(sentIds(world))).toEqual(new Set(ids));
+    },
+  );
+
+  it("that was never made stays unknown, and nothing is sent", async () => {
+    const { world, asked, ids } = await twoFor("run", {});
+    world.pool.hooks.before = (call) => {
+      if (isChangeOf(ids[1])(call)) throw new MinutehandError("unavailable", "throttled");
+    };
+    const part = await runBulk(world.ctx, requestOf(asked), begin(world, asked));
+    expect(part).toMatchObject({ changed: 1, skipped: { unavailable: 1 } });
+    expect(sentIds(world)).toEqual([ids[0]]);
+  });
+});
+
+function loseAnswerOf(world: World, id: string | undefined, then = () => {}): void {
+  world.pool.hooks.after = (call) => {
+    if (!isChangeOf(id)(call)) return;
+    delete world.pool.hooks.after;
+    then();
+    throw new MinutehandError("unavailable", "the answer is lost");
+  };
+}
 
 describe("a bulk leaves alone what", () => {
   const anew = { cancel: {}, move: { dueAt: START + 3 * HOUR } } as const;
@@ -317,6 +419,15 @@ describe("a bulk that moves", () => {
       ({ dueAt }, i) => dueAt - (rate === undefined ? 0 : Math.round((i * 1000) / rate)),
     );
     for (const start of starts) expect(Math.abs(start - target)).toBeLessThanOrEqual(parts.length);
+  });
+
+  it("sends nothing twice that its later pages and parts meet again where it has moved it", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 600, (i) => ({ delay: MINUTE + i }));
+    // Near, and ahead of its place.
+    const parts = await whole(world, { action: "move", dueAt: START + 3 * MINUTE });
+    expect(parts).toHaveLength(2);
+    expect(sent(world).filter(({ revision }) => revision === 1)).toHaveLength(homes.length);
   });
 
   it("moves nothing twice when a part of it is repeated, after it or beside it", async () => {
