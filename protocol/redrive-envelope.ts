@@ -1,17 +1,18 @@
 import { messageOf } from "../core/errors.ts";
-import { isFinished } from "../core/home.ts";
+import { isFinished, isNear, isOwed, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { deadText, type Message } from "../core/message.ts";
 import { isUnreadable } from "../core/readable.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { redriveJob } from "./redrive.ts";
+import { isSeenTo, send } from "./send.ts";
 import { cannotRead } from "./unreadable.ts";
 
 /**
  * A dead letter in a ready queue: someone used SQS's own redrive. What was meant is to run the job again, so
- * that is done, through its home; a job that is not dead any more needs nothing. `false`: the message must stay, also
- * while its job is about to be marked as dead.
+ * that is done, through its home; a job that is not dead any more needs nothing, but for a message where whoever redrove it
+ * may have died before sending one. `false`: the message must stay, also while its job is about to be marked as dead.
  */
 export async function redriveEnvelope(ctx: Context, message: Message): Promise<boolean> {
   try {
@@ -19,17 +20,23 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
       ctx,
       message.jobs.map((job) => job.id),
     );
+    const owed: Home[] = [];
     for (const [i, job] of message.jobs.entries()) {
       const home = homes[i];
       // Whether it is dead still, only a newer version knows.
       if (isUnreadable(home)) throw cannotRead(home);
-      if (home?.revision !== job.revision) continue;
+      if (home?.revision !== job.revision) {
+        if (home && isOwed(home, job.revision) && isNear(startsAt(home), ctx.clock()))
+          owed.push({ ...home, spare: true });
+        continue;
+      }
       // Whoever sent the letter has not marked the job as dead yet, and nobody would send it again afterwards.
       if (!isFinished(home)) return false;
       if (home.state !== "dead") continue;
       if (!(await redriveJob(ctx, home, ctx.clock())) && !(await putBack(ctx, home))) return false;
     }
-    return true;
+    const sent = await send(ctx, owed);
+    return owed.every(({ id }) => isSeenTo(sent.get(id)));
   } catch (error) {
     const what = "redriving a dead letter";
     ctx.report({ type: "trouble", topic: message.topic, what, error: messageOf(error) });

@@ -7,7 +7,7 @@ import { deadJobs, deadPage } from "../../protocol/dead-jobs.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { consume } from "./consume.ts";
 import { isAt, meanwhile } from "./scenes.ts";
-import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 const fail = (): { end: "failed"; error: string } => ({ end: "failed", error: "no such bank" });
 
@@ -135,6 +135,46 @@ describe("dead jobs", () => {
     expect(await consume(world, "orders")).toEqual([]);
     expect(await consume(world, "orders")).toMatchObject([{ id, attempt: 1, revision: 1 }]);
     expect(await deadIds(world)).toEqual([]);
+  });
+
+  it("SQS's own redrive sends the job when the first consumer died before it did", async () => {
+    const world = createWorld();
+    const [id = ""] = await die(world);
+    world.queues.redriveNatively("orders");
+    breakOnce(
+      world,
+      "after",
+      ({ operation, keys }) => operation === "change" && keys[0]?.sk.endsWith(id) === true,
+    );
+    expect(await consume(world, "orders")).toEqual([]);
+    expect(await world.home(id)).toMatchObject({ state: "scheduled", revision: 1 });
+    const send = world.queues.send;
+    world.queues.send = async (_, messages) => messages.map(() => ({ outcome: "failing", reason: "down" }));
+    const again = async () => {
+      await world.pass(2 * MINUTE, { ticks: false });
+      expect(await consume(world, "orders")).toEqual([]);
+      return world.queues.messages({ topic: "orders" }).map(({ body }) => JSON.parse(body));
+    };
+    expect(await again()).toMatchObject([{ dead: true, jobs: [{ id, revision: 0 }] }]);
+    world.queues.send = send;
+    expect(await again()).toMatchObject([{ jobs: [{ id, revision: 1, spare: true }] }]);
+    expect(await consume(world, "orders")).toMatchObject([{ id, attempt: 1, revision: 1 }]);
+  });
+
+  it("SQS's own redrive of a letter leaves alone a job that is far, or runs", async () => {
+    const world = createWorld();
+    const [far = "", running = ""] = await die(world, 2);
+    await redrive(world.ctx, "orders", { ids: [far], max: 1, delay: HOUR });
+    await redrive(world.ctx, "orders", { ids: [running], max: 1, delay: 0 });
+    await consume(world, "orders", {
+      run: async () => {
+        world.queues.redriveNatively("orders");
+        expect(await consume(world, "orders")).toEqual([]);
+        return { end: "done" };
+      },
+    });
+    expect(world.queues.messages({ topic: "orders" })).toEqual([]);
+    expect(world.queues.messages({ topic: "orders", dead: true })).toEqual([]);
   });
 
   it("SQS's own redrive of a letter whose job is not marked as dead yet redrives the job later", async () => {
