@@ -6,7 +6,7 @@ import { type Head, sortable, timeOf } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { beforeTime, type Position } from "../core/position.ts";
 import { isUnreadable } from "../core/readable.ts";
-import { cancelMany, refusalOf } from "./cancel.ts";
+import { cancelMany, isDoubtful, refusalOf } from "./cancel.ts";
 import { deadPage } from "./dead-jobs.ts";
 import { type JobPage, listJobs } from "./list.ts";
 import type { Context } from "./ports.ts";
@@ -107,7 +107,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): P
       ? []
       : await changeAll(ctx, request, at, changeable, (index) => Math.round(startOf(index)));
     if (!request.dryRun) await sendAgain(ctx, movedBefore(page, request, at), SENDING_AGAIN);
-    const before = changedBefore(page, request, at);
+    const before = await changedBefore(ctx, page, request, at);
     for (const id of [...taken, ...changeable.map(({ id }) => id)]) given.add(id);
     part.examined += page.examined;
     part.matched += before + matched.length - results.filter((result) => result === "left").length;
@@ -153,15 +153,29 @@ function isMarkOf(mark: string | undefined, id: string): boolean {
 }
 
 /** How many jobs that were due on this page the bulk has changed already: in a call of this part whose answer was lost. */
-function changedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): number {
-  const found = [...homes, ...gone].filter(({ id, bulk = "", state }) => {
-    const [mark, dueAt = ""] = bulk.split(" ");
-    const place = `${sortable(Number(dueAt))}#${id}`;
-    const isHere = place > at.position && place < (cursor ?? beforeTime(at.to));
-    // A cancel that came too late for an untracked job was undone.
-    return mark === at.id && dueAt !== "" && isHere && (action === "cancel") === (state === "cancelled");
-  });
-  return new Set(found.map(({ id }) => id)).size;
+async function changedBefore(
+  ctx: Context,
+  { homes, gone, cursor }: JobPage,
+  { action }: BulkRequest,
+  at: Bulk,
+): Promise<number> {
+  // A cancel that came too late for an untracked job was undone.
+  const found = [...homes, ...gone].filter(
+    (home) => isMarkedHere(home, at, cursor) && (action === "cancel") === (home.state === "cancelled"),
+  );
+  const changed = new Set(found.map(({ id }) => id));
+  // Or it is not known yet whether it came too late.
+  const doubtful = found.filter(isDoubtful).map(({ id }) => id);
+  const settled = doubtful.length > 0 ? await cancelMany(ctx, doubtful) : [];
+  for (const [i, id] of doubtful.entries()) if (settled[i] instanceof Error) changed.delete(id);
+  return changed.size;
+}
+
+/** Whether a bulk has changed a job that was due on this page. What it meets at another place it has moved there itself. */
+function isMarkedHere({ id, bulk = "" }: Head, at: Bulk, cursor: Position | undefined): boolean {
+  const [mark, dueAt = ""] = bulk.split(" ");
+  const place = `${sortable(Number(dueAt))}#${id}`;
+  return mark === at.id && dueAt !== "" && place > at.position && place < (cursor ?? beforeTime(at.to));
 }
 
 /**
@@ -171,11 +185,7 @@ function changedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest
 function movedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
   if (action === "cancel") return [];
   if (action === "redrive") return gone;
-  const found = [...homes, ...gone].filter(({ id, bulk = "" }) => {
-    // Where a bulk meets at another place what it has moved, nothing is repeated.
-    const place = `${sortable(Number(bulk.split(" ")[1]))}#${id}`;
-    return isMarkOf(bulk, at.id) && place > at.position && place < (cursor ?? beforeTime(at.to));
-  });
+  const found = [...homes, ...gone].filter((home) => isMarkedHere(home, at, cursor));
   return [...new Map(found.map((home) => [home.id, home])).values()];
 }
 

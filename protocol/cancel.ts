@@ -1,17 +1,19 @@
-import { LANDS_WITHIN, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { inParallel } from "../core/batches.ts";
+import { LANDS_WITHIN, RETRY_LOOK_AFTER, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { crashOf, isNear, startsAt } from "../core/home.ts";
-import { type Head, type Home, homeKey, ttl } from "../core/items.ts";
+import { type Head, type Home, homeKey, lookAt, ttl } from "../core/items.ts";
 import { isUnreadable, readHome, type Unreadable } from "../core/readable.ts";
 import { keepPromotions } from "./far-ahead.ts";
 import { lookAtKeys, releaseKey } from "./keys.ts";
-import type { Context, Write } from "./ports.ts";
+import type { Change, Context, Write } from "./ports.ts";
 import { idOfKey, notFound, readHeads, readHomes } from "./read-job.ts";
 import { unheld } from "./reschedule.ts";
 import { sendIfNear } from "./send.ts";
 import { cannotRead } from "./unreadable.ts";
 
 const TRIES = 10;
+const WIDTH = 16;
 
 /**
  * Cancels a job, again and again: the answer is the cancelled job. Throws `job-not-found`, `job-running`,
@@ -28,11 +30,9 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
   };
   const changed = await ctx.pool.change(change, now + WRITER_DEADLINE);
   if (changed.changed) {
-    const home = await cancelled(ctx, changed.item as Home);
-    if (!(home instanceof Error)) {
-      await keepPromotions(ctx, [home]);
-      return home;
-    }
+    const home = await ended(ctx, changed.item as Home);
+    await keepPromotions(ctx, [home]);
+    return home;
   }
   return cancelAsRead(ctx, id);
 }
@@ -93,7 +93,7 @@ export async function cancelTogether(ctx: Context, home: Home, together: readonl
   await lookAtKeys(ctx, [home], now);
   const writes = [{ change: { key: homeKey(home.id), expect, set } }, ...together];
   if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;
-  await cancelled(ctx, { ...home, ...set });
+  await cancelled(ctx, { ...home, ...set }, ctx.clock());
   await keepPromotions(ctx, [{ ...home, ...set }]);
   return true;
 }
@@ -120,6 +120,8 @@ async function pass<H extends Head>(
   const by = now + WRITER_DEADLINE;
 
   const waiting: H[] = [];
+  const own: H[] = [];
+  const doubtful: H[] = [];
   for (const [i, id] of ids.entries()) {
     const home = homes[i];
     if (isUnreadable(home)) {
@@ -127,8 +129,8 @@ async function pass<H extends Head>(
       continue;
     }
     const answer = home ? answerWithoutWriting(home, now) : notFound(id);
-    if (home?.state === "cancelled" && (again || isDoubtful(home)))
-      results.set(id, await cancelled(ctx, home));
+    if (home?.state === "cancelled" && again) own.push(home);
+    else if (home?.state === "cancelled" && isDoubtful(home)) doubtful.push(home);
     else if (answer) results.set(id, answer);
     else if (home && spares(home)) results.set(id, home);
     else if (home) waiting.push(home);
@@ -143,18 +145,24 @@ async function pass<H extends Head>(
   });
   await lookAtKeys(ctx, waiting, now);
   const outcomes = await ctx.pool.changeMany(changes, by);
+  const writtenBy = ctx.clock();
   const left: string[] = [];
   for (const [i, home] of waiting.entries()) {
     const outcome = outcomes[i];
-    if (outcome === "changed") {
-      results.set(home.id, await cancelled(ctx, { ...home, ...changes[i]?.set }));
-    } else if (outcome === "refused") left.push(home.id);
+    if (outcome === "changed") own.push({ ...home, ...changes[i]?.set });
+    else if (outcome === "refused") left.push(home.id);
     else
       results.set(
         home.id,
         new MinutehandError("unavailable", outcome?.message ?? "no answer", { id: home.id }),
       );
   }
+  await inParallel(own, WIDTH, async (home) => {
+    results.set(home.id, await cancelled(ctx, home, writtenBy));
+  });
+  await inParallel(doubtful, WIDTH, async (home) => {
+    results.set(home.id, await cancelledByOther(ctx, home, now));
+  });
   return left;
 }
 
@@ -199,48 +207,93 @@ function handedOff(home: Head, now: number): MinutehandError | undefined {
   );
 }
 
-/** What a cancel that has been written is answered with. */
-async function cancelled<H extends Head>(ctx: Context, home: H): Promise<H | MinutehandError> {
-  const refusal = isDoubtful(home) ? await settleDoubt(ctx, home) : undefined;
-  if (refusal) return refusal;
+/** What a cancel is answered with that this call has written. `seenAt`: when it was seen to stand. */
+async function cancelled<H extends Head>(
+  ctx: Context,
+  home: H,
+  seenAt: number,
+): Promise<H | MinutehandError> {
+  if (!isDoubtful(home)) return ended(ctx, home);
+  const tooLate = handedOff(home, seenAt);
+  if (tooLate) return undo(ctx, home, tooLate);
+  return (await noteInTime(ctx, home, seenAt)) ?? ended(ctx, home);
+}
+
+/**
+ * What the cancel of another call is answered with that has said nothing yet: it may have died. One that may have come too
+ * late stays as it is: that call undoes it, if it lives, and an hour later nobody expects the job to run.
+ */
+async function cancelledByOther<H extends Head>(
+  ctx: Context,
+  home: H,
+  seenAt: number,
+): Promise<H | MinutehandError> {
+  return handedOff(home, seenAt) ?? (await noteInTime(ctx, home, seenAt)) ?? ended(ctx, home);
+}
+
+async function ended<H extends Head>(ctx: Context, home: H): Promise<H> {
   await releaseKey(ctx, home, home.expiresAt ?? 0, ctx.clock() + WRITER_DEADLINE);
   ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
   return home;
 }
 
 /** Whether a sweep may have sent an untracked job before its cancel took effect: a write lands minutes late at worst. */
-function isDoubtful(home: Head): boolean {
+export function isDoubtful(home: Head): boolean {
   const landedBy = (home.finishedAt ?? 0) + LANDS_WITHIN;
   return home.untracked === true && home.inTimeAt === undefined && isNear(startsAt(home), landedBy);
 }
 
+/** Lets a cancel say that it came in time, so that it stands for whoever repeats it. Answers why it does not, if so. */
+async function noteInTime(ctx: Context, home: Head, seenAt: number): Promise<MinutehandError | undefined> {
+  return settleDoubt(ctx, home, { set: { inTimeAt: seenAt } }, keepsChanging(home.id));
+}
+
 /**
- * Looks at the clock after the write as before it: a cancel that is still in time says so, and stands for whoever repeats it.
- * One that came too late is undone and the job sent: a sweep that saw the cancel has passed it over, and a caller who was
- * refused may count on it. It may so come twice, as an untracked job may. Answers why the job is not cancelled, if it is not.
+ * Undoes a cancel that came too late, and sends the job: a sweep that saw the cancel has passed it over, and a caller who
+ * was refused may count on it. It may so come twice, as an untracked job may. Answers the refusal, or that the cancel stands.
  */
-async function settleDoubt(ctx: Context, home: Head): Promise<MinutehandError | undefined> {
-  const now = ctx.clock();
-  const tooLate = handedOff(home, now);
+async function undo<H extends Head>(
+  ctx: Context,
+  home: H,
+  tooLate: MinutehandError,
+): Promise<H | MinutehandError> {
+  const set = { state: "scheduled", expiresAt: ttl(startsAt(home) + STALE_AFTER) };
+  // First: no audit finds an untracked job whose canceller dies before it sends.
+  const look = lookAt(home.id, ctx.clock() + RETRY_LOOK_AFTER);
+  const [filed] = await ctx.pool.insert([look], ctx.clock() + WRITER_DEADLINE);
+  if (filed instanceof Error) return unknown(home.id, filed);
+  const refusal = await settleDoubt(ctx, home, { set, remove: ["finishedAt"] }, tooLate);
+  if (refusal && refusal !== tooLate) return refusal;
+  await ctx.pool.remove([look], ctx.clock() + WRITER_DEADLINE);
+  return refusal ?? ended(ctx, home);
+}
+
+/** Changes a home whose cancel is in doubt. Answers `otherwise` unless the cancel stands after that, whoever said so. */
+async function settleDoubt(
+  ctx: Context,
+  home: Head,
+  change: Pick<Change, "set" | "remove">,
+  otherwise: MinutehandError,
+): Promise<MinutehandError | undefined> {
   const found = {
     key: homeKey(home.id),
     expect: { state: "cancelled", finishedAt: home.finishedAt, inTimeAt: undefined },
   };
-  const undone = { state: "scheduled", expiresAt: ttl(startsAt(home) + STALE_AFTER) };
-  const change = tooLate
-    ? { ...found, set: undone, remove: ["finishedAt"] }
-    : { ...found, set: { inTimeAt: now } };
   try {
-    const { item } = await ctx.pool.change(change, now + WRITER_DEADLINE);
+    const { item } = await ctx.pool.change({ ...found, ...change }, ctx.clock() + WRITER_DEADLINE);
     // If the answer to the change was lost, or somebody was faster, the item says so too.
     const stored = item && readHome(item, home.id);
     if (stored?.state === "cancelled" && !isDoubtful(stored)) return undefined;
     // As what it is again: a limit or a window has a say.
     if (stored?.state === "scheduled") await sendIfNear(ctx, [stored]);
-    return tooLate ?? keepsChanging(home.id);
+    return otherwise;
   } catch (error) {
-    return new MinutehandError("unavailable", messageOf(error), { id: home.id }, error);
+    return unknown(home.id, error);
   }
+}
+
+function unknown(id: string, cause: unknown): MinutehandError {
+  return new MinutehandError("unavailable", messageOf(cause), { id }, cause);
 }
 
 function keepsChanging(id: string): MinutehandError {

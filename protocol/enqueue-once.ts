@@ -1,13 +1,13 @@
 import { LANDS_WITHIN } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
-import { isNear } from "../core/home.ts";
+import { isNear, startsAt } from "../core/home.ts";
 import { type Home, ITEM_VERSION, type OnceItem, onceKey } from "../core/items.ts";
 import { addressOf } from "../core/job-id.ts";
 import { onceText } from "../core/once.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { differentRequest } from "./calls.ts";
 import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
-import { filePlain, unavailable } from "./enqueue-plain.ts";
+import { asTheyStand, filePlain, unavailable } from "./enqueue-plain.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
 import { isOnceOver, onceEnd } from "./once-items.ts";
 import type { Context, Write } from "./ports.ts";
@@ -103,13 +103,14 @@ async function fileWithToken(ctx: Context, home: Home, nameOnce: NameOnce, by: n
   if (!outcome.done && !(await readHomes(ctx, [home.id]))[0]) {
     throw unavailable(new Error("the same request was being filed elsewhere"));
   }
-  await sendIfNear(ctx, [home]);
+  await sendIfNear(ctx, await asTheyStand(ctx, [home]));
   ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
   return { outcome: "created", home };
 }
 
 async function replay(ctx: Context, { item }: Once, hash: string, asked: Home): Promise<Enqueued> {
   if (item.hash !== hash) throw differentRequest({ id: item.id });
+  const now = ctx.clock();
   const [home] = await readHomes(ctx, [item.id]);
   if (isUnreadable(home)) throw cannotRead(home);
   if (!home && asked.untracked) {
@@ -126,8 +127,10 @@ async function replay(ctx: Context, { item }: Once, hash: string, asked: Home): 
     );
   }
   // Its writer may have died before sending. Of an untracked job nobody knows whether it was sent, so that it comes once more
-  // only while a sweep may have passed its place before the job was written.
-  if (home.state === "scheduled" && (!home.untracked || ctx.clock() < home.createdAt + LANDS_WITHIN))
+  // only while a sweep may have passed its place before the job was written. What was not near as it was read the sweep
+  // sends, and it may be cancelled by now.
+  const isMissed = now < home.createdAt + LANDS_WITHIN && isNear(startsAt(home), now);
+  if (home.state === "scheduled" && (!home.untracked || isMissed))
     await sendIfNear(ctx, [{ ...home, spare: true }]);
   return { outcome: "replayed", home };
 }

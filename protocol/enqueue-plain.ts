@@ -8,6 +8,7 @@ import { fileLooks } from "./looks.ts";
 import type { Enqueued } from "./new-job.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
+import { readHomes } from "./read-job.ts";
 import { sendIfNear, sendNow } from "./send.ts";
 
 /**
@@ -46,7 +47,7 @@ export async function filePlain(
   // Untracked ones too: near only now, the sweep may have passed while they were being written.
   const stored = filed.filter((home) => !refused.has(home.id));
   try {
-    await sendIfNear(ctx, stored);
+    await sendIfNear(ctx, await asTheyStand(ctx, stored));
   } catch (error) {
     // Filed, but perhaps for the audit to find: not on time, so not acknowledged.
     refuse(
@@ -91,6 +92,21 @@ async function withoutHomes(
     by,
   );
   return { straight: started.filter((home) => !far.includes(home)), held: [...far, ...left] };
+}
+
+/**
+ * Jobs that were just filed, without untracked ones that were cancelled while their write was slow, or can be still: no claim
+ * asks for those whether they are to run, and the sweep has not passed what is not near.
+ */
+export async function asTheyStand(ctx: Context, filed: readonly Home[]): Promise<Home[]> {
+  const now = ctx.clock();
+  const untracked = filed.filter((home) => home.untracked && isNear(startsAt(home), now));
+  const found = await readHomes(
+    ctx,
+    untracked.map(({ id }) => id),
+  );
+  const standing = untracked.filter((_, i) => found[i]?.state === "scheduled");
+  return filed.filter((home) => !home.untracked || standing.includes(home));
 }
 
 /** One job's trouble is no other's of its batch. */

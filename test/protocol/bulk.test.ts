@@ -354,6 +354,27 @@ function loseAnswerOf(world: World, id: string | undefined, then = () => {}): vo
   };
 }
 
+it("a repeated bulk counts no cancel that may have come too late, its first try being dead", async () => {
+  const world = createWorld();
+  await world.pass(80 * SECOND);
+  const { id } = await world.file({ topic: "events", delay: 215 * SECOND });
+  const at = begin(world, {});
+  meanwhile(
+    world,
+    ({ operation }) => operation === "changeMany",
+    () => world.pass(40 * SECOND),
+  );
+  world.pool.hooks.after = ({ operation }) => {
+    if (operation !== "changeMany") return;
+    delete world.pool.hooks.after;
+    throw new Error("crash");
+  };
+  await expect(runBulk(world.ctx, requestOf({ topic: "events" }), at)).rejects.toThrow("crash");
+  expect((await runBulk(world.ctx, requestOf({ topic: "events" }), at)).changed).toBe(0);
+  await world.pass(5 * MINUTE);
+  expect(await consume(world, "events")).toMatchObject([{ id }]);
+});
+
 describe("a bulk leaves alone what", () => {
   const anew = { cancel: {}, move: { dueAt: START + 3 * HOUR } } as const;
   const atEachCall = (world: World): void => {

@@ -5,8 +5,8 @@ import type { Change } from "../../protocol/ports.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume } from "./consume.ts";
-import { type Call, callsOf, dead, fail, isLook, key, liveHomes, meanwhile, orders } from "./scenes.ts";
-import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+import { type Call, callsOf, dead, fail, isAt, isLook, key, liveHomes, meanwhile, orders } from "./scenes.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 describe("writers", () => {
   it("no writer outlives the audit: the sum that the constants must keep", () => {
@@ -110,6 +110,37 @@ describe("writers", () => {
     await expect(cancel(world.ctx, job.id)).rejects.toMatchObject({ code: "job-handed-off" });
   });
 
+  it.each([{}, { once: { token: "t", hash: "h" } }])(
+    "an untracked job that was cancelled while its write was slow is not sent (%o)",
+    async (more) => {
+      const world = createWorld();
+      world.pool.hooks.after = async ({ operation }) => {
+        if (operation !== "insert" && operation !== "transact") return;
+        delete world.pool.hooks.after;
+        for (const { id } of liveHomes(world)) await cancel(world.ctx, id);
+        await world.pass(10 * SECOND);
+      };
+      await world.file({ topic: "events", delay: NEAR + SECOND, ...more });
+      await world.pass(5 * MINUTE);
+      expect(await consume(world, "events")).toEqual([]);
+    },
+  );
+
+  it("an untracked job that is cancelled while a call that files it is repeated is not sent", async () => {
+    const world = createWorld();
+    const job = { topic: "events", dueAt: world.now() + NEAR + SECOND, once: { token: "t", hash: "h" } };
+    const { id } = await world.file(job);
+    world.pool.hooks.after = async (call) => {
+      if (!isAt("2026-", "read")(call)) return;
+      delete world.pool.hooks.after;
+      await cancel(world.ctx, id);
+      await world.pass(10 * SECOND);
+    };
+    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+    await world.pass(5 * MINUTE);
+    expect(await consume(world, "events")).toEqual([]);
+  });
+
   describe("two cancels of an untracked job that is almost near", () => {
     const lateBy = { code: "job-handed-off" };
     /** Something happens just after the first cancel is written. */
@@ -145,8 +176,9 @@ describe("writers", () => {
       expect(await consume(world, "events")).toMatchObject([{ id }]);
     });
 
-    it("are refused when the first one died after a write that came too late", async () => {
+    it("are refused when the first one died after a write that came behind the sweep", async () => {
       const world = createWorld();
+      await world.pass(80 * SECOND);
       const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
       meanwhile(
         world,
@@ -158,6 +190,36 @@ describe("writers", () => {
       await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
       await world.pass(5 * MINUTE);
       expect(await consume(world, "events")).toMatchObject([{ id }]);
+    });
+
+    it("lose no job when the process of a late one dies before it sends the job", async () => {
+      const world = createWorld();
+      await world.pass(80 * SECOND);
+      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
+      meanwhile(
+        world,
+        ({ operation }) => operation === "changeMany",
+        async () => {
+          await world.pass(40 * SECOND);
+          breakOnce(world, "after", ({ operation }) => operation === "change");
+        },
+      );
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject({ code: "unavailable" });
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      world.queues.purge({ topic: "events" });
+      await world.pass(8 * MINUTE);
+      expect(await consume(world, "events")).toMatchObject([{ id }]);
+    });
+
+    it("let no job run an hour late when the first one died, its cancel in time", async () => {
+      const world = createWorld();
+      const { id } = await world.file({ topic: "events", delay: NEAR + MINUTE });
+      whenWritten(world, () => Promise.reject(new Error("crash")));
+      await expect(cancel(world.ctx, id)).rejects.toThrow("crash");
+      await world.pass(HOUR);
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+      expect(await consume(world, "events")).toEqual([]);
     });
 
     it("are answered as the first one was, however near the job is by then", async () => {

@@ -59,7 +59,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   // Jobs of events are tracked, have keys and come one by one; it records no deaths.
   JobsEventsApplier: [
-    /^protocol\/cancel\.ts settleDoubt change$/,
+    /^protocol\/cancel\.ts (settleDoubt|undo) /,
     /^protocol\/enqueue-once\.ts fileWithToken transact$/,
     /^protocol\/move\.ts move change$/,
     /^protocol\/keys\.ts letGo transact$/,
