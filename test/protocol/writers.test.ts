@@ -152,6 +152,22 @@ describe("writers", () => {
       };
     };
 
+    /** A job whose first cancel will be written when a sweep has sent the job. */
+    const cancelledBehindTheSweep = async (whenSent = (_: World): void => {}) => {
+      const world = createWorld();
+      await world.pass(80 * SECOND);
+      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
+      meanwhile(
+        world,
+        ({ operation }) => operation === "changeMany",
+        async () => {
+          await world.pass(40 * SECOND);
+          whenSent(world);
+        },
+      );
+      return { world, id };
+    };
+
     it("are both answered by the one that comes in time", async () => {
       const world = createWorld();
       const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
@@ -177,14 +193,7 @@ describe("writers", () => {
     });
 
     it("are refused when the first one died after a write that came behind the sweep", async () => {
-      const world = createWorld();
-      await world.pass(80 * SECOND);
-      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
-      meanwhile(
-        world,
-        ({ operation }) => operation === "changeMany",
-        () => world.pass(40 * SECOND),
-      );
+      const { world, id } = await cancelledBehindTheSweep();
       whenWritten(world, () => Promise.reject(new Error("crash")));
       await expect(cancel(world.ctx, id)).rejects.toThrow("crash");
       await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
@@ -193,16 +202,8 @@ describe("writers", () => {
     });
 
     it("lose no job when the process of a late one dies before it sends the job", async () => {
-      const world = createWorld();
-      await world.pass(80 * SECOND);
-      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
-      meanwhile(
-        world,
-        ({ operation }) => operation === "changeMany",
-        async () => {
-          await world.pass(40 * SECOND);
-          breakOnce(world, "after", ({ operation }) => operation === "change");
-        },
+      const { world, id } = await cancelledBehindTheSweep((world) =>
+        breakOnce(world, "after", ({ operation }) => operation === "change"),
       );
       await expect(cancel(world.ctx, id)).rejects.toMatchObject({ code: "unavailable" });
       await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
