@@ -81,12 +81,17 @@ export function epilogueOf(
       timeOf(swept?.S ?? "") > now + MINUTE && timeOf(audited?.S ?? "") > now - AUDIT_TRAILS;
     // Of untracked jobs whose callers have died, too: nobody else waits for those.
     // A window may be shut for days.
-    const parked = world.dynamo.rows().find(({ pk }) => {
-      const [kind, topic = ""] = pk?.S?.split("#") ?? [];
-      return kind === "paused" && topic !== "" && witness.freeAt(topic, now) === now;
-    });
-    if (parked) return `job ${parked.id?.S} is still parked`;
+    const parked = notes().find(({ topic }) => witness.freeAt(topic, now) === now);
+    if (parked) return `job ${parked.id} is still parked`;
     return cursors.every(isNear) ? undefined : "sweep or audit have not caught up";
+  }
+
+  /** The parked jobs. */
+  function notes(): { id: string; topic: string }[] {
+    return world.dynamo.rows().flatMap(({ pk, id }) => {
+      const [kind, topic = ""] = pk?.S?.split("#") ?? [];
+      return kind === "paused" && topic !== "" ? { id: id?.S ?? "", topic } : [];
+    });
   }
 
   function judge({ id, topic, dueAt }: Filed): void {
@@ -103,7 +108,10 @@ export function epilogueOf(
 
   return async (): Promise<void> => {
     await settle();
-    const before = done();
+    const { parked, revisions, ...rest } = done();
+    // A window may open meanwhile, for which jobs of before wait.
+    const waiting = notes().length;
+    const before = { ...rest, parked: parked - waiting, revisions: revisions - waiting };
     world.isOver = true;
     const now = timeline.now();
     // A window may be shut for the rest of the day.
