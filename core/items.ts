@@ -53,6 +53,8 @@ export type Home = Key & {
   key?: string;
   /** Where a webhook topic's job is sent. */
   callbackUrl?: string;
+  /** Of an untracked job: when a repeat of the request that filed it sent it. */
+  resentAt?: number;
   /** Of a cancelled untracked job: when it was seen that no sweep can have sent it before. */
   inTimeAt?: number;
   /** When an event cancelled it while it ran: it does not run again, however that run ends. */

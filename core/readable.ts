@@ -32,6 +32,7 @@ const TIMES_IF_ANY = [
   "claimedAt",
   "finishedAt",
   "inTimeAt",
+  "resentAt",
   "sentAt",
   "eventAt",
   "keptAt",

@@ -264,7 +264,17 @@ async function undo<H extends Head>(
   if (filed instanceof Error) return unknown(home.id, filed);
   const refusal = await settleDoubt(ctx, home, { set, remove: ["finishedAt"] }, tooLate);
   if (refusal && refusal !== tooLate) return refusal;
-  await ctx.pool.remove([look], ctx.clock() + WRITER_DEADLINE);
+  try {
+    await ctx.pool.remove([look], ctx.clock() + WRITER_DEADLINE);
+  } catch (error) {
+    // It costs one message more.
+    ctx.report({
+      type: "trouble",
+      topic: home.topic,
+      what: "removing a look",
+      error: messageOf(error),
+    });
+  }
   return refusal ?? ended(ctx, home);
 }
 

@@ -1,7 +1,7 @@
-import { LANDS_WITHIN } from "../core/constants.ts";
+import { LANDS_WITHIN, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
-import { type Home, ITEM_VERSION, type OnceItem, onceKey } from "../core/items.ts";
+import { type Home, homeKey, ITEM_VERSION, type OnceItem, onceKey } from "../core/items.ts";
 import { addressOf } from "../core/job-id.ts";
 import { onceText } from "../core/once.ts";
 import { isUnreadable } from "../core/readable.ts";
@@ -126,11 +126,20 @@ async function replay(ctx: Context, { item }: Once, hash: string, asked: Home): 
       },
     );
   }
-  // Its writer may have died before sending. Of an untracked job nobody knows whether it was sent, so that it comes once more
-  // only while a sweep may have passed its place before the job was written. What was not near as it was read the sweep
-  // sends, and it may be cancelled by now.
-  const isMissed = now < home.createdAt + LANDS_WITHIN && isNear(startsAt(home), now);
-  if (home.state === "scheduled" && (!home.untracked || isMissed))
+  // Its writer may have died before sending.
+  if (home.state === "scheduled" && (!home.untracked || (await isSentNow(ctx, home, now))))
     await sendIfNear(ctx, [{ ...home, spare: true }]);
   return { outcome: "replayed", home };
+}
+
+/**
+ * Whether a repeat sends a stored untracked job: nobody knows whether it was sent, so that one repeat sends it while a sweep may
+ * have passed its place before the job was written. What was not near as it was read, at `now`, the sweep sends, and it may
+ * be cancelled by now.
+ */
+async function isSentNow(ctx: Context, home: Home, now: number): Promise<boolean> {
+  if (now >= home.createdAt + LANDS_WITHIN || !isNear(startsAt(home), now)) return false;
+  const expect = { state: "scheduled", resentAt: undefined };
+  const change = { key: homeKey(home.id), expect, set: { resentAt: now } };
+  return (await ctx.pool.change(change, now + WRITER_DEADLINE)).changed;
 }

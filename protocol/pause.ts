@@ -16,10 +16,15 @@ const TRIES = 10;
  */
 export async function pause(ctx: Context, topic: string): Promise<Pause> {
   const now = ctx.clock();
+  let said: number | undefined;
   const wanted = (found: Pause | undefined): Wanted | undefined => {
-    // Said again, it holds against a resume of before whose write is still on its way.
-    if (found?.state === "paused")
-      return found.changedAt >= now ? undefined : { set: { state: "paused", changedAt: now }, remove: [] };
+    if (found?.state === "paused") {
+      if (said !== undefined && found.changedAt >= said) return undefined;
+      // Said again, it holds against a resume of before whose write is still on its way.
+      said = Math.max(now, found.changedAt + 1);
+      return { set: { state: "paused", changedAt: said }, remove: [] };
+    }
+    said = now;
     const paused = { state: "paused", since: now, changedAt: now };
     if (!found) return { set: paused, remove: [] };
     if (isOver(found))

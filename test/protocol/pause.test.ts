@@ -317,22 +317,26 @@ test("a tick lists a pause that a version of before has begun", async () => {
   expect(world.pool.items()).toContainEqual(expect.objectContaining({ pk, sk }));
 });
 
-test("a pause that is said again holds against a resume of before that is still on its way", async () => {
-  const world = createWorld();
-  await pause(world.ctx, "orders");
-  await world.pass(MINUTE);
-  let land = async (): Promise<unknown> => undefined;
-  const change: Context["pool"]["change"] = async (wanted, by) => {
-    land = () => world.pool.change(wanted, by + MINUTE);
-    throw new Error("no answer");
-  };
-  const slow = { ...world.ctx, pool: { ...world.pool, change } };
-  await expect(resume(slow, "orders", undefined)).rejects.toThrow("no answer");
-  await world.pass(SECOND);
-  await pause(world.ctx, "orders");
-  await land();
-  expect(pauseItem(world)).toMatchObject({ state: "paused", since: START });
-});
+test.each([0, 5000])(
+  "a pause that is said again holds against a resume of before that is still on its way, with clocks %i ms apart",
+  async (skew) => {
+    const world = createWorld();
+    const since = world.now() + skew;
+    await pause(world.skewed(skew), "orders");
+    await world.pass(SECOND);
+    let land = async (): Promise<unknown> => undefined;
+    const change: Context["pool"]["change"] = async (wanted, by) => {
+      land = () => world.pool.change(wanted, by + MINUTE);
+      throw new Error("no answer");
+    };
+    const slow = { ...world.ctx, pool: { ...world.pool, change } };
+    await expect(resume(slow, "orders", undefined)).rejects.toThrow("no answer");
+    await world.pass(SECOND);
+    await pause(world.ctx, "orders");
+    await land();
+    expect(pauseItem(world)).toMatchObject({ state: "paused", since });
+  },
+);
 
 test("a resume that dies after moving jobs leaves notes that move none twice", async () => {
   const world = createWorld();

@@ -212,6 +212,16 @@ describe("writers", () => {
       expect(await consume(world, "events")).toMatchObject([{ id }]);
     });
 
+    it("are answered truly though the look of an undone one stays", async () => {
+      const { world, id } = await cancelledBehindTheSweep((world) =>
+        breakOnce(world, "before", ({ operation }) => operation === "remove"),
+      );
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      expect(world.events).toContainEqual(
+        expect.objectContaining({ type: "trouble", what: "removing a look" }),
+      );
+    });
+
     it("let no job run an hour late when the first one died, its cancel in time", async () => {
       const world = createWorld();
       const { id } = await world.file({ topic: "events", delay: NEAR + MINUTE });

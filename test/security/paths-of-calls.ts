@@ -21,6 +21,10 @@ export async function callEveryRoute(scenes: Scenes): Promise<void> {
     await ok("POST", "/jobs", { ...far, topic, delay: topic === "events" ? 0 : "1h" }, once(name));
     await ok("POST", "/jobs", { ...far, topic, delay: topic === "events" ? 0 : "1h" }, once(name));
   }
+  const almostNear = { ...far, topic: "events", delay: 215 };
+  await ok("POST", "/jobs", almostNear, once("near"));
+  scenes.pass(10 * SECOND);
+  await ok("POST", "/jobs", almostNear, once("near"));
   expect((await call("POST", "/jobs", { ...far, delay: "2h" }, once("a"))).status).toBe(422);
   const jobs = [far, { ...far, topic: "work", delay: 0 }, { topic: "nobody" }, { ...far, key: newKey() }];
   await ok("POST", "/jobs/batch", { jobs }, once("batch"));
@@ -145,6 +149,11 @@ export async function produce(scenes: Scenes): Promise<void> {
     const first = await producer.enqueue(topic, body, once);
     expect((await producer.enqueue(topic, body, once)).id).toBe(first.id);
   }
+  const almostNear = { delay: 215, idempotencyKey: newKey() };
+  const stored = marked();
+  await producer.enqueue("events", stored, almostNear);
+  scenes.pass(10 * SECOND);
+  await producer.enqueue("events", stored, almostNear);
   await producer.get(id);
   await producer.reschedule(id, { delay: 0 });
   const prolonged = await scenes.file("orders", { dueAt: scenes.ctx.clock() + DAY });

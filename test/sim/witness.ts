@@ -314,9 +314,9 @@ export function witnessOf(settings: {
         return job.successes.has(words) ? undefined : `${change}, but no handler succeeded`;
       }
       case "scheduled → scheduled": {
-        // A start that is noted, a TTL put off for a pause's sake, or an event or a call that keeps it.
-        const { heldFrom, heldUntil, expiresAt, keptAt, once } = after;
-        const may = { heldFrom, heldUntil, expiresAt, keptAt, once };
+        // A start that is noted, a TTL put off for a pause's sake, or an event or a call that keeps it or sends it again.
+        const { heldFrom, heldUntil, expiresAt, keptAt, once, resentAt } = after;
+        const may = { heldFrom, heldUntil, expiresAt, keptAt, once, resentAt };
         return isDeepStrictEqual(after, dropUndefined({ ...before, ...may })) ? undefined : change;
       }
       case "scheduled → cancelled":
@@ -603,7 +603,11 @@ export function witnessOf(settings: {
       }
       messages += carried.length;
       limits.sent(topic, carried, visibleAt);
-      for (const { id, heldUntil } of limits.startedAnew(topic, carried))
+      // Who is slow sends a start that its job's home does not say any more.
+      const asNoted = carried.filter(
+        (job) => startOf(job) === (known(job.id).home?.heldUntil ?? startOf(job)),
+      );
+      for (const { id, heldUntil } of limits.startedAnew(topic, asNoted))
         violate("P6", id, `given a second start of its limit, at ${heldUntil}, while the first is ahead`);
     },
 
