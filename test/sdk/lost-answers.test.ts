@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Home } from "../../core/items.ts";
+import type { Home, Pause } from "../../core/items.ts";
 import type { Client } from "../../sdk/client.ts";
 import { clientOver } from "../../sdk/client-over.ts";
 import { httpTransport } from "../../sdk/http-transport.ts";
@@ -106,7 +106,9 @@ function withoutOutcome(answer: unknown): unknown {
 
 function leftOf({ world }: Api): unknown {
   const homes = world.pool.items().filter((item): item is Home => "dueAt" in item);
-  const pauses = world.pool.items().filter(({ pk }) => pk.startsWith("pause#"));
+  const paused = world.pool.items().filter((item): item is Pause => item.pk.startsWith("pause#"));
+  // A pause that is said again says when.
+  const pauses = paused.map(({ changedAt: _, ...pause }) => pause);
   const schedules = ["hourly", "new"].map((name) => world.schedules.read(name));
   return Promise.all(schedules).then((found) => ({ homes, pauses, found }));
 }
