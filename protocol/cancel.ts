@@ -1,11 +1,12 @@
 import { inParallel } from "../core/batches.ts";
-import { LANDS_WITHIN, RETRY_LOOK_AFTER, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { LANDS_WITHIN, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { crashOf, isNear, startsAt } from "../core/home.ts";
-import { type Head, type Home, homeKey, lookAt, ttl } from "../core/items.ts";
+import { type Head, type Home, homeKey, ttl } from "../core/items.ts";
 import { isUnreadable, readHome, type Unreadable } from "../core/readable.ts";
 import { keepPromotions } from "./far-ahead.ts";
 import { lookAtKeys, releaseKey } from "./keys.ts";
+import { underLook } from "./looks.ts";
 import type { Change, Context, Write } from "./ports.ts";
 import { idOfKey, notFound, readHeads, readHomes } from "./read-job.ts";
 import { unheld } from "./reschedule.ts";
@@ -258,24 +259,17 @@ async function undo<H extends Head>(
   tooLate: MinutehandError,
 ): Promise<H | MinutehandError> {
   const set = { state: "scheduled", expiresAt: ttl(startsAt(home) + STALE_AFTER) };
-  // First: no audit finds an untracked job whose canceller dies before it sends.
-  const look = lookAt(home.id, ctx.clock() + RETRY_LOOK_AFTER);
-  const [filed] = await ctx.pool.insert([look], ctx.clock() + WRITER_DEADLINE);
-  if (filed instanceof Error) return unknown(home.id, filed);
-  const refusal = await settleDoubt(ctx, home, { set, remove: ["finishedAt"] }, tooLate);
-  if (refusal && refusal !== tooLate) return refusal;
   try {
-    await ctx.pool.remove([look], ctx.clock() + WRITER_DEADLINE);
+    const refusal = await underLook(
+      ctx,
+      home,
+      () => settleDoubt(ctx, home, { set, remove: ["finishedAt"] }, tooLate),
+      (found) => found === undefined || found === tooLate,
+    );
+    return refusal ?? ended(ctx, home);
   } catch (error) {
-    // It costs one message more.
-    ctx.report({
-      type: "trouble",
-      topic: home.topic,
-      what: "removing a look",
-      error: messageOf(error),
-    });
+    return unknown(home.id, error);
   }
-  return refusal ?? ended(ctx, home);
 }
 
 /** Changes a home whose cancel is in doubt. Answers `otherwise` unless the cancel stands after that, whoever said so. */

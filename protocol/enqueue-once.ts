@@ -8,6 +8,7 @@ import { isUnreadable } from "../core/readable.ts";
 import { differentRequest } from "./calls.ts";
 import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
 import { asTheyStand, filePlain, unavailable } from "./enqueue-plain.ts";
+import { underLook } from "./looks.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
 import { isOnceOver, onceEnd } from "./once-items.ts";
 import type { Context, Write } from "./ports.ts";
@@ -127,19 +128,29 @@ async function replay(ctx: Context, { item }: Once, hash: string, asked: Home): 
     );
   }
   // Its writer may have died before sending.
-  if (home.state === "scheduled" && (!home.untracked || (await isSentNow(ctx, home, now))))
-    await sendIfNear(ctx, [{ ...home, spare: true }]);
+  const send = () => sendIfNear(ctx, [{ ...home, spare: true }]);
+  if (home.state === "scheduled" && !home.untracked) await send();
+  if (home.state === "scheduled" && isPerhapsUnsent(home, now))
+    await underLook(ctx, home, async () => {
+      if (await isFirstRepeat(ctx, home, now)) await send();
+    });
   return { outcome: "replayed", home };
 }
 
 /**
- * Whether a repeat sends a stored untracked job: nobody knows whether it was sent, so that one repeat sends it while a sweep may
- * have passed its place before the job was written. What was not near as it was read, at `now`, the sweep sends, and it may
- * be cancelled by now.
+ * Whether a sweep may have passed the place of a stored untracked job before the job was written. What was not near as it was
+ * read, at `now`, the sweep sends, and it may be cancelled by now.
  */
-async function isSentNow(ctx: Context, home: Home, now: number): Promise<boolean> {
-  if (now >= home.createdAt + LANDS_WITHIN || !isNear(startsAt(home), now)) return false;
+function isPerhapsUnsent(home: Home, now: number): boolean {
+  const isOpen = home.untracked === true && home.resentAt === undefined;
+  return isOpen && now < home.createdAt + LANDS_WITHIN && isNear(startsAt(home), now);
+}
+
+/** Whether no other repeat has sent a job; this one notes that it does. */
+async function isFirstRepeat(ctx: Context, home: Home, now: number): Promise<boolean> {
   const expect = { state: "scheduled", resentAt: undefined };
   const change = { key: homeKey(home.id), expect, set: { resentAt: now } };
-  return (await ctx.pool.change(change, now + WRITER_DEADLINE)).changed;
+  const { changed, item } = await ctx.pool.change(change, now + WRITER_DEADLINE);
+  // If the answer was lost, the item says so too.
+  return changed || (item as Home | undefined)?.resentAt === now;
 }

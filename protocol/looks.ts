@@ -1,4 +1,6 @@
-import { lookAt } from "../core/items.ts";
+import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { messageOf } from "../core/errors.ts";
+import { type Head, lookAt } from "../core/items.ts";
 import type { Context } from "./ports.ts";
 
 /** Files looks; one that is there already is one's own earlier effect, or as good. `since`: of a job that cannot be read. */
@@ -13,4 +15,28 @@ export async function fileLooks(
   );
   for (const outcome of await ctx.pool.insert([...items.values()], by))
     if (outcome instanceof Error) throw outcome;
+}
+
+/**
+ * Does `work` for an untracked job under a look that later sweeps reach: no audit finds the job if the process dies before it
+ * has sent the job, or the work fails. The look goes when `isDone` says so. Throws what the look or the work throws.
+ */
+export async function underLook<T>(
+  ctx: Context,
+  { id, topic }: Head,
+  work: () => Promise<T>,
+  isDone: (result: T) => boolean = () => true,
+): Promise<T> {
+  const look = lookAt(id, ctx.clock() + RETRY_LOOK_AFTER);
+  const [filed] = await ctx.pool.insert([look], ctx.clock() + WRITER_DEADLINE);
+  if (filed instanceof Error) throw filed;
+  const result = await work();
+  if (!isDone(result)) return result;
+  try {
+    await ctx.pool.remove([look], ctx.clock() + WRITER_DEADLINE);
+  } catch (error) {
+    // It costs one message more.
+    ctx.report({ type: "trouble", topic, what: "removing a look", error: messageOf(error) });
+  }
+  return result;
 }

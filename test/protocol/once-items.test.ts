@@ -314,31 +314,52 @@ describe("a once item", () => {
   });
 });
 
-it("of an untracked job whose write came too late for the sweep has it sent by a repeat, and by no later one", async () => {
-  const world = createWorld();
-  await world.pass(80 * SECOND);
-  const job = { topic: "events", body: "{}", dueAt: world.now() + 212 * SECOND, once };
-  meanwhile(
-    world,
-    ({ operation }) => operation === "transact",
-    () => world.pass(40 * SECOND),
-  );
-  // It dies as soon as that is written.
-  await new Promise<void>((resolve) => {
-    world.pool.hooks.after = ({ operation }) => {
-      if (operation !== "transact") return;
-      delete world.pool.hooks.after;
-      resolve();
-      return new Promise(() => {});
-    };
-    void world.fileAll(job);
+describe("of an untracked job whose write came too late for the sweep, its writer dead,", () => {
+  const unsent = async () => {
+    const world = createWorld();
+    await world.pass(80 * SECOND);
+    const job = { topic: "events", body: "{}", dueAt: world.now() + 212 * SECOND, once };
+    meanwhile(
+      world,
+      ({ operation }) => operation === "transact",
+      () => world.pass(40 * SECOND),
+    );
+    // It dies as soon as that is written.
+    await new Promise<void>((resolve) => {
+      world.pool.hooks.after = ({ operation }) => {
+        if (operation !== "transact") return;
+        delete world.pool.hooks.after;
+        resolve();
+        return new Promise(() => {});
+      };
+      void world.fileAll(job);
+    });
+    return { world, job };
+  };
+
+  it("one repeat sends it, and no later one", async () => {
+    const { world, job } = await unsent();
+    for (let i = 0; i < 5; i++)
+      expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed", home: { topic: "events" } });
+    expect(world.queues.messages({ topic: "events" })).toHaveLength(1);
+    await world.pass(4 * MINUTE);
+    expect(await consume(world, "events")).toHaveLength(1);
+    await world.pass(HOUR);
+    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+    expect(await consume(world, "events")).toEqual([]);
   });
-  for (let i = 0; i < 5; i++)
-    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed", home: { topic: "events" } });
-  expect(world.queues.messages({ topic: "events" })).toHaveLength(1);
-  await world.pass(4 * MINUTE);
-  expect(await consume(world, "events")).toHaveLength(1);
-  await world.pass(HOUR);
-  expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
-  expect(await consume(world, "events")).toEqual([]);
+
+  it("a repeat that dies before it sends leaves the job to the sweep", async () => {
+    const { world, job } = await unsent();
+    let marked = false;
+    world.pool.hooks.after = ({ operation }) => {
+      marked ||= operation === "change";
+      if (marked) throw new Error("crash");
+    };
+    await expect(world.fileAll(job)).rejects.toThrow();
+    delete world.pool.hooks.after;
+    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+    await world.pass(8 * MINUTE);
+    expect(await consume(world, "events")).toHaveLength(1);
+  });
 });
