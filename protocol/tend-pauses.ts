@@ -83,9 +83,9 @@ async function inTurns(
 async function tend(ctx: Context, topic: string, pause: Pause): Promise<void> {
   const { state, changedAt, rate } = pause;
   const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
-  // Now and then later too: a deploy may have made a mapping.
+  // Now and then later too: a deploy may have made a mapping, or Lambda refused each wish while a resume goes on for days.
   const isTurn = (minuteOf(ctx.clock()) / BUCKET) % POLL_EVERY === 0;
-  if (isRecent || (state === "paused" && isTurn)) await pollQueue(ctx, topic, state === "resuming");
+  if (isRecent || isTurn) await pollQueue(ctx, topic, state === "resuming");
   if (state === "paused") return;
   // What was due later waits for the topic's limit from now on.
   const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
