@@ -17,7 +17,7 @@ const WIDTH = 2;
 const TURN = 5_000;
 /** Topics at once whose queues Lambda is told of: it may hang. */
 const POLLS = 4;
-/** Minutes between two wishes that a queue be left alone, while a pause lasts. */
+/** Minutes between two wishes for a queue, while a pause or a resume lasts. */
 const POLL_EVERY = 10;
 
 /** A topic some of whose jobs may be parked. `pause`: its own, if it is not over. */

@@ -279,6 +279,27 @@ describe("a pause", () => {
     expect(enabled).toBe(false);
   });
 
+  test("has its queue polled again in the course of a long resume, though Lambda refused at first and no tick came", async () => {
+    const world = createWorld();
+    let failing = false;
+    let enabled = true;
+    const enable = async (_: string, on: boolean): Promise<void> => {
+      if (failing) throw new Error("down");
+      enabled = on;
+    };
+    Object.assign(world.ctx, { eventSources: { enable } });
+    await pause(world.ctx, "orders");
+    for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
+    failing = true;
+    await resume(world.ctx, "orders", 0.0001);
+    failing = false;
+    await world.pass(11 * MINUTE, { ticks: false });
+    expect(enabled).toBe(false);
+    await world.pass(11 * MINUTE);
+    expect(parked(world).length).toBeGreaterThan(0);
+    expect(enabled).toBe(true);
+  });
+
   test("tells in a topic's report since when, and how many jobs it holds", async () => {
     const world = createWorld();
     const { since } = await pause(world.ctx, "orders");
