@@ -53,9 +53,9 @@ export type Home = Key & {
   key?: string;
   /** Where a webhook topic's job is sent. */
   callbackUrl?: string;
-  /** Of an untracked job: when a repeat of the request that filed it sent it. */
+  /** Of an untracked job: when a repeated request sent its message again. */
   resentAt?: number;
-  /** Of a cancelled untracked job: when it was seen that no sweep can have sent it before. */
+  /** Of a cancelled untracked job: when the cancel was seen to have come before any sweep could send the job. */
   inTimeAt?: number;
   /** When an event cancelled it while it ran: it does not run again, however that run ends. */
   cancelAskedAt?: number;

@@ -208,7 +208,7 @@ function handedOff(home: Head, now: number): MinutehandError | undefined {
   );
 }
 
-/** What a cancel is answered with that this call has written. `seenAt`: when it was seen to stand. */
+/** The answer to a cancel that this call has written. `seenAt`: when the write was seen to be done. */
 async function cancelled<H extends Head>(
   ctx: Context,
   home: H,
@@ -221,8 +221,9 @@ async function cancelled<H extends Head>(
 }
 
 /**
- * What the cancel of another call is answered with that has said nothing yet: it may have died. One that may have come too
- * late stays as it is: that call undoes it, if it lives, and an hour later nobody expects the job to run.
+ * The answer to a cancel that another call has written, where the home does not say yet whether the cancel came in time. One
+ * that may have come too late stays as it is: the other call undoes it unless that call has died, and an hour later nobody
+ * expects the job to run.
  */
 async function cancelledByOther<H extends Head>(
   ctx: Context,
@@ -246,7 +247,11 @@ export function isDoubtful(home: Head): boolean {
 
 /** Lets a cancel say that it came in time, so that it stands for whoever repeats it. Answers why it does not, if so. */
 async function noteInTime(ctx: Context, home: Head, seenAt: number): Promise<MinutehandError | undefined> {
-  return settleDoubt(ctx, home, { set: { inTimeAt: seenAt } }, keepsChanging(home.id));
+  try {
+    return await settleDoubt(ctx, home, { set: { inTimeAt: seenAt } }, keepsChanging(home.id));
+  } catch (error) {
+    return unknown(home.id, error);
+  }
 }
 
 /**
@@ -260,11 +265,8 @@ async function undo<H extends Head>(
 ): Promise<H | MinutehandError> {
   const set = { state: "scheduled", expiresAt: ttl(startsAt(home) + STALE_AFTER) };
   try {
-    const refusal = await underLook(
-      ctx,
-      home,
-      () => settleDoubt(ctx, home, { set, remove: ["finishedAt"] }, tooLate),
-      (found) => found === undefined || found === tooLate,
+    const refusal = await underLook(ctx, home, () =>
+      settleDoubt(ctx, home, { set, remove: ["finishedAt"] }, tooLate),
     );
     return refusal ?? ended(ctx, home);
   } catch (error) {
@@ -283,17 +285,13 @@ async function settleDoubt(
     key: homeKey(home.id),
     expect: { state: "cancelled", finishedAt: home.finishedAt, inTimeAt: undefined },
   };
-  try {
-    const { item } = await ctx.pool.change({ ...found, ...change }, ctx.clock() + WRITER_DEADLINE);
-    // If the answer to the change was lost, or somebody was faster, the item says so too.
-    const stored = item && readHome(item, home.id);
-    if (stored?.state === "cancelled" && !isDoubtful(stored)) return undefined;
-    // As what it is again: a limit or a window has a say.
-    if (stored?.state === "scheduled") await sendIfNear(ctx, [stored]);
-    return otherwise;
-  } catch (error) {
-    return unknown(home.id, error);
-  }
+  const { item } = await ctx.pool.change({ ...found, ...change }, ctx.clock() + WRITER_DEADLINE);
+  // If the answer to the change was lost, or somebody was faster, the item says so too.
+  const stored = item && readHome(item, home.id);
+  if (stored?.state === "cancelled" && !isDoubtful(stored)) return undefined;
+  // As what it is again: a limit or a window has a say.
+  if (stored?.state === "scheduled") await sendIfNear(ctx, [stored]);
+  return otherwise;
 }
 
 function unknown(id: string, cause: unknown): MinutehandError {

@@ -95,8 +95,8 @@ async function withoutHomes(
 }
 
 /**
- * Jobs that were just filed, without untracked ones that were cancelled while their write was slow, or can be still: no claim
- * asks for those whether they are to run, and the sweep has not passed what is not near.
+ * Which of these jobs their writer may send. Untracked ones that are near are read again: somebody may have cancelled one while
+ * the write was slow, and no claim asks. Untracked ones that are not near are left to the sweep, which has not passed them.
  */
 export async function asTheyStand(ctx: Context, filed: readonly Home[]): Promise<Home[]> {
   const now = ctx.clock();

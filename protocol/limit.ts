@@ -114,7 +114,7 @@ async function giveStarts(
   const isGoing = (home: Home): boolean => isSent(home) && !isShut(ctx, home);
   shaped.going.push(...jobs.filter(isGoing));
   const isParked = ({ id }: Home): boolean => looks?.parked.has(id) === true;
-  // A job that is late with a note is left to the release: some tick must look for that note.
+  // A late job with a note waits for a release, and ticks look for the notes of listed topics alone.
   if (jobs.some((home) => isParked(home) && !isGoing(home)))
     await listLimited(ctx, topic, now + WRITER_DEADLINE);
   const free = jobs.filter((home) => !isGoing(home) && !isParked(home));

@@ -18,20 +18,14 @@ export async function fileLooks(
 }
 
 /**
- * Does `work` for an untracked job under a look that later sweeps reach: no audit finds the job if the process dies before it
- * has sent the job, or the work fails. The look goes when `isDone` says so. Throws what the look or the work throws.
+ * Does `work`, which sends an untracked job, under a look that later sweeps reach. If the process dies in between, or the work
+ * fails, the look stays: no audit finds an untracked job. Throws what the look or the work throws.
  */
-export async function underLook<T>(
-  ctx: Context,
-  { id, topic }: Head,
-  work: () => Promise<T>,
-  isDone: (result: T) => boolean = () => true,
-): Promise<T> {
+export async function underLook<T>(ctx: Context, { id, topic }: Head, work: () => Promise<T>): Promise<T> {
   const look = lookAt(id, ctx.clock() + RETRY_LOOK_AFTER);
   const [filed] = await ctx.pool.insert([look], ctx.clock() + WRITER_DEADLINE);
   if (filed instanceof Error) throw filed;
   const result = await work();
-  if (!isDone(result)) return result;
   try {
     await ctx.pool.remove([look], ctx.clock() + WRITER_DEADLINE);
   } catch (error) {
