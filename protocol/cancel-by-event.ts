@@ -39,6 +39,7 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     // Who files a job meanwhile gives the key another holder.
     const together = [tombstoneOf(ctx, event, until, tombstone), keyAsRead(event, found.item)];
     if (live && !meant) together.push(ownerAsRead(live));
+    if (holder?.state === "dead") together.push(stillDead(holder));
     const ended = meant && !isAskedFor(meant, event) ? meant : undefined;
     const done = ended ? await end(ctx, ended, together) : await write(ctx, together);
     if (!done) continue;
@@ -66,6 +67,11 @@ function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
  */
 function ownerAsRead({ id, eventAt }: Home): Write {
   return { check: { key: homeKey(id), expect: { eventAt } } };
+}
+
+/** Holds a transaction to a job being dead: a redrive under way brings the job back to life, and the event then cancels it. */
+function stillDead({ id, state, revision }: Home): Write {
+  return { check: { key: homeKey(id), expect: { state, revision } } };
 }
 
 /**

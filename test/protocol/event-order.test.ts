@@ -349,6 +349,15 @@ describe("an event that cancels, told again", () => {
   });
 });
 
+it("an event cancels a dead job that a redrive brings back to life just then", async () => {
+  const world = shop();
+  await dead(world, { key });
+  await pass(world, 9);
+  meanwhile(world, isAt("tombstone#", "transact"), () => redrive(world.ctx, "orders", { max: 1, delay: 60 }));
+  await tell(world, [paid], "D6");
+  expect(live(world)).toEqual([]);
+});
+
 it.each([[["P5", "D3"]], [["D3", "P5"]]])(
   "of two events that happened just before a caller filed, by his clock, the later one stands: %j",
   async (order) => {
