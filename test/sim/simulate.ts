@@ -210,13 +210,14 @@ export async function simulate(
     }
     // What a process did not live to clear away, the audit does when it comes to the job's last look.
     const end = timeline.now() + stretch.patience;
-    while (staying(world.dynamo, timeline.now()).length > 0 && timeline.now() < end && !enough())
+    while (staying(world.dynamo, timeline.now(), start).length > 0 && timeline.now() < end && !enough())
       await timeline.run(timeline.now() + 10 * MINUTE, enough);
     ticks.stop();
     for (const name of world.scheduler.completed()) witness.rubbish("", `schedule ${name}`);
     const silent = LAMBDA_TOPICS.filter((topic) => !world.sources.polls(topic));
     for (const topic of silent) witness.rubbish("", `${topic}'s event source, disabled,`);
-    for (const { id, pk } of staying(world.dynamo, timeline.now())) witness.rubbish(id?.S ?? "", pk?.S ?? "");
+    for (const { id, pk } of staying(world.dynamo, timeline.now(), start))
+      witness.rubbish(id?.S ?? "", pk?.S ?? "");
   }
   return {
     seed,
@@ -232,10 +233,13 @@ export async function simulate(
   };
 }
 
-/** What TTL will never delete, and no shard needs. */
-function staying(dynamo: Dynamo, now: number): Row[] {
+/** What TTL will never delete, and no shard needs. `start`: when the history began. */
+function staying(dynamo: Dynamo, now: number, start: number): Row[] {
+  // The audit looks again at a job that is held after as long as the job has been held, which is the whole history at most.
+  const longestLook = LONGEST_TTL + now - start;
   // A pause may last as long as a delay, and a writer may die over what it parks.
-  const longest = ({ untracked }: Row): number => (untracked ? LONGEST_DELAY : LONGEST_TTL);
+  const longest = ({ untracked, sk }: Row): number =>
+    untracked ? LONGEST_DELAY : sk?.S?.endsWith("#look") ? longestLook : LONGEST_TTL;
   const stays = (row: Row): boolean => !(Number(row.expiresAt?.N) * 1000 < now + longest(row));
   const left = dynamo
     .rows()
