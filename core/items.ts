@@ -53,8 +53,8 @@ export type Home = Key & {
   key?: string;
   /** Where a webhook topic's job is sent. */
   callbackUrl?: string;
-  /** Of an untracked job: when a repeated request sent its message again. */
-  resentAt?: number;
+  /** Of an untracked job that a release lets go: the start that the release itself sends it for, so that no sweep does. */
+  sentFor?: number;
   /** Of a cancelled untracked job: when the cancel was seen to have come before any sweep could send the job. */
   inTimeAt?: number;
   /** When an event cancelled it while it ran: it does not run again, however that run ends. */
@@ -107,7 +107,8 @@ export type LogEntry = {
 /** Look at that job then. `since`: when a job was first met that could not be read, and that this look is for. */
 export type Look = Key & { v: number; id: string; expiresAt: number; since?: number };
 export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
-export type OnceItem = Key & { v: number; id: string; hash: string; expiresAt: number };
+/** `unsent`: until its untracked job is known to be sent, or to be left to a sweep. */
+export type OnceItem = Key & { v: number; id: string; hash: string; expiresAt: number; unsent?: true };
 /**
  * When the latest event happened that cancelled the jobs of a key: those of events that happened before are cancelled as they
  * are filed. So is whatever is filed until `until`, which is later than `eventAt` where an event found no job. `events`: the
@@ -155,9 +156,9 @@ export type Pause = Key & {
 };
 /**
  * A job that waits for its topic's resume, or for a start of its topic's limit. A release lets it go, if it is at that
- * revision still. `from`: since when it waits for the limit.
+ * revision still. `from`: since when it waits for the limit. `mark`: of an untracked job, drawn anew whenever somebody parks it.
  */
-export type Parked = Key & { v: number; id: string; revision: number; from?: number };
+export type Parked = Key & { v: number; id: string; revision: number; from?: number; mark?: string };
 /**
  * A topic that has a limit, or had one, whose jobs may be parked for it. `until`: up to when starts were given while jobs
  * were left without one.
@@ -293,7 +294,8 @@ export function noteIn(item: Item): Parked | undefined {
   const [, id = "", revision] = NOTE_KEY.exec(sk) ?? [];
   if (!isJobId(id)) return undefined;
   const from = "from" in item && typeof item.from === "number" ? { from: item.from } : {};
-  return { pk, sk, v, id, revision: Number(revision), ...from };
+  const mark = "mark" in item && typeof item.mark === "string" ? { mark: item.mark } : {};
+  return { pk, sk, v, id, revision: Number(revision), ...from, ...mark };
 }
 
 /** The counters of a topic's starts in one minute: attributes `s0` to `s59`, by the second. */

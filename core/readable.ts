@@ -32,7 +32,7 @@ const TIMES_IF_ANY = [
   "claimedAt",
   "finishedAt",
   "inTimeAt",
-  "resentAt",
+  "sentFor",
   "sentAt",
   "eventAt",
   "keptAt",

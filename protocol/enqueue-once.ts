@@ -1,14 +1,13 @@
 import { LANDS_WITHIN, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, type OnceItem, onceKey } from "../core/items.ts";
+import { type Home, homeKey, ITEM_VERSION, type Key, type OnceItem, onceKey } from "../core/items.ts";
 import { addressOf } from "../core/job-id.ts";
 import { onceText } from "../core/once.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { differentRequest } from "./calls.ts";
 import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
 import { asTheyStand, filePlain, unavailable } from "./enqueue-plain.ts";
-import { underLook } from "./looks.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
 import { isOnceOver, onceEnd } from "./once-items.ts";
 import type { Context, Write } from "./ports.ts";
@@ -28,24 +27,62 @@ export async function fileOnce(
   by: number,
 ): Promise<Enqueued> {
   const before = await readOnce(ctx, job.topic, once.token);
-  if (before && !before.isOver) return replay(ctx, before, once.hash, home);
+  if (before && !before.isOver) return replay(ctx, before, once.hash, home, by);
+  const key = onceKey(job.topic, once.token);
+  const unsent = mayBeMissed(home, ctx.clock());
   const nameOnce: NameOnce = (named) => {
     const expiresAt = onceEnd(nextProlongedBy(named, ctx.clock()), once.lasts);
     return {
-      write: onceWrite(named, once, expiresAt, before?.item),
+      write: onceWrite(named, { hash: once.hash, expiresAt, unsent }, key, before?.item),
       note: { token: once.token, expiresAt },
     };
   };
   // Nobody moves an untracked job.
   const noted = home.untracked ? home : { ...home, once: onceText([nameOnce(home).note]) };
+  const isStored = !home.untracked || !isNear(home.dueAt, ctx.clock());
   try {
     if (job.key !== undefined) return await fileKeyed(ctx, job, noted, nameOnce, by);
-    return await fileWithToken(ctx, noted, nameOnce, by);
+    const { write } = nameOnce(noted);
+    const { done } = await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);
+    if (!done) throw unavailable(new Error("the same request was being filed elsewhere"));
   } catch (error) {
     // The same request may have been filed meanwhile, by a repeat of it.
     const theirs = await readOnce(ctx, job.topic, once.token);
-    if (theirs && !theirs.isOver) return replay(ctx, theirs, once.hash, home);
+    if (theirs && !theirs.isOver) return replay(ctx, theirs, once.hash, home, by);
     throw error;
+  }
+  if (!isStored) return fileUnsent(ctx, key, home, by);
+  await sendIfNear(ctx, await asTheyStand(ctx, [noted]));
+  if (unsent) await noteSent(ctx, key, noted);
+  ctx.report({ type: "enqueued", topic: job.topic, id: home.id, dueAt: home.dueAt });
+  return { outcome: "created", home: noted };
+}
+
+/**
+ * Whether a sweep may pass the place of an untracked job before the job is written there. No audit finds such a job: so its once
+ * item comes no later than the job, and says `unsent` until the job is sent, or a sweep is sure to come to it. A repeat of the
+ * request then files no other job, and sends this one if the writer has died. The job may so come twice.
+ */
+function mayBeMissed({ untracked, dueAt }: Home, now: number): boolean {
+  return untracked === true && isNear(dueAt, now + LANDS_WITHIN);
+}
+
+/** Files an untracked job that its once item names as `unsent`. */
+async function fileUnsent(ctx: Context, key: Key, home: Home, by: number): Promise<Enqueued> {
+  const [result] = await filePlain(ctx, [home], by);
+  if (!result || result instanceof Error) throw result ?? unavailable(new Error("no answer"));
+  await noteSent(ctx, key, home);
+  return result;
+}
+
+/** Lets the once item of an untracked job say that nobody need send the job any more. */
+async function noteSent(ctx: Context, { pk, sk }: Key, { id, topic }: Home): Promise<void> {
+  const by = ctx.clock() + WRITER_DEADLINE;
+  try {
+    await ctx.pool.change({ key: { pk, sk }, expect: { id }, set: {}, remove: ["unsent"] }, by);
+  } catch (error) {
+    // The job is on its way: a refusal now would only bring it twice. A repeat of the request does so too.
+    ctx.report({ type: "trouble", topic, what: "noting that a job was sent", error: messageOf(error) });
   }
 }
 
@@ -69,54 +106,36 @@ async function readOnce(ctx: Context, topic: string, token: string): Promise<Onc
   return { item, isOver: !isUnreadable(home) && isOnceOver(item, home, ctx.clock()) };
 }
 
+/** `over`: the item that the key's last job has left there. */
 function onceWrite(
-  { id, topic }: Home,
-  { token, hash }: NonNullable<NewJob["once"]>,
-  expiresAt: number,
+  { id }: Home,
+  { hash, expiresAt, unsent }: { hash: string; expiresAt: number; unsent: boolean },
+  key: Key,
   over: OnceItem | undefined,
 ): Write {
-  const key = onceKey(topic, token);
-  const says = { id, hash, expiresAt };
+  const says = { id, hash, expiresAt, ...(unsent ? { unsent: true as const } : {}) };
   return over
-    ? { change: { key, expect: { id: over.id }, set: says } }
+    ? { change: { key, expect: { id: over.id }, set: says, remove: unsent ? [] : ["unsent"] } }
     : { insert: { ...key, v: ITEM_VERSION, ...says } };
 }
 
-async function fileWithToken(ctx: Context, home: Home, nameOnce: NameOnce, by: number): Promise<Enqueued> {
-  if (home.untracked && isNear(home.dueAt, ctx.clock())) {
-    // To SQS first: a once item without its job would answer for nothing.
-    const [result] = await filePlain(ctx, [home], by);
-    if (!result || result instanceof Error) throw result ?? unavailable(new Error("not sent"));
-    try {
-      await ctx.pool.transact([nameOnce(home).write], by);
-    } catch (error) {
-      // It is on its way: a refusal now would only bring it twice.
-      ctx.report({
-        type: "trouble",
-        topic: home.topic,
-        what: "noting an Idempotency-Key",
-        error: messageOf(error),
-      });
-    }
-    return result;
-  }
-  const outcome = await ctx.pool.transact([{ insert: home }, nameOnce(home).write], by);
-  if (!outcome.done && !(await readHomes(ctx, [home.id]))[0]) {
-    throw unavailable(new Error("the same request was being filed elsewhere"));
-  }
-  await sendIfNear(ctx, await asTheyStand(ctx, [home]));
-  ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
-  return { outcome: "created", home };
-}
-
-async function replay(ctx: Context, { item }: Once, hash: string, asked: Home): Promise<Enqueued> {
+async function replay(
+  ctx: Context,
+  { item }: Once,
+  hash: string,
+  asked: Home,
+  by: number,
+): Promise<Enqueued> {
   if (item.hash !== hash) throw differentRequest({ id: item.id });
   const now = ctx.clock();
   const [home] = await readHomes(ctx, [item.id]);
   if (isUnreadable(home)) throw cannotRead(home);
   if (!home && asked.untracked) {
     // Never stored: the same request and the id say all there is to say.
-    return { outcome: "replayed", home: { ...asked, id: item.id, dueAt: addressOf(item.id).time } };
+    const { time: dueAt } = addressOf(item.id);
+    const same = { ...asked, ...homeKey(item.id), id: item.id, dueAt, wantedAt: dueAt };
+    if (item.unsent) await fileUnsent(ctx, item, same, by);
+    return { outcome: "replayed", home: same };
   }
   if (!home) {
     throw new MinutehandError(
@@ -127,30 +146,10 @@ async function replay(ctx: Context, { item }: Once, hash: string, asked: Home): 
       },
     );
   }
-  // Its writer may have died before sending.
-  const send = () => sendIfNear(ctx, [{ ...home, spare: true }]);
-  if (home.state === "scheduled" && !home.untracked) await send();
-  if (home.state === "scheduled" && isPerhapsUnsent(home, now))
-    await underLook(ctx, home, async () => {
-      if (await isFirstRepeat(ctx, home, now)) await send();
-    });
+  // Its writer may have died before sending. What is not near, as it was read at `now`, a sweep sends, and it may be cancelled.
+  const isUnsent = item.unsent === true && isNear(startsAt(home), now);
+  if (home.state === "scheduled" && (!home.untracked || isUnsent))
+    await sendIfNear(ctx, [{ ...home, spare: true }]);
+  if (isUnsent) await noteSent(ctx, item, home);
   return { outcome: "replayed", home };
-}
-
-/**
- * Whether a sweep may have passed the place of a stored untracked job before the job was written. What was not near as it was
- * read, at `now`, the sweep sends, and it may be cancelled by now.
- */
-function isPerhapsUnsent(home: Home, now: number): boolean {
-  const isOpen = home.untracked === true && home.resentAt === undefined;
-  return isOpen && now < home.createdAt + LANDS_WITHIN && isNear(startsAt(home), now);
-}
-
-/** Whether no other repeat has sent a job; this one notes that it does. */
-async function isFirstRepeat(ctx: Context, home: Home, now: number): Promise<boolean> {
-  const expect = { state: "scheduled", resentAt: undefined };
-  const change = { key: homeKey(home.id), expect, set: { resentAt: now } };
-  const { changed, item } = await ctx.pool.change(change, now + WRITER_DEADLINE);
-  // If the answer was lost, the item says so too.
-  return changed || (item as Home | undefined)?.resentAt === now;
 }

@@ -4,8 +4,16 @@ import { fileLooks } from "./looks.ts";
 import type { Attribute, Context } from "./ports.ts";
 import { readableHomes } from "./read-job.ts";
 
-/** A waiting job, when it may start, and from when on it waits for that alone: ms since the epoch. */
-export type Hold = { readonly home: Home; readonly from: number; readonly until: number };
+/**
+ * A waiting job, when it may start, and from when on it waits for that alone: ms since the epoch. `isSent`: its caller sends it,
+ * and will again if it dies before; sweeps leave it.
+ */
+export type Hold = {
+  readonly home: Home;
+  readonly from: number;
+  readonly until: number;
+  readonly isSent?: boolean;
+};
 
 /** A held job's home as it is then, `undefined` for one that is no longer as read, or what kept it unknown. */
 export type AfterHold = Home | undefined | Error;
@@ -36,14 +44,20 @@ async function hold(
   more: (hold: Hold) => Record<string, Attribute>,
 ): Promise<AfterHold[]> {
   const changes = holds.map((one) => {
-    const { home, from, until } = one;
+    const { home, from, until, isSent = false } = one;
     const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };
     // A job that was parked would stay for years.
     const expires = home.untracked ? { expiresAt: ttl(until + STALE_AFTER) } : {};
     return {
       key: homeKey(home.id),
       expect,
-      set: { heldFrom: from, heldUntil: until, ...expires, ...more(one) },
+      set: {
+        heldFrom: from,
+        heldUntil: until,
+        ...expires,
+        ...(isSent ? { sentFor: until } : {}),
+        ...more(one),
+      },
     };
   });
   const outcomes = await ctx.pool.changeMany(changes, by);

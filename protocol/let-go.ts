@@ -70,7 +70,10 @@ export async function takeTurns(
     const until = starts[i];
     if (until === undefined) return [];
     const from = run.pause ? home.dueAt : (notes[0]?.from ?? home.dueAt);
-    return { notes, hold: { home, from, until: Math.max(until, ctx.clock()) } };
+    const start = Math.max(until, ctx.clock());
+    // No claim drops what a sweep would send as well. Until it is sent its note stands.
+    const isSent = home.untracked === true && isNear(start, ctx.clock());
+    return { notes, hold: { home, from, until: start, isSent } };
   });
   // What misses its turn of a rate waits for another one, and those behind it do not.
   const isLeft = given.length < waiting.length;

@@ -1,6 +1,7 @@
 import { LONGEST_DELAY, WRITER_DEADLINE } from "../core/constants.ts";
 import { isFinished, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Parked, parkedIn, parkedKey, ttl } from "../core/items.ts";
+import { drawToken } from "../core/job-id.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
 import { BEGINNING, END, type Position } from "../core/position.ts";
 import { EVERYTHING, heldBefore, heldBeforeNow } from "./known-pauses.ts";
@@ -27,8 +28,11 @@ export async function park(ctx: Context, homes: readonly Home[]): Promise<Set<st
   for (const [topic, jobs] of Map.groupBy(parked, (home) => home.topic))
     ctx.report({ type: "parked", topic, jobs: jobs.length });
   // A note that was there before may be all that is left of a job that waits for its topic's limit.
-  const gone = own.filter((home) => !parked.includes(home));
-  await ctx.pool.remove(gone.map(parkedKey), ctx.clock() + WRITER_DEADLINE);
+  const gone = held.filter((home) => !parked.includes(home));
+  await ctx.pool.remove(
+    gone.flatMap((home) => own.get(home) ?? []),
+    ctx.clock() + WRITER_DEADLINE,
+  );
   return new Set(parked.map(({ id }) => id));
 }
 
@@ -47,20 +51,44 @@ export async function parkForLimit(ctx: Context, topic: string, homes: readonly 
   ctx.report({ type: "parked", topic, jobs: homes.length });
 }
 
-/** Notes jobs for the next release; a note that is there already says the same. Answers the jobs that had none. */
+/** Notes jobs for the next release; a note that is there already says the same. Answers the notes of the jobs that had none. */
 async function noteParked(
   ctx: Context,
   homes: readonly Home[],
   by: number,
   more: (home: Home) => { from?: number },
-): Promise<Home[]> {
+): Promise<Map<Home, Parked>> {
   await keepUntracked(ctx, homes, by);
   const notes = homes.map((home): Parked => {
-    return { ...parkedKey(home), v: ITEM_VERSION, id: home.id, revision: home.revision, ...more(home) };
+    const mark = home.untracked ? { mark: drawToken(ctx.random) } : {};
+    const { id, revision } = home;
+    return { ...parkedKey(home), v: ITEM_VERSION, id, revision, ...more(home), ...mark };
   });
   const outcomes = await ctx.pool.insert(notes, by);
   for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
-  return homes.filter((_, i) => outcomes[i] === "inserted");
+  const own = new Map<Home, Parked>();
+  for (const [i, note] of notes.entries()) if (outcomes[i] === "inserted") own.set(homes[i] as Home, note);
+  await markAnew(
+    ctx,
+    notes.filter((_, i) => outcomes[i] === "exists"),
+    by,
+  );
+  return own;
+}
+
+/**
+ * Makes the notes of untracked jobs those of a later parking: no audit finds such a job, and whoever wrote a note before, or
+ * met it, may be deleting it just now.
+ */
+async function markAnew(ctx: Context, notes: readonly Parked[], by: number): Promise<void> {
+  const marked = notes.filter(({ mark }) => mark !== undefined);
+  const outcomes = await ctx.pool.changeMany(
+    marked.map(({ pk, sk, mark = "" }) => ({ key: { pk, sk }, expect: {}, set: { mark } })),
+    by,
+  );
+  for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
+  const gone = marked.filter((_, i) => outcomes[i] === "refused");
+  for (const outcome of await ctx.pool.insert(gone, by)) if (outcome instanceof Error) throw outcome;
 }
 
 /** A crashed run waits for no turn: it is not run but settled. */
@@ -90,18 +118,26 @@ export async function parkCarried(
   jobs: readonly MessageJob[],
 ): Promise<Set<string>> {
   const before = (await heldBefore(ctx, [topic])).get(topic) ?? 0;
+  return park(ctx, await homesBefore(ctx, jobs, before));
+}
+
+/** The homes of those of these jobs that start before a time, as far as their messages are their homes' word. */
+export async function homesBefore(
+  ctx: Context,
+  jobs: readonly MessageJob[],
+  before: number,
+): Promise<Home[]> {
   const held = jobs.filter((job) => startOf(job) < before);
-  if (held.length === 0) return new Set();
+  if (held.length === 0) return [];
   const now = ctx.clock();
   const homes = await readableHomes(
     ctx,
     held.map(({ id }) => id),
     "parking jobs",
   );
-  const waiting = homes.flatMap((home, i) =>
+  return homes.flatMap((home, i) =>
     home && home.revision === held[i]?.revision && !isFinished(home) && !isRunning(home, now) ? home : [],
   );
-  return park(ctx, waiting);
 }
 
 /** What is counted stops here: the answer is then at least that. */

@@ -74,8 +74,8 @@ export interface Pool {
     expiresAt: number,
     by: Deadline,
   ): Promise<Record<string, number>>;
-  /** Deletes items, there or not. */
-  remove(keys: readonly Key[], by: Deadline): Promise<void>;
+  /** Deletes items, there or not. Of one with a `mark`: unless it has another by then. */
+  remove(keys: readonly (Key & { readonly mark?: string })[], by: Deadline): Promise<void>;
   /** When the table was created, ms since the epoch. */
   createdAt(): Promise<number>;
 }

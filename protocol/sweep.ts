@@ -92,8 +92,13 @@ async function handOver(
 
 /** A start that was noted in a home has no look of its own: whoever noted it may have died before sending. */
 function isToSend({ sk, home }: Entry, limit: number, now: number): boolean {
-  if (home?.state !== "scheduled" || isMovedPast(home, sk)) return false;
+  if (home?.state !== "scheduled" || isMovedPast(home, sk) || isSentByRelease(home, sk)) return false;
   return startsAt(home) < limit || (home.heldUntil !== undefined && isNear(home.heldUntil, now));
+}
+
+/** Looks later than the start are for messages that SQS did not take. */
+function isSentByRelease({ sentFor, ...home }: Home, sk: string): boolean {
+  return sentFor !== undefined && sentFor === startsAt(home) && timeOf(sk) <= sentFor;
 }
 
 /** Whether SQS answers for another message or topic, so that what was unreachable is some queues' trouble. */

@@ -178,7 +178,10 @@ export function memoryPool({
       }),
 
     async remove(keys, by) {
-      for (const key of keys) await perform({ operation: "remove", keys: [key] }, by, () => drop(key));
+      for (const key of keys)
+        await perform({ operation: "remove", keys: [key] }, by, () => {
+          if (key.mark === undefined || find(key)?.mark === key.mark) drop(key);
+        });
     },
 
     createdAt: () => perform({ operation: "createdAt", keys: [] }, undefined, () => createdAt),

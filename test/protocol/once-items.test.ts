@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import type { Home, OnceItem } from "../../core/items.ts";
 import { cancel } from "../../protocol/cancel.ts";
-import type { NewJob } from "../../protocol/new-job.ts";
+import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
 import { pause } from "../../protocol/pause.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume } from "./consume.ts";
-import { callsOf, isLook, meanwhile } from "./scenes.ts";
+import { type Call, callsOf, isLook, meanwhile } from "./scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 const once = { token: "t", hash: "h" };
@@ -337,8 +337,9 @@ describe("of an untracked job whose write came too late for the sweep, its write
     return { world, job };
   };
 
-  it("one repeat sends it, and no later one", async () => {
+  it.each([0, HOUR])("one repeat sends it, %i ms later, and no further one", async (later) => {
     const { world, job } = await unsent();
+    await world.pass(later);
     for (let i = 0; i < 5; i++)
       expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed", home: { topic: "events" } });
     expect(world.queues.messages({ topic: "events" })).toHaveLength(1);
@@ -349,17 +350,68 @@ describe("of an untracked job whose write came too late for the sweep, its write
     expect(await consume(world, "events")).toEqual([]);
   });
 
-  it("a repeat that dies before it sends leaves the job to the sweep", async () => {
+  it("a repeat that dies before it sends leaves the job to the next repeat, hours later too", async () => {
     const { world, job } = await unsent();
-    let marked = false;
-    world.pool.hooks.after = ({ operation }) => {
-      marked ||= operation === "change";
-      if (marked) throw new Error("crash");
+    await new Promise<void>((resolve) => {
+      world.queues.hooks.before = () => {
+        delete world.queues.hooks.before;
+        resolve();
+        return new Promise(() => {});
+      };
+      void world.fileAll(job);
+    });
+    await world.pass(3 * HOUR);
+    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+    expect(await consume(world, "events")).toHaveLength(1);
+    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+    expect(await consume(world, "events")).toEqual([]);
+  });
+});
+
+describe("of an untracked job that goes straight to SQS", () => {
+  const soon = async () => {
+    const world = createWorld();
+    await world.pass(10 * SECOND);
+    return { world, job: { topic: "events", body: "{}", dueAt: world.now() + 30 * SECOND, once } };
+  };
+  const isName = ({ operation }: Call): boolean => operation === "transact";
+
+  it("a repeat while the first call is under way names the same job", async () => {
+    const { world, job } = await soon();
+    let second: Enqueued | undefined;
+    world.queues.hooks.before = async () => {
+      delete world.queues.hooks.before;
+      second = await world.fileAll(job);
     };
+    const first = await world.fileAll(job);
+    expect(second?.home.id).toBe(first.home.id);
+    await world.pass(MINUTE);
+    const ids = (await consume(world, "events")).map(({ id }) => id);
+    expect(new Set(ids)).toEqual(new Set([first.home.id]));
+  });
+
+  it("one repeat sends it whose writer has died, and no later one", async () => {
+    const { world, job } = await soon();
+    world.pool.hooks.after = async (call) => {
+      if (isName(call)) throw new Error("crash");
+    };
+    world.queues.hooks.before = () => Promise.reject(new Error("crash"));
     await expect(world.fileAll(job)).rejects.toThrow();
     delete world.pool.hooks.after;
-    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
-    await world.pass(8 * MINUTE);
+    delete world.queues.hooks.before;
+    for (let i = 0; i < 3; i++) expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+    await world.pass(MINUTE);
     expect(await consume(world, "events")).toHaveLength(1);
+  });
+
+  it("a call whose name cannot be written is refused, and files nothing", async () => {
+    const { world, job } = await soon();
+    world.pool.hooks.before = async (call) => {
+      if (isName(call)) throw new Error("throttled");
+    };
+    await expect(world.fileAll(job)).rejects.toThrow();
+    delete world.pool.hooks.before;
+    await world.pass(MINUTE);
+    expect(await consume(world, "events")).toEqual([]);
   });
 });

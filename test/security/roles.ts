@@ -54,14 +54,13 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   JobsPromotionsPromote: [/^protocol\/looks\.ts fileLooks insert$/],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
-    /^protocol\/(enqueue-once\.ts isFirstRepeat|looks\.ts underLook) /,
     /^protocol\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
     /^protocol\/far-ahead\.ts /,
   ],
   // Jobs of events are tracked, have keys and come one by one; it records no deaths.
   JobsEventsApplier: [
     /^protocol\/cancel\.ts settleDoubt change$/,
-    /^protocol\/enqueue-once\.ts (fileWithToken transact|isFirstRepeat change)$/,
+    /^protocol\/enqueue-once\.ts (fileOnce transact|noteSent change)$/,
     /^protocol\/looks\.ts underLook /,
     /^protocol\/move\.ts move change$/,
     /^protocol\/keys\.ts letGo transact$/,

@@ -219,14 +219,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "no once item",
     file: "protocol/enqueue-once.ts",
-    find: "  const outcome = await ctx.pool.transact([{ insert: home }, nameOnce(home).write], by);",
-    put: "  const outcome = await ctx.pool.transact([{ insert: home }], by);",
+    find: "await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);",
+    put: "await ctx.pool.transact(isStored ? [{ insert: noted }] : [write], by);",
   },
   {
     name: "once item goes when its job is done",
     file: "protocol/enqueue-once.ts",
-    find: "if (before && !before.isOver) return replay(ctx, before, once.hash, home);",
-    put: 'if (before && ((await readHomes(ctx, [before.item.id]))[0] as Home | undefined)?.state === "scheduled") return replay(ctx, before, once.hash, home);',
+    find: "if (before && !before.isOver) return replay(ctx, before, once.hash, home, by);",
+    put: 'if (before && ((await readHomes(ctx, [before.item.id]))[0] as Home | undefined)?.state === "scheduled") return replay(ctx, before, once.hash, home, by);',
   },
   {
     name: "cursor advanced before the send",

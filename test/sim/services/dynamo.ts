@@ -138,10 +138,12 @@ export function simulatedDynamo(settings: {
       return { Attributes: answered(after, update, input.ReturnValues) };
     },
 
-    DeleteItem({ Key, ConditionExpression }: DeleteItemCommandInput) {
-      if (ConditionExpression !== undefined) throw new Error("no conditional deletes here");
-      mustAdmit("write", Key as Row, table.get(Key as Row));
-      if (table.get(Key as Row)) write(Key as Row, undefined);
+    DeleteItem({ Key, ...input }: DeleteItemCommandInput) {
+      const before = table.get(Key as Row);
+      mustAdmit("write", Key as Row, before);
+      if (input.ConditionExpression !== undefined && !conditionOf(input.ConditionExpression, input)(before))
+        throw refused(before);
+      if (before) write(Key as Row, undefined);
       return {};
     },
 
