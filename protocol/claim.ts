@@ -8,6 +8,7 @@ import { type MessageJob, startOf } from "../core/message.ts";
 import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import type { DropReason } from "./events.ts";
 import { endTooLate, findTooLate } from "./if-late.ts";
+import { sendMissed } from "./missed-starts.ts";
 import { parkCarried } from "./park.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
@@ -56,7 +57,16 @@ export async function claim(
     ctx.report({ type: "dropped", topic, id, reason: "paused" });
   }
   const unparked = jobs.filter(({ id }) => !parked.has(id));
-  const late = await findTooLate(ctx, topic, unparked, claimedAt);
+  for (const id of await sendMissed(ctx, topic, unparked)) {
+    verdicts.set(id, { verdict: "void" });
+    ctx.report({ type: "dropped", topic, id, reason: "paused" });
+  }
+  const late = await findTooLate(
+    ctx,
+    topic,
+    unparked.filter(({ id }) => !verdicts.has(id)),
+    claimedAt,
+  );
   const ended = await endTooLate(ctx, topic, late, patience());
   for (const [i, { job }] of late.entries()) {
     const outcome = ended[i];

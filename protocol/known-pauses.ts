@@ -5,8 +5,8 @@ import { layoutTrouble } from "../core/readable.ts";
 import { isLimited } from "./policy.ts";
 import type { Context, Pool } from "./ports.ts";
 
-/** `limited`: what the pool has of a topic with a limit. */
-type Known = { before: number; limited: Limited | undefined; readAt: number };
+/** `limited`: what the pool has of a topic with a limit. `resumedAt`: when its pause was lifted, if that is not over. */
+type Known = { before: number; limited: Limited | undefined; resumedAt: number | undefined; readAt: number };
 const known = new WeakMap<Pool, Map<string, Known>>();
 
 /**
@@ -40,6 +40,12 @@ export async function knownLimited(ctx: Context, topic: string): Promise<Limited
   return known.get(ctx.pool)?.get(topic)?.limited;
 }
 
+/** When the pause of a topic was lifted that is being resumed, as it was read at most `PAUSE_KNOWN_FOR` ago. */
+export async function knownResume(ctx: Context, topic: string): Promise<number | undefined> {
+  await heldBefore(ctx, [topic]);
+  return known.get(ctx.pool)?.get(topic)?.resumedAt;
+}
+
 export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
   return (await heldBefore(ctx, [topic])).get(topic) === EVERYTHING;
 }
@@ -66,7 +72,18 @@ async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<vo
   const cache = known.get(ctx.pool) ?? new Map<string, Known>();
   known.set(ctx.pool, cache);
   for (const [i, topic] of topics.entries())
-    cache.set(topic, { before: boundOf(pauses[i]), limited: limits.get(topic), readAt });
+    cache.set(topic, {
+      before: boundOf(pauses[i]),
+      limited: limits.get(topic),
+      resumedAt: resumedAt(pauses[i]),
+      readAt,
+    });
+}
+
+function resumedAt(pause: Pause | undefined): number | undefined {
+  if (!pause || layoutTrouble(pause) !== undefined || pause.state === "paused" || isOver(pause))
+    return undefined;
+  return pause.liftedAt ?? pause.changedAt;
 }
 
 /**

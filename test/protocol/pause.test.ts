@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { DAY, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
-import { type Item, type Pause, pausedTopicKey, pauseKey } from "../../core/items.ts";
+import { type Home, type Item, type Pause, pausedTopicKey, pauseKey } from "../../core/items.ts";
 import { cancel } from "../../protocol/cancel.ts";
+import { park } from "../../protocol/park.ts";
 import { lift, pause } from "../../protocol/pause.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { receive } from "../../protocol/pull.ts";
@@ -496,6 +497,112 @@ test("what a caller's resume has no time for the ticks let go", async () => {
   expect(left).toBeGreaterThan(0);
   await world.pass(MINUTE);
   expect(parked(world)).toEqual([]);
+});
+
+test("a limit holds for jobs that lay in the queue during a pause, when it is resumed without a rate", async () => {
+  const world = createWorld({ topics: { slow: { consumer: "pull", maxPerSecond: 1 } } });
+  for (let i = 0; i < 200; i++) await world.file({ topic: "slow", delay: 5 * MINUTE + i * SECOND });
+  await world.pass(5 * MINUTE - 5 * SECOND);
+  await pause(world.ctx, "slow");
+  await world.pass(5 * MINUTE);
+  await resume(world.ctx, "slow", undefined);
+  const isWaiting = (): boolean =>
+    world.queues.messages({ topic: "slow" }).some(({ visibleAt }) => visibleAt <= world.now());
+  const starts: number[] = [];
+  for (let second = 0; second < 10 * 60; second++) {
+    while (isWaiting())
+      starts.push(...(await consume(world, "slow")).map(({ at }) => Math.floor(at / SECOND)));
+    await world.pass(SECOND);
+  }
+  expect(starts).toHaveLength(200);
+  const most = Math.max(...[...Map.groupBy(starts, (at) => at).values()].map(({ length }) => length));
+  expect(most).toBe(1);
+});
+
+describe("an untracked topic's parked jobs", () => {
+  /** What is run, one message a receive: two of one job in the same receive run once. */
+  const runOneByOne = async (world: World, ms: number) => {
+    const runs = [];
+    for (const end = world.now() + ms; world.now() < end; ) {
+      await world.pass(10 * SECOND);
+      for (let some = await consume(world, "events", { max: 1 }); some.length > 0; ) {
+        runs.push(...some);
+        some = await consume(world, "events", { max: 1 });
+      }
+    }
+    return runs;
+  };
+
+  test.each([150, 195, 205])("run once when a resume comes %i s before they are due", async (seconds) => {
+    const world = createWorld();
+    await world.pass(10 * MINUTE + 5 * SECOND);
+    await pause(world.ctx, "events");
+    for (let i = 0; i < 3; i++) await world.file({ topic: "events", delay: seconds * SECOND });
+    await world.pass(5 * SECOND);
+    await resume(world.ctx, "events", undefined);
+    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(3);
+  });
+
+  test("run once when a resume comes while no ticks do", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "events");
+    for (let i = 0; i < 3; i++) await world.file({ topic: "events", delay: 4 * MINUTE });
+    await world.pass(10 * MINUTE);
+    await world.pass(5 * MINUTE, { ticks: false });
+    await resume(world.ctx, "events", undefined);
+    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(3);
+  });
+
+  test("run though SQS does not take their messages when they are let go", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "events");
+    await world.file({ topic: "events", delay: 2 * MINUTE });
+    await world.pass(SECOND);
+    world.queues.hooks.before = () => Promise.reject(new Error("SQS is down"));
+    await resume(world.ctx, "events", undefined);
+    delete world.queues.hooks.before;
+    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(1);
+  });
+
+  test("run though whoever lets them go dies before it sends them", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "events");
+    await world.file({ topic: "events", delay: 2 * MINUTE });
+    await world.pass(SECOND);
+    await new Promise<void>((resolve) => {
+      world.queues.hooks.before = ({ operation }) => {
+        if (operation !== "send") return;
+        delete world.queues.hooks.before;
+        resolve();
+        return new Promise(() => {});
+      };
+      void resume(world.ctx, "events", undefined);
+    });
+    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(1);
+  });
+
+  test("wait on though an older deletion of their note comes late", async () => {
+    const world = createWorld({ topics: { events: { tracking: "none", consumer: "pull" } } });
+    await pause(world.ctx, "events");
+    const { id } = await world.file({ topic: "events", delay: 2 * MINUTE });
+    const [before] = parked(world, "events");
+    await world.pool.remove([before as Item], world.now() + MINUTE);
+    const home = liveHomes(world).find((one) => one.id === id) as Home;
+    await park(world.ctx, [home]);
+    await world.pool.remove([before as Item], world.now() + MINUTE);
+    expect(parked(world, "events")).toHaveLength(1);
+  });
+
+  test("wait on though whoever parked them first deletes its note", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "events");
+    const { id } = await world.file({ topic: "events", delay: 2 * MINUTE });
+    const [before] = parked(world, "events");
+    const home = liveHomes(world).find((one) => one.id === id) as Home;
+    await park(world.ctx, [home]);
+    await world.pool.remove([before as Item], world.now() + MINUTE);
+    expect(parked(world, "events")).toHaveLength(1);
+  });
 });
 
 describe("a paused pull topic", () => {

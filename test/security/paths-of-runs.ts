@@ -116,7 +116,10 @@ export async function pullHeld(scenes: Scenes): Promise<void> {
     [isReceive, () => hold("work")],
     [isNote, () => lift(scenes.ctx, "work", undefined)],
   ];
-  expect(await meanwhile(steps, () => pull("work"))).toMatchObject([{ id: freed.id }]);
+  // Its start has passed meanwhile, and the topic has a limit: it gets another.
+  expect(await meanwhile(steps, () => pull("work"))).toEqual([]);
+  scenes.pass(2 * SECOND);
+  expect(await pull("work")).toMatchObject([{ id: freed.id }]);
   // A crashed run's next attempt, when others have all starts.
   const crashed = await file("work");
   await purge("work");
@@ -202,6 +205,10 @@ export async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise
   const freed = await file(topic);
   const steps: Step[] = [[isNote, () => lift(ctx, topic, undefined)]];
   await meanwhile(steps, () => consume(topic, [messageFor(freed)]));
+  // Its start has passed meanwhile, and the topic has a limit: it gets another.
+  const again = await home(freed.id);
+  expect(again).toMatchObject({ state: "scheduled", revision: 0 });
+  await consume(topic, [messageFor(again)]);
   expect(await home(freed.id)).toMatchObject({ state: "done" });
   pass(6 * SECOND);
 
@@ -240,6 +247,7 @@ export async function consumeOfBefore(scenes: Scenes): Promise<void> {
   const freed = await fileBefore("notes");
   const steps: Step[] = [[isNote, () => lift(scenes.ctx, "notes", undefined)]];
   await scenes.meanwhile(steps, () => consume("notes", [messageFor(freed)]));
+  await consume("notes", [messageFor(await home(freed.id))]);
   expect(await home(freed.id)).toMatchObject({ state: "done" });
   scenes.pass(6 * SECOND);
 }
