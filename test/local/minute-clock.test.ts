@@ -29,6 +29,18 @@ test("minutes slept through are made up for by one", () => {
   clock.stop();
 });
 
+test("a wall clock that was set back, by an hour or by more than a timer can wait, goes on", () => {
+  for (const back of [3_600_000, 30 * 86_400_000]) {
+    vi.setSystemTime(NOON + 30_000);
+    const minutes: number[] = [];
+    const clock = startMinuteClock((minute) => minutes.push(minute - NOON));
+    vi.setSystemTime(NOON + 30_000 - back);
+    vi.advanceTimersByTime(90_000);
+    expect(minutes).toEqual([60_000 - back, 120_000 - back]);
+    clock.stop();
+  }
+});
+
 test("the event is EventBridge's", () => {
   expect(scheduledEvent("arn:aws:events:eu-west-1:1:rule/r", NOON)).toMatchObject({
     "detail-type": "Scheduled Event",
