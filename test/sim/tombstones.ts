@@ -248,11 +248,12 @@ export function tombstonesOf(settings: {
     key.cancels.push({ id, at, reach, since: clock() });
     const isAhead = until > Math.max(eventAt, before);
     const first = Math.min(...inEffect(key, "cancel").map(({ from }) => from));
+    // All that an event can know of is the job that took the key last, as it stood when it was read.
+    const takenAt = ({ filedAt, revivedAt }: Job): number => Math.max(filedAt, revivedAt);
+    const [last, held] = [...key.jobs].sort(([, a], [, b]) => takenAt(a) - takenAt(b)).at(-1) ?? [];
     // A job says by its own machine's clock when it ended.
-    const over = [...key.jobs].find(
-      ([, one]) => !isLive(one) && one.finishedAt >= eventAt + skew && one.endedAt < first,
-    );
-    if (isAhead && over && !job) broken(over[0], `event ${id} had done its work, and cancels till ${until}`);
+    const isOver = held && !isLive(held) && held.finishedAt >= eventAt + skew && held.endedAt < first;
+    if (isAhead && last && isOver) broken(last, `event ${id} had done its work, and cancels till ${until}`);
     // One that runs, and does not run again.
     if (!job?.isAsked && job && !isAskedFor(job, at, reach)) {
       const isFiled = job.createdAt <= reach && job.filedAt < reach - surely;
