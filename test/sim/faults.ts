@@ -73,6 +73,9 @@ export const LOSING = new Set<Blow["kind"]>(["purge", "lose-message"]);
  */
 export type Weather = "calm" | "one fault" | "hurt";
 
+/** How long a request takes at most that no fault strikes, and its answer. ms. */
+export const ON_ITS_WAY = 8;
+
 /** What goes wrong alone: which call of whose. */
 const ROLES = ["api", "producer", "consumer", "tick"] as const;
 type Role = (typeof ROLES)[number] | "event";
@@ -238,8 +241,8 @@ export function planOf(
   const [shuffled, fewInFlight] = [some(0.5), some(0.1)];
 
   const base = (own: Draws): Fate => ({
-    request: own.whole(1, 8),
-    answer: own.whole(1, 8),
+    request: own.whole(1, ON_ITS_WAY),
+    answer: own.whole(1, ON_ITS_WAY),
     freeze: 0,
     entryFails: () => undefined,
   });

@@ -2,6 +2,7 @@ import { CLOCK_MARGIN } from "../../core/constants.ts";
 import type { EventRule } from "../../core/event-rules.ts";
 import { isFinished } from "../../core/home.ts";
 import type { Home, Tombstone } from "../../core/items.ts";
+import { ON_ITS_WAY, type Weather } from "./faults.ts";
 
 /** An event that somebody puts on the bus, and what its topic's rule makes of it. `at`: ms since the epoch. */
 export type SentEvent = { id: string; at: number; key: string; rule: EventRule };
@@ -40,23 +41,25 @@ type Key = {
   tombstone: Tombstone | undefined;
 };
 
-/** Till a request of an invocation that is over takes effect or is too old. ms. */
-const LANDS_WITHIN = 360_000;
+/**
+ * Till a request of an invocation that is over takes effect or is too old. ms. Where one fault alone is a crash, a request that
+ * was sent beside the one it struck may still be on its way.
+ */
+const LANDS_WITHIN: Record<Weather, number> = { calm: 0, "one fault": ON_ITS_WAY, hurt: 360_000 };
 /** How long a caller's call lasts, with all of its tries. ms. */
 const CALL = 120_000;
 
 /**
- * Judges what events do to the jobs of their keys. `calm`: no request takes effect after its function has ended.
- * `broken`: told of what must not be.
+ * Judges what events do to the jobs of their keys. `broken`: told of what must not be.
  */
 export function tombstonesOf(settings: {
   clock: () => number;
   /** ms that clocks may be off. */
   skew: number;
-  calm: boolean;
+  weather: Weather;
   broken: (id: string, text: string) => void;
 }) {
-  const { clock, skew, calm, broken } = settings;
+  const { clock, skew, weather, broken } = settings;
   const keys = new Map<string, Key>();
   const filedBy = new Map<string, Set<string>>();
   const seen = new Set<string>();
@@ -225,7 +228,7 @@ export function tombstonesOf(settings: {
       const invocation = { event, from: clock(), to: Number.POSITIVE_INFINITY };
       key.invocations.push(invocation);
       return (applied) => {
-        invocation.to = clock() + (calm ? 0 : LANDS_WITHIN);
+        invocation.to = clock() + LANDS_WITHIN[weather];
         if (applied && event.rule.do === "cancel") leftTombstone(key, event);
         else if (applied) filedByEvent(key, event);
       };

@@ -181,7 +181,7 @@ export function witnessOf(settings: {
   const tombstones = tombstonesOf({
     clock,
     skew,
-    calm: weather !== "hurt",
+    weather,
     broken: (id, text) => violate("events", id, text),
   });
 
