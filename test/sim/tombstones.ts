@@ -217,6 +217,20 @@ export function tombstonesOf(settings: {
       });
     },
 
+    /**
+     * A once item names a job. One of an event that keeps a live job says that it was applied: its function may die then, and
+     * the job may not be stored any more when it is told again.
+     */
+    noted(pk: string, id: string): void {
+      const [, topic = "", ...token] = pk.split("#");
+      const [, what, mark, ...name] = token.join("#").split("§");
+      if (what !== "event") return;
+      const key = of(topic, name.join("§"));
+      const event = key.invocations.find((invocation) => invocation.event.id === mark)?.event;
+      const job = key.jobs.get(id);
+      if (event && job && isLive(job) && mayKeep(key, event, job)) seen.add(event.id);
+    },
+
     /** A caller asks for a job of a key, and keeps one that is there. */
     keeps(topic: string, key: string): void {
       of(topic, key).keptAt = clock();
@@ -266,17 +280,23 @@ export function tombstonesOf(settings: {
     if (!job && !isDone(key, at - surely)) key.inForce.push({ from: clock(), until: reach });
   }
 
+  /** Whether an event that files a job may leave a live one as it is instead. */
+  function mayKeep({ cancels }: Key, { at, rule }: SentEvent, job: Job): boolean {
+    const isLate = cancels.some((cancel) => cancel.at >= at - surely);
+    return isLate || job.eventAt > at || (rule.do === "enqueue" && rule.onDuplicate === "keep");
+  }
+
   /** Its job is there, or another lived that was kept instead. */
-  function filedByEvent(key: Key, { id, at, rule }: SentEvent): void {
+  function filedByEvent(key: Key, event: SentEvent): void {
+    const { id, at } = event;
     const first = key.invocations.find(({ event }) => event.id === id)?.from ?? 0;
     for (const job of key.jobs.values())
       if (isLive(job) && Math.max(job.filedAt, job.revivedAt) < first)
         job.askedAt = Math.max(job.askedAt, at);
     if (seen.has(id)) return;
-    const isLate = key.cancels.some((cancel) => cancel.at >= at - surely);
-    const keeps = (job: Job): boolean =>
-      isLate || job.eventAt > at || (rule.do === "enqueue" && rule.onDuplicate === "keep");
-    const kept = [...key.jobs.values()].some((job) => (isLive(job) || job.endedAt >= first) && keeps(job));
+    const kept = [...key.jobs.values()].some(
+      (job) => (isLive(job) || job.endedAt >= first) && mayKeep(key, event, job),
+    );
     if (!kept) broken("", `event ${id} was applied, and filed nothing`);
     // Told again when its job is not stored any more, it needs nothing.
     seen.add(id);

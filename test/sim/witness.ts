@@ -488,7 +488,10 @@ export function witnessOf(settings: {
         else listed.delete(timeOf(row.sk?.S ?? ""));
       } else if (row.pk?.S?.startsWith("once#")) {
         const named = after?.id?.S;
-        if (named !== undefined && named !== before?.id?.S) known(named).finds += 1;
+        if (named !== undefined && named !== before?.id?.S) {
+          known(named).finds += 1;
+          tombstones.noted(row.pk.S, named);
+        }
       } else if (row.pk?.S?.startsWith("tombstone#")) {
         tombstones.left(
           before && (fromAttributes(before) as Tombstone),
