@@ -112,7 +112,7 @@ export type OnceItem = Key & { v: number; id: string; hash: string; expiresAt: n
 /**
  * When the latest event happened that cancelled the jobs of a key: those of events that happened before are cancelled as they
  * are filed. So is whatever is filed until `until`, which is later than `eventAt` where an event found no job. `events`: the
- * ids, in lines, of those that happened then. `reach`: the latest until which any of the key's events would have cancelled.
+ * ids, in lines, of the last that were told. `reach`: the latest until which any of the key's events would have cancelled.
  */
 export type Tombstone = Key & {
   v: number;

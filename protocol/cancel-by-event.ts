@@ -7,8 +7,11 @@ import { keyAsRead, liesUnder, readKeyHolder, standsAs } from "./key-holder.ts";
 import type { Context, Write } from "./ports.ts";
 
 const TRIES = 10;
-/** EventBridge counts in whole seconds: so many of one second are told apart. */
-const EVENTS_AT_ONCE = 10;
+/**
+ * How many of a key's events are known by their ids. Times do not tell all of them apart: EventBridge counts in whole seconds,
+ * and an event whose time is to come counts from another each time that it is told.
+ */
+const EVENTS_KNOWN = 10;
 
 /** What an event cancels. Times are ms since the epoch. */
 export type CancellingEvent = {
@@ -107,19 +110,11 @@ function tombstoneOf(
 ): Write {
   const reach = Math.max(event.until, before?.reach ?? 0);
   const expiresAt = ttl(Math.max(reach, ctx.clock()) + EVENT_AFTER);
-  const set = { ...latestOf(event, before), until, reach, expiresAt };
+  const events = [...(before?.events.split("\n") ?? []), event.id].slice(-EVENTS_KNOWN).join("\n");
+  const eventAt = Math.max(event.at, before?.eventAt ?? 0);
+  const set = { events, eventAt, until, reach, expiresAt };
   const key = tombstoneKey(event.topic, event.key);
   return before
     ? { change: { key, expect: standsAs(before), set } }
     : { insert: { ...key, v: ITEM_VERSION, ...set } };
-}
-
-function latestOf(
-  { id, at }: CancellingEvent,
-  before: Tombstone | undefined,
-): Pick<Tombstone, "events" | "eventAt"> {
-  if (!before || at > before.eventAt) return { events: id, eventAt: at };
-  const { events, eventAt } = before;
-  if (at < eventAt) return { events, eventAt };
-  return { events: [...events.split("\n"), id].slice(-EVENTS_AT_ONCE).join("\n"), eventAt };
 }

@@ -407,7 +407,7 @@ describe("an event and an enqueue at once", () => {
     meanwhile(world, isTransaction, () => paid(world, at + 9, 0));
     await paid(world, at + 6, 0);
     expect(tombstones(world)).toMatchObject([
-      { events: `paid ${at + 9}`, eventAt: at + 9, until: at + LASTS },
+      { events: `paid ${at}\npaid ${at + 9}`, eventAt: at + 9, until: at + LASTS },
     ]);
   });
 

@@ -317,6 +317,18 @@ describe("an event that cancels, told again", () => {
     expect(live(world)).toHaveLength(1);
   });
 
+  it.each(["D24", "D3600"])("is known behind a later one though its time was to come: %s", async (toCome) => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    await pass(world, 8);
+    for (const name of [toCome, "D9"]) {
+      await tell(world, rules, name);
+      await world.file({ key, delay: HOUR });
+      await pass(world, 1);
+    }
+    for (const name of [toCome, "D9"]) await tell(world, rules, name, 2);
+    expect(live(world)).toHaveLength(1);
+  });
+
   it("is known though a clock that was behind told it first", async () => {
     const { world, rules } = await begun({ onDuplicate: "keep" });
     await pass(world, 9);
