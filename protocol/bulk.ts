@@ -79,8 +79,8 @@ export function beginBulk(
 /**
  * One part of a bulk: at most 500 jobs, and about 5 s. Each job is changed by itself, as its caller would. The same part
  * again changes what is left of it, and goes on behind: what is marked as this bulk's is left alone and counted where it was
- * due, as is what others have filed or moved since the bulk began, which is not. At a rate those behind start after those that
- * were moved before; not so in a redrive, which finds no trace of those: it does not count them, and as many jobs as it has
+ * due, as is what others have filed or moved since the bulk began, which is not. At a rate what is left starts when nothing does
+ * that was moved before; not so in a redrive, which finds no trace of those: it does not count them, and as many jobs as it has
  * redriven before start at the same times as they. What was moved before and is near is sent once more: the call that moved it
  * may have died before it sent it.
  */
@@ -94,28 +94,25 @@ export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): P
     reached: bulk.to,
   };
   const until = ctx.clock() + BULK_PART;
-  const given = new Set<string>();
+  const taken: number[] = [];
   for (let at = bulk; ; ) {
     const page = await pageOf(ctx, request, at, Math.min(ctx.sizes.bulkJobs - part.matched, PAGE_JOBS));
     const matched = page.homes.filter((home) => isFor(request.action, home) && isFromBefore(home, at));
     const now = ctx.clock();
     const refused = matched.map((home) => refusal(request.action, home, now));
     const changeable = matched.filter((_, i) => refused[i] === undefined);
-    const taken = startsTaken(page, bulk).filter((id) => !given.has(id));
-    const startOf = startsOf(request, at, now, taken.length);
-    const results = request.dryRun
-      ? []
-      : await changeAll(ctx, request, at, changeable, (index) => Math.round(startOf(index)));
+    taken.push(...startsTaken(page, bulk));
+    const { starts, nextAt } = startsOf(request, at, now, taken, changeable.length);
+    const results = request.dryRun ? [] : await changeAll(ctx, request, at, changeable, starts);
     if (!request.dryRun) await sendAgain(ctx, movedBefore(page, request, at), SENDING_AGAIN);
     const before = await changedBefore(ctx, page, request, at);
-    for (const id of [...taken, ...changeable.map(({ id }) => id)]) given.add(id);
     part.examined += page.examined;
     part.matched += before + matched.length - results.filter((result) => result === "left").length;
     part.changed += before + results.filter((result) => result === "changed").length;
     noteSkipped(part, matched, refused);
     noteSkipped(part, changeable, results);
     if (page.cursor === undefined) return part;
-    at = { ...at, position: page.cursor, nextAt: Math.ceil(startOf(changeable.length)) };
+    at = { ...at, position: page.cursor, nextAt };
     if (part.matched >= ctx.sizes.bulkJobs || ctx.clock() >= until) {
       return { ...part, reached: timeOf(at.position), next: at };
     }
@@ -199,25 +196,37 @@ function refusal(action: BulkAction, home: Head, now: number): MinutehandError |
   return refusalOf(home, now, action === "cancel" ? unheld : unasked);
 }
 
-/** The ids of jobs that have been given starts by this part already: in another call of it, or on an earlier page. */
-function startsTaken({ homes, gone }: JobPage, { id, nextAt }: Bulk): string[] {
-  const taken = [...homes, ...gone].filter(({ bulk, wantedAt }) => isMarkOf(bulk, id) && wantedAt >= nextAt);
-  return [...new Set(taken.map((home) => home.id))];
+/** The starts that this part has given to jobs of this page already: in another call of it, or on an earlier page. */
+function startsTaken({ homes, gone }: JobPage, { id, nextAt }: Bulk): number[] {
+  const moved = [...homes, ...gone].filter(({ bulk, wantedAt }) => isMarkOf(bulk, id) && wantedAt >= nextAt);
+  return moved.map(({ wantedAt }) => wantedAt);
 }
 
 /**
- * When the job after `index` others starts, `taken` starts being given away. No later than any job may be filed for, however
- * slow the rate.
+ * When so many jobs start, none of them where a start is taken. `nextAt`: from when on those behind may. No later than any job
+ * may be filed for, however slow the rate.
  */
 function startsOf(
   { ratePerSecond }: BulkRequest,
   { startedAt, nextAt }: Bulk,
   now: number,
-  taken: number,
-): (index: number) => number {
-  if (ratePerSecond === undefined) return () => nextAt;
-  const first = Math.max(nextAt, now);
-  return (index) => Math.min(first + ((taken + index) * 1000) / ratePerSecond, startedAt + LONGEST_DELAY);
+  taken: readonly number[],
+  count: number,
+): { starts: number[]; nextAt: number } {
+  if (ratePerSecond === undefined) return { starts: new Array<number>(count).fill(nextAt), nextAt };
+  const interval = 1000 / ratePerSecond;
+  // In step with the call before: starts of the two would lie between each other.
+  const origin = now > nextAt ? (taken[0] ?? now) : nextAt;
+  const timeOf = (slot: number): number => Math.min(origin + slot * interval, startedAt + LONGEST_DELAY);
+  const used = new Set(taken.map((time) => Math.round((time - origin) / interval)));
+  const first = Math.ceil((Math.max(nextAt, now) - origin) / interval);
+  const starts: number[] = [];
+  for (let slot = first; starts.length < count; slot++)
+    if (!used.has(slot)) starts.push(Math.round(timeOf(slot)));
+  // Not behind the last that is used: its job's caller may have moved it far ahead since.
+  let next = first + count + [...used].filter((slot) => slot >= first).length;
+  while (used.has(next)) next++;
+  return { starts, nextAt: Math.ceil(timeOf(next)) };
 }
 
 /** What became of a job: `left` is one that somebody else has changed since it was read. */
@@ -228,7 +237,7 @@ async function changeAll(
   { action }: BulkRequest,
   bulk: Bulk,
   homes: readonly Head[],
-  startOf: (index: number) => number,
+  starts: readonly number[],
 ): Promise<Result[]> {
   const spares = (home: Head): boolean => !isFromBefore(home, bulk);
   if (action === "cancel") {
@@ -244,10 +253,11 @@ async function changeAll(
     });
   }
   const results = await inParallel([...homes.entries()], WIDTH, async ([i, home]): Promise<Result> => {
+    const dueAt = starts[i] as number;
     try {
-      if (action === "redrive") return await redriveDead(ctx, home, startOf(i));
+      if (action === "redrive") return await redriveDead(ctx, home, dueAt);
       const mark = markOf(home, bulk);
-      const moved = await reschedule(ctx, home.id, { dueAt: startOf(i), bulk: mark }, spares);
+      const moved = await reschedule(ctx, home.id, { dueAt, bulk: mark }, spares);
       return moved.bulk === mark ? "changed" : "left";
     } catch (error) {
       if (error instanceof MinutehandError) return error;

@@ -252,6 +252,52 @@ describe("a part of a bulk that is sent again", () => {
     expect((await consume(world, "orders")).map(({ id }) => id).sort()).toEqual([...ids].sort());
   });
 
+  /** A first call that moves two jobs of three; what the second answers. */
+  const twice = async (
+    world: World,
+    asked: Asked,
+    homes: readonly Home[],
+    between: () => Promise<unknown>,
+  ) => {
+    const refused = homes.filter((_, i) => i % 3 === 0).map(({ id }) => isChangeOf(id));
+    world.pool.hooks.before = (call) => {
+      if (refused.some((isIt) => isIt(call))) throw new MinutehandError("unavailable", "throttled");
+    };
+    const at = begin(world, asked);
+    const first = await runBulk(world.ctx, requestOf(asked), at);
+    expect(first).toMatchObject({ changed: 333, skipped: { unavailable: 167 } });
+    delete world.pool.hooks.before;
+    await between();
+    const second = await runBulk(world.ctx, requestOf(asked), at);
+    expect(second.skipped).toEqual({});
+    return second;
+  };
+
+  it.each([
+    { action: "run", ratePerSecond: 1 },
+    { action: "move", ratePerSecond: 1, dueAt: START + 5 * MINUTE },
+  ] as const)("starts what is left, and those behind, where nothing does: %j", async (asked) => {
+    const world = createWorld();
+    const homes = await filed(world, 600);
+    const { next } = await twice(world, asked, homes, () => world.pass(2500, { ticks: false }));
+    expect(await runBulk(world.ctx, requestOf(asked), next as Bulk)).not.toHaveProperty("next");
+    const moved = await now(world, homes);
+    for (const { revision } of moved) expect(revision).toBe(1);
+    const starts = moved.map(({ wantedAt }) => wantedAt).sort((a, b) => a - b);
+    const intervals = starts.slice(1).map((start, i) => start - (starts[i] ?? 0));
+    expect(Math.min(...intervals)).toBe(SECOND);
+  });
+
+  it("starts those behind in time though a job has been moved far ahead since", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 600);
+    const asked = { action: "run", ratePerSecond: 1 } as const;
+    const { next } = await twice(world, asked, homes, () =>
+      reschedule(world.ctx, homes[1]?.id ?? "", { dueAt: START + 24 * HOUR }),
+    );
+    expect(next?.nextAt).toBeLessThan(START + 11 * MINUTE);
+  });
+
   it("counts what another bulk has done not as its own", async () => {
     const world = createWorld();
     await filed(world, 5);
