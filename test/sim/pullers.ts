@@ -6,9 +6,13 @@ import type { Run } from "./witness.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
-/** What one receive may take, and from how many waiting messages on everybody takes that: or a burst would be late for its pullers alone. */
+/**
+ * What one receive may take. From `MANY` waiting messages on everybody takes that, and `PULLERS` ask at a time: or a burst,
+ * whose jobs may have two messages each, would be late for its pullers alone.
+ */
 const MOST_AT_ONCE = 10;
 const MANY = 50;
+const PULLERS = 4;
 
 /** Somebody who empties a pull topic over HTTP: asks when there is something, as a long poll would be answered. */
 export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnType<typeof fatesOf>): void {
@@ -16,20 +20,23 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
   const draws = world.draws(`puller-${topic}`);
   const countVisible = (): number =>
     sqs.messages(topic).filter(({ visibleAt }) => visibleAt <= timeline.now()).length;
-  let asking = false;
+  let asking = 0;
   let misses = 0;
   const ask = async (): Promise<void> => {
-    if (asking) return;
-    asking = true;
     const { pullsOne } = world.pace();
+    const areMany = countVisible() > MANY;
+    if (asking >= (areMany && !pullsOne ? PULLERS : 1)) return;
+    asking += 1;
+    // Another one asks beside this one, as far as there may be one.
+    if (areMany) void ask();
     const drawn = draws.whole(1, MOST_AT_ONCE);
-    const max = countVisible() > MANY ? MOST_AT_ONCE : drawn;
+    const max = areMany ? MOST_AT_ONCE : drawn;
     const answer = await api("POST", `/topics/${topic}/receive`, { max: pullsOne ? 1 : max });
     const jobs = (answer?.status === 200 ? answer.body.jobs : []) as Pulled[];
     if (jobs.length > 0) misses = 0;
     const working = jobs.map(work);
     if (pullsOne) await Promise.all(working);
-    asking = false;
+    asking -= 1;
     const left = countVisible() > 0;
     // No answer, or none while the topic is paused; or more to come.
     if (answer?.status !== 200 || (left && jobs.length === 0))
