@@ -519,6 +519,19 @@ test("a limit holds for jobs that lay in the queue during a pause, when it is re
   expect(most).toBe(1);
 });
 
+test("a window holds for jobs that lay in the queue during a pause", async () => {
+  const world = createWorld({ topics: { shop: { consumer: "pull", window: "09:00-09:05 UTC" } } });
+  for (let i = 0; i < 3; i++) await world.file({ topic: "shop", delay: 4 * MINUTE });
+  await world.pass(4 * MINUTE - 5 * SECOND);
+  await pause(world.ctx, "shop");
+  await world.pass(3 * MINUTE);
+  await resume(world.ctx, "shop", undefined);
+  expect(await runFor(world, 5 * MINUTE, "shop")).toEqual([]);
+  await world.pass(DAY - 12 * MINUTE);
+  const runs = await runFor(world, 5 * MINUTE, "shop");
+  expect(runs.map(({ at }) => new Date(at).toISOString().slice(11, 16))).toEqual(Array(3).fill("09:00"));
+});
+
 describe("an untracked topic's parked jobs", () => {
   /** What is run, one message a receive: two of one job in the same receive run once. */
   const runOneByOne = async (world: World, ms: number) => {
