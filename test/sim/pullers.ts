@@ -27,8 +27,6 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
     const areMany = countVisible() > MANY;
     if (asking >= (areMany && !pullsOne ? PULLERS : 1)) return;
     asking += 1;
-    // Another one asks beside this one, as far as there may be one.
-    if (areMany) void ask();
     const drawn = draws.whole(1, MOST_AT_ONCE);
     const max = areMany ? MOST_AT_ONCE : drawn;
     const answer = await api("POST", `/topics/${topic}/receive`, { max: pullsOne ? 1 : max });
@@ -36,6 +34,8 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
     if (jobs.length > 0) misses = 0;
     const working = jobs.map(work);
     if (pullsOne) await Promise.all(working);
+    // Another one asks beside this one, as far as there may be one. Of a paused topic nobody gets any.
+    if (areMany && jobs.length > 0) void ask();
     asking -= 1;
     const left = countVisible() > 0;
     // No answer, or none while the topic is paused; or more to come.
