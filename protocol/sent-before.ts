@@ -1,5 +1,6 @@
 import { type Home, parkedKey } from "../core/items.ts";
 import { type Backlogs, backlogsOf } from "./backlog.ts";
+import { heldBefore, knownResume } from "./known-pauses.ts";
 import { isStartAhead, type Looks } from "./limit.ts";
 import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
@@ -24,6 +25,21 @@ export async function sentBefore(
   for (const [topic, jobs] of Map.groupBy(others, (home) => home.topic))
     if (await backlogs(topic)) for (const { id } of jobs) behind.add(id);
   return { parked, behind };
+}
+
+/**
+ * The ids of those of these jobs that a release is to let go: their topics are being resumed, and their notes stand. No sweep
+ * sends them, or they would be sent twice, and take two starts of a limit.
+ */
+export async function leftToReleases(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
+  const topics = [...new Set(homes.map(({ topic }) => topic))];
+  // In one call.
+  await heldBefore(ctx, topics);
+  const resumes = await Promise.all(topics.map((topic) => knownResume(ctx, topic)));
+  const resuming = new Set(topics.filter((_, i) => resumes[i] !== undefined));
+  const asked = homes.filter(({ topic }) => resuming.has(topic));
+  const notes = await ctx.pool.read(asked.map(parkedKey));
+  return new Set(asked.filter((_, i) => notes[i]).map(({ id }) => id));
 }
 
 const NOTHING_KNOWN: Looks = { parked: new Set(), behind: new Set() };

@@ -11,7 +11,7 @@ import { fileLooks } from "./looks.ts";
 import { type Entry, pages } from "./pages.ts";
 import type { Context } from "./ports.ts";
 import { type HandedOver, isSeenTo, send } from "./send.ts";
-import { sentBefore } from "./sent-before.ts";
+import { leftToReleases, sentBefore } from "./sent-before.ts";
 import { lookAtUnreadableAgain } from "./unreadable.ts";
 
 /**
@@ -66,7 +66,12 @@ async function handOver(
   limit: number,
 ): Promise<{ before: Position } | undefined> {
   const now = ctx.clock();
-  const due = entries.filter((entry) => isToSend(entry, limit, now));
+  const waiting = entries.filter((entry) => isToSend(entry, limit, now));
+  const left = await leftToReleases(
+    ctx,
+    waiting.flatMap(({ home }) => home ?? []),
+  );
+  const due = waiting.filter(({ home }) => home && !left.has(home.id));
   const outcomes = await send(
     ctx,
     due.flatMap(({ home }) => home ?? []),

@@ -556,6 +556,22 @@ describe("an untracked topic's parked jobs", () => {
     expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(3);
   });
 
+  test.each([
+    ["with a limit, at once", { maxPerSecond: 1 }, undefined],
+    ["with a limit, at its rate", { maxPerSecond: 1 }, 1],
+    ["without a limit, slowly", {}, 0.05],
+  ])("run once when sweeps meet them before their release does: %s", async (_, limit, rate) => {
+    const world = createWorld({ topics: { events: { tracking: "none", ...limit } } });
+    await world.pass(30 * SECOND);
+    await pause(world.ctx, "events");
+    await world.pass(40 * SECOND);
+    // Parked by their writer, where no sweep has been yet.
+    for (let i = 0; i < 10; i++) await world.file({ topic: "events", delay: (190 + i) * SECOND });
+    await world.pass(5 * SECOND);
+    await resume(world.ctx, "events", rate);
+    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(10);
+  });
+
   test("run once when a resume comes while no ticks do", async () => {
     const world = createWorld();
     await pause(world.ctx, "events");

@@ -58,8 +58,8 @@ const TRACKED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
 
 /** Of looks and untracked homes, with a day for the time they are filed at. */
 const LONGEST_TTL = 91 * 24 * HOUR;
-/** Of a topic that opens once a day: each of its attempts may wait for the next. */
-const LONG_PATIENCE = 120 * HOUR;
+/** Of a topic that opens once a day: each of its attempts may wait for the next, and a slow resume lets some 30 go a day. */
+const LONG_PATIENCE = 480 * HOUR;
 
 /**
  * Plays one history. `suppressed`: faults and users that are left out; `traced`: keeps what happened; `weeks`: it lasts

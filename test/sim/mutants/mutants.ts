@@ -261,8 +261,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the last entry of a page not looked at",
     file: "protocol/sweep.ts",
-    find: "const due = entries.filter((entry) => isToSend(entry, limit, now));",
-    put: "const due = entries.slice(0, -1).filter((entry) => isToSend(entry, limit, now));",
+    find: "const waiting = entries.filter((entry) => isToSend(entry, limit, now));",
+    put: "const waiting = entries.slice(0, -1).filter((entry) => isToSend(entry, limit, now));",
   },
   {
     name: "looks that TTL removes half an hour past their time",
