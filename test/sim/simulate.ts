@@ -209,7 +209,7 @@ export async function simulate(
       ticks.ease();
     }
     // What a process did not live to clear away, the audit does when it comes to the job's last look.
-    const end = timeline.now() + stretch.patience;
+    const end = timeline.now() + patience;
     while (staying(world.dynamo, timeline.now(), start).length > 0 && timeline.now() < end && !enough())
       await timeline.run(timeline.now() + 10 * MINUTE, enough);
     ticks.stop();
