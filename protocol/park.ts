@@ -10,17 +10,20 @@ import type { Context } from "./ports.ts";
 import { readableHomes } from "./read-job.ts";
 import { shardCount } from "./shards.ts";
 
+/** `parked`: the ids of jobs that wait now. `spare`: notes of others, which go on, by their ids: to be deleted when they have. */
+export type Parking = { readonly parked: ReadonlySet<string>; readonly spare: ReadonlyMap<string, Parked> };
+
 /**
- * Parks those of these jobs that their topic's pause holds: each is noted, and let go when its turn comes in the resume.
- * Answers their ids; the others may go on. Throws what kept a job from being noted.
+ * Parks those of these jobs that their topic's pause holds: each is noted, and let go when its turn comes in the resume. Throws
+ * what kept a job from being noted.
  */
-export async function park(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
+export async function park(ctx: Context, homes: readonly Home[]): Promise<Parking> {
   const topics = [...new Set(homes.map(({ topic }) => topic))];
   // Counted from before the reading: a note must not come when the pause is long over.
   const by = ctx.clock() + WRITER_DEADLINE;
   const bounds = await heldBefore(ctx, topics);
   const held = homes.filter((home) => isHeld(home, bounds));
-  if (held.length === 0) return new Set();
+  if (held.length === 0) return { parked: new Set(), spare: new Map() };
   const own = await noteParked(ctx, held, by, () => ({}));
   // A resume may have read the notes before these stood: what it let go meanwhile goes on from here.
   const boundsNow = await heldBeforeNow(ctx, topics);
@@ -28,12 +31,11 @@ export async function park(ctx: Context, homes: readonly Home[]): Promise<Set<st
   for (const [topic, jobs] of Map.groupBy(parked, (home) => home.topic))
     ctx.report({ type: "parked", topic, jobs: jobs.length });
   // A note that was there before may be all that is left of a job that waits for its topic's limit.
-  const gone = held.filter((home) => !parked.includes(home));
-  await ctx.pool.remove(
-    gone.flatMap((home) => own.get(home) ?? []),
-    ctx.clock() + WRITER_DEADLINE,
-  );
-  return new Set(parked.map(({ id }) => id));
+  const spare = [...own].filter(([home]) => !parked.includes(home));
+  return {
+    parked: new Set(parked.map(({ id }) => id)),
+    spare: new Map(spare.map(([{ id }, note]) => [id, note])),
+  };
 }
 
 /**
@@ -118,7 +120,10 @@ export async function parkCarried(
   jobs: readonly MessageJob[],
 ): Promise<Set<string>> {
   const before = (await heldBefore(ctx, [topic])).get(topic) ?? 0;
-  return park(ctx, await homesBefore(ctx, jobs, before));
+  const { parked, spare } = await park(ctx, await homesBefore(ctx, jobs, before));
+  // Their messages are there.
+  await ctx.pool.remove([...spare.values()], ctx.clock() + WRITER_DEADLINE);
+  return new Set(parked);
 }
 
 /** The homes of those of these jobs that start before a time, as far as their messages are their homes' word. */

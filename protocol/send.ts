@@ -25,7 +25,7 @@ export async function send(
 ): Promise<Map<string, HandedOver>> {
   const by = ctx.clock() + WRITER_DEADLINE;
   const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
-  const parked = await park(ctx, unique);
+  const { parked, spare } = await park(ctx, unique);
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
   const waiting = unique.filter(({ id }) => !parked.has(id));
   // A topic whose limit or homes are throttled keeps no other waiting until its time is over.
@@ -39,6 +39,12 @@ export async function send(
     );
     for (const [id, sent] of await sendNow(ctx, going, by)) outcomes.set(id, sent);
   });
+  // Until then sweeps leave the job to its note. What was not sent is let go with it.
+  const done = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
+  await ctx.pool.remove(
+    done.map(([, note]) => note),
+    ctx.clock() + WRITER_DEADLINE,
+  );
   return outcomes;
 }
 

@@ -610,6 +610,39 @@ describe("an untracked topic's parked jobs", () => {
     expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(1);
   });
 
+  test("run though a tick leaves one to the note of another tick, which dies before it sends", async () => {
+    const world = createWorld({ shards: 1 });
+    /** Another process, with its own memory of pauses. */
+    const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
+    await world.pass(10 * SECOND);
+    await world.file({ topic: "events", delay: 320 * SECOND });
+    await pause(process(), "events");
+    await world.pass(140 * SECOND);
+    await world.pass(28 * SECOND, { ticks: false });
+    let isNoted = false;
+    world.pool.hooks.after = ({ operation, keys }) => {
+      isNoted ||= operation === "insert" && keys.some(({ pk }) => pk.startsWith("paused#"));
+    };
+    // It looks at the pause again.
+    meanwhile(
+      world,
+      ({ operation }) => isNoted && operation === "read",
+      async () => {
+        await resume(process(), "events", 1);
+        await world.pass(2 * SECOND, { ticks: false });
+        await tick(process(), world.now() + MINUTE);
+        world.queues.hooks.before = ({ operation }) =>
+          operation === "send" ? new Promise(() => dead.resolve()) : undefined;
+      },
+    );
+    const dead = Promise.withResolvers<void>();
+    void tick(process(), world.now() + MINUTE);
+    await dead.promise;
+    delete world.queues.hooks.before;
+    delete world.pool.hooks.after;
+    expect(await runOneByOne(world, HOUR)).toHaveLength(1);
+  });
+
   test("wait on though an older deletion of their note comes late", async () => {
     const world = createWorld({ topics: { events: { tracking: "none", consumer: "pull" } } });
     await pause(world.ctx, "events");

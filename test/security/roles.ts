@@ -46,7 +46,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
     /^protocol\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|take|receive|putBack) /,
-    /^protocol\/resend\.ts resend send$/,
+    /^protocol\/(park\.ts parkCarried remove|resend\.ts resend send)$/,
   ],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
   JobsTickSweeper: [/^protocol\/die\.ts die send$/],
