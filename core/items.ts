@@ -246,8 +246,11 @@ export function tombstoneKey(topic: string, key: string): Key {
   return { pk: `tombstone#${topic}#${key}`, sk: "tombstone" };
 }
 
+/** `§<schedule>§<time>`: an occurrence is once whatever topic its schedule says by then. Events' tokens have a part more. */
+const OCCURRENCE = /^§[^§]+§[^§]+$/;
+
 export function onceKey(topic: string, token: string): Key {
-  return { pk: `once#${topic}#${token}`, sk: "once" };
+  return { pk: `once#${OCCURRENCE.test(token) ? "" : topic}#${token}`, sk: "once" };
 }
 
 /** `call`: the hash of the call's `Idempotency-Key`. */

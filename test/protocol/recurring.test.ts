@@ -65,6 +65,15 @@ describe("an occurrence", () => {
     expect((await comesRound(world, "hourly", TEN + HOUR)).home.id).not.toBe(first.home.id);
   });
 
+  test("that fires twice is one job, though the schedule was given another topic between", async () => {
+    const world = createWorld();
+    await put(world);
+    const first = await comesRound(world, "hourly", TEN);
+    await put(world, { job: { ...hourly.job, topic: "precise" } });
+    const second = await comesRound(world, "hourly", TEN);
+    expect(second).toMatchObject({ outcome: "replayed", home: { id: first.home.id, topic: "orders" } });
+  });
+
   test("that fires again after its job is done is no second one", async () => {
     const world = createWorld();
     await put(world);
@@ -89,8 +98,8 @@ describe("an occurrence", () => {
     const world = createWorld();
     await put(world);
     await comesRound(world, "hourly", TEN);
-    const once = world.pool.items().find(({ pk }) => pk.startsWith("once#orders#"));
-    expect(once?.pk.slice("once#orders#".length)).not.toMatch(/^[ -~]*$/);
+    const once = world.pool.items().find(({ pk }) => pk.startsWith("once##"));
+    expect(once?.pk.slice("once##".length)).not.toMatch(/^[ -~]*$/);
   });
 
   test("of a topic that is gone is refused", async () => {
