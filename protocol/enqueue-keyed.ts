@@ -177,8 +177,9 @@ function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone
   return at < (holder.eventAt ?? at) || (tombstone !== undefined && at <= tombstone.eventAt);
 }
 
-/** However often a job is postponed, its first bound stays. */
-function withinBound(job: NewJob, { createdAt, postponeUntil }: Home): NewJob & { postponeUntil: number } {
-  const bound = postponeUntil ?? createdAt + (job.maxDelay ?? 0);
+/** However often a job is postponed, its first bound stays. A job without one gets one that counts from its last change. */
+function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: number } {
+  const { createdAt, askedAt = createdAt } = holder;
+  const bound = holder.postponeUntil ?? askedAt + (job.maxDelay ?? 0);
   return { ...job, dueAt: Math.min(job.dueAt, bound), postponeUntil: bound };
 }

@@ -100,6 +100,18 @@ describe("a job that is postponed", () => {
     });
   });
 
+  it("is bounded by when it was replaced last, as that has ended its bound", async () => {
+    const world = createWorld();
+    await postpone(world);
+    await pass(world, MINUTE);
+    await world.file({ key, delay: HOUR, onDuplicate: "replace" });
+    await pass(world, 40 * MINUTE);
+    expect((await postpone(world)).home).toMatchObject({
+      dueAt: START + 51 * MINUTE,
+      postponeUntil: START + MINUTE + (BOUND - START),
+    });
+  });
+
   it("has no bound any more when it is replaced, and keeps it when it is moved", async () => {
     const world = createWorld();
     const { home } = await postpone(world);

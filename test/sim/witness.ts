@@ -52,11 +52,12 @@ export type Asked = {
 /** When a job's messages let it start, at the earliest and the latest. */
 type Starts = { from: number; to: number };
 
-/** `since`: when the pool stored it, ms since the epoch. */
+/** `askedAt`: when a caller asked for it, or for an earlier one. `since`: when the pool stored it. ms since the epoch. */
 type Revision = {
   dueAt: number;
   body: string;
   attempt: number;
+  askedAt: number;
   postponeUntil: number | undefined;
   since: number;
 };
@@ -243,11 +244,11 @@ export function witnessOf(settings: {
       if (!before) recurring.created(id, after.body, !after.untracked);
       const wrong = transition(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
-      const { dueAt, body, attempt, postponeUntil } = after;
+      const { dueAt, body, attempt, postponeUntil, askedAt = after.createdAt } = after;
       const isBack =
         before && before.body !== body && job.revisions.some((revision) => revision?.body === body);
       if (isBack && givenOnce.has(body)) violate("once", id, `a repeated call gave it ${body} again`);
-      job.revisions[after.revision] ??= { dueAt, body, attempt, postponeUntil, since: clock() };
+      job.revisions[after.revision] ??= { dueAt, body, attempt, askedAt, postponeUntil, since: clock() };
       if (before?.state === "scheduled" && after.state === "running")
         job.claims.push({ attempt: after.attempt, at: after.claimedAt ?? 0 });
       const untold = isFinished(after) && !after.untracked && wrongIn(after, job.claims, skew);
@@ -787,12 +788,13 @@ export function witnessOf(settings: {
   };
 }
 
-/** A postponed job is due when it was asked for, but no later than the first one of its key allows. */
-function boundedBy({ home, revisions }: Known, { outcome, revision }: Told, asked: Asked): Asked {
+/** A postponed job is due when it was asked for, but no later than its bound, which counts from its last change before. */
+function boundedBy({ revisions }: Known, { outcome, revision }: Told, asked: Asked): Asked {
   const { from = 0, to = 0, postponing } = asked;
   if (!postponing) return asked;
   const { maxDelay } = postponing;
-  const first = revisions[revision - 1]?.postponeUntil ?? (home?.createdAt ?? 0) + maxDelay;
+  const { postponeUntil, askedAt = 0 } = revisions[revision - 1] ?? {};
+  const first = postponeUntil ?? askedAt + maxDelay;
   const kept = outcome === "postponed" ? first : undefined;
   const most = { from: kept ?? postponing.from + maxDelay, to: kept ?? postponing.to + maxDelay };
   // A time that has passed becomes now.
