@@ -4,6 +4,7 @@ import {
   HOLD,
   LONGEST_HIDE,
   LONGEST_LEASE,
+  MOST_RECEIVES,
   PAUSE_KNOWN_FOR,
   VISIBILITY_MARGIN,
   WRITER_DEADLINE,
@@ -85,7 +86,7 @@ export async function receive(
 
 const EXTEND_TRIES = 5;
 
-type Carried = { message: Received; job: MessageJob };
+type Carried = { message: Received; parsed: Message; job: MessageJob };
 
 async function take(
   ctx: Context,
@@ -121,7 +122,7 @@ async function take(
     const early = job ? startOf(job) - ctx.clock() : 0;
     if (!job) drop.push(message.handle);
     else if (early >= HOLD) hide.push({ handle: message.handle, seconds: hideSecondsOf(early) });
-    else due.push({ message, job });
+    else due.push({ message, parsed, job });
   }
   const latest = Math.max(0, ...due.map(({ job }) => startOf(job)));
   if (latest > ctx.clock()) await wait(latest - ctx.clock());
@@ -143,12 +144,17 @@ async function take(
           leaseEnd,
         )
       : [];
-  for (const [i, { message, job }] of tracked.entries()) {
+  for (const [i, { message, parsed, job }] of tracked.entries()) {
     const verdict = verdicts[i];
     if (verdict?.verdict === "claimed") {
       claimed.push({ id: job.id, topic, token: verdict.token, attempt: job.attempt });
       pulled.push(pulledOf(job, message, leaseEnd, { token: verdict.token }));
     } else if (verdict?.verdict === "left") {
+      // Each look at a lease that is prolonged again and again counts as a receive. A new message counts anew.
+      if (message.receives >= MOST_RECEIVES - 1 && (await isSpread(ctx, parsed))) {
+        drop.push(message.handle);
+        continue;
+      }
       const left = verdict.until + CLOCK_MARGIN - ctx.clock();
       hide.push({ handle: message.handle, seconds: hideSecondsOf(left) });
     } else drop.push(message.handle);

@@ -37,6 +37,23 @@ describe("pull", () => {
     expect(await world.home(id)).toMatchObject({ state: "running", attempt: 1 });
   });
 
+  it("a job whose lease is prolonged for hours does not die in the DLQ, though SQS delivers its message twice", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "work" });
+    const job = await pullOne(world);
+    const [message] = world.queues.messages({ topic: "work" });
+    world.queues.duplicate({ topic: "work" }, message?.id ?? "");
+    for (let minute = 0; minute < 120; minute++) {
+      // Another worker meets the message, whose handle the first one has lost.
+      expect(await pull(world)).toEqual([]);
+      await extend(world.ctx, "work", job.receipt, 2 * MINUTE);
+      await world.pass(MINUTE);
+    }
+    expect(world.queues.messages({ topic: "work", dead: true })).toEqual([]);
+    expect(world.queues.messages({ topic: "work" })).toHaveLength(1);
+    expect(await world.home(id)).toMatchObject({ state: "running", revision: 0 });
+  });
+
   it("a retry by its receipt moves the job, and can be repeated; finish then is too late", async () => {
     const world = createWorld();
     const { id } = await world.file({ topic: "work" });
