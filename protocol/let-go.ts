@@ -1,7 +1,7 @@
 import { AUDIT_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { hasCrashed, isNear, isOwed, startsAt } from "../core/home.ts";
-import { type Home, type Parked, type Pause, timeOf } from "../core/items.ts";
+import { type Home, type Parked, type Pause, parkedKey, timeOf } from "../core/items.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { bookStarts } from "./book-starts.ts";
 import { type AfterHold, type Hold, moveHeld, noteStarts } from "./hold.ts";
@@ -95,7 +95,12 @@ export async function letGo(ctx: Context, run: Release, { given, going, owed, do
   // What starts later has a look there, and an untracked job can be cancelled as long as SQS does not have it.
   const near = [...going, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
   await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));
-  await sendIfNear(ctx, owed);
+  // A note of what a job has become says more: its own turn comes.
+  const notes = await ctx.pool.read(owed.map(parkedKey));
+  await sendIfNear(
+    ctx,
+    owed.filter((_, i) => !notes[i]),
+  );
   const known = given.filter((_, i) => !(outcomes[i] instanceof Error));
   await ctx.pool.remove([...done, ...known.flatMap(({ notes }) => notes)], ctx.clock() + WRITER_DEADLINE);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
@@ -138,9 +143,10 @@ async function judge(
       done.push(note);
       continue;
     }
-    // A release has given it a start by a new revision, and may have died before it sent the message.
+    // A release has given it a start by a new revision, and may have died before it sent the message. So may several in a row:
+    // of an untracked job, which no audit finds, the note is then all that is left.
     const isMoved =
-      home?.revision === note.revision + 1 && home.heldUntil !== undefined && home.dueAt === timeOf(note.sk);
+      home?.heldUntil !== undefined && home.dueAt === timeOf(note.sk) && home.revision > note.revision;
     if (!home || !(home.revision === note.revision || isMoved)) {
       // Whoever moved it may have died before sending, as with a void message.
       if (home && isOwed(home, note.revision) && isNear(startsAt(home), now))

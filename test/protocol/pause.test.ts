@@ -32,6 +32,19 @@ const runFor = async (world: World, ms: number, topic = "orders") => {
   return runs;
 };
 
+/** What is run, one message a receive: two of one job in the same receive run once. */
+const runOneByOne = async (world: World, ms: number) => {
+  const runs = [];
+  for (const end = world.now() + ms; world.now() < end; ) {
+    await world.pass(10 * SECOND);
+    for (let some = await consume(world, "events", { max: 1 }); some.length > 0; ) {
+      runs.push(...some);
+      some = await consume(world, "events", { max: 1 });
+    }
+  }
+  return runs;
+};
+
 describe("a paused topic's jobs", () => {
   test("are parked as they become due, hold up no other topic, and start when it is resumed", async () => {
     const world = createWorld();
@@ -532,20 +545,36 @@ test("a window holds for jobs that lay in the queue during a pause", async () =>
   expect(runs.map(({ at }) => new Date(at).toISOString().slice(11, 16))).toEqual(Array(3).fill("09:00"));
 });
 
-describe("an untracked topic's parked jobs", () => {
-  /** What is run, one message a receive: two of one job in the same receive run once. */
-  const runOneByOne = async (world: World, ms: number) => {
-    const runs = [];
-    for (const end = world.now() + ms; world.now() < end; ) {
-      await world.pass(10 * SECOND);
-      for (let some = await consume(world, "events", { max: 1 }); some.length > 0; ) {
-        runs.push(...some);
-        some = await consume(world, "events", { max: 1 });
-      }
+test.each([
+  ["of an untracked topic", { tracking: "none" }],
+  ["of an untracked topic with a limit", { tracking: "none", maxPerSecond: 1 }],
+  ["of a tracked topic with a limit", { maxPerSecond: 1 }],
+] as const)(
+  "a parked job %s is sent by the third to let it go when two in a row have died before they sent it",
+  async (_, topic) => {
+    const world = createWorld({ topics: { events: topic } });
+    const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
+    await pause(world.ctx, "events");
+    await world.file({ topic: "events", delay: MINUTE });
+    await world.pass(2 * MINUTE);
+    for (const act of [
+      () => resume(process(), "events", undefined),
+      () => tick(process(), world.now() + MINUTE),
+    ]) {
+      const dead = Promise.withResolvers<void>();
+      world.queues.hooks.before = ({ operation }) =>
+        operation === "send" ? new Promise(() => dead.resolve()) : undefined;
+      void act();
+      await dead.promise;
+      delete world.queues.hooks.before;
+      await world.pass(61 * SECOND, { ticks: false });
     }
-    return runs;
-  };
+    await tick(world.ctx, world.now() + MINUTE);
+    expect(await runOneByOne(world, MINUTE)).toHaveLength(1);
+  },
+);
 
+describe("an untracked topic's parked jobs", () => {
   test.each([150, 195, 205])("run once when a resume comes %i s before they are due", async (seconds) => {
     const world = createWorld();
     await world.pass(10 * MINUTE + 5 * SECOND);
