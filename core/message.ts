@@ -107,6 +107,11 @@ export function startOf({ dueAt, heldUntil = dueAt }: Pick<MessageJob, "dueAt" |
   return Math.max(Date.parse(dueAt), Date.parse(heldUntil));
 }
 
+/** Until when a hold has put the job off, as its home has it: ms since the epoch. */
+export function heldUntilOf({ heldUntil }: Pick<MessageJob, "heldUntil">): number | undefined {
+  return heldUntil === undefined ? undefined : Date.parse(heldUntil);
+}
+
 /** The message that `text` is; `undefined` when it is none of ours, or of a layout still to come. */
 export function parseMessage(text: string): Message | undefined {
   const value = jsonOf(text);

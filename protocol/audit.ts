@@ -19,7 +19,7 @@ import { prolongOnce } from "./once-items.ts";
 import { pages } from "./pages.ts";
 import type { Context } from "./ports.ts";
 import { send } from "./send.ts";
-import { sentBefore } from "./sent-before.ts";
+import { leftToReleases, sentBefore } from "./sent-before.ts";
 import { lookAtUnreadableAgain } from "./unreadable.ts";
 
 const WIDTH = 8;
@@ -90,18 +90,20 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(now, 0) });
     else looks.push({ id: home.id, time: lookAgainAt(now, BACKLOG_PATIENCE) });
   }
-  const outcomes = await send(ctx, toSend, await sentBefore(ctx, toSend, backlogs));
+  const left = await leftToReleases(ctx, toSend);
+  const sending = toSend.filter(({ id }) => !left.has(id));
+  const outcomes = await send(ctx, sending, await sentBefore(ctx, sending, backlogs));
   for (const home of toSend) {
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
     // A pause may last a year, and what is parked is let go without a look.
-    const isHeld = outcomes.get(home.id)?.outcome === "held";
+    const isHeld = left.has(home.id) || outcomes.get(home.id)?.outcome === "held";
     looks.push({ id: home.id, time: lookAgainAt(now, isHeld ? Math.max(after, late) : after) });
   }
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
   await outlive(ctx, homes, looks);
   // What a pause, a limit or a window holds is not amiss.
-  return toSend.filter(({ id }) => outcomes.get(id)?.outcome !== "held").length;
+  return sending.filter(({ id }) => outcomes.get(id)?.outcome !== "held").length;
 }
 
 /**

@@ -4,7 +4,7 @@ import { messageOf } from "../core/errors.ts";
 import { hasCrashed, isFinished, isNear, isOwed, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
-import { type MessageJob, startOf } from "../core/message.ts";
+import { heldUntilOf, type MessageJob, startOf } from "../core/message.ts";
 import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import type { DropReason } from "./events.ts";
 import { endTooLate, findTooLate } from "./if-late.ts";
@@ -68,15 +68,16 @@ export async function claim(
     claimedAt,
   );
   const ended = await endTooLate(ctx, topic, late, patience());
+  const refused: MessageJob[] = [];
   for (const [i, { job }] of late.entries()) {
     const outcome = ended[i];
     if (outcome === "changed") verdicts.set(job.id, { verdict: "void" });
-    // What was refused takes the claim's way, which finds out why; what is unknown must not run, and comes again.
-    else if (outcome !== "refused")
-      verdicts.set(job.id, { verdict: "left", until: claimedAt + REPEAT_AFTER });
+    // What was refused is looked at as a refused claim is; what is unknown must not run, and comes again.
+    else if (outcome === "refused") refused.push(job);
+    else verdicts.set(job.id, { verdict: "left", until: claimedAt + REPEAT_AFTER });
   }
 
-  const runnable = jobs.filter((job) => !verdicts.has(job.id));
+  const runnable = jobs.filter((job) => !verdicts.has(job.id) && !refused.includes(job));
   const tokens = new Map(runnable.map((job) => [job.id, drawToken(ctx.random)]));
   const take = (job: MessageJob): void => {
     if (verdicts.has(job.id)) return;
@@ -100,7 +101,6 @@ export async function claim(
     patience(),
     (i) => take(runnable[i] as MessageJob),
   );
-  const refused: MessageJob[] = [];
   for (const [i, job] of runnable.entries()) {
     const outcome = outcomes[i];
     if (outcome === "changed") take(job);
@@ -163,6 +163,11 @@ async function meet(
       verdicts.set(job.id, { verdict: "left", until: home.leaseEnd ?? now });
       ctx.report({ type: "dropped", topic, id: job.id, reason: "running" });
     } else if (hasCrashed(home, now)) crashed.push({ job, home });
+    else if (heldUntilOf(job) !== home.heldUntil) {
+      // It was given a start since, by which it may be too late or not. One that is far has a look there.
+      if (isNear(startsAt(home), now)) waiting.push({ ...home, spare: true });
+      drop(job, "moved");
+    }
   }
   reportUnreadable(ctx, "claiming jobs", unreadable);
   await inParallel(crashed, 8, async ({ job, home }) => {

@@ -1,5 +1,5 @@
 import { type Home, homeKey, type Pause, pauseKey, ttl } from "../core/items.ts";
-import { type MessageJob, startOf } from "../core/message.ts";
+import { heldUntilOf, type MessageJob, startOf } from "../core/message.ts";
 import { pausedFor } from "../core/pauses.ts";
 import { releaseKey } from "./keys.ts";
 import { policyOf } from "./policy.ts";
@@ -54,7 +54,8 @@ export async function endTooLate(
   const outcomes = await ctx.pool.changeMany(
     late.map(({ job, state, why }) => ({
       key: homeKey(job.id),
-      expect: { revision: job.revision, state: "scheduled" },
+      // A start that was noted since says that the job was held meanwhile, and has a message of its own.
+      expect: { revision: job.revision, state: "scheduled", heldUntil: heldUntilOf(job) },
       set: {
         state,
         finishedAt: now,

@@ -1,15 +1,25 @@
-import { WRITER_DEADLINE } from "../core/constants.ts";
+import { PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../core/constants.ts";
 import { LIMITED_TOPICS, limitedKey } from "../core/items.ts";
 import { forgetPause, knownLimited } from "./known-pauses.ts";
 import { listedTopics, listTopic } from "./listed-topics.ts";
-import type { Context } from "./ports.ts";
+import type { Context, Pool } from "./ports.ts";
+
+type Listed = { topics: Promise<ReadonlySet<string>>; readAt: number };
+const listed = new WeakMap<Pool, Listed>();
 
 /**
  * The topics that have a limit and whose jobs were parked for it, now or ever: a process that does not know of a newer
- * deploy may park a job of a topic whose limit is gone.
+ * deploy may park a job of a topic whose limit is gone. As they were read at most `PAUSE_KNOWN_FOR` ago.
  */
-export function limitedTopics(ctx: Context): Promise<string[]> {
-  return listedTopics(ctx, LIMITED_TOPICS);
+export function limitedTopics(ctx: Context): Promise<ReadonlySet<string>> {
+  const known = listed.get(ctx.pool);
+  if (known && ctx.clock() - known.readAt < PAUSE_KNOWN_FOR) return known.topics;
+  const topics = listedTopics(ctx, LIMITED_TOPICS).then((names) => new Set(names));
+  const read: Listed = { topics, readAt: ctx.clock() };
+  listed.set(ctx.pool, read);
+  // Who waits for it is told.
+  topics.catch(() => listed.get(ctx.pool) === read && listed.delete(ctx.pool));
+  return topics;
 }
 
 /** Lets each tick look for this topic's parked jobs, from now on. */
@@ -17,6 +27,7 @@ export async function listLimited(ctx: Context, topic: string, by: number): Prom
   if (await knownLimited(ctx, topic)) return;
   await listTopic(ctx, limitedKey(topic), by);
   forgetPause(ctx, topic);
+  listed.delete(ctx.pool);
 }
 
 /**

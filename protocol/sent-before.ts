@@ -2,6 +2,7 @@ import { type Home, parkedKey } from "../core/items.ts";
 import { type Backlogs, backlogsOf } from "./backlog.ts";
 import { heldBefore, knownResume } from "./known-pauses.ts";
 import { isStartAhead, type Looks } from "./limit.ts";
+import { limitedTopics } from "./limited-topics.ts";
 import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
 
@@ -28,8 +29,10 @@ export async function sentBefore(
 }
 
 /**
- * The ids of those of these jobs that a release is to let go: their topics are being resumed, and their notes stand. No sweep
- * sends them, or they would be sent twice, and take two starts of a limit.
+ * The ids of those of these jobs that a release is to let go: their notes stand, and their topics are being resumed, or had a
+ * limit that a deploy has taken away. Nobody else sends them, or they would be sent twice, take two starts of a limit, and be
+ * late by what the release alone says has held them. So it is with untracked jobs of topics that have a limit: no claim drops
+ * the second message.
  */
 export async function leftToReleases(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
   const topics = [...new Set(homes.map(({ topic }) => topic))];
@@ -37,7 +40,10 @@ export async function leftToReleases(ctx: Context, homes: readonly Home[]): Prom
   await heldBefore(ctx, topics);
   const resumes = await Promise.all(topics.map((topic) => knownResume(ctx, topic)));
   const resuming = new Set(topics.filter((_, i) => resumes[i] !== undefined));
-  const asked = homes.filter(({ topic }) => resuming.has(topic));
+  const listed = await limitedTopics(ctx);
+  const isLeft = ({ topic, untracked }: Home): boolean =>
+    resuming.has(topic) || (isLimited(ctx, topic) ? untracked === true : listed.has(topic));
+  const asked = homes.filter((home) => home.state === "scheduled" && isLeft(home));
   const notes = await ctx.pool.read(asked.map(parkedKey));
   return new Set(asked.filter((_, i) => notes[i]).map(({ id }) => id));
 }

@@ -28,8 +28,7 @@ type Held = { readonly topic: string; readonly pause: Pause | undefined };
  * what was last wished of a topic's queue for as long as an earlier wish may still be on its way. Neither waits for the other.
  */
 export async function tendPauses(ctx: Context, until: number): Promise<void> {
-  const [limitedOnes, paused] = await Promise.all([limitedTopics(ctx), pausedTopics(ctx)]);
-  const limited = new Set(limitedOnes);
+  const [limited, paused] = await Promise.all([limitedTopics(ctx), pausedTopics(ctx)]);
   // The policy knows neither a topic that a deploy has removed, nor a limit that a deploy has removed.
   const topics = [...new Set([...Object.keys(ctx.policy.topics), ...limited, ...paused])];
   const pauses = await readPauses(ctx, topics);

@@ -692,14 +692,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the first job's bound not kept when it is postponed",
     file: "protocol/enqueue-keyed.ts",
-    find: "const bound = postponeUntil ?? createdAt + (job.maxDelay ?? 0);",
-    put: "const bound = Math.max(postponeUntil ?? 0, createdAt, job.dueAt) + (job.maxDelay ?? 0);",
+    find: "const bound = holder.postponeUntil ?? askedAt + (job.maxDelay ?? 0);",
+    put: "const bound = Math.max(holder.postponeUntil ?? 0, askedAt, job.dueAt) + (job.maxDelay ?? 0);",
   },
   {
     name: "a late job ended whoever runs it",
     habit: "late",
     file: "protocol/if-late.ts",
-    find: 'expect: { revision: job.revision, state: "scheduled" },',
+    find: 'expect: { revision: job.revision, state: "scheduled", heldUntil: heldUntilOf(job) },',
     put: "expect: { revision: job.revision },",
   },
   {
