@@ -15,6 +15,11 @@ import { release } from "./release.ts";
 const WIDTH = 2;
 /** How long one topic's jobs are let go while others' wait: ms. */
 const TURN = 5_000;
+/**
+ * How long a tick lets jobs go: until shortly before the next one comes. Two releases of one topic would meet the same notes,
+ * and both send what the other has just given a start.
+ */
+const RELEASE_FOR = BUCKET - 5_000;
 /** Topics at once whose queues Lambda is told of: it may hang. */
 const POLLS = 4;
 /** Minutes between two wishes for a queue, while a pause or a resume lasts. */
@@ -28,6 +33,7 @@ type Held = { readonly topic: string; readonly pause: Pause | undefined };
  * what was last wished of a topic's queue for as long as an earlier wish may still be on its way. Neither waits for the other.
  */
 export async function tendPauses(ctx: Context, until: number): Promise<void> {
+  const releaseUntil = Math.min(until, ctx.clock() + RELEASE_FOR);
   const [limited, paused] = await Promise.all([limitedTopics(ctx), pausedTopics(ctx)]);
   // The policy knows neither a topic that a deploy has removed, nor a limit that a deploy has removed.
   const topics = [...new Set([...Object.keys(ctx.policy.topics), ...limited, ...paused])];
@@ -51,7 +57,7 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
         await guarded(topic, listPaused(ctx, topic, ctx.clock() + WRITER_DEADLINE));
       await guarded(topic, tend(ctx, topic, pause));
     }),
-    inTurns(ctx, held.filter(isReleased), until, ({ topic, pause }, end) =>
+    inTurns(ctx, held.filter(isReleased), releaseUntil, ({ topic, pause }, end) =>
       guarded(topic, release(ctx, topic, pause, end)),
     ),
   ]);
