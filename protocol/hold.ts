@@ -5,8 +5,8 @@ import type { Attribute, Context } from "./ports.ts";
 import { readableHomes } from "./read-job.ts";
 
 /**
- * A waiting job, when it may start, and from when on it waits for that alone: ms since the epoch. `isSent`: its caller sends it,
- * and will again if it dies before; sweeps leave it.
+ * A waiting job, when it may start, and from when on it waits for that alone: ms since the epoch. `isSent`: its caller alone
+ * sends it, and sweeps leave it. So another's start is none of the caller's.
  */
 export type Hold = {
   readonly home: Home;
@@ -72,6 +72,7 @@ async function hold(
     if (outcome instanceof Error) return outcome;
     const held: Home = { ...one.home, ...changes[i]?.set };
     if (outcome === "changed") return held;
+    if (one.isSent) return undefined;
     // A repeat after a lost answer finds its own work, and another's start serves as well.
     const stands = found[refused.indexOf(one)];
     return stands?.state === "scheduled" &&

@@ -101,10 +101,13 @@ export async function letGo(ctx: Context, run: Release, { given, going, owed, do
     ctx,
     owed.filter((_, i) => !notes[i]),
   );
-  const known = given.filter((_, i) => !(outcomes[i] instanceof Error));
-  await ctx.pool.remove([...done, ...known.flatMap(({ notes }) => notes)], ctx.clock() + WRITER_DEADLINE);
+  // Another release may have given an untracked job its start, and die before it sends the job.
+  const isOver = ({ home }: Hold, outcome: AfterHold): boolean =>
+    !(outcome instanceof Error) && (outcome !== undefined || !home.untracked);
+  const over = given.filter(({ hold }, i) => isOver(hold, outcomes[i]));
+  await ctx.pool.remove([...done, ...over.flatMap(({ notes }) => notes)], ctx.clock() + WRITER_DEADLINE);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
-  const unknown = given.length - known.length;
+  const unknown = outcomes.filter((outcome) => outcome instanceof Error).length;
   if (unknown > 0) {
     const message = `${unknown} parked jobs of topic ${run.topic} could not be let go; the next tick tries again`;
     throw new MinutehandError("unavailable", message);
@@ -152,7 +155,11 @@ async function judge(
       if (home && isOwed(home, note.revision) && isNear(startsAt(home), now))
         owed.push({ ...home, spare: true });
       done.push(note);
-    } else if (home.state === "scheduled" && !keepsStart(home, isMoved)) {
+      continue;
+    }
+    // Whoever gave it this start may send it still, or die before: its note stays.
+    if (home.state === "scheduled" && isBeingSent(home, now)) continue;
+    if (home.state === "scheduled" && !keepsStart(home, isMoved)) {
       const found = waiting.get(home.id) ?? { home, notes: [] };
       found.notes.push(note);
       waiting.set(home.id, found);
@@ -166,6 +173,14 @@ async function judge(
   // Its own note says more.
   const unnoted = owed.filter(({ id }) => !waiting.has(id) && !going.has(id));
   return { waiting: [...waiting.values()], going: [...going.values()], owed: unnoted, done };
+}
+
+/**
+ * Whether a release that gave an untracked job its start may be about to send the job. It does so within its deadline, and no
+ * claim would drop the message of another release.
+ */
+function isBeingSent({ sentFor, ...home }: Home, now: number): boolean {
+  return sentFor !== undefined && sentFor === startsAt(home) && now < sentFor + WRITER_DEADLINE;
 }
 
 /** Writes the starts into the homes, as far as nobody can tell them without. Answers in order. */

@@ -639,6 +639,25 @@ describe("an untracked topic's parked jobs", () => {
     expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(1);
   });
 
+  test.each([
+    ["", {}],
+    [" with a limit", { maxPerSecond: 50 }],
+  ])("run once though a resume and two ticks let them go at the same time%s", async (_, limit) => {
+    const world = createWorld({ topics: { events: { tracking: "none", ...limit } } });
+    const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
+    await pause(world.ctx, "events");
+    for (let i = 0; i < 200; i++) await world.file({ topic: "events" });
+    await world.pass(MINUTE);
+    const until = world.now() + MINUTE;
+    await Promise.all([
+      resume(process(), "events", undefined),
+      tick(process(), until),
+      tick(process(), until),
+    ]);
+    const runs = await runOneByOne(world, 10 * MINUTE);
+    expect(runs).toHaveLength(200);
+  });
+
   test("run though a tick leaves one to the note of another tick, which dies before it sends", async () => {
     const world = createWorld({ shards: 1 });
     /** Another process, with its own memory of pauses. */
