@@ -31,6 +31,14 @@ export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">
 }
 
 /**
+ * From when on a job that gets a start now waits for it: as much later than `dueAt` as it was late before. What held it before is
+ * no lateness, and what it has lost since its last start is none of the hold's. ms since the epoch.
+ */
+export function heldFromAt(home: Pick<Home, "dueAt" | "heldFrom" | "heldUntil">, now: number): number {
+  return Math.max(home.dueAt, home.heldFrom ?? home.dueAt) + Math.max(now - startsAt(home), 0);
+}
+
+/**
  * Whether what is left of `revision`, a message or a note, sends the job as it is now: whoever moved the job may have died
  * before sending it. Only the revision just before does: with all older ones doing so, a key that is replaced each second
  * would cost a number of messages that grows with its square. Looks and audits do the rest.

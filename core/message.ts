@@ -107,6 +107,11 @@ export function startOf({ dueAt, heldUntil = dueAt }: Pick<MessageJob, "dueAt" |
   return Math.max(Date.parse(dueAt), Date.parse(heldUntil));
 }
 
+/** How late a message's job was before the hold that gave it its start: ms. */
+export function lateBefore({ dueAt, heldFrom = dueAt }: Pick<MessageJob, "dueAt" | "heldFrom">): number {
+  return Math.max(Date.parse(heldFrom) - Date.parse(dueAt), 0);
+}
+
 /** Until when a hold has put the job off, as its home has it: ms since the epoch. */
 export function heldUntilOf({ heldUntil }: Pick<MessageJob, "heldUntil">): number | undefined {
   return heldUntil === undefined ? undefined : Date.parse(heldUntil);

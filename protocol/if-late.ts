@@ -1,5 +1,5 @@
 import { type Home, homeKey, type Pause, pauseKey, ttl } from "../core/items.ts";
-import { heldUntilOf, type MessageJob, startOf } from "../core/message.ts";
+import { heldUntilOf, lateBefore, type MessageJob, startOf } from "../core/message.ts";
 import { pausedFor } from "../core/pauses.ts";
 import { releaseKey } from "./keys.ts";
 import { policyOf } from "./policy.ts";
@@ -27,14 +27,17 @@ export async function findTooLate(
     const { expiresAt } = job;
     if (expiresAt !== undefined && now > Date.parse(expiresAt))
       late.push({ job, state: "expired", why: `it was to start by ${expiresAt}` });
-    else if (ifLate && now - startOf(job) > ifLate.after * 1000) perhaps.push(job);
+    else if (ifLate && now - startOf(job) + lateBefore(job) > ifLate.after * 1000) perhaps.push(job);
   }
   if (!ifLate || perhaps.length === 0) return late;
   // Its message may have lain in the queue through pauses that no look met.
   const [read] = (await ctx.pool.read([pauseKey(topic)])) as [Pause | undefined];
   const pause = readable(read, `the pause of topic ${topic}`);
   for (const job of perhaps) {
-    const lateBy = now - startOf(job) - pausedFor(pause, startOf(job), now);
+    const start = startOf(job);
+    // A pause may lie in what the job has lost before its hold, too.
+    const before = Math.max(lateBefore(job) - pausedFor(pause, Date.parse(job.dueAt), start), 0);
+    const lateBy = now - start - pausedFor(pause, start, now) + before;
     if (lateBy <= ifLate.after * 1000) continue;
     const why = `it would have started ${lateBy / 1000} s late, and its topic allows ${ifLate.after} s`;
     late.push({ job, state: ifLate.do === "skip" ? "cancelled" : "expired", why });

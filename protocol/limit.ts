@@ -1,6 +1,6 @@
 import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { isNear, startsAt } from "../core/home.ts";
+import { heldFromAt, isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { nextOpening } from "../cron/window.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
@@ -80,7 +80,7 @@ export function openings(ctx: Context, jobs: readonly Home[]): Hold[] {
 
 /** A late job waits for its turn from now on; what came before is another's fault. */
 function holdOf(home: Home, now: number, until: number): Hold {
-  return { home, from: Math.max(home.dueAt, now), until };
+  return { home, from: heldFromAt(home, now), until };
 }
 
 /** Lets go what was held as asked. */

@@ -1,5 +1,5 @@
 import { LONGEST_DELAY, WRITER_DEADLINE } from "../core/constants.ts";
-import { isFinished, isRunning, startsAt } from "../core/home.ts";
+import { heldFromAt, isFinished, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Parked, parkedIn, parkedKey, ttl } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
@@ -49,7 +49,10 @@ export async function parkForLimit(ctx: Context, topic: string, homes: readonly 
   // First, or a tick of a deployment without this limit would not look for the notes. It stays for ever.
   await listLimited(ctx, topic, by);
   // A late job waits for the limit from now on; what came before is another's fault.
-  await noteParked(ctx, homes, by, ({ dueAt }) => (dueAt < now ? { from: now } : {}));
+  await noteParked(ctx, homes, by, (home) => {
+    const from = heldFromAt(home, now);
+    return from > home.dueAt ? { from } : {};
+  });
   ctx.report({ type: "parked", topic, jobs: homes.length });
 }
 

@@ -402,7 +402,9 @@ export function witnessOf(settings: {
       startsAt(home),
       handedOff.get(`revision ${home.revision}`)?.from ?? startsAt(home),
     );
-    const late = clock() + skew - start - pauses.heldFor(home.topic, start);
+    // What it had lost before its hold is lateness, too.
+    const before = Math.max((home.heldFrom ?? home.dueAt) - home.dueAt, 0);
+    const late = clock() + skew - start - pauses.heldFor(home.topic, start) + before;
     return ifLate?.do === then && late > ifLate.after * 1000;
   }
 

@@ -706,15 +706,15 @@ export const MUTANTS: readonly Mutant[] = [
     name: "lateness counted from the due time",
     habit: "late",
     file: "protocol/if-late.ts",
-    find: "else if (ifLate && now - startOf(job) > ifLate.after * 1000) perhaps.push(job);",
+    find: "else if (ifLate && now - startOf(job) + lateBefore(job) > ifLate.after * 1000) perhaps.push(job);",
     put: 'else if (ifLate && now - Date.parse(job.dueAt) > ifLate.after * 1000) late.push({ job, state: ifLate.do === "skip" ? "cancelled" : "expired", why: "late" });',
   },
   {
     name: "a pause taken for lateness",
     habit: "late",
     file: "protocol/if-late.ts",
-    find: "const lateBy = now - startOf(job) - pausedFor(pause, startOf(job), now);",
-    put: "const lateBy = now - startOf(job);",
+    find: "const lateBy = now - start - pausedFor(pause, start, now) + before;",
+    put: "const lateBy = now - start + before;",
   },
   {
     name: "hand-over whether a window is open or not",
