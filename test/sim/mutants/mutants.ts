@@ -512,8 +512,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: "  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
     put: "",
     and: {
-      find: "  const unknown = given.length - known.length;\n",
-      put: "  const unknown = given.length - known.length;\n  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
+      find: "  const unknown = outcomes.filter((outcome) => outcome instanceof Error).length;\n",
+      put: "  const unknown = outcomes.filter((outcome) => outcome instanceof Error).length;\n  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
     },
   },
   {
