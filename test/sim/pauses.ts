@@ -22,6 +22,9 @@ const LANDS_WITHIN = 29_000 + 300_000;
 const RELEASED_WITHIN = 190_000;
 /** How long Lambda may go on polling, and then its last invocation. ms. */
 const POLLED_FOR = 60_000 + 60_000;
+/** How long Lambda may be at work on a wish: it refuses another meanwhile, which the next tick repeats. ms. */
+const WISH_LASTS = 60_000;
+const NEXT_TICK = 61_000;
 
 const UNENDED = { to: Number.POSITIVE_INFINITY, ratePerSecond: Number.POSITIVE_INFINITY, runs: 0 };
 
@@ -76,9 +79,10 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
 
     /** ms that a run which starts now starts too late after its topic was paused, if it does. */
     tooLate(topic: string, polled: boolean): number | undefined {
-      const { heldFrom } = told(topic);
+      const { heldFrom, resumeAskedAt } = told(topic);
       if (heldFrom === undefined) return undefined;
-      const late = clock() - (heldFrom + (polled ? POLLED_FOR : PAUSE_KNOWN_FOR + claims));
+      const refusedFor = heldFrom < resumeAskedAt + WISH_LASTS ? WISH_LASTS + NEXT_TICK : 0;
+      const late = clock() - (heldFrom + (polled ? POLLED_FOR + refusedFor : PAUSE_KNOWN_FOR + claims));
       return late > 0 ? late : undefined;
     },
 
