@@ -38,14 +38,13 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
     if (areMany && jobs.length > 0) void ask();
     asking -= 1;
     const left = countVisible() > 0;
-    // No answer, or none while the topic is paused; or more to come.
+    // No answer, or none while the topic is paused or the claim of one job is throttled; or more to come.
     if (answer?.status !== 200 || (left && jobs.length === 0))
-      timeline.at(
-        timeline.now() + 20 * SECOND * (stretch.isOfWeeks ? 2 ** Math.min(misses++, 7) : 1),
-        () => void ask(),
-      );
+      timeline.at(timeline.now() + waitAfter(misses++), () => void ask());
     else if (left) void ask();
   };
+  const waitAfter = (missed: number): number =>
+    missed === 0 ? SECOND : 20 * SECOND * (stretch.isOfWeeks ? 2 ** Math.min(missed - 1, 7) : 1);
   world.watch(topic, () => timeline.at(timeline.now() + draws.whole(10, 900), () => void ask()));
 
   async function work({ id, receipt, attempt, dueAt, body, leaseUntil }: Pulled): Promise<void> {
