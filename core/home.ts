@@ -32,10 +32,15 @@ export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">
 
 /**
  * From when on a job that gets a start now waits for it: as much later than `dueAt` as it was late before. What held it before is
- * no lateness, and what it has lost since its last start is none of the hold's. ms since the epoch.
+ * no lateness, and what it has lost since its last start is none of the hold's, but for what its topic's pauses took of it, whose
+ * sum is `paused`. ms since the epoch.
  */
-export function heldFromAt(home: Pick<Home, "dueAt" | "heldFrom" | "heldUntil">, now: number): number {
-  return Math.max(home.dueAt, home.heldFrom ?? home.dueAt) + Math.max(now - startsAt(home), 0);
+export function heldFromAt(
+  home: Pick<Home, "dueAt" | "heldFrom" | "heldUntil">,
+  now: number,
+  paused: number,
+): number {
+  return Math.max(home.dueAt, home.heldFrom ?? home.dueAt) + Math.max(now - startsAt(home) - paused, 0);
 }
 
 /**

@@ -156,9 +156,16 @@ export type Pause = Key & {
 };
 /**
  * A job that waits for its topic's resume, or for a start of its topic's limit. A release lets it go, if it is at that
- * revision still. `from`: since when it waits for the limit. `mark`: of an untracked job, drawn anew whenever somebody parks it.
+ * revision still. `from`: since when it waits for the limit, by the start that it had then (`start`). `mark`: of an untracked job, drawn anew whenever somebody parks it.
  */
-export type Parked = Key & { v: number; id: string; revision: number; from?: number; mark?: string };
+export type Parked = Key & {
+  v: number;
+  id: string;
+  revision: number;
+  from?: number;
+  start?: number;
+  mark?: string;
+};
 /**
  * A topic that has a limit, or had one, whose jobs may be parked for it. `until`: up to when starts were given while jobs
  * were left without one.
@@ -297,8 +304,9 @@ export function noteIn(item: Item): Parked | undefined {
   const [, id = "", revision] = NOTE_KEY.exec(sk) ?? [];
   if (!isJobId(id)) return undefined;
   const from = "from" in item && typeof item.from === "number" ? { from: item.from } : {};
+  const start = "start" in item && typeof item.start === "number" ? { start: item.start } : {};
   const mark = "mark" in item && typeof item.mark === "string" ? { mark: item.mark } : {};
-  return { pk, sk, v, id, revision: Number(revision), ...from, ...mark };
+  return { pk, sk, v, id, revision: Number(revision), ...from, ...start, ...mark };
 }
 
 /** The counters of a topic's starts in one minute: attributes `s0` to `s59`, by the second. */

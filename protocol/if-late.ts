@@ -35,9 +35,8 @@ export async function findTooLate(
   const pause = readable(read, `the pause of topic ${topic}`);
   for (const job of perhaps) {
     const start = startOf(job);
-    // A pause may lie in what the job has lost before its hold, too.
-    const before = Math.max(lateBefore(job) - pausedFor(pause, Date.parse(job.dueAt), start), 0);
-    const lateBy = now - start - pausedFor(pause, start, now) + before;
+    // What pauses took before its hold was left out when the job was given that.
+    const lateBy = now - start - pausedFor(pause, start, now) + lateBefore(job);
     if (lateBy <= ifLate.after * 1000) continue;
     const why = `it would have started ${lateBy / 1000} s late, and its topic allows ${ifLate.after} s`;
     late.push({ job, state: ifLate.do === "skip" ? "cancelled" : "expired", why });

@@ -1,12 +1,19 @@
 import { PAUSE_KNOWN_FOR } from "../core/constants.ts";
-import { type Limited, limitedKey, type Pause, pauseKey } from "../core/items.ts";
-import { isOver } from "../core/pauses.ts";
+import { heldFromAt, startsAt } from "../core/home.ts";
+import { type Home, type Limited, limitedKey, type Pause, pauseKey } from "../core/items.ts";
+import { isOver, pausedFor } from "../core/pauses.ts";
 import { layoutTrouble } from "../core/readable.ts";
 import { isLimited } from "./policy.ts";
 import type { Context, Pool } from "./ports.ts";
 
-/** `limited`: what the pool has of a topic with a limit. `resumedAt`: when its pause was lifted, if that is not over. */
-type Known = { before: number; limited: Limited | undefined; resumedAt: number | undefined; readAt: number };
+/** `pause`: as far as it can be read. `limited`: what the pool has of a topic with a limit. `resumedAt`: when its pause was lifted, if that is not over. */
+type Known = {
+  pause: Pause | undefined;
+  before: number;
+  limited: Limited | undefined;
+  resumedAt: number | undefined;
+  readAt: number;
+};
 const known = new WeakMap<Pool, Map<string, Known>>();
 
 /**
@@ -46,6 +53,19 @@ export async function knownResume(ctx: Context, topic: string): Promise<number |
   return known.get(ctx.pool)?.get(topic)?.resumedAt;
 }
 
+/**
+ * From when on a job that gets a start now waits for it, by its topic's pauses as they were looked at last: whoever hands jobs
+ * over has done so just before.
+ */
+export function heldFromNow(ctx: Context, home: Home, now: number): number {
+  const pause = known.get(ctx.pool)?.get(home.topic)?.pause;
+  return heldFromAt(home, now, pausedFor(pause, startsAt(home), now));
+}
+
+function readableOf(pause: Pause | undefined): Pause | undefined {
+  return pause && layoutTrouble(pause) === undefined ? pause : undefined;
+}
+
 export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
   return (await heldBefore(ctx, [topic])).get(topic) === EVERYTHING;
 }
@@ -73,6 +93,7 @@ async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<vo
   known.set(ctx.pool, cache);
   for (const [i, topic] of topics.entries())
     cache.set(topic, {
+      pause: readableOf(pauses[i]),
       before: boundOf(pauses[i]),
       limited: limits.get(topic),
       resumedAt: resumedAt(pauses[i]),

@@ -69,7 +69,7 @@ export async function takeTurns(
   const given = waiting.flatMap(({ home, notes }, i) => {
     const until = starts[i];
     if (until === undefined) return [];
-    const from = run.pause ? home.dueAt : (notes[0]?.from ?? home.dueAt);
+    const from = run.pause ? home.dueAt : waitsFrom(home, notes[0]);
     const start = Math.max(until, ctx.clock());
     // No claim drops what a sweep would send as well. Until it is sent its note stands.
     const isSent = home.untracked === true && isNear(start, ctx.clock());
@@ -181,6 +181,12 @@ async function judge(
  */
 function isBeingSent({ sentFor, ...home }: Home, now: number): boolean {
   return sentFor !== undefined && sentFor === startsAt(home) && now < sentFor + WRITER_DEADLINE;
+}
+
+/** Since when a job waits for its limit. A slow writer's note speaks of a start that the job has no more. */
+function waitsFrom(home: Home, note: Parked | undefined): number {
+  const from = note?.start === startsAt(home) ? note.from : home.heldFrom;
+  return from ?? home.dueAt;
 }
 
 /** Writes the starts into the homes, as far as nobody can tell them without. Answers in order. */

@@ -1,11 +1,11 @@
 import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { heldFromAt, isNear, startsAt } from "../core/home.ts";
+import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { nextOpening } from "../cron/window.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
 import { type Hold, moveHeld, noteStarts } from "./hold.ts";
-import { knownLimited } from "./known-pauses.ts";
+import { heldFromNow, knownLimited } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 import { parkForLimit } from "./park.ts";
 import { policyOf } from "./policy.ts";
@@ -75,12 +75,14 @@ async function holdShut(ctx: Context, topic: string, jobs: readonly Home[], shap
 /** When the jobs of a topic without a limit start by its window. */
 export function openings(ctx: Context, jobs: readonly Home[]): Hold[] {
   const now = ctx.clock();
-  return jobs.map((home) => holdOf(home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))));
+  return jobs.map((home) =>
+    holdOf(ctx, home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))),
+  );
 }
 
 /** A late job waits for its turn from now on; what came before is another's fault. */
-function holdOf(home: Home, now: number, until: number): Hold {
-  return { home, from: heldFromAt(home, now), until };
+function holdOf(ctx: Context, home: Home, now: number, until: number): Hold {
+  return { home, from: heldFromNow(ctx, home, now), until };
 }
 
 /** Lets go what was held as asked. */
@@ -164,7 +166,7 @@ export async function book(
   for (const [i, home] of jobs.entries()) {
     const start = starts[i];
     if (start === undefined) left.push(home);
-    else holds.push(holdOf(home, now, start));
+    else holds.push(holdOf(ctx, home, now, start));
   }
   return { holds, left };
 }

@@ -1,10 +1,10 @@
 import { LONGEST_DELAY, WRITER_DEADLINE } from "../core/constants.ts";
-import { heldFromAt, isFinished, isRunning, startsAt } from "../core/home.ts";
+import { isFinished, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Parked, parkedIn, parkedKey, ttl } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
 import { BEGINNING, END, type Position } from "../core/position.ts";
-import { EVERYTHING, heldBefore, heldBeforeNow } from "./known-pauses.ts";
+import { EVERYTHING, heldBefore, heldBeforeNow, heldFromNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 import type { Context } from "./ports.ts";
 import { readableHomes } from "./read-job.ts";
@@ -50,8 +50,8 @@ export async function parkForLimit(ctx: Context, topic: string, homes: readonly 
   await listLimited(ctx, topic, by);
   // A late job waits for the limit from now on; what came before is another's fault.
   await noteParked(ctx, homes, by, (home) => {
-    const from = heldFromAt(home, now);
-    return from > home.dueAt ? { from } : {};
+    const from = heldFromNow(ctx, home, now);
+    return from > home.dueAt ? { from, start: startsAt(home) } : {};
   });
   ctx.report({ type: "parked", topic, jobs: homes.length });
 }
@@ -61,7 +61,7 @@ async function noteParked(
   ctx: Context,
   homes: readonly Home[],
   by: number,
-  more: (home: Home) => { from?: number },
+  more: (home: Home) => { from?: number; start?: number },
 ): Promise<Map<Home, Parked>> {
   await keepUntracked(ctx, homes, by);
   const notes = homes.map((home): Parked => {

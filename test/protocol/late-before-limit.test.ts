@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
+import { parkForLimit } from "../../protocol/park.ts";
+import { pause } from "../../protocol/pause.ts";
+import { resume } from "../../protocol/release.ts";
 import { consume } from "./consume.ts";
-import { createWorld, HOUR, SECOND, type World } from "./world.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 /** The states of three jobs, due ten seconds apart in a topic that starts one a second. */
 async function statesAfter(trouble: (world: World) => Promise<void>): Promise<string[]> {
@@ -31,6 +34,33 @@ test.each<[string, (world: World) => Promise<void>]>([
     },
   ],
   ["nobody consumed, and the audit sent it again", (world) => world.pass(1080 * SECOND)],
+  [
+    "it was paused for an hour, and nobody consumed after that",
+    async (world) => {
+      await world.pass(MINUTE);
+      await pause(world.ctx, "t");
+      await world.pass(HOUR);
+      await resume(world.ctx, "t", undefined);
+      await world.pass(40 * MINUTE);
+    },
+  ],
 ])("a job of a limited topic is as late as it was before its start, when %s", async (_, trouble) => {
   expect(await statesAfter(trouble)).toEqual(["cancelled", "cancelled", "cancelled"]);
+});
+
+test("a job that waited for its limit is no later by the note of a writer that was slow", async () => {
+  const world = createWorld({ topics: { t: { maxPerSecond: 1 } }, shards: 1 });
+  await world.tick();
+  const jobs = [];
+  for (let i = 0; i < 200; i++) jobs.push(await world.file({ topic: "t", delay: MINUTE }));
+  await world.pass(2 * MINUTE);
+  const parked = await Promise.all(jobs.map(({ id }) => world.home(id)));
+  const stale = parked.findLast(({ heldUntil }) => heldUntil === undefined);
+  if (!stale) throw new Error("no job waits");
+  // It has its start by now, and the writer has read its home before.
+  await world.pass(5 * MINUTE);
+  expect((await world.home(stale.id)).heldUntil).toBeDefined();
+  await parkForLimit(world.ctx, "t", [stale]);
+  await world.pass(2 * MINUTE);
+  expect(await world.home(stale.id)).toMatchObject({ heldFrom: stale.dueAt });
 });

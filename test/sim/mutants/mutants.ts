@@ -713,8 +713,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a pause taken for lateness",
     habit: "late",
     file: "protocol/if-late.ts",
-    find: "const lateBy = now - start - pausedFor(pause, start, now) + before;",
-    put: "const lateBy = now - start + before;",
+    find: "const lateBy = now - start - pausedFor(pause, start, now) + lateBefore(job);",
+    put: "const lateBy = now - start + lateBefore(job);",
   },
   {
     name: "hand-over whether a window is open or not",
