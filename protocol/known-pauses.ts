@@ -125,7 +125,9 @@ async function storedPauses(ctx: Context, topics: readonly string[]): Promise<(P
   return (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
 }
 
-/** The next look at this topic's pause and limit is a new one. */
+/** The next look at this topic's pause and limit is a new one. What was seen last stays until then, for who has looked already. */
 export function forgetPause(ctx: Context, topic: string): void {
-  known.get(ctx.pool)?.delete(topic);
+  const cache = known.get(ctx.pool);
+  const last = cache?.get(topic);
+  if (last) cache?.set(topic, { ...last, readAt: Number.NEGATIVE_INFINITY });
 }

@@ -64,3 +64,26 @@ test("a job that waited for its limit is no later by the note of a writer that w
   await world.pass(2 * MINUTE);
   expect(await world.home(stale.id)).toMatchObject({ heldFrom: stale.dueAt });
 });
+
+test("a pause is no lateness of the first jobs that a topic parks for its limit", async () => {
+  const world = createWorld({
+    topics: { t: { maxPerSecond: 1, ifLate: { after: 1800, do: "skip" } } },
+    shards: 1,
+  });
+  await world.tick();
+  await world.pass(20 * SECOND);
+  const ids: string[] = [];
+  for (let i = 0; i < 100; i++) ids.push((await world.file({ topic: "t", delay: 30 * MINUTE })).id);
+  await world.pass(20 * MINUTE, { ticks: false });
+  await pause(world.ctx, "t");
+  await world.pass(65 * MINUTE, { ticks: false });
+  await resume(world.ctx, "t", undefined);
+  // No tick has come until the resume is over: the first one parks what it gives no start.
+  await world.pass(15 * MINUTE, { ticks: false });
+  for (let i = 0; i < 300; i++) {
+    await world.pass(SECOND);
+    await consume(world, "t");
+  }
+  const states = await Promise.all(ids.map(async (id) => (await world.home(id)).state));
+  expect(states.filter((state) => state !== "done")).toEqual([]);
+});
