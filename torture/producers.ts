@@ -16,7 +16,7 @@ export type Producers = {
 };
 
 /**
- * Has each producer ask for what it has planned, in order, again and again until there is an answer: POSTs carry an
+ * Has each producer ask for what it has planned, in order, again and again until there is an answer: POSTs and PATCHes carry an
  * `Idempotency-Key`, due times are absolute, so that a repeat asks for the same.
  */
 export function startProducers(url: string, plans: readonly Request[][], file: string): Producers {
@@ -74,11 +74,10 @@ export function startProducers(url: string, plans: readonly Request[][], file: s
     const answer = await untilAnswered(() => {
       if (kind === "cancel") return call(url, "DELETE", `/jobs/${id}`);
       const wanted = newJob(planned, version, dueAt);
-      if (kind === "replace") {
-        const token = { "idempotency-key": `torture-${n}-${version}` };
-        return call(url, "POST", "/jobs", { ...wanted, onDuplicate: "replace" }, token);
-      }
-      return call(url, "PATCH", `/jobs/${id}`, { dueAt: wanted.dueAt, body: wanted.body });
+      // Without one a try whose connection was cut could take effect late, over what was asked for after its repeat.
+      const token = { "idempotency-key": `torture-${n}-${version}` };
+      if (kind === "replace") return call(url, "POST", "/jobs", { ...wanted, onDuplicate: "replace" }, token);
+      return call(url, "PATCH", `/jobs/${id}`, { dueAt: wanted.dueAt, body: wanted.body }, token);
     });
     const outcome = outcomeOf(answer, id);
     if (!outcome)
