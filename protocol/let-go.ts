@@ -5,7 +5,7 @@ import { type Home, type Parked, type Pause, parkedKey, timeOf } from "../core/i
 import { isUnreadable } from "../core/readable.ts";
 import { bookStarts } from "./book-starts.ts";
 import { type AfterHold, type Hold, moveHeld, noteStarts } from "./hold.ts";
-import { isPaused } from "./known-pauses.ts";
+import { heldFromNow, isPaused } from "./known-pauses.ts";
 import { isGiven, isShut, isStartAhead, limitOf, openingOf } from "./limit.ts";
 import { reserveTurns } from "./pace.ts";
 import { policyOf } from "./policy.ts";
@@ -69,7 +69,7 @@ export async function takeTurns(
   const given = waiting.flatMap(({ home, notes }, i) => {
     const until = starts[i];
     if (until === undefined) return [];
-    const from = run.pause ? home.dueAt : waitsFrom(home, notes[0]);
+    const from = run.pause ? home.dueAt : waitsFrom(ctx, home, notes[0]);
     const start = Math.max(until, ctx.clock());
     // No claim drops what a sweep would send as well. Until it is sent its note stands.
     const isSent = home.untracked === true && isNear(start, ctx.clock());
@@ -183,10 +183,13 @@ function isBeingSent({ sentFor, ...home }: Home, now: number): boolean {
   return sentFor !== undefined && sentFor === startsAt(home) && now < sentFor + WRITER_DEADLINE;
 }
 
-/** Since when a job waits for its limit. A slow writer's note speaks of a start that the job has no more. */
-function waitsFrom(home: Home, note: Parked | undefined): number {
-  const from = note?.start === startsAt(home) ? note.from : home.heldFrom;
-  return from ?? home.dueAt;
+/**
+ * Since when a job waits for its limit. Its note tells that of the start that the job had then. Where the job has another by now,
+ * it has lost that one: a release has died before it sent the job, or the note's writer was slow.
+ */
+function waitsFrom(ctx: Context, home: Home, note: Parked | undefined): number {
+  const { start = home.dueAt, from = home.dueAt } = note ?? {};
+  return start === startsAt(home) ? from : heldFromNow(ctx, home, ctx.clock());
 }
 
 /** Writes the starts into the homes, as far as nobody can tell them without. Answers in order. */

@@ -50,8 +50,8 @@ export async function parkForLimit(ctx: Context, topic: string, homes: readonly 
   await listLimited(ctx, topic, by);
   // A late job waits for the limit from now on; what came before is another's fault.
   await noteParked(ctx, homes, by, (home) => {
-    const from = heldFromNow(ctx, home, now);
-    return from > home.dueAt ? { from, start: startsAt(home) } : {};
+    const [from, start] = [heldFromNow(ctx, home, now), startsAt(home)];
+    return { ...(from > home.dueAt && { from }), ...(start > home.dueAt && { start }) };
   });
   ctx.report({ type: "parked", topic, jobs: homes.length });
 }

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { parkForLimit } from "../../protocol/park.ts";
 import { pause } from "../../protocol/pause.ts";
+import type { Context } from "../../protocol/ports.ts";
 import { resume } from "../../protocol/release.ts";
+import { tick } from "../../protocol/tick.ts";
 import { consume } from "./consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
@@ -59,10 +61,11 @@ test("a job that waited for its limit is no later by the note of a writer that w
   if (!stale) throw new Error("no job waits");
   // It has its start by now, and the writer has read its home before.
   await world.pass(5 * MINUTE);
-  expect((await world.home(stale.id)).heldUntil).toBeDefined();
+  const { heldUntil = 0 } = await world.home(stale.id);
   await parkForLimit(world.ctx, "t", [stale]);
-  await world.pass(2 * MINUTE);
-  expect(await world.home(stale.id)).toMatchObject({ heldFrom: stale.dueAt });
+  await world.pass(MINUTE);
+  // It had lost its start by then, as nobody consumes, and nothing before that.
+  expect(await world.home(stale.id)).toMatchObject({ heldFrom: stale.dueAt + (world.now() - heldUntil) });
 });
 
 test("a pause is no lateness of the first jobs that a topic parks for its limit", async () => {
@@ -86,4 +89,33 @@ test("a pause is no lateness of the first jobs that a topic parks for its limit"
   }
   const states = await Promise.all(ids.map(async (id) => (await world.home(id)).state));
   expect(states.filter((state) => state !== "done")).toEqual([]);
+});
+
+test("a job is as late as it was when a release died before it sent the job, and no tick came for an hour", async () => {
+  const world = createWorld({
+    topics: { t: { maxPerSecond: 1, ifLate: { after: 60, do: "skip" } } },
+    shards: 1,
+  });
+  await world.tick();
+  const ids: string[] = [];
+  for (let i = 0; i < 200; i++) ids.push((await world.file({ topic: "t", delay: 3 * MINUTE })).id);
+  await world.pass(4 * MINUTE - SECOND);
+  const process: Context = { ...world.ctx, pool: Object.create(world.pool) };
+  const dead = Promise.withResolvers<void>();
+  world.queues.hooks.before = ({ operation }) =>
+    operation === "send" ? new Promise(() => dead.resolve()) : undefined;
+  await world.pass(SECOND, { ticks: false });
+  void tick(process, world.now() + MINUTE);
+  await dead.promise;
+  delete world.queues.hooks.before;
+  const homes = await Promise.all(ids.map((id) => world.home(id)));
+  const started = homes.filter(({ heldUntil = 0 }) => heldUntil > world.now()).map(({ id }) => id);
+  expect(started).not.toEqual([]);
+  await world.pass(HOUR, { ticks: false });
+  for (let i = 0; i < 300; i++) {
+    await world.pass(SECOND);
+    await consume(world, "t");
+  }
+  const states = await Promise.all(started.map(async (id) => (await world.home(id)).state));
+  expect(new Set(states)).toEqual(new Set(["cancelled"]));
 });
