@@ -31,9 +31,9 @@ export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">
 }
 
 /**
- * From when on a job that gets a start now waits for it: as much later than `dueAt` as it was late before. What held it before is
- * no lateness, and what it has lost since its last start is none of the hold's, but for what its topic's pauses took of it, whose
- * sum is `paused`. ms since the epoch.
+ * The `heldFrom` of a job that is given a new start `now`: `dueAt` plus all that the job has lost so far. What a hold took is not
+ * lost. What has passed since the job's last start is lost, except for the time in which its topic was `paused` (ms). All other
+ * times are ms since the epoch.
  */
 export function heldFromAt(
   home: Pick<Home, "dueAt" | "heldFrom" | "heldUntil">,

@@ -54,8 +54,8 @@ export async function knownResume(ctx: Context, topic: string): Promise<number |
 }
 
 /**
- * From when on a job that gets a start now waits for it, by its topic's pauses as they were looked at last: whoever hands jobs
- * over has done so just before.
+ * The `heldFrom` of a job that is given a new start now (`heldFromAt`), by its topic's pauses as this process has read them last.
+ * Whoever hands jobs over has read them just before.
  */
 export function heldFromNow(ctx: Context, home: Home, now: number): number {
   const pause = known.get(ctx.pool)?.get(home.topic)?.pause;

@@ -184,8 +184,9 @@ function isBeingSent({ sentFor, ...home }: Home, now: number): boolean {
 }
 
 /**
- * Since when a job waits for its limit. Its note tells that of the start that the job had then. Where the job has another by now,
- * it has lost that one: a release has died before it sent the job, or the note's writer was slow.
+ * Since when a job waits for its limit. Its note says so for the start that the job had when it was parked. If the job has been
+ * given another start since, the note is out of date: a release died before it sent the job, or the note's writer was slow. What
+ * has passed since that other start is then lost.
  */
 function waitsFrom(ctx: Context, home: Home, note: Parked | undefined): number {
   const { start = home.dueAt, from = home.dueAt } = note ?? {};

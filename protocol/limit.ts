@@ -80,7 +80,7 @@ export function openings(ctx: Context, jobs: readonly Home[]): Hold[] {
   );
 }
 
-/** A late job waits for its turn from now on; what came before is another's fault. */
+/** A hold counts from now on for a late job: what the job had lost before stays lateness. */
 function holdOf(ctx: Context, home: Home, now: number, until: number): Hold {
   return { home, from: heldFromNow(ctx, home, now), until };
 }

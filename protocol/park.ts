@@ -48,7 +48,7 @@ export async function parkForLimit(ctx: Context, topic: string, homes: readonly 
   const by = now + WRITER_DEADLINE;
   // First, or a tick of a deployment without this limit would not look for the notes. It stays for ever.
   await listLimited(ctx, topic, by);
-  // A late job waits for the limit from now on; what came before is another's fault.
+  // The limit holds a late job from now on: what the job had lost before stays lateness.
   await noteParked(ctx, homes, by, (home) => {
     const [from, start] = [heldFromNow(ctx, home, now), startsAt(home)];
     return { ...(from > home.dueAt && { from }), ...(start > home.dueAt && { start }) };
@@ -121,12 +121,12 @@ export async function parkCarried(
   ctx: Context,
   topic: string,
   jobs: readonly MessageJob[],
-): Promise<Set<string>> {
+): Promise<ReadonlySet<string>> {
   const before = (await heldBefore(ctx, [topic])).get(topic) ?? 0;
   const { parked, spare } = await park(ctx, await homesBefore(ctx, jobs, before));
   // Their messages are there.
   await ctx.pool.remove([...spare.values()], ctx.clock() + WRITER_DEADLINE);
-  return new Set(parked);
+  return parked;
 }
 
 /** The homes of those of these jobs that start before a time, as far as their messages are their homes' word. */

@@ -29,10 +29,10 @@ export async function sentBefore(
 }
 
 /**
- * The ids of those of these jobs that a release is to let go: their notes stand, and their topics are being resumed, or had a
- * limit that a deploy has taken away. Nobody else sends them, or they would be sent twice, take two starts of a limit, and be
- * late by what the release alone says has held them. So it is with untracked jobs of topics that have a limit: no claim drops
- * the second message.
+ * The ids of those of these jobs that wait for a release. Each has a note, and its topic is being resumed, or had a limit that a
+ * deploy has taken away, or has a limit while the job is untracked. Sweeps and audits leave these jobs to the release. Otherwise a
+ * job would be sent twice, and no claim drops the second message of an untracked job. It would also take two starts of a limit,
+ * and seem late, as the release alone writes down that a limit has held it.
  */
 export async function leftToReleases(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
   const topics = [...new Set(homes.map(({ topic }) => topic))];
