@@ -1,7 +1,7 @@
-import { LANDS_WITHIN, WRITER_DEADLINE } from "../core/constants.ts";
+import { LANDS_WITHIN, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, type Key, type OnceItem, onceKey } from "../core/items.ts";
+import { type Home, homeKey, ITEM_VERSION, type Key, type OnceItem, onceKey, ttl } from "../core/items.ts";
 import { addressOf } from "../core/job-id.ts";
 import { onceText } from "../core/once.ts";
 import { isUnreadable } from "../core/readable.ts";
@@ -130,10 +130,11 @@ async function replay(
   const now = ctx.clock();
   const [home] = await readHomes(ctx, [item.id]);
   if (isUnreadable(home)) throw cannotRead(home);
-  if (!home && asked.untracked) {
-    // Never stored: the same request and the id say all there is to say.
+  if (!home && (asked.untracked || item.unsent)) {
+    // Never stored: the same request and the id say all there is to say. A deploy may have made its topic tracked since.
     const { time: dueAt } = addressOf(item.id);
-    const same = { ...asked, ...homeKey(item.id), id: item.id, dueAt, wantedAt: dueAt };
+    const untracked = { untracked: true as const, expiresAt: ttl(dueAt + STALE_AFTER) };
+    const same = { ...asked, ...homeKey(item.id), id: item.id, dueAt, wantedAt: dueAt, ...untracked };
     if (item.unsent) await fileUnsent(ctx, item, same, by);
     return { outcome: "replayed", home: same };
   }

@@ -85,7 +85,9 @@ export async function listSchedules(
 /** Files a schedule's job now, whatever its times. Throws as `enqueue`, and `schedule-not-found`. */
 export async function runSchedule(ctx: Context, name: string, once: NewJob["once"]): Promise<Enqueued> {
   const { job } = await readSchedule(ctx, name);
-  return enqueue(ctx, { ...job, spread: 0, dueAt: ctx.clock(), ...(once ? { once } : {}) });
+  // Of no topic, as occurrences are, and no schedule has this name: the schedule may have another by the repeat.
+  const named = once && { once: { ...once, token: `§ run§${once.token}` } };
+  return enqueue(ctx, { ...job, spread: 0, dueAt: ctx.clock(), ...named });
 }
 
 /**

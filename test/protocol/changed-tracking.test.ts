@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
 import { cancel } from "../../protocol/cancel.ts";
+import { enqueue } from "../../protocol/enqueue.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { receive, settlePulled } from "../../protocol/pull.ts";
 import { tick } from "../../protocol/tick.ts";
@@ -58,6 +59,17 @@ describe("a topic that becomes tracked", () => {
     await pass(world, ctx, HOUR);
     expect(await consume(world, "t", { ctx })).toEqual([]);
     expect(await world.home(stored.id)).toMatchObject({ state: "scheduled", revision: 0 });
+  });
+
+  test("runs a job whose first call died unsent, as its request is repeated", async () => {
+    const { world, ctx } = changing({ tracking: "none" }, {});
+    await world.tick();
+    const job = { topic: "t", body: "1", dueAt: world.now(), once: { token: "k", hash: "h" } };
+    const send = () => Promise.reject(new Error("died"));
+    const dying = { ...world.ctx, queues: { ...world.ctx.queues, send } };
+    await expect(enqueue(dying, job)).rejects.toMatchObject({ code: "unavailable" });
+    expect(await enqueue(ctx, job)).toMatchObject({ outcome: "replayed" });
+    expect(await consume(world, "t", { ctx })).toHaveLength(1);
   });
 
   test("runs no untracked job that was cancelled", async () => {

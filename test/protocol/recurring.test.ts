@@ -34,6 +34,16 @@ async function comesRound(world: World, name: string, time: number) {
   return fileOccurrence(world.ctx, parseOccurrence(world.schedules.inputOf(name, time)));
 }
 
+test("a repeated run files no second job, though the schedule was given another topic between", async () => {
+  const world = createWorld();
+  await put(world);
+  const once = { token: "k", hash: "h" };
+  const first = await runSchedule(world.ctx, "hourly", once);
+  await put(world, { job: { ...hourly.job, topic: "precise" } });
+  const second = await runSchedule(world.ctx, "hourly", once);
+  expect(second).toMatchObject({ outcome: "replayed", home: { id: first.home.id, topic: "orders" } });
+});
+
 describe("an occurrence", () => {
   test("is a job due at its time, with all that the schedule says of its jobs", async () => {
     const world = createWorld();
