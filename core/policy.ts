@@ -51,7 +51,7 @@ export type Policy = {
   readonly longDelay?: number;
   /** How long a done, cancelled or expired job can be read. */
   readonly retention: number;
-  /** How long a dead job can be read and redriven. */
+  /** How long a dead job can be redriven. */
   readonly deadRetention: number;
   readonly topics: Readonly<Record<string, Partial<TopicPolicy>>>;
 };

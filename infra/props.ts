@@ -254,7 +254,7 @@ export type DelayQueueProps = {
    */
   readonly retention?: Duration;
   /**
-   * How long a dead job can be read and redriven, 14 days to 10 years.
+   * How long a dead job can be redriven, 14 days to 10 years.
    *
    * @default 90 days
    */

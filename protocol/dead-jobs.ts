@@ -14,10 +14,11 @@ const STRETCH = 16;
 
 /**
  * A topic's dead jobs, oldest first, from `cursor` on. An entry counts only while its home says the
- * same death: redriven jobs and deaths recorded twice are passed over.
+ * same death: redriven jobs and deaths recorded twice are passed over. So are jobs whose `deadRetention` is over: TTL deletes days late.
  */
 export async function* deadJobs(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<DeadJob> {
-  for await (const job of jobsOfEntries(ctx, topic, cursor)) if (isStillDead(job)) yield job;
+  const now = ctx.clock();
+  for await (const job of jobsOfEntries(ctx, topic, cursor)) if (isStillDead(job, now)) yield job;
 }
 
 /** The same, and the jobs of entries that stayed, whatever became of those. */
@@ -50,6 +51,7 @@ export async function deadPage(
   ctx: Context,
   request: JobFilter & { topic: string; limit: number; cursor?: Position; before?: Position },
 ): Promise<JobPage> {
+  const now = ctx.clock();
   const homes: Head[] = [];
   const gone: Head[] = [];
   let examined = 0;
@@ -58,7 +60,7 @@ export async function deadPage(
   for await (const job of jobsOfEntries(ctx, request.topic, request.cursor)) {
     const { home, entry, ...read } = job;
     if (request.before !== undefined && entry.sk >= request.before) break;
-    if (!isStillDead(job)) {
+    if (!isStillDead(job, now)) {
       // A redrive removes the entry last.
       if (isOwed(home, entry.revision) && isMeant(home, request)) gone.push(home);
       continue;
@@ -76,8 +78,9 @@ export async function deadPage(
   return { homes, gone, examined };
 }
 
-function isStillDead({ home, entry }: DeadJob): boolean {
-  return home.state === "dead" && home.finishedAt === timeOf(entry.sk);
+function isStillDead({ home, entry }: DeadJob, now: number): boolean {
+  const { state, finishedAt, expiresAt = Number.POSITIVE_INFINITY } = home;
+  return state === "dead" && finishedAt === timeOf(entry.sk) && expiresAt * 1000 > now;
 }
 
 async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<DeadJob> {

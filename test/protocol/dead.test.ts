@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ENTRIES_A_PAGE, PAGE_BYTES } from "../../core/constants.ts";
+import { DAY, ENTRIES_A_PAGE, PAGE_BYTES } from "../../core/constants.ts";
 import { deadKey, homeKey, ITEM_VERSION } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 import { BEGINNING } from "../../core/position.ts";
@@ -255,6 +255,17 @@ describe("dead jobs", () => {
       const rest = await deadPage(world.ctx, { ...asked, cursor });
       expect(homes.length + rest.homes.length).toBe(40);
     }
+  });
+
+  it("a job whose deadRetention is over is dead no more, though TTL has not deleted it yet", async () => {
+    const world = createWorld({ deadRetention: 14 * 86_400 });
+    const [id = ""] = await die(world);
+    await world.pass(14 * DAY - MINUTE, { ticks: false });
+    expect(await deadIds(world)).toEqual([id]);
+    await world.pass(2 * MINUTE, { ticks: false });
+    expect(await redrive(world.ctx, "orders", { max: 10, delay: 0 })).toEqual({ redriven: 0, left: 0 });
+    expect((await deadPage(world.ctx, { topic: "orders", limit: 10 })).homes).toEqual([]);
+    expect(await world.home(id)).toMatchObject({ state: "dead" });
   });
 
   it("a job redriven and dead again is listed once", async () => {
