@@ -254,11 +254,14 @@ export function tombstoneKey(topic: string, key: string): Key {
   return { pk: `tombstone#${topic}#${key}`, sk: "tombstone" };
 }
 
-/** `§<schedule>§<time>`: an occurrence is once whatever topic its schedule says by then. Events' tokens have a part more. */
-const OCCURRENCE = /^§[^§]+§[^§]+$/;
+/**
+ * `§<schedule>§<time>`, or `§run <schedule>§<Idempotency-Key>`: once whatever topic the schedule says by then. Events' tokens
+ * have a part more.
+ */
+const OF_SCHEDULE = /^§[^§]+§[^§]+$/;
 
 export function onceKey(topic: string, token: string): Key {
-  return { pk: `once#${OCCURRENCE.test(token) ? "" : topic}#${token}`, sk: "once" };
+  return { pk: `once#${OF_SCHEDULE.test(token) ? "" : topic}#${token}`, sk: "once" };
 }
 
 /** `call`: the hash of the call's `Idempotency-Key`. */

@@ -85,8 +85,8 @@ export async function listSchedules(
 /** Files a schedule's job now, whatever its times. Throws as `enqueue`, and `schedule-not-found`. */
 export async function runSchedule(ctx: Context, name: string, once: NewJob["once"]): Promise<Enqueued> {
   const { job } = await readSchedule(ctx, name);
-  // Of no topic, as occurrences are, and no schedule has this name: the schedule may have another by the repeat.
-  const named = once && { once: { ...once, token: `§ run§${once.token}` } };
+  // The key is the schedule's, not its topic's, which may be another by the repeat. No schedule's name has a space.
+  const named = once && { once: { ...once, token: `§run ${name}§${once.token}` } };
   return enqueue(ctx, { ...job, spread: 0, dueAt: ctx.clock(), ...named });
 }
 
