@@ -46,6 +46,8 @@ export type Home = Key & {
   /** When it may start, as its topic was paused, or has a limit or a window; from `heldFrom` on it waits for that alone. */
   heldUntil?: number;
   heldFrom?: number;
+  /** The `heldUntil` that a window gave far ahead, which no limit has counted: it is no start for a limit of a later deploy. */
+  uncounted?: number;
   /** A schedule was asked to promote it. */
   hasSchedule?: true;
   /** How often it got a full set of attempts again after a run: redriven, or changed by its user. */

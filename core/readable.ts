@@ -28,6 +28,7 @@ const TIMES = ["dueAt", "wantedAt", "createdAt"] as const;
 const TIMES_IF_ANY = [
   "heldUntil",
   "heldFrom",
+  "uncounted",
   "leaseEnd",
   "claimedAt",
   "finishedAt",

@@ -91,7 +91,8 @@ async function withoutHomes(
     far.map((home) => ({ id: home.id, time: startsAt(home) })),
     by,
   );
-  return { straight: started.filter((home) => !far.includes(home)), held: [...far, ...left] };
+  const kept = far.map((home) => ({ ...home, uncounted: startsAt(home) }));
+  return { straight: started.filter((home) => !far.includes(home)), held: [...kept, ...left] };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { isNear } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { fileLooks } from "./looks.ts";
 import type { Attribute, Context } from "./ports.ts";
@@ -23,13 +24,18 @@ export type AfterHold = Home | undefined | Error;
  * are held. As in any move the looks stand before the homes say so, and the caller looks at the clock after.
  */
 export async function moveHeld(ctx: Context, holds: readonly Hold[]): Promise<AfterHold[]> {
-  const by = ctx.clock() + WRITER_DEADLINE;
+  const now = ctx.clock();
+  const by = now + WRITER_DEADLINE;
   await fileLooks(
     ctx,
     holds.map(({ home, until }) => ({ id: home.id, time: until })),
     by,
   );
-  return hold(ctx, holds, by, ({ home }) => ({ revision: home.revision + 1 }));
+  return hold(ctx, holds, by, ({ home, until }) => ({
+    revision: home.revision + 1,
+    // Limits give starts that are near alone.
+    ...(isNear(until, now) ? {} : { uncounted: until }),
+  }));
 }
 
 /** Notes the starts of jobs that are sent at once, so that whoever sends them again gives them no other. */
@@ -54,6 +60,7 @@ async function hold(
       set: {
         heldFrom: from,
         heldUntil: until,
+        ...(home.uncounted === undefined ? {} : { uncounted: 0 }),
         ...expires,
         ...(isSent ? { sentFor: until } : {}),
         ...more(one),

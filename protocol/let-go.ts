@@ -6,7 +6,7 @@ import { isUnreadable } from "../core/readable.ts";
 import { bookStarts } from "./book-starts.ts";
 import { type AfterHold, type Hold, moveHeld, noteStarts } from "./hold.ts";
 import { heldFromNow, isPaused } from "./known-pauses.ts";
-import { isGiven, isShut, isStartAhead, limitOf, openingOf } from "./limit.ts";
+import { isCounted, isGiven, isShut, isStartAhead, limitOf, openingOf } from "./limit.ts";
 import { reserveTurns } from "./pace.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
@@ -135,7 +135,8 @@ async function judge(
   const done: Parked[] = [];
   const unreadable: Met[] = [];
   const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
-  const isStartKept = (home: Home): boolean => (isLimited ? isStartAhead(home, now) : isGiven(home, now));
+  const isStartKept = (home: Home): boolean =>
+    isLimited ? isCounted(home) && isStartAhead(home, now) : isGiven(home, now);
   const keepsStart = (home: Home, isMoved: boolean): boolean =>
     isStartKept(home) && !isShut(ctx, home) && (isMoved || !run.pause);
   for (const [i, note] of notes.entries()) {

@@ -112,7 +112,8 @@ async function giveStarts(
 ): Promise<void> {
   const now = ctx.clock();
   const isSent = (home: Home): boolean =>
-    looks ? isStartAhead(home, now) || looks.behind.has(home.id) : isGiven(home, now);
+    looks?.behind.has(home.id) === true ||
+    (isCounted(home) && (looks ? isStartAhead(home, now) : isGiven(home, now)));
   const isGoing = (home: Home): boolean => isSent(home) && !isShut(ctx, home);
   shaped.going.push(...jobs.filter(isGoing));
   const isParked = ({ id }: Home): boolean => looks?.parked.has(id) === true;
@@ -146,6 +147,11 @@ export function isGiven(home: Home, now: number): boolean {
  */
 export function isStartAhead({ heldUntil }: Home, now: number): boolean {
   return heldUntil !== undefined && heldUntil >= now;
+}
+
+/** Whether a limit has counted a job's start. A window gave all its jobs one start, when the topic had no limit yet. */
+export function isCounted({ uncounted, heldUntil }: Home): boolean {
+  return uncounted === undefined || uncounted !== heldUntil;
 }
 
 /** Books starts for jobs of a limited topic, which share them with all others. `left`: those that get none now. */
