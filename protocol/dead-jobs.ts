@@ -2,7 +2,7 @@ import { chunksOf, inParallel } from "../core/batches.ts";
 import { DAY, PAGE_BYTES } from "../core/constants.ts";
 import { isOwed } from "../core/home.ts";
 import { type DeadEntry, deadDay, type Head, headOf, idIn, timeOf } from "../core/items.ts";
-import { afterJob, BEGINNING, END, justAfter, type Position } from "../core/position.ts";
+import { afterJob, beforeTime, END, justAfter, type Position } from "../core/position.ts";
 import { isMeant, type JobFilter, type JobPage } from "./list.ts";
 import type { Context, Page } from "./ports.ts";
 import { readableHomes } from "./read-job.ts";
@@ -24,15 +24,17 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: Position):
 /** The same, and the jobs of entries that stayed, whatever became of those. */
 async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<DeadJob> {
   const now = ctx.clock();
-  const oldest = now - ctx.policy.deadRetention * 1000 - DAY;
-  const start = cursor === undefined ? oldest : Math.max(timeOf(cursor), oldest);
+  // Whoever died before is over, and TTL may be days late with very many of them. Its seconds are rounded up.
+  const oldest = beforeTime(now - ctx.policy.deadRetention * 1000 - 1000);
+  const from = cursor !== undefined && cursor > oldest ? cursor : oldest;
+  const start = timeOf(from);
   const days: number[] = [];
   for (let day = start - (start % DAY); day <= now; day += DAY) days.push(day);
   const read = (day: number, from: Position): Promise<Page> =>
     ctx.pool.page(deadDay(topic, day), from, END, ctx.sizes.deadPage);
   for (const stretch of chunksOf(days, STRETCH)) {
     // Most days have none: a first look at several at once.
-    const heads = await inParallel(stretch, STRETCH, (day) => read(day, cursor ?? BEGINNING));
+    const heads = await inParallel(stretch, STRETCH, (day) => read(day, from));
     for (const [i, day] of stretch.entries()) {
       for (let page = heads[i]; page; ) {
         yield* readJobs(ctx, topic, page.items as DeadEntry[]);
@@ -55,23 +57,27 @@ export async function deadPage(
   const homes: Head[] = [];
   const gone: Head[] = [];
   let examined = 0;
+  let entries = 0;
   let bytes = 0;
   let position = request.cursor;
   for await (const job of jobsOfEntries(ctx, request.topic, request.cursor)) {
     const { home, entry, ...read } = job;
     if (request.before !== undefined && entry.sk >= request.before) break;
-    if (!isStillDead(job, now)) {
-      // A redrive removes the entry last.
-      if (isOwed(home, entry.revision) && isMeant(home, request)) gone.push(home);
-      continue;
-    }
+    const isDead = isStillDead(job, now);
+    // Entries that say nothing any more cost as much to read.
     const isFull =
-      homes.length === request.limit || examined === ctx.sizes.listEntries || bytes >= PAGE_BYTES;
+      (isDead && homes.length === request.limit) || entries === ctx.sizes.listEntries || bytes >= PAGE_BYTES;
     if (position !== undefined && isFull) {
       return { homes, gone, examined, cursor: position };
     }
-    if (isMeant(home, request)) homes.push(home);
-    examined += 1;
+    if (!isDead) {
+      // A redrive removes the entry last.
+      if (isOwed(home, entry.revision) && isMeant(home, request)) gone.push(home);
+    } else {
+      if (isMeant(home, request)) homes.push(home);
+      examined += 1;
+    }
+    entries += 1;
     bytes += read.bytes;
     position = afterJob(entry.sk);
   }

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { DAY, ENTRIES_A_PAGE, PAGE_BYTES } from "../../core/constants.ts";
 import { deadKey, homeKey, ITEM_VERSION } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
-import { BEGINNING } from "../../core/position.ts";
+import { BEGINNING, type Position } from "../../core/position.ts";
 import { deadJobs, deadPage } from "../../protocol/dead-jobs.ts";
 import { redrive } from "../../protocol/redrive.ts";
 import { consume } from "./consume.ts";
-import { isAt, meanwhile } from "./scenes.ts";
+import { callsOf, isAt, meanwhile } from "./scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 const fail = (): { end: "failed"; error: string } => ({ end: "failed", error: "no such bank" });
@@ -266,6 +266,33 @@ describe("dead jobs", () => {
     expect(await redrive(world.ctx, "orders", { max: 10, delay: 0 })).toEqual({ redriven: 0, left: 0 });
     expect((await deadPage(world.ctx, { topic: "orders", limit: 10 })).homes).toEqual([]);
     expect(await world.home(id)).toMatchObject({ state: "dead" });
+  });
+
+  it("what is over is not read again and again while TTL is late with it", async () => {
+    const world = createWorld({ deadRetention: 14 * 86_400 });
+    await putDead(world, 5000, () => ({ expiresAt: (START + 14 * DAY) / 1000 }));
+    await world.pass(14 * DAY + 2 * SECOND, { ticks: false });
+    for (const act of [
+      () => deadPage(world.ctx, { topic: "orders", limit: 10 }),
+      () => redrive(world.ctx, "orders", { max: 10, delay: 0 }),
+    ]) {
+      const calls = await callsOf(world, act);
+      expect(calls.flatMap(({ operation, keys }) => (operation === "read" ? keys : []))).toEqual([]);
+    }
+  });
+
+  it("a page ends after so many entries, also of those that list nothing any more", async () => {
+    const world = createWorld();
+    await putDead(world, 3 * ENTRIES_A_PAGE, (index) => ({ state: index % 6 === 0 ? "dead" : "done" }));
+    let cursor: Position | undefined;
+    const found: number[] = [];
+    do {
+      const page = await deadPage(world.ctx, { topic: "orders", limit: 1000, ...(cursor && { cursor }) });
+      found.push(page.homes.length);
+      cursor = page.cursor;
+    } while (cursor);
+    expect(found).toHaveLength(3);
+    expect(found.reduce((sum, count) => sum + count)).toBe(1000);
   });
 
   it("a job redriven and dead again is listed once", async () => {
