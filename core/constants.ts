@@ -52,7 +52,10 @@ export const ONCE_AFTER = 24 * HOUR;
 export const ONCE_SLACK = 24 * HOUR;
 /** How many `Idempotency-Key`s a home knows of each kind: those that named the job, and those of calls that changed it. */
 export const KNOWN_CALLS = 10;
-/** What is known of an event that was applied: a redrive of the events' DLQ, which keeps them 14 days, does nothing twice. */
+/**
+ * What is known of an event or an occurrence that was applied: told again from its DLQ, which keeps it 14 days, it does nothing
+ * twice.
+ */
 export const EVENT_AFTER = 15 * DAY;
 /** The least time between two entries of a cursor's trail. */
 export const TRAIL_STEP = 20 * SECOND;

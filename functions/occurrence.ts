@@ -1,3 +1,4 @@
+import { MinutehandError } from "../core/errors.ts";
 import { parseOccurrence } from "../core/occurrence.ts";
 import { fileOccurrence } from "../protocol/recurring.ts";
 import { createContext } from "../sdk/context.ts";
@@ -11,6 +12,9 @@ const ctx = createContext();
 export async function handler(event: unknown): Promise<void> {
   try {
     await fileOccurrence(ctx, parseOccurrence(event));
+  } catch (error) {
+    // It was told before, and its job's retention is over.
+    if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;
   } finally {
     ctx.telemetry.flush();
   }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { inParallel } from "../core/batches.ts";
-import { SCHEDULE_INPUT_BYTES } from "../core/constants.ts";
+import { EVENT_AFTER, SCHEDULE_INPUT_BYTES } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { type Occurrence, occurrenceInput, type Schedule, storedInput } from "../core/occurrence.ts";
 import { parseExpression, type Recurrence } from "../cron/expression.ts";
@@ -91,13 +91,13 @@ export async function runSchedule(ctx: Context, name: string, once: NewJob["once
 }
 
 /**
- * Files the job of one occurrence: once, however often it is told of, and though the schedule was changed meanwhile.
- * Throws as `enqueue`.
+ * Files the job of one occurrence: once, however often it is told of, as long as its DLQ may keep it, and though the schedule
+ * was changed meanwhile. Throws as `enqueue`: `job-not-found` when it was told before, and its job's retention is over.
  */
 export async function fileOccurrence(ctx: Context, { name, time, job }: Occurrence): Promise<Enqueued> {
   // No Idempotency-Key of a caller is the same: those are printable ASCII.
   const token = `§${name}§${new Date(time).toISOString()}`;
-  return enqueue(ctx, { ...job, dueAt: time, once: { token, hash: "occurrence" } });
+  return enqueue(ctx, { ...job, dueAt: time, once: { token, hash: "occurrence", lasts: EVENT_AFTER } });
 }
 
 /** The next occurrences after `now`, paused or not. */

@@ -34,6 +34,18 @@ async function comesRound(world: World, name: string, time: number) {
   return fileOccurrence(world.ctx, parseOccurrence(world.schedules.inputOf(name, time)));
 }
 
+test("an occurrence that is told again from its DLQ, days later, files no second job", async () => {
+  const world = createWorld({ retention: 30 * 86_400 });
+  await put(world);
+  const time = START + HOUR;
+  await world.pass(HOUR);
+  const first = await comesRound(world, "hourly", time);
+  await consume(world, "orders");
+  await world.pass(14 * DAY, { ticks: false });
+  const again = await comesRound(world, "hourly", time);
+  expect(again).toMatchObject({ outcome: "replayed", home: { id: first.home.id, state: "done" } });
+});
+
 test("a repeated run files no second job, though the schedule was given another topic between", async () => {
   const world = createWorld();
   await put(world);

@@ -316,8 +316,8 @@ export function witnessOf(settings: {
       }
       case "scheduled → scheduled": {
         // A start that is noted, a TTL put off for a pause's sake, or an event or a call that keeps it or sends it again.
-        const { heldFrom, heldUntil, expiresAt, keptAt, once, sentFor } = after;
-        const may = { heldFrom, heldUntil, expiresAt, keptAt, once, sentFor };
+        const { heldFrom, heldUntil, expiresAt, keptAt, once, sentFor, uncounted } = after;
+        const may = { heldFrom, heldUntil, expiresAt, keptAt, once, sentFor, uncounted };
         return isDeepStrictEqual(after, dropUndefined({ ...before, ...may })) ? undefined : change;
       }
       case "scheduled → cancelled":

@@ -555,8 +555,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an occurrence without its once item",
     file: "protocol/recurring.ts",
-    find: 'dueAt: time, once: { token, hash: "occurrence" } });',
-    put: "dueAt: time, ...(token ? {} : { once: undefined }) });",
+    find: 'dueAt: time, once: { token, hash: "occurrence", lasts: EVENT_AFTER } });',
+    put: "dueAt: time, ...(token && EVENT_AFTER ? {} : { once: undefined }) });",
   },
   {
     name: "every occurrence of a year named the same",
