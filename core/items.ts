@@ -109,8 +109,18 @@ export type LogEntry = {
 /** Look at that job then. `since`: when a job was first met that could not be read, and that this look is for. */
 export type Look = Key & { v: number; id: string; expiresAt: number; since?: number };
 export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
-/** `unsent`: until its untracked job is known to be sent, or to be left to a sweep. */
-export type OnceItem = Key & { v: number; id: string; hash: string; expiresAt: number; unsent?: true };
+/**
+ * `unsent`: until its untracked job is known to be sent, or to be left to a sweep. `filedAs`: whether its job got a home with it;
+ * absent: an earlier version filed it.
+ */
+export type OnceItem = Key & {
+  v: number;
+  id: string;
+  hash: string;
+  expiresAt: number;
+  unsent?: true;
+  filedAs?: "home" | "message";
+};
 /**
  * When the latest event happened that cancelled the jobs of a key: those of events that happened before are cancelled as they
  * are filed. So is whatever is filed until `until`, which is later than `eventAt` where an event found no job. `events`: the

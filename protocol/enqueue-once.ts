@@ -27,19 +27,21 @@ export async function fileOnce(
   by: number,
 ): Promise<Enqueued> {
   const before = await readOnce(ctx, job.topic, once.token);
-  if (before && !before.isOver) return replay(ctx, before, once.hash, home, by);
+  const replayed = before && !before.isOver && (await replay(ctx, before, once.hash, home, by));
+  if (replayed) return replayed;
   const key = onceKey(job.topic, once.token);
   const unsent = mayBeMissed(home, ctx.clock());
+  const isStored = !home.untracked || !isNear(home.dueAt, ctx.clock());
+  const filedAs: OnceItem["filedAs"] = isStored ? "home" : "message";
   const nameOnce: NameOnce = (named) => {
     const expiresAt = onceEnd(nextProlongedBy(named, ctx.clock()), once.lasts);
     return {
-      write: onceWrite(named, { hash: once.hash, expiresAt, unsent }, key, before?.item),
+      write: onceWrite(named, { hash: once.hash, expiresAt, unsent, filedAs }, key, before?.item),
       note: { token: once.token, expiresAt },
     };
   };
   // Nobody moves an untracked job.
   const noted = home.untracked ? home : { ...home, once: onceText([nameOnce(home).note]) };
-  const isStored = !home.untracked || !isNear(home.dueAt, ctx.clock());
   try {
     if (job.key !== undefined) return await fileKeyed(ctx, job, noted, nameOnce, by);
     const { write } = nameOnce(noted);
@@ -48,7 +50,8 @@ export async function fileOnce(
   } catch (error) {
     // The same request may have been filed meanwhile, by a repeat of it.
     const theirs = await readOnce(ctx, job.topic, once.token);
-    if (theirs && !theirs.isOver) return replay(ctx, theirs, once.hash, home, by);
+    const outcome = theirs && !theirs.isOver && (await replay(ctx, theirs, once.hash, home, by));
+    if (outcome) return outcome;
     throw error;
   }
   if (!isStored) return fileUnsent(ctx, key, home, by);
@@ -109,28 +112,35 @@ async function readOnce(ctx: Context, topic: string, token: string): Promise<Onc
 /** `over`: the item that the key's last job has left there. */
 function onceWrite(
   { id }: Home,
-  { hash, expiresAt, unsent }: { hash: string; expiresAt: number; unsent: boolean },
+  { unsent, ...named }: Required<Pick<OnceItem, "hash" | "expiresAt" | "filedAs">> & { unsent: boolean },
   key: Key,
   over: OnceItem | undefined,
 ): Write {
-  const says = { id, hash, expiresAt, ...(unsent ? { unsent: true as const } : {}) };
+  const says = { id, ...named, ...(unsent ? { unsent: true as const } : {}) };
   return over
     ? { change: { key, expect: { id: over.id }, set: says, remove: unsent ? [] : ["unsent"] } }
     : { insert: { ...key, v: ITEM_VERSION, ...says } };
 }
 
+/**
+ * The job that the item names. `undefined`: an untracked job that may never have been sent, whose topic is tracked by now. It is
+ * filed anew, as what the topic has now can be cancelled and is audited.
+ */
 async function replay(
   ctx: Context,
   { item }: Once,
   hash: string,
   asked: Home,
   by: number,
-): Promise<Enqueued> {
+): Promise<Enqueued | undefined> {
   if (item.hash !== hash) throw differentRequest({ id: item.id });
   const now = ctx.clock();
   const [home] = await readHomes(ctx, [item.id]);
   if (isUnreadable(home)) throw cannotRead(home);
-  if (!home && (asked.untracked || item.unsent)) {
+  // What got a home with its once item, and has none, was cancelled or has ended, and TTL has taken it.
+  const { filedAs = asked.untracked || item.unsent ? "message" : "home" } = item;
+  if (!home && filedAs === "message") {
+    if (item.unsent && !asked.untracked) return undefined;
     // Never stored: the same request and the id say all there is to say. A deploy may have made its topic tracked since.
     const { time: dueAt } = addressOf(item.id);
     const untracked = { untracked: true as const, expiresAt: ttl(dueAt + STALE_AFTER) };

@@ -68,8 +68,11 @@ describe("a topic that becomes tracked", () => {
     const send = () => Promise.reject(new Error("died"));
     const dying = { ...world.ctx, queues: { ...world.ctx.queues, send } };
     await expect(enqueue(dying, job)).rejects.toMatchObject({ code: "unavailable" });
-    expect(await enqueue(ctx, job)).toMatchObject({ outcome: "replayed" });
-    expect(await consume(world, "t", { ctx })).toHaveLength(1);
+    const { outcome, home } = await enqueue(ctx, job);
+    expect(outcome).toBe("created");
+    expect(await world.home(home.id)).not.toHaveProperty("untracked");
+    expect(await enqueue(ctx, job)).toMatchObject({ outcome: "replayed", home: { id: home.id } });
+    expect(await consume(world, "t", { ctx })).toMatchObject([{ id: home.id }]);
   });
 
   test("runs no untracked job that was cancelled", async () => {
@@ -199,4 +202,13 @@ describe("a topic that gets a consumer of its own instead of pullers", () => {
     }
     expect(runs).toMatchObject([{ id: pulled?.id, attempt: kind.tracking === "none" ? 1 : 2 }]);
   });
+});
+
+test("a repeat knows a job that was sent untracked, though its topic is tracked by now", async () => {
+  const { world, ctx } = changing({ tracking: "none" }, {});
+  await world.tick();
+  const asked = { topic: "t", body: "1", dueAt: world.now() + MINUTE, once: { token: "k", hash: "h" } };
+  const { home } = await enqueue(world.ctx, asked);
+  expect(await enqueue(ctx, asked)).toMatchObject({ outcome: "replayed", home: { id: home.id } });
+  expect(world.queues.messages({ topic: "t" })).toHaveLength(1);
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import type { Home, OnceItem } from "../../core/items.ts";
 import { cancel } from "../../protocol/cancel.ts";
+import { enqueue } from "../../protocol/enqueue.ts";
 import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
 import { pause } from "../../protocol/pause.ts";
 import { redrive } from "../../protocol/redrive.ts";
@@ -414,4 +415,44 @@ describe("of an untracked job that goes straight to SQS", () => {
     await world.pass(MINUTE);
     expect(await consume(world, "events")).toEqual([]);
   });
+});
+
+it("a repeat says that an untracked job which was cancelled long before it is due is stored no more", async () => {
+  const world = createWorld();
+  await world.tick();
+  const asked = {
+    topic: "events",
+    body: "1",
+    dueAt: world.now() + 30 * DAY,
+    once: { token: "k", hash: "h" },
+  };
+  const { home } = await enqueue(world.ctx, asked);
+  await cancel(world.ctx, home.id);
+  await leap(world, 8 * DAY);
+  await expect(enqueue(world.ctx, asked)).rejects.toMatchObject({ code: "job-not-found" });
+});
+
+it("a repeat sends no unsent job that was stored and cancelled, though TTL has taken its home", async () => {
+  const world = createWorld({ retention: DAY / SECOND });
+  await world.tick();
+  const asked = {
+    topic: "events",
+    body: "1",
+    dueAt: world.now() + 8 * MINUTE,
+    once: { token: "k", hash: "h" },
+  };
+  // The first call dies as its job is filed.
+  world.pool.hooks.after = () => {
+    world.pool.hooks.before = () => {
+      throw new Error("dead");
+    };
+  };
+  await enqueue(world.ctx, asked).catch(() => undefined);
+  delete world.pool.hooks.after;
+  delete world.pool.hooks.before;
+  const { home } = await enqueue(world.ctx, asked);
+  await cancel(world.ctx, home.id);
+  await leap(world, DAY + 2 * MINUTE);
+  await expect(enqueue(world.ctx, asked)).rejects.toMatchObject({ code: "job-not-found" });
+  expect(world.queues.messages({ topic: "events" })).toEqual([]);
 });

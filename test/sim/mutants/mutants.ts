@@ -225,8 +225,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "once item goes when its job is done",
     file: "protocol/enqueue-once.ts",
-    find: "if (before && !before.isOver) return replay(ctx, before, once.hash, home, by);",
-    put: 'if (before && ((await readHomes(ctx, [before.item.id]))[0] as Home | undefined)?.state === "scheduled") return replay(ctx, before, once.hash, home, by);',
+    find: "before && !before.isOver && (await replay(",
+    put: 'before && ((await readHomes(ctx, [before.item.id]))[0] as Home | undefined)?.state === "scheduled" && (await replay(',
   },
   {
     name: "cursor advanced before the send",
