@@ -1,3 +1,4 @@
+import type { Dynamo } from "./services/dynamo.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
@@ -28,11 +29,11 @@ export function minuteRule(world: World, fire: () => void) {
       count += 1;
       timeline.at(now + late, fire);
     }
-    // A tick lets go a minute's share of what is parked.
-    const isParked = (): boolean => world.dynamo.rows().some(({ pk }) => pk?.S?.startsWith("paused#"));
+    const isSoonFree = (topic: string): boolean => world.witness.freeAt(topic, now) < now + 2 * SELDOM;
+    // A tick lets go a minute's share of what is parked, once its window is open.
+    const isParked = (): boolean => parkedTopics(world.dynamo).some(isSoonFree);
     // Nor may what waits for a few minutes of each day miss them.
-    const isOpening = (): boolean =>
-      habit.opening !== undefined && world.witness.freeAt(habit.topic, now) < now + 2 * SELDOM;
+    const isOpening = (): boolean => habit.opening !== undefined && isSoonFree(habit.topic);
     const quiet =
       now > habit.start + 2 * HOUR && !stretch.isOfWeeks && !hurried && !isParked() && !isOpening();
     if (!stopped) timeline.at(now + (quiet ? SELDOM : MINUTE), next);
@@ -53,6 +54,12 @@ export function minuteRule(world: World, fire: () => void) {
       stopped = true;
     },
   };
+}
+
+/** The topics of all notes of parked jobs, `paused#<topic>#<shard>`. */
+function parkedTopics(dynamo: Dynamo): string[] {
+  const topics = dynamo.rows().map(({ pk }) => /^paused#(.+)#\d+$/.exec(pk?.S ?? "")?.[1]);
+  return [...new Set(topics)].filter((topic) => topic !== undefined);
 }
 
 /** How late DynamoDB's TTL deletes an item at most ("Time to Live", DynamoDB Developer Guide): by the seed. ms. */
