@@ -9,6 +9,8 @@ export type Asked = {
   isOnce: boolean;
   /** Its topic has a limit or a window. */
   isHeld: boolean;
+  /** Jobs that it names by their ids and whose topics are untracked. */
+  untracked: number;
 };
 
 /** Statements of one batch. */
@@ -36,8 +38,8 @@ const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
   [/^PATCH \/jobs\//, (asked) => 4 + PROLONGED + heldOf(asked)],
   // The home alone. Where its condition does not hold, a lost race is counted.
   [/^DELETE \/jobs\//, () => 1],
-  // Homes, looks where there are keys, homes again, and keys.
-  [/^POST \/jobs\/cancel$/, (asked) => 4 * batchesOf(asked)],
+  // Homes, looks where there are keys, homes again, and keys. Where an untracked job is soon due, that its cancel came in time.
+  [/^POST \/jobs\/cancel$/, (asked) => 4 * batchesOf(asked) + asked.untracked],
   // Each bucket of its reach, and all jobs of a history.
   [/^POST \/jobs\/bulk$/, () => 360],
   // Each day of the dead jobs' retention, twice, and ten jobs.
@@ -76,21 +78,30 @@ export function allowanceOf(asked: Asked): number {
 
 type Body = { topic?: string; key?: unknown; jobs?: readonly Body[]; ids?: readonly unknown[] };
 
-/** A call by its request. `topicOf`: of a job, by its id; `isHeld`: whether a topic has a limit or a window. */
+type About = {
+  /** Of a job, by its id. */
+  topicOf(id: string): string;
+  /** Whether a topic has a limit or a window. */
+  isHeld(topic: string): boolean;
+  isUntracked(topic: string): boolean;
+};
+
+/** A call by its request. */
 export function askedBy(
   method: string,
   path: string,
   body: Body,
   isOnce: boolean,
-  { topicOf, isHeld }: { topicOf: (id: string) => string; isHeld: (topic: string) => boolean },
+  { topicOf, isHeld, isUntracked }: About,
 ): Asked {
-  const { jobs = [body], ids } = body;
+  const { jobs = [body], ids = [] } = body;
   const [, first, second = ""] = path.split("/");
   const topic = first === "topics" ? second : (jobs[0]?.topic ?? topicOf(second));
   const keyed = jobs.filter(({ key }) => key !== undefined).length;
   return {
     what: `${method} ${path}`,
-    jobs: ids?.length ?? jobs.length,
+    jobs: ids.length || jobs.length,
+    untracked: ids.filter((id) => isUntracked(topicOf(String(id)))).length,
     keyed,
     isOnce,
     isHeld: isHeld(topic),

@@ -203,9 +203,9 @@ export function worldOf(settings: {
         const { maxPerSecond, window } = world.policy.topics[topic] ?? {};
         return maxPerSecond !== undefined || window !== undefined;
       };
-      world.allowance += allowanceOf(
-        askedBy(method, path, body, isOnce, { topicOf: witness.topicOf, isHeld }),
-      );
+      const isUntracked = (topic: string): boolean => world.policy.topics[topic]?.tracking === "none";
+      const about = { topicOf: witness.topicOf, isHeld, isUntracked };
+      world.allowance += allowanceOf(askedBy(method, path, body, isOnce, about));
     },
     poke: (queue) => watchers.get(queue)?.(),
     watch: (queue, act) => void watchers.set(queue, act),

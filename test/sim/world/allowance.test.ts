@@ -4,8 +4,9 @@ import { allowanceOf, askedBy } from "../allowance.ts";
 /** What one call may ask of the pool. The topic `rush` has a limit, and so has the job `limited`. */
 function allowance(method: string, path: string, body: object = {}, isOnce = false): number {
   const about = {
-    topicOf: (id: string) => (id === "limited" ? "rush" : "orders"),
+    topicOf: (id: string) => ({ limited: "rush", note: "logs" })[id] ?? "orders",
     isHeld: (topic: string) => topic === "rush",
+    isUntracked: (topic: string) => topic === "logs",
   };
   return allowanceOf(askedBy(method, path, body, isOnce, about));
 }
@@ -20,6 +21,7 @@ it("a call may cost what its kind takes, and more with a key, a token, a limit o
   expect(allowance("POST", "/jobs/batch", { jobs })).toBe(plain + 1);
   expect(allowance("DELETE", "/jobs/any")).toBe(1);
   expect(allowance("POST", "/jobs/cancel", { ids: jobs })).toBe(8);
+  expect(allowance("POST", "/jobs/cancel", { ids: ["note", "note", "any"] })).toBe(4 + 2);
   expect(allowance("PATCH", "/jobs/limited")).toBeGreaterThan(allowance("PATCH", "/jobs/any"));
 });
 
