@@ -9,6 +9,8 @@ import { readableHomes } from "./read-job.ts";
 
 /** `bytes`: how much was read of it, its body included. */
 export type DeadJob = { home: Head; entry: DeadEntry; bytes: number };
+/** `home`: absent where TTL has taken it before its entry, or nobody can read it. */
+type Met = Omit<DeadJob, "home"> & { home: Head | undefined };
 
 const STRETCH = 16;
 
@@ -22,7 +24,7 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: Position):
 }
 
 /** The same, and the jobs of entries that stayed, whatever became of those. */
-async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<DeadJob> {
+async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<Met> {
   const now = ctx.clock();
   // Whoever died before is over, and TTL may be days late with very many of them. Its seconds are rounded up.
   const oldest = beforeTime(now - ctx.policy.deadRetention * 1000 - 1000);
@@ -61,35 +63,37 @@ export async function deadPage(
   let bytes = 0;
   let position = request.cursor;
   for await (const job of jobsOfEntries(ctx, request.topic, request.cursor)) {
-    const { home, entry, ...read } = job;
+    const { home, entry, bytes: size } = job;
     if (request.before !== undefined && entry.sk >= request.before) break;
-    const isDead = isStillDead(job, now);
+    const dead = isStillDead(job, now) ? job.home : undefined;
     // Entries that say nothing any more cost as much to read.
     const isFull =
-      (isDead && homes.length === request.limit) || entries === ctx.sizes.listEntries || bytes >= PAGE_BYTES;
+      (dead && homes.length === request.limit) || entries === ctx.sizes.listEntries || bytes >= PAGE_BYTES;
     if (position !== undefined && isFull) {
       return { homes, gone, examined, cursor: position };
     }
-    if (!isDead) {
+    if (!dead) {
       // A redrive removes the entry last.
-      if (isOwed(home, entry.revision) && isMeant(home, request)) gone.push(home);
+      if (home && isOwed(home, entry.revision) && isMeant(home, request)) gone.push(home);
     } else {
-      if (isMeant(home, request)) homes.push(home);
+      if (isMeant(dead, request)) homes.push(dead);
       examined += 1;
     }
     entries += 1;
-    bytes += read.bytes;
+    bytes += size;
     position = afterJob(entry.sk);
   }
   return { homes, gone, examined };
 }
 
-function isStillDead({ home, entry }: DeadJob, now: number): boolean {
+function isStillDead(job: Met, now: number): job is DeadJob {
+  const { home, entry } = job;
+  if (!home) return false;
   const { state, finishedAt, expiresAt = Number.POSITIVE_INFINITY } = home;
   return state === "dead" && finishedAt === timeOf(entry.sk) && expiresAt * 1000 > now;
 }
 
-async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<DeadJob> {
+async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<Met> {
   const named = entries.filter(({ sk }) => idIn(sk) !== undefined);
   const homes = await readableHomes(
     ctx,
@@ -100,6 +104,6 @@ async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): Asy
   const read = homes.map((home) => home && { home: headOf(home), bytes: JSON.stringify(home).length });
   for (const [i, entry] of named.entries()) {
     const { home, bytes = 0 } = read[i] ?? {};
-    if (home?.topic === topic) yield { home, entry, bytes };
+    yield { home: home?.topic === topic ? home : undefined, entry, bytes };
   }
 }

@@ -281,6 +281,19 @@ describe("dead jobs", () => {
     }
   });
 
+  it("a page ends after so many entries, also of jobs that TTL has taken before their entries", async () => {
+    const world = createWorld();
+    await putDead(world, ENTRIES_A_PAGE + 1, () => ({}));
+    const homes = world.pool.items().filter((item) => "state" in item && item.state === "dead");
+    await world.ctx.pool.remove(homes, world.now() + MINUTE);
+    const { cursor = BEGINNING, ...page } = await deadPage(world.ctx, { topic: "orders", limit: 10 });
+    expect(page).toMatchObject({ homes: [], examined: 0 });
+    expect(cursor).not.toBe(BEGINNING);
+    const rest = await deadPage(world.ctx, { topic: "orders", limit: 10, cursor });
+    expect(rest).toMatchObject({ homes: [] });
+    expect(rest).not.toHaveProperty("cursor");
+  });
+
   it("a page ends after so many entries, also of those that list nothing any more", async () => {
     const world = createWorld();
     await putDead(world, 3 * ENTRIES_A_PAGE, (index) => ({ state: index % 6 === 0 ? "dead" : "done" }));
