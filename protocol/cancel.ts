@@ -1,5 +1,5 @@
 import { inParallel } from "../core/batches.ts";
-import { LANDS_WITHIN, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { EVENT_AFTER, LANDS_WITHIN, ONCE_SLACK, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { crashOf, isNear, startsAt } from "../core/home.ts";
 import { type Head, type Home, homeKey, ttl } from "../core/items.ts";
@@ -175,13 +175,20 @@ export function asCancelled(
   return { state: "cancelled", finishedAt: now, expiresAt: ttl(now + ctx.policy.retention * 1000) };
 }
 
-/** The same of one as it was read: whose run has crashed says so. */
+/**
+ * The same of one as it was read: whose run has crashed says so. An untracked job that was held stays for as long as its once item
+ * may call it `unsent`: where no home is found, a repeat of its request files the job again.
+ */
 function readAsCancelled(
   ctx: Context,
   home: Head,
   now: number,
 ): ReturnType<typeof asCancelled> & { lastError?: string } {
-  return { ...asCancelled(ctx, now), ...(home.state === "running" ? { lastError: crashOf(home) } : {}) };
+  const cancelled = asCancelled(ctx, now);
+  const least =
+    home.untracked && home.heldUntil !== undefined ? ttl(home.dueAt + EVENT_AFTER + ONCE_SLACK) : 0;
+  const expiresAt = Math.max(cancelled.expiresAt, least);
+  return { ...cancelled, expiresAt, ...(home.state === "running" ? { lastError: crashOf(home) } : {}) };
 }
 
 function answerWithoutWriting<H extends Head>(home: H, now: number): H | MinutehandError | undefined {
