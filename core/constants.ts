@@ -80,6 +80,8 @@ if (STARTS_AHEAD < BUCKET + TICK_LATE) {
 
 /** How long after a start that was given whoever hands a job over still counts on the job having been sent for it. */
 export const BOOKED_FOR = MINUTE;
+/** How long Lambda takes to poll a queue again after its event source mapping was enabled, at most. */
+export const MAPPING_FOLLOWS = MINUTE;
 /** How long whoever hands jobs over or runs them may believe what it knows of a pause. */
 export const PAUSE_KNOWN_FOR = 5 * SECOND;
 /** How long a ready queue keeps a message. */

@@ -152,7 +152,7 @@ export type PauseSpan = { since: number; until: number };
  * A topic that is paused, or is being resumed until its parked jobs are let go. `changedAt`: when it became so. `since`: when
  * it was paused first, if a resume that was not over lies between.
  * Resumed ones start at `rate` a second, the next at `nextAt`. `earlier`: when it was paused before.
- * `liftedAt`: when it was asked to go on, whatever its resume became since.
+ * `liftedAt`: when it was asked to go on, whatever its resume became since. `followedAt`: when consumers do so at the latest.
  */
 export type Pause = Key & {
   v: number;
@@ -160,6 +160,7 @@ export type Pause = Key & {
   since: number;
   changedAt: number;
   liftedAt?: number;
+  followedAt?: number;
   rate?: number;
   nextAt?: number;
   earlier?: PauseSpan[];

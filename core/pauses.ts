@@ -28,10 +28,10 @@ export function pausedFor(pause: Pause | undefined, start: number, now: number):
   );
 }
 
-/** A resume holds nothing but what has a start of its own. */
+/** A resume holds nothing but what has a start of its own, once consumers have followed it. */
 function spansOf(
-  { earlier = [], since, state, changedAt, liftedAt = changedAt }: Pause,
+  { earlier = [], since, state, changedAt, liftedAt = changedAt, followedAt = liftedAt }: Pause,
   now: number,
 ): PauseSpan[] {
-  return [...earlier, { since, until: state === "paused" ? now : liftedAt }];
+  return [...earlier, { since, until: state === "paused" ? now : followedAt }];
 }

@@ -53,6 +53,12 @@ export async function knownResume(ctx: Context, topic: string): Promise<number |
   return known.get(ctx.pool)?.get(topic)?.resumedAt;
 }
 
+/** Before when a limit gives no start, as consumers may not have followed a resume yet: by what this process has read last. */
+export async function knownFollowedAt(ctx: Context, topic: string): Promise<number> {
+  await heldBefore(ctx, [topic]);
+  return known.get(ctx.pool)?.get(topic)?.pause?.followedAt ?? NOTHING;
+}
+
 /**
  * The `heldFrom` of a job that is given a new start now (`heldFromAt`), by its topic's pauses as this process has read them last.
  * Whoever hands jobs over has read them just before.

@@ -5,7 +5,7 @@ import type { Home } from "../core/items.ts";
 import { nextOpening } from "../cron/window.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
 import { type Hold, moveHeld, noteStarts } from "./hold.ts";
-import { heldFromNow, knownLimited } from "./known-pauses.ts";
+import { heldFromNow, knownFollowedAt, knownLimited } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 import { parkForLimit } from "./park.ts";
 import { policyOf } from "./policy.ts";
@@ -165,7 +165,8 @@ export async function book(
   // While jobs wait, others take no start behind those that were given. When no tick has come since, all may.
   const isCrowded = limited?.until !== undefined && limited.until > now;
   const until = Math.min(now + STARTS_AHEAD, isCrowded ? (limited.until ?? now) : Number.POSITIVE_INFINITY);
-  const wanted = jobs.map((home) => Math.max(startsAt(home), now));
+  const first = Math.max(await knownFollowedAt(ctx, topic), now);
+  const wanted = jobs.map((home) => Math.max(startsAt(home), first));
   const starts = await bookStarts(ctx, topic, { ...limitOf(ctx, topic), until, isCrowded }, wanted);
   const holds: Hold[] = [];
   const left: Home[] = [];

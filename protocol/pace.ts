@@ -25,9 +25,11 @@ export async function reserveTurns(
     const now = ctx.clock();
     const [pause] = await readPauses(ctx, [topic]);
     if (pause?.state !== "resuming") return undefined;
-    const { changedAt, rate, nextAt = now } = pause;
-    if (!isPaced || rate === undefined)
-      return jobs.map(({ home }) => nextOpening(window, Math.max(now, home.dueAt)));
+    const { changedAt, rate, nextAt = now, followedAt = now } = pause;
+    if (!isPaced || rate === undefined) {
+      const first = period ? Math.max(followedAt, now) : now;
+      return jobs.map(({ home }) => nextOpening(window, Math.max(first, home.dueAt)));
+    }
 
     // No faster than the limit, which would leave turns unused.
     const apart = Math.max(1000 / rate, period ? period.ms / period.starts : 0);

@@ -1,9 +1,10 @@
-import { WRITER_DEADLINE } from "../core/constants.ts";
+import { MAPPING_FOLLOWS, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { ITEM_VERSION, PAUSED_TOPICS, type Pause, pausedTopicKey, pauseKey } from "../core/items.ts";
 import { isOver, spansAfter } from "../core/pauses.ts";
 import { forgetPause } from "./known-pauses.ts";
 import { listedTopics, listTopic } from "./listed-topics.ts";
+import { policyOf } from "./policy.ts";
 import type { Attribute, Context } from "./ports.ts";
 import { readable } from "./unreadable.ts";
 
@@ -53,14 +54,26 @@ export async function lift(
     if (!found || isOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
     // Without a rate nothing is parked any more, from now on.
     const changedAt = found.state === "resuming" && rate !== undefined ? found.changedAt : now;
-    const nextAt = found.rate === rate ? Math.max(found.nextAt ?? now, now) : now;
-    const liftedAt = found.state === "resuming" ? (found.liftedAt ?? found.changedAt) : now;
-    const set = { state: "resuming", changedAt, liftedAt, nextAt };
+    const isResuming = found.state === "resuming";
+    const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
+    const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
+    const nextAt = Math.max(found.rate === rate ? (found.nextAt ?? now) : now, now, followedAt);
+    const set = { state: "resuming", changedAt, liftedAt, followedAt, nextAt };
     return rate === undefined ? { set, remove: ["rate"] } : { set: { ...set, rate }, remove: [] };
   };
   const lifted = await changePause(ctx, topic, wanted);
   if (lifted) await pollQueue(ctx, topic, true);
   return lifted;
+}
+
+/**
+ * How long after a resume consumers may still leave the queue alone, in ms: Lambda follows its mapping, and whoever pulls looks
+ * again when what it believes of the pause is old, and a wait is over. The starts of a rate or a limit that were given before would
+ * all come at once, and jobs would be late without being held.
+ */
+function followsWithin(ctx: Context, topic: string): number {
+  if (!ctx.eventSources) return 0;
+  return policyOf(ctx, topic).consumer === "pull" ? 2 * PAUSE_KNOWN_FOR : MAPPING_FOLLOWS;
 }
 
 type Wanted = { set: Record<string, Attribute>; remove: string[] };

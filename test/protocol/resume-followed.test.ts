@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { pause } from "../../protocol/pause.ts";
+import { resume } from "../../protocol/release.ts";
+import { consume } from "./consume.ts";
+import { pull } from "./scenes.ts";
+import { createWorld, MINUTE, SECOND, type World } from "./world.ts";
+
+/** Lambda follows its mapping a minute later: until then consumers leave the queue alone. */
+function paused(topic: object): Promise<World> {
+  const world = createWorld({ topics: { t: topic } });
+  Object.assign(world.ctx, { eventSources: { enable: async () => {} } });
+  return begun(world);
+}
+
+async function begun(world: World): Promise<World> {
+  await world.tick();
+  await pause(world.ctx, "t");
+  await world.pass(10 * SECOND);
+  for (let i = 0; i < 100; i++) await world.file({ topic: "t", delay: MINUTE + i });
+  await world.pass(10 * MINUTE);
+  return world;
+}
+
+/** How many start in each second, from `after` ms from now on. */
+async function startsOf(world: World, after: number, run: () => Promise<unknown[]>): Promise<number[]> {
+  await world.pass(after);
+  const starts: number[] = [];
+  for (let i = 0; i < 150; i++, await world.pass(SECOND)) {
+    let count = 0;
+    for (let some = await run(); some.length > 0; some = await run()) count += some.length;
+    starts.push(count);
+  }
+  return starts;
+}
+const sum = (starts: number[]): number => starts.reduce((all, some) => all + some, 0);
+
+test.each([
+  ["a limit", { maxPerSecond: 2 }, undefined],
+  ["a limit, untracked", { maxPerSecond: 2, tracking: "none" }, undefined],
+  ["the rate of the resume", {}, 2],
+])("%s holds though Lambda polls a minute after the resume", async (_, topic, rate) => {
+  const world = await paused(topic);
+  await resume(world.ctx, "t", rate);
+  // Of a job that is due in that minute, too.
+  await world.file({ topic: "t", delay: 30 * SECOND });
+  const starts = await startsOf(world, MINUTE - SECOND, () => consume(world, "t"));
+  expect(Math.max(...starts)).toBeLessThanOrEqual(3);
+  expect(sum(starts)).toBe(101);
+});
+
+test("a limit holds though pullers look again ten seconds after the resume", async () => {
+  const world = await paused({ maxPerSecond: 2, consumer: "pull", ttr: 600 });
+  await resume(world.ctx, "t", undefined);
+  const starts = await startsOf(world, 10 * SECOND, () => pull(world, "t"));
+  expect(Math.max(...starts)).toBeLessThanOrEqual(3);
+  expect(sum(starts)).toBe(100);
+});
+
+test("a job is not late for the minute in which Lambda follows a resume", async () => {
+  const world = await paused({ ifLate: { after: 30, do: "skip" } });
+  await resume(world.ctx, "t", undefined);
+  expect(sum(await startsOf(world, MINUTE, () => consume(world, "t")))).toBe(100);
+});
+
+test("a job that is late beside that minute is skipped", async () => {
+  const world = await paused({ ifLate: { after: 30, do: "skip" } });
+  await resume(world.ctx, "t", undefined);
+  expect(sum(await startsOf(world, MINUTE + 31 * SECOND, () => consume(world, "t")))).toBe(0);
+});
