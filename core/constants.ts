@@ -82,6 +82,8 @@ if (STARTS_AHEAD < BUCKET + TICK_LATE) {
 export const BOOKED_FOR = MINUTE;
 /** How long Lambda takes to poll a queue again after its event source mapping was enabled, at most. */
 export const MAPPING_FOLLOWS = MINUTE;
+/** How long it takes until the next tick has told Lambda what is wished of a topic's queue, when none is missing. */
+export const NEXT_TICK = MINUTE + 5 * SECOND;
 /** How long whoever hands jobs over or runs them may believe what it knows of a pause. */
 export const PAUSE_KNOWN_FOR = 5 * SECOND;
 /** How long a ready queue keeps a message. */

@@ -1,5 +1,5 @@
 import type { MessageJob } from "../core/message.ts";
-import { knownResume } from "./known-pauses.ts";
+import { knownFollowedAt, knownResume } from "./known-pauses.ts";
 import { isShut, type Looks } from "./limit.ts";
 import { homesBefore } from "./park.ts";
 import { policyOf } from "./policy.ts";
@@ -10,9 +10,9 @@ import { lookLater, send } from "./send.ts";
 const NEW_STARTS: Looks = { parked: new Set(), behind: new Set() };
 
 /**
- * Gives other starts to jobs that lay in the queue of their topic while it was paused, as its limit and its window let it: their
- * own have passed, and they would all start at once, or when the window has shut. Answers their ids: their messages are done
- * with.
+ * Gives other starts to jobs that lay in their topic's queue while it was paused, or until its consumers had followed the resume.
+ * Their own starts have passed: all these jobs would start at once, or when the window has shut. Answers their ids: their messages
+ * are done with.
  */
 export async function sendMissed(
   ctx: Context,
@@ -23,7 +23,9 @@ export async function sendMissed(
   if (maxPerSecond === undefined && window === undefined) return new Set();
   const resumedAt = await knownResume(ctx, topic);
   if (resumedAt === undefined) return new Set();
-  const missed = await homesBefore(ctx, jobs, resumedAt);
+  // A start that was given before the pause may lie between the resume and the time when consumers are back.
+  const backAt = Math.max(resumedAt, await knownFollowedAt(ctx, topic));
+  const missed = await homesBefore(ctx, jobs, backAt);
   const homes = missed.flatMap((home) => {
     const isHeld = maxPerSecond !== undefined || isShut(ctx, home);
     // Spare, so that each start is noted in its home: another message of the job then takes no other.

@@ -1,4 +1,4 @@
-import { MAPPING_FOLLOWS, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../core/constants.ts";
+import { MAPPING_FOLLOWS, NEXT_TICK, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { ITEM_VERSION, PAUSED_TOPICS, type Pause, pausedTopicKey, pauseKey } from "../core/items.ts";
 import { isOver, spansAfter } from "../core/pauses.ts";
@@ -56,7 +56,7 @@ export async function lift(
     const changedAt = found.state === "resuming" && rate !== undefined ? found.changedAt : now;
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
-    const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
+    const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic, found, now);
     const nextAt = Math.max(found.rate === rate ? (found.nextAt ?? now) : now, now, followedAt);
     const set = { state: "resuming", changedAt, liftedAt, followedAt, nextAt };
     return rate === undefined ? { set, remove: ["rate"] } : { set: { ...set, rate }, remove: [] };
@@ -67,13 +67,17 @@ export async function lift(
 }
 
 /**
- * How long after a resume consumers may still leave the queue alone, in ms: Lambda follows its mapping, and whoever pulls looks
+ * How long after a resume of now consumers may still leave the queue alone, in ms: Lambda follows its mapping, and whoever pulls looks
  * again when what it believes of the pause is old, and a wait is over. The starts of a rate or a limit that were given before would
  * all come at once, and jobs would be late without being held.
  */
-function followsWithin(ctx: Context, topic: string): number {
+function followsWithin(ctx: Context, topic: string, paused: Pause, now: number): number {
   if (!ctx.eventSources) return 0;
-  return policyOf(ctx, topic).consumer === "pull" ? 2 * PAUSE_KNOWN_FOR : MAPPING_FOLLOWS;
+  if (policyOf(ctx, topic).consumer === "pull") return 2 * PAUSE_KNOWN_FOR;
+  // Lambda refuses a wish while it follows another one, and the next tick repeats what was refused.
+  const { changedAt, followedAt = changedAt } = paused;
+  const wishedBy = changedAt < followedAt ? followedAt + NEXT_TICK : changedAt;
+  return now < wishedBy + MAPPING_FOLLOWS ? 2 * MAPPING_FOLLOWS + NEXT_TICK : MAPPING_FOLLOWS;
 }
 
 type Wanted = { set: Record<string, Attribute>; remove: string[] };

@@ -16,8 +16,8 @@ const GIVEN_WITHIN = 2 * BUCKET + STARTS_AHEAD;
 type Started = { id: string; topic: string; dueAt: number; start: number };
 
 /**
- * Judges the messages of topics that have a limit: in no span may more jobs become visible than it lets start, but for
- * one period's: a delay is a whole second, which spills into the next.
+ * Judges the messages and the runs of topics that have a limit: in no span may more jobs become visible or run than it lets
+ * start, but for one period's: a delay is a whole second, which spills into the next.
  */
 export function limitsOf({
   clock,
@@ -31,7 +31,12 @@ export function limitsOf({
   const periods = new Map<string, Period>();
   for (const [topic, { maxPerSecond }] of Object.entries(topics))
     if (maxPerSecond !== undefined) periods.set(topic, periodOf(maxPerSecond));
-  const begun = new Map<string, Map<number, number>>([...periods.keys()].map((topic) => [topic, new Map()]));
+  const perPeriod = (): Map<string, Map<number, number>> =>
+    new Map([...periods.keys()].map((topic) => [topic, new Map()]));
+  const begun = perPeriod();
+  const ran = perPeriod();
+  const count = (counts: Map<number, number>, begin: number): void =>
+    void counts.set(begin, (counts.get(begin) ?? 0) + 1);
 
   const known = new Set<string>();
   /** The start that messages gave a revision last, which its home says too. ms since the epoch. */
@@ -50,8 +55,14 @@ export function limitsOf({
         const start = `${job.id} ${startOf(job)}`;
         if (known.has(start)) continue;
         known.add(start);
-        counts.set(begin, (counts.get(begin) ?? 0) + 1);
+        count(counts, begin);
       }
+    },
+
+    /** A handler begins with a job of a topic now. Its message may have been visible for long, as nobody polled the queue. */
+    ran(topic: string): void {
+      const [period, counts] = [periods.get(topic), ran.get(topic)];
+      if (period && counts) count(counts, beginOf(clock(), period));
     },
 
     /**
@@ -86,20 +97,27 @@ export function limitsOf({
       });
     },
 
-    /** How the limits were broken, if they were. */
+    /** How the limits were broken, if they were: by the messages, or by the runs. */
     broken(): string | undefined {
-      for (const [topic, counts] of begun) {
-        const period = periods.get(topic) as Period;
-        for (const span of SPANS) {
-          for (const from of counts.keys()) {
-            const within = Array.from({ length: span }, (_, i) => counts.get(from + i * period.ms) ?? 0);
-            const sum = within.reduce((a, b) => a + b, 0);
-            if (sum > (span + 1) * period.starts)
-              return `${sum} jobs of ${topic} in ${span} periods of ${period.ms} ms from ${from}, at ${clock()}`;
-          }
-        }
-      }
-      return undefined;
+      return brokenBy(begun, "shown") ?? brokenBy(ran, "run");
     },
   };
+
+  function brokenBy(
+    counted: ReadonlyMap<string, ReadonlyMap<number, number>>,
+    how: string,
+  ): string | undefined {
+    for (const [topic, counts] of counted) {
+      const period = periods.get(topic) as Period;
+      for (const span of SPANS) {
+        for (const from of counts.keys()) {
+          const within = Array.from({ length: span }, (_, i) => counts.get(from + i * period.ms) ?? 0);
+          const sum = within.reduce((a, b) => a + b, 0);
+          if (sum > (span + 1) * period.starts)
+            return `${sum} jobs of ${topic} were ${how} in ${span} periods of ${period.ms} ms from ${from}, at ${clock()}`;
+        }
+      }
+    }
+    return undefined;
+  }
 }

@@ -679,6 +679,8 @@ export function witnessOf(settings: {
       const isLimited = topics[run.topic]?.maxPerSecond !== undefined;
       const most = Math.max(latest(run.id), isLimited && weather === "one fault" ? TICK_MISSED : 0);
       if (!again && late > most && !bulks.isMark(run.dueAt)) violate("P3", run.id, `started ${late} ms late`);
+      // What SQS has of an untracked topic when a pause begins comes at once after the resume.
+      if (!untracked.has(run.topic)) limits.ran(run.topic);
       if (!again) limits.started({ id: run.id, topic: run.topic, dueAt: run.dueAt, start: to });
       if (now < from) violate("P2", run.id, `started ${from - now} ms early`);
       const { ifLate } = topics[run.topic] ?? {};
