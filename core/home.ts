@@ -43,6 +43,14 @@ export function heldFromAt(
   return Math.max(home.dueAt, home.heldFrom ?? home.dueAt) + Math.max(now - startsAt(home) - paused, 0);
 }
 
+/** Whether a job is past its own `expiresAfter` by the clock of any consumer, which then ends the job instead of running it. */
+export function hasExpired(
+  { wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Home,
+  now: number,
+): boolean {
+  return now > wantedAt + expiresAfter + CLOCK_MARGIN;
+}
+
 /**
  * Whether what is left of `revision`, a message or a note, sends the job as it is now: whoever moved the job may have died
  * before sending it. Only the revision just before does: with all older ones doing so, a key that is replaced each second

@@ -7,7 +7,7 @@ import { drawToken } from "../core/job-id.ts";
 import { heldUntilOf, type MessageJob, startOf } from "../core/message.ts";
 import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import type { DropReason } from "./events.ts";
-import { endTooLate, findTooLate } from "./if-late.ts";
+import { endTooLate, findExpired, findTooLate } from "./if-late.ts";
 import { sendMissed } from "./missed-starts.ts";
 import { parkCarried } from "./park.ts";
 import type { Context } from "./ports.ts";
@@ -51,22 +51,22 @@ export async function claim(
   const claimedAt = ctx.clock();
   const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);
   const verdicts = new Map<string, Verdict>();
-  const parked = await parkCarried(ctx, topic, jobs);
+  // First, as a release lets go what has expired without a start, and it would be parked again.
+  const expired = findExpired(jobs, claimedAt);
+  const isExpired = new Set(expired.map(({ job }) => job));
+  const live = jobs.filter((job) => !isExpired.has(job));
+  const parked = await parkCarried(ctx, topic, live);
   for (const id of parked) {
     verdicts.set(id, { verdict: "void" });
     ctx.report({ type: "dropped", topic, id, reason: "paused" });
   }
-  const unparked = jobs.filter(({ id }) => !parked.has(id));
+  const unparked = live.filter(({ id }) => !parked.has(id));
   for (const id of await sendMissed(ctx, topic, unparked)) {
     verdicts.set(id, { verdict: "void" });
     ctx.report({ type: "dropped", topic, id, reason: "paused" });
   }
-  const late = await findTooLate(
-    ctx,
-    topic,
-    unparked.filter(({ id }) => !verdicts.has(id)),
-    claimedAt,
-  );
+  const unmissed = unparked.filter(({ id }) => !verdicts.has(id));
+  const late = [...expired, ...(await findTooLate(ctx, topic, unmissed, claimedAt))];
   const ended = await endTooLate(ctx, topic, late, patience());
   const refused: MessageJob[] = [];
   for (const [i, { job }] of late.entries()) {

@@ -9,10 +9,18 @@ import { readable } from "./unreadable.ts";
 /** A job that is not run any more, though its message has come, and why. */
 export type TooLate = { job: MessageJob; state: "expired" | "cancelled"; why: string };
 
+/** Those of these jobs that are past their `expiresAfter`. `now`: ms since the epoch. */
+export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[] {
+  return jobs.flatMap((job) => {
+    const { expiresAt } = job;
+    if (expiresAt === undefined || now <= Date.parse(expiresAt)) return [];
+    return { job, state: "expired", why: `it was to start by ${expiresAt}` };
+  });
+}
+
 /**
- * Those of these jobs that are past their `expiresAfter`, or later than their topic's `ifLate` lets them start. What a
- * pause, a limit or a window held is no lateness. `now`: ms since the epoch. Throws when the pool does not say whether
- * the topic was paused.
+ * Those of these jobs that are later than their topic's `ifLate` lets them start. What a pause, a limit or a window held is no
+ * lateness. `now`: ms since the epoch. Throws when the pool does not say whether the topic was paused.
  */
 export async function findTooLate(
   ctx: Context,
@@ -21,27 +29,20 @@ export async function findTooLate(
   now: number,
 ): Promise<TooLate[]> {
   const { ifLate } = policyOf(ctx, topic);
-  const late: TooLate[] = [];
-  const perhaps: MessageJob[] = [];
-  for (const job of jobs) {
-    const { expiresAt } = job;
-    if (expiresAt !== undefined && now > Date.parse(expiresAt))
-      late.push({ job, state: "expired", why: `it was to start by ${expiresAt}` });
-    else if (ifLate && now - startOf(job) + lateBefore(job) > ifLate.after * 1000) perhaps.push(job);
-  }
-  if (!ifLate || perhaps.length === 0) return late;
+  if (!ifLate) return [];
+  const perhaps = jobs.filter((job) => now - startOf(job) + lateBefore(job) > ifLate.after * 1000);
+  if (perhaps.length === 0) return [];
   // Its message may have lain in the queue through pauses that no look met.
   const [read] = (await ctx.pool.read([pauseKey(topic)])) as [Pause | undefined];
   const pause = readable(read, `the pause of topic ${topic}`);
-  for (const job of perhaps) {
+  return perhaps.flatMap((job) => {
     const start = startOf(job);
     // What pauses took before its hold was left out when the job was given that.
     const lateBy = now - start - pausedFor(pause, start, now) + lateBefore(job);
-    if (lateBy <= ifLate.after * 1000) continue;
+    if (lateBy <= ifLate.after * 1000) return [];
     const why = `it would have started ${lateBy / 1000} s late, and its topic allows ${ifLate.after} s`;
-    late.push({ job, state: ifLate.do === "skip" ? "cancelled" : "expired", why });
-  }
-  return late;
+    return { job, state: ifLate.do === "skip" ? "cancelled" : "expired", why };
+  });
 }
 
 /** Records such jobs as finished, if they are as their messages say, and answers what became of each. */

@@ -1,6 +1,6 @@
 import { AUDIT_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
-import { hasCrashed, isNear, isOwed, startsAt } from "../core/home.ts";
+import { hasCrashed, hasExpired, isNear, isOwed, startsAt } from "../core/home.ts";
 import { type Home, type Parked, type Pause, parkedKey, timeOf } from "../core/items.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { bookStarts } from "./book-starts.ts";
@@ -160,12 +160,13 @@ async function judge(
     }
     // Whoever gave it this start may send it still, or die before: its note stays.
     if (home.state === "scheduled" && isBeingSent(home, now)) continue;
-    if (home.state === "scheduled" && !keepsStart(home, isMoved)) {
+    const isGoing = keepsStart(home, isMoved) || (hasExpired(home, now) && !isShut(ctx, home));
+    if (home.state === "scheduled" && !isGoing) {
       const found = waiting.get(home.id) ?? { home, notes: [] };
       found.notes.push(note);
       waiting.set(home.id, found);
     } else {
-      // Whoever meets the message of a crashed run settles it.
+      // Whoever meets the message of a crashed run settles it, and ends what has expired: that takes no start from other jobs.
       if (home.state === "scheduled" || hasCrashed(home, now)) going.set(home.id, home);
       done.push(note);
     }

@@ -1,6 +1,6 @@
 import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { isNear, startsAt } from "../core/home.ts";
+import { hasExpired, isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { nextOpening } from "../cron/window.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
@@ -114,7 +114,8 @@ async function giveStarts(
   const isSent = (home: Home): boolean =>
     looks?.behind.has(home.id) === true ||
     (isCounted(home) && (looks ? isStartAhead(home, now) : isGiven(home, now)));
-  const isGoing = (home: Home): boolean => isSent(home) && !isShut(ctx, home);
+  // A consumer ends what has expired, which takes no start from other jobs.
+  const isGoing = (home: Home): boolean => (hasExpired(home, now) || isSent(home)) && !isShut(ctx, home);
   shaped.going.push(...jobs.filter(isGoing));
   const isParked = ({ id }: Home): boolean => looks?.parked.has(id) === true;
   // A late job with a note waits for a release, and ticks look for the notes of listed topics alone.

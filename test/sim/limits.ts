@@ -17,7 +17,7 @@ type Started = { id: string; topic: string; dueAt: number; start: number };
 
 /**
  * Judges the messages and the runs of topics that have a limit: in no span may more jobs become visible or run than it lets
- * start, but for one period's: a delay is a whole second, which spills into the next.
+ * start, but for the periods beside the span: a delay is a whole second, which spills into the next.
  */
 export function limitsOf({
   clock,
@@ -50,7 +50,10 @@ export function limitsOf({
       const counts = begun.get(topic);
       if (!period || !counts) return;
       for (const job of jobs) {
-        const begin = beginOf(Math.max(startOf(job), time), period);
+        const begins = Math.max(startOf(job), time);
+        // It has expired, and does not start.
+        if (job.expiresAt !== undefined && begins > Date.parse(job.expiresAt) + skew) continue;
+        const begin = beginOf(begins, period);
         // Of a job's messages of the same start one runs: it keeps its start when its body is changed.
         const start = `${job.id} ${startOf(job)}`;
         if (known.has(start)) continue;
@@ -99,13 +102,15 @@ export function limitsOf({
 
     /** How the limits were broken, if they were: by the messages, or by the runs. */
     broken(): string | undefined {
-      return brokenBy(begun, "shown") ?? brokenBy(ran, "run");
+      // A run is a whole second later than it may be, as its delay was rounded up, or its consumer's clock is ahead a little.
+      return brokenBy(begun, "shown", 1) ?? brokenBy(ran, "run", 2);
     },
   };
 
   function brokenBy(
     counted: ReadonlyMap<string, ReadonlyMap<number, number>>,
     how: string,
+    more: number,
   ): string | undefined {
     for (const [topic, counts] of counted) {
       const period = periods.get(topic) as Period;
@@ -113,7 +118,7 @@ export function limitsOf({
         for (const from of counts.keys()) {
           const within = Array.from({ length: span }, (_, i) => counts.get(from + i * period.ms) ?? 0);
           const sum = within.reduce((a, b) => a + b, 0);
-          if (sum > (span + 1) * period.starts)
+          if (sum > (span + more) * period.starts)
             return `${sum} jobs of ${topic} were ${how} in ${span} periods of ${period.ms} ms from ${from}, at ${clock()}`;
         }
       }

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { pause } from "../../protocol/pause.ts";
+import { resume } from "../../protocol/release.ts";
+import { consume, type Run } from "./consume.ts";
+import { createWorld, MINUTE, SECOND, type World } from "./world.ts";
+
+const COUNT = 400;
+
+/** What runs from now on, with the consumer always at work. */
+async function runsWithin(world: World, ms: number): Promise<Run[]> {
+  const runs: Run[] = [];
+  for (const end = world.now() + ms; world.now() < end; await world.pass(SECOND))
+    while (world.visible("t").length > 0) runs.push(...(await consume(world, "t")));
+  return runs;
+}
+
+/** A world whose topic is paused while jobs of it expire. */
+async function withExpired(topic: object): Promise<World> {
+  const world = createWorld({ topics: { t: topic } });
+  await world.tick();
+  await pause(world.ctx, "t");
+  for (let i = 0; i < COUNT; i++)
+    await world.file({ topic: "t", delay: 2 * MINUTE + i, expiresAfter: 30 * SECOND });
+  return world;
+}
+
+/** What runs beside jobs that have expired while they waited: a job that is filed when they have. */
+async function startsOfLater(world: World): Promise<number> {
+  const later = await world.file({ topic: "t", delay: SECOND });
+  const runs = await runsWithin(world, 4 * MINUTE);
+  const [run, ...others] = runs;
+  expect(others).toEqual([]);
+  expect(run?.id).toBe(later.id);
+  return (run?.at ?? 0) - later.dueAt;
+}
+
+describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that have expired (%o)", (how) => {
+  test("take no starts of their topic's limit", async () => {
+    const world = await withExpired({ ...how, maxPerSecond: 1 });
+    await world.pass(6 * MINUTE);
+    await resume(world.ctx, "t", undefined);
+    expect(await startsOfLater(world)).toBeLessThan(2 * MINUTE);
+    expect(world.events.filter(({ type }) => type === "expired")).toHaveLength(COUNT);
+  });
+
+  test("take no turns of a resume's rate", async () => {
+    const world = await withExpired(how);
+    // It waits behind them, and has not expired.
+    const last = await world.file({ topic: "t", delay: 4 * MINUTE });
+    await world.pass(6 * MINUTE);
+    await resume(world.ctx, "t", 1);
+    const runs = await runsWithin(world, 2 * MINUTE);
+    expect(runs.map(({ id }) => id)).toEqual([last.id]);
+    expect(world.events.filter(({ type }) => type === "expired")).toHaveLength(COUNT);
+  });
+});
