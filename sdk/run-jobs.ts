@@ -50,6 +50,8 @@ export async function runJobs(
   ];
   const settler = createSettler(ctx, deadline, timers.wait);
   const running = new Set<Promise<void>>();
+  const begun = new Set<Delivery>();
+  let mates: Work[] = [];
 
   const start = ({ job, topic, group, delivery }: Work, held: Held | undefined): void => {
     if (held && ctx.clock() >= lastStart) {
@@ -60,6 +62,7 @@ export async function runJobs(
       );
       return;
     }
+    begun.add(delivery);
     ctx.report(startedEvent(topic, job, ctx.clock()));
     const slot = run(job, topic, abort.signal).then((ending) => {
       running.delete(slot);
@@ -77,8 +80,11 @@ export async function runJobs(
     const [{ job, topic }] = work as [Work];
     const { concurrency } = policyOf(ctx, topic);
     const early = startOf(job) - ctx.clock();
-    if (ctx.clock() >= lastStart) await giveBack(ctx, work.splice(0), kept);
-    else if (running.size >= concurrency) await Promise.race([...running, lastCall.promise]);
+    if (ctx.clock() >= lastStart) {
+      const left = work.splice(0);
+      mates = left.filter((one) => begun.has(one.delivery));
+      await giveBackWhole(ctx, left, begun, kept);
+    } else if (running.size >= concurrency) await Promise.race([...running, lastCall.promise]);
     else if (early > 0) await Promise.race([timers.wait(early), lastCall.promise]);
     else {
       const batch = work.splice(0, startable(ctx, work, topic, concurrency - running.size));
@@ -89,9 +95,34 @@ export async function runJobs(
     }
   }
   await Promise.all(running);
+  // Not before: when a handler outlasts the function, SQS brings their message again, and each copy would come beside it.
+  await giveBack(ctx, mates, kept);
   await settler.idle();
   for (const cancel of cancels) cancel();
   return kept;
+}
+
+/**
+ * Gives back the messages none of whose jobs was started, and deletes them at once: if this process is killed before it can say
+ * so, SQS would bring them again beside their copies, and those would double with each such process.
+ */
+async function giveBackWhole(
+  ctx: Context,
+  left: readonly Work[],
+  begun: ReadonlySet<Delivery>,
+  kept: Set<string>,
+): Promise<void> {
+  const whole = left.filter(({ delivery }) => !begun.has(delivery));
+  await giveBack(ctx, whole, kept);
+  const gone = whole.filter(({ delivery }) => !kept.has(delivery.messageId));
+  for (const [topic, some] of Map.groupBy(gone, (one) => one.topic)) {
+    try {
+      await ctx.queues.remove({ topic }, [...new Set(some.map(({ delivery }) => delivery.handle))]);
+    } catch (error) {
+      // Lambda deletes them when this process lives to say so.
+      ctx.report({ type: "trouble", topic, what: "deleting what was given back", error: messageOf(error) });
+    }
+  }
 }
 
 /** How many of the first jobs are due, of this topic, and have a free slot. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DAY, MOST_RECEIVES } from "../../core/constants.ts";
 import { homeKey } from "../../core/items.ts";
+import { parseMessage } from "../../core/message.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { runJobs } from "../../sdk/run-jobs.ts";
 import { consume } from "./consume.ts";
@@ -21,7 +22,50 @@ async function giveBackReceived(world: World, receives: number): Promise<boolean
   return kept.size > 0;
 }
 
+/** An invocation whose handlers go on past the function's end: it gives back what it has not started, and is killed. */
+async function outlast(world: World, topic: string): Promise<void> {
+  const messages = await world.queues.receive({ topic }, { max: 10, waitSeconds: 0, hideSeconds: 60 });
+  const timeout = 30 * SECOND;
+  const calls: (() => void)[] = [];
+  const isBack = Promise.withResolvers<void>();
+  void runJobs(
+    world.ctx,
+    messages.map((message) => ({ ...message, messageId: message.handle })),
+    async () => {
+      await world.pass(timeout - SECOND, { ticks: false });
+      for (const call of calls) call();
+      setTimeout(isBack.resolve, 20);
+      return new Promise<never>(() => {});
+    },
+    world.now() + timeout,
+    {
+      wait: (ms) => world.pass(ms, { ticks: false }),
+      after: (_, call) => {
+        calls.push(call);
+        return () => {};
+      },
+    },
+  );
+  await isBack.promise;
+  await world.pass(MINUTE, { ticks: false });
+}
+
 describe("a job that is given back", () => {
+  test.each(["full", "none"] as const)(
+    "by a process that is killed then is in one message still (tracking %s)",
+    async (tracking) => {
+      const world = createWorld({ topics: { slow: { tracking, concurrency: 1 } } });
+      for (let i = 0; i < 10; i++) await world.file({ topic: "slow" });
+      for (let i = 0; i < 5; i++) await outlast(world, "slow");
+      const carried = world.queues
+        .messages({ topic: "slow" })
+        .flatMap(({ body }) => parseMessage(body)?.jobs ?? [])
+        .map(({ id, revision }) => `${id} ${revision}`);
+      expect(carried.length).toBeGreaterThan(0);
+      expect(carried).toEqual([...new Set(carried)]);
+    },
+  );
+
   const CLOSES = 2 * HOUR;
   const OPENS = CLOSES + 14 * HOUR;
   const windowed = () =>
