@@ -65,6 +65,22 @@ export async function putAside(ctx: Context, topic: string, { handle }: Delivery
   }
 }
 
+/** Deletes messages before the process ends. If SQS does not, Lambda does when the process has lived to say so. */
+export async function deleteMessages(
+  ctx: Context,
+  topic: string,
+  deliveries: Iterable<Delivery>,
+): Promise<void> {
+  try {
+    await ctx.queues.remove(
+      { topic },
+      Array.from(deliveries, ({ handle }) => handle),
+    );
+  } catch (error) {
+    trouble(ctx, topic, "deleting messages", messageOf(error));
+  }
+}
+
 function trouble(ctx: Context, topic: string, what: string, error: string): void {
   ctx.report({ type: "trouble", topic, what, error });
 }

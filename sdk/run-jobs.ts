@@ -7,9 +7,9 @@ import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Ending, Held } from "../protocol/settle.ts";
 import { giveBack } from "./give-back.ts";
-import { type Delivery, openMessages, putAside, type Work } from "./open-messages.ts";
-import { settleUntracked } from "./settle-untracked.ts";
+import { type Delivery, deleteMessages, openMessages, putAside, type Work } from "./open-messages.ts";
 import { createSettler } from "./settler.ts";
+import { createUntrackedEnds, type UntrackedEnds } from "./untracked-ends.ts";
 
 /** Runs one job and says how it ended; never throws. */
 export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<Ending>;
@@ -53,13 +53,16 @@ export async function runJobs(
   const begun = new Set<Delivery>();
   let mates: Work[] = [];
 
-  const start = ({ job, topic, group, delivery }: Work, held: Held | undefined): void => {
+  const work = await openMessages(ctx, deliveries, kept);
+  const untrackedEnds = createUntrackedEnds(ctx, work, settler.settle, kept);
+  void lastCall.promise.then(untrackedEnds.removeThrough);
+
+  const start = (one: Work, held: Held | undefined): void => {
+    const { job, topic, delivery } = one;
+    const keep = (): void => void kept.add(delivery.messageId);
     if (held && ctx.clock() >= lastStart) {
       // Its claim took too long for a run. It waits again at once, and no attempt is counted.
-      settler.settle(
-        () => settler.record(held, { end: "retry-in", wait: 0 }),
-        () => kept.add(delivery.messageId),
-      );
+      void settler.settle(() => settler.record(held, { end: "retry-in", wait: 0 }), keep);
       return;
     }
     begun.add(delivery);
@@ -67,15 +70,12 @@ export async function runJobs(
     const slot = run(job, topic, abort.signal).then((ending) => {
       running.delete(slot);
       // Not waited for: the slot is free when the handler has ended.
-      settler.settle(
-        () => (held ? settler.record(held, ending) : settleUntracked(ctx, topic, group, job, ending)),
-        () => kept.add(delivery.messageId),
-      );
+      if (held) void settler.settle(() => settler.record(held, ending), keep);
+      else untrackedEnds.ended(one, ending);
     });
     running.add(slot);
   };
 
-  const work = await openMessages(ctx, deliveries, kept);
   while (work.length > 0) {
     const [{ job, topic }] = work as [Work];
     const { concurrency } = policyOf(ctx, topic);
@@ -89,7 +89,7 @@ export async function runJobs(
     else {
       const batch = work.splice(0, startable(ctx, work, topic, concurrency - running.size));
       const untracked = batch.filter((one) => one.job.untracked);
-      startUntracked(ctx, untracked, start);
+      startUntracked(ctx, untracked, start, untrackedEnds);
       const tracked = batch.filter((one) => !one.job.untracked);
       if (tracked.length > 0) await claimAndStart(ctx, tracked, { deadline, lastStart }, start, kept);
     }
@@ -97,6 +97,8 @@ export async function runJobs(
   await Promise.all(running);
   // Not before: when a handler outlasts the function, SQS brings their message again, and each copy would come beside it.
   await giveBack(ctx, mates, kept);
+  for (const one of mates) if (one.job.untracked) untrackedEnds.isThrough(one);
+  await untrackedEnds.idle();
   await settler.idle();
   for (const cancel of cancels) cancel();
   return kept;
@@ -115,14 +117,8 @@ async function giveBackWhole(
   const whole = left.filter(({ delivery }) => !begun.has(delivery));
   await giveBack(ctx, whole, kept);
   const gone = whole.filter(({ delivery }) => !kept.has(delivery.messageId));
-  for (const [topic, some] of Map.groupBy(gone, (one) => one.topic)) {
-    try {
-      await ctx.queues.remove({ topic }, [...new Set(some.map(({ delivery }) => delivery.handle))]);
-    } catch (error) {
-      // Lambda deletes them when this process lives to say so.
-      ctx.report({ type: "trouble", topic, what: "deleting what was given back", error: messageOf(error) });
-    }
-  }
+  for (const [topic, some] of Map.groupBy(gone, (one) => one.topic))
+    await deleteMessages(ctx, topic, new Set(some.map(({ delivery }) => delivery)));
 }
 
 /** How many of the first jobs are due, of this topic, and have a free slot. */
@@ -136,11 +132,15 @@ function startUntracked(
   ctx: Context,
   batch: readonly Work[],
   start: (work: Work, held: undefined) => void,
+  ends: UntrackedEnds,
 ): void {
   for (const one of batch) {
     const { id, expiresAt } = one.job;
     if (expiresAt === undefined || ctx.clock() <= Date.parse(expiresAt)) start(one, undefined);
-    else ctx.report({ type: "expired", topic: one.topic, id });
+    else {
+      ctx.report({ type: "expired", topic: one.topic, id });
+      ends.isThrough(one);
+    }
   }
 }
 

@@ -11,7 +11,8 @@ import type { Ending, Settled } from "../protocol/settle.ts";
 
 /**
  * Ends the run of a job of which nothing is stored: what is to run again goes out in a message of its own,
- * so that its pack mates do not run twice; out of attempts it goes to the DLQ as it is.
+ * so that its pack mates do not run twice; out of attempts it goes to the DLQ as it is. Its wait counts from `endedAt` (ms since
+ * the epoch), when its run ended.
  */
 export async function settleUntracked(
   ctx: Context,
@@ -19,12 +20,15 @@ export async function settleUntracked(
   group: string | undefined,
   job: MessageJob,
   ending: Ending,
+  endedAt: number,
 ): Promise<Settled> {
   const { id, attempt } = job;
   const policy = policyOf(ctx, topic);
+  // A wait that SQS would not outlast is cut short: a run too early is better than none.
+  const after = (wait: number): number => endedAt + Math.min(wait, LONGEST_UNTRACKED_WAIT);
   const error = "error" in ending ? truncate(ending.error, ERROR_BYTES) : "";
   if (ending.end === "done") ctx.report({ type: "done", topic, id, attempt });
-  else if (ending.end === "retry-in") await runAgain(ctx, topic, group, job, ending.wait);
+  else if (ending.end === "retry-in") await runAgain(ctx, topic, group, job, after(ending.wait));
   else if (ending.end === "buried" || attempt >= (job.maxAttempts ?? policy.maxAttempts)) {
     const body = toJson({ v: MESSAGE_VERSION, topic, jobs: [{ ...job, attempt: 1 }] });
     const [sent] = await ctx.queues.send({ topic, dead: true }, [{ body, delaySeconds: 0 }]);
@@ -36,22 +40,21 @@ export async function settleUntracked(
     const [byte = 0] = ctx.random(1);
     const backoff = Math.max(backoffMs(policy.backoff, attempt, byte / 256), ending.notBefore ?? 0);
     const wait = ending.retryAfter ?? backoff;
-    await runAgain(ctx, topic, group, { ...job, attempt: attempt + 1 }, wait);
+    await runAgain(ctx, topic, group, { ...job, attempt: attempt + 1 }, after(wait));
     ctx.report({ type: "failed", topic, id, attempt, error });
   }
   return "settled";
 }
 
-/** A wait that SQS would not outlast is cut short: a run too early is better than none. */
 async function runAgain(
   ctx: Context,
   topic: string,
   group: string | undefined,
   job: MessageJob,
-  wait: number,
+  dueAt: number,
 ): Promise<void> {
   const { receives: _, ...same } = job;
-  const again = dueAgain(ctx, topic, same, ctx.clock() + Math.min(wait, LONGEST_UNTRACKED_WAIT));
+  const again = dueAgain(ctx, topic, same, dueAt);
   if ((await resend(ctx, topic, group, [again])).size > 0) return;
   throw new MinutehandError("unavailable", `the ready queue of ${topic} took no message`);
 }

@@ -53,7 +53,7 @@ export function createSettler(ctx: Context, deadline: number, wait: (ms: number)
      * Repeats `record` until it works or the lease ends. `keep` is told when the message must stay: its run is
      * not recorded, or its claim was lost, perhaps by a try of ours that died before it sent what waits now.
      */
-    settle(record: () => Promise<Settled>, keep: () => void): void {
+    settle(record: () => Promise<Settled>, keep: () => void): Promise<void> {
       const attempt = (async () => {
         for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
           try {
@@ -68,6 +68,7 @@ export function createSettler(ctx: Context, deadline: number, wait: (ms: number)
       })();
       const done = attempt.finally(() => inHand.delete(done));
       inHand.add(done);
+      return done;
     },
 
     /** Resolves when everything is recorded or given up. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { DAY, MOST_RECEIVES } from "../../core/constants.ts";
 import { homeKey } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
+import { enqueueMany } from "../../protocol/enqueue.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { runJobs } from "../../sdk/run-jobs.ts";
 import { consume } from "./consume.ts";
@@ -22,16 +23,27 @@ async function giveBackReceived(world: World, receives: number): Promise<boolean
   return kept.size > 0;
 }
 
-/** An invocation whose handlers go on past the function's end: it gives back what it has not started, and is killed. */
-async function outlast(world: World, topic: string): Promise<void> {
+/** All jobs in a topic's messages. */
+const carriedBy = (world: World, topic: string): string[] =>
+  world.queues
+    .messages({ topic })
+    .flatMap(({ body }) => parseMessage(body)?.jobs ?? [])
+    .map(({ id, revision }) => `${id} ${revision}`);
+
+/**
+ * An invocation whose handlers go on past the function's end, but for those of jobs that fail at once: it gives back what it has
+ * not started, and is killed.
+ */
+async function outlast(world: World, topic: string, failing: ReadonlySet<string> = new Set()): Promise<void> {
   const messages = await world.queues.receive({ topic }, { max: 10, waitSeconds: 0, hideSeconds: 60 });
   const timeout = 30 * SECOND;
   const calls: (() => void)[] = [];
   const isBack = Promise.withResolvers<void>();
-  void runJobs(
+  const ended = runJobs(
     world.ctx,
     messages.map((message) => ({ ...message, messageId: message.handle })),
-    async () => {
+    async ({ id }) => {
+      if (failing.has(id)) return { end: "failed", error: "no bank" };
       await world.pass(timeout - SECOND, { ticks: false });
       for (const call of calls) call();
       setTimeout(isBack.resolve, 20);
@@ -46,7 +58,7 @@ async function outlast(world: World, topic: string): Promise<void> {
       },
     },
   );
-  await isBack.promise;
+  await Promise.race([isBack.promise, ended]);
   await world.pass(MINUTE, { ticks: false });
 }
 
@@ -57,14 +69,23 @@ describe("a job that is given back", () => {
       const world = createWorld({ topics: { slow: { tracking, concurrency: 1 } } });
       for (let i = 0; i < 10; i++) await world.file({ topic: "slow" });
       for (let i = 0; i < 5; i++) await outlast(world, "slow");
-      const carried = world.queues
-        .messages({ topic: "slow" })
-        .flatMap(({ body }) => parseMessage(body)?.jobs ?? [])
-        .map(({ id, revision }) => `${id} ${revision}`);
+      const carried = carriedBy(world, "slow");
       expect(carried.length).toBeGreaterThan(0);
       expect(carried).toEqual([...new Set(carried)]);
     },
   );
+
+  test.each([
+    ["in the message of one that outlasts the function", 10],
+    ["in a message of its own", 1],
+  ])("an untracked job that fails %s is in one message still", async (_, pack) => {
+    const backoff = { waits: [10] };
+    const world = createWorld({ topics: { slow: { tracking: "none", pack, backoff, maxAttempts: 100 } } });
+    const jobs = Array.from({ length: 10 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() }));
+    const ids = (await enqueueMany(world.ctx, jobs)).map((filed) => ("home" in filed ? filed.home.id : ""));
+    for (let i = 0; i < 5; i++) await outlast(world, "slow", new Set(ids.slice(1)));
+    expect(carriedBy(world, "slow").sort()).toEqual(ids.map((id) => `${id} 0`).sort());
+  });
 
   const CLOSES = 2 * HOUR;
   const OPENS = CLOSES + 14 * HOUR;

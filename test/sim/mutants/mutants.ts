@@ -433,7 +433,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "claim does not heed a pause",
     file: "protocol/claim.ts",
-    find: "const parked = await parkCarried(ctx, topic, jobs);",
+    find: "const parked = await parkCarried(ctx, topic, live);",
     put: "const parked = new Set<string>();",
   },
   {
@@ -706,8 +706,12 @@ export const MUTANTS: readonly Mutant[] = [
     name: "lateness counted from the due time",
     habit: "late",
     file: "protocol/if-late.ts",
-    find: "else if (ifLate && now - startOf(job) + lateBefore(job) > ifLate.after * 1000) perhaps.push(job);",
-    put: 'else if (ifLate && now - Date.parse(job.dueAt) > ifLate.after * 1000) late.push({ job, state: ifLate.do === "skip" ? "cancelled" : "expired", why: "late" });',
+    find: "now - startOf(job) + lateBefore(job) > ifLate.after",
+    put: "now - Date.parse(job.dueAt) > ifLate.after",
+    and: {
+      find: "const lateBy = now - start - pausedFor(pause, start, now) + lateBefore(job);",
+      put: "const lateBy = now - Date.parse(job.dueAt);",
+    },
   },
   {
     name: "a pause taken for lateness",
