@@ -727,18 +727,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const first = Math.max((await knownFollowedAt(ctx, topic)) && now, now);",
   },
   {
-    name: "starts of before a pause kept until Lambda has followed its resume",
-    file: "protocol/missed-starts.ts",
-    find: "const backAt = Math.max(resumedAt, await knownFollowedAt(ctx, topic));",
-    put: "const backAt = Math.max(resumedAt, (await knownFollowedAt(ctx, topic)) && resumedAt);",
-  },
-  {
-    name: "a resume that Lambda refuses at first taken as followed a minute later",
-    file: "protocol/pause.ts",
-    find: "return now < wishedBy + MAPPING_FOLLOWS ?",
-    put: "return now < wishedBy ?",
-  },
-  {
     name: "hand-over whether a window is open or not",
     habit: "window",
     file: "protocol/limit.ts",
