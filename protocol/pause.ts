@@ -9,6 +9,8 @@ import type { Attribute, Context } from "./ports.ts";
 import { readable } from "./unreadable.ts";
 
 const TRIES = 10;
+/** How long Lambda takes at most to follow a wish that it refuses, as it is at work on another one: ms. */
+const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
 
 /**
  * Holds hand-off of a topic until it is resumed; again and again the same. Jobs whose time comes are parked in the
@@ -62,8 +64,27 @@ export async function lift(
     return rate === undefined ? { set, remove: ["rate"] } : { set: { ...set, rate }, remove: [] };
   };
   const lifted = await changePause(ctx, topic, wanted);
-  if (lifted) await pollQueue(ctx, topic, true);
-  return lifted;
+  if (!lifted) return undefined;
+  if (await pollQueue(ctx, topic, true)) {
+    // Lambda was not at work on another wish.
+    const soon = ctx.clock() + MAPPING_FOLLOWS;
+    return (lifted.followedAt ?? 0) > soon ? followAt(ctx, topic, lifted, soon) : lifted;
+  }
+  // A resume that is said again may be refused for the one before.
+  return lifted.liftedAt === now ? followAt(ctx, topic, lifted, now + REFUSED_FOLLOWS) : lifted;
+}
+
+/** Corrects when consumers have followed a resume, as Lambda has taken the wish for it or has not. */
+async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: number): Promise<Pause> {
+  const { state, changedAt, rate, nextAt } = lifted;
+  if (state !== "resuming" || followedAt === lifted.followedAt) return lifted;
+  const isFirst = nextAt === undefined || nextAt <= (lifted.followedAt ?? 0);
+  const better = { followedAt, nextAt: isFirst ? followedAt : Math.max(nextAt, followedAt) };
+  const expect = { state, changedAt, rate, nextAt, followedAt: lifted.followedAt };
+  const change = { key: pauseKey(topic), expect, set: better };
+  const { changed } = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
+  forgetPause(ctx, topic);
+  return changed ? { ...lifted, ...better } : lifted;
 }
 
 /**
@@ -77,7 +98,7 @@ function followsWithin(ctx: Context, topic: string, paused: Pause, now: number):
   // Lambda refuses a wish while it follows another one, and the next tick repeats what was refused.
   const { changedAt, followedAt = changedAt } = paused;
   const wishedBy = changedAt < followedAt ? followedAt + NEXT_TICK : changedAt;
-  return now < wishedBy + MAPPING_FOLLOWS ? 2 * MAPPING_FOLLOWS + NEXT_TICK : MAPPING_FOLLOWS;
+  return now < wishedBy + MAPPING_FOLLOWS ? REFUSED_FOLLOWS : MAPPING_FOLLOWS;
 }
 
 type Wanted = { set: Record<string, Attribute>; remove: string[] };

@@ -100,7 +100,7 @@ test("a batch tells of each change that is applied while others are still repeat
 
 test("a write that stays unknown until its deadline is unavailable, with the reason", async () => {
   const { pool } = await poolOn(() => error(400, "TransactionConflictException"));
-  const by = Date.now() + 300;
+  const by = Date.now() + 1500;
   const thrown = await pool.change(CHANGE, by).catch((caught: unknown) => caught);
   expect(thrown).toEqual(UNAVAILABLE);
   expect((thrown as Error).cause).toMatchObject({ name: "TransactionConflictException" });

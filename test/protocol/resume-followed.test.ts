@@ -77,10 +77,34 @@ test("a limit holds though Lambda was at work on the pause as the topic was resu
   for (let i = 0; i < 300; i++) await world.file({ topic: "t", delay: MINUTE });
   await pause(world.ctx, "t");
   await world.pass(20 * SECOND);
+  Object.assign(world.ctx, {
+    eventSources: { enable: () => Promise.reject(new Error("it is being changed")) },
+  });
   await resume(world.ctx, "t", undefined);
   const starts = await startsOf(world, 3 * MINUTE, () => consume(world, "t"));
   expect(Math.max(...starts)).toBeLessThanOrEqual(3);
   expect(sum(starts)).toBe(300);
+});
+
+test("a limit holds though Lambda refuses the resume of a topic that was paused for long", async () => {
+  const world = await paused({ maxPerSecond: 2 });
+  Object.assign(world.ctx, {
+    eventSources: { enable: () => Promise.reject(new Error("too many requests")) },
+  });
+  await resume(world.ctx, "t", undefined);
+  const starts = await startsOf(world, 3 * MINUTE, () => consume(world, "t"));
+  expect(Math.max(...starts)).toBeLessThanOrEqual(3);
+  expect(sum(starts)).toBe(100);
+});
+
+test("a topic is followed in a minute though its pause was short, as Lambda was through with that", async () => {
+  const world = limitedOnLambda();
+  await world.tick();
+  await pause(world.ctx, "t");
+  await world.file({ topic: "t", delay: 0 });
+  await world.pass(20 * SECOND);
+  await resume(world.ctx, "t", undefined);
+  expect(sum((await startsOf(world, MINUTE, () => consume(world, "t"))).slice(0, 2))).toBe(1);
 });
 
 test("a job is not late for the minute in which Lambda follows a resume", async () => {

@@ -18,5 +18,7 @@ it("a job starts once that was sent again with another body and the same start",
 });
 
 it("a job more than its limit allows breaks it", () => {
-  expect(limitWith([...FOUR, { id: "e", revision: 0 }]).broken()).toContain("5 jobs of rush in 1 periods");
+  expect(limitWith([...FOUR, { id: "e", revision: 0 }]).broken()).toContain(
+    "5 jobs of rush were shown in 1 periods",
+  );
 });
