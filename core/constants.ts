@@ -120,6 +120,8 @@ export const RELEASE_EARLY = 200;
 export const LAST_START = 5 * SECOND;
 /** How long before its function's deadline a consumer aborts `job.signal`. */
 export const ABORT_BEFORE = 3 * SECOND;
+/** How long before its function's deadline a consumer answers Lambda, though SQS has not said that it has deleted messages. */
+export const ANSWER_BEFORE = SECOND;
 /** How much longer than a run a message stays invisible: a crash is noticed soon after. */
 export const VISIBILITY_MARGIN = 30 * SECOND;
 /** A pulled job can be extended to this long after its claim ("Visibility timeout", SQS Developer Guide). */

@@ -37,11 +37,12 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
     const view: Job<Body> = {
       id: job.id,
       topic,
-      body: job.body as Body,
+      // An untracked job's next message, and its dead letter, say what this one said, whatever the handler makes of it.
+      body: (job.untracked ? structuredClone(job.body) : job.body) as Body,
       dueAt: new Date(job.dueAt),
       attempt: job.attempt,
       key: job.key,
-      headers: job.headers ?? {},
+      headers: { ...job.headers },
       signal,
       retryIn(duration) {
         const wait = parseDuration(duration);

@@ -1,11 +1,11 @@
-import { ABORT_BEFORE, CLOCK_MARGIN, LAST_START } from "../core/constants.ts";
+import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
 import { claim } from "../protocol/claim.ts";
 import { startedEvent } from "../protocol/events.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
-import type { Ending, Held } from "../protocol/settle.ts";
+import type { Ending, Held, Settled } from "../protocol/settle.ts";
 import { giveBack } from "./give-back.ts";
 import { type Delivery, deleteMessages, openMessages, putAside, type Work } from "./open-messages.ts";
 import { createSettler } from "./settler.ts";
@@ -42,7 +42,9 @@ export async function runJobs(
   const lastStart = deadline - longestRun - Math.min(LAST_START, span / 4);
   const lastCall = Promise.withResolvers<void>();
   const abort = new AbortController();
+  const lastWord = Promise.withResolvers<void>();
   const cancels = [
+    timers.after(deadline - Math.min(ANSWER_BEFORE, span / 16) - ctx.clock(), lastWord.resolve),
     timers.after(lastStart - ctx.clock(), lastCall.resolve),
     timers.after(deadline - Math.min(ABORT_BEFORE, span / 8) - ctx.clock(), () =>
       abort.abort(new Error("the function is about to time out")),
@@ -52,17 +54,24 @@ export async function runJobs(
   const running = new Set<Promise<void>>();
   const begun = new Set<Delivery>();
   let mates: Work[] = [];
+  const settles: Promise<void>[] = [];
+  const removals: Promise<void>[] = [];
+  const remove = (topic: string, some: readonly Delivery[]): void =>
+    void removals.push(deleteMessages(ctx, topic, some));
 
   const work = await openMessages(ctx, deliveries, kept);
-  const untrackedEnds = createUntrackedEnds(ctx, work, settler.settle, kept);
+  const untrackedEnds = createUntrackedEnds(ctx, work, settler.settle, remove, kept);
   void lastCall.promise.then(untrackedEnds.removeThrough);
 
   const start = (one: Work, held: Held | undefined): void => {
     const { job, topic, delivery } = one;
-    const keep = (): void => void kept.add(delivery.messageId);
+    const settle = (record: () => Promise<Settled>): void => {
+      const settled = settler.settle(record, () => kept.add(delivery.messageId));
+      settles.push(settled.then(() => untrackedEnds.isThrough(one)));
+    };
     if (held && ctx.clock() >= lastStart) {
       // Its claim took too long for a run. It waits again at once, and no attempt is counted.
-      void settler.settle(() => settler.record(held, { end: "retry-in", wait: 0 }), keep);
+      settle(() => settler.record(held, { end: "retry-in", wait: 0 }));
       return;
     }
     begun.add(delivery);
@@ -70,7 +79,7 @@ export async function runJobs(
     const slot = run(job, topic, abort.signal).then((ending) => {
       running.delete(slot);
       // Not waited for: the slot is free when the handler has ended.
-      if (held) void settler.settle(() => settler.record(held, ending), keep);
+      if (held) settle(() => settler.record(held, ending));
       else untrackedEnds.ended(one, ending);
     });
     running.add(slot);
@@ -83,7 +92,7 @@ export async function runJobs(
     if (ctx.clock() >= lastStart) {
       const left = work.splice(0);
       mates = left.filter((one) => begun.has(one.delivery));
-      await giveBackWhole(ctx, left, begun, kept);
+      await giveBackWhole(ctx, left, begun, remove, kept);
     } else if (running.size >= concurrency) await Promise.race([...running, lastCall.promise]);
     else if (early > 0) await Promise.race([timers.wait(early), lastCall.promise]);
     else {
@@ -91,15 +100,19 @@ export async function runJobs(
       const untracked = batch.filter((one) => one.job.untracked);
       startUntracked(ctx, untracked, start, untrackedEnds);
       const tracked = batch.filter((one) => !one.job.untracked);
-      if (tracked.length > 0) await claimAndStart(ctx, tracked, { deadline, lastStart }, start, kept);
+      if (tracked.length > 0)
+        await claimAndStart(ctx, tracked, { deadline, lastStart }, start, untrackedEnds, kept);
     }
   }
   await Promise.all(running);
   // Not before: when a handler outlasts the function, SQS brings their message again, and each copy would come beside it.
   await giveBack(ctx, mates, kept);
-  for (const one of mates) if (one.job.untracked) untrackedEnds.isThrough(one);
+  for (const one of mates) untrackedEnds.isThrough(one);
+  await Promise.all(settles);
   await untrackedEnds.idle();
   await settler.idle();
+  // Lambda deletes what SQS is slow to delete, but only when this process lives to say so.
+  await Promise.race([Promise.all(removals), lastWord.promise]);
   for (const cancel of cancels) cancel();
   return kept;
 }
@@ -112,13 +125,14 @@ async function giveBackWhole(
   ctx: Context,
   left: readonly Work[],
   begun: ReadonlySet<Delivery>,
+  remove: (topic: string, deliveries: readonly Delivery[]) => void,
   kept: Set<string>,
 ): Promise<void> {
   const whole = left.filter(({ delivery }) => !begun.has(delivery));
   await giveBack(ctx, whole, kept);
   const gone = whole.filter(({ delivery }) => !kept.has(delivery.messageId));
   for (const [topic, some] of Map.groupBy(gone, (one) => one.topic))
-    await deleteMessages(ctx, topic, new Set(some.map(({ delivery }) => delivery)));
+    remove(topic, [...new Set(some.map(({ delivery }) => delivery))]);
 }
 
 /** How many of the first jobs are due, of this topic, and have a free slot. */
@@ -149,6 +163,7 @@ async function claimAndStart(
   batch: readonly Work[],
   { deadline, lastStart }: { deadline: number; lastStart: number },
   start: (work: Work, held: Held | undefined) => void,
+  ends: UntrackedEnds,
   kept: Set<string>,
 ): Promise<void> {
   const topic = batch[0]?.topic ?? "";
@@ -170,7 +185,8 @@ async function claimAndStart(
   }
   for (const [i, one] of batch.entries()) {
     const verdict = verdicts[i]?.verdict;
-    if (verdict !== "void" && workOf.has(one.job.id)) kept.add(one.delivery.messageId);
+    if (verdict === "void") ends.isThrough(one);
+    else if (workOf.has(one.job.id)) kept.add(one.delivery.messageId);
   }
   const aside = new Map<Delivery, number>();
   for (const [i, { delivery }] of batch.entries()) {

@@ -29,7 +29,7 @@ export async function settleUntracked(
   const error = "error" in ending ? truncate(ending.error, ERROR_BYTES) : "";
   if (ending.end === "done") ctx.report({ type: "done", topic, id, attempt });
   else if (ending.end === "retry-in") await runAgain(ctx, topic, group, job, after(ending.wait));
-  else if (ending.end === "buried" || attempt >= (job.maxAttempts ?? policy.maxAttempts)) {
+  else if (ending.end === "buried" || isLastRun(ctx, topic, job, ending)) {
     const body = toJson({ v: MESSAGE_VERSION, topic, jobs: [{ ...job, attempt: 1 }] });
     const [sent] = await ctx.queues.send({ topic, dead: true }, [{ body, delaySeconds: 0 }]);
     if (sent?.outcome !== "sent") {
@@ -44,6 +44,16 @@ export async function settleUntracked(
     ctx.report({ type: "failed", topic, id, attempt, error });
   }
   return "settled";
+}
+
+/** Whether the job is dead when it has ended so. */
+export function isLastRun(
+  ctx: Context,
+  topic: string,
+  { attempt, maxAttempts = policyOf(ctx, topic).maxAttempts }: MessageJob,
+  { end }: Ending,
+): boolean {
+  return end === "buried" || (end === "failed" && attempt >= maxAttempts);
 }
 
 async function runAgain(

@@ -1,7 +1,7 @@
 import type { Context } from "../protocol/ports.ts";
 import type { Ending, Settled } from "../protocol/settle.ts";
-import { type Delivery, deleteMessages, type Work } from "./open-messages.ts";
-import { settleUntracked } from "./settle-untracked.ts";
+import type { Delivery, Work } from "./open-messages.ts";
+import { isLastRun, settleUntracked } from "./settle-untracked.ts";
 
 /** Repeats `record` until it works; `keep` is told when it never did. */
 type Settle = (record: () => Promise<Settled>, keep: () => void) => Promise<void>;
@@ -15,24 +15,32 @@ export function createUntrackedEnds(
   ctx: Context,
   work: readonly Work[],
   settle: Settle,
+  remove: (topic: string, deliveries: readonly Delivery[]) => void,
   kept: Set<string>,
 ): UntrackedEnds {
-  const untracked = work.filter(({ job }) => job.untracked);
+  // Of a message that a topic's change of tracking has left with jobs of both kinds, the tracked ones count as well.
   const open = new Map(
-    [...Map.groupBy(untracked, ({ delivery }) => delivery)].map(([one, { length }]) => [one, length]),
+    [...Map.groupBy(work, ({ delivery }) => delivery)].flatMap(([delivery, mates]) =>
+      mates.some(({ job }) => job.untracked) ? [[delivery, mates.length] as const] : [],
+    ),
   );
-  // Their claims say what becomes of these messages.
-  const shared = new Set(work.filter(({ job }) => !job.untracked).map(({ delivery }) => delivery));
-  const waiting = new Map<Delivery, (() => Promise<Settled>)[]>();
+  const waiting = new Map<Delivery, { isDeath: boolean; end: () => Promise<Settled> }[]>();
   const through = new Map<Delivery, string>();
   const removals: Promise<void>[] = [];
   let isLast = false;
 
   async function close(delivery: Delivery, topic: string): Promise<void> {
     const ends = waiting.get(delivery) ?? [];
-    await Promise.all(ends.map((end) => settle(end, () => kept.add(delivery.messageId))));
-    if (shared.has(delivery) || kept.has(delivery.messageId)) return;
-    if (ends.length > 0 || isLast) await deleteMessages(ctx, topic, [delivery]);
+    // Deaths first: while the DLQ takes none, the message comes again, each time beside the retries that went out.
+    const { deaths = [], others = [] } = Object.groupBy(ends, ({ isDeath }) =>
+      isDeath ? "deaths" : "others",
+    );
+    for (const some of [deaths, others]) {
+      if (kept.has(delivery.messageId)) return;
+      await Promise.all(some.map(({ end }) => settle(end, () => kept.add(delivery.messageId))));
+    }
+    if (kept.has(delivery.messageId)) return;
+    if (ends.length > 0 || isLast) remove(topic, [delivery]);
     else through.set(delivery, topic);
   }
 
@@ -41,18 +49,23 @@ export function createUntrackedEnds(
       const endedAt = ctx.clock();
       const end = (): Promise<Settled> => settleUntracked(ctx, topic, group, job, ending, endedAt);
       if (ending.end === "done") removals.push(settle(end, () => kept.add(delivery.messageId)));
-      else waiting.set(delivery, [...(waiting.get(delivery) ?? []), end]);
+      else {
+        const isDeath = isLastRun(ctx, topic, job, ending);
+        waiting.set(delivery, [...(waiting.get(delivery) ?? []), { isDeath, end }]);
+      }
       ends.isThrough({ topic, delivery });
     },
     isThrough({ topic, delivery }) {
-      const left = (open.get(delivery) ?? 0) - 1;
+      const before = open.get(delivery);
+      if (before === undefined) return;
+      const left = before - 1;
       open.set(delivery, left);
       if (left === 0) removals.push(close(delivery, topic));
     },
     removeThrough() {
       isLast = true;
       for (const [topic, some] of Map.groupBy(through.keys(), (delivery) => through.get(delivery) ?? ""))
-        removals.push(deleteMessages(ctx, topic, some));
+        remove(topic, some);
       through.clear();
     },
     async idle() {
@@ -68,7 +81,7 @@ export function createUntrackedEnds(
 export type UntrackedEnds = {
   /** A job's run has ended. */
   ended(work: Work, ending: Ending): void;
-  /** Nothing is left to do for one of a message's untracked jobs here. */
+  /** Nothing is left to do for one of a message's jobs here. Messages without untracked ones are none of its business. */
   isThrough(work: Pick<Work, "topic" | "delivery">): void;
   /**
    * Deletes the messages all of whose jobs are through, and from now on each as soon as that is so. Other runs may outlast this

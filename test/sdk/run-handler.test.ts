@@ -37,6 +37,18 @@ describe("a handler", () => {
     expect(await ending((view) => view.retryIn("8d"))).toMatchObject({ end: "retry-in" });
   });
 
+  it("of an untracked job that changes body or headers changes nothing of the next run", async () => {
+    const untracked = { ...job, untracked: true as const, body: { n: 1, list: [1] }, headers: { a: "b" } };
+    const before = structuredClone(untracked);
+    await runWith<{ n: number; list: number[] }>((view) => {
+      view.body.n = 2;
+      view.body.list.shift();
+      (view.headers as Record<string, string>).a = "c";
+      throw new Error("no bank");
+    })(untracked, "logs", signal);
+    expect(untracked).toEqual(before);
+  });
+
   it("that returns is done, that throws has failed", async () => {
     expect(await ending(() => 17)).toEqual({ end: "done" });
     expect(await ending(() => Promise.reject(new Error("no bank")))).toEqual({
