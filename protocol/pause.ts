@@ -9,7 +9,7 @@ import type { Attribute, Context } from "./ports.ts";
 import { readable } from "./unreadable.ts";
 
 const TRIES = 10;
-/** How long Lambda takes at most to follow a wish that it refuses, as it is at work on another one: ms. */
+/** How long Lambda takes at most to follow a wish that it refuses, or that a tick tells it first: ms. */
 const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
 
 /**
@@ -58,26 +58,21 @@ export async function lift(
     const changedAt = found.state === "resuming" && rate !== undefined ? found.changedAt : now;
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
-    const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic, found, now);
+    const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
     const nextAt = Math.max(found.rate === rate ? (found.nextAt ?? now) : now, now, followedAt);
     const set = { state: "resuming", changedAt, liftedAt, followedAt, nextAt };
     return rate === undefined ? { set, remove: ["rate"] } : { set: { ...set, rate }, remove: [] };
   };
   const lifted = await changePause(ctx, topic, wanted);
-  if (!lifted) return undefined;
-  if (await pollQueue(ctx, topic, true)) {
-    // Lambda was not at work on another wish.
-    const soon = ctx.clock() + MAPPING_FOLLOWS;
-    return (lifted.followedAt ?? 0) > soon ? followAt(ctx, topic, lifted, soon) : lifted;
-  }
-  // A resume that is said again may be refused for the one before.
-  return lifted.liftedAt === now ? followAt(ctx, topic, lifted, now + REFUSED_FOLLOWS) : lifted;
+  if (!lifted || !(await pollQueue(ctx, topic, true))) return lifted;
+  const soon = ctx.clock() + MAPPING_FOLLOWS;
+  return (lifted.followedAt ?? 0) > soon ? followAt(ctx, topic, lifted, soon) : lifted;
 }
 
-/** Corrects when consumers have followed a resume, as Lambda has taken the wish for it or has not. */
+/** Lets starts be given sooner, as Lambda has taken the wish for a resume. */
 async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: number): Promise<Pause> {
   const { state, changedAt, rate, nextAt } = lifted;
-  if (state !== "resuming" || followedAt === lifted.followedAt) return lifted;
+  if (state !== "resuming") return lifted;
   const isFirst = nextAt === undefined || nextAt <= (lifted.followedAt ?? 0);
   const better = { followedAt, nextAt: isFirst ? followedAt : Math.max(nextAt, followedAt) };
   const expect = { state, changedAt, rate, nextAt, followedAt: lifted.followedAt };
@@ -92,13 +87,11 @@ async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: 
  * again when what it believes of the pause is old, and a wait is over. The starts of a rate or a limit that were given before would
  * all come at once, and jobs would be late without being held.
  */
-function followsWithin(ctx: Context, topic: string, paused: Pause, now: number): number {
+function followsWithin(ctx: Context, topic: string): number {
   if (!ctx.eventSources) return 0;
   if (policyOf(ctx, topic).consumer === "pull") return 2 * PAUSE_KNOWN_FOR;
-  // Lambda refuses a wish while it follows another one, and the next tick repeats what was refused.
-  const { changedAt, followedAt = changedAt } = paused;
-  const wishedBy = changedAt < followedAt ? followedAt + NEXT_TICK : changedAt;
-  return now < wishedBy + MAPPING_FOLLOWS ? REFUSED_FOLLOWS : MAPPING_FOLLOWS;
+  // Lambda has not taken the wish yet, and may refuse it. Whoever resumes may die before anybody knows: then a tick tells Lambda.
+  return REFUSED_FOLLOWS;
 }
 
 type Wanted = { set: Record<string, Attribute>; remove: string[] };

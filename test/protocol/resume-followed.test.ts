@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { pause } from "../../protocol/pause.ts";
 import { resume } from "../../protocol/release.ts";
 import { consume } from "./consume.ts";
@@ -92,6 +92,36 @@ test("a limit holds though Lambda refuses the resume of a topic that was paused 
     eventSources: { enable: () => Promise.reject(new Error("too many requests")) },
   });
   await resume(world.ctx, "t", undefined);
+  const starts = await startsOf(world, 3 * MINUTE, () => consume(world, "t"));
+  expect(Math.max(...starts)).toBeLessThanOrEqual(3);
+  expect(sum(starts)).toBe(100);
+});
+
+/** Until a tick tells Lambda, which follows a minute later. */
+test("a limit holds though a resume dies before it has told Lambda", async () => {
+  const world = await paused({ maxPerSecond: 2 });
+  Object.assign(world.ctx, { eventSources: { enable: () => new Promise(() => {}) } });
+  void resume(world.ctx, "t", undefined);
+  await vi.waitFor(() => expect(world.events.at(-1)?.type).toBe("resumed"));
+  Object.assign(world.ctx, { eventSources: { enable: async () => {} } });
+  const starts = await startsOf(world, 2 * MINUTE, () => consume(world, "t"));
+  expect(Math.max(...starts)).toBeLessThanOrEqual(3);
+  expect(sum(starts)).toBe(100);
+});
+
+test("a rate holds though a tick comes before Lambda's refusal of the resume", async () => {
+  const world = await paused({});
+  const refuse = async () => Promise.reject(new Error("too many requests"));
+  let isFirst = true;
+  const enable = async () => {
+    if (isFirst) {
+      isFirst = false;
+      await world.tick();
+    }
+    return refuse();
+  };
+  Object.assign(world.ctx, { eventSources: { enable } });
+  await resume(world.ctx, "t", 2);
   const starts = await startsOf(world, 3 * MINUTE, () => consume(world, "t"));
   expect(Math.max(...starts)).toBeLessThanOrEqual(3);
   expect(sum(starts)).toBe(100);
