@@ -1,3 +1,4 @@
+import { startsAt } from "../core/home.ts";
 import { type Home, parkedKey } from "../core/items.ts";
 import { type Backlogs, backlogsOf } from "./backlog.ts";
 import { heldBefore, knownResume } from "./known-pauses.ts";
@@ -44,8 +45,12 @@ export async function leftToReleases(ctx: Context, homes: readonly Home[]): Prom
   const isLeft = ({ topic, untracked }: Home): boolean =>
     resuming.has(topic) || (isLimited(ctx, topic) ? untracked === true : listed.has(topic));
   const asked = homes.filter((home) => home.state === "scheduled" && isLeft(home));
-  const notes = await ctx.pool.read(asked.map(parkedKey));
-  return new Set(asked.filter((_, i) => notes[i]).map(({ id }) => id));
+  // A release may have died before it sent a job that it had given its last start: the note of before stands still.
+  const now = ctx.clock();
+  const unsent = asked.filter((home) => home.heldUntil !== undefined && startsAt(home) < now);
+  const before = unsent.map((home) => parkedKey({ ...home, revision: home.revision - 1 }));
+  const notes = await ctx.pool.read([...asked.map(parkedKey), ...before]);
+  return new Set([...asked, ...unsent].filter((_, i) => notes[i]).map(({ id }) => id));
 }
 
 const NOTHING_KNOWN: Looks = { parked: new Set(), behind: new Set() };
