@@ -8,6 +8,7 @@ import { beforeTime, type Position } from "../core/position.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { cancelMany, isDoubtful, refusalOf } from "./cancel.ts";
 import { deadPage } from "./dead-jobs.ts";
+import { knownFollowedAt } from "./known-pauses.ts";
 import { type JobPage, listJobs } from "./list.ts";
 import type { Context } from "./ports.ts";
 import { readHeads } from "./read-job.ts";
@@ -84,7 +85,8 @@ export function beginBulk(
  * redriven before start at the same times as they. What was moved before and is near is sent once more: the call that moved it
  * may have died before it sent it.
  */
-export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): Promise<BulkPart> {
+export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): Promise<BulkPart> {
+  const bulk = await behindResume(ctx, request, begun);
   const part: BulkPart = {
     examined: 0,
     matched: 0,
@@ -117,6 +119,12 @@ export async function runBulk(ctx: Context, request: BulkRequest, bulk: Bulk): P
       return { ...part, reached: timeOf(at.position), next: at };
     }
   }
+}
+
+/** The starts of a rate would all come at once where consumers have not followed a resume yet. */
+async function behindResume(ctx: Context, { topic, ratePerSecond }: BulkRequest, bulk: Bulk): Promise<Bulk> {
+  if (ratePerSecond === undefined) return bulk;
+  return { ...bulk, nextAt: Math.max(bulk.nextAt, await knownFollowedAt(ctx, topic)) };
 }
 
 function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Promise<JobPage> {

@@ -17,6 +17,7 @@ import { isUnreadable } from "../core/readable.ts";
 import { differentRequest, isKnownCall } from "./calls.ts";
 import { deadJobs } from "./dead-jobs.ts";
 import { reclaimKey } from "./keys.ts";
+import { knownFollowedAt } from "./known-pauses.ts";
 import { move } from "./move.ts";
 import type { Context } from "./ports.ts";
 import { readableHomes, readHeads } from "./read-job.ts";
@@ -54,7 +55,9 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
     : await oldestHomes(ctx, topic, request.max, call);
   const before = new Set(call ? homes.filter((home) => isKnownCall(home, call)) : []);
   const chosen = homes.filter((home) => before.has(home) || home.state === "dead");
-  const start = ctx.clock() + request.delay;
+  // The starts of a rate would all come at once where consumers have not followed a resume yet.
+  const first = request.ratePerSecond === undefined ? 0 : await knownFollowedAt(ctx, topic);
+  const start = Math.max(ctx.clock() + request.delay, first);
   const apart = request.ratePerSecond === undefined ? 0 : 1000 / request.ratePerSecond;
   const redriven = await inParallel(
     [...chosen.entries()],

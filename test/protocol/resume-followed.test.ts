@@ -1,6 +1,10 @@
 import { expect, test, vi } from "vitest";
+import type { Home } from "../../core/items.ts";
+import { beginBulk, runBulk } from "../../protocol/bulk.ts";
 import { pause } from "../../protocol/pause.ts";
+import { redrive } from "../../protocol/redrive.ts";
 import { resume } from "../../protocol/release.ts";
+import { leftToReleases } from "../../protocol/sent-before.ts";
 import { consume } from "./consume.ts";
 import { pull } from "./scenes.ts";
 import { createWorld, MINUTE, SECOND, type World } from "./world.ts";
@@ -135,6 +139,40 @@ test("a topic is followed in a minute though its pause was short, as Lambda was 
   await world.pass(20 * SECOND);
   await resume(world.ctx, "t", undefined);
   expect(sum((await startsOf(world, MINUTE, () => consume(world, "t"))).slice(0, 2))).toBe(1);
+});
+
+test.each(["redrive", "bulk"])("the rate of a %s in that minute holds, too", async (how) => {
+  const world = onLambda({ maxAttempts: 1 });
+  await world.tick();
+  for (let i = 0; i < 100; i++) await world.file({ topic: "t", delay: 0 });
+  while (world.visible("t").length > 0)
+    await consume(world, "t", { run: () => ({ end: "failed", error: "no bank" }) });
+  await pause(world.ctx, "t");
+  await world.pass(5 * MINUTE);
+  await resume(world.ctx, "t", undefined);
+  await world.pass(3 * SECOND);
+  const ratePerSecond = 2;
+  if (how === "redrive") await redrive(world.ctx, "t", { max: 100, delay: 0, ratePerSecond });
+  else {
+    const range = { from: 0, to: world.now() };
+    const request = { action: "redrive", topic: "t", dryRun: false, ratePerSecond } as const;
+    await runBulk(world.ctx, request, beginBulk(world.ctx, "redrive", range));
+  }
+  const starts = await startsOf(world, MINUTE - 4 * SECOND, () => consume(world, "t"));
+  expect(Math.max(...starts)).toBeLessThanOrEqual(3);
+  expect(sum(starts)).toBe(100);
+});
+
+test("what a dead resume gave a start and did not send is left to the next release", async () => {
+  const world = await paused({});
+  const dying = { ...world.ctx, queues: { ...world.queues, send: () => new Promise<never>(() => {}) } };
+  void resume(dying, "t", 1);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const homes = world.pool.items().filter((item): item is Home => "heldUntil" in item && "dueAt" in item);
+  expect(homes.length).toBeGreaterThan(10);
+  await world.pass(5 * MINUTE, { ticks: false });
+  const left = await leftToReleases(world.ctx, homes);
+  expect([...left].sort()).toEqual(homes.map(({ id }) => id).sort());
 });
 
 test("a job is not late for the minute in which Lambda follows a resume", async () => {
