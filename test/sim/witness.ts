@@ -115,7 +115,7 @@ const OUTAGE = 89 * DAY;
 /** ms from looking at a pause to the run: an invocation's life, or till a caller of `receive` gave up. */
 const LONGEST_CLAIM = 60_000;
 
-/** ms that one tick which dies can make a job late that waits for its topic's limit: the next one gives it its start. */
+/** ms that one tick which dies can make a job late whose start a release gives: the next tick sends it. */
 const TICK_MISSED = 62_000;
 
 /** ms from choosing a write's times to its landing. */
@@ -676,8 +676,10 @@ export function witnessOf(settings: {
       job.startedAt ??= clock();
       if (!again) lateness.push(late);
       if (topics[run.topic]?.consumer !== "pull") runsByFunctions += 1;
-      const isLimited = topics[run.topic]?.maxPerSecond !== undefined;
-      const most = Math.max(latest(run.id), isLimited && weather === "one fault" ? TICK_MISSED : 0);
+      // A release gives starts for a limit, and for the rate of a resume.
+      const isReleased =
+        topics[run.topic]?.maxPerSecond !== undefined || (to > run.dueAt && pauses.disturb(run.topic));
+      const most = Math.max(latest(run.id), isReleased && weather === "one fault" ? TICK_MISSED : 0);
       if (!again && late > most && !bulks.isMark(run.dueAt)) violate("P3", run.id, `started ${late} ms late`);
       // What SQS has of an untracked topic when a pause begins comes at once after the resume.
       if (!untracked.has(run.topic)) limits.ran(run.topic);
