@@ -12,7 +12,7 @@ import { sendMissed } from "./missed-starts.ts";
 import { parkCarried } from "./park.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
-import { isSeenTo, send } from "./send.ts";
+import { letsVoidGo, send } from "./send.ts";
 import { settleCrash } from "./settle.ts";
 import { reportUnreadable } from "./unreadable.ts";
 
@@ -181,6 +181,6 @@ async function meet(
   const sent = await send(ctx, waiting);
   for (const home of waiting) {
     // The message in hand is the only one certain to come back.
-    if (!isSeenTo(sent.get(home.id))) verdicts.set(home.id, { verdict: "left", until: now + REPEAT_AFTER });
+    if (!letsVoidGo(sent.get(home.id))) verdicts.set(home.id, { verdict: "left", until: now + REPEAT_AFTER });
   }
 }

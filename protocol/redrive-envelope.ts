@@ -6,7 +6,7 @@ import { isUnreadable } from "../core/readable.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { redriveJob } from "./redrive.ts";
-import { isSeenTo, send } from "./send.ts";
+import { letsVoidGo, send } from "./send.ts";
 import { cannotRead } from "./unreadable.ts";
 
 /**
@@ -36,7 +36,7 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
       if (!(await redriveJob(ctx, home, ctx.clock())) && !(await putBack(ctx, home))) return false;
     }
     const sent = await send(ctx, owed);
-    return owed.every(({ id }) => isSeenTo(sent.get(id)));
+    return owed.every(({ id }) => letsVoidGo(sent.get(id)));
   } catch (error) {
     const what = "redriving a dead letter";
     ctx.report({ type: "trouble", topic: message.topic, what, error: messageOf(error) });

@@ -72,6 +72,14 @@ export function isSeenTo(outcome: HandedOver | undefined): boolean {
   return outcome?.outcome === "sent" || outcome?.outcome === "held";
 }
 
+/**
+ * Whether a void message may go whose follower was handed over so. A follower that SQS refuses for good never comes: the
+ * sweep or the audit meets its job and says that it is dead. Until then a void message that stays would be copied for hours.
+ */
+export function letsVoidGo(outcome: HandedOver | undefined): boolean {
+  return isSeenTo(outcome) || outcome?.outcome === "refused";
+}
+
 async function sendTopic(
   ctx: Context,
   topic: string,

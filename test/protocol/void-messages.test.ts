@@ -38,6 +38,27 @@ describe("the number of messages grows with the calls, not with their square,", 
     expect(sent()).toBeLessThanOrEqual(CALLS + 10);
   });
 
+  test("where what follows a void message can never be sent, while no tick comes", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "orders", key: "a", delay: 30 * SECOND });
+    await world.fileAll({
+      topic: "orders",
+      key: "a",
+      delay: 40 * SECOND,
+      onDuplicate: "replace",
+      body: '"\ufffe"',
+    });
+    const sent = countingSends(world);
+    for (let s = 0; s < 3 * 60; s++) {
+      await world.pass(MINUTE, { ticks: false });
+      expect(await consume(world, "orders")).toEqual([]);
+    }
+    expect(world.queues.messages({ topic: "orders" })).toEqual([]);
+    expect(sent()).toBe(1);
+    await world.tick();
+    expect(await world.home(id)).toMatchObject({ state: "dead", attempt: 0 });
+  });
+
   test("where each message meets the very next revision", async () => {
     const world = createWorld();
     const sent = countingSends(world);

@@ -31,7 +31,11 @@ async function run({ seeds, from, weeks, trace }: Options): Promise<boolean> {
   const broken: History[] = [];
   const add = (history: History): void => {
     sum.add(history);
-    if (history.violation) broken.push(history);
+    if (history.violation) {
+      broken.push(history);
+      // At once, as what is left may take long; the whole stories come at the end.
+      console.error(`seed ${history.seed} breaks ${history.violation.promise}: ${history.violation.text}`);
+    }
     if (Date.now() - told < EVERY) return;
     told = Date.now();
     console.error(`${sum.share.histories} of ${seeds} histories, ${sum.share.broken} broken`);
