@@ -3,6 +3,7 @@ import {
   BULK_JOBS,
   ENTRIES_A_PAGE,
   HEADERS_BYTES,
+  HEALTHY_READY,
   PACK_BYTES,
   STATEMENT_BATCH,
 } from "./constants.ts";
@@ -40,6 +41,8 @@ export type Sizes = {
   readonly bulkJobs: number;
   /** Bytes of the jobs that share a message. */
   readonly packBytes: number;
+  /** Ready messages up to which a topic's consumers keep up, whatever else waits in its queue. */
+  readonly healthyReady: number;
   /** Statements of one call to DynamoDB, 25 at most. */
   readonly statements: number;
 };
@@ -67,6 +70,7 @@ export const SIZES: Sizes = {
   listEntries: ENTRIES_A_PAGE,
   bulkJobs: BULK_JOBS,
   packBytes: PACK_BYTES,
+  healthyReady: HEALTHY_READY,
   statements: STATEMENT_BATCH,
 };
 

@@ -1,4 +1,3 @@
-import { HEALTHY_READY } from "../core/constants.ts";
 import type { Context } from "./ports.ts";
 
 /** Whether the consumers of a topic are behind. */
@@ -21,7 +20,7 @@ export function backlogsOf(ctx: Context): Backlogs {
 async function hasBacklog(ctx: Context, topic: string): Promise<boolean> {
   try {
     const { ready, delayed } = await ctx.queues.depth({ topic });
-    return ready > Math.max(delayed, HEALTHY_READY);
+    return ready > Math.max(delayed, ctx.sizes.healthyReady);
   } catch {
     return false;
   }

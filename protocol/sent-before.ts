@@ -1,6 +1,6 @@
 import { startsAt } from "../core/home.ts";
 import { type Home, parkedKey } from "../core/items.ts";
-import { type Backlogs, backlogsOf } from "./backlog.ts";
+import type { Backlogs } from "./backlog.ts";
 import { heldBefore, knownResume } from "./known-pauses.ts";
 import { isStartAhead, type Looks } from "./limit.ts";
 import { limitedTopics } from "./limited-topics.ts";
@@ -12,11 +12,7 @@ import type { Context } from "./ports.ts";
  * parked it. Where its note is not there and its topic's consumers are behind, it lies in its queue. Else its message was
  * lost, or never sent, and it needs another start.
  */
-export async function sentBefore(
-  ctx: Context,
-  homes: readonly Home[],
-  backlogs: Backlogs = backlogsOf(ctx),
-): Promise<Looks> {
+export async function sentBefore(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<Looks> {
   const now = ctx.clock();
   const asked = homes.filter((home) => isLimited(ctx, home.topic) && !isStartAhead(home, now));
   if (asked.length === 0) return NOTHING_KNOWN;

@@ -5,10 +5,12 @@ import { isMovedPast, isNear, startsAt } from "../core/home.ts";
 import { type Home, timeOf } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { beforeTime, type Position } from "../core/position.ts";
+import type { Backlogs } from "./backlog.ts";
 import { progressOf, readCursor } from "./cursor.ts";
 import { die } from "./die.ts";
 import { fileLooks } from "./looks.ts";
 import { type Entry, pages } from "./pages.ts";
+import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { type HandedOver, isSeenTo, send } from "./send.ts";
 import { leftToReleases, sentBefore } from "./sent-before.ts";
@@ -25,9 +27,14 @@ const WIDTH = 8;
 /**
  * Hands over what falls due in one shard before `LOOKAHEAD` from now, page by page from the cursor: send, then
  * advance. A crash in between repeats up to 2,000 entries and a page, or some seconds' work, and never skips one. `until`:
- * no page is begun after it.
+ * no page is begun after it. `backlogs`: asked once for all shards of a tick.
  */
-export async function sweepShard(ctx: Context, shard: number, until: number): Promise<SweepEnd> {
+export async function sweepShard(
+  ctx: Context,
+  shard: number,
+  until: number,
+  backlogs: Backlogs,
+): Promise<SweepEnd> {
   const limit = ctx.clock() + LOOKAHEAD;
   const cursor = await readCursor(ctx, shard);
   if (cursor.swept >= beforeTime(limit)) return "done";
@@ -41,7 +48,7 @@ export async function sweepShard(ctx: Context, shard: number, until: number): Pr
         end = "out-of-time";
         break;
       }
-      const unsent = await handOver(ctx, page.entries, limit);
+      const unsent = await handOver(ctx, page.entries, limit, backlogs);
       entries += page.entries.length;
       if (!(await progress.reach(unsent?.before ?? page.position, page.entries.length))) return "overtaken";
       if (unsent) {
@@ -64,6 +71,7 @@ async function handOver(
   ctx: Context,
   entries: readonly Entry[],
   limit: number,
+  backlogs: Backlogs,
 ): Promise<{ before: Position } | undefined> {
   const now = ctx.clock();
   const waiting = entries.filter((entry) => isToSend(entry, limit, now));
@@ -72,12 +80,14 @@ async function handOver(
     waiting.flatMap(({ home }) => home ?? []),
   );
   const due = waiting.filter(({ home }) => home && !left.has(home.id));
+  await askForBacklogs(ctx, due, backlogs);
   const outcomes = await send(
     ctx,
     due.flatMap(({ home }) => home ?? []),
     await sentBefore(
       ctx,
       due.flatMap(({ sk, home }) => (home && startsAt(home) < timeOf(sk) ? home : [])),
+      backlogs,
     ),
   );
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
@@ -93,6 +103,16 @@ async function handOver(
   const met = entries.slice(0, stopAt).flatMap(({ unreadable }) => unreadable ?? []);
   await lookAtUnreadableAgain(ctx, "sweeping", met);
   return entries[stopAt];
+}
+
+/**
+ * Asks for the backlogs of limited topics before the tick sends what is overdue: such messages are ready at once, and would be
+ * taken for those of slow consumers. Then late jobs would be sent without starts.
+ */
+async function askForBacklogs(ctx: Context, due: readonly Entry[], backlogs: Backlogs): Promise<void> {
+  const now = ctx.clock();
+  const overdue = due.flatMap(({ home }) => (home && startsAt(home) <= now ? home.topic : []));
+  await Promise.all([...new Set(overdue)].filter((topic) => isLimited(ctx, topic)).map(backlogs));
 }
 
 /** A start that was noted in a home has no look of its own: whoever noted it may have died before sending. */

@@ -32,7 +32,8 @@ export async function tick(outer: Context, until: number): Promise<void> {
   await Promise.all([
     guarded(tendPauses(ctx, until), "looking at pauses"),
     workThrough(ctx, shards, async (shard, step) => {
-      const work = step === "sweep" ? sweepShard(ctx, shard, until) : auditShard(ctx, shard, until, backlogs);
+      const work =
+        step === "sweep" ? sweepShard(ctx, shard, until, backlogs) : auditShard(ctx, shard, until, backlogs);
       await guarded(work, `the ${step} of shard ${shard}`);
     }),
   ]);

@@ -4,6 +4,7 @@ import { marshall } from "@aws-sdk/util-dynamodb";
 import { chunksOf } from "../../core/batches.ts";
 import { BATCH_JOBS, BUCKET, DAY } from "../../core/constants.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, minuteOf, sortable } from "../../core/items.ts";
+import { backlogsOf } from "../../protocol/backlog.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { sweepShard } from "../../protocol/sweep.ts";
 import type { Figure } from "../figure.ts";
@@ -49,7 +50,8 @@ export const handOff: Figure = {
       return rate;
     };
     const shards = Array.from({ length: ctx.policy.shards }, (_, shard) => shard);
-    const sweep = () => Promise.all(shards.map((shard) => sweepShard(ctx, shard, Number.POSITIVE_INFINITY)));
+    const sweep = () =>
+      Promise.all(shards.map((shard) => sweepShard(ctx, shard, Number.POSITIVE_INFINITY, backlogsOf(ctx))));
     const plainly = () =>
       Promise.all(
         shards.map((shard) => sweepPlainly(rig.plain, { table, url, minute, shard, topic: TOPIC })),

@@ -466,3 +466,25 @@ describe("a resume at a rate", () => {
 function failOften(drawn: (below: number) => number) {
   return () => (drawn(10) === 0 ? fail() : ({ end: "done" } as const));
 }
+
+describe("after SQS took none of a limited topic's messages for three minutes", () => {
+  test("no second starts more than two seconds' starts, though the tick's own messages fill the queue", async () => {
+    const world = createWorld({ shards: 8, topics: { slow: { maxPerSecond: 100 }, free: {} } });
+    const from = world.now() + 8 * MINUTE;
+    // A minute of 40 a second.
+    for (let second = 0; second < 60; second++)
+      await fileMany(world, 40, from + second * SECOND - world.now());
+    const { send } = world.queues;
+    await world.pass(from - 170 * SECOND - world.now());
+    world.queues.send = async (queue, messages) =>
+      queue.events === undefined && queue.topic === "slow"
+        ? messages.map(() => ({ outcome: "failing", reason: "InternalError" }))
+        : send(queue, messages);
+    await world.pass(3 * MINUTE);
+    world.queues.send = send;
+    const runs = await runFor(world, 20 * MINUTE);
+    expect(runs.size).toBe(2400);
+    // DelaySeconds are whole seconds: those of two may come in one.
+    expect(mostInASecond(runs.values())).toBeLessThanOrEqual(200);
+  });
+});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DAY, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
 import { type Home, type Item, type Pause, pausedTopicKey, pauseKey } from "../../core/items.ts";
+import { backlogsOf } from "../../protocol/backlog.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { park } from "../../protocol/park.ts";
 import { lift, pause } from "../../protocol/pause.ts";
@@ -21,7 +22,9 @@ const parked = (world: World, topic = "orders"): Item[] =>
 const pauseItem = (world: World, topic = "orders"): Pause | undefined =>
   world.pool.items().find(({ pk }) => pk === pauseKey(topic).pk) as Pause | undefined;
 const sweepShards = (world: World) =>
-  Promise.all([0, 1].map((shard) => sweepShard(world.ctx, shard, world.now() + MINUTE)));
+  Promise.all(
+    [0, 1].map((shard) => sweepShard(world.ctx, shard, world.now() + MINUTE, backlogsOf(world.ctx))),
+  );
 /** What is visible, run as a consumer does; several rounds, with ticks. */
 const runFor = async (world: World, ms: number, topic = "orders") => {
   const runs = [];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Cursor, cursorKey, type Home } from "../../core/items.ts";
 import { SIZES } from "../../core/sizes.ts";
+import { backlogsOf } from "../../protocol/backlog.ts";
 import { readCursor } from "../../protocol/cursor.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import type { Pool } from "../../protocol/ports.ts";
@@ -61,9 +62,12 @@ describe("the place that a sweep has written down", () => {
       return world.pool.page(...asked);
     };
     const clock = (): number => now() + (how === "out of time" && pages > 4 ? HOUR : 0);
-    await sweepShard({ ...world.ctx, clock, pool: { ...world.pool, page } }, 0, now() + MINUTE).catch(
-      () => {},
-    );
+    await sweepShard(
+      { ...world.ctx, clock, pool: { ...world.pool, page } },
+      0,
+      now() + MINUTE,
+      backlogsOf(world.ctx),
+    ).catch(() => {});
     await world.pass(SECOND);
     world.queues.purge(orders);
     const ran = new Set<string>();
@@ -129,7 +133,9 @@ describe("a cursor that an earlier version has written, with sort keys for posit
     const pool = dyingPool(world, () => {
       throw new Error("killed");
     });
-    await expect(sweepShard({ ...world.ctx, pool }, 0, world.now() + MINUTE)).rejects.toThrow("killed");
+    await expect(
+      sweepShard({ ...world.ctx, pool }, 0, world.now() + MINUTE, backlogsOf(world.ctx)),
+    ).rejects.toThrow("killed");
     const { swept } = cursorOf(world);
     const sent = world.queues.messages(orders).flatMap(({ body }) => JSON.parse(body).jobs);
     expect(sent.length).toBeGreaterThan(0);

@@ -231,8 +231,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "cursor advanced before the send",
     file: "protocol/sweep.ts",
-    find: "    const unsent = await handOver(ctx, page.entries, limit);",
-    put: '    if (!(await progress.reach(page.position, 1_000_000))) return "overtaken";\n    const unsent = await handOver(ctx, page.entries, limit);',
+    find: "    const unsent = await handOver(ctx, page.entries, limit, backlogs);",
+    put: '    if (!(await progress.reach(page.position, 1_000_000))) return "overtaken";\n    const unsent = await handOver(ctx, page.entries, limit, backlogs);',
   },
   {
     name: "cursor advanced to the clock, not to the limit",
@@ -299,6 +299,12 @@ export const MUTANTS: readonly Mutant[] = [
     file: "protocol/settle.ts",
     find: '  const refused = held.filter((_, i) => outcomes[i] === "refused");',
     put: '  for (const { id } of held) for (let i = 0; i < 2; i++) await readHomes(ctx, [id]);\n  const refused = held.filter((_, i) => outcomes[i] === "refused");',
+  },
+  {
+    name: "backlogs asked for again and again in a tick",
+    file: "protocol/backlog.ts",
+    find: "    const answer = known.get(topic) ?? hasBacklog(ctx, topic);",
+    put: "    const answer = hasBacklog(ctx, topic);",
   },
   {
     name: "no audit",
