@@ -301,12 +301,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: '  for (const { id } of held) for (let i = 0; i < 2; i++) await readHomes(ctx, [id]);\n  const refused = held.filter((_, i) => outcomes[i] === "refused");',
   },
   {
-    name: "backlogs asked for again and again in a tick",
-    file: "protocol/backlog.ts",
-    find: "    const answer = known.get(topic) ?? hasBacklog(ctx, topic);",
-    put: "    const answer = hasBacklog(ctx, topic);",
-  },
-  {
     name: "no audit",
     file: "protocol/audit.ts",
     find: "    found += await repair(ctx, live, backlogs);\n",
