@@ -58,6 +58,8 @@ export type BulkPart = {
 
 const WIDTH = 8;
 const ERRORS = 10;
+/** How many times the jobs that a part changes its pages may list, of which most may be changed already. */
+const HELD = 4;
 const SENDING_AGAIN = "sending what a bulk has moved";
 export const BULK_ID_CHARS = 8;
 
@@ -96,15 +98,16 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
     reached: bulk.to,
   };
   const until = ctx.clock() + BULK_PART;
-  const taken: number[] = [];
-  for (let at = bulk; ; ) {
-    const page = await pageOf(ctx, request, at, Math.min(ctx.sizes.bulkJobs - part.matched, PAGE_JOBS));
+  const pages = await pagesOf(ctx, request, bulk, until - BULK_PART / 2);
+  const taken = pages.flatMap((page) => startsTaken(page, bulk));
+  const turns = turnsOf(request, bulk, ctx.clock(), taken);
+  let at = bulk;
+  for (const page of pages) {
     const matched = page.homes.filter((home) => isFor(request.action, home) && isFromBefore(home, at));
     const now = ctx.clock();
     const refused = matched.map((home) => refusal(request.action, home, now));
     const changeable = matched.filter((_, i) => refused[i] === undefined);
-    taken.push(...startsTaken(page, bulk));
-    const { starts, nextAt } = startsOf(request, at, now, taken, changeable.length);
+    const starts = turns.next(now, changeable.length);
     const results = request.dryRun ? [] : await changeAll(ctx, request, at, changeable, starts);
     if (!request.dryRun) await sendAgain(ctx, movedBefore(page, request, at), SENDING_AGAIN);
     const before = await changedBefore(ctx, page, request, at);
@@ -114,10 +117,29 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
     noteSkipped(part, matched, refused);
     noteSkipped(part, changeable, results);
     if (page.cursor === undefined) return part;
-    at = { ...at, position: page.cursor, nextAt };
-    if (part.matched >= ctx.sizes.bulkJobs || ctx.clock() >= until) {
-      return { ...part, reached: timeOf(at.position), next: at };
-    }
+    at = { ...at, position: page.cursor, nextAt: turns.nextAt() };
+    if (part.matched >= ctx.sizes.bulkJobs || ctx.clock() >= until) break;
+  }
+  return { ...part, reached: timeOf(at.position), next: at };
+}
+
+/**
+ * The pages of a part, all read before anything is changed: the first may have jobs to change, and only the last tell which
+ * starts another call of this part has given already. Where more jobs than a part changes were filed since before those, their
+ * starts are not known, and as many more may start at once. `until`: no page is read after it, but for the first.
+ */
+async function pagesOf(ctx: Context, request: BulkRequest, bulk: Bulk, until: number): Promise<JobPage[]> {
+  const pages: JobPage[] = [];
+  let matched = 0;
+  let held = 0;
+  for (let at = bulk; ; ) {
+    const page = await pageOf(ctx, request, at, Math.min(ctx.sizes.bulkJobs - matched, PAGE_JOBS));
+    pages.push(page);
+    matched += page.homes.filter((home) => isFor(request.action, home) && isFromBefore(home, at)).length;
+    held += page.homes.length + page.gone.length;
+    const isEnough = matched >= ctx.sizes.bulkJobs || held >= HELD * ctx.sizes.bulkJobs;
+    if (page.cursor === undefined || isEnough || ctx.clock() >= until) return pages;
+    at = { ...at, position: page.cursor };
   }
 }
 
@@ -204,37 +226,56 @@ function refusal(action: BulkAction, home: Head, now: number): MinutehandError |
   return refusalOf(home, now, action === "cancel" ? unheld : unasked);
 }
 
-/** The starts that this part has given to jobs of this page already: in another call of it, or on an earlier page. */
+/** The starts that another call of this part has given to jobs of this page already. */
 function startsTaken({ homes, gone }: JobPage, { id, nextAt }: Bulk): number[] {
   const moved = [...homes, ...gone].filter(({ bulk, wantedAt }) => isMarkOf(bulk, id) && wantedAt >= nextAt);
   return moved.map(({ wantedAt }) => wantedAt);
 }
 
+/** Gives jobs their starts, one after the other. ms since the epoch. */
+type Turns = {
+  /** Of so many jobs, none of them where a start is taken, nor before `now`. */
+  next: (now: number, count: number) => number[];
+  /** From when on jobs of a later part may start. */
+  nextAt: () => number;
+};
+
 /**
- * When so many jobs start, none of them where a start is taken. `nextAt`: from when on those behind may. No later than any job
- * may be filed for, however slow the rate.
+ * The starts of a part, beside those `taken` of it by another call. No later than any job may be filed for, however slow the
+ * rate.
  */
-function startsOf(
+function turnsOf(
   { ratePerSecond }: BulkRequest,
   { startedAt, nextAt }: Bulk,
-  now: number,
+  begun: number,
   taken: readonly number[],
-  count: number,
-): { starts: number[]; nextAt: number } {
-  if (ratePerSecond === undefined) return { starts: new Array<number>(count).fill(nextAt), nextAt };
+): Turns {
+  if (ratePerSecond === undefined)
+    return { next: (_, count) => new Array<number>(count).fill(nextAt), nextAt: () => nextAt };
   const interval = 1000 / ratePerSecond;
   // In step with the call before: starts of the two would lie between each other.
-  const origin = now > nextAt ? (taken[0] ?? now) : nextAt;
+  const origin = begun > nextAt ? (taken[0] ?? begun) : nextAt;
   const timeOf = (slot: number): number => Math.min(origin + slot * interval, startedAt + LONGEST_DELAY);
+  const slotAt = (time: number): number => Math.ceil((Math.max(nextAt, time) - origin) / interval);
   const used = new Set(taken.map((time) => Math.round((time - origin) / interval)));
-  const first = Math.ceil((Math.max(nextAt, now) - origin) / interval);
-  const starts: number[] = [];
-  for (let slot = first; starts.length < count; slot++)
-    if (!used.has(slot)) starts.push(Math.round(timeOf(slot)));
-  // Not behind the last that is used: its job's caller may have moved it far ahead since.
-  let next = first + count + [...used].filter((slot) => slot >= first).length;
-  while (used.has(next)) next++;
-  return { starts, nextAt: Math.ceil(timeOf(next)) };
+  const first = slotAt(begun);
+  let slot = first;
+  let given = 0;
+  return {
+    next(now, count) {
+      const starts: number[] = [];
+      for (slot = Math.max(slot, slotAt(now)); starts.length < count; slot++)
+        if (!used.has(slot)) starts.push(Math.round(timeOf(slot)));
+      given += count;
+      return starts;
+    },
+    nextAt() {
+      // Not behind the last that is used: its job's caller may have moved it far ahead since.
+      let next = Math.max(slot, first + given + [...used].filter((one) => one >= first).length);
+      while (used.has(next)) next++;
+      return Math.ceil(timeOf(next));
+    },
+  };
 }
 
 /** What became of a job: `left` is one that somebody else has changed since it was read. */

@@ -298,6 +298,50 @@ describe("a part of a bulk that is sent again", () => {
     expect(next?.nextAt).toBeLessThan(START + 11 * MINUTE);
   });
 
+  describe("at a rate keeps it", () => {
+    const asked = { action: "run", ratePerSecond: 10, from: START + HOUR, to: START + 3 * HOUR } as const;
+    const each = async (world: World, count: number, delay: number, every: number): Promise<string[]> => {
+      const ids = [];
+      for (let i = 0; i < count; i++) ids.push((await world.file({ delay: delay + i * every })).id);
+      return ids;
+    };
+    const mostInASecond = async (world: World, ids: readonly string[]): Promise<number> => {
+      const homes = await Promise.all(ids.map((id) => world.home(id)));
+      const bySecond = Map.groupBy(homes, ({ dueAt }) => Math.floor(dueAt / SECOND));
+      return Math.max(...[...bySecond.values()].map((at) => at.length));
+    };
+
+    it("where a page of jobs was filed since", async () => {
+      const world = createWorld();
+      const ids = await each(world, 400, HOUR + MINUTE, SECOND);
+      const at = beginBulk(world.ctx, "run", asked, { id: "abcdefgh" });
+      await runBulk(world.ctx, requestOf(asked), at);
+      await world.pass(10 * SECOND, { ticks: false });
+      ids.push(...(await each(world, 200, HOUR + 50 * SECOND, 2 * SECOND)));
+      let again: Bulk | undefined = beginBulk(world.ctx, "run", asked, { id: "abcdefgh" });
+      while (again) again = (await runBulk(world.ctx, requestOf(asked), again)).next;
+      expect(await mostInASecond(world, ids)).toBe(10);
+    });
+
+    it("where DynamoDB throttled some hundred jobs before, and gives those the starts that are free", async () => {
+      const world = createWorld();
+      const ids = await each(world, 500, HOUR + MINUTE, SECOND);
+      const at = begin(world, asked);
+      const hot = ids.slice(0, 200).map(isChangeOf);
+      world.pool.hooks.before = (call) => {
+        if (hot.some((isIt) => isIt(call))) throw new MinutehandError("unavailable", "throttled");
+      };
+      expect((await runBulk(world.ctx, requestOf(asked), at)).skipped).toEqual({ unavailable: 200 });
+      delete world.pool.hooks.before;
+      await world.pass(10 * SECOND, { ticks: false });
+      expect((await runBulk(world.ctx, requestOf(asked), at)).changed).toBe(500);
+      expect(await mostInASecond(world, ids)).toBe(10);
+      // 100 of the starts have passed.
+      const homes = await Promise.all(ids.map((id) => world.home(id)));
+      expect(Math.max(...homes.map(({ dueAt }) => dueAt))).toBe(START + 60 * SECOND - 100);
+    });
+  });
+
   it("counts what another bulk has done not as its own", async () => {
     const world = createWorld();
     await filed(world, 5);
