@@ -40,6 +40,10 @@ export async function runJobs(
   const kept = new Set<string>();
   const span = deadline - ctx.clock();
   const lastStart = deadline - longestRun - Math.min(LAST_START, span / 4);
+  // ms. The next run may take as long as the longest of this invocation. It is forgotten with the invocation: one run that took
+  // nearly all the time must not keep later invocations from starting any.
+  let longest = longestRun;
+  const isTooLate = (): boolean => ctx.clock() >= lastStart + longestRun - longest;
   const lastCall = Promise.withResolvers<void>();
   const abort = new AbortController();
   const lastWord = Promise.withResolvers<void>();
@@ -69,15 +73,17 @@ export async function runJobs(
       const settled = settler.settle(record, () => kept.add(delivery.messageId));
       settles.push(settled.then(() => untrackedEnds.isThrough(one)));
     };
-    if (held && ctx.clock() >= lastStart) {
+    if (held && isTooLate()) {
       // Its claim took too long for a run. It waits again at once, and no attempt is counted.
       settle(() => settler.record(held, { end: "retry-in", wait: 0 }));
       return;
     }
     begun.add(delivery);
-    ctx.report(startedEvent(topic, job, ctx.clock()));
+    const startedAt = ctx.clock();
+    ctx.report(startedEvent(topic, job, startedAt));
     const slot = run(job, topic, abort.signal).then((ending) => {
       running.delete(slot);
+      longest = Math.max(longest, ctx.clock() - startedAt);
       // Not waited for: the slot is free when the handler has ended.
       if (held) settle(() => settler.record(held, ending));
       else untrackedEnds.ended(one, ending);
@@ -89,7 +95,7 @@ export async function runJobs(
     const [{ job, topic }] = work as [Work];
     const { concurrency } = policyOf(ctx, topic);
     const early = startOf(job) - ctx.clock();
-    if (ctx.clock() >= lastStart) {
+    if (isTooLate()) {
       const left = work.splice(0);
       mates = left.filter((one) => begun.has(one.delivery));
       await giveBackWhole(ctx, left, begun, remove, kept);

@@ -357,8 +357,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a message's jobs not held until they are due",
     file: "sdk/run-jobs.ts",
-    find: "    const early = startOf(job) - ctx.clock();\n    if (ctx.clock() >= lastStart)",
-    put: "    const early = 0;\n    if (ctx.clock() >= lastStart)",
+    find: "    const early = startOf(job) - ctx.clock();\n    if (isTooLate())",
+    put: "    const early = 0;\n    if (isTooLate())",
     and: {
       find: "one.topic !== topic || startOf(one.job) > now);",
       put: "one.topic !== topic || now < 0);",
