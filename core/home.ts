@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, NEAR } from "./constants.ts";
+import { CLOCK_MARGIN, LAST_START_BEFORE, NEAR } from "./constants.ts";
 import { type Head, type Home, type State, sortable } from "./items.ts";
 
 /**
@@ -49,6 +49,14 @@ export function hasExpired(
   now: number,
 ): boolean {
   return now > wantedAt + expiresAfter + CLOCK_MARGIN;
+}
+
+/**
+ * Up to when a job can use a start, in ms since the epoch: one that comes later is wasted, as the job will have expired. A job
+ * that expires within seconds can use those of the first half of its time.
+ */
+export function lastStart({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Home): number {
+  return wantedAt + expiresAfter - Math.min(LAST_START_BEFORE, expiresAfter / 2);
 }
 
 /**

@@ -4,6 +4,9 @@ import { minuteOf } from "./items.ts";
 /** A limit's unit: at most `starts` in each period of `ms`, which begin at whole multiples of it. */
 export type Period = { readonly ms: number; readonly starts: number };
 
+/** When a job wants to start, and up to when it can: ms since the epoch. */
+export type Wanted = { readonly start: number; readonly last: number };
+
 /** `maxPerSecond` in whole numbers: so many a second, or one in so many whole seconds; never more than was said. */
 export function periodOf(maxPerSecond: number): Period {
   if (maxPerSecond >= 1) return { ms: 1000, starts: Math.floor(maxPerSecond) };
@@ -35,13 +38,13 @@ export function startsFarAhead(minute: number, period: Period): number {
 
 /**
  * Whom to ask for in which period: jobs in the order of their wanted starts, each in the first period with room that does
- * not end before its own start. `wanted` and `periods` are sorted. `exact`: a job is asked for in its own period or not at
- * all. Answers the jobs' places in `wanted` by period.
+ * not end before its own start, unless that comes after its `last`. `wanted` and `periods` are sorted. `exact`: a job is asked
+ * for in its own period or not at all. Answers the jobs' places in `wanted` by period.
  */
 export function askIn(
   periods: readonly number[],
   { ms }: Period,
-  wanted: readonly number[],
+  wanted: readonly Wanted[],
   roomOf: (begin: number) => number,
   exact: boolean,
 ): Map<number, number[]> {
@@ -51,9 +54,9 @@ export function askIn(
     const room = roomOf(begin);
     const places: number[] = [];
     for (; next < wanted.length && places.length < room; next++) {
-      const start = wanted[next] ?? 0;
+      const { start, last } = wanted[next] as Wanted;
       if (start >= begin + ms) break;
-      if (!exact || start >= begin) places.push(next);
+      if ((!exact || start >= begin) && Math.max(start, begin) <= last) places.push(next);
     }
     if (places.length > 0) asked.set(begin, places);
   }

@@ -9,6 +9,7 @@ import {
   periodOf,
   periodsIn,
   startsFarAhead,
+  type Wanted,
 } from "../core/limit.ts";
 import { nextOpening } from "../cron/window.ts";
 import type { Context } from "./ports.ts";
@@ -27,16 +28,16 @@ export type Limit = {
   readonly room?: Map<number, number>;
 };
 
-/** A job that has no start yet: its place among those asked for, and when it wants to start. */
-type Open = { readonly at: number; readonly start: number };
+/** A job that has no start yet, and its place among those asked for. */
+type Open = Wanted & { readonly at: number };
 
 /** Each round takes a start or finds a period full, so that this many are only needed against many others at once. */
 const ROUNDS = 20;
 const WIDTH = 4;
 
 /**
- * Books a start for each wanted one (ms since the epoch; a past one means now): the first that is free from then on and
- * before `until`, while the topic's window is open. A job that wants a start beyond `until` gets its own period or none, and
+ * Books a start for each wanted one (a past one means now): the first that is free from then on and before `until`, while the
+ * topic's window is open, if the job can use it. A job that wants a start beyond `until` gets its own period or none, and
  * only as long as half of that minute's starts are free. Answers them in order, `undefined` for a job that gets none.
  *
  * All who hand jobs over count in the same items, second by second, so that nobody waits for anybody. What is counted
@@ -47,14 +48,14 @@ export async function bookStarts(
   ctx: Context,
   topic: string,
   limit: Limit,
-  wanted: readonly number[],
+  wanted: readonly Wanted[],
 ): Promise<(number | undefined)[]> {
   const { window, until, isCrowded = false, exact = false, room = new Map<number, number>() } = limit;
   const now = ctx.clock();
   const period = periodOf(limit.maxPerSecond);
   const starts: (number | undefined)[] = wanted.map(() => undefined);
   const open = wanted
-    .map((start, at): Open => ({ at, start: nextOpening(window, Math.max(start, now)) }))
+    .map(({ start, last }, at): Open => ({ at, start: nextOpening(window, Math.max(start, now)), last }))
     .sort((a, b) => a.start - b.start);
   const place = ({ at, start }: Open, begin: number): void => {
     starts[at] = nextOpening(window, Math.max(start, begin));
@@ -74,20 +75,14 @@ export async function bookStarts(
       await readRoom(ctx, topic, periods, period, room);
       isRead = true;
     }
-    const asked = askIn(
-      periods,
-      period,
-      near.map(({ start }) => start),
-      (begin) => room.get(begin) ?? period.starts,
-      exact,
-    );
+    const asked = askIn(periods, period, near, (begin) => room.get(begin) ?? period.starts, exact);
     if (asked.size === 0) break;
     await take(new Map([...asked].map(([begin, places]) => [begin, places.flatMap((at) => near[at] ?? [])])));
     near = near.filter(({ at }) => starts[at] === undefined);
   }
 
   // What waits for an opening is parked till then.
-  const isOwn = ({ at, start }: Open): boolean => start === wanted[at];
+  const isOwn = ({ at, start, last }: Open): boolean => start === wanted[at]?.start && start <= last;
   const far = isCrowded ? [] : open.filter((one) => one.start >= until && isOwn(one));
   if (far.length > 0) await take(await askFarAhead(ctx, topic, period, far));
   return starts;

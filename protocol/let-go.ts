@@ -1,7 +1,8 @@
 import { AUDIT_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
-import { hasCrashed, hasExpired, isNear, isOwed, startsAt } from "../core/home.ts";
+import { hasCrashed, hasExpired, isNear, isOwed, lastStart, startsAt } from "../core/home.ts";
 import { type Home, type Parked, type Pause, parkedKey, timeOf } from "../core/items.ts";
+import type { Wanted } from "../core/limit.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { bookStarts } from "./book-starts.ts";
 import { type AfterHold, type Hold, moveHeld, noteStarts } from "./hold.ts";
@@ -59,14 +60,12 @@ export async function takeTurns(
     ? await reserveTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
   if (!turns) return NO_TURN;
-  const limit = { ...limitOf(ctx, topic), until: run.bound, isCrowded: true, exact: isPaced, room: run.room };
-  const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
-  const now = ctx.clock();
-  // A deploy may have taken the limit away that parked them, and left the window.
-  const starts = isLimited
-    ? await bookStarts(ctx, topic, limit, turns)
-    : turns.map((turn) => openingOf(ctx, topic, Math.max(turn, now)));
-  const given = waiting.flatMap(({ home, notes }, i) => {
+  const inTurn = waiting.flatMap((one, i) => {
+    const start = turns[i];
+    return start === undefined ? [] : [{ ...one, start, last: lastStart(one.home) }];
+  });
+  const starts = await findStarts(ctx, run, inTurn, isPaced);
+  const given = inTurn.flatMap(({ home, notes }, i) => {
     const until = starts[i];
     if (until === undefined) return [];
     const from = run.pause ? home.dueAt : waitsFrom(ctx, home, notes[0]);
@@ -75,9 +74,32 @@ export async function takeTurns(
     const isSent = home.untracked === true && isNear(start, ctx.clock());
     return { notes, hold: { home, from, until: start, isSent } };
   });
-  // What misses its turn of a rate waits for another one, and those behind it do not.
+  // Those that will have expired wait to be ended, and what misses its turn of a rate waits for another one: later ones need not.
+  const isOver = isPaced
+    ? turns.length < waiting.length
+    : inTurn.some(({ last }, i) => starts[i] === undefined && last >= run.bound) || isFull(run);
   const isLeft = given.length < waiting.length;
-  return { given, going, owed, done, isLeft, isLast: isLeft && (!isPaced || turns.length < waiting.length) };
+  return { given, going, owed, done, isLeft, isLast: isLeft && isOver };
+}
+
+/** The starts of jobs whose turn it is: of a topic with a limit those that are free, of another one their turns. */
+async function findStarts(
+  ctx: Context,
+  { topic, bound, room }: Release,
+  wanted: readonly Wanted[],
+  isPaced: boolean,
+): Promise<(number | undefined)[]> {
+  const now = ctx.clock();
+  // A deploy may have taken the limit away that parked them, and left the window.
+  if (policyOf(ctx, topic).maxPerSecond === undefined)
+    return wanted.map(({ start }) => openingOf(ctx, topic, Math.max(start, now)));
+  const limit = { ...limitOf(ctx, topic), until: bound, isCrowded: true, exact: isPaced, room };
+  return bookStarts(ctx, topic, limit, wanted);
+}
+
+/** Whether nothing is left of a topic's limit, as far as a release has looked. */
+function isFull({ room }: Release): boolean {
+  return [...room.values()].every((starts) => starts === 0);
 }
 
 /**

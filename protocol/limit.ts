@@ -1,6 +1,6 @@
 import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { hasExpired, isNear, startsAt } from "../core/home.ts";
+import { hasExpired, isNear, lastStart, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { nextOpening } from "../cron/window.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
@@ -114,8 +114,9 @@ async function giveStarts(
   const isSent = (home: Home): boolean =>
     looks?.behind.has(home.id) === true ||
     (isCounted(home) && (looks ? isStartAhead(home, now) : isGiven(home, now)));
-  // A consumer ends what has expired, which takes no start from other jobs.
-  const isGoing = (home: Home): boolean => (hasExpired(home, now) || isSent(home)) && !isShut(ctx, home);
+  // A consumer ends what will have expired, which takes no start from other jobs.
+  const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
+  const isGoing = (home: Home): boolean => (isOver(home) || isSent(home)) && !isShut(ctx, home);
   shaped.going.push(...jobs.filter(isGoing));
   const isParked = ({ id }: Home): boolean => looks?.parked.has(id) === true;
   // A late job with a note waits for a release, and ticks look for the notes of listed topics alone.
@@ -167,7 +168,7 @@ export async function book(
   const isCrowded = limited?.until !== undefined && limited.until > now;
   const until = Math.min(now + STARTS_AHEAD, isCrowded ? (limited.until ?? now) : Number.POSITIVE_INFINITY);
   const first = Math.max(await knownFollowedAt(ctx, topic), now);
-  const wanted = jobs.map((home) => Math.max(startsAt(home), first));
+  const wanted = jobs.map((home) => ({ start: Math.max(startsAt(home), first), last: lastStart(home) }));
   const starts = await bookStarts(ctx, topic, { ...limitOf(ctx, topic), until, isCrowded }, wanted);
   const holds: Hold[] = [];
   const left: Home[] = [];

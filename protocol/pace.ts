@@ -1,5 +1,6 @@
 import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
+import { lastStart } from "../core/home.ts";
 import { type Home, pauseKey } from "../core/items.ts";
 import { periodOf } from "../core/limit.ts";
 import { nextOpening } from "../cron/window.ts";
@@ -11,14 +12,15 @@ const TRIES = 10;
 
 /**
  * The turns of jobs of a topic that is being resumed, in the order of their due times, before `bound`: there are fewer than
- * jobs where the others' turns come later. `isPaced`: by the rate of the resume. `undefined`: it is paused again, or over.
+ * jobs where the others' turns come later. A job has none that would expire before, and its turn is the next one's.
+ * `isPaced`: by the rate of the resume. `undefined`: it is paused again, or over.
  */
 export async function reserveTurns(
   ctx: Context,
   { topic, bound }: { topic: string; bound: number },
   jobs: readonly { readonly home: Home }[],
   isPaced: boolean,
-): Promise<number[] | undefined> {
+): Promise<(number | undefined)[] | undefined> {
   const { maxPerSecond, window } = policyOf(ctx, topic);
   const period = maxPerSecond === undefined ? undefined : periodOf(maxPerSecond);
   for (let i = 0; i < TRIES; i++) {
@@ -33,15 +35,16 @@ export async function reserveTurns(
 
     // No faster than the limit, which would leave turns unused.
     const apart = Math.max(1000 / rate, period ? period.ms / period.starts : 0);
-    const turns: number[] = [];
+    const turns: (number | undefined)[] = [];
     let next = Math.max(nextAt, now);
     for (const { home } of jobs) {
       const turn = nextOpening(window, Math.max(next, home.dueAt));
       if (turn >= bound) break;
-      turns.push(Math.round(turn));
-      next = turn + apart;
+      const isLate = turn > lastStart(home);
+      turns.push(isLate ? undefined : Math.round(turn));
+      if (!isLate) next = turn + apart;
     }
-    if (turns.length === 0) return turns;
+    if (turns.every((turn) => turn === undefined)) return turns;
     const expect = { state: "resuming", changedAt, rate, nextAt: pause.nextAt };
     const change = { key: pauseKey(topic), expect, set: { nextAt: Math.round(next) } };
     if ((await ctx.pool.change(change, now + WRITER_DEADLINE)).changed) return turns;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { STARTS_AHEAD } from "../../core/constants.ts";
 import { minuteOf } from "../../core/items.ts";
-import { beginOf, type Period, periodOf, startsFarAhead } from "../../core/limit.ts";
+import { beginOf, type Period, periodOf, startsFarAhead, type Wanted } from "../../core/limit.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { bookStarts } from "../../protocol/book-starts.ts";
 import type { Context } from "../../protocol/ports.ts";
@@ -34,9 +34,11 @@ describe("a limit", () => {
     maxPerSecond: number,
     batches: readonly number[][],
     more: { window?: string; until?: number } = {},
+    lastOf: (start: number) => number = () => Number.POSITIVE_INFINITY,
   ): Promise<(number | undefined)[][]> => {
     const limit = { maxPerSecond, until: START + STARTS_AHEAD, ...more };
-    return Promise.all(batches.map((batch) => bookStarts(ctx, "orders", limit, batch)));
+    const wantedOf = (start: number): Wanted => ({ start, last: lastOf(start) });
+    return Promise.all(batches.map((batch) => bookStarts(ctx, "orders", limit, batch.map(wantedOf))));
   };
   const given = (starts: readonly (number | undefined)[]): number[] =>
     starts.filter((start) => start !== undefined);
@@ -69,6 +71,25 @@ describe("a limit", () => {
       for (const [i, start = START + STARTS_AHEAD] of starts.flat().entries()) {
         const first = beginOf(times.flat()[i] ?? 0, period);
         for (let begin = first; begin < beginOf(start, period); begin += period.ms)
+          expect(taken.get(begin)?.length).toBe(period.starts);
+      }
+    },
+  );
+
+  property(
+    "gives a job no start that it cannot use, and leaves none that it could",
+    [limits, fc.array(fc.integer({ min: 0, max: 70_000 }), { maxLength: 120 }), fc.nat(60_000)],
+    async (maxPerSecond, ms, life) => {
+      const { ctx } = createWorld();
+      const period = periodOf(maxPerSecond);
+      const times = ms.map((one) => START + one);
+      const [starts = []] = await bookAll(ctx, maxPerSecond, [times], {}, (start) => start + life);
+      const taken = Map.groupBy(given(starts), (start) => beginOf(start, period));
+      for (const [i, start] of starts.entries()) {
+        const time = times[i] ?? 0;
+        if (start !== undefined) expect(start).toBeLessThanOrEqual(time + life);
+        const end = start ?? Math.min(time + life + 1, START + STARTS_AHEAD);
+        for (let begin = beginOf(time, period); begin < beginOf(end, period); begin += period.ms)
           expect(taken.get(begin)?.length).toBe(period.starts);
       }
     },

@@ -53,4 +53,36 @@ describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that 
     expect(runs.map(({ id }) => id)).toEqual([last.id]);
     expect(world.events.filter(({ type }) => type === "expired")).toHaveLength(COUNT);
   });
+
+  test("take no starts that would come too late for them", async () => {
+    const world = createWorld({ topics: { t: { ...how, maxPerSecond: 2 } } });
+    const runs: Run[] = [];
+    const begin = world.now();
+    for (let second = 0; second < 300; second++) {
+      for (let i = 0; i < 6; i++) await world.file({ topic: "t", delay: 0, expiresAfter: MINUTE });
+      runs.push(...(await runsWithin(world, SECOND)));
+    }
+    const minutes = Map.groupBy(runs, ({ at }) => Math.floor((at - begin) / MINUTE));
+    for (const minute of [1, 2, 3, 4]) expect(minutes.get(minute)?.length).toBeGreaterThanOrEqual(0.98 * 120);
+  });
+
+  test("leave the starts to others that a writer would give them too late", async () => {
+    const world = createWorld({ topics: { t: { ...how, maxPerSecond: 1 } } });
+    for (let i = 0; i < 60; i++) await world.file({ topic: "t", delay: 0, expiresAfter: 10 * SECOND });
+    const last = await world.file({ topic: "t", delay: 0 });
+    const runs = await runsWithin(world, 20 * SECOND);
+    expect(runs.map(({ id }) => id)).toContain(last.id);
+    expect(runs.length).toBeLessThan(12);
+  });
+
+  test("leave the turns of a resume's rate to others that would come too late for them", async () => {
+    const world = createWorld({ topics: { t: how } });
+    await pause(world.ctx, "t");
+    for (let i = 0; i < 60; i++) await world.file({ topic: "t", delay: 0, expiresAfter: 10 * SECOND });
+    const last = await world.file({ topic: "t", delay: 1 });
+    await resume(world.ctx, "t", 1);
+    const runs = await runsWithin(world, 20 * SECOND);
+    expect(runs.map(({ id }) => id)).toContain(last.id);
+    expect(runs.length).toBeLessThan(12);
+  });
 });

@@ -38,12 +38,15 @@ const kept = (world: World) =>
   ({ topic: "slow", key: "a", body: "{}", dueAt: world.now() + MINUTE, onDuplicate: "keep" }) as const;
 /** How many starts are counted in each second. */
 const starts = (world: World): Item[] => world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
+/** A start that a job wants which never expires. */
+const wanted = (start: number) => ({ start, last: Number.POSITIVE_INFINITY });
 /** Books starts at two a second, as whoever hands jobs over does. */
 const limitOfTwo = () => {
   const world = limited();
   const now = world.now();
   const limit = { maxPerSecond: 2, until: now + STARTS_AHEAD };
-  return { world, now, book: (wanted: number[]) => bookStarts(world.ctx, "slow", limit, wanted) };
+  const book = (starts: number[]) => bookStarts(world.ctx, "slow", limit, starts.map(wanted));
+  return { world, now, book };
 };
 /** When each job in a topic's queue starts by its message, and when SQS lets it go. */
 const sent = (world: World, topic: string) =>
@@ -255,11 +258,11 @@ describe("a limited topic", () => {
     for (const maxPerSecond of [1 / 60, 2]) {
       const world = limited();
       const limit = { maxPerSecond, until: world.now() + STARTS_AHEAD };
-      const wanted = Array.from({ length: 500 }, () => world.now());
+      const starts = Array.from({ length: 500 }, () => wanted(world.now()));
       let given: (number | undefined)[][] = [];
       const calls = await callsOf(world, async () => {
         given = await Promise.all(
-          Array.from({ length: 32 }, () => bookStarts(world.ctx, "slow", limit, wanted)),
+          Array.from({ length: 32 }, () => bookStarts(world.ctx, "slow", limit, starts)),
         );
       });
       expect(given.flat().filter((start) => start !== undefined)).toHaveLength(maxPerSecond === 2 ? 150 : 2);
