@@ -176,12 +176,13 @@ async function take(
   }
   // Nobody starts past the lease, which the claim and putting the others away may have taken.
   const isOver = ctx.clock() >= leaseEnd;
-  if (isOver) await inParallel(claimed, 8, (held) => unclaim(ctx, held));
-  const ids = new Set(isOver ? claimed.map(({ id }) => id) : []);
-  const live = pulled.filter(({ id }) => !ids.has(id));
-  const started = new Set(live.map(({ id }) => id));
+  if (isOver) {
+    await inParallel(claimed, 8, (held) => unclaim(ctx, held));
+    return [];
+  }
+  const started = new Set(pulled.map(({ id }) => id));
   for (const { job } of unique) if (started.has(job.id)) ctx.report(startedEvent(topic, job, ctx.clock()));
-  return live;
+  return pulled;
 }
 
 /** Sends the jobs of a message one by one. Whether the message may go. */
