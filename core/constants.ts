@@ -78,7 +78,7 @@ if (STARTS_AHEAD < BUCKET + TICK_LATE) {
   );
 }
 
-/** How long before a job expires no start is given to it any more: its consumer may be that late. */
+/** A job gets no start that is less than this before it expires: its consumer may be that late. */
 export const LAST_START_BEFORE = 2 * SECOND;
 /** How long after a start that was given whoever hands a job over still counts on the job having been sent for it. */
 export const BOOKED_FOR = MINUTE;

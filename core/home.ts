@@ -52,8 +52,8 @@ export function hasExpired(
 }
 
 /**
- * Up to when a job can use a start, in ms since the epoch: one that comes later is wasted, as the job will have expired. A job
- * that expires within seconds can use those of the first half of its time.
+ * The last moment at which a job can use a start, in ms since the epoch. A later start would be wasted, since the job has expired
+ * when its consumer gets to it. A job whose `expiresAfter` is a few seconds can use the starts of the first half of them.
  */
 export function lastStart({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Home): number {
   return wantedAt + expiresAfter - Math.min(LAST_START_BEFORE, expiresAfter / 2);

@@ -4,7 +4,7 @@ import { minuteOf } from "./items.ts";
 /** A limit's unit: at most `starts` in each period of `ms`, which begin at whole multiples of it. */
 export type Period = { readonly ms: number; readonly starts: number };
 
-/** When a job wants to start, and up to when it can: ms since the epoch. */
+/** When a job wants to start, and the last moment at which it can use a start: ms since the epoch. */
 export type Wanted = { readonly start: number; readonly last: number };
 
 /** `maxPerSecond` in whole numbers: so many a second, or one in so many whole seconds; never more than was said. */
@@ -38,7 +38,7 @@ export function startsFarAhead(minute: number, period: Period): number {
 
 /**
  * Whom to ask for in which period: jobs in the order of their wanted starts, each in the first period with room that does
- * not end before its own start, unless that comes after its `last`. `wanted` and `periods` are sorted. `exact`: a job is asked
+ * not end before its own start. A job is passed over where that period begins after its `last`. `wanted` and `periods` are sorted. `exact`: a job is asked
  * for in its own period or not at all. Answers the jobs' places in `wanted` by period.
  */
 export function askIn(

@@ -58,7 +58,7 @@ export type BulkPart = {
 
 const WIDTH = 8;
 const ERRORS = 10;
-/** How many times the jobs that a part changes its pages may list, of which most may be changed already. */
+/** A part stops reading pages when they hold this many times as many jobs as it changes: most may be changed already. */
 const HELD = 4;
 const SENDING_AGAIN = "sending what a bulk has moved";
 export const BULK_ID_CHARS = 8;
@@ -124,9 +124,10 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
 }
 
 /**
- * The pages of a part, all read before anything is changed: the first may have jobs to change, and only the last tell which
- * starts another call of this part has given already. Where more jobs than a part changes were filed since before those, their
- * starts are not known, and as many more may start at once. `until`: no page is read after it, but for the first.
+ * Reads all pages of a part. They are read before anything is changed, since an earlier call of the same part may have given
+ * starts to jobs of any page, and no start is given twice. A part that is full ends before it has seen all such starts, where
+ * many jobs were filed since: then as many more may start at once. The first page is always read; no other after `until` (ms
+ * since the epoch).
  */
 async function pagesOf(ctx: Context, request: BulkRequest, bulk: Bulk, until: number): Promise<JobPage[]> {
   const pages: JobPage[] = [];
@@ -143,7 +144,7 @@ async function pagesOf(ctx: Context, request: BulkRequest, bulk: Bulk, until: nu
   }
 }
 
-/** The starts of a rate would all come at once where consumers have not followed a resume yet. */
+/** A bulk whose rate begins when consumers have followed a resume: before, all its starts would come at once. */
 async function behindResume(ctx: Context, { topic, ratePerSecond }: BulkRequest, bulk: Bulk): Promise<Bulk> {
   if (ratePerSecond === undefined) return bulk;
   return { ...bulk, nextAt: Math.max(bulk.nextAt, await knownFollowedAt(ctx, topic)) };
@@ -234,15 +235,15 @@ function startsTaken({ homes, gone }: JobPage, { id, nextAt }: Bulk): number[] {
 
 /** Gives jobs their starts, one after the other. ms since the epoch. */
 type Turns = {
-  /** Of so many jobs, none of them where a start is taken, nor before `now`. */
+  /** The starts of the next `count` jobs: none that is taken, and none before `now`. */
   next: (now: number, count: number) => number[];
-  /** From when on jobs of a later part may start. */
+  /** The first start that is left for later parts. */
   nextAt: () => number;
 };
 
 /**
- * The starts of a part, beside those `taken` of it by another call. No later than any job may be filed for, however slow the
- * rate.
+ * The starts of a part, without those that an earlier call of the same part has `taken`. However slow the rate, no start is later
+ * than a job may be due.
  */
 function turnsOf(
   { ratePerSecond }: BulkRequest,

@@ -74,7 +74,7 @@ export async function takeTurns(
     const isSent = home.untracked === true && isNear(start, ctx.clock());
     return { notes, hold: { home, from, until: start, isSent } };
   });
-  // Those that will have expired wait to be ended, and what misses its turn of a rate waits for another one: later ones need not.
+  // A job that will have expired is left, and so is one that misses its turn of a rate. The jobs behind them may get starts still.
   const isOver = isPaced
     ? turns.length < waiting.length
     : inTurn.some(({ last }, i) => starts[i] === undefined && last >= run.bound) || isFull(run);
@@ -82,7 +82,7 @@ export async function takeTurns(
   return { given, going, owed, done, isLeft, isLast: isLeft && isOver };
 }
 
-/** The starts of jobs whose turn it is: of a topic with a limit those that are free, of another one their turns. */
+/** The starts of jobs that have a turn: the next free ones where the topic has a limit, else the turns themselves. */
 async function findStarts(
   ctx: Context,
   { topic, bound, room }: Release,
@@ -97,7 +97,7 @@ async function findStarts(
   return bookStarts(ctx, topic, limit, wanted);
 }
 
-/** Whether nothing is left of a topic's limit, as far as a release has looked. */
+/** Whether the release has found no free start in any second that it has looked at. */
 function isFull({ room }: Release): boolean {
   return [...room.values()].every((starts) => starts === 0);
 }

@@ -114,7 +114,7 @@ async function giveStarts(
   const isSent = (home: Home): boolean =>
     looks?.behind.has(home.id) === true ||
     (isCounted(home) && (looks ? isStartAhead(home, now) : isGiven(home, now)));
-  // A consumer ends what will have expired, which takes no start from other jobs.
+  // A job that will have expired by its start is sent without one: its consumer ends it.
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
   const isGoing = (home: Home): boolean => (isOver(home) || isSent(home)) && !isShut(ctx, home);
   shaped.going.push(...jobs.filter(isGoing));

@@ -12,7 +12,7 @@ const TRIES = 10;
 
 /**
  * The turns of jobs of a topic that is being resumed, in the order of their due times, before `bound`: there are fewer than
- * jobs where the others' turns come later. A job has none that would expire before, and its turn is the next one's.
+ * jobs where the others' turns come later. A job that would expire before its turn has none: the next job takes that turn.
  * `isPaced`: by the rate of the resume. `undefined`: it is paused again, or over.
  */
 export async function reserveTurns(
