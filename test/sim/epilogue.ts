@@ -1,4 +1,5 @@
 import { timeOf } from "../../core/items.ts";
+import { periodOf } from "../../core/limit.ts";
 import { SIZES, type Sizes } from "../../core/sizes.ts";
 import { noterOf } from "./answers.ts";
 import { beyondBudget, type Done, since } from "./budget.ts";
@@ -62,10 +63,20 @@ export function epilogueOf(
   async function settle(): Promise<void> {
     const calm = Math.max(plan.calmFrom + LANDS_WITHIN, ...plan.spells.map(({ to }) => to));
     await run(Math.ceil(Math.max(timeline.now(), plan.weather === "hurt" ? calm : 0)) + SETTLED);
-    const end = timeline.now() + CATCHES_UP_WITHIN;
+    const patience = CATCHES_UP_WITHIN + Math.max(...Object.keys(TOPICS).map(limitTakes));
+    const end = timeline.now() + patience;
     while (behind() && timeline.now() < end) await run(timeline.now() + MINUTE);
     const what = behind();
-    if (what) witness.punctual("", `${what} ${CATCHES_UP_WITHIN} ms after all was over`);
+    if (what) witness.punctual("", `${what} ${patience} ms after all was over`);
+  }
+
+  /** How long a topic's limit, which a deploy may have made low, takes for the jobs that wait for it now. ms. */
+  function limitTakes(topic: string): number {
+    const { maxPerSecond } = world.policy.topics[topic] ?? {};
+    if (maxPerSecond === undefined) return 0;
+    const { ms, starts } = periodOf(maxPerSecond);
+    const parked = notes().filter((note) => note.topic === topic).length;
+    return ((parked + world.sqs.messages(topic).length) * ms) / starts;
   }
 
   /** What has not come to rest yet. */
