@@ -43,9 +43,9 @@ export function heldFromAt(
   return Math.max(home.dueAt, home.heldFrom ?? home.dueAt) + Math.max(now - startsAt(home) - paused, 0);
 }
 
-/** Whether a job is past its own `expiresAfter` by the clock of any consumer, which then ends the job instead of running it. */
+/** Whether a job is past its own `expiresAfter` by anybody's clock: no consumer would run it any more. */
 export function hasExpired(
-  { wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Home,
+  { wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head,
   now: number,
 ): boolean {
   return now > wantedAt + expiresAfter + CLOCK_MARGIN;
@@ -55,8 +55,13 @@ export function hasExpired(
  * The last moment at which a job can use a start, in ms since the epoch. A later start would be wasted, since the job has expired
  * when its consumer gets to it. A job whose `expiresAfter` is a few seconds can use the starts of the first half of them.
  */
-export function lastStart({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Home): number {
+export function lastStart({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head): number {
   return wantedAt + expiresAfter - Math.min(LAST_START_BEFORE, expiresAfter / 2);
+}
+
+/** Whether a job with this `lastStart` has expired. */
+export function isLongPast(last: number, now: number): boolean {
+  return now > last + LAST_START_BEFORE + CLOCK_MARGIN;
 }
 
 /**

@@ -170,7 +170,7 @@ export type Pause = Key & {
 /**
  * A job that waits for its topic's resume, or for a start of its topic's limit. A release lets it go, if it is at that
  * revision still. `from`: since when it waits for the limit; absent: since its due time. `start`: when it was to start as it was
- * parked; absent: at its due time. `mark`: of an untracked job, drawn anew whenever somebody parks it.
+ * parked; absent: at its due time. `last`: up to when it can use a start; absent: always. `mark`: of an untracked job, drawn anew whenever somebody parks it.
  */
 export type Parked = Key & {
   v: number;
@@ -178,6 +178,7 @@ export type Parked = Key & {
   revision: number;
   from?: number;
   start?: number;
+  last?: number;
   mark?: string;
 };
 /**
@@ -322,8 +323,9 @@ export function noteIn(item: Item): Parked | undefined {
   if (!isJobId(id)) return undefined;
   const from = "from" in item && typeof item.from === "number" ? { from: item.from } : {};
   const start = "start" in item && typeof item.start === "number" ? { start: item.start } : {};
+  const last = "last" in item && typeof item.last === "number" ? { last: item.last } : {};
   const mark = "mark" in item && typeof item.mark === "string" ? { mark: item.mark } : {};
-  return { pk, sk, v, id, revision: Number(revision), ...from, ...start, ...mark };
+  return { pk, sk, v, id, revision: Number(revision), ...from, ...start, ...last, ...mark };
 }
 
 /** The counters of a topic's starts in one minute: attributes `s0` to `s59`, by the second. */

@@ -61,7 +61,7 @@ export const SIZES: Sizes = {
   // Half of the function's memory (infra/tick.ts): the rest is for the program, and for what is not collected yet.
   tickBytes: 512 * MIB,
   shards: 8,
-  parkedPage: 100,
+  parkedPage: 500,
   released: 16,
   deadLetterBatches: 20,
   deadPage: 100,

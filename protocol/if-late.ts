@@ -1,4 +1,4 @@
-import { type Home, homeKey, type Pause, pauseKey, ttl } from "../core/items.ts";
+import { type Head, type Home, homeKey, type Pause, pauseKey, ttl } from "../core/items.ts";
 import { heldUntilOf, lateBefore, type MessageJob, startOf } from "../core/message.ts";
 import { pausedFor } from "../core/pauses.ts";
 import { releaseKey } from "./keys.ts";
@@ -14,7 +14,7 @@ export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[]
   return jobs.flatMap((job) => {
     const { expiresAt } = job;
     if (expiresAt === undefined || now <= Date.parse(expiresAt)) return [];
-    return { job, state: "expired", why: `it was to start by ${expiresAt}` };
+    return { job, state: "expired", why: whyExpired(expiresAt) };
   });
 }
 
@@ -45,31 +45,68 @@ export async function findTooLate(
   });
 }
 
+/** What became of jobs that were to be ended. `refused`: such a job is no longer as its caller knew it. */
+type Endings = ("changed" | "refused" | Error)[];
+
 /** Records such jobs as finished, if they are as their messages say, and answers what became of each. */
-export async function endTooLate(
+export function endTooLate(
   ctx: Context,
   topic: string,
   late: readonly TooLate[],
   by: Deadline,
-): Promise<("changed" | "refused" | Error)[]> {
+): Promise<Endings> {
+  const ends = late.map(({ job: { id, revision, key, sentAt, ...job }, state, why }): End => {
+    const sent = sentAt === undefined ? {} : { sentAt: Date.parse(sentAt) };
+    return {
+      job: { id, revision, heldUntil: heldUntilOf(job), ...(key !== undefined && { key }) },
+      state,
+      why,
+      more: sent,
+    };
+  });
+  return end(ctx, topic, ends, by);
+}
+
+/**
+ * Records jobs that have expired as finished, without a message: sent all at once, messages of thousands of them would keep
+ * jobs waiting that have a start. Answers what became of each.
+ */
+export function endExpired(
+  ctx: Context,
+  topic: string,
+  expired: readonly Head[],
+  by: Deadline,
+): Promise<Endings> {
+  const ends = expired.map((job): End => {
+    const startBy = new Date(job.wantedAt + (job.expiresAfter ?? 0)).toISOString();
+    return { job, state: "expired", why: whyExpired(startBy), more: {} };
+  });
+  return end(ctx, topic, ends, by);
+}
+
+function whyExpired(startBy: string): string {
+  return `it was to start by ${startBy}`;
+}
+
+type End = Pick<TooLate, "state" | "why"> & {
+  readonly job: Pick<Home, "id" | "revision" | "key"> & { readonly heldUntil?: number | undefined };
+  readonly more: Partial<Home>;
+};
+
+async function end(ctx: Context, topic: string, ends: readonly End[], by: Deadline): Promise<Endings> {
+  if (ends.length === 0) return [];
   const now = ctx.clock();
   const expiresAt = ttl(now + ctx.policy.retention * 1000);
   const outcomes = await ctx.pool.changeMany(
-    late.map(({ job, state, why }) => ({
+    ends.map(({ job, state, why, more }) => ({
       key: homeKey(job.id),
       // A start that was noted since says that the job was held meanwhile, and has a message of its own.
-      expect: { revision: job.revision, state: "scheduled", heldUntil: heldUntilOf(job) },
-      set: {
-        state,
-        finishedAt: now,
-        lastError: why,
-        expiresAt,
-        ...(job.sentAt === undefined ? {} : { sentAt: Date.parse(job.sentAt) }),
-      } satisfies Partial<Home>,
+      expect: { revision: job.revision, state: "scheduled", heldUntil: job.heldUntil },
+      set: { state, finishedAt: now, lastError: why, expiresAt, ...more } satisfies Partial<Home>,
     })),
     by,
   );
-  for (const [i, { job, state }] of late.entries()) {
+  for (const [i, { job, state }] of ends.entries()) {
     if (outcomes[i] !== "changed") continue;
     await releaseKey(ctx, { ...job, topic }, expiresAt, by);
     ctx.report({ type: state === "expired" ? "expired" : "skipped", topic, id: job.id });

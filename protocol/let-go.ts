@@ -6,6 +6,7 @@ import type { Wanted } from "../core/limit.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { bookStarts } from "./book-starts.ts";
 import { type AfterHold, type Hold, moveHeld, noteStarts } from "./hold.ts";
+import { endExpired } from "./if-late.ts";
 import { heldFromNow, isPaused } from "./known-pauses.ts";
 import { isCounted, isGiven, isShut, isStartAhead, limitOf, openingOf } from "./limit.ts";
 import { reserveTurns } from "./pace.ts";
@@ -23,25 +24,34 @@ export type Release = {
   readonly room: Map<number, number>;
 };
 
-/** A job that waits for a start, with all notes that say so. */
+/** A job that waits for a start, or has expired meanwhile, with all notes that say so. */
 type Waiting = { readonly home: Home; readonly notes: Parked[] };
 
 /**
  * What some notes come to. `given`: their jobs get a start. `going`: they have one, and are sent as they are. `owed`: they
- * have moved on, and are handed over anew. `done`: notes that nothing is left to do for, then. `isLeft`: some got no start.
- * `isLast`: nor will later ones in this release.
+ * have moved on, and are handed over anew. `expired`: they are ended. `done`: notes that nothing is left to do for, then.
+ * `isLeft`: some got no start. `isLast`: nor will later ones in this release.
  */
 export type Turn = {
   readonly given: readonly { hold: Hold; notes: readonly Parked[] }[];
   readonly going: readonly Home[];
   readonly owed: readonly Home[];
+  readonly expired: readonly Waiting[];
   readonly done: readonly Parked[];
   readonly isLeft: boolean;
   readonly isLast: boolean;
 };
 
 /** Nobody's: the release is over before all have one. */
-export const NO_TURN: Turn = { given: [], going: [], owed: [], done: [], isLeft: true, isLast: true };
+export const NO_TURN: Turn = {
+  given: [],
+  going: [],
+  owed: [],
+  expired: [],
+  done: [],
+  isLeft: true,
+  isLast: true,
+};
 
 /**
  * Finds starts for parked jobs, in the order of their notes: for each that waits as its note says. `isPaced`: by the rate
@@ -55,7 +65,7 @@ export async function takeTurns(
 ): Promise<Turn> {
   const { topic } = run;
   if (await isPaused(ctx, topic)) return NO_TURN;
-  const { waiting, going, owed, done } = await judge(ctx, run, notes);
+  const { waiting, ...others } = await judge(ctx, run, notes);
   const turns = run.pause
     ? await reserveTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
@@ -79,7 +89,7 @@ export async function takeTurns(
     ? turns.length < waiting.length
     : inTurn.some(({ last }, i) => starts[i] === undefined && last >= run.bound) || isFull(run);
   const isLeft = given.length < waiting.length;
-  return { given, going, owed, done, isLeft, isLast: isLeft && isOver };
+  return { ...others, given, isLeft, isLast: isLeft && isOver };
 }
 
 /** The starts of jobs that have a turn: the next free ones where the topic has a limit, else the turns themselves. */
@@ -102,12 +112,34 @@ function isFull({ room }: Release): boolean {
   return [...room.values()].every((starts) => starts === 0);
 }
 
+/** Whether the job of a note can use none of the starts that are left, so that its home need not be read to know that. */
+export function isPast(
+  ctx: Context,
+  { room }: Release,
+  { last = Number.POSITIVE_INFINITY }: Parked,
+): boolean {
+  const now = ctx.clock();
+  const begins = [...room.keys()];
+  const free = begins.filter((begin) => (room.get(begin) ?? 0) > 0);
+  // What the release has not looked at may be free.
+  const isKnown = Math.min(...begins) <= now;
+  return last < (isKnown ? Math.max(Math.min(...free), now) : now);
+}
+
 /**
- * Lets the jobs of a turn go: their starts, the messages, and the notes last, so that a crash in between loses none. Notes of
- * jobs that were cancelled, moved or ended are deleted. Answers how many jobs got a start.
+ * Lets the jobs of a turn go: their starts, the messages, and the notes last, so that a crash in between loses none. Jobs that
+ * have expired are ended. Notes of jobs that were cancelled, moved or ended are deleted. Answers how many jobs got a start.
  */
-export async function letGo(ctx: Context, run: Release, { given, going, owed, done }: Turn): Promise<number> {
+export async function letGo(ctx: Context, run: Release, turn: Turn): Promise<number> {
+  const { given, going, owed, expired, done } = turn;
   const begun = ctx.clock();
+  const endings = await endExpired(
+    ctx,
+    run.topic,
+    expired.map(({ home }) => home),
+    begun + WRITER_DEADLINE,
+  );
+  const ended = expired.filter((_, i) => endings[i] === "changed");
   const outcomes = await settleStarts(
     ctx,
     run,
@@ -127,9 +159,10 @@ export async function letGo(ctx: Context, run: Release, { given, going, owed, do
   const isOver = ({ home }: Hold, outcome: AfterHold): boolean =>
     !(outcome instanceof Error) && (outcome !== undefined || !home.untracked);
   const over = given.filter(({ hold }, i) => isOver(hold, outcomes[i]));
-  await ctx.pool.remove([...done, ...over.flatMap(({ notes }) => notes)], ctx.clock() + WRITER_DEADLINE);
+  const read = [...done, ...[...over, ...ended].flatMap(({ notes }) => notes)];
+  await ctx.pool.remove(read, ctx.clock() + WRITER_DEADLINE);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
-  const unknown = outcomes.filter((outcome) => outcome instanceof Error).length;
+  const unknown = [...outcomes, ...endings].filter((outcome) => outcome instanceof Error).length;
   if (unknown > 0) {
     const message = `${unknown} parked jobs of topic ${run.topic} could not be let go; the next tick tries again`;
     throw new MinutehandError("unavailable", message);
@@ -138,20 +171,21 @@ export async function letGo(ctx: Context, run: Release, { given, going, owed, do
 }
 
 /**
- * Jobs by what their notes still mean: those that wait for a start, those that are sent as they are, and the notes that are
- * done with then.
+ * Jobs by what their notes still mean: those that wait for a start, those that are sent as they are, those that have expired,
+ * and the notes that are done with then.
  */
 async function judge(
   ctx: Context,
   run: Release,
   notes: readonly Parked[],
-): Promise<{ waiting: Waiting[]; going: Home[]; owed: Home[]; done: Parked[] }> {
+): Promise<{ waiting: Waiting[]; going: Home[]; owed: Home[]; expired: Waiting[]; done: Parked[] }> {
   const homes = await readHomes(
     ctx,
     notes.map(({ id }) => id),
   );
   const now = ctx.clock();
   const waiting = new Map<string, Waiting>();
+  const expired = new Map<string, Waiting>();
   const going = new Map<string, Home>();
   const owed: Home[] = [];
   const done: Parked[] = [];
@@ -182,21 +216,28 @@ async function judge(
     }
     // Whoever gave it this start may send it still, or die before: its note stays.
     if (home.state === "scheduled" && isBeingSent(home, now)) continue;
-    const isGoing = keepsStart(home, isMoved) || (hasExpired(home, now) && !isShut(ctx, home));
-    if (home.state === "scheduled" && !isGoing) {
-      const found = waiting.get(home.id) ?? { home, notes: [] };
+    const isOver = hasExpired(home, now);
+    if (home.state === "scheduled" && (isOver || !keepsStart(home, isMoved))) {
+      const these = isOver ? expired : waiting;
+      const found = these.get(home.id) ?? { home, notes: [] };
       found.notes.push(note);
-      waiting.set(home.id, found);
+      these.set(home.id, found);
     } else {
-      // Whoever meets the message of a crashed run settles it, and ends what has expired: that takes no start from other jobs.
+      // Whoever meets the message of a crashed run settles it.
       if (home.state === "scheduled" || hasCrashed(home, now)) going.set(home.id, home);
       done.push(note);
     }
   }
   await lookAtUnreadableAgain(ctx, "releasing parked jobs", unreadable);
   // Its own note says more.
-  const unnoted = owed.filter(({ id }) => !waiting.has(id) && !going.has(id));
-  return { waiting: [...waiting.values()], going: [...going.values()], owed: unnoted, done };
+  const unnoted = owed.filter(({ id }) => !waiting.has(id) && !expired.has(id) && !going.has(id));
+  return {
+    waiting: [...waiting.values()],
+    going: [...going.values()],
+    owed: unnoted,
+    expired: [...expired.values()],
+    done,
+  };
 }
 
 /**

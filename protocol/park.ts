@@ -1,5 +1,5 @@
 import { LONGEST_DELAY, WRITER_DEADLINE } from "../core/constants.ts";
-import { isFinished, isRunning, startsAt } from "../core/home.ts";
+import { isFinished, isRunning, lastStart, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Parked, parkedIn, parkedKey, ttl } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
@@ -66,8 +66,9 @@ async function noteParked(
   await keepUntracked(ctx, homes, by);
   const notes = homes.map((home): Parked => {
     const mark = home.untracked ? { mark: drawToken(ctx.random) } : {};
-    const { id, revision } = home;
-    return { ...parkedKey(home), v: ITEM_VERSION, id, revision, ...more(home), ...mark };
+    const { id, revision, expiresAfter } = home;
+    const last = expiresAfter === undefined ? {} : { last: lastStart(home) };
+    return { ...parkedKey(home), v: ITEM_VERSION, id, revision, ...more(home), ...last, ...mark };
   });
   const outcomes = await ctx.pool.insert(notes, by);
   for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;

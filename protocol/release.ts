@@ -1,9 +1,10 @@
 import { inParallel } from "../core/batches.ts";
 import { NEAR, STARTS_AHEAD } from "../core/constants.ts";
-import type { Pause } from "../core/items.ts";
+import { isLongPast } from "../core/home.ts";
+import type { Parked, Pause } from "../core/items.ts";
 import { BEGINNING, beforeTime, END, type Position } from "../core/position.ts";
 import { nextOpening } from "../cron/window.ts";
-import { letGo, NO_TURN, type Release, type Turn, takeTurns } from "./let-go.ts";
+import { isPast, letGo, NO_TURN, type Release, type Turn, takeTurns } from "./let-go.ts";
 import { noteCrowd } from "./limited-topics.ts";
 import { countParked } from "./park.ts";
 import { parkedNotes } from "./parked-notes.ts";
@@ -16,6 +17,8 @@ export type Resumed = { released: number; left: number };
 
 /** How many steps a release takes at once. */
 const LANES = 2;
+/** Notes of expired jobs that a release keeps at once: their jobs are ended when the others have their starts. */
+const HELD = 20_000;
 /** How long a caller waits for a resume; ticks do the rest. */
 const CALLER_WAITS = 5_000;
 
@@ -82,27 +85,45 @@ async function releaseRange(
   until: number,
 ): Promise<{ released: number; isLeft: boolean }> {
   const notes = parkedNotes(ctx, run.topic, from, before, ctx.sizes.released);
-  const inTurn = oneByOne();
+  const expired: Parked[] = [];
   let released = 0;
   let isLeft = false;
   let isLast = false;
-  /** Starts are taken in the order of the notes; the writes and messages that follow are not waited for. */
-  const next = async (): Promise<Turn | undefined> => {
-    if (isLast) return undefined;
-    const some = await notes.next();
-    if (some.done) return undefined;
-    const turn = ctx.clock() < until ? await takeTurns(ctx, run, some.value, isPaced) : NO_TURN;
+  const turnOf = async (some: readonly Parked[]): Promise<Turn> => {
+    const turn = ctx.clock() < until ? await takeTurns(ctx, run, some, isPaced) : NO_TURN;
     isLeft ||= turn.isLeft;
     isLast ||= turn.isLast;
     return turn;
   };
-  const lanes = Array.from({ length: LANES }, (_, lane) => lane);
-  await inParallel(lanes, LANES, async () => {
-    for (let turn = await inTurn(next); turn; turn = await inTurn(next)) {
-      const count = await letGo(ctx, run, turn);
-      released += count;
+  /** Starts are taken in the order of the notes; the writes and messages that follow are not waited for. */
+  const next = async (): Promise<Turn | undefined> => {
+    while (!isLast) {
+      const some = await notes.next();
+      if (some.done) return undefined;
+      const past = some.value.filter((note) => isPast(ctx, run, note));
+      for (const note of past)
+        if (isLongPast(note.last ?? 0, ctx.clock()) && expired.length < HELD) expired.push(note);
+      isLeft ||= past.length > 0;
+      const waiting = some.value.filter((note) => !past.includes(note));
+      if (waiting.length > 0 || ctx.clock() >= until) return turnOf(waiting);
     }
-  });
+    return undefined;
+  };
+  /** Those that have expired come last: there may be more than there is time for, and others have starts to take. */
+  const nextExpired = async (): Promise<Turn | undefined> => {
+    const some = expired.splice(0, ctx.sizes.released);
+    return some.length > 0 && ctx.clock() < until ? turnOf(some) : undefined;
+  };
+  const lanes = Array.from({ length: LANES }, (_, lane) => lane);
+  for (const take of [next, nextExpired]) {
+    const inTurn = oneByOne();
+    await inParallel(lanes, LANES, async () => {
+      for (let turn = await inTurn(take); turn; turn = await inTurn(take)) {
+        const count = await letGo(ctx, run, turn);
+        released += count;
+      }
+    });
+  }
   return { released, isLeft };
 }
 

@@ -1,13 +1,14 @@
 import { inParallel } from "../core/batches.ts";
 import { FAILING_TOPIC_WAIT, LOOKAHEAD, UNKNOWN_TOPIC_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { isMovedPast, isNear, startsAt } from "../core/home.ts";
+import { hasExpired, isMovedPast, isNear, startsAt } from "../core/home.ts";
 import { type Home, timeOf } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
 import { beforeTime, type Position } from "../core/position.ts";
 import type { Backlogs } from "./backlog.ts";
 import { progressOf, readCursor } from "./cursor.ts";
 import { die } from "./die.ts";
+import { endExpired } from "./if-late.ts";
 import { fileLooks } from "./looks.ts";
 import { type Entry, pages } from "./pages.ts";
 import { isLimited } from "./policy.ts";
@@ -79,7 +80,12 @@ async function handOver(
     ctx,
     waiting.flatMap(({ home }) => home ?? []),
   );
-  const due = waiting.filter(({ home }) => home && !left.has(home.id));
+  const free = waiting.filter(({ home }) => home && !left.has(home.id));
+  const ended = await endLimited(
+    ctx,
+    free.flatMap(({ home }) => home ?? []),
+  );
+  const due = free.filter(({ home }) => home && !ended.has(home.id));
   await askForBacklogs(ctx, due, backlogs);
   const outcomes = await send(
     ctx,
@@ -103,6 +109,21 @@ async function handOver(
   const met = entries.slice(0, stopAt).flatMap(({ unreadable }) => unreadable ?? []);
   await lookAtUnreadableAgain(ctx, "sweeping", met);
   return entries[stopAt];
+}
+
+/**
+ * Ends jobs of limited topics that have expired. After an outage there may be thousands: their messages would lie before those of
+ * jobs that have a start, which would then all start at once. Answers the ids of those that are ended.
+ */
+async function endLimited(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
+  const now = ctx.clock();
+  const expired = homes.filter((home) => isLimited(ctx, home.topic) && hasExpired(home, now));
+  const ended = new Set<string>();
+  for (const [topic, jobs] of Map.groupBy(expired, (home) => home.topic)) {
+    const outcomes = await endExpired(ctx, topic, jobs, now + WRITER_DEADLINE);
+    for (const [i, { id }] of jobs.entries()) if (outcomes[i] === "changed") ended.add(id);
+  }
+  return ended;
 }
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { pause } from "../../protocol/pause.ts";
 import { resume } from "../../protocol/release.ts";
 import { consume, type Run } from "./consume.ts";
-import { createWorld, MINUTE, SECOND, type World } from "./world.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
 const COUNT = 400;
 
@@ -64,6 +64,19 @@ describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that 
     }
     const minutes = Map.groupBy(runs, ({ at }) => Math.floor((at - begin) / MINUTE));
     for (const minute of [1, 2, 3, 4]) expect(minutes.get(minute)?.length).toBeGreaterThanOrEqual(0.98 * 120);
+  });
+
+  test("are ended without a message when ticks come again", async () => {
+    const world = createWorld({ topics: { t: { ...how, maxPerSecond: 1 }, free: how } });
+    await world.tick();
+    for (const topic of ["t", "free"])
+      for (let i = 0; i < 50; i++) await world.file({ topic, delay: 10 * MINUTE, expiresAfter: MINUTE });
+    const { id } = await world.file({ topic: "t", delay: 20 * MINUTE });
+    await world.pass(HOUR, { ticks: false });
+    await world.tick();
+    expect(world.visible("t").map((job) => job.id)).toEqual([id]);
+    expect(world.visible("free")).toHaveLength(50);
+    expect(world.pool.items().filter((item) => "state" in item && item.state === "expired")).toHaveLength(50);
   });
 
   test("leave the starts to others that a writer would give them too late", async () => {

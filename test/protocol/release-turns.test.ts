@@ -9,8 +9,8 @@ const FUNCTION_TIMEOUT = 180 * SECOND;
 /** How long the client waits for a call that hangs, with all its tries. */
 const HANGS = 15 * SECOND;
 
-/** A tick whose calls to the pool, and to Lambda, take so long. Answers how long it took, and how many jobs each topic let go. */
-async function slowTick(world: World, { pool: poolTakes = 0, lambda = 0 }) {
+/** A tick whose changes and reads of the pool, and whose calls to Lambda, take so long. Answers how long it took, and how many jobs each topic let go. */
+async function slowTick(world: World, { pool: poolTakes = 0, reads = 0, lambda = 0 }) {
   let lost = 0;
   const clock = (): number => world.now() + lost;
   // Calls at once overlap.
@@ -23,12 +23,16 @@ async function slowTick(world: World, { pool: poolTakes = 0, lambda = 0 }) {
     await takes(poolTakes);
     return world.pool.changeMany(...asked);
   };
+  const read: Pool["read"] = async (...asked) => {
+    if (reads > 0) await takes(reads);
+    return world.pool.read(...asked);
+  };
   const enable = async (): Promise<void> => {
     await takes(lambda);
     throw new Error("TimeoutError");
   };
   world.events.length = 0;
-  const ctx = { ...world.ctx, clock, pool: { ...world.pool, changeMany }, eventSources: { enable } };
+  const ctx = { ...world.ctx, clock, pool: { ...world.pool, changeMany, read }, eventSources: { enable } };
   await tick(ctx, clock() + FUNCTION_TIMEOUT - 20 * SECOND);
   const released = new Map<string, number>();
   for (const event of world.events)
@@ -36,10 +40,10 @@ async function slowTick(world: World, { pool: poolTakes = 0, lambda = 0 }) {
   return { took: lost, released };
 }
 
-const fileMany = (world: World, topic: string, count: number) =>
+const fileMany = (world: World, topic: string, count: number, more: object = {}) =>
   enqueueMany(
     world.ctx,
-    Array.from({ length: count }, () => ({ topic, body: "{}", dueAt: world.now() })),
+    Array.from({ length: count }, () => ({ topic, body: "{}", dueAt: world.now(), ...more })),
   );
 
 test("a limited topic's jobs start though others that are resumed have more jobs than a tick has time for", async () => {
@@ -56,6 +60,16 @@ test("a limited topic's jobs start though others that are resumed have more jobs
   expect(took).toBeLessThan(FUNCTION_TIMEOUT);
   for (const topic of ["first", "second"]) expect(released.get(topic) ?? 1000).toBeLessThan(1000);
   expect(released.get("slow") ?? 0).toBeGreaterThan(50);
+});
+
+test("a limited topic's jobs start though thousands before them have expired", async () => {
+  const world = createWorld({ shards: 1, topics: { slow: { maxPerSecond: 2 } } });
+  await world.tick();
+  for (let i = 0; i < 6; i++) await fileMany(world, "slow", 500, { expiresAfter: 10 * SECOND });
+  await world.pass(MINUTE, { ticks: false });
+  await fileMany(world, "slow", 400);
+  const { released } = await slowTick(world, { reads: SECOND / 10 });
+  expect(released.get("slow")).toBeGreaterThan(100);
 });
 
 test("a limited topic's jobs start though Lambda hangs when it is told of many topics' pauses", async () => {

@@ -184,6 +184,12 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
   expect(await scenes.isParked(late.id)).toBe(true);
   await minutes(8);
 
+  // One that expires while no tick comes.
+  const expiring = await file("orders", { dueAt: soon(), expiresAfter: SECOND });
+  pass(8 * MINUTE);
+  await minutes(1);
+  expect(await home(expiring.id)).toMatchObject({ state: "expired" });
+
   // Messages lost, for the audit; a run that goes on; dead letters of jobs that live again and of dead ones.
   const longest = await pullOne("work", { body: marked() });
   await ok("POST", "/topics/work/extend", { receipt: longest.receipt, seconds: 3600 });

@@ -448,6 +448,12 @@ export function witnessOf(settings: {
     return end !== undefined && end + DAY <= clock() + skew;
   }
 
+  /** Whether no audit has come to a job's shard for so long that TTL may have taken its once item (docs/architecture.md). */
+  function isAuditOut(id: string): boolean {
+    const audit = audits.get(addressOf(id).shard);
+    return audit !== undefined && timeOf(audit) + 2 * DAY <= clock() + skew;
+  }
+
   /** The invariant everything rests on (docs/architecture.md): the audit never passes the last look. */
   function audited(cursor: string, position: string): void {
     const shard = Number(cursor.slice("cursor#".length));
@@ -517,7 +523,8 @@ export function witnessOf(settings: {
       if (request !== undefined) {
         const named = requests.get(request);
         const isOver =
-          named !== undefined && (isOnceOver(named) || clock() >= (keptUntil.get(request) ?? Infinity));
+          named !== undefined &&
+          (isOnceOver(named) || isAuditOut(named) || clock() >= (keptUntil.get(request) ?? Infinity));
         if (named !== undefined && named !== told.id && !isOver)
           violate("once", told.id, `${request} is ${named} too`);
         if (told.outcome === "kept")

@@ -512,8 +512,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: "  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
     put: "",
     and: {
-      find: "  const unknown = outcomes.filter((outcome) => outcome instanceof Error).length;\n",
-      put: "  const unknown = outcomes.filter((outcome) => outcome instanceof Error).length;\n  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
+      find: "  const unknown = [...outcomes, ...endings].filter((outcome) => outcome instanceof Error).length;\n",
+      put: "  const unknown = [...outcomes, ...endings].filter((outcome) => outcome instanceof Error).length;\n  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
     },
   },
   {
@@ -699,7 +699,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a late job ended whoever runs it",
     habit: "late",
     file: "protocol/if-late.ts",
-    find: 'expect: { revision: job.revision, state: "scheduled", heldUntil: heldUntilOf(job) },',
+    find: 'expect: { revision: job.revision, state: "scheduled", heldUntil: job.heldUntil },',
     put: "expect: { revision: job.revision },",
   },
   {
