@@ -44,12 +44,37 @@ export function dynamoClient(requestTimeout = REQUEST_TIMEOUT): DynamoDBClient {
 }
 
 /**
+ * Leaves the count of invocations out of the trace header. By `Lineage` Lambda counts how many invocations in a row led to a
+ * message, and drops the message after 16 ("Recursive loop detection", Lambda Developer Guide). A job that asks again every ten
+ * minutes comes through more, and so do retries and jobs that are given back. The rest of the trace stays. What a handler sends
+ * through its own clients is counted as ever.
+ */
+export function withoutLineage(client: SQSClient): SQSClient {
+  client.middlewareStack.add(
+    (next) => (args) => {
+      const { headers = {} } = args.request as { headers?: Record<string, string> };
+      for (const [name, value] of Object.entries(headers))
+        if (name.toLowerCase() === "x-amzn-trace-id") headers[name] = partsOf(value).join(";");
+      return next(args);
+    },
+    // The SDK adds the header in the same step, with the same priority, and before.
+    { step: "build", priority: "low", name: "withoutLineage" },
+  );
+  return client;
+}
+
+function partsOf(traceHeader: string): string[] {
+  return traceHeader.split(";").filter((part) => !part.startsWith("Lineage="));
+}
+
+/**
  * A process that both sends and polls takes two: polls keep their sockets for 20 s. Queue URLs name the
  * queue only; their host is not called, so that AWS_ENDPOINT_URL_SQS decides.
  */
 export function sqsClient(): SQSClient {
   // Digests of bodies are for networks that alter them; here TLS sees to that.
-  return unlogged(new SQSClient({ ...settings(REQUEST_TIMEOUT), useQueueUrlAsEndpoint: false, md5: false }));
+  const client = new SQSClient({ ...settings(REQUEST_TIMEOUT), useQueueUrlAsEndpoint: false, md5: false });
+  return withoutLineage(unlogged(client));
 }
 
 export function secretsClient(): SecretsManagerClient {

@@ -6,6 +6,7 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 import type { Outcome } from "./environment.ts";
+import { chainOf, LONGEST_CHAIN } from "./lineage.ts";
 import { messageOf } from "./local-error.ts";
 import type { EventSourceSpec } from "./resources.ts";
 import { failedMessages, sqsEvent } from "./sqs-event.ts";
@@ -49,7 +50,7 @@ export function startEventSource(spec: EventSourceSpec, surroundings: Surroundin
 
   async function poll(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const messages = await receive();
+      const messages = (await receive()).filter(isInvoked);
       if (messages.length > 0) {
         busy += 1;
         await handle(messages);
@@ -74,6 +75,16 @@ export function startEventSource(spec: EventSourceSpec, surroundings: Surroundin
       await sleep(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => {});
       return [];
     }
+  }
+
+  /** What Lambda's guard against loops refuses stays in the queue, which moves it to its DLQ after some receives. */
+  function isInvoked({ MessageId, Attributes }: Message): boolean {
+    const isTooLong = chainOf(Attributes?.AWSTraceHeader) >= LONGEST_CHAIN;
+    if (isTooLong)
+      log(
+        `message ${MessageId} of ${spec.queueArn} comes of ${LONGEST_CHAIN} invocations in a row: Lambda takes that for a loop and drops it`,
+      );
+    return !isTooLong;
   }
 
   async function handle(messages: readonly Message[]): Promise<void> {

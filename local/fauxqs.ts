@@ -3,6 +3,7 @@
  * interfaces, so the listening itself is bound to loopback here; and it ends when its parent does.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { IncomingMessage } from "node:http";
 import { Server, type Socket } from "node:net";
 import type { DatabaseSync } from "node:sqlite";
 
@@ -37,21 +38,55 @@ PersistenceManager.prototype.updateMessageReady = function (messageId) {
 };
 
 // It does not see that a long poll was cut off, and a message that it hands to nobody stays hidden.
-const caller = new AsyncLocalStorage<Socket>();
+const caller = new AsyncLocalStorage<{ socket: Socket; trace: string | undefined }>();
 const router = new URL("sqs/sqsRouter.js", import.meta.resolve("fauxqs")).href;
-type Handle = (request: { raw: { socket: Socket } }, reply: unknown) => Promise<unknown>;
+type Handle = (request: { raw: IncomingMessage }, reply: unknown) => Promise<unknown>;
 const { SqsRouter } = (await import(router)) as { SqsRouter: { prototype: { handle: Handle } } };
 const { handle } = SqsRouter.prototype;
 SqsRouter.prototype.handle = function (request, reply) {
-  return caller.run(request.raw.socket, () => handle.call(this, request, reply));
+  const { socket, headers } = request.raw;
+  const trace = headers["x-amzn-trace-id"];
+  return caller.run({ socket, trace: typeof trace === "string" ? trace : undefined }, () =>
+    handle.call(this, request, reply),
+  );
 };
 const store = new URL("sqs/sqsStore.js", import.meta.resolve("fauxqs")).href;
-type Dequeue = (...args: unknown[]) => unknown[];
-const { SqsQueue } = (await import(store)) as { SqsQueue: { prototype: { dequeue: Dequeue } } };
+type Stored = { trace?: string };
+type Received = { ReceiptHandle: string; Attributes?: object };
+type Queue = { inflightMessages: Map<string, { message: Stored }> };
+type Dequeue = (this: Queue, ...args: unknown[]) => Received[];
+const { SqsQueue, SqsStore } = (await import(store)) as {
+  SqsQueue: { prototype: Queue & { dequeue: Dequeue } };
+  SqsStore: { createMessage(...args: unknown[]): Stored };
+};
 const { dequeue } = SqsQueue.prototype;
 SqsQueue.prototype.dequeue = function (...args) {
-  return caller.getStore()?.destroyed ? [] : dequeue.apply(this, args);
+  if (caller.getStore()?.socket.destroyed) return [];
+  return dequeue.apply(this, args).map((received) => {
+    const AWSTraceHeader = this.inflightMessages.get(received.ReceiptHandle)?.message.trace;
+    return AWSTraceHeader === undefined ? received : withAttribute(received, { AWSTraceHeader });
+  });
 };
+
+// It forgets the trace header that came with a message. Lambda counts by it how many invocations led there. It is kept in
+// memory alone: a chain begins anew when the emulator does.
+const { createMessage } = SqsStore;
+SqsStore.createMessage = function (...args) {
+  const trace = caller.getStore()?.trace;
+  return { ...createMessage.apply(this, args), ...(trace === undefined ? {} : { trace }) };
+};
+
+/** A received message that keeps an attribute beside those that are set later. */
+function withAttribute(received: Received, more: object): Received {
+  let attributes: object | undefined;
+  return Object.defineProperty(received, "Attributes", {
+    enumerable: true,
+    get: () => attributes && { ...attributes, ...more },
+    set: (set: object) => {
+      attributes = set;
+    },
+  });
+}
 
 const { startFauxqs } = await import("fauxqs");
 const [port, dataDir] = process.argv.slice(2);

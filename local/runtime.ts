@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { traceHeaderOf } from "./lineage.ts";
 
 export type RunnerMessage = { readonly requestId: string; readonly event: string; readonly deadline: number };
 export type FunctionError = { readonly errorType: string; readonly errorMessage: string };
@@ -44,7 +45,9 @@ async function load(dir: string, handlerName: string): Promise<Handler> {
 
 async function serve(handler: Handler, { requestId, event, deadline }: RunnerMessage): Promise<void> {
   try {
-    const result = await handler(JSON.parse(event), contextOf(requestId, deadline));
+    const parsed = JSON.parse(event);
+    process.env._X_AMZN_TRACE_ID = traceHeaderOf(parsed);
+    const result = await handler(parsed, contextOf(requestId, deadline));
     tell({ type: "returned", requestId, payload: JSON.stringify(result) ?? "null" });
   } catch (error) {
     tell({ type: "threw", requestId, error: describe(error) });

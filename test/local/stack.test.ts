@@ -111,6 +111,29 @@ test("a function that throws leaves the whole batch", { timeout: 15_000 }, async
   await expect.poll(() => depth("work_dlq"), { timeout: 10_000 }).toBe(before + 2);
 });
 
+test("what sixteen invocations in a row have led to is dropped, as Lambda's guard against loops does", {
+  timeout: 15_000,
+}, async () => {
+  /** As the SDK sends it in an invocation that came after so many others. */
+  const sendAfter = (invocations: number, MessageBody: string) =>
+    fetch(stack.endpoints.sqs, {
+      method: "POST",
+      headers: {
+        "x-amz-target": "AmazonSQS.SendMessage",
+        "content-type": "application/x-amz-json-1.0",
+        "x-amzn-trace-id": `Root=1-0-0;Lineage=1:a87bd80c:${invocations}`,
+      },
+      body: JSON.stringify({ QueueUrl: `${stack.queueUrlPrefix}work`, MessageBody }),
+    });
+  const before = await depth("work_dlq");
+  for (const invocations of [15, 16])
+    expect((await sendAfter(invocations, `after-${invocations}`)).status).toBe(200);
+  await expect.poll(() => said("after-15  done"), { timeout: 5_000 }).toBe(1);
+  await expect.poll(() => depth("work_dlq"), { timeout: 10_000 }).toBe(before + 1);
+  expect(said("after-16  done")).toBe(0);
+  expect(said("comes of 16 invocations in a row")).toBeGreaterThan(0);
+});
+
 test("the rule fires at start and when asked", async () => {
   await expect.poll(() => said("ticked source=aws.events")).toBeGreaterThanOrEqual(1);
   // A whole minute may pass meanwhile, and fires it too.

@@ -19,6 +19,10 @@ const FATES = [
 export type Fate = (typeof FATES)[number];
 /** Of them, what well-behaved handlers do. */
 const GOOD = 6;
+/** One job of so many waits for somebody else, and asks that often whether it may go on, each time seconds later. */
+const POLLERS = 0.02;
+const POLLS = 24;
+const POLL_SECONDS = 10;
 
 /** Decides how each run of a job goes: by the seed, the job and how often it has run. */
 export function fatesOf(world: World): (id: string) => Fate {
@@ -40,6 +44,13 @@ function runOf({ id, topic, attempt, dueAt, body }: Job): Run {
 
 /** A topic's own handler, as a user writes it. */
 export function handlerOf(world: World, fateOf: (id: string) => Fate) {
+  const polls = new Map<string, number>();
+  const isPolling = (id: string): boolean => {
+    if (world.isOver || !world.draws(`polls ${id}`).chance(POLLERS)) return false;
+    const count = (polls.get(id) ?? 0) + 1;
+    polls.set(id, count);
+    return count <= POLLS;
+  };
   return async (job: Job, machine: Machine): Promise<void> => {
     // A mate may have ended this very process.
     if (!machine.alive()) return new Promise(() => {});
@@ -47,7 +58,8 @@ export function handlerOf(world: World, fateOf: (id: string) => Fate) {
     world.witness.started(run, machine.clock());
     const stop = world.witness.running(run);
     machine.onDeath(stop);
-    const fate = world.pace().slow === job.topic ? "slow" : fateOf(job.id);
+    const isPoll = isPolling(job.id);
+    const fate = isPoll ? "asks" : world.pace().slow === job.topic ? "slow" : fateOf(job.id);
     world.trace(() => `${machine.name} runs ${job.id}, attempt ${job.attempt}: ${fate}`);
     const draws = world.draws(`takes ${job.id} ${job.attempt}`);
     if (fate === "dies") machine.kill();
@@ -56,7 +68,7 @@ export function handlerOf(world: World, fateOf: (id: string) => Fate) {
     if (!machine.alive()) return;
     stop();
     world.witness.ended(run, fate === "done" || fate === "slow");
-    if (fate === "asks") job.retryIn(draws.whole(0, 90));
+    if (fate === "asks") job.retryIn(draws.whole(0, isPoll ? POLL_SECONDS : 90));
     if (fate === "buries") job.bury("asked for");
     if (fate === "fails") throw new Error("a handler failed");
   };

@@ -3,26 +3,37 @@ import type { LambdaClient } from "@aws-sdk/client-lambda";
 import type { SchedulerClient } from "@aws-sdk/client-scheduler";
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { REQUEST_TIMEOUT } from "../../aws/clients.ts";
+import { chainOf } from "../../local/lineage.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Fate } from "./faults.ts";
 import type { Machine } from "./machine.ts";
 import { problem, type Service } from "./services/service.ts";
 import type { Timeline } from "./timeline.ts";
 
-type Handler = (args: object) => Promise<{ output: unknown }>;
+type Args = { readonly input: object; readonly request: { readonly headers: Record<string, string> } };
+type Handler = (args: Args) => Promise<{ output: unknown }>;
 type Middleware = (next: Handler) => Handler;
+type Place = { readonly name: string; readonly step: string; readonly priority: string };
 
 /** As much of an SDK's command as a client needs. */
 type Command = {
   readonly input: object;
   readonly constructor: { readonly name: string };
   readonly middlewareStack: {
-    add(middleware: Middleware, options: { name: string; step: string; priority: string }): void;
+    add(middleware: Middleware, place: Place): void;
     resolve(handler: Handler, context: object): Handler;
   };
 };
 
-export type Call = { machine: Machine; index: number; service: string; operation: string; input: object };
+/** `chain`: how many invocations led to it, by the trace header of its request. */
+export type Call = {
+  machine: Machine;
+  index: number;
+  service: string;
+  operation: string;
+  input: object;
+  chain: number;
+};
 
 export type Network = {
   readonly timeline: Timeline;
@@ -40,6 +51,7 @@ const SIGNATURE_LIFE = 300_000;
 /** The SDK's standard retry mode. */
 const TRIES = 3;
 const FIRST_PAUSE = 100;
+const TRACE = "X-Amzn-Trace-Id";
 
 /**
  * An SDK client whose requests cross this network. Commands, their middleware (the deadline) and the SDK's order of
@@ -51,6 +63,7 @@ export function clientOn<C extends DynamoDBClient | SQSClient | LambdaClient | S
   name: string,
   service: Service,
 ): C {
+  const own: [Middleware, Place][] = [];
   const retrying: Middleware = (next) => async (args) => {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -70,13 +83,19 @@ export function clientOn<C extends DynamoDBClient | SQSClient | LambdaClient | S
       step: "finalizeRequest",
       priority: "high",
     });
-    const handler = command.middlewareStack.resolve(async () => {
-      const call = { machine, index: machine.nextCall(), service: name, operation, input: command.input };
+    for (const [middleware, place] of own) command.middlewareStack.add(middleware, place);
+    const { input } = command;
+    const handler = command.middlewareStack.resolve(async ({ request }) => {
+      const chain = chainOf(request.headers[TRACE]);
+      const call = { machine, index: machine.nextCall(), service: name, operation, input, chain };
       return { output: await tryOnce(network, call, service, timeout) };
     }, {});
-    return (await handler({ input: command.input, request: {} })).output;
+    // The SDK adds the trace of the invocation to each request.
+    const headers = { [TRACE]: `Root=1-0-0;Lineage=1:0:${machine.chain}` };
+    return (await handler({ input, request: { headers } })).output;
   };
-  return { send } as unknown as C;
+  const add = (middleware: Middleware, place: Place): void => void own.push([middleware, place]);
+  return { send, middlewareStack: { add } } as unknown as C;
 }
 
 function isRetried(thrown: unknown): boolean {
@@ -124,7 +143,7 @@ function tryOnce(network: Network, call: Call, service: Service, timeout: number
       try {
         if (fate.request > SIGNATURE_LIFE) throw problem("RequestExpired", "the signature is too old", 403);
         if (fate.refusal) throw fate.refusal;
-        const trouble = { entryFails: (item?: string) => fate.entryFails(draws, item), chain: machine.chain };
+        const trouble = { entryFails: (item?: string) => fate.entryFails(draws, item), chain: call.chain };
         const isInTime = answersAt <= issued + timeout && fate.answer < Number.POSITIVE_INFINITY;
         network.beforeEffect(call, isInTime && !fate.refusalAfter && fate.crash === undefined);
         outcome = { output: service.perform(operation, input, trouble) };

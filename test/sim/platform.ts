@@ -9,6 +9,7 @@ import { parseOccurrence } from "../../core/occurrence.ts";
 import { createApp } from "../../http/app.ts";
 import { serveEvents } from "../../http/lambda.ts";
 import { routes } from "../../http/route-table.ts";
+import { LONGEST_CHAIN } from "../../local/lineage.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { promote } from "../../protocol/promote.ts";
 import { fileOccurrence } from "../../protocol/recurring.ts";
@@ -31,8 +32,6 @@ const ASYNC_PAUSES = [0, 60_000, 120_000];
 const VISIBILITY_SECONDS = TIMEOUT.consumer / 1000 + 30;
 const BATCH = 10;
 const MOST_INVOCATIONS = 5;
-/** So many invocations may follow from one another ("Recursive loop detection", Lambda Developer Guide). */
-export const LONGEST_CHAIN = 16;
 
 const SECRET = "bWludXRlaGFuZCBpcyBzaW11bGF0ZWQgaGVyZQ==";
 
@@ -146,7 +145,7 @@ export function pollQueue(
     const asked = { QueueUrl: queue, MaxNumberOfMessages: BATCH, VisibilityTimeout: VISIBILITY_SECONDS };
     const received = sqs.perform("ReceiveMessage", asked, NO_TROUBLE) as { Messages: Received[] };
     // What Lambda takes for a loop it leaves in the queue, whose own redrive puts it into the DLQ in the end.
-    const Messages = received.Messages.filter(({ Chain }) => Chain < world.longestChain);
+    const Messages = received.Messages.filter(({ Chain }) => Chain < LONGEST_CHAIN);
     if (Messages.length === 0) return;
     const faulty = timeline.now() < plan.calmFrom;
     // A receive can be counted that nobody saw.

@@ -63,9 +63,7 @@ const LONG_PATIENCE = 480 * HOUR;
 
 /**
  * Plays one history. `suppressed`: faults and users that are left out; `traced`: keeps what happened; `weeks`: it lasts
- * weeks, as some do anyway; `longestChain`: Lambda's guard against recursion, which drops what comes of a longer chain of
- * invocations. The guard is off, because a job that a consumer sends again for the 17th time is taken for a loop: who
- * turns it on sees such jobs dropped, until the queue's own messages carry no lineage.
+ * weeks, as some do anyway.
  */
 export async function simulate(
   seed: number,
@@ -73,8 +71,7 @@ export async function simulate(
     suppressed = new Set<string>(),
     traced = false,
     weeks = false,
-    longestChain = Number.POSITIVE_INFINITY,
-  }: { suppressed?: ReadonlySet<string>; traced?: boolean; weeks?: boolean; longestChain?: number } = {},
+  }: { suppressed?: ReadonlySet<string>; traced?: boolean; weeks?: boolean } = {},
 ): Promise<History> {
   const habit = habitOf(seed, weatherOf(seed));
   const { start } = habit;
@@ -138,7 +135,6 @@ export async function simulate(
     },
     sizes,
     stretch,
-    longestChain,
     trace: note,
     onCall(call) {
       const { machine, operation, index } = call;

@@ -1,3 +1,5 @@
+import type { SQSClient } from "@aws-sdk/client-sqs";
+import { withoutLineage } from "../../aws/clients.ts";
 import { lambdaEventSources } from "../../aws/event-sources.ts";
 import { dynamoPool } from "../../aws/pool.ts";
 import { schedulerPromotions } from "../../aws/promotions.ts";
@@ -38,8 +40,6 @@ export type World = {
   /** How consumers work now. */
   pace(): Pace;
   readonly attention: Attention;
-  /** Lambda invokes nothing that comes of a longer chain of invocations. */
-  readonly longestChain: number;
   readonly timeline: Timeline;
   readonly dynamo: Dynamo;
   readonly sqs: Sqs;
@@ -94,11 +94,23 @@ export function worldOf(settings: {
   policy: Policy;
   sizes: Sizes;
   stretch: Stretch;
-  longestChain: number;
+  /** Whether the code's own messages carry Lambda's lineage, as what a handler sends through its own clients does. */
+  carriesLineage?: boolean;
   trace: (line: () => string) => void;
   onCall: (call: Call) => void;
 }): World {
-  const { seed, plan, habit, timeline, witness, policy, sizes, stretch, longestChain, trace } = settings;
+  const {
+    seed,
+    plan,
+    habit,
+    timeline,
+    witness,
+    policy,
+    sizes,
+    stretch,
+    carriesLineage = false,
+    trace,
+  } = settings;
   const attention = attentionOf(timeline.now);
   const pace = paceOf(seed, plan.weather);
   const watchers = new Map<string, () => void>();
@@ -179,7 +191,6 @@ export function worldOf(settings: {
     stretch,
     pace: () => (timeline.now() < plan.calmFrom ? pace : USUAL_PACE),
     attention,
-    longestChain,
     timeline,
     dynamo,
     sqs,
@@ -220,6 +231,7 @@ export function worldOf(settings: {
         trace(() => `${name} dies`);
       });
       const { clock, random } = machine;
+      const sqsClient = clientOn<SQSClient>(network, machine, "sqs", sqs);
       const ctx: Context = {
         pool: dynamoPool({
           client: clientOn(network, machine, "dynamodb", dynamo),
@@ -229,7 +241,7 @@ export function worldOf(settings: {
           random,
           statements: sizes.statements,
         }),
-        queues: sqsQueues({ client: clientOn(network, machine, "sqs", sqs), urlPrefix: "" }),
+        queues: sqsQueues({ client: carriesLineage ? sqsClient : withoutLineage(sqsClient), urlPrefix: "" }),
         eventSources: lambdaEventSources({
           client: clientOn(network, machine, "lambda", sources),
           mappings: Object.fromEntries(LAMBDA_TOPICS.map((topic) => [topic, topic])),

@@ -383,6 +383,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: 'expect: { state: "scheduled", untracked: undefined, key: undefined },',
   },
   {
+    name: "the queue's own messages counted as links of a loop",
+    file: "aws/clients.ts",
+    find: '!part.startsWith("Lineage=")',
+    put: "part.length > 0",
+  },
+  {
     name: "a pulled job handed out past its lease",
     file: "protocol/pull.ts",
     find: "const isOver = ctx.clock() >= leaseEnd;",

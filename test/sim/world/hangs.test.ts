@@ -30,7 +30,7 @@ function planWith(kind: Spell["kind"]): { plan: Plan; spell: Spell } {
 
 function isUnanswered({ plan, spell }: ReturnType<typeof planWith>, service: string, input: object): boolean {
   const machine = startMachine("tick-1", 1, 0, timelineFrom(NOW));
-  const call = { machine, index: 0, service, operation: "any", input };
+  const call = { machine, index: 0, service, operation: "any", input, chain: 0 };
   const during = plan.fateOf(call, drawsOf(1, "call"), (spell.from + spell.to) / 2);
   return during.answer === Number.POSITIVE_INFINITY;
 }
