@@ -118,8 +118,10 @@ async function handOver(
 async function endLimited(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
   const now = ctx.clock();
   const expired = homes.filter((home) => isLimited(ctx, home.topic) && hasExpired(home, now));
+  // A page may have a job's home and looks at the job.
+  const unique = new Map(expired.map((home) => [home.id, home]));
   const ended = new Set<string>();
-  for (const [topic, jobs] of Map.groupBy(expired, (home) => home.topic)) {
+  for (const [topic, jobs] of Map.groupBy(unique.values(), (home) => home.topic)) {
     const outcomes = await endExpired(ctx, topic, jobs, now + WRITER_DEADLINE);
     for (const [i, { id }] of jobs.entries()) if (outcomes[i] === "changed") ended.add(id);
   }

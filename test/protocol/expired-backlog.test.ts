@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { fileLooks } from "../../protocol/looks.ts";
 import { pause } from "../../protocol/pause.ts";
 import { resume } from "../../protocol/release.ts";
 import { consume, type Run } from "./consume.ts";
@@ -77,6 +78,17 @@ describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that 
     expect(world.visible("t").map((job) => job.id)).toEqual([id]);
     expect(world.visible("free")).toHaveLength(50);
     expect(world.pool.items().filter((item) => "state" in item && item.state === "expired")).toHaveLength(50);
+  });
+
+  test("are ended once where a page has several looks at them", async () => {
+    const world = createWorld({ shards: 1, topics: { t: { ...how, maxPerSecond: 1 } } });
+    await world.tick();
+    const { id } = await world.file({ topic: "t", delay: 10 * MINUTE, expiresAfter: MINUTE });
+    await fileLooks(world.ctx, [{ id, time: world.now() + 10 * MINUTE + SECOND }], world.now() + MINUTE);
+    await world.pass(HOUR, { ticks: false });
+    await world.tick();
+    expect(await world.home(id)).toMatchObject({ state: "expired" });
+    expect(world.events.filter(({ type }) => type === "trouble")).toEqual([]);
   });
 
   test("leave the starts to others that a writer would give them too late", async () => {

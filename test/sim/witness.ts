@@ -269,7 +269,10 @@ export function witnessOf(settings: {
 
   /** An untracked job has no revisions: each time that it asks again it gets a message of its own. */
   const revisionsOfAll = (): number =>
-    [...jobs.values()].reduce((sum, job) => sum + Math.max(job.revisions.length, job.starts.size, 1), 0);
+    [...jobs.values()].reduce(
+      (sum, job) => sum + Math.max(job.revisions.length, job.starts.get("") ?? 0, 1),
+      0,
+    );
 
   /** What the state machine of `core/home.ts` does not allow. */
   function transition(job: Known, before: Home | undefined, after: Home): string | undefined {
@@ -703,7 +706,7 @@ export function witnessOf(settings: {
         violate("pause", run.id, `started ${after} ms after its topic had to be quiet`);
       if (untracked.has(run.topic)) {
         if (job.cancelled) violate("P4", run.id, "started after its cancel was acknowledged");
-        job.starts.set(name, (job.starts.get(name) ?? 0) + 1);
+        job.starts.set("", (job.starts.get("") ?? 0) + 1);
         return;
       }
       const { state, leaseEnd = 0 } = job.home ?? {};
