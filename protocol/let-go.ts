@@ -84,10 +84,15 @@ export async function takeTurns(
     const isSent = home.untracked === true && isNear(start, ctx.clock());
     return { notes, hold: { home, from, until: start, isSent } };
   });
-  // A job that will have expired is left, and so is one that misses its turn of a rate. The jobs behind them may get starts still.
+  // Jobs are left that will have expired, or that miss their turn of a rate, or that a window of before lets start only later.
+  // The jobs behind them may get starts still.
+  const now = ctx.clock();
+  const isInOrder = ({ home, start }: { home: Home; start: number }): boolean =>
+    run.pause !== undefined || start <= Math.max(home.dueAt, now);
   const isOver = isPaced
     ? turns.length < waiting.length
-    : inTurn.some(({ last }, i) => starts[i] === undefined && last >= run.bound) || isFull(run);
+    : inTurn.some((one, i) => starts[i] === undefined && one.last >= run.bound && isInOrder(one)) ||
+      firstFree(run, now) === Number.POSITIVE_INFINITY;
   const isLeft = given.length < waiting.length;
   return { ...others, given, isLeft, isLast: isLeft && isOver };
 }
@@ -107,23 +112,17 @@ async function findStarts(
   return bookStarts(ctx, topic, limit, wanted);
 }
 
-/** Whether the release has found no free start in any second that it has looked at. */
-function isFull({ room }: Release): boolean {
-  return [...room.values()].every((starts) => starts === 0);
+/** Whether the job of a note can use none of the starts that are left, so that its home need not be read to know that. */
+export function isPast(ctx: Context, run: Release, { last = Number.POSITIVE_INFINITY }: Parked): boolean {
+  const now = ctx.clock();
+  return last < (firstFree(run, now) ?? now);
 }
 
-/** Whether the job of a note can use none of the starts that are left, so that its home need not be read to know that. */
-export function isPast(
-  ctx: Context,
-  { room }: Release,
-  { last = Number.POSITIVE_INFINITY }: Parked,
-): boolean {
-  const now = ctx.clock();
+/** The first start that is left from `now` on, `Infinity` if there is none; `undefined`: the release has not looked at all of them. */
+function firstFree({ room }: Release, now: number): number | undefined {
   const begins = [...room.keys()];
-  const free = begins.filter((begin) => (room.get(begin) ?? 0) > 0);
-  // What the release has not looked at may be free.
-  const isKnown = Math.min(...begins) <= now;
-  return last < (isKnown ? Math.max(Math.min(...free), now) : now);
+  if (Math.min(...begins) > now) return undefined;
+  return Math.max(Math.min(...begins.filter((begin) => (room.get(begin) ?? 0) > 0)), now);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { hasExpired, isNear, lastStart, startsAt } from "../core/home.ts";
-import type { Home } from "../core/items.ts";
+import { type Home, parkedKey } from "../core/items.ts";
 import { nextOpening } from "../cron/window.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
 import { type Hold, moveHeld, noteStarts } from "./hold.ts";
@@ -118,7 +118,13 @@ async function giveStarts(
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
   const isGoing = (home: Home): boolean => (isOver(home) || isSent(home)) && !isShut(ctx, home);
   shaped.going.push(...jobs.filter(isGoing));
-  const isParked = ({ id }: Home): boolean => looks?.parked.has(id) === true;
+  const parked =
+    looks?.parked ??
+    (await notedAmong(
+      ctx,
+      jobs.filter((home) => home.spare === true && !isGoing(home)),
+    ));
+  const isParked = ({ id }: Home): boolean => parked.has(id);
   // A late job with a note waits for a release, and ticks look for the notes of listed topics alone.
   if (jobs.some((home) => isParked(home) && !isGoing(home)))
     await listLimited(ctx, topic, now + WRITER_DEADLINE);
@@ -136,6 +142,16 @@ async function giveStarts(
   shaped.going.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
   const noted = holds.filter(isNoted);
   await keepHolds(ctx, noted, await noteStarts(ctx, noted), shaped);
+}
+
+/**
+ * The ids of those of these jobs that wait for a release. They are sent merely to be sure: another start would be one more, and
+ * would forget since when the limit has held the job.
+ */
+async function notedAmong(ctx: Context, spare: readonly Home[]): Promise<Set<string>> {
+  if (spare.length === 0) return new Set();
+  const notes = await ctx.pool.read(spare.map(parkedKey));
+  return new Set(spare.filter((_, i) => notes[i]).map(({ id }) => id));
 }
 
 /** Whether a job was given a start that it may count on still. */

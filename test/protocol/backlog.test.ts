@@ -64,6 +64,34 @@ const keysOf = (calls: readonly Call[], operation?: string): number =>
     .reduce((sum, { keys }) => sum + keys.length, 0);
 
 describe("jobs that wait for their topic's limit", () => {
+  test("are as late as before when their call is repeated", async () => {
+    const world = limited(1, { ifLate: { after: 5, do: "skip" } });
+    await world.tick();
+    await fileMany(world, 76);
+    const asked = { key: "a", onDuplicate: "keep" } as const;
+    const { id } = await world.file({ ...slow, ...asked });
+    expect(isParked(world, id)).toBe(true);
+    const runs = await runFor(world, 30 * SECOND);
+    expect(await world.fileAll({ ...slow, ...asked })).toMatchObject({ outcome: "kept" });
+    for (const [run, at] of await runFor(world, 3 * MINUTE)) runs.set(run, at);
+    expect(await world.home(id)).toMatchObject({ state: "done" });
+    expect(runs.size).toBe(77);
+  });
+
+  test("start though others before them wait for the opening of a window that a deploy has taken away", async () => {
+    const world = createWorld({ shards: 2, topics: { slow: { window: "09:30-08:30 UTC" }, free: {} } });
+    await world.tick();
+    await fileMany(world, 400);
+    await world.pass(20 * MINUTE);
+    deploy(world, { maxPerSecond: 10 });
+    await fileMany(world, 10 * 60 * 12);
+    await world.pass(3 * SECOND);
+    const times = [...(await runFor(world, 11 * MINUTE)).values()];
+    const minutes = Map.groupBy(times, (time) => Math.floor((time - START) / MINUTE));
+    for (const minute of [25, 26, 27, 28, 29, 30])
+      expect(minutes.get(minute)?.length).toBeGreaterThanOrEqual(0.98 * 600);
+  });
+
   test("free it within about a minute when they are cancelled", async () => {
     const world = limited();
     await world.tick();

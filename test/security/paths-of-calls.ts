@@ -53,6 +53,8 @@ export async function callEveryRoute(scenes: Scenes): Promise<void> {
   expect((await call("POST", "/jobs", { ...far, key })).status).toBe(409);
   await ok("POST", "/jobs", { ...far, key, onDuplicate: "keep" });
   await ok("POST", "/jobs", { ...far, key, onDuplicate: "keep" }, once("kept"));
+  const near = { topic: "orders", body: marked(), delay: 30, key: newKey(), onDuplicate: "keep" };
+  for (let i = 0; i < 2; i++) await ok("POST", "/jobs", near);
   await ok("POST", "/jobs", { ...far, key, onDuplicate: "replace" });
   await ok("POST", "/jobs", { ...far, key, onDuplicate: "replace" }, once("replaced"));
   await ok("PUT", `/topics/orders/jobs/${key}`, { body: marked(), delay: "2h" });
@@ -138,6 +140,8 @@ export async function produce(scenes: Scenes): Promise<void> {
   const options = { delay: "1h", ...secrets };
   const { id } = await producer.enqueue("orders", marked(), { ...options, key });
   await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "keep" });
+  const near = { delay: 30, key: newKey(), onDuplicate: "keep" } as const;
+  for (let i = 0; i < 2; i++) await producer.enqueue("orders", marked(), near);
   await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "replace" });
   expect((await producer.getByKey("orders", key)).id).toBe(id);
   for (const onDuplicate of ["keep", "replace"] as const) {

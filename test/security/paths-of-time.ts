@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
+import { ITEM_VERSION, parkedKey } from "../../core/items.ts";
 import { claim } from "../../protocol/claim.ts";
 import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
@@ -183,6 +184,18 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
   await minutes(4);
   expect(await scenes.isParked(late.id)).toBe(true);
   await minutes(8);
+
+  // One whose mover died before sending: the note of before is left.
+  const moved = await file("orders", { dueAt: soon() });
+  await ok("PATCH", `/jobs/${moved.id}`, { body: marked() });
+  const note = {
+    ...parkedKey({ ...(await home(moved.id)), revision: 0 }),
+    v: ITEM_VERSION,
+    id: moved.id,
+    revision: 0,
+  };
+  await ctx.pool.insert([note], ctx.clock() + MINUTE);
+  await minutes(6);
 
   // One that expires while no tick comes.
   const expiring = await file("orders", { dueAt: soon(), expiresAfter: SECOND });

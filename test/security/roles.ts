@@ -50,8 +50,8 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
   JobsTickSweeper: [/^protocol\/die\.ts die send$/],
-  // It files looks only for jobs that wait for a window, and no topic has one here.
-  JobsPromotionsPromote: [/^protocol\/looks\.ts fileLooks insert$/],
+  // It files looks only for jobs that wait for a window, and no topic has one here. It sends nothing merely to be sure.
+  JobsPromotionsPromote: [/^protocol\/looks\.ts fileLooks insert$/, /^protocol\/limit\.ts notedAmong read$/],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
     /^protocol\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
