@@ -13,7 +13,7 @@ const TRIES = 10;
 /**
  * The turns of jobs of a topic that is being resumed, in the order of their due times, before `bound`: there are fewer than
  * jobs where the others' turns come later. A job that would expire before its turn has none: the next job takes that turn.
- * `isPaced`: by the rate of the resume. `undefined`: it is paused again, or over.
+ * `isPaced`: by the rate of the resume. `undefined`: it is paused again, or over and has no limit.
  */
 export async function reserveTurns(
   ctx: Context,
@@ -26,6 +26,8 @@ export async function reserveTurns(
   for (let i = 0; i < TRIES; i++) {
     const now = ctx.clock();
     const [pause] = await readPauses(ctx, [topic]);
+    // A tick may end the resume beside the release: the limit alone is left.
+    if (pause === undefined && period) return jobs.map(({ home }) => Math.max(home.dueAt, now));
     if (pause?.state !== "resuming") return undefined;
     const { changedAt, rate, nextAt = now, followedAt = now } = pause;
     if (!isPaced || rate === undefined) {

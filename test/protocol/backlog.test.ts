@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { BUCKET, STARTS_AHEAD } from "../../core/constants.ts";
-import type { Item } from "../../core/items.ts";
+import { type Item, pauseKey, ttl } from "../../core/items.ts";
 import { parseMessage, startOf } from "../../core/message.ts";
 import { cancel, cancelMany } from "../../protocol/cancel.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { park } from "../../protocol/park.ts";
 import { lift, pause } from "../../protocol/pause.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { resume } from "../../protocol/release.ts";
+import { release, resume } from "../../protocol/release.ts";
 import { tendPauses } from "../../protocol/tend-pauses.ts";
 import { tick } from "../../protocol/tick.ts";
 import { consume } from "./consume.ts";
@@ -76,6 +76,18 @@ describe("jobs that wait for their topic's limit", () => {
     for (const [run, at] of await runFor(world, 3 * MINUTE)) runs.set(run, at);
     expect(await world.home(id)).toMatchObject({ state: "done" });
     expect(runs.size).toBe(77);
+  });
+
+  test("get starts from a release in whose middle a tick ends the resume of their topic", async () => {
+    const world = limited(2);
+    await world.tick();
+    await pause(world.ctx, "slow");
+    const lifted = await lift(world.ctx, "slow", undefined);
+    await fileMany(world, 400);
+    await world.pass(MINUTE, { ticks: false });
+    const key = pauseKey("slow");
+    await world.pool.change({ key, expect: {}, set: { expiresAt: ttl(world.now()) } }, world.now() + MINUTE);
+    expect(await release(world.ctx, "slow", lifted, world.now() + MINUTE)).toBeGreaterThan(100);
   });
 
   test("start though others before them wait for the opening of a window that a deploy has taken away", async () => {
