@@ -170,7 +170,8 @@ export type Pause = Key & {
 /**
  * A job that waits for its topic's resume, or for a start of its topic's limit. A release lets it go, if it is at that
  * revision still. `from`: since when it waits for the limit; absent: since its due time. `start`: when it was to start as it was
- * parked; absent: at its due time. `last`: up to when it can use a start; absent: always. `mark`: of an untracked job, drawn anew whenever somebody parks it.
+ * parked; absent: at its due time. `last`: up to when it can use a start; absent: always. `mark`: of an untracked job, drawn
+ * anew whenever somebody parks it.
  */
 export type Parked = Key & {
   v: number;

@@ -38,8 +38,8 @@ export function startsFarAhead(minute: number, period: Period): number {
 
 /**
  * Whom to ask for in which period: jobs in the order of their wanted starts, each in the first period with room that does
- * not end before its own start. A job is passed over where that period begins after its `last`. `wanted` and `periods` are sorted. `exact`: a job is asked
- * for in its own period or not at all. Answers the jobs' places in `wanted` by period.
+ * not end before its own start. A job is passed over where that period begins after its `last`. `wanted` and `periods` are
+ * sorted. `exact`: a job is asked for in its own period or not at all. Answers the jobs' places in `wanted` by period.
  */
 export function askIn(
   periods: readonly number[],

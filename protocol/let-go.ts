@@ -118,7 +118,10 @@ export function isPast(ctx: Context, run: Release, { last = Number.POSITIVE_INFI
   return last < (firstFree(run, now) ?? now);
 }
 
-/** The first start that is left from `now` on, `Infinity` if there is none; `undefined`: the release has not looked at all of them. */
+/**
+ * The first start that is left from `now` on, in ms since the epoch; `Infinity`: there is none; `undefined`: the release has not
+ * looked at all of them.
+ */
 function firstFree({ room }: Release, now: number): number | undefined {
   const begins = [...room.keys()];
   if (Math.min(...begins) > now) return undefined;
