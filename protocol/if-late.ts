@@ -68,8 +68,8 @@ export function endTooLate(
 }
 
 /**
- * Records jobs that have expired as finished, without a message: sent all at once, messages of thousands of them would keep
- * jobs waiting that have a start. Answers what became of each.
+ * Records expired jobs as finished, without a message: the messages of thousands of them would lie in the queue before those of
+ * jobs that have a start. Answers what became of each.
  */
 export function endExpired(
   ctx: Context,

@@ -112,10 +112,10 @@ async function findStarts(
   return bookStarts(ctx, topic, limit, wanted);
 }
 
-/** Whether the job of a note can use none of the starts that are left, so that its home need not be read to know that. */
-export function isPast(ctx: Context, run: Release, { last = Number.POSITIVE_INFINITY }: Parked): boolean {
+/** The first start that a release may still give, as far as it knows: ms since the epoch, `Infinity` if there is none. */
+export function firstStart(ctx: Context, run: Release): number {
   const now = ctx.clock();
-  return last < (firstFree(run, now) ?? now);
+  return firstFree(run, now) ?? now;
 }
 
 /**

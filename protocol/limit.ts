@@ -145,8 +145,8 @@ async function giveStarts(
 }
 
 /**
- * The ids of those of these jobs that wait for a release. They are sent merely to be sure: another start would be one more, and
- * would forget since when the limit has held the job.
+ * The ids of those of these jobs that are parked. Their senders only want to be sure: the release will give each parked job a start,
+ * and its note knows since when the limit has held the job.
  */
 async function notedAmong(ctx: Context, spare: readonly Home[]): Promise<Set<string>> {
   if (spare.length === 0) return new Set();

@@ -4,7 +4,7 @@ import { isLongPast } from "../core/home.ts";
 import type { Parked, Pause } from "../core/items.ts";
 import { BEGINNING, beforeTime, END, type Position } from "../core/position.ts";
 import { nextOpening } from "../cron/window.ts";
-import { isPast, letGo, NO_TURN, type Release, type Turn, takeTurns } from "./let-go.ts";
+import { firstStart, letGo, NO_TURN, type Release, type Turn, takeTurns } from "./let-go.ts";
 import { noteCrowd } from "./limited-topics.ts";
 import { countParked } from "./park.ts";
 import { parkedNotes } from "./parked-notes.ts";
@@ -17,7 +17,7 @@ export type Resumed = { released: number; left: number };
 
 /** How many steps a release takes at once. */
 const LANES = 2;
-/** Notes of expired jobs that a release keeps at once: their jobs are ended when the others have their starts. */
+/** How many notes of expired jobs a release remembers, until all starts are given and it ends these jobs. */
 const HELD = 20_000;
 /** How long a caller waits for a resume; ticks do the rest. */
 const CALLER_WAITS = 5_000;
@@ -100,16 +100,20 @@ async function releaseRange(
     while (!isLast) {
       const some = await notes.next();
       if (some.done) return undefined;
-      const past = some.value.filter((note) => isPast(ctx, run, note));
-      for (const note of past)
-        if (isLongPast(note.last ?? 0, ctx.clock()) && expired.length < HELD) expired.push(note);
-      isLeft ||= past.length > 0;
-      const waiting = some.value.filter((note) => !past.includes(note));
-      if (waiting.length > 0 || ctx.clock() >= until) return turnOf(waiting);
+      const [now, first] = [ctx.clock(), firstStart(ctx, run)];
+      const waiting: Parked[] = [];
+      for (const note of some.value) {
+        const { last = Number.POSITIVE_INFINITY } = note;
+        // No start is left that its job could use: its home need not be read to know that.
+        if (last >= first) waiting.push(note);
+        else if (isLongPast(last, now) && expired.length < HELD) expired.push(note);
+      }
+      isLeft ||= waiting.length < some.value.length;
+      if (waiting.length > 0 || now >= until) return turnOf(waiting);
     }
     return undefined;
   };
-  /** Those that have expired come last: there may be more than there is time for, and others have starts to take. */
+  /** Expired jobs are ended last: there may be more of them than there is time for, and starts that nobody takes are lost. */
   const nextExpired = async (): Promise<Turn | undefined> => {
     const some = expired.splice(0, ctx.sizes.released);
     return some.length > 0 && ctx.clock() < until ? turnOf(some) : undefined;

@@ -111,10 +111,7 @@ async function handOver(
   return entries[stopAt];
 }
 
-/**
- * Ends jobs of limited topics that have expired. After an outage there may be thousands: their messages would lie before those of
- * jobs that have a start, which would then all start at once. Answers the ids of those that are ended.
- */
+/** Ends the expired jobs of limited topics, of which an outage may leave thousands. Answers the ids of those that it has ended. */
 async function endLimited(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
   const now = ctx.clock();
   const expired = homes.filter((home) => isLimited(ctx, home.topic) && hasExpired(home, now));

@@ -31,7 +31,7 @@ function planFrom(seed: number, start: number) {
   });
 }
 
-/** A world without users, where nothing goes wrong. `logs`: what that topic is told. */
+/** A world without users, where nothing goes wrong. `carriesLineage`: see `worldOf`. `logs`: what that topic is told. */
 function calmWorld(
   carriesLineage = false,
   logs: Partial<TopicPolicy> = {},
@@ -164,7 +164,7 @@ it("a job is handed over out of its topic's window only by who does not know the
 });
 
 it("a puller takes as much as a receive may where many messages wait", async () => {
-  const world = calmWorld(false);
+  const world = calmWorld();
   const asked: unknown[] = [];
   const api = async (_: string, __: string, body?: object) => {
     asked.push(body);
@@ -181,7 +181,7 @@ it("a puller takes as much as a receive may where many messages wait", async () 
 });
 
 it("an untracked job is waited for until it is handed over, though its caller has died", () => {
-  const world = calmWorld(false);
+  const world = calmWorld();
   const now = world.timeline.now();
   const id = drawJobId(now + MINUTE, 2, seededBytes(1));
   const home = { ...homeKey(id), v: ITEM_VERSION, id, topic: "logs", body: "{}", state: "scheduled" };
