@@ -131,8 +131,7 @@ async function meetHolder(
     const { cancelledByEvents } = policyOf(ctx, job.topic);
     const checks = job.eventAt === undefined || !cancelledByEvents ? [] : [tombstoneAsRead(job, tombstone)];
     const home = await replaceJob(ctx, holder, wanted, once, checks);
-    if (home === holder && checks.length > 0) return undefined;
-    if (home === holder) throw takenToken(job);
+    if (home === "taken") throw takenToken(job);
     return home && { outcome, home };
   }
   throw new MinutehandError(

@@ -25,7 +25,10 @@ export type Move = {
   why: string;
 };
 
-export type Moved = { moved: true; home: Home } | { moved: false; home: Home | undefined };
+/** `together`: of each such write, in their order, whether it was refused. */
+export type Moved =
+  | { moved: true; home: Home }
+  | { moved: false; home: Home | undefined; together?: readonly boolean[] | undefined };
 
 /** Of the last claim, or the last hold. */
 const OVER = [
@@ -64,13 +67,14 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     set: { ...set, log: logAfter(home, now, dueAt, request.end) },
     remove: [...OVER, ...(request.remove ?? [])].filter((name) => !Object.hasOwn(set, name)),
   };
-  const changed = request.together
+  const changed: Changed & { together?: readonly boolean[] } = request.together
     ? await changeTogether(ctx, home, change, request.together, by)
     : await ctx.pool.change(change, by);
   const item = changed.item && readHome(changed.item, home.id);
   const found = isUnreadable(item) ? undefined : item;
   // A repeat after a lost answer finds its own work; another's that looks the same, whatever its log, serves as well.
-  if (!found || !(changed.changed || isAsSet(found, set))) return { moved: false, home: found };
+  if (!found || !(changed.changed || isAsSet(found, set)))
+    return { moved: false, home: found, together: changed.together };
 
   ctx.report({ type: "moved", topic: home.topic, id: home.id, dueAt, why: request.why });
   await sendIfNear(ctx, [found]);
@@ -89,12 +93,13 @@ async function changeTogether(
   change: Change,
   together: readonly Write[],
   by: number,
-): Promise<Changed> {
+): Promise<Changed & { together?: readonly boolean[] }> {
   const outcome = await ctx.pool.transact([{ change }, ...together], by);
   if (!outcome.done) {
-    const [found] = outcome.refused;
+    const [found, ...others] = outcome.refused;
     // Where another write was refused, the home is as it was read.
-    return { changed: false, item: found === false ? home : found };
+    const item = found === false ? home : found;
+    return { changed: false, item, together: others.map((refused) => refused !== false) };
   }
   const removed = new Set(change.remove);
   const kept = Object.entries(home).filter(([name]) => !removed.has(name));

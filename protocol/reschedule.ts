@@ -68,8 +68,7 @@ async function again(ctx: Context, home: Home): Promise<Home> {
 
 /**
  * Gives a live job all the fields of a new one, and leaves its schedule to the caller. `checks`: what else must be as read.
- * `undefined` when the job is no longer as read; the holder itself when a check or the write of its `Idempotency-Key` was
- * refused. Throws `job-running`.
+ * `undefined` when something is no longer as read; `taken` when the `Idempotency-Key` names a job by now. Throws `job-running`.
  */
 export async function replaceJob(
   ctx: Context,
@@ -77,7 +76,7 @@ export async function replaceJob(
   job: NewJob & Pick<Home, "postponeUntil">,
   once: { write: Write; note: OnceNote } | undefined,
   checks: readonly Write[],
-): Promise<Home | undefined> {
+): Promise<Home | "taken" | undefined> {
   const { cancelAskedAt, eventAt, keptAt } = holder;
   // An event leaves these without a new revision.
   const expect = { ...unheld(holder, ctx.clock()), cancelAskedAt, keptAt };
@@ -104,7 +103,8 @@ export async function replaceJob(
   const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
   const together = [...checks, ...(once ? [once.write] : [])];
   const moved = await move(ctx, holder, { ...request, ...(together.length > 0 ? { together } : {}) });
-  return moved.moved || moved.home === holder ? moved.home : undefined;
+  if (moved.moved) return moved.home;
+  return once && moved.together?.at(-1) ? "taken" : undefined;
 }
 
 /** What has run as it was is another thing to whoever tells runs apart. */

@@ -93,6 +93,24 @@ it.each(WAYS.slice(1))(
   },
 );
 
+it.each(WAYS.slice(1))(
+  "an event told twice at once changes a job with %s, and tries it once each",
+  async (_, ways) => {
+    const world = shop();
+    await enqueue(world.ctx, { topic: "orders", key, body: '"caller"', dueAt: world.now() + 60 * SECOND });
+    const rules = [placedBy(ways, 10)];
+    let tries = 0;
+    world.pool.hooks.before = async ({ operation }) => {
+      if (operation !== "transact" || ++tries > 1) return;
+      await world.pass(SECOND, { ticks: false });
+      await tell(world, rules, "P0");
+    };
+    expect(await tell(world, rules, "P0")).toEqual([]);
+    expect(tries).toBe(2);
+    expect(live(world)).toMatchObject([{ body: '"P0"', revision: 1 }]);
+  },
+);
+
 describe.each(WAYS)("events of one key, which meet a live job with %s", (_, ways) => {
   it.each<[string, number, string[], string | undefined]>([
     ["filed, cancelled", 300, ["P0", "D5"], undefined],
