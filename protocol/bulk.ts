@@ -289,7 +289,9 @@ async function changeAll(
   homes: readonly Head[],
   starts: readonly number[],
 ): Promise<Result[]> {
-  const spares = (home: Head): boolean => !isFromBefore(home, bulk);
+  const asked = new Map(homes.map(({ id, askedAt }) => [id, askedAt]));
+  // By no clock: one that is behind would say that a change since the reading was before the bulk.
+  const spares = (home: Head): boolean => !isFromBefore(home, bulk) || home.askedAt !== asked.get(home.id);
   if (action === "cancel") {
     const results = await cancelMany(
       ctx,

@@ -492,15 +492,22 @@ describe("a bulk leaves alone what", () => {
     expect(await runBulk(world.ctx, requestOf({}), at)).toMatchObject({ examined: 1, matched: 0 });
   });
 
-  it.each(["cancel", "move"] as const)(
-    "somebody asks for between its reading and its writing, when it is to %s",
-    async (action) => {
+  it.each([
+    ["cancel", 0],
+    ["cancel", 4],
+    ["move", 0],
+    ["move", 4],
+  ] as const)(
+    "somebody asks for between its reading and its writing, when it is to %s: by a clock that is %i s behind",
+    async (action, behind) => {
       const world = createWorld();
       const [moved, other] = await filed(world, 2);
+      await world.pass(MINUTE, { ticks: false });
       const at = begin(world, { action, ...anew[action] });
-      await world.pass(30 * SECOND, { ticks: false });
+      await world.pass(behind === 0 ? 30 * SECOND : SECOND, { ticks: false });
+      const elsewhere = { ...world.ctx, clock: () => world.now() - behind * SECOND };
       meanwhile(world, isReadOf(moved), () =>
-        reschedule(world.ctx, moved?.id ?? "", { dueAt: START + 4 * HOUR }),
+        reschedule(elsewhere, moved?.id ?? "", { dueAt: START + 4 * HOUR }),
       );
       const part = await runBulk(world.ctx, requestOf({ action }), at);
       expect(part).toMatchObject({ matched: 1, changed: 1, skipped: {} });
