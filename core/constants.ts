@@ -48,8 +48,10 @@ export const UNKNOWN_TOPIC_AFTER = HOUR;
 export const STALE_AFTER = 90 * DAY;
 /** The once item of an `Idempotency-Key` answers until this long after its job was due, and after its job has ended. */
 export const ONCE_AFTER = 24 * HOUR;
-/** How much longer a once item is stored than it must answer: a job that is late, or retried, seldom has it prolonged. */
-export const ONCE_SLACK = 24 * HOUR;
+/** How much longer a once item is stored, when it is written, than it must answer: a job that is late, or retried, seldom has it prolonged. */
+export const ONCE_SLACK = 48 * HOUR;
+/** How much longer it is stored at least: so long a job may be late, run, or wait for a tick that prolongs its items. */
+export const LEAST_ONCE_SLACK = 24 * HOUR;
 /** How many `Idempotency-Key`s a home knows of each kind: those that named the job, and those of calls that changed it. */
 export const KNOWN_CALLS = 10;
 /**

@@ -1,5 +1,5 @@
 import { inParallel } from "../core/batches.ts";
-import { ONCE_AFTER, ONCE_SLACK } from "../core/constants.ts";
+import { LEAST_ONCE_SLACK, ONCE_AFTER, ONCE_SLACK } from "../core/constants.ts";
 import { isFinished } from "../core/home.ts";
 import { type Home, type OnceItem, onceKey, ttl } from "../core/items.ts";
 import { type OnceNote, onceNotesOf, onceText } from "../core/once.ts";
@@ -24,8 +24,9 @@ export function isOnceOver({ expiresAt }: OnceItem, home: Home | undefined, now:
 }
 
 /**
- * Makes sure that the once items of a job are stored for a day after `time`, before the job may live until then: TTL would
- * take them, and a repeated request would file a second job. Answers what the home is to say of them from now on.
+ * Makes sure that the once items of a job are stored for two days after `time`, before the job may live until then: it may be
+ * late and run for long, and its items answer for a day after its end. TTL would take them, and a repeated request would file a
+ * second job. Answers what the home is to say of them from now on.
  */
 export async function prolongOnce(
   ctx: Context,
@@ -34,7 +35,7 @@ export async function prolongOnce(
   by: number,
 ): Promise<Pick<Home, "once">> {
   const notes = onceNotesOf(home.once);
-  const least = ttl(time + ONCE_AFTER);
+  const least = ttl(time + ONCE_AFTER + LEAST_ONCE_SLACK);
   const short = notes.filter(({ expiresAt }) => expiresAt < least);
   if (short.length === 0) return {};
   const expiresAt = onceEnd(time);

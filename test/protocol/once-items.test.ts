@@ -50,6 +50,26 @@ async function expectRepeatIs(
 }
 
 describe("an Idempotency-Key names its job as long as that lives, and a day longer", () => {
+  it("when the job is moved by just so much that its item lasts, runs late and for long", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await reschedule(world.ctx, id, { dueAt: world.now() + DAY - MINUTE });
+    await leap(world, DAY + 9 * MINUTE);
+    await world.tick();
+    await consume(world, "orders");
+    expect(await world.home(id)).toMatchObject({ state: "done" });
+    await leap(world, DAY - MINUTE);
+    await expectRepeatIs(world, { once }, id);
+  });
+
+  it("when the job is moved so, and no tick comes for two days then", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await reschedule(world.ctx, id, { dueAt: world.now() + DAY - MINUTE });
+    await leap(world, 3 * DAY - 2 * MINUTE);
+    await expectRepeatIs(world, { once }, id);
+  });
+
   it("when the job is rescheduled far beyond its first time", async () => {
     const world = createWorld();
     const { id } = await world.file({ delay: HOUR, once });
