@@ -1,4 +1,5 @@
 import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import type { Construct } from "constructs";
 import type { FunctionName } from "./build.ts";
@@ -36,6 +37,7 @@ export class MinutehandStack extends Stack {
           cancelOn: { detailType: "ReminderDone", key: "$.detail.key" },
           enqueueOn: { detailType: "ReminderAsked", key: "$.detail.key", delay: REMINDED_AFTER },
         },
+        readings: { tracking: "none" },
         work: { consumer: "pull" },
         events: { consumer: "pull", tracking: "none" },
         precise: { precision: "millisecond" },
@@ -44,14 +46,15 @@ export class MinutehandStack extends Stack {
         callbacks: { webhook: callbackHosts ? { allowHosts: callbackHosts, allowHttp: true } : {} },
       },
     });
-    this.consume("reminders", "Logs each job", removable);
+    const reminders = this.consume("reminders", "Logs each job", removable);
+    this.queue.addConsumer("readings", reminders);
     this.consume("precise", "Logs when each job started", removable);
     if (this.queue.api !== undefined) new CfnOutput(this, "ApiUrl", { value: this.queue.api.apiEndpoint });
     new CfnOutput(this, "TableName", { value: this.queue.table.tableName });
     new CfnOutput(this, "QueueUrlPrefix", { value: this.queue.queueUrlPrefix });
   }
 
-  private consume(topic: FunctionName, description: string, removable: boolean): void {
+  private consume(topic: FunctionName, description: string, removable: boolean): LambdaFunction {
     const { fn } = new BundledFunction(this, `Consumer-${topic}`, {
       code: bundleOf(topic),
       description,
@@ -60,5 +63,6 @@ export class MinutehandStack extends Stack {
       removable,
     });
     this.queue.addConsumer(topic, fn);
+    return fn;
   }
 }

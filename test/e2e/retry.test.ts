@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type JobView, sharedApi } from "./api.ts";
+import { startsOf } from "./starts.ts";
 
 const api = sharedApi();
 
@@ -39,6 +40,27 @@ describe.concurrent("retries, death and redrive", () => {
     const buried = await api.file({ topic: "reminders", delay: 0, body: { bury: "closed" } });
     const dead = await api.until(buried.id, ({ state }) => state === "dead", 30_000);
     expect(dead).toMatchObject({ attempt: 1, lastError: "closed" });
+  });
+
+  it("a job asks for more runs in a row than Lambda lets a chain of messages have", async () => {
+    const polled = await api.file({
+      topic: "reminders",
+      delay: 0,
+      body: { retryIn: 0, retryUntil: soon(600) },
+    });
+    await api.until(polled.id, ({ revision }) => revision >= 40, 120_000);
+    await api.call("DELETE", `/jobs/${polled.id}`);
+  });
+
+  it("so does an untracked one", async () => {
+    const { id } = await api.file({
+      topic: "readings",
+      delay: 0,
+      body: { retryIn: 0, retryUntil: soon(60) },
+    });
+    await expect
+      .poll(async () => (await startsOf(id)).length, { timeout: 120_000, interval: 2000 })
+      .toBeGreaterThan(20);
   });
 
   it("a job later than its own bound expires", async () => {
