@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { freePort, untilListening } from "./free-port.ts";
+import { hiddenPlace, untilListening } from "./free-port.ts";
 import { LocalError } from "./local-error.ts";
 import type { Program } from "./supervise.ts";
 
@@ -20,18 +20,19 @@ export function findDynoxide(platform: string = process.platform, arch: string =
   }
 }
 
-/** DynamoDB on a port of loopback; without a database file it is kept in memory. */
+/** DynamoDB at a hidden place of loopback, since it lets every web page call it; without a database file it is kept in memory. */
 export async function dynoxide(file: string | undefined): Promise<{ program: Program; endpoint: string }> {
   const binary = findDynoxide();
-  const port = await freePort();
-  const args = ["serve", "--host", "127.0.0.1", "--port", String(port), ...(file ? ["--db-path", file] : [])];
+  const place = await hiddenPlace();
+  const { host, port } = place;
+  const args = ["serve", "--host", host, "--port", String(port), ...(file ? ["--db-path", file] : [])];
   return {
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint: `http://${host}:${port}`,
     program: {
       name: "the embedded DynamoDB (dynoxide)",
       data: file,
       spawn: () => spawn(binary, args, { detached: true, stdio: ["ignore", "ignore", "pipe"] }),
-      ready: (_, signal) => untilListening(port, signal),
+      ready: (_, signal) => untilListening(place, signal),
     },
   };
 }

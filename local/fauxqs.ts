@@ -1,19 +1,31 @@
 /**
- * Runs fauxqs as a process of its own: `fauxqs <port> [data folder]`. It always listens on all
- * interfaces, so the listening itself is bound to loopback here; and it ends when its parent does.
+ * Runs fauxqs as a process of its own: `fauxqs <host> <port> [data folder]`. It always listens on all
+ * interfaces, so the listening itself is bound to an address of loopback here; and it ends when its parent does.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { IncomingMessage } from "node:http";
+import { Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Server, type Socket } from "node:net";
 import type { DatabaseSync } from "node:sqlite";
+import { refusalOfWebPage } from "./web-page.ts";
 
-const LOOPBACK = "127.0.0.1";
+const [host, port, dataDir] = process.argv.slice(2);
 
 const listen = Server.prototype.listen;
 Server.prototype.listen = function listenOnLoopback(this: Server, ...args: unknown[]) {
   const [first, ...others] = args;
-  const bound = typeof first === "object" && first !== null ? { ...first, host: LOOPBACK } : first;
+  const bound = typeof first === "object" && first !== null ? { ...first, host } : first;
   return Reflect.apply(listen, this, [bound, ...others]);
+};
+
+// It answers whoever asks, web pages too.
+const { emit } = HttpServer.prototype;
+HttpServer.prototype.emit = function emitUnlessWebPage(this: HttpServer, event: string, ...args: unknown[]) {
+  if (event !== "request") return Reflect.apply(emit, this, [event, ...args]);
+  const [request, response] = args as [IncomingMessage, ServerResponse];
+  const refusal = refusalOfWebPage(request.headers);
+  if (refusal === undefined) return Reflect.apply(emit, this, [event, ...args]);
+  response.writeHead(403, { connection: "close" }).end(refusal);
+  return true;
 };
 
 process.on("disconnect", () => process.exit());
@@ -89,7 +101,6 @@ function withAttribute(received: Received, more: object): Received {
 }
 
 const { startFauxqs } = await import("fauxqs");
-const [port, dataDir] = process.argv.slice(2);
 const server = await startFauxqs({ port: Number(port), logger: false, ...(dataDir ? { dataDir } : {}) });
 
 process.on("SIGTERM", () => void server.stop().finally(() => process.exit()));

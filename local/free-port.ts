@@ -1,13 +1,17 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { codeOf } from "./local-error.ts";
 
 const LOOPBACK = "127.0.0.1";
 const RETRY_MS = 10;
 
+export type Place = { readonly host: string; readonly port: number };
+
 /** A port of loopback that nothing listens on at the moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, LOOPBACK);
+export async function freePort(host = LOOPBACK): Promise<number> {
+  const server = createServer().listen(0, host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   server.close();
@@ -15,10 +19,25 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Resolves when something accepts connections on the port, or when aborted. */
-export async function untilListening(port: number, signal: AbortSignal): Promise<void> {
+/**
+ * An address of loopback that nobody guesses, with a free port of it: a server that asks nobody who they are, as dynoxide, is
+ * so out of reach of web pages, which would have to try 16 million addresses. Where a machine has no loopback address but
+ * 127.0.0.1, as macOS, that one.
+ */
+export async function hiddenPlace(): Promise<Place> {
+  const host = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
+  try {
+    return { host, port: await freePort(host) };
+  } catch (error) {
+    if (codeOf(error) !== "EADDRNOTAVAIL") throw error;
+    return { host: LOOPBACK, port: await freePort() };
+  }
+}
+
+/** Resolves when something accepts connections there, or when aborted. */
+export async function untilListening({ host, port }: Place, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const socket = connect({ port, host: LOOPBACK });
+    const socket = connect({ port, host });
     const open = await new Promise<boolean>((resolve) => {
       socket.once("connect", () => resolve(true));
       socket.once("error", () => resolve(false));

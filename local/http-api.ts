@@ -6,6 +6,7 @@ import { gatewayAnswer, type HttpAnswer, httpAnswer } from "./http-answer.ts";
 import { decodePath, httpEvent } from "./http-event.ts";
 import { close, listen, readBody } from "./loopback-server.ts";
 import { matchRoute, type Route } from "./routes.ts";
+import { refusalOfWebPage } from "./web-page.ts";
 
 /** API Gateway's limit: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -40,12 +41,10 @@ export async function openHttpApi(port: number): Promise<HttpApi> {
     },
     (request, response) => {
       void (async () => {
+        const refusal = refusalOfWebPage(request.headers);
+        if (refusal !== undefined) return refuse(response, gatewayAnswer(403, refusal));
         const body = await readBody(request, MAX_BODY_BYTES);
-        if (body === "too-large") {
-          // The rest of the body is not worth reading, so the connection cannot be used again.
-          response.setHeader("connection", "close");
-          return write(response, gatewayAnswer(413, "Request Entity Too Large"));
-        }
+        if (body === "too-large") return refuse(response, gatewayAnswer(413, "Request Entity Too Large"));
         const [routes, account] = await routed;
         write(response, await answer(request, body, routes, account));
       })().catch(() => response.destroy());
@@ -82,6 +81,12 @@ async function answer(
   ]);
   tooLate.abort();
   return outcome ? httpAnswer(outcome) : gatewayAnswer(503, "Service Unavailable");
+}
+
+/** The rest of the request's body is not worth reading, so the connection cannot be used again. */
+function refuse(response: ServerResponse, answer: HttpAnswer): void {
+  response.setHeader("connection", "close");
+  write(response, answer);
 }
 
 function write(response: ServerResponse, { status, headers, body }: HttpAnswer): void {

@@ -4,6 +4,7 @@ import { decodePath } from "../http-event.ts";
 import { messageOf } from "../local-error.ts";
 import { close, listen, readBody } from "../loopback-server.ts";
 import { matchRoute, parseRoute, type Route } from "../routes.ts";
+import { refusalOfWebPage } from "../web-page.ts";
 import { AwsError } from "./aws-error.ts";
 
 /** Of the largest: 1 MiB of events, whose details are JSON in JSON. */
@@ -29,7 +30,7 @@ export type AwsEndpoint = { readonly url: string; readonly stop: () => Promise<v
 
 /**
  * Serves operations of AWS services, of several at once, on a free port of loopback, in the protocols that their
- * SDK clients speak: https://smithy.io/2.0/aws/protocols/index.html. Signatures are not looked at.
+ * SDK clients speak: https://smithy.io/2.0/aws/protocols/index.html. Signatures are not looked at; web pages are refused.
  */
 export async function startAwsEndpoint(operations: Operations): Promise<AwsEndpoint> {
   const targets = new Map(Object.entries(operations));
@@ -50,6 +51,8 @@ async function serve(
   routes: readonly Route<Operation>[],
 ): Promise<void> {
   try {
+    const refusal = refusalOfWebPage(request.headers);
+    if (refusal !== undefined) throw new AwsError("AccessDeniedException", 403, refusal);
     const body = await readBody(request, MAX_BODY_BYTES);
     const { operation, parameters, query } = find(request, targets, routes);
     const answer = await operation.answer({ parameters, query, body: parse(body) });

@@ -62,7 +62,7 @@ export async function startSqs(): Promise<Emulator> {
   const launcher = fileURLToPath(new URL("../../local/fauxqs.ts", import.meta.url));
   // With a data folder, as the local stack has it: what it keeps is what it can break.
   const folder = mkdtempSync(join(tmpdir(), "minutehand-fauxqs-"));
-  const child = fork(launcher, [String(port), folder]);
+  const child = fork(launcher, ["127.0.0.1", String(port), folder]);
   await once(child, "message");
   return {
     endpoint: `http://127.0.0.1:${port}`,

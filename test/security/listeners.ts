@@ -32,6 +32,11 @@ export function listenersOf(root: number): Listener[] {
   });
 }
 
+/** The dotted name of an IPv4 address as /proc writes it: four bytes in the machine's order. */
+export function dotted(address: string): string {
+  return [6, 4, 2, 0].map((at) => Number.parseInt(address.slice(at, at + 2), 16)).join(".");
+}
+
 /** Those that somebody else's machine could reach. */
 export function beyondLoopback(listeners: readonly Listener[]): Listener[] {
   return listeners.filter(({ address }) => !LOOPBACK.test(address));

@@ -1,6 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
+import { request } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,7 +10,7 @@ import { startDynamo, startSqs } from "../aws/emulators.ts";
 import { scriptedService } from "../aws/scripted-service.ts";
 import { freshDataDir, type RunningStack, removeDataDir, startStack } from "../e2e/running-stack.ts";
 import { startReceiver } from "../webhook/receiver.ts";
-import { beyondLoopback, familyOf, listenersOf } from "./listeners.ts";
+import { beyondLoopback, dotted, familyOf, listenersOf } from "./listeners.ts";
 
 let stack: RunningStack;
 const dataDir = freshDataDir();
@@ -78,6 +79,61 @@ describe("nothing local listens beyond loopback:", () => {
   });
 });
 
+describe("no web page reaches the stack:", () => {
+  const FOREIGN = "http://evil.example";
+  const job = '{"topic":"reminders","delay":0,"body":{}}';
+
+  /** What a request is answered on each port that the stack has open, by the status, or that nothing was there. */
+  async function askAll(host: (port: number) => string, headers: object): Promise<(number | "nobody")[]> {
+    const ports = new Set(listenersOf(stack.pid).map(({ port }) => port));
+    return Promise.all([...ports].map((port) => statusOf(`http://127.0.0.1:${port}`, host(port), headers)));
+  }
+
+  test.each<[string, (port: number) => string, object]>([
+    [
+      "another site's page",
+      (port) => `127.0.0.1:${port}`,
+      { origin: FOREIGN, "sec-fetch-site": "cross-site" },
+    ],
+    ["one that an older browser shows", (port) => `localhost:${port}`, { origin: FOREIGN }],
+    ["one of a file", (port) => `localhost:${port}`, { origin: "null" }],
+    ["one of another port", (port) => `localhost:${port}`, { origin: "http://localhost:3000" }],
+    ["an image of one", (port) => `localhost:${port}`, { "sec-fetch-site": "cross-site" }],
+    ["one whose name points here", (port) => `evil.example:${port}`, { origin: FOREIGN }],
+  ])("%s", async (_, host, headers) => {
+    const answers = await askAll(host, headers);
+    expect(answers).toHaveLength(4);
+    expect(answers.filter((answer) => answer !== 403 && answer !== "nobody")).toEqual([]);
+    expect(answers).toContain(403);
+  });
+
+  test("and a program does", async () => {
+    expect((await post(job)).status).toBe(201);
+    const found = await askAll((port) => `127.0.0.1:${port}`, {});
+    expect(found.filter((answer) => answer === 403)).toEqual([]);
+  });
+
+  test("DynamoDB's and SQS's emulators have addresses of their own", () => {
+    const own = listenersOf(stack.pid).filter(({ pid }) => pid !== stack.pid);
+    expect(own).toHaveLength(2);
+    const found = new Set(own.map(({ address }) => dotted(address)));
+    expect([...found].filter((address) => /^127\.0\.0\.1$/.test(address))).toEqual([]);
+    expect(found.size).toBe(2);
+  });
+});
+
+/** As a browser would ask, with a Host that no client lets us say. */
+function statusOf(url: string, host: string, headers: object): Promise<number | "nobody"> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | "nobody">();
+  const asked = request(url, { method: "POST", headers: { ...headers, host, "content-type": "text/plain" } });
+  asked.on("response", (response) => resolve(response.resume().statusCode ?? 0));
+  asked.on("error", (error) =>
+    "code" in error && error.code === "ECONNREFUSED" ? resolve("nobody") : reject(error),
+  );
+  asked.end('{"topic":"reminders","delay":0,"body":{}}');
+  return promise;
+}
+
 test("the webhooks' secrets lie where only their owner can read them", () => {
   const file = `${dataDir}/secrets.json`;
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -101,7 +157,7 @@ async function sent(
 }
 
 const MB = 1_000_000;
-const HOST = "Host: x\r\n";
+const HOST = "Host: localhost\r\n";
 
 describe("hostile connections leave the stack as it was:", () => {
   let before: number[];
