@@ -73,7 +73,8 @@ export function openDataFolder(dir: string, reset: boolean): DataFolder {
 
 function makeWritable(path: string, dir: string): void {
   try {
-    mkdirSync(path, { recursive: true });
+    // It holds the bodies of jobs.
+    mkdirSync(path, { recursive: true, mode: 0o700 });
     accessSync(path, constants.W_OK);
   } catch (error) {
     const isFile = statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -19,4 +19,10 @@ test("a reset drops what an earlier run left, but neither secrets nor what is no
   const { release } = openDataFolder(dir, true);
   expect(readdirSync(dir).filter((name) => !name.startsWith("lock"))).toEqual(kept);
   release();
+});
+
+test("a new folder, which holds the bodies of jobs, is its owner's alone", () => {
+  const path = join(dir, "new", "data");
+  openDataFolder(path, false).release();
+  expect(statSync(path).mode & 0o777).toBe(0o700);
 });
