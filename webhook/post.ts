@@ -63,7 +63,7 @@ function respond(call: Call, signal: AbortSignal, lookup: LookupFunction): Promi
       headers: call.headers,
       agent: false,
       signal,
-      lookup: allowed ? lookup : publicOnly(lookup),
+      lookup: judged(lookup, allowed ? () => true : isPublicAddress),
     });
     sent.once("response", resolve);
     sent.once("error", reject);
@@ -75,15 +75,19 @@ function respond(call: Call, signal: AbortSignal, lookup: LookupFunction): Promi
 
 /**
  * A resolver whose answers are those that the socket connects to, as Node asks it and nobody else: a name that
- * leads elsewhere a moment later gains nothing. One address that is not public is enough to be refused.
+ * leads elsewhere a moment later gains nothing. One address that may not be called is enough to be refused.
  */
-function publicOnly(lookup: LookupFunction): LookupFunction {
+function judged(lookup: LookupFunction, mayBeCalled: (address: string) => boolean): LookupFunction {
   return (hostname, options, told) => {
     lookup(hostname, options, (error, found, family) => {
-      const addresses = typeof found === "string" ? [found] : (found ?? []).map(({ address }) => address);
-      const refused = error ? undefined : addresses.find((address) => !isPublicAddress(address));
-      if (refused === undefined) return told(error, found, family);
-      told(new Error(`${hostname} is at ${refused}, which is not a public address`), []);
+      if (error) return told(error, found, family);
+      const addresses = typeof found === "string" ? [found] : found.map(({ address }) => address);
+      const refused = addresses.find((address) => !mayBeCalled(address));
+      if (refused !== undefined)
+        return told(new Error(`${hostname} is at ${refused}, which is not a public address`), []);
+      // Node would fail for want of one, with an error of its own code.
+      if (addresses.length === 0) return told(new Error(`${hostname} has no address`), []);
+      told(null, found, family);
     });
   };
 }

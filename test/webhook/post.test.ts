@@ -142,6 +142,14 @@ describe("the address that is connected to", () => {
     );
   });
 
+  it.each([[[]], [["hooks.example"]]])(
+    "fails in words for a host without an address, allowed: %j",
+    async (allowHosts) => {
+      const call = callTo("http://hooks.example/", { allowHosts });
+      await expect(httpPost(resolver([]))(call, signal)).rejects.toThrow("hooks.example has no address");
+    },
+  );
+
   it("is the one that was judged: a host is looked up once a call, and again for the next", async () => {
     await using receiver = await startReceiver((_, response) => response.end());
     const lookup = resolver(["1.1.1.1"], ["127.0.0.1"]);
