@@ -7,7 +7,7 @@ import { truncate } from "./text.ts";
 const SHOWN = 100;
 
 /** What of a webhook's policy decides whom it may call. */
-type Callable = Pick<WebhookPolicy, "allowHttp" | "allowHosts">;
+type Callable = Pick<WebhookPolicy, "allowHttp" | "allowHosts" | "onlyHosts" | "ports">;
 
 /** What can never be called by a webhook topic, as `callbackUrlRule`, and the value; `undefined`: nothing forbids it. */
 export function callbackUrlError(text: string, policy: Callable): string | undefined {
@@ -37,12 +37,27 @@ export function callbackUrlRule(text: string, policy: Callable): string | undefi
   if (address !== undefined && !isPublicAddress(address)) {
     return "must not lead to an address that is not public";
   }
+  const { onlyHosts, ports } = policy;
+  if (onlyHosts && !onlyHosts.some((pattern) => isOf(host, pattern)))
+    return `must lead to one of the topic's hosts: ${onlyHosts.join(", ")}`;
+  if (!ports.includes(portOf(url))) return `must lead to one of the topic's ports: ${ports.join(", ")}`;
   return undefined;
 }
 
 /** A URL's host as `allowHosts` has it: in lower case, without the root's dot, an IPv6 address in brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/\.$/, "");
+}
+
+/** Whether a host is meant by `example.com` or `*.example.com`, which stands for all hosts below. */
+function isOf(host: string, pattern: string): boolean {
+  return pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern;
+}
+
+/** The port that a URL names, or its protocol's. */
+export function portOf({ port, protocol }: URL): number {
+  if (port !== "") return Number(port);
+  return protocol === "https:" ? 443 : 80;
 }
 
 /** The literal address that a host is: `new URL` has brought all spellings of an IPv4 address into one. */

@@ -1,4 +1,5 @@
 import { attemptsOf, type Backoff, DEFAULT_BACKOFF } from "./backoff.ts";
+import { portOf } from "./callback-url.ts";
 
 /** Whom a webhook topic may call, and how. */
 export type WebhookPolicy = {
@@ -8,8 +9,14 @@ export type WebhookPolicy = {
   readonly timeout: number;
   /** Whether `http:` may be called, not only `https:`. */
   readonly allowHttp: boolean;
-  /** Hosts that may be called wherever they are: names or literal addresses as `new URL(…).hostname` has them. */
+  /** Hosts that may be called wherever they are, on every port: names or literal addresses as `new URL(…).hostname` has them. */
   readonly allowHosts: readonly string[];
+  /** The only hosts that may be called; `*.example.com` stands for all below `example.com`. Absent: any. */
+  readonly onlyHosts?: readonly string[];
+  /** The ports that may be called, 1 to 65,535. */
+  readonly ports: readonly number[];
+  /** What a job may ask for as its `maxAttempts` at most, 1 to 100. Absent: its topic's. */
+  readonly mostAttempts?: number;
 };
 
 /** What differs between topics. Durations are seconds. */
@@ -78,7 +85,9 @@ export function topicPolicy(configured: Partial<TopicPolicy>): TopicPolicy {
   };
 }
 
-/** A webhook topic's whole policy of calls. */
+/** A webhook topic's whole policy of calls. The port of its own `url` may be called without being named again. */
 export function webhookPolicy({ webhook = {} }: Pick<TopicPolicy, "webhook">): WebhookPolicy {
-  return { timeout: 15, allowHttp: false, allowHosts: [], ...webhook };
+  const url = webhook.url === undefined ? null : URL.parse(webhook.url);
+  const ports = [...new Set([80, 443, ...(url ? [portOf(url)] : [])])];
+  return { timeout: 15, allowHttp: false, allowHosts: [], ports, ...webhook };
 }

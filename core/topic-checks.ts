@@ -76,7 +76,7 @@ function ifLateChecks(at: string, { ifLate, tracking }: CheckedTopic): Check[] {
 
 function webhookChecks(at: string, { webhook, tracking }: CheckedTopic): Check[] {
   if (webhook === undefined) return [];
-  const { url, timeout, allowHosts = [] } = webhook;
+  const { url, timeout, allowHosts = [], onlyHosts = [], ports = [], mostAttempts } = webhook;
   const rule = url === undefined ? undefined : callbackUrlRule(url, webhookPolicy({ webhook }));
   return [
     // Nothing of an untracked job outlasts its call: a receiver that is down for an hour would lose it.
@@ -88,13 +88,23 @@ function webhookChecks(at: string, { webhook, tracking }: CheckedTopic): Check[]
       allowed: "a URL that can be called",
     },
     wholeSeconds(`${at}.timeout`, timeout, 1, LONGEST_CALL_S),
-    ...allowHosts.map((host, index) => ({
-      holds: URL.parse(`https://${host}`)?.hostname === host,
-      rule: `${at}.allowHosts[${index}] must be a host`,
-      actual: host,
-      allowed: "a name or a literal address as a URL's hostname has it",
-    })),
+    ...allowHosts.map((host, index) => hostCheck(`${at}.allowHosts[${index}]`, host, host)),
+    ...onlyHosts.map((host, index) =>
+      hostCheck(`${at}.onlyHosts[${index}]`, host, host.replace(/^\*\./, "")),
+    ),
+    ...ports.map((port, index) => wholeNumber(`${at}.ports[${index}]`, port, 1, 65_535)),
+    wholeNumber(`${at}.mostAttempts`, mostAttempts, 1, 100),
   ];
+}
+
+/** `name`: the host without what stands for those below it. */
+function hostCheck(at: string, host: string, name: string): Check {
+  return {
+    holds: URL.parse(`https://${name}`)?.hostname === name && !name.includes("*"),
+    rule: `${at} must be a host`,
+    actual: host,
+    allowed: "a name or a literal address as a URL's hostname has it",
+  };
 }
 
 function isLimit(perSecond: number): boolean {

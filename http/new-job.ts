@@ -14,7 +14,7 @@ import type { NewJobFields } from "./requests.ts";
 
 /**
  * The job that validated fields ask for. Throws `too-large` for its body, `bad-request` for its time,
- * its URL or the headers that would go with its call.
+ * its URL, the headers that would go with its call, or more attempts than its topic lets a job have.
  */
 export function newJobOf(ctx: Context, fields: NewJobFields): NewJob {
   const { body, delay, dueAt, ...same } = fields;
@@ -23,10 +23,10 @@ export function newJobOf(ctx: Context, fields: NewJobFields): NewJob {
   return { ...same, body: bodyText(body), dueAt: dueAtOf(ctx.clock(), { delay, dueAt }) ?? ctx.clock() };
 }
 
-/** What its topic's consumer forbids of where a job is sent, and with which headers; `undefined`: nothing. */
+/** What its topic's consumer forbids of where a job is sent, with which headers, and how often; `undefined`: nothing. */
 function callbackError(
   policy: TopicPolicy,
-  { topic, callbackUrl, headers = {} }: NewJobFields,
+  { topic, callbackUrl, headers = {}, maxAttempts = 0 }: NewJobFields,
 ): string | undefined {
   if (policy.consumer !== "webhook") {
     if (callbackUrl === undefined) return undefined;
@@ -37,6 +37,9 @@ function callbackError(
   if (url === undefined) return `callbackUrl must be given, as topic ${topic} has no URL of its own`;
   const error = callbackUrlError(url, webhook);
   if (error !== undefined) return `callbackUrl ${error}`;
+  const { mostAttempts = policy.maxAttempts } = webhook;
+  if (maxAttempts > mostAttempts)
+    return `maxAttempts must be at most ${mostAttempts}, as topic ${topic} allows, got ${maxAttempts}`;
   const wrong = callbackHeadersError(headers);
   return wrong && `headers go with the call of the job's receiver: ${wrong}`;
 }

@@ -31,6 +31,26 @@ export type WebhookTopicProps = {
    * @default none: only addresses of the Internet
    */
   readonly allowHosts?: readonly string[];
+  /**
+   * The only hosts that may be called, such as `["hooks.example.com", "*.example.org"]`; `*.` stands for all hosts below. Those of
+   * `allowHosts` may be called as well.
+   *
+   * @default every host of the Internet
+   */
+  readonly onlyHosts?: readonly string[];
+  /**
+   * The ports that may be called, 1 to 65,535 each, but for hosts of `allowHosts`, which may be called on every port. Whoever can
+   * enqueue could have this account knock at every port of the Internet otherwise.
+   *
+   * @default 80, 443 and the port of `url`
+   */
+  readonly ports?: readonly number[];
+  /**
+   * What a job may ask for as its own `maxAttempts` at most, 1 to 100: each attempt is a call to whomever it names.
+   *
+   * @default the topic's maxAttempts
+   */
+  readonly mostAttempts?: number;
 };
 
 /** Events that EventBridge is to bring, and where in one a job's key stands. */

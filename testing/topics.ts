@@ -30,7 +30,7 @@ export type TestTopic<Body> = Pick<
     /** What runs its jobs, or what `consumer` has made of it. */
     readonly handler?: JobHandler<Body> | Consumer<Body>;
     readonly consumer?: "lambda" | "pull";
-    readonly webhook?: Pick<Partial<WebhookPolicy>, "url" | "allowHttp" | "allowHosts">;
+    readonly webhook?: Omit<Partial<WebhookPolicy>, "timeout">;
     readonly receiver?: Receiver;
   };
 

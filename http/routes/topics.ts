@@ -25,8 +25,13 @@ function topicJson({ topic, policy, queue, dead, sweepLag, pause }: TopicReport)
 
 /** Whom its webhook may call, and how, with what is not configured. */
 function webhookJson(policy: TopicPolicy): NonNullable<TopicJson["policy"]["webhook"]> {
-  const { allowHosts, ...same } = webhookPolicy(policy);
-  return { ...same, allowHosts: [...allowHosts] };
+  const { allowHosts, onlyHosts, ports, mostAttempts = policy.maxAttempts, ...same } = webhookPolicy(policy);
+  const lists = {
+    allowHosts: [...allowHosts],
+    ports: [...ports],
+    ...(onlyHosts && { onlyHosts: [...onlyHosts] }),
+  };
+  return { ...same, ...lists, mostAttempts };
 }
 
 export const topicRoutes = [

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { callbackUrlError } from "../../core/callback-url.ts";
 import { allowLoopback } from "../../core/loopback.ts";
-import type { Policy } from "../../core/policy.ts";
+import { type Policy, webhookPolicy } from "../../core/policy.ts";
 import { isPublicAddress } from "../../core/public-address.ts";
 
-const STRICT = { allowHttp: false, allowHosts: [] };
+const PORTS = [80, 443];
+const STRICT = { allowHttp: false, allowHosts: [], ports: PORTS };
 
 describe("a callback URL", () => {
   const NOT_PUBLIC = [
@@ -59,7 +60,7 @@ describe("a callback URL", () => {
 
   it.each([
     "https://example.com",
-    "HTTPS://Example.com:8443/hooks?shop=7#top",
+    "HTTPS://Example.com:443/hooks?shop=7#top",
     "https://8.8.8.8/",
     "https://[2606:4700::1111]/",
     "https://[::ffff:8.8.8.8]/",
@@ -77,7 +78,7 @@ describe("a callback URL", () => {
   });
 
   it("may lead to a host that its topic allows, however that is written, and to no other", () => {
-    const policy = { allowHttp: false, allowHosts: ["10.0.0.7", "[fd00::7]", "localhost"] };
+    const policy = { allowHttp: false, allowHosts: ["10.0.0.7", "[fd00::7]", "localhost"], ports: PORTS };
     for (const url of [
       "https://10.0.0.7/",
       "https://0xa.7:99/",
@@ -91,6 +92,52 @@ describe("a callback URL", () => {
     }
     expect(callbackUrlError("http://10.0.0.7/", policy)).toContain("begin with https:");
     expect(callbackUrlError("https://me@10.0.0.7/", policy)).toContain("no user name");
+  });
+
+  it("leads to a port that its topic allows: the protocol's own, or what it names", () => {
+    const policy = { ...STRICT, ports: [443, 8443] };
+    for (const url of ["https://a.example/", "https://a.example:443/", "https://a.example:8443/"])
+      expect(callbackUrlError(url, policy)).toBeUndefined();
+    for (const port of [22, 25, 80, 6379, 8444])
+      expect(callbackUrlError(`https://a.example:${port}/`, policy)).toContain(
+        "one of the topic's ports: 443, 8443, got",
+      );
+    expect(callbackUrlError("http://a.example/", { ...STRICT, allowHttp: true })).toBeUndefined();
+    expect(callbackUrlError("http://a.example:8080/", { ...STRICT, allowHttp: true })).toContain(
+      "ports: 80, 443",
+    );
+  });
+
+  it("leads to one of the only hosts that its topic names, if it names any", () => {
+    const policy = { ...STRICT, onlyHosts: ["hooks.example", "*.shop.example"], allowHosts: ["10.0.0.7"] };
+    for (const host of [
+      "hooks.example",
+      "HOOKS.example.",
+      "a.shop.example",
+      "a.b.shop.example",
+      "10.0.0.7:99",
+    ])
+      expect(callbackUrlError(`https://${host}/`, policy)).toBeUndefined();
+    for (const host of [
+      "shop.example",
+      "evilshop.example",
+      "a.hooks.example",
+      "hooks.example.evil.example",
+      "1.1.1.1",
+    ])
+      expect(callbackUrlError(`https://${host}/`, policy)).toContain(
+        "one of the topic's hosts: hooks.example, *.shop.example",
+      );
+    expect(callbackUrlError("https://1.1.1.1/", { ...STRICT, onlyHosts: [] })).toContain(
+      "one of the topic's hosts",
+    );
+  });
+
+  it("of the topic itself may lead to any port, and others to that one", () => {
+    const { ports } = webhookPolicy({ webhook: { url: "https://hooks.example:8443/in" } });
+    expect(ports).toEqual([80, 443, 8443]);
+    expect(webhookPolicy({ webhook: { url: "https://hooks.example/in" } }).ports).toEqual([80, 443]);
+    expect(webhookPolicy({ webhook: { url: "https://a:8443/", ports: [443] } }).ports).toEqual([443]);
   });
 
   it("is shown in its refusal by its start", () => {
@@ -127,7 +174,7 @@ describe("a stack on a developer's own machine", () => {
         allowHosts: ["hooks.internal", "localhost", "127.0.0.1", "[::1]"],
       },
     });
-    const wide = { allowHttp: true, allowHosts: hooks?.webhook?.allowHosts ?? [] };
+    const wide = { allowHttp: true, allowHosts: hooks?.webhook?.allowHosts ?? [], ports: PORTS };
     for (const url of ["http://localhost:4000/", "http://127.0.0.1:4000/", "http://[::1]:4000/"]) {
       expect(callbackUrlError(url, wide)).toBeUndefined();
     }

@@ -12,6 +12,7 @@ function createHooks(): Api {
         callbacks: { webhook: {} },
         mail: { webhook: { url: "https://mail.example/hooks", timeout: 20 } },
         internal: { webhook: { allowHttp: true, allowHosts: ["10.0.0.7", "localhost"] } },
+        bounded: { webhook: { onlyHosts: ["mail.example", "*.mail.example"], mostAttempts: 20 } },
         orders: {},
       },
     }),
@@ -76,6 +77,26 @@ describe("a job of a webhook topic", () => {
       "callbackUrl must not lead to an address that is not public",
     ],
     ["this machine", { callbackUrl: "https://localhost/" }, "callbackUrl must not lead to this machine"],
+    [
+      "a port of another service",
+      { callbackUrl: "https://shop.example:22/" },
+      "callbackUrl must lead to one of the topic's ports: 80, 443",
+    ],
+    [
+      "a host that its topic does not name",
+      { topic: "bounded", callbackUrl: "https://shop.example/" },
+      "hosts: mail.example, *.mail.example",
+    ],
+    [
+      "more attempts than its topic has",
+      { callbackUrl: URL_GIVEN, maxAttempts: 11 },
+      "maxAttempts must be at most 10, as topic callbacks allows, got 11",
+    ],
+    [
+      "more attempts than its topic allows",
+      { topic: "bounded", callbackUrl: "https://a.mail.example/", maxAttempts: 21 },
+      "maxAttempts must be at most 20, as topic bounded allows, got 21",
+    ],
     ["credentials", { callbackUrl: "https://a:b@shop.example/" }, "no user name or password"],
     [
       "too long a URL",
@@ -127,7 +148,7 @@ test("a topic tells whom its webhook may call", async () => {
   const policyOf = async (topic: string) => (await call("GET", `/topics/${topic}`)).json.policy;
   expect(await policyOf("callbacks")).toMatchObject({
     consumer: "webhook",
-    webhook: { timeout: 15, allowHttp: false, allowHosts: [] },
+    webhook: { timeout: 15, allowHttp: false, allowHosts: [], ports: [80, 443], mostAttempts: 10 },
   });
   expect(await policyOf("mail")).toMatchObject({
     webhook: { url: "https://mail.example/hooks", timeout: 20 },

@@ -14,8 +14,8 @@ describe("the alarms", () => {
   const watched = alarms.map(({ Namespace, MetricName }) => `${Namespace} ${MetricName}`);
 
   it.each([
-    ["AWS/SQS ApproximateNumberOfMessagesVisible", 9],
-    ["AWS/SQS ApproximateAgeOfOldestMessage", 8],
+    ["AWS/SQS ApproximateNumberOfMessagesVisible", 10],
+    ["AWS/SQS ApproximateAgeOfOldestMessage", 9],
     ["AWS/Events FailedInvocations", 2],
     ["AWS/Lambda Errors", 1],
     ["AWS/Lambda Invocations", 1],

@@ -115,6 +115,13 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [inTopic({ webhook: { allowHosts: ["10.0.0.7:8080"] } }), 'must be a host, is "10.0.0.7:8080"'],
   [inTopic({ webhook: { allowHosts: ["fd00::7"] } }), 'must be a host, is "fd00::7"'],
+  [inTopic({ webhook: { onlyHosts: ["*.ok.example", "*"] } }), 'onlyHosts[1] must be a host, is "*"'],
+  [inTopic({ webhook: { onlyHosts: ["a.*.example"] } }), 'must be a host, is "a.*.example"'],
+  [inTopic({ webhook: { ports: [443, 0] } }), "ports[1] must be a whole number, is 0; allowed: 1 to 65535"],
+  [
+    inTopic({ webhook: { mostAttempts: 101 } }),
+    "mostAttempts must be a whole number, is 101; allowed: 1 to 100",
+  ],
   [
     inTopic({ spread: Duration.hours(25) }),
     "topics.work.spread must be whole seconds, is 90000; allowed: 0 to 86400",

@@ -6,7 +6,7 @@ import { callbackUrlError } from "../../core/callback-url.ts";
 import { isPublicAddress } from "../../core/public-address.ts";
 import { property } from "./property.ts";
 
-const STRICT = { allowHttp: false, allowHosts: [] };
+const STRICT = { allowHttp: false, allowHosts: [], ports: [80, 443] };
 
 /** "IANA IPv4 Special-Purpose Address Registry" and multicast, by Node's own judge of subnets. */
 const SPECIAL = new BlockList();
@@ -72,7 +72,7 @@ describe("a callback URL", () => {
     (parts, spell) => {
       const isSpecial = SPECIAL.check(parts.join("."));
       expect(isPublicAddress(parts.join("."))).toBe(!isSpecial);
-      const error = callbackUrlError(`https://${spell(parts)}:8443/hooks`, STRICT);
+      const error = callbackUrlError(`https://${spell(parts)}:443/hooks`, STRICT);
       if (isSpecial) expect(error).toContain("not public");
       else expect(error).toBeUndefined();
     },
