@@ -10,6 +10,7 @@ import { addGet } from "./commands/get.ts";
 import { addList } from "./commands/list.ts";
 import { addLocal } from "./commands/local.ts";
 import { addPauses } from "./commands/pauses.ts";
+import { addReceiverSecret } from "./commands/receiver-secret.ts";
 import { addRedrive } from "./commands/redrive.ts";
 import { addReschedule } from "./commands/reschedule.ts";
 import { addSchedules } from "./commands/schedules.ts";
@@ -87,6 +88,8 @@ export function createProgram(
   addPauses(program, open);
   program.commandsGroup("Recurring jobs:");
   addSchedules(program, open);
+  program.commandsGroup("Webhooks:");
+  addReceiverSecret(program, open);
   program.commandsGroup("Stacks:");
   addLocal(program, surroundings);
   addDoctor(program, open);

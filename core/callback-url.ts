@@ -1,5 +1,6 @@
 import { CALLBACK_URL_CHARS } from "./constants.ts";
 import type { WebhookPolicy } from "./policy.ts";
+import { portOf } from "./port.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { truncate } from "./text.ts";
 
@@ -52,12 +53,6 @@ export function hostOf({ hostname }: URL): string {
 /** Whether a host is meant by `example.com` or `*.example.com`, which stands for all hosts below. */
 function isOf(host: string, pattern: string): boolean {
   return pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern;
-}
-
-/** The port that a URL names, or its protocol's. */
-export function portOf({ port, protocol }: URL): number {
-  if (port !== "") return Number(port);
-  return protocol === "https:" ? 443 : 80;
 }
 
 /** The literal address that a host is: `new URL` has brought all spellings of an IPv4 address into one. */

@@ -1,5 +1,5 @@
 import { attemptsOf, type Backoff, DEFAULT_BACKOFF } from "./backoff.ts";
-import { portOf } from "./callback-url.ts";
+import { portOf } from "./port.ts";
 
 /** Whom a webhook topic may call, and how. */
 export type WebhookPolicy = {
@@ -15,6 +15,8 @@ export type WebhookPolicy = {
   readonly onlyHosts?: readonly string[];
   /** The ports that may be called, 1 to 65,535. */
   readonly ports: readonly number[];
+  /** Whether the topic's own secret signs calls too, which then all receivers share. */
+  readonly sharedSecret: boolean;
   /** What a job may ask for as its `maxAttempts` at most, 1 to 100. Absent: its topic's. */
   readonly mostAttempts?: number;
 };
@@ -89,5 +91,5 @@ export function topicPolicy(configured: Partial<TopicPolicy>): TopicPolicy {
 export function webhookPolicy({ webhook = {} }: Pick<TopicPolicy, "webhook">): WebhookPolicy {
   const url = webhook.url === undefined ? null : URL.parse(webhook.url);
   const ports = [...new Set([80, 443, ...(url ? [portOf(url)] : [])])];
-  return { timeout: 15, allowHttp: false, allowHosts: [], ports, ...webhook };
+  return { timeout: 15, allowHttp: false, allowHosts: [], ports, sharedSecret: false, ...webhook };
 }

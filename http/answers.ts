@@ -176,6 +176,7 @@ export const topicReport = answer(
           allowHosts: z.array(text),
           onlyHosts: z.exactOptional(z.array(text)),
           ports: z.array(count),
+          sharedSecret: z.boolean(),
           mostAttempts: count,
         }),
       ),

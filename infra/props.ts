@@ -46,6 +46,13 @@ export type WebhookTopicProps = {
    */
   readonly ports?: readonly number[];
   /**
+   * Whether each call is signed by the topic's own secret too, besides the receiver's. All receivers that verify by the topic's
+   * secret can forge calls to each other: set it only while such receivers get secrets of their own (`minutehand receiver-secret`).
+   *
+   * @default false
+   */
+  readonly sharedSecret?: boolean;
+  /**
    * What a job may ask for as its own `maxAttempts` at most, 1 to 100: each attempt is a call to whomever it names.
    *
    * @default the topic's maxAttempts

@@ -13,6 +13,7 @@ import { fileOccurrence } from "../protocol/recurring.ts";
 import { tick } from "../protocol/tick.ts";
 import type { Client, Duration, Instant, Job } from "../sdk/client.ts";
 import { clientInside } from "../sdk/client-inside.ts";
+import { receiverSecret } from "../webhook/receiver-secret.ts";
 import { checkOptions } from "./check-options.ts";
 import { deliverer, type Run, throwTrouble } from "./deliver.ts";
 import { memoryPool } from "./memory-pool.ts";
@@ -57,8 +58,8 @@ export type TestQueue<Topics> = {
    * second the one that cancels is the later one, so let time pass between what cancels a job and what files the next.
    */
   publish(event: TestEvent): Promise<void>;
-  /** What signs the calls that receivers get. */
-  readonly webhookSecret: string;
+  /** The secret by which the receiver of a URL verifies its calls. */
+  receiverSecret(url: string): string;
   /** All jobs that are stored, by their due times. */
   jobs(topic?: keyof Topics & string): Job[];
   /** All runs of handlers and calls of receivers so far. */
@@ -168,7 +169,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
         await applyRule(ctx, rule, event).catch((error) => errors.push(error));
       if (errors.length > 0) throw errors[0];
     },
-    webhookSecret: WEBHOOK_SECRET,
+    receiverSecret: (url) => receiverSecret(WEBHOOK_SECRET, url),
     jobs(topic) {
       const homes = pool.items().filter((item): item is Home => "body" in item);
       const wanted = homes.filter((home) => topic === undefined || home.topic === topic);

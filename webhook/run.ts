@@ -52,7 +52,7 @@ function callOf(ctx: Pick<Context, "policy" | "clock">, sign: Sign, job: Message
       "user-agent": "Minutehand",
       "webhook-id": id,
       "webhook-timestamp": String(Math.floor(now / 1000)),
-      "webhook-signature": sign(id, now, body),
+      "webhook-signature": sign({ url, id, now, body, sharedSecret: policy.sharedSecret }),
       "minutehand-topic": topic,
       "minutehand-attempt": String(job.attempt),
     },

@@ -1,30 +1,32 @@
 import { Webhook } from "standardwebhooks";
+import { keyOf, receiverSecret } from "./receiver-secret.ts";
 
-/** The `webhook-signature` of a call made at `now` (ms since the epoch). */
-export type Sign = (id: string, now: number, body: string) => string;
+/** A call to be signed, made at `now` (ms since the epoch). `sharedSecret`: by the topic's own secret too. */
+type Signed = { url: string; id: string; now: number; body: string; sharedSecret: boolean };
+
+/** The `webhook-signature` of a call. */
+export type Sign = (call: Signed) => string;
 
 /**
- * Signs as Standard Webhooks does, with each secret, so that receivers who know either can verify while one takes
- * the other's place. Throws when the first is none; an older one that is none verifies nowhere and is left out.
+ * Signs as Standard Webhooks does: with the receiver's secret that follows from each of the topic's, so that receivers who know
+ * either can verify while one takes the other's place. Throws when the topic's first secret is none; an older one that is none
+ * verifies nowhere and is left out.
  */
 export function signWith([current = "", ...older]: readonly string[]): Sign {
-  const keys = [keyOf(current), ...older.flatMap((secret) => keyIfAny(secret))];
-  return (id, now, body) => keys.map((key) => key.sign(id, new Date(now), body)).join(" ");
+  keyOf(current);
+  const secrets = [current, ...older.filter(isSecret)];
+  return ({ url, id, now, body, sharedSecret }) => {
+    const own = secrets.map((secret) => receiverSecret(secret, url));
+    const all = sharedSecret ? [...own, ...secrets] : own;
+    return all.map((secret) => new Webhook(secret).sign(id, new Date(now), body)).join(" ");
+  };
 }
 
-function keyOf(secret: string): Webhook {
+function isSecret(secret: string): boolean {
   try {
-    return new Webhook(secret);
+    keyOf(secret);
+    return true;
   } catch {
-    // Not the value, nor the package's error: a log is no place for a secret.
-    throw new Error(`a webhook's secret must be base64, with or without "whsec_" before it, and not empty`);
-  }
-}
-
-function keyIfAny(secret: string): Webhook[] {
-  try {
-    return [keyOf(secret)];
-  } catch {
-    return [];
+    return false;
   }
 }

@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 
 /**
- * What the merchant does with a call: only one that is signed with the shared secret, and recently, is believed. Answers the
+ * What the merchant does with a call: only one that is signed with its own secret, and recently, is believed. Answers the
  * HTTP status, and throws what `book` throws. `webhook-id` is the same in each repeat of a notice, so that it is booked once.
  */
 export function acceptNotice(

@@ -6,7 +6,7 @@ import { acceptNotice } from "./accept-notice.ts";
 /** The merchant's server: `WEBHOOK_SECRET=whsec_… node payment-notice/receiver.ts`, then http://127.0.0.1:4700/. */
 const { WEBHOOK_SECRET, PORT = "4700" } = process.env;
 if (!WEBHOOK_SECRET) {
-  console.error("WEBHOOK_SECRET must be given: what signs the calls, such as whsec_…");
+  console.error("WEBHOOK_SECRET must be given: this receiver's own, whsec_… (minutehand receiver-secret)");
   process.exit(2);
 }
 const booked = new Set<string>();

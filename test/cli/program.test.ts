@@ -198,7 +198,7 @@ describe("completion", () => {
   };
 
   test.each([
-    [["re"], ["reschedule", "redrive", "resume"]],
+    [["re"], ["reschedule", "redrive", "resume", "receiver-secret"]],
     [
       ["schedules", "p"],
       ["put", "pause"],

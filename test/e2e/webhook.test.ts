@@ -1,6 +1,7 @@
 import type { RequestListener } from "node:http";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
+import { receiverSecret } from "../../webhook/receiver-secret.ts";
 import { type Received, type Receiver, startReceiver } from "../webhook/receiver.ts";
 import { type JobView, sharedApi } from "./api.ts";
 import { here } from "./here.ts";
@@ -120,9 +121,9 @@ function answers(...replies: [Reply, ...Reply[]]): RequestListener {
   };
 }
 
-/** The body of a call as a receiver takes it. Throws unless the topic's secret signed it. */
+/** The body of a call as a receiver takes it. Throws unless the receiver's secret signed it. */
 async function verified(received: Received | undefined): Promise<unknown> {
   const { headers = {}, body = "" } = received ?? {};
-  const webhook = new Webhook(`whsec_${await callbackSecret()}`);
+  const webhook = new Webhook(receiverSecret(await callbackSecret(), `http://${headers.host}`));
   return webhook.verify(body, headers as Record<string, string>);
 }

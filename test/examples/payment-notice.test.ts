@@ -24,7 +24,7 @@ test("a merchant who does not answer at first is told again, and books the payme
   const booked: unknown[] = [];
   const queue = exampleQueue((call) => {
     atTimeOf(queue);
-    const status = acceptNotice(call, queue.webhookSecret, (_, payment) => {
+    const status = acceptNotice(call, queue.receiverSecret(URL), (_, payment) => {
       // For a day the merchant has no room for it.
       if (queue.runs().length < 9) throw new Error("no room");
       booked.push(payment);
@@ -43,7 +43,7 @@ test("a notice that was signed long ago is not believed", async () => {
   const statuses: number[] = [];
   const queue = exampleQueue((call) => {
     atTimeOf(queue, 6 * 60_000);
-    statuses.push(acceptNotice(call, queue.webhookSecret, (_, payment) => booked.push(payment)));
+    statuses.push(acceptNotice(call, queue.receiverSecret(URL), (_, payment) => booked.push(payment)));
     return { status: 401, body: "" };
   });
   await notifyMerchant(queue.client, PAYMENT, URL);
@@ -51,14 +51,16 @@ test("a notice that was signed long ago is not believed", async () => {
   expect({ statuses, booked }).toEqual({ statuses: [401], booked: [] });
 });
 
-test("a call that is not signed with the shared secret is not believed", async () => {
+test("a call that is not signed with the merchant's secret is not believed", async () => {
   const booked: unknown[] = [];
   const other = `whsec_${Buffer.from("a secret of somebody else's, as long").toString("base64")}`;
   const statuses: number[] = [];
   const queue = exampleQueue((call) => {
     atTimeOf(queue);
     statuses.push(acceptNotice(call, other, (_, payment) => booked.push(payment)));
-    statuses.push(acceptNotice({ ...call, body: "{}" }, queue.webhookSecret, () => booked.push("forged")));
+    statuses.push(
+      acceptNotice({ ...call, body: "{}" }, queue.receiverSecret(URL), () => booked.push("forged")),
+    );
     return { status: 401, body: "" };
   });
   await notifyMerchant(queue.client, PAYMENT, URL);

@@ -8,6 +8,7 @@ import type { Topics } from "../../examples/topics.ts";
 import { freePort } from "../../local/free-port.ts";
 import { LocalError } from "../../local/local-error.ts";
 import { type Client, createClient, type Job } from "../../sdk/client.ts";
+import { receiverSecret } from "../../webhook/receiver-secret.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import type { Session } from "../deploy/session.ts";
 import { startReceiver } from "../webhook/receiver.ts";
@@ -45,7 +46,11 @@ export async function playExamples(session: Session, installed: string): Promise
     command: process.execPath,
     args: [join("payment-notice", "receiver.ts")],
     cwd,
-    env: { ...env, PORT: `${port}`, WEBHOOK_SECRET: `whsec_${secretIn(data)}` },
+    env: {
+      ...env,
+      PORT: `${port}`,
+      WEBHOOK_SECRET: receiverSecret(secretIn(data), `http://127.0.0.1:${port}`),
+    },
   });
   await said(session, MERCHANT, merchant, /listens/, UP_MS);
 

@@ -5,7 +5,13 @@ import type { Call } from "../../webhook/call.ts";
 import { httpPost } from "../../webhook/post.ts";
 import { startReceiver } from "./receiver.ts";
 
-const POLICY: WebhookPolicy = { timeout: 5, allowHttp: true, allowHosts: ["127.0.0.1"], ports: [80, 443] };
+const POLICY: WebhookPolicy = {
+  timeout: 5,
+  allowHttp: true,
+  allowHosts: ["127.0.0.1"],
+  ports: [80, 443],
+  sharedSecret: false,
+};
 const { signal } = new AbortController();
 
 function callTo(url: string, policy: Partial<WebhookPolicy> = {}): Call {

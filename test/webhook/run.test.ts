@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { MessageJob } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { Call, Reply } from "../../webhook/call.ts";
+import { receiverSecret } from "../../webhook/receiver-secret.ts";
 import { webhookRun } from "../../webhook/run.ts";
 import { signWith } from "../../webhook/sign.ts";
 
@@ -13,7 +14,11 @@ const policy: Policy = {
   shards: 1,
   retention: 1,
   deadRetention: 1,
-  topics: { mail: { webhook: { url: "https://mail.example/hooks" } }, callbacks: { webhook: {} } },
+  topics: {
+    mail: { webhook: { url: "https://mail.example/hooks" } },
+    callbacks: { webhook: {} },
+    moving: { webhook: { url: "https://mail.example/hooks", sharedSecret: true } },
+  },
 };
 const JOB: MessageJob = {
   id: "01KJKGHS2800000000000000AA",
@@ -60,11 +65,44 @@ describe("a run", () => {
   it("is signed so that the standardwebhooks package verifies it, with either secret while one replaces the other", async () => {
     const { call } = await run({}, { secrets: [CURRENT, PREVIOUS] });
     for (const secret of [CURRENT, PREVIOUS, `whsec_${CURRENT}`]) {
-      expect(new Webhook(secret).verify(call.body, { ...call.headers })).toEqual(JOB.body);
+      expect(new Webhook(receiverSecret(secret, call.url)).verify(call.body, { ...call.headers })).toEqual(
+        JOB.body,
+      );
     }
-    expect(() => new Webhook(OTHER).verify(call.body, { ...call.headers })).toThrow("No matching signature");
+    const own = receiverSecret(CURRENT, call.url);
+    for (const secret of [receiverSecret(OTHER, call.url), CURRENT, PREVIOUS])
+      expect(() => new Webhook(secret).verify(call.body, { ...call.headers })).toThrow(
+        "No matching signature",
+      );
     const altered = { ...call.headers, "webhook-id": "another" };
-    expect(() => new Webhook(CURRENT).verify(call.body, altered)).toThrow("No matching signature");
+    expect(() => new Webhook(own).verify(call.body, altered)).toThrow("No matching signature");
+  });
+
+  it("is believed by its own receiver alone: no other one can replay it or forge one", async () => {
+    const { call: toShop } = await run({ callbackUrl: "https://shop.example/hooks" });
+    const { call: toMail } = await run({ callbackUrl: "https://mail.example/hooks" });
+    const [shop, mail] = [toShop, toMail].map(({ url }) => receiverSecret(CURRENT, url)) as [string, string];
+    expect(new Webhook(mail).verify(toMail.body, { ...toMail.headers })).toEqual(JOB.body);
+    expect(() => new Webhook(mail).verify(toShop.body, { ...toShop.headers })).toThrow(
+      "No matching signature",
+    );
+    const at = new Date();
+    const forged = { "webhook-id": "1", "webhook-timestamp": `${Math.floor(at.getTime() / 1000)}` };
+    const signature = new Webhook(shop).sign("1", at, "{}");
+    expect(() => new Webhook(mail).verify("{}", { ...forged, "webhook-signature": signature })).toThrow(
+      "No matching",
+    );
+  });
+
+  it("is signed by the topic's own secrets too while its policy says so, for receivers that know those", async () => {
+    const { call } = await run({}, { topic: "moving", secrets: [CURRENT, PREVIOUS] });
+    for (const secret of [
+      CURRENT,
+      PREVIOUS,
+      receiverSecret(CURRENT, call.url),
+      receiverSecret(PREVIOUS, call.url),
+    ])
+      expect(new Webhook(secret).verify(call.body, { ...call.headers })).toEqual(JOB.body);
   });
 
   it("has the same id on each retry, and another after a redrive", async () => {
@@ -114,6 +152,7 @@ describe("a secret", () => {
   });
 
   it("that is none any more is left out when a good one has taken its place", () => {
-    expect(signWith([CURRENT, "not base64!"])("id", 0, "{}")).toBe(signWith([CURRENT])("id", 0, "{}"));
+    const call = { url: "https://mail.example/", id: "id", now: 0, body: "{}", sharedSecret: true };
+    expect(signWith([CURRENT, "not base64!"])(call)).toBe(signWith([CURRENT])(call));
   });
 });

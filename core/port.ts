@@ -1,0 +1,5 @@
+/** The port that a URL names, or its protocol's. */
+export function portOf({ port, protocol }: URL): number {
+  if (port !== "") return Number(port);
+  return protocol === "https:" ? 443 : 80;
+}

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { receiverSecret } from "../../webhook/receiver-secret.ts";
+import { type } from "./command-line.ts";
+
+const TOPIC = "A".repeat(44);
+const secretFor = (url: string, input: string) => type(undefined, ["receiver-secret", url], { input });
+
+test("receiver-secret makes of the topic's secret on stdin that of one receiver", async () => {
+  const url = "https://shop.example/hooks";
+  const { code, out, err } = await secretFor(url, `${TOPIC}\n`);
+  expect({ code, out, err }).toEqual({ code: 0, out: `${receiverSecret(TOPIC, url)}\n`, err: "" });
+});
+
+test.each([
+  ["https://shop.example", "hunter2!", "a webhook's secret must be base64"],
+  ["https://shop.example", "", "a webhook's secret must be base64"],
+  [
+    "shop.example",
+    TOPIC,
+    'a receiver\'s URL must be one such as https://shop.example/hooks, got "shop.example"',
+  ],
+])("of %s and %j it says what is wrong, and tells no secret", async (url, input, error) => {
+  const { code, out, err } = await secretFor(url, input);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain(error);
+  if (input !== "") expect(err).not.toContain(input);
+});
+
+test("a terminal is asked for nothing: the topic's secret would be seen", async () => {
+  const { code, err } = await type(undefined, ["receiver-secret", "https://shop.example"], {
+    terminal: true,
+  });
+  expect(code).toBe(2);
+  expect(err).toContain("must come on stdin");
+});
