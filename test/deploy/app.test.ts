@@ -31,7 +31,7 @@ async function appWith(context: Record<string, string>): Promise<StackTemplate> 
 }
 
 describe("the app", () => {
-  it("synthesises its seven topics and says where they are", async () => {
+  it("synthesises its eight topics and says where they are", async () => {
     const template = await cdkSynth();
     const queues = resourcesOf(template, "AWS::SQS::Queue").map(([, { Properties }]) => Properties.QueueName);
     expect(queues.sort()).toEqual([
@@ -45,6 +45,8 @@ describe("the app", () => {
       "minutehand-nights_dlq",
       "minutehand-precise",
       "minutehand-precise_dlq",
+      "minutehand-readings",
+      "minutehand-readings_dlq",
       "minutehand-reminders",
       "minutehand-reminders_dlq",
       "minutehand-work",
@@ -59,7 +61,7 @@ describe("the app", () => {
     );
     const routes = resourcesOf(template, "AWS::ApiGatewayV2::Route").map(([, r]) => r.Properties.RouteKey);
     expect(routes.sort()).toEqual(["ANY /", "ANY /{proxy+}", "POST /topics/{topic}/receive"]);
-    expect(resourcesOf(template, "AWS::Lambda::EventSourceMapping")).toHaveLength(4);
+    expect(resourcesOf(template, "AWS::Lambda::EventSourceMapping")).toHaveLength(5);
   });
 
   it("has no HTTP API with api=none, and all the rest", async () => {
