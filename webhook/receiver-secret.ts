@@ -25,7 +25,7 @@ export function receiverSecret(topicSecret: string, url: string): string {
 }
 
 /** The bytes of a secret. Throws for one that is none. */
-export function keyOf(secret: string): Buffer {
+export function keyOf(secret: string): Uint8Array {
   try {
     new Webhook(secret);
   } catch {
