@@ -70,37 +70,45 @@ export const idempotencyKey = matching(
 );
 
 const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
-const MOST_SECONDS = LONGEST_DELAY / 1000;
+
+/** A duration in ms. `least`: what checks the number of seconds from below. `most`: ms, with the rule that says so. */
+function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: string) {
+  return z.pipe(
+    z.union(
+      [
+        z.number({ error: DURATION_RULE }).check(least, z.maximum(most / 1000, { error: rule })),
+        matching(/^(?:\d+(?:ms|[smhd]))+$/, DURATION_RULE),
+      ],
+      { error: DURATION_RULE },
+    ),
+    z.transform((value: number | string, context) => {
+      const ms = parseDuration(value);
+      if (ms !== undefined && ms <= most) return ms;
+      context.issues.push({ code: "custom", message: ms === undefined ? DURATION_RULE : rule, input: value });
+      return z.NEVER;
+    }),
+  );
+}
+
+const NOT_NEGATIVE = z.minimum(0, { error: DURATION_RULE });
 
 /** A duration in ms, 0 to 10 years. */
-export const duration = z.pipe(
-  z.union(
-    [
-      z
-        .number({ error: DURATION_RULE })
-        .check(z.minimum(0, { error: DURATION_RULE }), z.maximum(MOST_SECONDS, { error: DURATION_RULE })),
-      matching(/^(?:\d+(?:ms|[smhd]))+$/, DURATION_RULE),
-    ],
-    { error: DURATION_RULE },
-  ),
-  z.transform((value: number | string, context) => {
-    const ms = parseDuration(value);
-    if (ms !== undefined && ms <= LONGEST_DELAY) return ms;
-    context.issues.push({ code: "custom", message: DURATION_RULE, input: value });
-    return z.NEVER;
-  }),
-);
+export const duration = durationWithin(NOT_NEGATIVE, LONGEST_DELAY, DURATION_RULE);
 
+const LONGER_RULE = "must be a duration longer than 0";
 /** A duration in ms, at least 1 ms. */
-export const longDuration = duration.check(
-  z.refine((ms) => ms > 0, { error: "must be a duration longer than 0" }),
+export const longDuration = durationWithin(
+  z.gt(0, { error: LONGER_RULE }),
+  LONGEST_DELAY,
+  DURATION_RULE,
+).check(
+  z.refine((ms) => ms > 0, { error: LONGER_RULE }),
   z.meta({ description: "Longer than 0." }),
 );
 
 const SPREAD_RULE = `must be a duration of at most ${LONGEST_SPREAD / DAY} day`;
 /** In ms. */
-export const spread = duration.check(
-  z.refine((ms) => ms <= LONGEST_SPREAD, { error: SPREAD_RULE }),
+export const spread = durationWithin(NOT_NEGATIVE, LONGEST_SPREAD, SPREAD_RULE).check(
   z.meta({
     description: "It is due up to so much later, evenly drawn; at most 1 day. Absent: its topic's spread.",
   }),
@@ -126,7 +134,7 @@ export const timezone = z.string({ error: "must be an IANA name such as Europe/B
 export const maxAttempts = wholeNumber(1, MOST_ATTEMPTS);
 
 /** Such text, if it is well formed, DynamoDB, SQS and HTTP headers all keep as it is. */
-const NO_CONTROLS = /^\P{Cc}*$/u;
+const NO_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/;
 
 const TAG_RULE = `must be 1 to ${TAG_BYTES} bytes of UTF-8 without control characters`;
 export const tag = z.string({ error: TAG_RULE }).check(

@@ -29,7 +29,10 @@ export function serveEvents(
   };
 }
 
-/** `undefined` for methods that fetch forbids, such as TRACE. */
+/** What fetch forbids, though a request may come with it: https://fetch.spec.whatwg.org/#forbidden-method */
+const FORBIDDEN = ["CONNECT", "TRACE", "TRACK"];
+
+/** `undefined` for what is no request. */
 function requestOf(event: APIGatewayProxyEventV2): Request | undefined {
   const { method } = event.requestContext.http;
   const bodiless = method === "GET" || method === "HEAD";
@@ -38,7 +41,14 @@ function requestOf(event: APIGatewayProxyEventV2): Request | undefined {
       ? {}
       : { body: Buffer.from(event.body, event.isBase64Encoded ? "base64" : "utf8") };
   try {
-    return new Request(urlOf(event), { method, headers: headersOf(event.headers), ...body });
+    const allowed = FORBIDDEN.includes(method) ? "OPTIONS" : method;
+    const request = new Request(urlOf(event), {
+      method: allowed,
+      headers: headersOf(event.headers),
+      ...body,
+    });
+    // No path takes it: the answer, which names it, is the API's own.
+    return allowed === method ? request : Object.defineProperty(request, "method", { value: method });
   } catch {
     return undefined;
   }

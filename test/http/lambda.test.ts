@@ -99,8 +99,11 @@ describe("an event of API Gateway", () => {
 
   test("of an odd method is refused", async () => {
     const { handler } = createHandler();
-    expect(await handler(eventOf("TRACE", "/jobs"))).toMatchObject({ statusCode: 400 });
-    expect(await handler(eventOf("PROPFIND", "/jobs"))).toMatchObject({ statusCode: 405 });
+    for (const method of ["TRACE", "CONNECT", "PROPFIND"]) {
+      const { statusCode, headers, body = "" } = await handler(eventOf(method, "/jobs"));
+      expect({ statusCode, allow: headers?.allow }).toEqual({ statusCode: 405, allow: "POST, GET" });
+      expect(JSON.parse(body)).toMatchObject({ detail: `/jobs takes POST, GET, got ${method}` });
+    }
     expect(await handler(eventOf("HEAD", "/health"))).toMatchObject({ statusCode: 200, body: "" });
   });
 });

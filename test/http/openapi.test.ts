@@ -82,3 +82,20 @@ test("the document says what validation says: required fields, closed requests, 
     properties: { jobs: { type: "array", items: { $ref: "#/components/schemas/NewJob" } } },
   });
 });
+
+test("durations have the bounds that requests are held to, and patterns are ones that every reader knows", () => {
+  const { properties } = schemas.NewJob as {
+    properties: Record<string, { anyOf: Json[]; pattern?: string }>;
+  };
+  const numbers = ["delay", "spread", "maxDelay", "expiresAfter"].map((name) => properties[name]?.anyOf[0]);
+  expect(numbers).toEqual([
+    { type: "number", minimum: 0, maximum: 316_224_000 },
+    { type: "number", minimum: 0, maximum: 86_400 },
+    { type: "number", exclusiveMinimum: 0, maximum: 316_224_000 },
+    { type: "number", exclusiveMinimum: 0, maximum: 316_224_000 },
+  ]);
+  const patterns = JSON.stringify(document).match(/"pattern":"(?:[^"\\]|\\.)*"/g) ?? [];
+  expect(patterns.length).toBeGreaterThan(10);
+  // A class by property needs a flag that JSON Schema has no place for.
+  expect(patterns.filter((pattern) => /\\\\[pP]\{/.test(pattern))).toEqual([]);
+});
