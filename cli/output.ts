@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { printable } from "../core/printable.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { type Column, tableOf } from "./table.ts";
 
@@ -21,6 +22,8 @@ export type Output = {
   line(text: string): Promise<void>;
   /** A line of JSON for a program, else one for people. */
   told(value: unknown, text: string): Promise<void>;
+  /** The same with a text that is printable but for its colours. */
+  toldPainted(value: unknown, painted: string): Promise<void>;
   /** A line for each name and its value; none where that is undefined. */
   fields(
     values: Readonly<Record<string, unknown>>,
@@ -57,7 +60,8 @@ export function createOutput(
     width: stdout.columns ?? DEFAULT_WIDTH,
     document,
     line,
-    told: (value, text) => (json ? document(value) : line(text)),
+    told: (value, text) => (json ? document(value) : line(printable(text))),
+    toldPainted: (value, painted) => (json ? document(value) : line(painted)),
     async fields(values, styleOf = () => undefined) {
       const given = Object.entries(values).filter(([, value]) => value !== undefined);
       const longest = Math.max(...given.map(([name]) => name.length));
@@ -85,12 +89,4 @@ export function createOutput(
     note: (text) => void stderr.write(`${printable(text)}\n`),
     paint,
   };
-}
-
-/** What moves a terminal's cursor, paints it, or turns the direction of writing. */
-const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}]/gu;
-
-/** A user's text as a terminal may have it; of JSON the same value. */
-export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { MinutehandError, messageOf } from "../core/errors.ts";
+import { printable } from "../core/printable.ts";
 import { CliError, UsageError } from "./cli-error.ts";
-import { printable } from "./output.ts";
 import { createProgram, FAILED, INTERRUPTED, OK, WRONGLY_CALLED } from "./program.ts";
 import { createSession, type GlobalOptions } from "./session.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -40,7 +40,6 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
 /** Whoever can act on an error needs no stack trace. */
 function wordsOf(error: unknown, isDebugging: boolean): string {
   const isKnown = error instanceof CliError || error instanceof MinutehandError;
-  return error instanceof Error && (isDebugging || !isKnown)
-    ? (error.stack ?? error.message)
-    : printable(messageOf(error));
+  if (!(error instanceof Error && (isDebugging || !isKnown))) return printable(messageOf(error));
+  return (error.stack ?? error.message).split("\n").map(printable).join("\n");
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { createInterface } from "node:readline";
 import type { Guardian } from "./guardian.ts";
+import { eachLine } from "./lines.ts";
 import { messageOf } from "./local-error.ts";
 import { programOf } from "./program.ts";
 import type { FunctionSpec } from "./resources.ts";
@@ -45,7 +45,7 @@ export async function startEnvironment(spec: FunctionSpec, host: Host): Promise<
   });
   host.guardian.watch(child);
   for (const stream of [child.stdout, child.stderr])
-    if (stream) createInterface({ input: stream }).on("line", (line) => host.onLine(spec.logicalId, line));
+    if (stream) eachLine(stream, (line) => host.onLine(spec.logicalId, line));
 
   /** Who waits for the invocation that runs; at most one does. */
   let running: { requestId: string; settle: (outcome: Outcome) => void } | undefined;

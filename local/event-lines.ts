@@ -1,3 +1,5 @@
+import { printable } from "../core/printable.ts";
+
 const LONGEST_LINE = 500;
 
 type LogRecord = Readonly<Record<string, unknown>>;
@@ -23,15 +25,8 @@ const LOGGER_FIELDS = new Set([
  */
 export function readableLine(functionName: string, line: string, now: number): string | undefined {
   const said = wordsOf(functionName, line, now);
-  return said && printable(said);
-}
-
-/** What moves a terminal's cursor, paints it, or turns the direction of writing. */
-const UNPRINTABLE = /[^\P{Cc}\t]|\p{Bidi_Control}/gu;
-
-/** What handlers and receivers say is theirs, and what a terminal does is not. */
-function printable(text: string): string {
-  return text.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  // What handlers and receivers say is theirs, and what a terminal does is not; tabs are harmless.
+  return said?.split("\t").map(printable).join("\t");
 }
 
 function wordsOf(functionName: string, line: string, now: number): string | undefined {

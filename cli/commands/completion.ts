@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from "commander";
+import { printable } from "../../core/printable.ts";
 import { UsageError } from "../cli-error.ts";
 import { completionsOf, SCRIPTS, TYPED } from "../completion.ts";
 import { examples } from "../examples.ts";
@@ -24,7 +25,7 @@ export function addCompletion(program: Command, open: Open): void {
       const words = (surroundings.env[TYPED] ?? "").split("\n");
       const topics = async () => (await (await client(IMPATIENT)).topics()).map(({ topic }) => topic);
       const found = await completionsOf(program, words, topics);
-      for (const word of found) await output.line(word);
+      for (const word of found) await output.line(printable(word));
     });
   examples(command, [
     'eval "$(minutehand completion bash)"    # in ~/.bashrc',

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { inParallel } from "../../core/batches.ts";
+import { printable } from "../../core/printable.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Client, TopicReport } from "../../sdk/client.ts";
 import {
@@ -18,7 +19,6 @@ import {
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { allOf, firstOf, pageSizeFor } from "../lists.ts";
-import { printable } from "../output.ts";
 import type { Open, Session } from "../session.ts";
 
 const STYLES = { ok: "green", warning: "yellow", failed: "red" } as const;
@@ -34,7 +34,7 @@ export function addDoctor(program: Command, open: Open): void {
       for await (const check of examine(session)) {
         if (check.result === "failed") failures++;
         const result = output.paint(STYLES[check.result], check.result.padEnd("warning".length));
-        await output.told(check, `${result}  ${wordsOf(check)}`);
+        await output.toldPainted(check, `${result}  ${wordsOf(check)}`);
       }
       if (failures > 0) throw new CliError(`${failures} of the checks failed`);
     });

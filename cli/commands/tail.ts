@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { parseDuration } from "../../core/durations.ts";
+import { printable } from "../../core/printable.ts";
 import type { JobSummary } from "../../sdk/client.ts";
 import { duration } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import { follow } from "../follow.ts";
-import { type Output, printable } from "../output.ts";
+import type { Output } from "../output.ts";
 import type { Open } from "../session.ts";
 import { brief, styleOf } from "../words.ts";
 
@@ -31,7 +32,7 @@ export function addTail(program: Command, open: Open): void {
         onTrouble: ({ message }) => output.note(`minutehand: ${message}`),
       });
       for await (const job of changes) {
-        await output.told(job, lineOf(job, clock(), output));
+        await output.toldPainted(job, lineOf(job, clock(), output));
       }
     });
   examples(command, [
@@ -51,6 +52,6 @@ function lineOf(job: JobSummary, now: number, { paint }: Output): string {
     state === "scheduled" ? `due ${dueAt}` : `attempt ${attempt}/${maxAttempts}`,
     ...(lastError === undefined ? [] : [brief(lastError)]),
   ];
-  const painted = paint(styleOf(state), state.padEnd(STATE_CHARS));
-  return `${since}  ${painted}  ${topic}  ${name}  ${printable(parts.join("  "))}`;
+  const painted = paint(styleOf(state), printable(state).padEnd(STATE_CHARS));
+  return `${printable(since)}  ${painted}  ${[topic, name, ...parts].map(printable).join("  ")}`;
 }
