@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { printable } from "../core/printable.ts";
+import { printable } from "../local/printable.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { type Column, tableOf } from "./table.ts";
 

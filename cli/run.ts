@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { MinutehandError, messageOf } from "../core/errors.ts";
-import { printable } from "../core/printable.ts";
+import { printable } from "../local/printable.ts";
 import { CliError, UsageError } from "./cli-error.ts";
 import { createProgram, FAILED, INTERRUPTED, OK, WRONGLY_CALLED } from "./program.ts";
 import { createSession, type GlobalOptions } from "./session.ts";

@@ -134,7 +134,9 @@ export const timezone = z.string({ error: "must be an IANA name such as Europe/B
 export const maxAttempts = wholeNumber(1, MOST_ATTEMPTS);
 
 /** Such text, if it is well formed, DynamoDB, SQS and HTTP headers all keep as it is. */
-const NO_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/;
+// By ranges: JSON Schema has no place for the flag that a property of characters needs.
+const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
+const NO_CONTROLS = new RegExp(`^[^${CONTROLS}]*$`);
 
 const TAG_RULE = `must be 1 to ${TAG_BYTES} bytes of UTF-8 without control characters`;
 export const tag = z.string({ error: TAG_RULE }).check(

@@ -1,4 +1,4 @@
-import { printable } from "../core/printable.ts";
+import { printable } from "./printable.ts";
 
 const LONGEST_LINE = 500;
 

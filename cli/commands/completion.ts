@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from "commander";
-import { printable } from "../../core/printable.ts";
+import { printable } from "../../local/printable.ts";
 import { UsageError } from "../cli-error.ts";
 import { completionsOf, SCRIPTS, TYPED } from "../completion.ts";
 import { examples } from "../examples.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { inParallel } from "../../core/batches.ts";
-import { printable } from "../../core/printable.ts";
+import { printable } from "../../local/printable.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Client, TopicReport } from "../../sdk/client.ts";
 import {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { parseDuration } from "../../core/durations.ts";
-import { printable } from "../../core/printable.ts";
+import { printable } from "../../local/printable.ts";
 import type { JobSummary } from "../../sdk/client.ts";
 import { duration } from "../arguments.ts";
 import { examples } from "../examples.ts";

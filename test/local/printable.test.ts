@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { printable } from "../../core/printable.ts";
+import { printable } from "../../local/printable.ts";
 
 test.each([
   ["a control character", "a\u001b[31m\u009bb\u0007", "a\\u001b[31m\\u009bb\\u0007"],
