@@ -1,9 +1,15 @@
+import { availableParallelism, totalmem } from "node:os";
 import { type Environment, type Host, type Outcome, startEnvironment } from "./environment.ts";
 import { messageOf } from "./local-error.ts";
 import type { FunctionSpec } from "./resources.ts";
 
-/** Long polls hold an environment for 20 s each, so this is how many of them run at once. */
+/** Long polls hold an environment for 20 s each, so this is how many of them run at once, where the machine bears as many. */
 const MAX_ENVIRONMENTS = 40;
+const LEAST_ENVIRONMENTS = 4;
+const ENVIRONMENTS_PER_CORE = 8;
+/** Bytes that one takes, and the part of the machine's memory that those of one function may take together. */
+const ENVIRONMENT_BYTES = 64 * 1024 * 1024;
+const MEMORY_PART = 1 / 20;
 /** Each start takes a core for a moment, which is the running ones' too. */
 const MAX_STARTING = 2;
 /**
@@ -30,6 +36,15 @@ export type FunctionPool = {
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
+/** How many environments one function may have on a machine. `memory`: bytes. */
+export function mostEnvironments({ cores, memory }: { cores: number; memory: number }): number {
+  const borne = Math.min(
+    cores * ENVIRONMENTS_PER_CORE,
+    Math.floor((memory * MEMORY_PART) / ENVIRONMENT_BYTES),
+  );
+  return Math.min(Math.max(borne, LEAST_ENVIRONMENTS), MAX_ENVIRONMENTS);
+}
+
 type Waiting = {
   readonly event: string;
   readonly since: number;
@@ -39,7 +54,8 @@ type Idle = { readonly environment: Environment; readonly since: number };
 
 export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPool {
   let spec = first;
-  const cap = () => Math.min(spec.reservedConcurrency ?? MAX_ENVIRONMENTS, MAX_ENVIRONMENTS);
+  const most = mostEnvironments({ cores: availableParallelism(), memory: totalmem() });
+  const cap = () => Math.min(spec.reservedConcurrency ?? most, most);
   /** Each with what it was started from. */
   const all = new Map<Environment, FunctionSpec>();
   // The one used last is used next, so that those a burst needed fall idle and are reaped.

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, test } from "vitest";
 import type { Outcome } from "../../local/environment.ts";
-import { createFunctionPool, type FunctionPool } from "../../local/function-pool.ts";
+import { createFunctionPool, type FunctionPool, mostEnvironments } from "../../local/function-pool.ts";
 import { startGuardian } from "../../local/guardian.ts";
 import type { FunctionSpec } from "../../local/resources.ts";
 
@@ -143,4 +143,15 @@ test("stopping ends what runs and refuses what comes", async () => {
   expect(await hanging).toMatchObject({ outcome: "crashed" });
   expect(await call("/")).toMatchObject({ outcome: "crashed" });
   expect(isAlive(pid)).toBe(false);
+});
+
+test.each([
+  [1, 0.5, 4],
+  [2, 4, 4],
+  [2, 8, 6],
+  [8, 16, 12],
+  [2, 64, 16],
+  [16, 256, 40],
+])("a machine of %i cores and %f GiB lets a function have %i processes", (cores, gib, most) => {
+  expect(mostEnvironments({ cores, memory: gib * 1024 ** 3 })).toBe(most);
 });
