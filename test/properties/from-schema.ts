@@ -13,6 +13,7 @@ export type Schema = {
   maxLength?: number;
   minimum?: number;
   maximum?: number;
+  exclusiveMinimum?: number;
   items?: Schema;
   maxItems?: number;
   properties?: Record<string, Schema>;
@@ -37,8 +38,8 @@ type Members = Record<string, unknown>;
 
 const KNOWN = new Set<string>(
   (
-    "$ref type enum anyOf pattern format minLength maxLength minimum maximum items maxItems properties required " +
-    "additionalProperties propertyNames minProperties dependentRequired if then else oneOf not default description"
+    "$ref type enum anyOf pattern format minLength maxLength minimum maximum exclusiveMinimum items maxItems properties " +
+    "required additionalProperties propertyNames minProperties dependentRequired if then else oneOf not default description"
   ).split(" "),
 );
 
@@ -117,8 +118,9 @@ export function allowedBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(inner));
   if (schema.oneOf && schema.type === undefined) return fc.oneof(...schema.oneOf.map(inner));
+  const { minimum, exclusiveMinimum: above } = schema;
   const range = {
-    ...(schema.minimum !== undefined && { min: schema.minimum }),
+    ...(minimum !== undefined && { min: minimum }),
     ...(schema.maximum !== undefined && { max: schema.maximum }),
   };
   switch (schema.type) {
@@ -132,8 +134,16 @@ export function allowedBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
       return fc.integer(range);
     case "number":
       return fc.oneof(
-        fc.double({ ...range, noNaN: true, noDefaultInfinity: true }),
-        fc.integer({ min: Math.ceil(schema.minimum ?? -1e9), max: Math.floor(schema.maximum ?? 1e9) }),
+        fc.double({
+          ...range,
+          ...(above !== undefined && { min: above, minExcluded: true }),
+          noNaN: true,
+          noDefaultInfinity: true,
+        }),
+        fc.integer({
+          min: Math.ceil(minimum ?? (above === undefined ? -1e9 : above + 1)),
+          max: Math.floor(schema.maximum ?? 1e9),
+        }),
       );
     case "array":
       return fc.array(inner(schema.items ?? {}), { maxLength: 3 });
@@ -192,7 +202,7 @@ function breaksOf(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
 }
 
 function breaksWithinType(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
-  const { pattern, minLength, maxLength, minimum, maximum, items, maxItems } = schema;
+  const { pattern, minLength, maxLength, minimum, exclusiveMinimum, maximum, items, maxItems } = schema;
   const by = fc.oneof(
     fc.constant(1),
     schema.type === "integer"
@@ -210,6 +220,8 @@ function breaksWithinType(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
       fc.double({ noNaN: true, noDefaultInfinity: true }).filter((value) => !Number.isInteger(value)),
     );
   if (minimum !== undefined) breaks.push(by.map((less) => minimum - less));
+  if (exclusiveMinimum !== undefined)
+    breaks.push(fc.oneof(fc.constant(0), by).map((less) => exclusiveMinimum - less));
   if (maximum !== undefined) breaks.push(by.map((more) => maximum + more));
   if (items) {
     const good = allowedBy(items, resolve);
