@@ -2,6 +2,8 @@ import { MAX_SHARDS } from "./constants.ts";
 
 // Crockford's base 32, as in the ULID specification: no I, L, O, U.
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/** By character code: what a character of the alphabet stands for. A sweep decodes thousands of ids at a time. */
+const VALUES = Array.from({ length: 128 }, (_, code) => ALPHABET.indexOf(String.fromCharCode(code)));
 const PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 const TIME_CHARS = 10;
 const SHARD_CHARS = 2;
@@ -22,7 +24,7 @@ function encode(value: number, chars: number): string {
 
 function decode(text: string): number {
   let value = 0;
-  for (const char of text) value = value * 32 + ALPHABET.indexOf(char);
+  for (let i = 0; i < text.length; i++) value = value * 32 + (VALUES[text.charCodeAt(i)] ?? -1);
   return value;
 }
 

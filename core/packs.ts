@@ -2,15 +2,15 @@ import { batchesOf } from "./batches.ts";
 import { LONGEST_HIDE, PACK_BYTES, RELEASE_EARLY, SQS_MAX_DELAY } from "./constants.ts";
 import { startsAt } from "./home.ts";
 import type { Home } from "./items.ts";
-import { jobText, messageText, parseMessage } from "./message.ts";
+import { jobText, messageText } from "./message.ts";
 import type { TopicPolicy } from "./policy.ts";
 
 /** Jobs of one topic and one group that start in one second and share a message. `start`: the earliest's. */
 export type Pack = { body: string; start: number; group?: string; homes: Home[] };
 
 /**
- * Packs the jobs of one topic that are sent `now` by its policy's `pack` and by `bytes`, in the order of their starts. Those
- * of a pack that nobody could read go alone: one of them is malformed, such as a body that somebody wrote by hand.
+ * Packs the jobs of one topic that are sent `now` by its policy's `pack` and by `bytes`, in the order of their starts. A
+ * job whose body is no JSON, such as one that somebody wrote by hand, goes alone: nobody could read its mates either.
  */
 export function packsOf(
   topic: string,
@@ -38,11 +38,12 @@ export function packsOf(
         homes: batch.map(({ home }) => home),
       };
     };
-    for (const batch of batchesOf(texts, ({ text }) => Buffer.byteLength(text), limits)) {
-      const pack = packOf(batch);
-      if (batch.length === 1 || parseMessage(pack.body)) packs.push(pack);
-      else packs.push(...batch.map((one) => packOf([one])));
-    }
+    const { true: whole = [], false: malformed = [] } = Object.groupBy(
+      texts,
+      ({ home }) => `${isJson(home.body)}`,
+    );
+    packs.push(...batchesOf(whole, ({ text }) => Buffer.byteLength(text), limits).map(packOf));
+    packs.push(...malformed.map((one) => packOf([one])));
   }
   return packs.sort((a, b) => a.start - b.start);
 }
@@ -60,4 +61,13 @@ export function delaySecondsOf(start: number, now: number, precision: TopicPolic
 /** SQS's visibility timeout for a message that must come back in `ms`: whole seconds, a little under 12 h. */
 export function hideSecondsOf(ms: number): number {
   return Math.ceil(Math.min(Math.max(ms, 0), LONGEST_HIDE) / 1000);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -142,7 +142,8 @@ function isToSend({ sk, home }: Entry, limit: number, now: number): boolean {
 }
 
 /** Looks later than the start are for messages that SQS did not take. */
-function isSentByRelease({ sentFor, ...home }: Home, sk: string): boolean {
+function isSentByRelease(home: Home, sk: string): boolean {
+  const { sentFor } = home;
   return sentFor !== undefined && sentFor === startsAt(home) && timeOf(sk) <= sentFor;
 }
 
