@@ -54,6 +54,29 @@ describe("pull", () => {
     expect(await world.home(id)).toMatchObject({ state: "running", revision: 0 });
   });
 
+  it("jobs of a `millisecond` topic do not wait for each other, though one call may take ten", async () => {
+    const world = createWorld({ topics: { exact: { consumer: "pull", precision: "millisecond" } } });
+    for (let i = 0; i < 5; i++) await world.file({ topic: "exact", delay: 5 * SECOND + i * 200 });
+    await world.pass(4.9 * SECOND);
+    for (let i = 0; i < 5; i++) {
+      const jobs = await pull(world, "exact");
+      expect(jobs.map(({ dueAt }) => world.now() - dueAt)).toEqual([0]);
+    }
+  });
+
+  it("jobs of a `millisecond` topic that is late are taken ten at a time, or one where the second call fails", async () => {
+    const world = createWorld({ topics: { exact: { consumer: "pull", precision: "millisecond" } } });
+    for (let i = 0; i < 14; i++) await world.file({ topic: "exact" });
+    await world.pass(3 * SECOND);
+    expect(await pull(world, "exact")).toHaveLength(10);
+    let calls = 0;
+    world.queues.hooks.before = async ({ operation }) => {
+      if (operation === "receive" && ++calls === 2) throw new Error("SQS is busy");
+    };
+    expect(await pull(world, "exact")).toHaveLength(1);
+    expect(await pull(world, "exact")).toHaveLength(3);
+  });
+
   it("a retry by its receipt moves the job, and can be repeated; finish then is too late", async () => {
     const world = createWorld();
     const { id } = await world.file({ topic: "work" });
