@@ -69,17 +69,18 @@ export function sqsQueues(settings: {
       }
     },
 
-    async remove(queue, handles) {
+    async remove(queue, handles, requestTimeout = REQUEST_TIMEOUT) {
       await inParallel(chunksOf(handles, SQS_BATCH_ENTRIES), WIDTH, (chunk) =>
         settleReceipts(chunk, (entries): Promise<ReceiptAnswer> => {
           onRequest("remove", entries.length);
           const Entries = entries.map(({ id, entry }) => ({ Id: id, ReceiptHandle: entry }));
-          return client.send(new DeleteMessageBatchCommand({ QueueUrl: urlOf(queue), Entries }));
+          const command = new DeleteMessageBatchCommand({ QueueUrl: urlOf(queue), Entries });
+          return client.send(command, { requestTimeout });
         }),
       );
     },
 
-    async hide(queue, messages) {
+    async hide(queue, messages, requestTimeout = REQUEST_TIMEOUT) {
       for (const { seconds } of messages) assertWhole("seconds", seconds, 0, 43_200);
       await inParallel(chunksOf(messages, SQS_BATCH_ENTRIES), WIDTH, (chunk) =>
         settleReceipts(chunk, (entries): Promise<ReceiptAnswer> => {
@@ -89,7 +90,8 @@ export function sqsQueues(settings: {
             ReceiptHandle: entry.handle,
             VisibilityTimeout: entry.seconds,
           }));
-          return client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: urlOf(queue), Entries }));
+          const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: urlOf(queue), Entries });
+          return client.send(command, { requestTimeout });
         }),
       );
     },

@@ -10,8 +10,8 @@ export function circuitBreaker(queues: Queues): Queues {
   const unanswered = new Map<string, unknown>();
   return {
     receive: (queue, options) => queues.receive(queue, options),
-    remove: (queue, handles) => queues.remove(queue, handles),
-    hide: (queue, messages) => queues.hide(queue, messages),
+    remove: (queue, handles, patience) => queues.remove(queue, handles, patience),
+    hide: (queue, messages, patience) => queues.hide(queue, messages, patience),
     async send(queue, messages) {
       const name = nameOf(queue);
       const reason = unsent.get(name);

@@ -114,10 +114,14 @@ export interface Queues {
     queue: QueueName,
     options: { max: number; waitSeconds: number; hideSeconds: number },
   ): Promise<Received[]>;
-  /** Deletes messages; one that is gone is no error. */
-  remove(queue: QueueName, handles: readonly string[]): Promise<void>;
-  /** Makes messages invisible for `seconds` (0 to 43,200) from now; one that is gone is no error. */
-  hide(queue: QueueName, messages: readonly { handle: string; seconds: number }[]): Promise<void>;
+  /** Deletes messages; one that is gone is no error. `patience`: ms that each of three tries may take. */
+  remove(queue: QueueName, handles: readonly string[], patience?: number): Promise<void>;
+  /** Makes messages invisible for `seconds` (0 to 43,200) from now; one that is gone is no error. `patience`: as above. */
+  hide(
+    queue: QueueName,
+    messages: readonly { handle: string; seconds: number }[],
+    patience?: number,
+  ): Promise<void>;
   depth(queue: QueueName): Promise<Depth>;
 }
 

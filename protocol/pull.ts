@@ -96,12 +96,13 @@ async function messagesOf(
 ): Promise<readonly Received[]> {
   const hideSeconds = hideSecondsOf(ttr * 1000 + VISIBILITY_MARGIN);
   const atOnce = precision === "millisecond" ? 1 : max;
-  const messages = await ctx.queues.receive({ topic }, { max: atOnce, waitSeconds, hideSeconds });
+  const ask = (max: number, waitSeconds: number) =>
+    ctx.queues.receive({ topic }, { max, waitSeconds, hideSeconds });
+  const messages = await ask(atOnce, waitSeconds);
   const [job] = parseMessage(messages[0]?.body ?? "")?.jobs ?? [];
   if (atOnce === max || !job || ctx.clock() - startOf(job) < HOLD) return messages;
   try {
-    const more = await ctx.queues.receive({ topic }, { max: max - 1, waitSeconds: 0, hideSeconds });
-    return [...messages, ...more];
+    return [...messages, ...(await ask(max - 1, 0))];
   } catch (error) {
     ctx.report({ type: "trouble", topic, what: "receiving more messages", error: messageOf(error) });
     return messages;
@@ -191,13 +192,7 @@ async function take(
     else if (paused) hide.push({ handle: message.handle, seconds: 0 });
     else pulled.push(pulledOf(job, message, leaseEnd, { topic, receivedAt }));
   }
-  try {
-    await ctx.queues.remove({ topic }, drop);
-    await ctx.queues.hide({ topic }, hide);
-  } catch (error) {
-    // What was claimed must be handed out all the same; these messages come again, and are void then too.
-    ctx.report({ type: "trouble", topic, what: "putting messages away", error: messageOf(error) });
-  }
+  await putAway(ctx, topic, drop, hide);
   // Nobody starts past the lease, which the claim and putting the others away may have taken.
   const isOver = ctx.clock() >= leaseEnd;
   if (isOver) {
@@ -207,6 +202,28 @@ async function take(
   const started = new Set(pulled.map(({ id }) => id));
   for (const { job } of unique) if (started.has(job.id)) ctx.report(startedEvent(topic, job, ctx.clock()));
   return pulled;
+}
+
+/** ms of each try. After a poll of 20 s the API has 9 s left: claimed jobs that it does not hand out by then lose an attempt. */
+const PUT_AWAY_PATIENCE = 1000;
+
+/**
+ * Deletes void messages, and hides those that are to wait. What the pool says of their jobs stands without that: a message that
+ * stays comes again, and is void or waits then too. So nobody waits long for it, and it fails nobody's call.
+ */
+async function putAway(
+  ctx: Context,
+  topic: string,
+  drop: readonly string[],
+  hide: readonly { handle: string; seconds: number }[],
+): Promise<void> {
+  const outcomes = await Promise.allSettled([
+    ctx.queues.remove({ topic }, drop, PUT_AWAY_PATIENCE),
+    ctx.queues.hide({ topic }, hide, PUT_AWAY_PATIENCE),
+  ]);
+  for (const one of outcomes)
+    if (one.status === "rejected")
+      ctx.report({ type: "trouble", topic, what: "putting messages away", error: messageOf(one.reason) });
 }
 
 /** Sends the jobs of a message one by one. Whether the message may go. */
@@ -292,7 +309,7 @@ export async function settlePulled(
     if (settled instanceof Error) throw settled;
     if (settled !== "settled") throw claimLost(held.id);
   } else if ((await settleOtherwise(ctx, held, ending)) === "lost") throw claimLost(held.id);
-  await ctx.queues.remove({ topic }, [receipt.handle]);
+  await putAway(ctx, topic, [receipt.handle], []);
   return readJob(ctx, held.id);
 }
 
@@ -361,7 +378,7 @@ export async function extend(
     const key = homeKey(held.id);
     const changed = await ctx.pool.change({ key, expect, set: { leaseEnd } }, now + WRITER_DEADLINE);
     if (!changed.changed) continue;
-    await ctx.queues.hide({ topic }, [hide]);
+    await putAway(ctx, topic, [], [hide]);
     return { home: changed.item as Home, leaseUntil: leaseEnd };
   }
   throw new MinutehandError("unavailable", `job ${held.id} keeps changing; repeat the call`);

@@ -45,7 +45,7 @@ const STORED =
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
-    /^protocol\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|take|receive|putBack) /,
+    /^protocol\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|take|messagesOf|putBack) /,
     /^protocol\/(park\.ts parkCarried remove|resend\.ts resend send)$/,
   ],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).

@@ -1,5 +1,12 @@
 import { SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import { expect, it } from "vitest";
+import { sqsQueues } from "../../../aws/queues.ts";
+import { cancel } from "../../../protocol/cancel.ts";
+import { enqueue } from "../../../protocol/enqueue.ts";
+import type { Context } from "../../../protocol/ports.ts";
+import { receive } from "../../../protocol/pull.ts";
+import { memoryPool } from "../../../testing/memory-pool.ts";
+import { createWorld } from "../../protocol/world.ts";
 import { drawsOf } from "../draws.ts";
 import { type Fate, type Plan, planOf, type Spell } from "../faults.ts";
 import { startMachine } from "../machine.ts";
@@ -106,4 +113,39 @@ it("a request that comes when its signature is too old is sent again", async () 
   await timeline.run(NOW + 600_000, () => false);
   expect(await sent).toEqual({ Failed: [] });
   expect(sqs.messages("mail")).toHaveLength(1);
+});
+
+it("jobs that a receive has claimed are handed out soon, though the deletes of void messages hang", async () => {
+  const timeline = timelineFrom(NOW);
+  const sqs = simulatedSqs({
+    ...{ clock: timeline.now, topics: ["work"], inFlight: () => 10, unwanted: "\u0000", pick: () => 0 },
+    ...{ onVisible: () => {}, onRefused: () => {}, onSent: () => {} },
+  });
+  const hangs = { request: 1, answer: Number.POSITIVE_INFINITY, freeze: 0, entryFails: () => undefined };
+  const network: Network = {
+    ...{ timeline, seed: 1, beforeEffect: () => {}, onArrival: () => {} },
+    fateOf: ({ operation }) => ({ ...hangs, answer: operation === "DeleteMessageBatch" ? hangs.answer : 1 }),
+  };
+  const machine = startMachine("api-1", 1, 0, timeline);
+  const ctx: Context = {
+    ...createWorld().ctx,
+    clock: timeline.now,
+    pool: memoryPool({ clock: timeline.now, createdAt: NOW - 3_600_000 }),
+    queues: sqsQueues({ client: clientOn<SQSClient>(network, machine, "sqs", sqs), urlPrefix: "" }),
+  };
+  let took: number | undefined;
+  const play = async (): Promise<void> => {
+    const job = { topic: "work", body: "{}", dueAt: timeline.now() };
+    const { home: kept } = await enqueue(ctx, job);
+    const { home: gone } = await enqueue(ctx, job);
+    await cancel(ctx, gone.id);
+    const asked = timeline.now();
+    const jobs = await receive(ctx, "work", { max: 10, waitSeconds: 0 }, machine.timers.wait);
+    expect(jobs).toMatchObject([{ id: kept.id }]);
+    took = timeline.now() - asked;
+  };
+  const played = play();
+  await timeline.run(NOW + 60_000, () => took !== undefined);
+  await played;
+  expect(took).toBeLessThan(5000);
 });
