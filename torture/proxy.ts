@@ -19,8 +19,8 @@ export const CALM: Weather = { cutRequests: 0, cutAnswers: 0, swallow: 0, delay:
 export type FaultyProxy = {
   /** `http://127.0.0.1:<port>`; the port stays the same for the proxy's life. */
   readonly url: string;
-  /** Where connections go from now on; without a port they are refused. */
-  readonly setTarget: (port: number | undefined) => void;
+  /** Where connections go from now on, `http://<host>:<port>`; without it they are refused. */
+  readonly setTarget: (url: string | undefined) => void;
   readonly setWeather: (weather: Weather) => void;
   /** Cuts all connections there are. Answers how many. */
   readonly cutAll: () => number;
@@ -28,15 +28,15 @@ export type FaultyProxy = {
   readonly close: () => Promise<void>;
 };
 
-/** Passes TCP connections from a port of loopback on to another, badly if told so. */
+/** Passes TCP connections from a port of loopback on to another place there, badly if told so. */
 export async function startProxy(random: Random): Promise<FaultyProxy> {
-  let target: number | undefined;
+  let target: URL | undefined;
   let weather = CALM;
   const pairs = new Set<() => void>();
 
   const server = createServer((client) => {
     if (target === undefined) return client.destroy();
-    const service = connect(target, "127.0.0.1");
+    const service = connect(Number(target.port), target.hostname);
     let swallowed = false;
     const cut = () => {
       pairs.delete(cut);
@@ -86,8 +86,8 @@ export async function startProxy(random: Random): Promise<FaultyProxy> {
   };
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    setTarget: (port) => {
-      target = port;
+    setTarget: (url) => {
+      target = url === undefined ? undefined : new URL(url);
     },
     setWeather: (next) => {
       weather = next;

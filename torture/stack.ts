@@ -55,9 +55,9 @@ export async function startStack(
     const outcome = await Promise.race([up, ended]);
     if (typeof outcome === "string")
       throw new Error(`the stack ended ${outcome} before it was up: ${output.path}`);
-    proxies.api.setTarget(portOf(outcome.url));
-    proxies.dynamodb.setTarget(portOf(outcome.dynamodb));
-    proxies.sqs.setTarget(portOf(outcome.sqs));
+    proxies.api.setTarget(outcome.url);
+    proxies.dynamodb.setTarget(outcome.dynamodb);
+    proxies.sqs.setTarget(outcome.sqs);
     child = started;
     void ended.then((how) => {
       child = undefined;
@@ -87,8 +87,4 @@ export async function startStack(
       output.end();
     },
   };
-}
-
-function portOf(url: string): number {
-  return Number(new URL(url).port);
 }

@@ -22,7 +22,7 @@ describe("the proxy", () => {
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     proxy = await startProxy(() => drawn);
-    proxy.setTarget((server.address() as AddressInfo).port);
+    proxy.setTarget(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   });
   afterEach(async () => {
     await proxy.close();
@@ -80,7 +80,7 @@ describe("the proxy", () => {
   it("refuses while there is no target, and keeps its address when the target moves", async () => {
     proxy.setTarget(undefined);
     await expect(post("nowhere")).rejects.toThrow("fetch failed");
-    proxy.setTarget((server.address() as AddressInfo).port);
+    proxy.setTarget(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     expect(await post("back")).toBe("heard 4");
   });
 });
