@@ -1,6 +1,7 @@
 import type { Policy } from "../core/policy.ts";
+import { TIMERS } from "../http/timers.ts";
 import type { Context } from "../protocol/ports.ts";
-import { runJobs, type Timers } from "../sdk/run-jobs.ts";
+import { runJobs } from "../sdk/run-jobs.ts";
 import { contextOf, type Rig } from "./rig.ts";
 
 /** What requests came to, as DynamoDB counts its units and SQS its requests. */
@@ -24,14 +25,6 @@ const SQS_BATCH = 10;
 const WAIT_SECONDS = 1;
 const HIDE_SECONDS = 90;
 const INVOCATION_MS = 60_000;
-
-const TIMERS: Timers = {
-  wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-  after: (ms, act) => {
-    const timer = setTimeout(act, ms);
-    return () => clearTimeout(timer);
-  },
-};
 
 export function meter(
   rig: Rig,

@@ -1,14 +1,14 @@
 import type * as z from "zod/mini";
-import type { Context } from "../protocol/ports.ts";
+import type { Context, Timers } from "../protocol/ports.ts";
 import type { ProblemCode } from "./problem.ts";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What routes need beside the protocol. `wait` resolves after so many ms. */
+/** What routes need beside the protocol. */
 export type Service = {
   readonly ctx: Context;
   readonly version: string;
-  readonly wait: (ms: number) => Promise<void>;
+  readonly timers: Timers;
   readonly log: {
     warn(message: string, extra: { error: string }): void;
     error(message: string, error: Error): void;

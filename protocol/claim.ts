@@ -27,6 +27,12 @@ export type Verdict = Claimed | { verdict: "void" } | { verdict: "left"; until: 
 
 const REPEAT_AFTER = 5_000;
 
+/**
+ * What became of claims. `rest` has the verdicts, in the jobs' order, when crashed runs have been settled and missing messages
+ * been sent, for which the pool or SQS may take long. It never rejects.
+ */
+export type Claims = { readonly rest: Promise<readonly Verdict[]> };
+
 /** `onClaimed` is told of each claimed job as soon as it is known, while claims of other jobs may still be repeated. */
 export type ClaimOptions = {
   /** ms since the epoch: a claim that is not known by then is not repeated. Absent: `leaseEnd`. */
@@ -38,8 +44,8 @@ export type ClaimOptions = {
  * Takes jobs before they run, in one batch: a revision is claimed at most once, never over another claim.
  * `jobs` names no job twice. `leaseEnd`, ms since the epoch, is when the runner is dead for certain, or else looks
  * at the clock itself before a job is started. Those of a paused topic are parked instead. A claim that DynamoDB
- * throttles is repeated for `BATCH_PATIENCE` at most: the leases of the others have begun. Throws when the pool does
- * not say whether the topic is paused: nothing is claimed then.
+ * throttles is repeated for `BATCH_PATIENCE` at most: the leases of the others have begun. Resolves when `onClaimed` has been
+ * told of all that are claimed. Throws when the pool does not say whether the topic is paused: nothing is claimed then.
  */
 export async function claim(
   ctx: Context,
@@ -47,7 +53,7 @@ export async function claim(
   jobs: readonly MessageJob[],
   leaseEnd: number,
   { by = leaseEnd, onClaimed = () => {} }: ClaimOptions = {},
-): Promise<Verdict[]> {
+): Promise<Claims> {
   const claimedAt = ctx.clock();
   const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);
   const verdicts = new Map<string, Verdict>();
@@ -112,14 +118,28 @@ export async function claim(
       refused.push(job);
     }
   }
-  try {
-    if (refused.length > 0) await meet(ctx, topic, refused, tokens, take, verdicts);
-  } catch (error) {
+  const fail = (error: unknown): void =>
     // What was claimed must run all the same, or it would burn an attempt.
     ctx.report({ type: "trouble", topic, what: "looking at refused claims", error: messageOf(error) });
+  let ending = Promise.resolve();
+  try {
+    if (refused.length > 0) {
+      const met = await meet(ctx, topic, refused, tokens, take, verdicts);
+      ending = endMet(ctx, topic, met, verdicts).catch(fail);
+    }
+  } catch (error) {
+    fail(error);
   }
-  return jobs.map((job) => verdicts.get(job.id) ?? { verdict: "left", until: claimedAt + REPEAT_AFTER });
+  const verdictOf = ({ id }: MessageJob): Verdict =>
+    verdicts.get(id) ?? { verdict: "left", until: claimedAt + REPEAT_AFTER };
+  return { rest: ending.then(() => jobs.map(verdictOf)) };
 }
+
+/** What is to be done about refused claims: crashed runs to settle, and jobs to send whose message may be missing. */
+type Met = {
+  readonly crashed: readonly { job: MessageJob; home: Home }[];
+  readonly waiting: readonly Home[];
+};
 
 /** What stands where a claim was refused. */
 async function meet(
@@ -129,7 +149,7 @@ async function meet(
   tokens: ReadonlyMap<string, string>,
   take: (job: MessageJob) => void,
   verdicts: Map<string, Verdict>,
-): Promise<void> {
+): Promise<Met> {
   const homes = await readHomes(
     ctx,
     jobs.map((job) => job.id),
@@ -138,10 +158,7 @@ async function meet(
   const waiting: Home[] = [];
   const crashed: { job: MessageJob; home: Home }[] = [];
   const unreadable: Unreadable[] = [];
-  const drop = (job: MessageJob, reason: DropReason): void => {
-    verdicts.set(job.id, { verdict: "void" });
-    ctx.report({ type: "dropped", topic, id: job.id, reason });
-  };
+  const drop = (job: MessageJob, reason: DropReason): void => dropJob(ctx, topic, job, reason, verdicts);
   for (const [i, job] of jobs.entries()) {
     const home = homes[i];
     if (isUnreadable(home)) {
@@ -170,10 +187,20 @@ async function meet(
     }
   }
   reportUnreadable(ctx, "claiming jobs", unreadable);
+  return { crashed, waiting };
+}
+
+async function endMet(
+  ctx: Context,
+  topic: string,
+  { crashed, waiting }: Met,
+  verdicts: Map<string, Verdict>,
+): Promise<void> {
+  const now = ctx.clock();
   await inParallel(crashed, 8, async ({ job, home }) => {
     try {
       await settleCrash(ctx, home);
-      drop(job, "crashed");
+      dropJob(ctx, topic, job, "crashed", verdicts);
     } catch (error) {
       ctx.report({ type: "trouble", topic, what: "settling a crashed run", error: messageOf(error) });
     }
@@ -183,4 +210,15 @@ async function meet(
     // The message in hand is the only one certain to come back.
     if (!letsVoidGo(sent.get(home.id))) verdicts.set(home.id, { verdict: "left", until: now + REPEAT_AFTER });
   }
+}
+
+function dropJob(
+  ctx: Context,
+  topic: string,
+  { id }: MessageJob,
+  reason: DropReason,
+  verdicts: Map<string, Verdict>,
+): void {
+  verdicts.set(id, { verdict: "void" });
+  ctx.report({ type: "dropped", topic, id, reason });
 }

@@ -157,6 +157,13 @@ export interface EventSources {
   enable(topic: string, enabled: boolean): Promise<void>;
 }
 
+/** Timers, so that a simulation can pass its own. */
+export type Timers = {
+  readonly wait: (ms: number) => Promise<void>;
+  /** Calls back after `ms`; what it answers cancels that. */
+  readonly after: (ms: number, act: () => void) => () => void;
+};
+
 /** All that an operation touches: no other clock, randomness or service. */
 export type Context = {
   readonly pool: Pool;

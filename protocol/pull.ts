@@ -1,5 +1,6 @@
 import { inParallel } from "../core/batches.ts";
 import {
+  BATCH_PATIENCE,
   CLOCK_MARGIN,
   HOLD,
   LONGEST_HIDE,
@@ -24,12 +25,12 @@ import {
 import { hideSecondsOf } from "../core/packs.ts";
 import type { TopicPolicy } from "../core/policy.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../core/receipt.ts";
-import { claim } from "./claim.ts";
+import { claim, type Verdict } from "./claim.ts";
 import { startedEvent } from "./events.ts";
 import { isPaused } from "./known-pauses.ts";
 import { openingOf } from "./limit.ts";
 import { policyOf } from "./policy.ts";
-import type { Context, Received } from "./ports.ts";
+import type { Context, Received, Timers } from "./ports.ts";
 import { notFound, readJob } from "./read-job.ts";
 import { redriveEnvelope } from "./redrive-envelope.ts";
 import { resend } from "./resend.ts";
@@ -53,13 +54,13 @@ export type Pulled = {
 /**
  * Takes up to `max` (1 to 10) due jobs of a pull topic, waiting up to `waitSeconds` (0 to 20) for the first, and past void
  * messages a second at least; none of a paused one.
- * Throws `unknown-topic`, `not-a-pull-topic`, `unavailable`. `wait` resolves after so many ms.
+ * Throws `unknown-topic`, `not-a-pull-topic`, `unavailable`.
  */
 export async function receive(
   ctx: Context,
   topic: string,
   options: { max: number; waitSeconds: number },
-  wait: (ms: number) => Promise<void>,
+  timers: Timers,
 ): Promise<Pulled[]> {
   const policy = requireTopic(ctx, topic);
   if (policy.consumer !== "pull") throw notPull(topic);
@@ -72,11 +73,11 @@ export async function receive(
     if (await isPaused(ctx, topic)) {
       if (waitSeconds === 0) return [];
       // It may be resumed meanwhile.
-      await wait(Math.min(waitSeconds * 1000, PAUSE_KNOWN_FOR));
+      await timers.wait(Math.min(waitSeconds * 1000, PAUSE_KNOWN_FOR));
       continue;
     }
     const messages = await messagesOf(ctx, topic, policy, { ...options, waitSeconds });
-    const pulled = await take(ctx, topic, messages, ttr, wait);
+    const pulled = await take(ctx, topic, messages, ttr, timers);
     // Only void messages came: that was no answer yet.
     if (pulled.length > 0 || messages.length === 0 || ctx.clock() - started >= patience) {
       return pulled;
@@ -110,6 +111,10 @@ async function messagesOf(
 }
 
 const EXTEND_TRIES = 5;
+/** ms from the first claim. Claims that DynamoDB throttles are repeated for less. */
+const HAND_OUT_WITHIN = BATCH_PATIENCE + 500;
+/** ms until a message comes again of whose job nothing was known in time. */
+const LOOK_AGAIN_AFTER = 5000;
 
 type Carried = { message: Received; parsed: Message; job: MessageJob };
 
@@ -118,7 +123,7 @@ async function take(
   topic: string,
   messages: readonly Received[],
   ttr: number,
-  wait: (ms: number) => Promise<void>,
+  timers: Timers,
 ): Promise<Pulled[]> {
   const drop: string[] = [];
   const hide: { handle: string; seconds: number }[] = [];
@@ -150,7 +155,7 @@ async function take(
     else due.push({ message, parsed, job });
   }
   const latest = Math.max(0, ...due.map(({ job }) => startOf(job)));
-  if (latest > ctx.clock()) await wait(latest - ctx.clock());
+  if (latest > ctx.clock()) await timers.wait(latest - ctx.clock());
 
   const pulled: Pulled[] = [];
   // The lease begins before the claim: a slow claim must not outlast it unseen.
@@ -160,17 +165,15 @@ async function take(
   const tracked = unique.filter(({ job }) => !job.untracked);
   const untracked = unique.filter(({ job }) => job.untracked);
   const claimed: Held[] = [];
-  const verdicts =
-    tracked.length > 0
-      ? await claim(
-          ctx,
-          topic,
-          tracked.map(({ job }) => job),
-          leaseEnd,
-        )
-      : [];
-  for (const [i, { message, parsed, job }] of tracked.entries()) {
-    const verdict = verdicts[i];
+  const verdicts = await claimSoon(
+    ctx,
+    topic,
+    tracked.map(({ job }) => job),
+    leaseEnd,
+    timers,
+  );
+  for (const { message, parsed, job } of tracked) {
+    const verdict = verdicts.get(job.id);
     if (verdict?.verdict === "claimed") {
       claimed.push({ id: job.id, topic, token: verdict.token, attempt: job.attempt });
       pulled.push(pulledOf(job, message, leaseEnd, { token: verdict.token }));
@@ -202,6 +205,39 @@ async function take(
   const started = new Set(pulled.map(({ id }) => id));
   for (const { job } of unique) if (started.has(job.id)) ctx.report(startedEvent(topic, job, ctx.clock()));
   return pulled;
+}
+
+/**
+ * Claims jobs and answers the verdicts by the jobs' ids. Once one is claimed, nobody waits long for what is known of the others:
+ * a crashed run may have to be settled first, or a message be sent, while the pool or SQS hangs.
+ */
+async function claimSoon(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  leaseEnd: number,
+  timers: Timers,
+): Promise<Map<string, Verdict>> {
+  const verdicts = new Map<string, Verdict>();
+  if (jobs.length === 0) return verdicts;
+  const later = { verdict: "left", until: ctx.clock() + LOOK_AGAIN_AFTER } as const;
+  const isLong = Promise.withResolvers<void>();
+  let cancel: (() => void) | undefined;
+  let isOver = false;
+  const claiming = claim(ctx, topic, jobs, leaseEnd, {
+    onClaimed(job, claimed) {
+      if (isOver) void unclaim(ctx, { id: job.id, topic, token: claimed.token, attempt: job.attempt });
+      else verdicts.set(job.id, claimed);
+      cancel ??= timers.after(HAND_OUT_WITHIN, isLong.resolve);
+    },
+  }).then(async ({ rest }) => {
+    for (const [i, verdict] of (await rest).entries()) if (!isOver) verdicts.set(jobs[i]?.id ?? "", verdict);
+  });
+  await Promise.race([claiming, isLong.promise]);
+  isOver = true;
+  cancel?.();
+  for (const { id } of jobs) if (!verdicts.has(id)) verdicts.set(id, later);
+  return verdicts;
 }
 
 /** ms of each try. After a poll of 20 s the API has 9 s left: claimed jobs that it does not hand out by then lose an attempt. */

@@ -1,8 +1,7 @@
 import type { Context as LambdaContext, SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { LONGEST_TIMER } from "../core/constants.ts";
-import type { Context } from "../protocol/ports.ts";
+import type { Context, Timers } from "../protocol/ports.ts";
 import { type JobHandler, runWith } from "./run-handler.ts";
-import { type RunJob, runJobs, type Timers } from "./run-jobs.ts";
+import { type RunJob, runJobs } from "./run-jobs.ts";
 
 /** What Lambda calls. */
 export type ConsumerFunction = (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>;
@@ -39,11 +38,3 @@ export function consumeWith(
     }
   };
 }
-
-export const TIMERS: Timers = {
-  wait: (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, LONGEST_TIMER))),
-  after(ms, act) {
-    const timer = setTimeout(act, Math.min(ms, LONGEST_TIMER));
-    return () => clearTimeout(timer);
-  },
-};

@@ -1,4 +1,5 @@
-import { type ConsumerFunction, consumeOn, TIMERS } from "./consume.ts";
+import { TIMERS } from "../http/timers.ts";
+import { type ConsumerFunction, consumeOn } from "./consume.ts";
 import { createContext } from "./context.ts";
 import type { JobHandler } from "./run-handler.ts";
 

@@ -1,10 +1,10 @@
 import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
-import { claim } from "../protocol/claim.ts";
+import { type Claims, claim, type Verdict } from "../protocol/claim.ts";
 import { startedEvent } from "../protocol/events.ts";
 import { policyOf } from "../protocol/policy.ts";
-import type { Context } from "../protocol/ports.ts";
+import type { Context, Timers } from "../protocol/ports.ts";
 import type { Ending, Held, Settled } from "../protocol/settle.ts";
 import { giveBack } from "./give-back.ts";
 import { type Delivery, deleteMessages, openMessages, putAside, type Work } from "./open-messages.ts";
@@ -13,13 +13,6 @@ import { createUntrackedEnds, type UntrackedEnds } from "./untracked-ends.ts";
 
 /** Runs one job and says how it ended; never throws. */
 export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<Ending>;
-
-/** Timers, so that a simulation can pass its own. */
-export type Timers = {
-  wait: (ms: number) => Promise<void>;
-  /** Calls back after `ms`; what it answers cancels that. */
-  after: (ms: number, act: () => void) => () => void;
-};
 
 /**
  * Runs the jobs of an invocation's messages: holds each until it is due, claims as many as there are free
@@ -60,6 +53,8 @@ export async function runJobs(
   let mates: Work[] = [];
   const settles: Promise<void>[] = [];
   const removals: Promise<void>[] = [];
+  /** Claims of which some were refused, and not all is known yet: other jobs do not wait for that. */
+  const undecided = new Set<Rest>();
   const remove = (topic: string, some: readonly Delivery[]): void =>
     void removals.push(deleteMessages(ctx, topic, some));
 
@@ -106,8 +101,11 @@ export async function runJobs(
       const untracked = batch.filter((one) => one.job.untracked);
       startUntracked(ctx, untracked, start, untrackedEnds);
       const tracked = batch.filter((one) => !one.job.untracked);
-      if (tracked.length > 0)
-        await claimAndStart(ctx, tracked, { deadline, lastStart }, start, untrackedEnds, kept);
+      if (tracked.length > 0) {
+        const rest = await claimAndStart(ctx, tracked, { deadline, lastStart }, start, untrackedEnds, kept);
+        undecided.add(rest);
+        void rest.end.then(() => undecided.delete(rest));
+      }
     }
   }
   await Promise.all(running);
@@ -115,6 +113,8 @@ export async function runJobs(
   await giveBack(ctx, mates, kept);
   for (const one of mates) untrackedEnds.isThrough(one);
   await Promise.all(settles);
+  await Promise.race([Promise.all(Array.from(undecided, ({ end }) => end)), lastWord.promise]);
+  for (const { messageIds } of undecided) for (const id of messageIds) kept.add(id);
   await untrackedEnds.idle();
   await settler.idle();
   // Lambda deletes what SQS is slow to delete, but only when this process lives to say so.
@@ -164,6 +164,10 @@ function startUntracked(
   }
 }
 
+/** Jobs of a batch that were not claimed. `end`: their messages are seen to; it never rejects. Until then they must stay. */
+type Rest = { readonly messageIds: readonly string[]; readonly end: Promise<void> };
+
+/** Starts each job as soon as it is claimed. Resolves when all of those are known. */
 async function claimAndStart(
   ctx: Context,
   batch: readonly Work[],
@@ -171,13 +175,13 @@ async function claimAndStart(
   start: (work: Work, held: Held | undefined) => void,
   ends: UntrackedEnds,
   kept: Set<string>,
-): Promise<void> {
+): Promise<Rest> {
   const topic = batch[0]?.topic ?? "";
   const jobs = batch.map(({ job }) => job);
   const workOf = new Map(batch.map((one) => [one.job.id, one]));
-  let verdicts: Awaited<ReturnType<typeof claim>> = [];
+  let claims: Claims = { rest: Promise.resolve([]) };
   try {
-    verdicts = await claim(ctx, topic, jobs, deadline, {
+    claims = await claim(ctx, topic, jobs, deadline, {
       by: lastStart,
       onClaimed({ id, attempt, key }, { token }) {
         const one = workOf.get(id);
@@ -189,10 +193,23 @@ async function claimAndStart(
     // What runs already must not be left alone for it.
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(error) });
   }
+  const messageIds = batch.filter(({ job }) => workOf.has(job.id)).map(({ delivery }) => delivery.messageId);
+  return { messageIds, end: claims.rest.then((verdicts) => seeTo(ctx, batch, verdicts, workOf, ends, kept)) };
+}
+
+/** Puts aside the messages of a batch's jobs that others hold, and keeps those of all that were not claimed; `open`: these. */
+async function seeTo(
+  ctx: Context,
+  batch: readonly Work[],
+  verdicts: readonly Verdict[],
+  open: ReadonlyMap<string, Work>,
+  ends: UntrackedEnds,
+  kept: Set<string>,
+): Promise<void> {
   for (const [i, one] of batch.entries()) {
     const verdict = verdicts[i]?.verdict;
     if (verdict === "void") ends.isThrough(one);
-    else if (workOf.has(one.job.id)) kept.add(one.delivery.messageId);
+    else if (open.has(one.job.id)) kept.add(one.delivery.messageId);
   }
   const aside = new Map<Delivery, number>();
   for (const [i, { delivery }] of batch.entries()) {
@@ -200,6 +217,6 @@ async function claimAndStart(
     if (verdict?.verdict === "left") aside.set(delivery, Math.max(aside.get(delivery) ?? 0, verdict.until));
   }
   for (const [delivery, until] of aside) {
-    await putAside(ctx, topic, delivery, until + CLOCK_MARGIN - ctx.clock());
+    await putAside(ctx, batch[0]?.topic ?? "", delivery, until + CLOCK_MARGIN - ctx.clock());
   }
 }

@@ -1,14 +1,14 @@
 import { secretsClient } from "../aws/clients.ts";
 import { type Secrets, secretVersions } from "../aws/secrets.ts";
 import { webhookPolicy } from "../core/policy.ts";
+import { TIMERS } from "../http/timers.ts";
 import { policyOf } from "../protocol/policy.ts";
-import type { Context } from "../protocol/ports.ts";
+import type { Context, Timers } from "../protocol/ports.ts";
 import type { Post } from "../webhook/call.ts";
 import { httpPost } from "../webhook/post.ts";
 import { webhookRun } from "../webhook/run.ts";
-import { type ConsumerFunction, consumeWith, TIMERS } from "./consume.ts";
+import { type ConsumerFunction, consumeWith } from "./consume.ts";
 import { createContext, type Environment, required } from "./context.ts";
-import type { Timers } from "./run-jobs.ts";
 
 /** The Lambda function that runs a webhook topic's jobs, as the environment describes it. */
 export function webhookConsumer(environment: Environment = process.env): ConsumerFunction {

@@ -18,7 +18,7 @@ export const receiveRoute = route({
   answers: { 200: pulledJobs },
   problems: ["unknown-topic", "not-a-pull-topic"],
   async handle({ service, ctx, params, body }) {
-    const pulled = await receive(ctx, params.topic, body, service.wait);
+    const pulled = await receive(ctx, params.topic, body, service.timers);
     const jobs = pulled.map(({ dueAt, leaseUntil, ...same }) => {
       return { ...same, dueAt: iso(dueAt), leaseUntil: iso(leaseUntil) };
     });

@@ -5,6 +5,7 @@ import { dynamoClient, sqsClient } from "../../aws/clients.ts";
 import { dynamoPool } from "../../aws/pool.ts";
 import { sqsQueues } from "../../aws/queues.ts";
 import { SIZES } from "../../core/sizes.ts";
+import { TIMERS } from "../../http/timers.ts";
 import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
 import type { ProtocolEvent } from "../../protocol/events.ts";
@@ -58,7 +59,7 @@ describe("the protocol on DynamoDB and SQS", { timeout: 120_000 }, () => {
   afterAll(() => Promise.all(emulators.map((emulator) => emulator.close())));
 
   const runTick = (): Promise<void> => tick(ctx, ctx.clock() + MINUTE);
-  const pull = () => receive(ctx, "work", { max: 10, waitSeconds: 0 }, async () => {});
+  const pull = () => receive(ctx, "work", { max: 10, waitSeconds: 0 }, TIMERS);
 
   it("a purged queue is filled again by the audit, and the job runs once", async () => {
     await runTick();

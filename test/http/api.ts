@@ -41,7 +41,10 @@ export function createApi(world: World = createWorld()): Api {
     warn: (message: string, { error }: { error: string }) => void logged.push(`${message}: ${error}`),
     error: (message: string, error: Error) => void logged.push(`${message}: ${error.stack}`),
   };
-  const app = createApp({ ctx: world.ctx, version: "1.2.3", wait: async () => {}, log }, routes);
+  const app = createApp(
+    { ctx: world.ctx, version: "1.2.3", timers: { ...world.timers, wait: async () => {} }, log },
+    routes,
+  );
 
   const call: Api["call"] = async (method, path, { body, text, headers = {} } = {}) => {
     const content = text ?? (body === undefined ? undefined : JSON.stringify(body));

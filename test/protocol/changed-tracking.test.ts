@@ -28,8 +28,7 @@ async function pass(world: World, ctx: Context, ms: number): Promise<void> {
 }
 
 const letters = (world: World) => world.queues.messages({ topic: "t", dead: true });
-const pullAll = (world: World, ctx: Context) =>
-  receive(ctx, "t", { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
+const pullAll = (world: World, ctx: Context) => receive(ctx, "t", { max: 10, waitSeconds: 0 }, world.timers);
 
 describe("a topic that becomes tracked", () => {
   test("keeps the dead letters of its untracked jobs", async () => {
@@ -88,7 +87,7 @@ describe("a topic that becomes tracked", () => {
     const { world, ctx } = changing({ tracking: "none", consumer: "pull" }, { consumer: "pull" });
     await world.file({ topic: "t" });
     await world.file({ topic: "t" });
-    const [first] = await receive(world.ctx, "t", { max: 1, waitSeconds: 0 }, (ms) => world.pass(ms));
+    const [first] = await receive(world.ctx, "t", { max: 1, waitSeconds: 0 }, world.timers);
     await settlePulled(ctx, "t", first?.receipt ?? "", { end: "done" });
     const [second] = await pullAll(world, ctx);
     await settlePulled(ctx, "t", second?.receipt ?? "", { end: "done" });

@@ -190,7 +190,7 @@ describe("edges", () => {
       return original.call(world.pool, changes, by);
     };
     const messages = [messageOf(crashed), messageOf(fresh)];
-    expect(await claim(world.ctx, "orders", messages, world.now() + 30_000)).toMatchObject([
+    expect(await (await claim(world.ctx, "orders", messages, world.now() + 30_000)).rest).toMatchObject([
       { verdict: "left" },
       { verdict: "claimed" },
     ]);

@@ -184,7 +184,7 @@ describe("holes", () => {
       dueAt: new Date(job.dueAt).toISOString(),
       body: {},
     };
-    const [verdict] = await claim(world.ctx, "orders", [message], world.now() + 30_000);
+    const [verdict] = await (await claim(world.ctx, "orders", [message], world.now() + 30_000)).rest;
     if (verdict?.verdict !== "claimed") throw new Error("not claimed");
     const held = { id: job.id, topic: "orders", attempt: 1, token: verdict.token };
     const by = world.now() + MINUTE;

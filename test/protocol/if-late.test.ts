@@ -205,13 +205,13 @@ describe("a job that comes late to its start", () => {
     await cancel(world.ctx, gone.id);
     await crashWhileRunning(world, "skipped", 5 * MINUTE);
     await world.pass(2 * MINUTE, { ticks: false });
-    const verdicts = await claim(
+    const { rest } = await claim(
       world.ctx,
       "skipped",
       [moved, gone, running].map(messageFor),
       world.now() + MINUTE,
     );
-    expect(verdicts).toMatchObject([{ verdict: "void" }, { verdict: "void" }, { verdict: "left" }]);
+    expect(await rest).toMatchObject([{ verdict: "void" }, { verdict: "void" }, { verdict: "left" }]);
     expect(await world.home(moved.id)).toMatchObject({ state: "scheduled", revision: 1 });
     expect(await world.home(gone.id)).not.toHaveProperty("lastError");
     expect(await world.home(running.id)).toMatchObject({ state: "running" });
@@ -222,7 +222,8 @@ describe("a job that comes late to its start", () => {
       const world = picky();
       const job = await world.file({ topic: "skipped" });
       await world.pass(2 * MINUTE, { ticks: false });
-      const judge = () => claim(world.ctx, "skipped", [messageFor(job)], world.now() + MINUTE);
+      const judge = async () =>
+        (await claim(world.ctx, "skipped", [messageFor(job)], world.now() + MINUTE)).rest;
       world.pool.hooks[where] = ({ operation }) => {
         if (operation !== "changeMany") return;
         delete world.pool.hooks[where];

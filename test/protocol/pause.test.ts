@@ -721,29 +721,27 @@ describe("an untracked topic's parked jobs", () => {
 describe("a paused pull topic", () => {
   test("hands nothing out, and waits as long as it was asked to for its end", async () => {
     const world = createWorld();
-    const waiting = (ms: number) => world.pass(ms);
     await world.file({ topic: "work", delay: 0 });
     await pause(world.ctx, "work");
     const asked = world.now();
-    expect(await receive(world.ctx, "work", { max: 10, waitSeconds: 12 }, waiting)).toEqual([]);
+    expect(await receive(world.ctx, "work", { max: 10, waitSeconds: 12 }, world.timers)).toEqual([]);
     expect(world.now()).toBe(asked + 12 * SECOND);
     await resume(world.ctx, "work", undefined);
-    expect(await receive(world.ctx, "work", { max: 10, waitSeconds: 0 }, waiting)).toHaveLength(1);
+    expect(await receive(world.ctx, "work", { max: 10, waitSeconds: 0 }, world.timers)).toHaveLength(1);
   });
 
   test("that is untracked keeps its jobs too: those that come are stored meanwhile", async () => {
     const world = createWorld();
-    const waiting = (ms: number) => world.pass(ms);
     const early = await world.file({ topic: "events", delay: 0 });
     await pause(world.ctx, "events");
     const late = await world.file({ topic: "events", delay: MINUTE });
     const far = await world.file({ topic: "events", delay: HOUR });
     await world.pass(2 * HOUR);
-    expect(await receive(world.ctx, "events", { max: 10, waitSeconds: 0 }, waiting)).toEqual([]);
+    expect(await receive(world.ctx, "events", { max: 10, waitSeconds: 0 }, world.timers)).toEqual([]);
     expect(parked(world, "events")).toHaveLength(2);
     expect((await world.home(late.id)).expiresAt).toBeGreaterThan((world.now() + 3650 * DAY) / 1000);
     await resume(world.ctx, "events", undefined);
-    const jobs = await receive(world.ctx, "events", { max: 10, waitSeconds: 0 }, waiting);
+    const jobs = await receive(world.ctx, "events", { max: 10, waitSeconds: 0 }, world.timers);
     expect(jobs.map(({ id }) => id).sort()).toEqual([early.id, late.id, far.id].sort());
   });
 });

@@ -82,7 +82,7 @@ describe("the place that a sweep has written down", () => {
     const world = createWorld({ shards: 1, topics: { work: { consumer: "pull", ttr: 1200 }, other: {} } });
     await world.tick();
     const crashed = await world.file({ topic: "work" });
-    await receive(world.ctx, "work", { max: 1, waitSeconds: 0 }, async () => {});
+    await receive(world.ctx, "work", { max: 1, waitSeconds: 0 }, world.timers);
     world.queues.purge({ topic: "work" });
     // Its first look after the lease's end is the entry before the other job's.
     await world.file({ topic: "other", delay: 20 * MINUTE + 20 * SECOND });

@@ -169,7 +169,7 @@ describe("pull", () => {
     const { id } = await world.file({ topic: "work" });
     await cancel(world.ctx, cancelled.id);
     const asked = { max: 1, waitSeconds: 0 };
-    expect(await receive(world.ctx, "work", asked, async () => {})).toMatchObject([{ id }]);
+    expect(await receive(world.ctx, "work", asked, world.timers)).toMatchObject([{ id }]);
   });
 
   it("a message less than two seconds early is held until its job is due", async () => {

@@ -73,7 +73,7 @@ function deployment() {
   let current = world;
 
   const pullAll = async (ctx: Context, topic: string): Promise<void> => {
-    for (const { id, receipt } of await receive(ctx, topic, { max: 10, waitSeconds: 0 }, async () => {})) {
+    for (const { id, receipt } of await receive(ctx, topic, { max: 10, waitSeconds: 0 }, world.timers)) {
       runs.push({ id, at: world.now() });
       await settlePulled(ctx, topic, receipt, { end: "done" });
     }

@@ -35,7 +35,7 @@ export async function callsOf(world: World, act: () => Promise<unknown>): Promis
 }
 
 export async function pull(world: World, topic = "work"): Promise<Pulled[]> {
-  return receive(world.ctx, topic, { max: 10, waitSeconds: 0 }, (ms) => world.pass(ms));
+  return receive(world.ctx, topic, { max: 10, waitSeconds: 0 }, world.timers);
 }
 
 export async function pullOne(world: World, topic?: string): Promise<Pulled> {

@@ -21,7 +21,7 @@ describe("the number of messages grows with the calls, not with their square,", 
     "a consumer of one message at a time": (world: World) => consume(world, "orders", { max: 1 }),
     "a consumer of three": (world: World) => consume(world, "orders", { max: 3 }),
     "a puller of one": (world: World) =>
-      receive(world.ctx, "orders", { max: 1, waitSeconds: 0 }, (ms) => world.pass(ms)),
+      receive(world.ctx, "orders", { max: 1, waitSeconds: 0 }, world.timers),
   };
   test.each(Object.entries(consumers))("where a key is replaced each second, with %s", async (name, take) => {
     const world = createWorld({

@@ -6,7 +6,7 @@ import { SIZES, type Sizes } from "../../core/sizes.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
 import type { ProtocolEvent } from "../../protocol/events.ts";
 import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
-import type { Context } from "../../protocol/ports.ts";
+import type { Context, Timers } from "../../protocol/ports.ts";
 import { readHomes } from "../../protocol/read-job.ts";
 import { tick } from "../../protocol/tick.ts";
 import { type MemoryPool, memoryPool } from "../../testing/memory-pool.ts";
@@ -30,6 +30,8 @@ export type World = {
   now: () => number;
   /** Lets time pass, with a tick at each whole minute on the way unless told otherwise. */
   pass: (ms: number, options?: { ticks?: false }) => Promise<void>;
+  /** Whoever waits lets time pass; nothing is called back. */
+  timers: Timers;
   tick: () => Promise<void>;
   file: (job: Partial<NewJob> & { delay?: number }) => Promise<Home>;
   fileAll: (job: Partial<NewJob> & { delay?: number }) => Promise<Enqueued>;
@@ -69,20 +71,22 @@ export function createWorld(policy: Partial<Policy> = {}, sizes: Sizes = SIZES):
 
   const fileAll: World["fileAll"] = ({ delay = 0, ...job }) =>
     enqueue(ctx, { topic: "orders", body: "{}", dueAt: time + delay, ...job });
+  const pass: World["pass"] = async (ms, { ticks } = {}) => {
+    const end = time + ms;
+    while (time < end) {
+      const minute = time - (time % MINUTE) + MINUTE;
+      time = Math.min(minute, end);
+      if (time === minute && ticks !== false) await runTick();
+    }
+  };
   return {
     ctx,
     ...ports,
     events,
     now,
     tick: runTick,
-    async pass(ms, { ticks } = {}) {
-      const end = time + ms;
-      while (time < end) {
-        const minute = time - (time % MINUTE) + MINUTE;
-        time = Math.min(minute, end);
-        if (time === minute && ticks !== false) await runTick();
-      }
-    },
+    pass,
+    timers: { wait: (ms) => pass(ms), after: () => () => {} },
     fileAll,
     file: async (job) => (await fileAll(job)).home,
     async home(id) {

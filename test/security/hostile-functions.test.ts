@@ -8,7 +8,7 @@ import type {
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Home } from "../../core/items.ts";
 import { jobText, messageText } from "../../core/message.ts";
-import { TIMERS } from "../../sdk/consume.ts";
+import { TIMERS } from "../../http/timers.ts";
 import { createContext } from "../../sdk/context.ts";
 import { webhookOn } from "../../sdk/webhook.ts";
 import { httpPost } from "../../webhook/post.ts";

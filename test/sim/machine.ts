@@ -1,5 +1,5 @@
 import type { RandomBytes } from "../../core/job-id.ts";
-import type { Timers } from "../../sdk/run-jobs.ts";
+import type { Timers } from "../../protocol/ports.ts";
 import { drawsOf } from "./draws.ts";
 import type { Timeline } from "./timeline.ts";
 

@@ -61,7 +61,7 @@ export function apiOf(world: World): Api {
           if (machine.alive()) world.witness.defect(`${message}: ${error.stack}`);
         },
       };
-      const service = { ctx, log, version: "simulated", wait: machine.timers.wait };
+      const service = { ctx, log, version: "simulated", timers: machine.timers };
       return serveEvents(createApp(service, routes), () => {});
     },
   );

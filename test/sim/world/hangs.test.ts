@@ -140,7 +140,7 @@ it("jobs that a receive has claimed are handed out soon, though the deletes of v
     const { home: gone } = await enqueue(ctx, job);
     await cancel(ctx, gone.id);
     const asked = timeline.now();
-    const jobs = await receive(ctx, "work", { max: 10, waitSeconds: 0 }, machine.timers.wait);
+    const jobs = await receive(ctx, "work", { max: 10, waitSeconds: 0 }, machine.timers);
     expect(jobs).toMatchObject([{ id: kept.id }]);
     took = timeline.now() - asked;
   };

@@ -1,0 +1,11 @@
+import { LONGEST_TIMER } from "../core/constants.ts";
+import type { Timers } from "../protocol/ports.ts";
+
+/** On the wall clock. */
+export const TIMERS: Timers = {
+  wait: (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, LONGEST_TIMER))),
+  after(ms, act) {
+    const timer = setTimeout(act, Math.min(ms, LONGEST_TIMER));
+    return () => clearTimeout(timer);
+  },
+};
