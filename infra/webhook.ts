@@ -5,7 +5,7 @@ import type { EventSourceMapping, Function as LambdaFunction } from "aws-cdk-lib
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { LAST_START } from "../core/constants.ts";
-import { webhookPolicy } from "../core/policy.ts";
+import { topicPolicy, webhookPolicy } from "../core/policy.ts";
 import { grantSecret } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
@@ -25,8 +25,12 @@ const SECRET_CHARS = 44;
 /** Rounds of calls that all time out and still fit into one invocation. */
 const ROUNDS = 4;
 const MEMORY_MIB = 512;
-/** More than the calls of an invocation, of which `concurrency` allows 25 at a time. */
-const LOOKUPS = 32;
+/**
+ * Seconds that looking a name up may take: "resolv.conf", Linux, asks a silent name server twice for 5 seconds, or two servers.
+ * Nobody can end it sooner, not even when its call has been given up.
+ */
+const LONGEST_LOOKUP = 20;
+const LEAST_LOOKUPS = 32;
 
 /** A webhook topic's consumer: the function that calls its receivers, and the secret that signs the calls. */
 export class Webhook extends Construct {
@@ -49,15 +53,17 @@ export class Webhook extends Construct {
       reason:
         "Receivers have to learn a new secret first, so its time is the user's to choose: docs/operations.md",
     });
+    const { timeout } = webhookPolicy(webhookOf(settings));
     this.fn = new BundledFunction(this, "Caller", {
       code: bundleOf("webhook"),
       description: `Calls the receivers of topic ${topic}`,
-      timeout: timeoutFor(webhookPolicy(webhookOf(settings)).timeout),
+      timeout: timeoutFor(timeout),
       memoryMiB: MEMORY_MIB,
       removable,
     }).fn;
     // Node looks hosts up in its thread pool: one whose name server never answers must not keep the others waiting.
-    this.fn.addEnvironment("UV_THREADPOOL_SIZE", String(LOOKUPS));
+    const { concurrency = topicPolicy({}).concurrency } = settings;
+    this.fn.addEnvironment("UV_THREADPOOL_SIZE", String(lookupsFor(concurrency, timeout)));
     this.fn.addEnvironment("MINUTEHAND_WEBHOOK_TOPIC", topic);
     this.fn.addEnvironment("MINUTEHAND_WEBHOOK_SECRET", this.secret.secretArn);
     grantSecret(this.fn, this.secret);
@@ -72,4 +78,9 @@ export class Webhook extends Construct {
  */
 function timeoutFor(seconds: number): Duration {
   return Duration.seconds(ROUNDS * seconds + (2 * LAST_START) / 1000);
+}
+
+/** How many names are looked up at once when no name server answers: each call in turn leaves a lookup behind. */
+function lookupsFor(concurrency: number, timeout: number): number {
+  return Math.max(LEAST_LOOKUPS, concurrency * Math.ceil(LONGEST_LOOKUP / timeout) + 1);
 }

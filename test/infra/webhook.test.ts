@@ -41,6 +41,18 @@ describe("a webhook topic", () => {
     });
   });
 
+  it("can look up a name though the lookups of all calls hang that were given up", () => {
+    const threads = (topic: TopicProps) => {
+      const { stack } = shopWith({ topics: { mail: topic } });
+      const { Environment } = only(templateOf(stack), "AWS::Lambda::Function", "JobsWebhookmail").Properties;
+      return Number((Environment as { Variables: Record<string, string> }).Variables.UV_THREADPOOL_SIZE);
+    };
+    const quick = (seconds: number) => ({ webhook: { timeout: Duration.seconds(seconds) } });
+    expect(threads({ webhook: {} })).toBe(32);
+    expect(threads(quick(2))).toBe(101);
+    expect(threads({ ...quick(1), concurrency: 25 })).toBe(501);
+  });
+
   it("gives four rounds of calls the time to fail, and hides messages 30 s longer", () => {
     expect(fn.Properties.Timeout).toBe(90);
     const ready = resourcesOf(template, "AWS::SQS::Queue").find(
