@@ -139,7 +139,7 @@ export type TopicProps = {
   readonly tracking?: "full" | "none";
   /**
    * `millisecond` releases messages early and holds them in the consumer until they are due. Of a pull topic each `receive`
-   * hands out one job, until the topic is two seconds late.
+   * hands out one job, unless the topic is late.
    *
    * @default "second"
    */

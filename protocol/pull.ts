@@ -87,7 +87,7 @@ export async function receive(
 
 /**
  * Messages of a `millisecond` topic come up to 1.2 s early, and those of one call start together, when the last is due. So
- * such a call takes one, unless the topic is late anyway.
+ * such a call takes one, unless the callers are so few that the topic is late anyway.
  */
 async function messagesOf(
   ctx: Context,
@@ -101,7 +101,7 @@ async function messagesOf(
     ctx.queues.receive({ topic }, { max, waitSeconds, hideSeconds });
   const messages = await ask(atOnce, waitSeconds);
   const [job] = parseMessage(messages[0]?.body ?? "")?.jobs ?? [];
-  if (atOnce === max || !job || ctx.clock() - startOf(job) < HOLD) return messages;
+  if (atOnce === max || !job || ctx.clock() - startOf(job) < BEHIND) return messages;
   try {
     return [...messages, ...(await ask(max - 1, 0))];
   } catch (error) {
@@ -110,6 +110,8 @@ async function messagesOf(
   }
 }
 
+/** ms: a `millisecond` topic that is so late has too few callers. */
+const BEHIND = 200;
 const EXTEND_TRIES = 5;
 /** ms from the first claim. Claims that DynamoDB throttles are repeated for less. */
 const HAND_OUT_WITHIN = BATCH_PATIENCE + 500;
@@ -208,7 +210,7 @@ async function take(
 }
 
 /**
- * Claims jobs and answers the verdicts by the jobs' ids. Once one is claimed, nobody waits long for what is known of the others:
+ * Claims jobs and answers the verdicts by the jobs' ids. When it is known what is claimed, nobody waits long for the others:
  * a crashed run may have to be settled first, or a message be sent, while the pool or SQS hangs.
  */
 async function claimSoon(
@@ -224,13 +226,17 @@ async function claimSoon(
   const isLong = Promise.withResolvers<void>();
   let cancel: (() => void) | undefined;
   let isOver = false;
+  const beginToWait = (): void => {
+    cancel ??= timers.after(HAND_OUT_WITHIN, isLong.resolve);
+  };
   const claiming = claim(ctx, topic, jobs, leaseEnd, {
     onClaimed(job, claimed) {
       if (isOver) void unclaim(ctx, { id: job.id, topic, token: claimed.token, attempt: job.attempt });
       else verdicts.set(job.id, claimed);
-      cancel ??= timers.after(HAND_OUT_WITHIN, isLong.resolve);
+      beginToWait();
     },
   }).then(async ({ rest }) => {
+    beginToWait();
     for (const [i, verdict] of (await rest).entries()) if (!isOver) verdicts.set(jobs[i]?.id ?? "", verdict);
   });
   await Promise.race([claiming, isLong.promise]);

@@ -190,7 +190,7 @@ export type Client<Topics = TopicBodies> = {
 
   /**
    * Pulls and claims up to `max` (1) due jobs of a pull topic, waiting up to `waitSeconds` (0) for the first; of a
-   * `millisecond` topic one, until the topic is two seconds late. It is not repeated where jobs may have been claimed: what a
+   * `millisecond` topic one, unless the topic is late. It is not repeated where jobs may have been claimed: what a
    * lost answer named waits for the end of its lease, a failed attempt.
    */
   receive(
