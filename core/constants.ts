@@ -44,8 +44,13 @@ export const RETRY_LOOK_AFTER = NEAR + MINUTE;
 export const FAILING_TOPIC_WAIT = MINUTE;
 /** A job of a topic that no policy names is given up when it is this late. */
 export const UNKNOWN_TOPIC_AFTER = HOUR;
-/** Looks and untracked homes go this long past their time: no outage may outlast it. */
+/** Looks go this long past their time: no outage may outlast it. */
 export const STALE_AFTER = 90 * DAY;
+/**
+ * Untracked homes go this long past their time, since nobody takes them away when their jobs have been sent: a tick that has not
+ * run for so long loses such jobs, as SQS loses messages that nobody receives for as long.
+ */
+export const UNTRACKED_AFTER = 10 * DAY;
 /** The once item of an `Idempotency-Key` answers until this long after its job was due, and after its job has ended. */
 export const ONCE_AFTER = 24 * HOUR;
 /** How much longer a once item is stored, when it is written, than it must answer: a job that is late, or retried, seldom has it prolonged. */

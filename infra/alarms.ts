@@ -133,7 +133,7 @@ export class Alarms extends Construct {
     });
     this.alarm("CursorDayBehind", {
       alarmDescription:
-        "A cursor is a day behind: after 90 days TTL removes jobs that nobody has handed over",
+        "A cursor is a day behind: after ten days TTL removes untracked jobs that nobody has handed over",
       metric: lag,
       threshold: DAY,
       evaluationPeriods: 1,

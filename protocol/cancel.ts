@@ -1,5 +1,11 @@
 import { inParallel } from "../core/batches.ts";
-import { EVENT_AFTER, LANDS_WITHIN, ONCE_SLACK, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import {
+  EVENT_AFTER,
+  LANDS_WITHIN,
+  ONCE_SLACK,
+  UNTRACKED_AFTER,
+  WRITER_DEADLINE,
+} from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { crashOf, isNear, startsAt } from "../core/home.ts";
 import { type Head, type Home, homeKey, ttl } from "../core/items.ts";
@@ -270,7 +276,7 @@ async function undo<H extends Head>(
   home: H,
   tooLate: MinutehandError,
 ): Promise<H | MinutehandError> {
-  const set = { state: "scheduled", expiresAt: ttl(startsAt(home) + STALE_AFTER) };
+  const set = { state: "scheduled", expiresAt: ttl(startsAt(home) + UNTRACKED_AFTER) };
   try {
     const refusal = await underLook(ctx, home, () =>
       settleDoubt(ctx, home, { set, remove: ["finishedAt"] }, tooLate),

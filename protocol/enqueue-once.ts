@@ -1,4 +1,4 @@
-import { LANDS_WITHIN, STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { LANDS_WITHIN, UNTRACKED_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Key, type OnceItem, onceKey, ttl } from "../core/items.ts";
@@ -143,7 +143,7 @@ async function replay(
     if (item.unsent && !asked.untracked) return undefined;
     // Never stored: the same request and the id say all there is to say. A deploy may have made its topic tracked since.
     const { time: dueAt } = addressOf(item.id);
-    const untracked = { untracked: true as const, expiresAt: ttl(dueAt + STALE_AFTER) };
+    const untracked = { untracked: true as const, expiresAt: ttl(dueAt + UNTRACKED_AFTER) };
     const same = { ...asked, ...homeKey(item.id), id: item.id, dueAt, wantedAt: dueAt, ...untracked };
     if (item.unsent) await fileUnsent(ctx, item, same, by);
     return { outcome: "replayed", home: same };

@@ -1,5 +1,5 @@
 import { inParallel } from "../core/batches.ts";
-import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { type Home, homeKey, ITEM_VERSION, ttl } from "../core/items.ts";
 import { drawJobId } from "../core/job-id.ts";
@@ -111,7 +111,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     ...(key === undefined ? {} : { key }),
     ...(postponeUntil === undefined ? {} : { postponeUntil }),
     ...jobOptionsOf(job),
-    ...(untracked ? { untracked: true, expiresAt: ttl(dueAt + STALE_AFTER) } : {}),
+    ...(untracked ? { untracked: true, expiresAt: ttl(dueAt + UNTRACKED_AFTER) } : {}),
     ...(!untracked && isFar(ctx, dueAt) ? { hasSchedule: true } : {}),
   };
 }

@@ -1,4 +1,4 @@
-import { STALE_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { isNear } from "../core/home.ts";
 import { type Home, homeKey, ttl } from "../core/items.ts";
 import { fileLooks } from "./looks.ts";
@@ -53,7 +53,7 @@ async function hold(
     const { home, from, until, isSent = false } = one;
     const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };
     // A job that was parked would stay for years.
-    const expires = home.untracked ? { expiresAt: ttl(until + STALE_AFTER) } : {};
+    const expires = home.untracked ? { expiresAt: ttl(until + UNTRACKED_AFTER) } : {};
     return {
       key: homeKey(home.id),
       expect,

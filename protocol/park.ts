@@ -104,7 +104,7 @@ function isHeld(home: Home, bounds: ReadonlyMap<string, number>): boolean {
   return before === EVERYTHING || home.state === "scheduled";
 }
 
-/** TTL takes an untracked home 90 days past its time, and a pause may last longer. */
+/** TTL takes an untracked home ten days past its time, and a pause may last longer. */
 async function keepUntracked(ctx: Context, homes: readonly Home[], by: number): Promise<void> {
   const untracked = homes.filter((home) => home.untracked);
   const expiresAt = ttl(ctx.clock() + LONGEST_DELAY);

@@ -31,6 +31,16 @@ async function runsOf(world: World, days: number, first: Ending): Promise<Run[]>
 }
 
 describe("an untracked job", () => {
+  test("is stored for ten days past its time and no longer, as nobody takes it away when it has been sent", async () => {
+    const world = untracked();
+    const { id, dueAt, expiresAt = 0 } = await world.file({ topic: "loose", delay: DAY });
+    expect(expiresAt).toBe((dueAt + 10 * DAY) / 1000);
+    // An outage of nine days: it still runs.
+    await world.pass(10 * DAY, { ticks: false });
+    await world.tick();
+    expect(await consume(world, "loose")).toMatchObject([{ id }]);
+  });
+
   test.each([
     ["whose handler asks for the longest wait", { end: "retry-in", wait: LONGEST_UNTRACKED_WAIT }],
     ["whose backoff is longer than SQS keeps a message", { end: "failed", error: "no" }],
