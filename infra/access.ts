@@ -1,8 +1,8 @@
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { Grant, type IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import type { PoolTable } from "./job-pool.ts";
 
 type PoolAction =
   | "GetItem"
@@ -67,7 +67,7 @@ const QUEUE_KEY_ACTIONS = ["kms:GenerateDataKey", "kms:Decrypt"];
 /** "Secret encryption and decryption in AWS Secrets Manager", of whoever reads. */
 const SECRET_KEY_ACTIONS = ["kms:Decrypt"];
 
-export function grantPool(grantee: IGrantable, table: Table, actions: readonly PoolAction[]): void {
+export function grantPool(grantee: IGrantable, table: PoolTable, actions: readonly PoolAction[]): void {
   grant(
     grantee,
     actions.map((action) => `dynamodb:${action}`),

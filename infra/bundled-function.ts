@@ -1,4 +1,4 @@
-import { type Duration, RemovalPolicy } from "aws-cdk-lib";
+import type { Duration } from "aws-cdk-lib";
 import { PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
   Architecture,
@@ -6,13 +6,16 @@ import {
   type FunctionOptions,
   Function as LambdaFunction,
   Runtime,
+  Tracing,
 } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import { removalOf } from "./removal.ts";
+import { acknowledgeAll } from "./schedule-group.ts";
 
 export type BundledFunctionProps = Pick<
   FunctionOptions,
-  "description" | "deadLetterQueue" | "maxEventAge" | "retryAttempts"
+  "description" | "deadLetterQueue" | "maxEventAge" | "retryAttempts" | "reservedConcurrentExecutions"
 > & {
   /** With an `index.mjs` that exports `handler`. */
   readonly code: Code;
@@ -20,6 +23,8 @@ export type BundledFunctionProps = Pick<
   readonly timeout: Duration;
   readonly memoryMiB: number;
   readonly removable: boolean;
+  /** Whether AWS X-Ray traces it. */
+  readonly tracing?: boolean;
 };
 
 /** A bundled function, with a log group and a role of its own that so far can only write its log. */
@@ -28,10 +33,10 @@ export class BundledFunction extends Construct {
 
   constructor(scope: Construct, id: string, props: BundledFunctionProps) {
     super(scope, id);
-    const { memoryMiB, removable, environment, ...options } = props;
+    const { memoryMiB, removable, tracing = false, environment, ...options } = props;
     const logGroup = new LogGroup(this, "Log", {
       retention: RetentionDays.ONE_MONTH,
-      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+      removalPolicy: removalOf(removable),
     });
     // Lambda's own default role carries an AWS managed policy that may write any log.
     const role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
@@ -50,6 +55,13 @@ export class BundledFunction extends Construct {
       environment: { POWERTOOLS_LOG_LEVEL: "INFO", ...environment },
       logGroup,
       role,
+      ...(tracing && { tracing: Tracing.ACTIVE }),
     });
+    if (tracing)
+      acknowledgeAll(
+        this.fn,
+        "*",
+        "IAM knows no resource of X-Ray's PutTraceSegments and PutTelemetryRecords",
+      );
   }
 }

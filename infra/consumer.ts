@@ -1,8 +1,8 @@
 import { Duration } from "aws-cdk-lib";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { LAST_START } from "../core/constants.ts";
 import { grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
+import type { PoolTable } from "./job-pool.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
 export type ConsumerOptions = {
@@ -15,8 +15,6 @@ export type ConsumerOptions = {
 };
 
 const DEFAULT_BATCH_SIZE = 10;
-/** Of a webhook topic that says nothing else: a receiver is not to meet all that the account allows at once. */
-const WEBHOOK_CONCURRENCY = 5;
 /** "Configure Lambda function timeout", AWS Lambda Developer Guide. */
 const LAMBDA_TIMEOUT = Duration.seconds(3);
 /** A consumer starts no job within `LAST_START` of its deadline, so less would leave it no time at all. */
@@ -59,11 +57,11 @@ export function consumerError(
 export function connectConsumer(
   fn: LambdaFunction,
   queues: TopicQueues,
-  table: Table,
-  { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions,
+  table: PoolTable,
+  defaultConcurrency: number,
+  { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions = {},
 ): EventSourceMapping {
   const { topic, settings, ready, dlq } = queues;
-  const maxConcurrency = settings.maximumConcurrency ?? (settings.webhook && WEBHOOK_CONCURRENCY);
   queues.hideFor(fn.timeout ?? LAMBDA_TIMEOUT);
   // An untracked topic's too: its queue may hold tracked jobs of the time before its tracking was changed.
   grantPool(fn, table, RUN_ACTIONS);
@@ -78,6 +76,6 @@ export function connectConsumer(
     eventSourceArn: ready.queueArn,
     batchSize,
     reportBatchItemFailures: true,
-    ...(maxConcurrency && { maxConcurrency }),
+    maxConcurrency: settings.maximumConcurrency ?? defaultConcurrency,
   });
 }

@@ -1,6 +1,5 @@
-import { Annotations, Aspects, CfnOutput, Duration } from "aws-cdk-lib";
+import { Annotations, Aspects, CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
@@ -21,12 +20,14 @@ import { EventSourceControl } from "./event-source-control.ts";
 import { Events } from "./events.ts";
 import { type HandlerOptions, handlerCode, handlerError } from "./handler.ts";
 import { JobApi } from "./http-api.ts";
-import { JobPool } from "./job-pool.ts";
+import { JobPool, type PoolTable } from "./job-pool.ts";
 import { policyOf, topicRules } from "./policy.ts";
 import type { DelayQueueProps } from "./props.ts";
+import { roomForTopics } from "./room-for-topics.ts";
 import { Promotions, RecurringSchedules } from "./scheduler.ts";
 import { removedTopics } from "./seen-topics.ts";
 import { Tick } from "./tick.ts";
+import { tlsOnly } from "./tls-only.ts";
 import { type QueueParts, TopicQueues } from "./topic-queues.ts";
 import { validate } from "./validate.ts";
 import { Webhook } from "./webhook.ts";
@@ -34,6 +35,8 @@ import { Webhook } from "./webhook.ts";
 const DEFAULT_PREFIX = "minutehand";
 const HANDLER_TIMEOUT = Duration.seconds(60);
 const HANDLER_MEMORY_MIB = 512;
+/** Of an account's 1,000, unless AWS has raised them: no one topic takes them all. */
+const DEFAULT_CONCURRENCY = 100;
 
 /**
  * A delay queue: its job pool, a ready queue and a DLQ for each topic, the minute's tick, the HTTP API, what brings
@@ -41,13 +44,15 @@ const HANDLER_MEMORY_MIB = 512;
  */
 export class DelayQueue extends Construct {
   /** The job pool. */
-  readonly table: Table;
+  readonly table: PoolTable;
   /** Absent with `api: { auth: "none" }`. */
   readonly api?: HttpApi;
   /** With a topic behind it its ready queue's URL, with `_dlq` behind that its DLQ's. */
   readonly queueUrlPrefix: string;
 
   private readonly removable: boolean;
+  private readonly tracing: boolean;
+  private readonly consumerConcurrency: number;
   private readonly topics: ReadonlyMap<string, TopicQueues>;
   private readonly environment: QueueEnvironment;
   private readonly consumers = new Map<string, LambdaFunction>();
@@ -62,18 +67,27 @@ export class DelayQueue extends Construct {
     validate(this.node.path, props);
     const { prefix = DEFAULT_PREFIX, removable = false, encryptionKey, api = {}, alarmTopic } = props;
     const policy = policyOf(props);
-    const pool = new JobPool(this, "Pool", { encryptionKey, removable });
+    const { table, warmThroughput, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
+    const { tickConcurrency, tracing = false } = props;
+    const pool = new JobPool(this, "Pool", { table, warmThroughput, encryptionKey, removable });
     const topics = Object.entries(props.topics).map(
       ([topic, settings]) =>
         new TopicQueues(this, `Topic-${topic}`, { prefix, topic, settings, encryptionKey, removable }),
     );
+    tlsOnly(
+      this,
+      "TopicQueues",
+      topics.flatMap(({ ready, dlq }) => [ready, dlq]),
+    );
     this.table = pool.table;
     this.queueUrlPrefix = queueUrlPrefix(prefix);
     this.removable = removable;
+    this.tracing = tracing;
+    this.consumerConcurrency = maximumConcurrency;
     this.topics = new Map(topics.map((queues) => [queues.topic, queues]));
     this.environment = queueEnvironment(pool.table.tableName, prefix, policy);
-    const parts: QueueParts = { table: this.table, topics, prefix, removable };
-    const tick = new Tick(this, "Tick", parts);
+    const parts: QueueParts = { table: this.table, topics, prefix, removable, tracing };
+    const tick = new Tick(this, "Tick", { ...parts, tickConcurrency });
     this.equip(tick.fn);
     const pausing = [tick.fn];
     if (props.longDelay !== false) {
@@ -115,6 +129,7 @@ export class DelayQueue extends Construct {
       validate: () => [...this.equipped].flatMap((fn) => environmentErrors(fn, policy)),
     });
     this.warn(props);
+    this.warnOfRoom();
   }
 
   /**
@@ -133,7 +148,7 @@ export class DelayQueue extends Construct {
       throw new Error(`DelayQueue ${this.node.path}: ${error}`);
     this.equip(fn);
     this.consumers.set(topic, fn);
-    this.control.add(topic, connectConsumer(fn, queues, this.table, options));
+    this.control.add(topic, connectConsumer(fn, queues, this.table, this.consumerConcurrency, options));
   }
 
   /**
@@ -168,6 +183,7 @@ export class DelayQueue extends Construct {
       memoryMiB: memorySize,
       environment,
       removable: this.removable,
+      tracing: this.tracing,
     });
     this.addConsumer(topic, fn, consumerOptions);
     return fn;
@@ -223,6 +239,17 @@ export class DelayQueue extends Construct {
     Aspects.of(this).add({
       visit: (node) => {
         if (node instanceof TopicQueues) this.warnWithoutConsumer(node);
+      },
+    });
+  }
+
+  private warnOfRoom(): void {
+    // As late as validation, since the CDK divides large policies when all aspects are through.
+    this.node.addValidation({
+      validate: () => {
+        const room = roomForTopics(Stack.of(this));
+        if (room !== undefined) Annotations.of(this).addWarningV2("minutehand:room", room);
+        return [];
       },
     });
   }

@@ -38,7 +38,7 @@ export class Events extends Construct {
 
   constructor(scope: Construct, id: string, props: EventsProps) {
     super(scope, id);
-    const { rules, eventBus, table, topics, prefix, encryptionKey, removable } = props;
+    const { rules, eventBus, table, topics, prefix, encryptionKey, removable, tracing } = props;
     const shared = queueSettings(props);
     const queueName = `${prefix}_events`;
     this.dlq = new Queue(this, "Dlq", {
@@ -63,6 +63,7 @@ export class Events extends Construct {
       timeout: TIMEOUT,
       memoryMiB: MEMORY_MIB,
       removable,
+      tracing,
     }).fn;
     this.fn.addEnvironment("MINUTEHAND_EVENTS", JSON.stringify(rules));
     grantPool(this.fn, table, EVENT_ACTIONS);

@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
 import { HttpApi, HttpMethod, LogGroupLogDestination } from "aws-cdk-lib/aws-apigatewayv2";
 import { HttpIamAuthorizer } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
@@ -9,6 +9,7 @@ import { API_ACTIONS, grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
 import type { ApiProps } from "./props.ts";
+import { removalOf } from "./removal.ts";
 import type { QueueParts, TopicQueues } from "./topic-queues.ts";
 
 export type JobApiProps = QueueParts & { readonly api: ApiProps };
@@ -27,8 +28,9 @@ export class JobApi extends Construct {
 
   constructor(scope: Construct, id: string, props: JobApiProps) {
     super(scope, id);
-    const { table, topics, removable } = props;
-    const shared = { timeout: TIMEOUT, removable };
+    const { table, topics, removable, tracing } = props;
+    const { receiveConcurrency } = props.api;
+    const shared = { timeout: TIMEOUT, removable, tracing };
     const api = new BundledFunction(this, "Handler", {
       ...shared,
       code: bundleOf("api"),
@@ -40,6 +42,7 @@ export class JobApi extends Construct {
       code: bundleOf("receive"),
       description: "Hands pulled jobs out",
       memoryMiB: 512,
+      ...(receiveConcurrency && { reservedConcurrentExecutions: receiveConcurrency }),
     }).fn;
     this.functions = [api, receive];
     this.handler = api;
@@ -80,7 +83,7 @@ export class JobApi extends Construct {
     });
     const accessLog = new LogGroup(this, "AccessLog", {
       retention: RetentionDays.ONE_MONTH,
-      removalPolicy: props.removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+      removalPolicy: removalOf(props.removable),
     });
     http.addStage("Stage", {
       stageName: "$default",

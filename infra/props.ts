@@ -1,4 +1,5 @@
 import type { Duration } from "aws-cdk-lib";
+import type { ITable } from "aws-cdk-lib/aws-dynamodb";
 import type { IEventBusRef } from "aws-cdk-lib/aws-events";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
@@ -178,7 +179,7 @@ export type TopicProps = {
   /**
    * How many invocations of the consumer may run at once, 2 to 1,000; for a Lambda or webhook consumer only.
    *
-   * @default 5 for a webhook topic, else as many as the account allows
+   * @default 5 for a webhook topic, else the queue's `maximumConcurrency`, 100
    */
   readonly maximumConcurrency?: number;
   /**
@@ -253,6 +254,21 @@ export type ApiProps = {
    * @default 500
    */
   readonly throttlingBurst?: number;
+  /**
+   * How many calls of `receive` may wait at once, 1 to 1,000. Lambda reserves as many invocations for them; more callers are
+   * answered 5xx, and have claimed nothing. The account must have 100 more that nobody reserves, or its deployment fails.
+   *
+   * @default as many as the account allows
+   */
+  readonly receiveConcurrency?: number;
+};
+
+/** What a table can take at once from the start, in units a second. */
+export type WarmThroughputProps = {
+  /** Read units a second, 12,000 to 1,000,000; over 40,000 AWS must have raised the account's quota. A sweep reads each minute's jobs once, half a unit for 4 KB. */
+  readonly read?: number;
+  /** Write units a second, 4,000 to 1,000,000; over 40,000 AWS must have raised the account's quota. A tracked job costs three for each KB, an untracked one one. */
+  readonly write?: number;
 };
 
 export type DelayQueueProps = {
@@ -275,6 +291,43 @@ export type DelayQueueProps = {
    * @default 8
    */
   readonly shards?: number;
+  /**
+   * A table to use instead of a new one: one that outlived its stack, or that was restored. It must have been a queue's: its keys
+   * are the strings `pk` and `sk`, and its TTL attribute `expiresAt`, which a restored table has not until it is set. With an
+   * `encryptionKey` it must be given with its key (`Table.fromTableAttributes`).
+   *
+   * @example Table.fromTableName(this, "Jobs", "Shop-QueuePoolTable1ABC")
+   * @default a new table
+   */
+  readonly table?: ITable;
+  /**
+   * What the new table can take at once from the start. DynamoDB bills it once, and it stays. Without it an on-demand table
+   * begins with 4,000 write units a second and doubles within half an hour. Choose three write units for each tracked job of the
+   * busiest second, and one for each untracked one, for bodies of up to 1 KB.
+   *
+   * @default DynamoDB's: 12,000 read and 4,000 write units a second
+   */
+  readonly warmThroughput?: WarmThroughputProps;
+  /**
+   * How many invocations of the tick Lambda keeps free for it, 1 to 10: then no burst of consumers, whose topics share the
+   * account's concurrency with it, can hold it up. The account must have 100 more that nobody reserves, or its deployment fails.
+   *
+   * @default none is reserved
+   */
+  readonly tickConcurrency?: number;
+  /**
+   * How many invocations of a topic's consumer may run at once, for topics that do not say so themselves, 2 to 1,000; a webhook
+   * topic's are 5. One burst would else take all that the account allows, the tick's and the API's too.
+   *
+   * @default 100
+   */
+  readonly maximumConcurrency?: number;
+  /**
+   * Whether AWS X-Ray traces the queue's functions. Each may then write its traces.
+   *
+   * @default false
+   */
+  readonly tracing?: boolean;
   /**
    * How long a done, cancelled or expired job can be read, 1 day to 10 years.
    *

@@ -1,6 +1,6 @@
-import { RemovalPolicy } from "aws-cdk-lib";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { QueueEncryption, type QueueProps } from "aws-cdk-lib/aws-sqs";
+import { removalOf } from "./removal.ts";
 
 /** What all queues have that hold users' data: who encrypts them, TLS only, and whether they go with the stack. */
 export function queueSettings({
@@ -12,7 +12,7 @@ export function queueSettings({
 }): QueueProps {
   return {
     enforceSSL: true,
-    removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+    removalPolicy: removalOf(removable),
     ...(encryptionKey === undefined
       ? { encryption: QueueEncryption.SQS_MANAGED }
       : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),

@@ -1,5 +1,4 @@
 import { Duration } from "aws-cdk-lib";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { Grant, type IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
@@ -8,6 +7,7 @@ import { Construct } from "constructs";
 import { grantPool, grantQueues, ONE_JOB_ACTIONS } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
+import type { PoolTable } from "./job-pool.ts";
 import { queueSettings } from "./queue-settings.ts";
 import { acknowledgeAll, ScheduleGroup } from "./schedule-group.ts";
 import { DLQ_RETENTION, type QueueParts, type TopicQueues } from "./topic-queues.ts";
@@ -24,7 +24,7 @@ export class Promotions extends Construct {
   readonly fn: LambdaFunction;
   private readonly group: ScheduleGroup;
 
-  constructor(scope: Construct, id: string, { table, topics, prefix, removable }: QueueParts) {
+  constructor(scope: Construct, id: string, { table, topics, prefix, removable, tracing }: QueueParts) {
     super(scope, id);
     this.fn = new BundledFunction(this, "Promote", {
       code: bundleOf("promote"),
@@ -35,6 +35,7 @@ export class Promotions extends Construct {
       retryAttempts: 2,
       maxEventAge: PROMOTE_WITHIN,
       removable,
+      tracing,
     }).fn;
     // Untracked jobs have no schedule.
     sendJobs(
@@ -64,7 +65,7 @@ export class RecurringSchedules extends Construct {
 
   constructor(scope: Construct, id: string, props: RecurringSchedulesProps) {
     super(scope, id);
-    const { table, topics, prefix, removable } = props;
+    const { table, topics, prefix, removable, tracing } = props;
     this.dlq = new Queue(this, "Dlq", {
       queueName: `${prefix}_schedules_dlq`,
       retentionPeriod: DLQ_RETENTION,
@@ -78,6 +79,7 @@ export class RecurringSchedules extends Construct {
       retryAttempts: 2,
       deadLetterQueue: this.dlq,
       removable,
+      tracing,
     }).fn;
     sendJobs(this.fn, table, topics);
     grantQueues(this.fn, [this.dlq], ["SendMessage"]);
@@ -103,7 +105,7 @@ export class RecurringSchedules extends Construct {
   }
 }
 
-function sendJobs(fn: LambdaFunction, table: Table, topics: readonly TopicQueues[]): void {
+function sendJobs(fn: LambdaFunction, table: PoolTable, topics: readonly TopicQueues[]): void {
   grantPool(fn, table, ONE_JOB_ACTIONS);
   grantQueues(
     fn,

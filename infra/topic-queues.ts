@@ -1,10 +1,10 @@
 import { Duration } from "aws-cdk-lib";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { type CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { MOST_RECEIVES, READY_RETENTION, VISIBILITY_MARGIN } from "../core/constants.ts";
 import { topicPolicy } from "../core/policy.ts";
+import type { PoolTable } from "./job-pool.ts";
 import type { TopicProps } from "./props.ts";
 import { queueSettings } from "./queue-settings.ts";
 
@@ -14,10 +14,11 @@ export const DLQ_RETENTION = Duration.days(14);
 
 /** What every part of a delay queue works on. */
 export type QueueParts = {
-  readonly table: Table;
+  readonly table: PoolTable;
   readonly topics: readonly TopicQueues[];
   readonly prefix: string;
   readonly removable: boolean;
+  readonly tracing: boolean;
 };
 
 export type TopicQueuesProps = {
@@ -49,7 +50,8 @@ export class TopicQueues extends Construct {
     const { prefix, topic, settings } = props;
     this.topic = topic;
     this.settings = settings;
-    const shared = queueSettings(props);
+    // Their policy is the construct's, one for all topics.
+    const shared = { ...queueSettings(props), enforceSSL: false };
     const name = `${prefix}-${topic}`;
     this.dlq = new Queue(this, "Dlq", {
       ...shared,

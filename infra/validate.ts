@@ -9,6 +9,8 @@ import { days, seconds, shown } from "./check.ts";
 import type { ApiProps, DelayQueueProps, TopicProps } from "./props.ts";
 
 const LONGEST_RETENTION_DAYS = 3650;
+/** Far over the 40,000 that AWS allows a table unless it is asked for more. */
+const MOST_WARM_UNITS = 1_000_000;
 const READING = { secondsOf: exact, isKnown: (text: string) => !Token.isUnresolved(text) };
 
 /** Throws one error that names each broken rule, the value met and what is allowed. */
@@ -26,7 +28,7 @@ export function validate(path: string, props: DelayQueueProps): void {
 }
 
 function queueChecks(props: DelayQueueProps): Check[] {
-  const { prefix, shards, retention, deadRetention, longDelay, topics } = props;
+  const { prefix, shards, retention, deadRetention, longDelay, topics, table, warmThroughput } = props;
   return [
     {
       holds: Object.keys(topics).length > 0,
@@ -41,6 +43,11 @@ function queueChecks(props: DelayQueueProps): Check[] {
       allowed: "1 to 24 letters, digits and -",
     },
     wholeNumber("shards", shards, 1, MAX_SHARDS),
+    onlyFor("a new table", table === undefined, "warmThroughput", warmThroughput),
+    wholeNumber("warmThroughput.read", warmThroughput?.read, 12_000, MOST_WARM_UNITS),
+    wholeNumber("warmThroughput.write", warmThroughput?.write, 4_000, MOST_WARM_UNITS),
+    wholeNumber("tickConcurrency", props.tickConcurrency, 1, 10),
+    wholeNumber("maximumConcurrency", props.maximumConcurrency, 2, 1000),
     days("retention", retention, 1, LONGEST_RETENTION_DAYS),
     days("deadRetention", deadRetention, 14, LONGEST_RETENTION_DAYS),
     days("longDelay", longDelay === false ? undefined : longDelay, 1, LONGEST_RETENTION_DAYS),
@@ -52,6 +59,7 @@ function apiChecks(api: ApiProps): Check[] {
     oneOf("api.auth", api.auth, ["iam", "none"]),
     wholeNumber("api.throttlingRate", api.throttlingRate, 1, 10_000),
     wholeNumber("api.throttlingBurst", api.throttlingBurst, 1, 5_000),
+    wholeNumber("api.receiveConcurrency", api.receiveConcurrency, 1, 1_000),
   ];
 }
 

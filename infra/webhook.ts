@@ -1,5 +1,4 @@
-import { Duration, RemovalPolicy, Validations } from "aws-cdk-lib";
-import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import { Duration, Validations } from "aws-cdk-lib";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { EventSourceMapping, Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
@@ -10,14 +9,17 @@ import { grantSecret } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
 import { connectConsumer } from "./consumer.ts";
+import type { PoolTable } from "./job-pool.ts";
 import { webhookOf } from "./policy.ts";
+import { removalOf } from "./removal.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
 export type WebhookProps = {
   readonly queues: TopicQueues;
-  readonly table: Table;
+  readonly table: PoolTable;
   readonly encryptionKey: IKey | undefined;
   readonly removable: boolean;
+  readonly tracing: boolean;
 };
 
 /** Base64 of 33 bytes; Standard Webhooks asks for 24 to 64. */
@@ -31,6 +33,8 @@ const MEMORY_MIB = 512;
  */
 const LONGEST_LOOKUP = 20;
 const LEAST_LOOKUPS = 32;
+/** Invocations at once: a receiver is not to meet all that the account allows. */
+const DEFAULT_CONCURRENCY = 5;
 
 /** A webhook topic's consumer: the function that calls its receivers, and the secret that signs the calls. */
 export class Webhook extends Construct {
@@ -40,12 +44,12 @@ export class Webhook extends Construct {
 
   constructor(scope: Construct, id: string, props: WebhookProps) {
     super(scope, id);
-    const { queues, table, encryptionKey, removable } = props;
+    const { queues, table, encryptionKey, removable, tracing } = props;
     const { topic, settings } = queues;
     this.secret = new Secret(this, "Secret", {
       description: `Signs the webhook calls of topic ${topic}`,
       generateSecretString: { passwordLength: SECRET_CHARS, excludePunctuation: true },
-      removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+      removalPolicy: removalOf(removable),
       ...(encryptionKey === undefined ? {} : { encryptionKey }),
     });
     Validations.of(this.secret).acknowledge({
@@ -60,6 +64,7 @@ export class Webhook extends Construct {
       timeout: timeoutFor(timeout),
       memoryMiB: MEMORY_MIB,
       removable,
+      tracing,
     }).fn;
     // Node looks hosts up in its thread pool: one whose name server never answers must not keep the others waiting.
     const { concurrency = topicPolicy({}).concurrency } = settings;
@@ -67,7 +72,7 @@ export class Webhook extends Construct {
     this.fn.addEnvironment("MINUTEHAND_WEBHOOK_TOPIC", topic);
     this.fn.addEnvironment("MINUTEHAND_WEBHOOK_SECRET", this.secret.secretArn);
     grantSecret(this.fn, this.secret);
-    this.eventSource = connectConsumer(this.fn, queues, table, {});
+    this.eventSource = connectConsumer(this.fn, queues, table, DEFAULT_CONCURRENCY);
   }
 }
 

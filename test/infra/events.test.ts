@@ -104,7 +104,7 @@ describe("topics with events", () => {
       VisibilityTimeout: 60,
       RedrivePolicy: { deadLetterTargetArn: { "Fn::GetAtt": [dlqId, "Arn"] }, maxReceiveCount: 60 },
     });
-    expect(queue.DeletionPolicy).toBe("Retain");
+    expect(queue.DeletionPolicy).toBe("RetainExceptOnCreate");
   });
 
   it("have a function that knows what each topic does about which event", () => {

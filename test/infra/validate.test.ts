@@ -1,9 +1,11 @@
-import { Aws, Duration, Token } from "aws-cdk-lib";
+import { Aws, Duration, Stack, Token } from "aws-cdk-lib";
+import { Table } from "aws-cdk-lib/aws-dynamodb";
 import { describe, expect, it } from "vitest";
 import type { DelayQueueProps, TopicProps } from "../../infra/props.ts";
 import { validate } from "../../infra/validate.ts";
 
 const topics = { work: {} };
+const SURVIVOR = Table.fromTableName(new Stack(), "Survivor", "Shop-JobsPoolTable-1ABC");
 
 function inTopic(topic: TopicProps): DelayQueueProps {
   return { topics: { work: topic } };
@@ -40,6 +42,24 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     "api.throttlingRate must be a whole number, is 0; allowed: 1 to 10000",
   ],
   [{ topics, api: { throttlingBurst: 5001 } }, "api.throttlingBurst must be a whole number, is 5001"],
+  [{ topics, tickConcurrency: 11 }, "tickConcurrency must be a whole number, is 11; allowed: 1 to 10"],
+  [{ topics, maximumConcurrency: 1 }, "maximumConcurrency must be a whole number, is 1; allowed: 2 to 1000"],
+  [
+    { topics, api: { receiveConcurrency: 0 } },
+    "api.receiveConcurrency must be a whole number, is 0; allowed: 1 to 1000",
+  ],
+  [
+    { topics, warmThroughput: { read: 11_999 } },
+    "warmThroughput.read must be a whole number, is 11999; allowed: 12000 to",
+  ],
+  [
+    { topics, warmThroughput: { write: 3_999 } },
+    "warmThroughput.write must be a whole number, is 3999; allowed: 4000 to",
+  ],
+  [
+    { topics, table: SURVIVOR, warmThroughput: { write: 4_000 } },
+    'warmThroughput is for a new table only, is {"write":4000}; allowed: nothing',
+  ],
   [inTopic({ pack: 0 }), "topics.work.pack must be a whole number, is 0; allowed: 1 to 10"],
   [inTopic({ pack: 11 }), "topics.work.pack must be a whole number, is 11; allowed: 1 to 10"],
   [inTopic({ consumer: "pull", pack: 2 }), "is 2; allowed: 1 to 1"],
@@ -227,6 +247,8 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics: { ["x".repeat(50)]: {} }, prefix: "x".repeat(24), shards: 1 },
   { topics, shards: 1024, retention: Duration.days(1), deadRetention: Duration.days(14) },
   { topics, api: { auth: "none" } },
+  { topics, table: SURVIVOR, tickConcurrency: 1, maximumConcurrency: 2, api: { receiveConcurrency: 1000 } },
+  { topics, warmThroughput: { read: 12_000, write: 40_000 }, tracing: true },
   inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
   inTopic({ pack: 10, concurrency: 25, maximumConcurrency: 2, maxAttempts: 100 }),
   inTopic({ backoff: { waits: [0] } }),

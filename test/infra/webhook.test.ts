@@ -24,7 +24,7 @@ describe("a webhook topic", () => {
   it("has a secret of 44 letters and digits, which stays when the stack goes", () => {
     const secret = only(template, "AWS::SecretsManager::Secret", "JobsWebhookmailSecret");
     expect(secret.Properties.GenerateSecretString).toEqual({ PasswordLength: 44, ExcludePunctuation: true });
-    expect(secret.DeletionPolicy).toBe("Retain");
+    expect(secret.DeletionPolicy).toBe("RetainExceptOnCreate");
   });
 
   it("has a function that knows its topic, its secret and its policy", () => {

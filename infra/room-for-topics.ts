@@ -1,0 +1,23 @@
+import { CfnResource, type Stack } from "aws-cdk-lib";
+
+/** "Understand CloudFormation quotas", AWS CloudFormation User Guide. */
+const MOST_RESOURCES = 500;
+const MANY_RESOURCES = 400;
+/** Queue, DLQ and their two alarms. */
+const PULL_TOPIC = 4;
+/** And a function with its role, policy, log group and event source. */
+const HANDLER_TOPIC = 9;
+
+/** A warning that says how many topics a nearly full stack has room for; `undefined`: it is far from full. */
+export function roomForTopics(stack: Stack): string | undefined {
+  const resources = stack.node
+    .findAll()
+    .filter((node) => CfnResource.isCfnResource(node) && node.stack === stack).length;
+  if (resources <= MANY_RESOURCES) return undefined;
+  const fitting = (size: number): number => Math.max(Math.floor((MOST_RESOURCES - resources) / size), 0);
+  return (
+    `stack ${stack.stackName} has ${resources} resources, and CloudFormation takes ${MOST_RESOURCES}: ` +
+    `${fitting(HANDLER_TOPIC)} more topics with handlers fit, or ${fitting(PULL_TOPIC)} pull topics. ` +
+    "Give further topics a queue of their own, with another prefix, in another stack"
+  );
+}

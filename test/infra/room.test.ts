@@ -1,0 +1,155 @@
+import { App, Stack } from "aws-cdk-lib";
+import { Annotations, Match } from "aws-cdk-lib/assertions";
+import { Table } from "aws-cdk-lib/aws-dynamodb";
+import { Key } from "aws-cdk-lib/aws-kms";
+import { AwsSolutionsChecks } from "cdk-nag";
+import { describe, expect, it } from "vitest";
+import { DelayQueue } from "../../infra/delay-queue.ts";
+import type { DelayQueueProps, TopicProps } from "../../infra/props.ts";
+import { resourcesOf, type StackTemplate } from "./resources.ts";
+import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
+
+type Json = Record<string, unknown>;
+
+const TOPICS = { mail: {}, work: { consumer: "pull" }, notice: { webhook: {} } } as const;
+
+/** Reserved concurrency by function; those that have none are left out. */
+function reservedBy(props: Partial<DelayQueueProps>): Record<string, unknown> {
+  const template = templateOf(shopWith({ topics: TOPICS, ...props }).stack);
+  const functions = resourcesOf(template, "AWS::Lambda::Function").map(([id, { Properties }]) => [
+    id.replace(/Function\w{8}$/, ""),
+    Properties.ReservedConcurrentExecutions,
+  ]);
+  return Object.fromEntries(functions.filter(([, reserved]) => reserved !== undefined));
+}
+
+function statementsOf(template: StackTemplate): Json[] {
+  return resourcesOf(template, "AWS::IAM::Policy").flatMap(
+    ([, { Properties }]) => (Properties.PolicyDocument as { Statement: Json[] }).Statement,
+  );
+}
+
+/** `MaximumConcurrency` of the event sources of a queue with two Lambda consumers, one of which says its own. */
+function mostAtOnce(props: Partial<DelayQueueProps>): unknown[] {
+  const { stack, queue } = shopWith({ topics: { mail: {}, own: { maximumConcurrency: 7 } }, ...props });
+  for (const topic of ["mail", "own"]) queue.addConsumer(topic, someFunction(stack, topic));
+  return resourcesOf(templateOf(stack), "AWS::Lambda::EventSourceMapping")
+    .map(
+      ([, { Properties }]) => (Properties.ScalingConfig as { MaximumConcurrency: number }).MaximumConcurrency,
+    )
+    .sort((a, b) => a - b);
+}
+
+describe("concurrency", () => {
+  it("is reserved for the tick and for receive only where that is asked for", () => {
+    expect(reservedBy({})).toEqual({});
+    expect(reservedBy({ tickConcurrency: 2, api: { receiveConcurrency: 50 } })).toEqual({
+      JobsTickSweeper: 2,
+      JobsApiReceive: 50,
+    });
+  });
+
+  it("of a consumer is 100 at most, the queue's `maximumConcurrency`, or its topic's own", () => {
+    expect(mostAtOnce({})).toEqual([7, 100]);
+    expect(mostAtOnce({ maximumConcurrency: 3 })).toEqual([3, 7]);
+  });
+});
+
+describe("the table", () => {
+  it("has the throughput from the start that it is asked for", () => {
+    const warm = (props: Partial<DelayQueueProps>) =>
+      resourcesOf(templateOf(shopWith({ topics: TOPICS, ...props }).stack), "AWS::DynamoDB::Table").map(
+        ([, { Properties }]) => Properties.WarmThroughput,
+      );
+    expect(warm({})).toEqual([undefined]);
+    expect(warm({ warmThroughput: { write: 40_000 } })).toEqual([{ WriteUnitsPerSecond: 40_000 }]);
+    expect(warm({ warmThroughput: { read: 12_000, write: 8_000 } })).toEqual([
+      { ReadUnitsPerSecond: 12_000, WriteUnitsPerSecond: 8_000 },
+    ]);
+  });
+
+  it("may be one that outlived its stack or was restored: then none is made, and all go by that one and its key", () => {
+    const stack = new Stack(new App(), "Shop");
+    const encryptionKey = new Key(stack, "Key");
+    const tableName = "Shop-JobsPoolTable-1ABC";
+    const table = Table.fromTableAttributes(stack, "Survivor", { tableName, encryptionKey });
+    new DelayQueue(stack, "Jobs", { topics: TOPICS, table });
+    const template = templateOf(stack);
+    expect(resourcesOf(template, "AWS::DynamoDB::Table")).toEqual([]);
+
+    const variables = resourcesOf(template, "AWS::Lambda::Function").map(
+      ([, { Properties }]) => (Properties.Environment as { Variables: Json }).Variables.MINUTEHAND_TABLE,
+    );
+    expect(new Set(variables)).toEqual(new Set([tableName]));
+    const statements = statementsOf(template);
+    const onTables = statements.filter(({ Action }) => `${Action}`.includes("dynamodb:"));
+    expect(onTables.length).toBeGreaterThanOrEqual(5);
+    for (const { Resource } of onTables) expect(JSON.stringify(Resource)).toContain(`:table/${tableName}"`);
+    const onKey = statements.filter(({ Action }) => `${Action}`.includes("kms:ReEncryptFrom"));
+    expect(onKey.length).toBe(onTables.length);
+  });
+});
+
+describe("the stack's 500 resources", () => {
+  const many = (count: number, topic: TopicProps = {}) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`t${i}`, topic]));
+  const countOf = (topics: DelayQueueProps["topics"], handlers: readonly string[] = []) => {
+    const { stack, queue } = shopWith({ topics });
+    for (const topic of handlers) queue.addHandler(topic, "examples/order-timeout/close-order.ts");
+    return Object.keys(templateOf(stack).Resources).length;
+  };
+
+  it("are used up by 4 for each further pull topic, and by 9 for each with a handler", () => {
+    const pull = { consumer: "pull" } as const;
+    expect(countOf(many(3, pull)) - countOf(many(2, pull))).toBe(4);
+    expect(countOf(many(2), ["t0", "t1"]) - countOf(many(1), ["t0"])).toBe(9);
+  });
+
+  it("are said to be nearly used up, with the number of topics that still fit", () => {
+    const warned = (count: number) => {
+      const { stack } = shopWith({ topics: many(count, { consumer: "pull" }) });
+      const warnings = Annotations.fromStack(stack).findWarning(
+        "*",
+        Match.stringLikeRegexp("CloudFormation takes 500"),
+      );
+      const resources = Object.keys(templateOf(stack).Resources).length;
+      return { resources, said: warnings.map(({ entry }) => String(entry.data)) };
+    };
+    expect(warned(20).said).toEqual([]);
+    const { resources, said } = warned(95);
+    expect(resources).toBeGreaterThan(400);
+    expect(said).toHaveLength(1);
+    const left = 500 - resources;
+    expect(said[0]).toContain(`has ${resources} resources`);
+    expect(said[0]).toContain(
+      `${Math.floor(left / 9)} more topics with handlers fit, or ${Math.floor(left / 4)} pull topics`,
+    );
+  });
+});
+
+describe("tracing", () => {
+  const traced = (props: Partial<DelayQueueProps>) => {
+    const { stack, queue } = shopWith({ topics: TOPICS, ...props });
+    queue.addHandler("mail", "examples/order-timeout/close-order.ts");
+    return templateOf(stack);
+  };
+
+  it("is off, unless it is asked for: then each function of the queue has it, and may write its traces", () => {
+    const modes = (template: StackTemplate) =>
+      resourcesOf(template, "AWS::Lambda::Function").map(([, { Properties }]) => Properties.TracingConfig);
+    expect(new Set(modes(traced({})))).toEqual(new Set([undefined]));
+    const template = traced({ tracing: true });
+    expect(modes(template).length).toBeGreaterThanOrEqual(6);
+    expect(
+      modes(template).filter((mode) => (mode as { Mode: string } | undefined)?.Mode !== "Active"),
+    ).toEqual([]);
+    const writing = statementsOf(template).filter(({ Action }) => `${Action}`.includes("xray:"));
+    expect(writing).toHaveLength(modes(template).length);
+  });
+
+  it("has nothing that cdk-nag objects to", () => {
+    const app = new App();
+    const queue = new DelayQueue(new Stack(app, "Shop"), "Jobs", { topics: TOPICS, tracing: true });
+    expect(new AwsSolutionsChecks(app).validateScope(queue).violations).toEqual([]);
+  });
+});
