@@ -9,7 +9,7 @@ const AFTER_TEMPLATE = { groupOrder: 1 };
 /**
  * `unit`: pure rules and the protocol over the in-memory services. `contract`: each port's suite against the one in
  * memory, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: what the stack
- * synthesises to. `e2e`: the embedded stack over HTTP.
+ * synthesises to. `e2e`: the embedded stack over HTTP. `life`: deployments one after the other, where `npm run test:deploy` says.
  */
 export default defineConfig({
   // The examples import the package by its name.
@@ -71,6 +71,14 @@ export default defineConfig({
           testTimeout: 290_000,
           hookTimeout: 120_000,
           globalSetup: ["test/e2e/setup.ts"],
+        },
+      },
+      {
+        test: {
+          name: "life",
+          sequence: AFTER_TEMPLATE,
+          include: ["test/life/**/*.test.ts"],
+          testTimeout: 600_000,
         },
       },
     ],

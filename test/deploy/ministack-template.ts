@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { cannot } from "../e2e/places.ts";
 
 type Statement = { Action: string | string[]; Resource: unknown };
 type Resource = {
@@ -70,3 +71,11 @@ function adaptRoles(beside: (statement: Statement) => Statement[]): Adapt {
     if (Type === "AWS::IAM::Policy" && statements) statements.push(...statements.flatMap(beside));
   };
 }
+
+/** All that MiniStack needs. */
+export const ADAPTATIONS: readonly Adapt[] = [
+  ...(cannot("ministack", "batch-permissions") ? [allowBatches] : []),
+  ...(cannot("ministack", "schedule-groups") ? [allowDefaultGroup] : []),
+  ...(cannot("ministack", "secret-arns") ? [nameSecretsByArn] : []),
+  ...(cannot("ministack", "secret-characters") ? [spellPunctuation] : []),
+];

@@ -13,8 +13,23 @@ export async function runSuite(
   session.progress(`end-to-end suite on ${place}, stack ${stack}: about five minutes`);
   for (const { exception, reason } of EXCEPTIONS.filter((one) => one.place === place))
     session.progress(`exception on ${place}: ${exception}: ${reason}`);
+  await runTests(session, "e2e", {
+    ...env,
+    MINUTEHAND_E2E_PLACE: place,
+    MINUTEHAND_E2E_STACK: stack,
+    // Of an API that runs in the suite itself.
+    POWERTOOLS_METRICS_DISABLED: "true",
+  });
+}
+
+/** Runs a project of the tests in a process of its own, since the environment says where it works. */
+export async function runTests(
+  session: Session,
+  project: "e2e" | "life",
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
   await session.run({
-    name: "the end-to-end suite",
+    name: `the tests of ${project}`,
     command: process.execPath,
     args: [
       join(ROOT, "node_modules/vitest/vitest.mjs"),
@@ -22,16 +37,10 @@ export async function runSuite(
       "--root",
       ROOT,
       "--project",
-      "e2e",
+      project,
       "--reporter=verbose",
     ],
-    env: {
-      ...env,
-      MINUTEHAND_E2E_PLACE: place,
-      MINUTEHAND_E2E_STACK: stack,
-      // Of an API that runs in the suite itself.
-      POWERTOOLS_METRICS_DISABLED: "true",
-    },
+    env,
     shown: true,
   });
 }

@@ -36,6 +36,18 @@ export async function deployedTarget(place: Place, stack: string): Promise<Targe
   }
 }
 
+/** The environment of a deployed queue's functions, by the construct's id. Region, credentials and endpoint: as above. */
+export async function deployedEnvironment(stack: string, queue: string): Promise<Record<string, string>> {
+  const client = new CloudFormationClient({});
+  try {
+    const find = await finderIn(client, stack);
+    const tick = await configurationOf(await find("AWS::Lambda::Function", `${queue}Tick`));
+    return tick.Environment?.Variables ?? {};
+  } finally {
+    client.destroy();
+  }
+}
+
 async function outputsOf(client: CloudFormationClient, stack: string): Promise<{ ApiUrl?: string }> {
   const { Stacks = [] } = await client.send(new DescribeStacksCommand({ StackName: stack }));
   const outputs = Stacks[0]?.Outputs?.map(({ OutputKey = "", OutputValue = "" }) => [OutputKey, OutputValue]);

@@ -1,0 +1,37 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { App, Duration, Stack } from "aws-cdk-lib";
+import { Table } from "aws-cdk-lib/aws-dynamodb";
+import { CfnQueue } from "aws-cdk-lib/aws-sqs";
+import { DelayQueue } from "../../infra/delay-queue.ts";
+import { type Life, STACK } from "./life.ts";
+
+/** A user's own app, as `-c life=…` has it. */
+const app = new App();
+const {
+  id,
+  topics,
+  timeout = 60,
+  table,
+  isBroken,
+  hasSecond,
+}: Life = JSON.parse(app.node.tryGetContext("life"));
+const stack = new Stack(app, STACK);
+
+function queueOf(id: string, prefix: string, topics: readonly string[], table?: string): DelayQueue {
+  const queue = new DelayQueue(stack, id, {
+    prefix,
+    topics: Object.fromEntries(topics.map((topic) => [topic, {}])),
+    api: { auth: "none" },
+    topicsFile: join(tmpdir(), `minutehand-life-${prefix}.json`),
+    ...(table !== undefined && { table: Table.fromTableName(stack, "Survivor", table) }),
+  });
+  const handler = join(import.meta.dirname, "handler.ts");
+  for (const topic of topics) queue.addHandler(topic, handler, { timeout: Duration.seconds(timeout) });
+  return queue;
+}
+
+const queue = queueOf(id, "life", topics, table);
+if (hasSecond) queueOf("Second", "second", ["letters"]);
+// SQS hides no message for longer than 43,200 s.
+if (isBroken) new CfnQueue(stack, "Broken", { visibilityTimeout: 43_201 }).node.addDependency(queue);

@@ -1,0 +1,117 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { CloudFormationClient, DescribeStackResourcesCommand } from "@aws-sdk/client-cloudformation";
+import { ListQueuesCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { createContext } from "../../sdk/context.ts";
+import { directOn } from "../../sdk/direct-client.ts";
+import { ROOT } from "../deploy/environment.ts";
+import { ADAPTATIONS, adaptTemplate } from "../deploy/ministack-template.ts";
+import { deployedEnvironment } from "../e2e/deployed-stack.ts";
+import { type Life, STACK } from "./life.ts";
+
+const run = promisify(execFile);
+const CDK = join(ROOT, "node_modules/aws-cdk/bin/cdk");
+const APP = `${process.execPath} ${join(import.meta.dirname, "app.ts")}`;
+const POLL_MS = 500;
+
+/** Deploys the stack like this with the CDK's own command line. Throws with what it said when it fails. */
+export async function deploy(life: Life): Promise<void> {
+  await deployAssembly(await synth(life));
+}
+
+/** The same, after CloudFormation has taken back the queues of these names that the account has. */
+export async function takeBack(life: Life): Promise<void> {
+  const assembly = await synth(life);
+  const mapping = join(assembly, "queues.json");
+  writeFileSync(mapping, JSON.stringify(await queuesThere(assembly)));
+  await cdk("bootstrap", "--app", assembly);
+  await cdk("import", STACK, "--app", assembly, "--resource-mapping", mapping, "--force");
+  await deployAssembly(assembly);
+}
+
+export async function destroy(life: Life): Promise<void> {
+  await cdk("destroy", STACK, "--force", "--app", APP, "-c", `life=${JSON.stringify(life)}`);
+}
+
+async function synth(life: Life): Promise<string> {
+  const assembly = mkdtempSync(join(tmpdir(), "minutehand-life-"));
+  await cdk("synth", "--quiet", "--app", APP, "--output", assembly, "-c", `life=${JSON.stringify(life)}`);
+  adaptTemplate(assembly, STACK, ADAPTATIONS);
+  return assembly;
+}
+
+async function deployAssembly(assembly: string): Promise<void> {
+  await cdk("bootstrap", "--app", assembly);
+  await cdk("deploy", STACK, "--app", assembly, "--require-approval", "never", "--progress", "events");
+}
+
+/** By logical id, as `cdk import` wants them: the URLs of a template's queues that the account has, but the stack has not. */
+async function queuesThere(assembly: string): Promise<Record<string, { QueueUrl: string }>> {
+  const { Resources } = JSON.parse(readFileSync(join(assembly, `${STACK}.template.json`), "utf8")) as {
+    Resources: Record<string, { Type: string; Properties: { QueueName: string } }>;
+  };
+  const sqs = new SQSClient({});
+  const known = await stackQueues();
+  try {
+    const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));
+    const urls = new Map(QueueUrls.map((url) => [url.split("/").at(-1) ?? "", url]));
+    return Object.fromEntries(
+      Object.entries(Resources).flatMap(([id, { Type, Properties }]) => {
+        const url = Type === "AWS::SQS::Queue" ? urls.get(Properties.QueueName) : undefined;
+        return url === undefined || known.has(id) ? [] : [[id, { QueueUrl: url }]];
+      }),
+    );
+  } finally {
+    sqs.destroy();
+  }
+}
+
+/** The logical ids of the queues that the stack has, if it is there. */
+async function stackQueues(): Promise<Set<string>> {
+  const cloudFormation = new CloudFormationClient({});
+  try {
+    const { StackResources = [] } = await cloudFormation.send(
+      new DescribeStackResourcesCommand({ StackName: STACK }),
+    );
+    return new Set(StackResources.map(({ LogicalResourceId = "" }) => LogicalResourceId));
+  } catch (error) {
+    if (error instanceof Error && error.message.includes("does not exist")) return new Set();
+    throw error;
+  } finally {
+    cloudFormation.destroy();
+  }
+}
+
+async function cdk(...args: readonly string[]): Promise<void> {
+  try {
+    await run(process.execPath, [CDK, ...args], { cwd: ROOT });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`cdk ${args[0]} failed: ${stderr}${stdout}`);
+  }
+}
+
+/** The client for a deployed queue, by the construct's id, and the name of its table. */
+export async function connect(id: string) {
+  const environment = await deployedEnvironment(STACK, id);
+  const ctx = createContext(environment);
+  const client = directOn(ctx, ctx.telemetry.logger);
+  return {
+    client,
+    table: environment.MINUTEHAND_TABLE ?? "",
+    /** Waits until a job has ended. Throws when it has not within `limitMs`. */
+    async ended(jobId: string, limitMs = 180_000) {
+      const until = Date.now() + limitMs;
+      for (;;) {
+        const job = await client.get(jobId);
+        if (job !== undefined && job.state !== "scheduled" && job.state !== "running") return job;
+        if (Date.now() > until) throw new Error(`job ${jobId} has not ended: ${JSON.stringify(job)}`);
+        await sleep(POLL_MS);
+      }
+    },
+  };
+}

@@ -1,0 +1,3 @@
+import { consumer } from "../../sdk/consumer.ts";
+
+export const handler = consumer(async () => {});

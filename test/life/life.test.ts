@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import { connect, deploy, destroy, takeBack } from "./deployment.ts";
+import type { Life } from "./life.ts";
+
+/** Longer than a deployment. */
+const LATER = "60s";
+
+/** Files a job and waits for its end: the queue works. */
+async function works(id: string, topic: string): Promise<void> {
+  const { client, ended } = await connect(id);
+  const { id: job } = await client.enqueue(topic, {}, { delay: "1s" });
+  expect((await ended(job)).state).toBe("done");
+}
+
+// One stack's life: each test begins where the one before it ended.
+let now: Life = { id: "Jobs", topics: ["mail"] };
+
+it("a first deployment that fails half-way can be repeated", async () => {
+  await expect(deploy({ ...now, isBroken: true })).rejects.toThrow(/Broken/);
+  await deploy(now);
+  await works("Jobs", "mail");
+});
+
+it("a topic removed and added again takes its queues back", async () => {
+  now = { ...now, topics: ["mail", "refund"] };
+  await deploy(now);
+  await works("Jobs", "refund");
+  await deploy({ ...now, topics: ["mail"] });
+  await takeBack(now);
+  await works("Jobs", "refund");
+});
+
+it("a consumer's timeout may be raised and lowered", async () => {
+  for (const timeout of [300, 10]) {
+    await deploy({ ...now, timeout });
+    await works("Jobs", "mail");
+  }
+});
+
+it("two queues in one account do not meet", async () => {
+  now = { ...now, hasSecond: true };
+  await deploy(now);
+  await works("Second", "letters");
+  await works("Jobs", "mail");
+});
+
+it("after `cdk destroy` a deployment takes table and queues back, whatever the id, with the jobs that wait", async () => {
+  const { client, table } = await connect("Jobs");
+  const { id } = await client.enqueue("mail", {}, { delay: LATER });
+  await destroy(now);
+  now = { id: "Renamed", topics: ["mail", "refund"], table };
+  await takeBack(now);
+  const again = await connect("Renamed");
+  expect(again.table).toBe(table);
+  expect((await again.ended(id)).state).toBe("done");
+});
