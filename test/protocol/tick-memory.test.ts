@@ -13,7 +13,7 @@ test.each([
   ["looks", "as many looks at jobs with the largest bodies"],
   ["parked", "as many looks, while as large jobs of 40 topics wait to be let go"],
 ])("a tick of 64 shards has memory for a backlog of %s: %s", async (kind) => {
-  const child = spawn(process.execPath, [`--max-old-space-size=${HEAP}`, BACKLOG, kind, "1500"]);
+  const child = spawn(process.execPath, [`--max-old-space-size=${HEAP}`, BACKLOG, kind, "4000"]);
   let said = "";
   child.stdout.on("data", (data) => {
     said += data;
