@@ -54,3 +54,20 @@ export async function inParallel<T, R>(
   if (failures.length > 0) throw failures[0];
   return results;
 }
+
+/** Whether the answer is yes for any of the items, of which `width` are asked at once. After a yes, no other answer is waited for. */
+export function anyInParallel<T>(
+  items: readonly T[],
+  width: number,
+  ask: (item: T) => Promise<boolean>,
+): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    let isFound = false;
+    const askOne = async (item: T): Promise<void> => {
+      if (isFound || !(await ask(item))) return;
+      isFound = true;
+      resolve(true);
+    };
+    inParallel(items, width, askOne).then(() => resolve(false), reject);
+  });
+}

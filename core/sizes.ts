@@ -24,8 +24,10 @@ export type Sizes = {
   readonly tickBytes: number;
   /** Shards that a tick sweeps or audits at once. */
   readonly shards: number;
-  /** Notes of parked jobs that one read of a shard answers, and jobs that one step of a release lets go. */
+  /** Notes of parked jobs that one read of a shard answers, and those that a release holds of all shards together, about. */
   readonly parkedPage: number;
+  readonly parkedNotes: number;
+  /** Jobs that one step of a release lets go. */
   readonly released: number;
   /** Receives from a DLQ in one tick, of 10 messages each. */
   readonly deadLetterBatches: number;
@@ -62,6 +64,7 @@ export const SIZES: Sizes = {
   tickBytes: 512 * MIB,
   shards: 8,
   parkedPage: 500,
+  parkedNotes: 32_000,
   released: 16,
   deadLetterBatches: 20,
   deadPage: 100,

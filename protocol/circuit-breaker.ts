@@ -1,4 +1,4 @@
-import type { QueueName, Queues } from "./ports.ts";
+import type { Depth, QueueName, Queues } from "./ports.ts";
 
 /**
  * The queues as one tick uses them: one that nobody reaches is not asked again. A call that hangs takes as long as its client
@@ -8,6 +8,7 @@ import type { QueueName, Queues } from "./ports.ts";
 export function circuitBreaker(queues: Queues): Queues {
   const unsent = new Map<string, string>();
   const unanswered = new Map<string, unknown>();
+  const asking = new Map<string, Promise<Depth>>();
   return {
     receive: (queue, options) => queues.receive(queue, options),
     remove: (queue, handles, patience) => queues.remove(queue, handles, patience),
@@ -27,12 +28,16 @@ export function circuitBreaker(queues: Queues): Queues {
     async depth(queue) {
       const name = nameOf(queue);
       if (unanswered.has(name)) throw unanswered.get(name);
+      const answer = asking.get(name) ?? queues.depth(queue);
+      asking.set(name, answer);
       try {
-        return await queues.depth(queue);
+        return await answer;
       } catch (error) {
         // It may still take messages: SQS fails one call and not another.
         unanswered.set(name, error);
         throw error;
+      } finally {
+        asking.delete(name);
       }
     },
   };

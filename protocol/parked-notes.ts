@@ -21,13 +21,15 @@ export async function* parkedNotes(
   count: number,
 ): AsyncGenerator<Parked[]> {
   const shards = await shardCount(ctx);
+  // A release reads a page of each shard before it knows the oldest note, and soon ends: of many shards the pages are small.
+  const page = Math.max(Math.min(ctx.sizes.parkedPage, Math.floor(ctx.sizes.parkedNotes / shards)), 1);
   const lines = Array.from({ length: shards }, (_, shard): Line => {
     return { pk: parkedIn(topic, shard), after: from, notes: [], more: true };
   });
   for (;;) {
     const empty = lines.filter(({ notes, more }) => more && notes.length === 0);
     await inParallel(empty, WIDTH, async (line) => {
-      const { items, more } = await ctx.pool.page(line.pk, line.after, before, ctx.sizes.parkedPage);
+      const { items, more } = await ctx.pool.page(line.pk, line.after, before, page);
       line.notes = items.flatMap((item) => noteIn(item) ?? []);
       line.more = more;
       const last = items.at(-1);

@@ -1,4 +1,4 @@
-import { inParallel } from "../core/batches.ts";
+import { anyInParallel, inParallel } from "../core/batches.ts";
 import { FAILING_TOPIC_WAIT, LOOKAHEAD, UNKNOWN_TOPIC_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { hasExpired, isMovedPast, isNear, startsAt } from "../core/home.ts";
@@ -24,6 +24,8 @@ import { lookAtUnreadableAgain } from "./unreadable.ts";
 export type SweepEnd = "done" | "overtaken" | "out-of-time" | "unreachable";
 
 const WIDTH = 8;
+/** Queues that are asked at once whether SQS answers: each that hangs takes as long as its client waits. */
+const ASKED_AT_ONCE = 24;
 
 /**
  * Hands over what falls due in one shard before `LOOKAHEAD` from now, page by page from the cursor: send, then
@@ -163,9 +165,8 @@ async function answersElsewhere(
       () => false,
     );
   if (first === undefined) return false;
-  if (await answers(first)) return true;
-  // That one may have trouble of its own.
-  return (await inParallel(others.slice(0, WIDTH), WIDTH, answers)).includes(true);
+  // That one may have trouble of its own, as may many.
+  return (await answers(first)) || anyInParallel(others, ASKED_AT_ONCE, answers);
 }
 
 async function giveUpOrLookAgain(ctx: Context, home: Home, sent: HandedOver, limit: number): Promise<void> {

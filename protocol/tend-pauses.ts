@@ -66,6 +66,8 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
 /**
  * Works for each of these topics, a few at a time. What a turn was too short for comes again behind the others, by its
  * topic's pause as it stands then. Each tick begins with other topics, so that none is always the one for which no time is left.
+ * A topic's place moves back from tick to tick: between two of its turns lies little more than a minute, or the starts that the
+ * first has given would be over before the second.
  */
 async function inTurns(
   ctx: Context,
@@ -73,8 +75,8 @@ async function inTurns(
   until: number,
   work: (one: Held, end: number) => Promise<void>,
 ): Promise<void> {
-  const first = ((minuteOf(ctx.clock()) / BUCKET) * WIDTH) % Math.max(held.length, 1);
-  const waiting = [...held.slice(first), ...held.slice(0, first)];
+  const last = ((minuteOf(ctx.clock()) / BUCKET) * WIDTH) % Math.max(held.length, 1);
+  const waiting = [...held.slice(held.length - last), ...held.slice(0, held.length - last)];
   await inParallel(held.slice(0, WIDTH), WIDTH, async () => {
     for (let next = waiting.shift(); next && ctx.clock() < until; next = waiting.shift()) {
       const { topic } = next;

@@ -2,11 +2,12 @@ import { describe, expect, test } from "vitest";
 import { BUCKET, STARTS_AHEAD } from "../../core/constants.ts";
 import { type Item, pauseKey, ttl } from "../../core/items.ts";
 import { parseMessage, startOf } from "../../core/message.ts";
+import { SIZES } from "../../core/sizes.ts";
 import { cancel, cancelMany } from "../../protocol/cancel.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { park } from "../../protocol/park.ts";
 import { lift, pause } from "../../protocol/pause.ts";
-import type { Context } from "../../protocol/ports.ts";
+import type { Context, Pool } from "../../protocol/ports.ts";
 import { release, resume } from "../../protocol/release.ts";
 import { tendPauses } from "../../protocol/tend-pauses.ts";
 import { tick } from "../../protocol/tick.ts";
@@ -130,6 +131,24 @@ describe("jobs that wait for their topic's limit", () => {
     expect(keysOf(calls, "remove")).toBe(10_000 - STARTS_AHEAD / SECOND);
     expect(keysOf(calls, "count")).toBe(0);
   }, 60_000);
+
+  test("of many shards are read in pages that fit into memory together", async () => {
+    const world = createWorld(
+      { shards: 10, topics: { slow: { maxPerSecond: 10 } } },
+      { ...SIZES, parkedPage: 100, parkedNotes: 50 },
+    );
+    await world.tick();
+    await fileMany(world, 3_000);
+    await world.pass(MINUTE, { ticks: false });
+    const counts: number[] = [];
+    const page: Pool["page"] = (pk, from, before, count) => {
+      if (pk.startsWith("paused#slow#")) counts.push(count);
+      return world.pool.page(pk, from, before, count);
+    };
+    await tendPauses({ ...world.ctx, pool: { ...world.pool, page } }, world.now() + MINUTE);
+    expect(counts.length).toBeGreaterThan(10);
+    expect(Math.max(...counts)).toBe(5);
+  });
 
   test("do not keep a new job from its second while a release goes through a backlog that was cancelled", async () => {
     const world = limited();

@@ -144,6 +144,19 @@ describe("one queue whose calls hang", () => {
     expect([...healthy].filter((id) => !sent.has(id))).toEqual([]);
   });
 
+  it("is told from an SQS that nobody reaches though dozens hang", async () => {
+    const sick = Array.from({ length: 40 }, (_, i) => `hung-${i}`);
+    const scene = stage([...sick, "well"]);
+    const { world, hung, sent, runTick } = scene;
+    await world.tick();
+    await fileJobs(scene, ["hung-0"], 200);
+    const healthy = await fileJobs(scene, ["well"], 200, 10 * MINUTE + 20 * SECOND);
+    await world.pass(8 * MINUTE, { ticks: false });
+    for (const topic of sick) hung.add(topic);
+    expect(await runTick()).toBeLessThan(5 * HANGS);
+    expect([...healthy].filter((id) => !sent.has(id))).toEqual([]);
+  });
+
   it("repeats, when it is slow and its tick killed, no more than some seconds' work", async () => {
     const world = createWorld({ shards: 1 }, { ...SIZES, page: 20 });
     await world.tick();

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { STARTS_AHEAD } from "../../core/constants.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { lift, pause } from "../../protocol/pause.ts";
-import type { Pool } from "../../protocol/ports.ts";
+import type { Context, Pool } from "../../protocol/ports.ts";
 import { tick } from "../../protocol/tick.ts";
 import { createWorld, MINUTE, SECOND, type World } from "./world.ts";
 
@@ -9,7 +10,10 @@ const FUNCTION_TIMEOUT = 180 * SECOND;
 /** How long the client waits for a call that hangs, with all its tries. */
 const HANGS = 15 * SECOND;
 
-/** A tick whose changes and reads of the pool, and whose calls to Lambda, take so long. Answers how long it took, and how many jobs each topic let go. */
+/**
+ * A tick whose changes and reads of the pool, and whose calls to Lambda, take so long. Answers how long it took, how many jobs
+ * each topic let go, and when its first ones.
+ */
 async function slowTick(world: World, { pool: poolTakes = 0, reads = 0, lambda = 0 }) {
   let lost = 0;
   const clock = (): number => world.now() + lost;
@@ -31,13 +35,20 @@ async function slowTick(world: World, { pool: poolTakes = 0, reads = 0, lambda =
     await takes(lambda);
     throw new Error("TimeoutError");
   };
-  world.events.length = 0;
-  const ctx = { ...world.ctx, clock, pool: { ...world.pool, changeMany, read }, eventSources: { enable } };
-  await tick(ctx, clock() + FUNCTION_TIMEOUT - 20 * SECOND);
   const released = new Map<string, number>();
-  for (const event of world.events)
-    if (event.type === "released") released.set(event.topic, (released.get(event.topic) ?? 0) + event.jobs);
-  return { took: lost, released };
+  const servedAt = new Map<string, number>();
+  const report: Context["report"] = (event) => {
+    if (event.type !== "released") return;
+    const { topic, jobs } = event;
+    if (!released.has(topic)) servedAt.set(topic, clock());
+    released.set(topic, (released.get(topic) ?? 0) + jobs);
+  };
+  const pool = { ...world.pool, changeMany, read };
+  await tick(
+    { ...world.ctx, clock, report, pool, eventSources: { enable } },
+    clock() + FUNCTION_TIMEOUT - 20 * SECOND,
+  );
+  return { took: lost, released, servedAt };
 }
 
 const fileMany = (world: World, topic: string, count: number, more: object = {}) =>
@@ -95,4 +106,23 @@ test("a tick lets jobs go until shortly before the next one, which would send un
   const { took, released } = await slowTick(world, { pool: 3 * SECOND });
   expect(released.get("events") ?? 0).toBeGreaterThan(100);
   expect(took).toBeLessThan(MINUTE + 5 * SECOND);
+});
+
+test("no topic's turn comes later than its starts reach, however many topics have limits and are busy", async () => {
+  const names = Array.from({ length: 21 }, (_, i) => `busy-${i}`);
+  const topics = Object.fromEntries(names.map((topic) => [topic, { maxPerSecond: 1 }]));
+  const world = createWorld({ shards: 1, topics });
+  await world.tick();
+  for (const topic of names) for (let i = 0; i < 2; i++) await fileMany(world, topic, 500);
+  let before: Map<string, number> | undefined;
+  for (let minute = 0; minute < 12; minute++) {
+    await world.pass(MINUTE, { ticks: false });
+    const { took, servedAt } = await slowTick(world, { reads: 150 });
+    expect(took).toBeGreaterThan(STARTS_AHEAD - MINUTE);
+    for (const topic of names) {
+      const at = servedAt.get(topic) ?? Number.POSITIVE_INFINITY;
+      expect(at - (before?.get(topic) ?? at)).toBeLessThan(STARTS_AHEAD);
+    }
+    before = servedAt;
+  }
 });
