@@ -57,7 +57,7 @@ export const ONCE_AFTER = 24 * HOUR;
 export const ONCE_SLACK = 48 * HOUR;
 /** How much longer it is stored at least: so long a job may be late, run, or wait for a tick that prolongs its items. */
 export const LEAST_ONCE_SLACK = 24 * HOUR;
-/** How many `Idempotency-Key`s a home knows of each kind: those that named the job, and those of calls that changed it. */
+/** How many `Idempotency-Key`s a home knows of each kind: those that named the job, and those of calls that changed it. So many bulks, too. */
 export const KNOWN_CALLS = 10;
 /**
  * What is known of an event or an occurrence that was applied: told again from its DLQ, which keeps it 14 days, it does nothing

@@ -65,7 +65,7 @@ export type Home = Key & {
   postponeUntil?: number;
   /** When the message was sent that its claim, or what ended it instead, met since the last move. */
   sentAt?: number;
-  /** The bulk that moved or cancelled it last, and when it was due until then: `<id> <ms>`. */
+  /** The last ten bulks that moved or cancelled it, the newest first, and when it was due until then: `<id> <ms>` of each. */
   bulk?: string;
   /** The once items that name it: `<expiresAt> <token>` in lines, the last ten. They must outlive the job. */
   once?: string;

@@ -1,5 +1,5 @@
 import { inParallel } from "../core/batches.ts";
-import { BULK_PART, CLOCK_MARGIN, LONGEST_DELAY, PAGE_JOBS } from "../core/constants.ts";
+import { BULK_PART, CLOCK_MARGIN, KNOWN_CALLS, LONGEST_DELAY, PAGE_JOBS } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isFinished, isOwed } from "../core/home.ts";
 import { type Head, sortable, timeOf } from "../core/items.ts";
@@ -168,16 +168,29 @@ function isFor(action: BulkAction, home: Head): boolean {
  * from `CLOCK_MARGIN` on, or what was filed just before by a clock that is ahead would be left out.
  */
 function isFromBefore({ bulk, askedAt, createdAt }: Head, { id, startedAt }: Bulk): boolean {
-  return !isMarkOf(bulk, id) && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;
+  return !marksIn(bulk).some((mark) => mark.id === id) && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;
 }
 
-/** What the home of a job says that this bulk changes where it is due now. */
-function markOf({ dueAt }: Head, { id }: Bulk): string {
-  return `${id} ${dueAt}`;
+/** A bulk that has changed a job, and when the job was due until then, ms since the epoch. */
+type Mark = { readonly id: string; readonly dueAt: number };
+
+/** The marks that a home has, the newest first. */
+function marksIn(bulk = ""): Mark[] {
+  return [...bulk.matchAll(/(\S+) (\d+)/g)].map(([, id = "", dueAt]) => ({ id, dueAt: Number(dueAt) }));
 }
 
-function isMarkOf(mark: string | undefined, id: string): boolean {
-  return mark?.split(" ")[0] === id;
+/**
+ * What the home of a job says when this bulk changes it where it is due now. The marks before stay: a call of an earlier bulk
+ * may come again.
+ */
+function marked({ dueAt, bulk }: Head, { id }: Bulk): string {
+  const marks = [{ id, dueAt }, ...marksIn(bulk)].slice(0, KNOWN_CALLS);
+  return marks.map((mark) => `${mark.id} ${mark.dueAt}`).join(" ");
+}
+
+/** Whether this bulk has changed a job where it was due as it was read. */
+function isChangedBy({ id }: Bulk, { dueAt }: Head, now: Pick<Head, "bulk">): boolean {
+  return marksIn(now.bulk).some((mark) => mark.id === id && mark.dueAt === dueAt);
 }
 
 /** How many jobs that were due on this page the bulk has changed already: in a call of this part whose answer was lost. */
@@ -200,10 +213,9 @@ async function changedBefore(
 }
 
 /** Whether a bulk has changed a job that was due on this page. What it meets at another place it has moved there itself. */
-function isMarkedHere({ id, bulk = "" }: Head, at: Bulk, cursor: Position | undefined): boolean {
-  const [mark, dueAt = ""] = bulk.split(" ");
-  const place = `${sortable(Number(dueAt))}#${id}`;
-  return mark === at.id && dueAt !== "" && place > at.position && place < (cursor ?? beforeTime(at.to));
+function isMarkedHere({ id, bulk }: Head, at: Bulk, cursor: Position | undefined): boolean {
+  const places = marksIn(bulk).flatMap((mark) => (mark.id === at.id ? `${sortable(mark.dueAt)}#${id}` : []));
+  return places.some((place) => place > at.position && place < (cursor ?? beforeTime(at.to)));
 }
 
 /**
@@ -229,7 +241,9 @@ function refusal(action: BulkAction, home: Head, now: number): MinutehandError |
 
 /** The starts that another call of this part has given to jobs of this page already. */
 function startsTaken({ homes, gone }: JobPage, { id, nextAt }: Bulk): number[] {
-  const moved = [...homes, ...gone].filter(({ bulk, wantedAt }) => isMarkOf(bulk, id) && wantedAt >= nextAt);
+  const moved = [...homes, ...gone].filter(
+    ({ bulk, wantedAt }) => marksIn(bulk)[0]?.id === id && wantedAt >= nextAt,
+  );
   return moved.map(({ wantedAt }) => wantedAt);
 }
 
@@ -297,7 +311,7 @@ async function changeAll(
       ctx,
       homes.map(({ id }) => id),
       spares,
-      new Map(homes.map((home) => [home.id, markOf(home, bulk)])),
+      new Map(homes.map((home) => [home.id, marked(home, bulk)])),
     );
     return results.map((result) => {
       if (result instanceof MinutehandError) return result;
@@ -308,9 +322,8 @@ async function changeAll(
     const dueAt = starts[i] as number;
     try {
       if (action === "redrive") return await redriveDead(ctx, home, dueAt);
-      const mark = markOf(home, bulk);
-      const moved = await reschedule(ctx, home.id, { dueAt, bulk: mark }, spares);
-      return moved.bulk === mark ? "changed" : "left";
+      const moved = await reschedule(ctx, home.id, { dueAt, bulk: marked(home, bulk) }, spares);
+      return isChangedBy(bulk, home, moved) ? "changed" : "left";
     } catch (error) {
       if (error instanceof MinutehandError) return error;
       throw error;
@@ -319,7 +332,7 @@ async function changeAll(
   const changed = await changedAfterAll(
     ctx,
     homes.filter((_, i) => isUnavailable(results[i])),
-    (home, now) => (action === "redrive" ? isOwed(now, home.revision) : now.bulk === markOf(home, bulk)),
+    (home, now) => (action === "redrive" ? isOwed(now, home.revision) : isChangedBy(bulk, home, now)),
   );
   return results.map((result, i) => (changed.has(homes[i]?.id ?? "") ? "changed" : result));
 }

@@ -559,6 +559,34 @@ describe("a bulk that moves", () => {
     for (const { revision } of await now(world, homes)) expect(revision).toBe(1);
   });
 
+  it.each([
+    ["by another bulk", { action: "run" }],
+    ["by nine others", { action: "move", dueAt: START + 90 * MINUTE }],
+  ] as const)(
+    "moves nothing twice when it is begun again after its jobs were moved %s",
+    async (who, asked) => {
+      const world = createWorld();
+      const homes = await filed(world, 5);
+      const first: Asked = { action: "move", dueAt: target };
+      const range = { from: START, to: START + 2 * HOUR };
+      const part = () =>
+        runBulk(
+          world.ctx,
+          requestOf(first),
+          beginBulk(world.ctx, "move", range, { dueAt: target, id: "same-key" }),
+        );
+      const others = who === "by another bulk" ? 1 : 9;
+      await part();
+      for (let i = 0; i < others; i++) {
+        await world.pass(20 * SECOND, { ticks: false });
+        await whole(world, asked);
+      }
+      await world.pass(20 * SECOND, { ticks: false });
+      expect(await part()).toMatchObject({ matched: 5, changed: 5 });
+      for (const { revision } of await now(world, homes)) expect(revision).toBe(1 + others);
+    },
+  );
+
   it("moves nothing twice when the same part, begun later, is faster", async () => {
     const world = createWorld();
     const homes = await filed(world, 60);
