@@ -105,13 +105,13 @@ export class DelayQueue extends Construct {
       recurring.grantManage(jobApi.handler);
       this.promotions?.grantKeep(jobApi.handler);
     }
-    this.control = new EventSourceControl(pausing);
+    this.control = new EventSourceControl(this, pausing);
     for (const queues of topics.filter(({ settings }) => settings.webhook !== undefined)) {
       const webhook = new Webhook(this, `Webhook-${queues.topic}`, { ...parts, queues, encryptionKey });
       this.equip(webhook.fn);
       this.consumers.set(queues.topic, webhook.fn);
       this.secrets.set(queues.topic, webhook.secret);
-      this.control.add(queues.topic, webhook.eventSource);
+      this.control.add(queues.topic, webhook.eventSource, webhook.fn);
     }
     const rules = Object.entries(props.topics).flatMap(([topic, settings]) => topicRules(topic, settings));
     let events: Events | undefined;
@@ -148,7 +148,8 @@ export class DelayQueue extends Construct {
       throw new Error(`DelayQueue ${this.node.path}: ${error}`);
     this.equip(fn);
     this.consumers.set(topic, fn);
-    this.control.add(topic, connectConsumer(fn, queues, this.table, this.consumerConcurrency, options));
+    const mapping = connectConsumer(fn, queues, this.table, this.consumerConcurrency, options);
+    this.control.add(topic, mapping, fn);
   }
 
   /**

@@ -1,7 +1,8 @@
-import { Aws, Stack } from "aws-cdk-lib";
+import { Aws, Stack, Token } from "aws-cdk-lib";
 import { CfnEventSourceMapping, CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import type { Policy } from "../core/policy.ts";
+import { policyText } from "../core/policy-text.ts";
 
 /** "Environment variables", AWS Lambda Developer Guide: all names and values together. */
 const ENVIRONMENT_BYTES = 4096;
@@ -29,11 +30,17 @@ export function queueUrlPrefix(prefix: string): string {
   return `https://sqs.${Aws.REGION}.${Aws.URL_SUFFIX}/${Aws.ACCOUNT_ID}/${prefix}-`;
 }
 
+/** One with names that only the deployment knows stays as it is. */
+function textOf(policy: Policy): string {
+  const json = JSON.stringify(policy);
+  return Token.isUnresolved(json) ? json : policyText(policy);
+}
+
 export function queueEnvironment(tableName: string, prefix: string, policy: Policy): QueueEnvironment {
   return {
     MINUTEHAND_TABLE: tableName,
     MINUTEHAND_QUEUE_URL_PREFIX: queueUrlPrefix(prefix),
-    MINUTEHAND_POLICY: JSON.stringify(policy),
+    MINUTEHAND_POLICY: textOf(policy),
     POWERTOOLS_SERVICE_NAME: prefix,
     POWERTOOLS_METRICS_NAMESPACE: METRICS_NAMESPACE,
   };
@@ -65,7 +72,7 @@ export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] 
   for (const [name, value] of Object.entries(variables))
     bytes += Buffer.byteLength(name) + bytesOf(value, mappings);
   if (bytes <= ENVIRONMENT_BYTES) return [];
-  const policyBytes = Buffer.byteLength(JSON.stringify(policy));
+  const policyBytes = Buffer.byteLength(textOf(policy));
   const { MINUTEHAND_EVENTS: events } = variables;
   const eventBytes = events === undefined ? "" : ` and ${bytesOf(events, mappings)} for their events`;
   return [

@@ -1,3 +1,4 @@
+import { inflateRawSync } from "node:zlib";
 import type { FunctionSpec } from "./resources.ts";
 import { asList, asObject, resolve, type Scope, type Template } from "./template.ts";
 
@@ -20,7 +21,10 @@ export function apiOf({ Outputs = {} }: Template): string | undefined {
 
 /** The topics that a function knows, by their names; none if it knows no delay queue. */
 export function topicsOf({ environment }: Pick<FunctionSpec, "environment">): Policies {
-  const { topics = {} }: { topics?: Policies } = JSON.parse(environment.MINUTEHAND_POLICY ?? "{}");
+  const { MINUTEHAND_POLICY: text = "{}" } = environment;
+  // A long policy is deflated.
+  const json = text.startsWith("{") ? text : inflateRawSync(Buffer.from(text, "base64")).toString();
+  const { topics = {} }: { topics?: Policies } = JSON.parse(json);
   return topics;
 }
 

@@ -3,7 +3,7 @@ import { dynamoClient, sqsClient } from "../aws/clients.ts";
 import { dynamoPool } from "../aws/pool.ts";
 import { sqsQueues } from "../aws/queues.ts";
 import { allowLoopback } from "../core/loopback.ts";
-import type { Policy } from "../core/policy.ts";
+import { policyIn } from "../core/policy-text.ts";
 import { SIZES } from "../core/sizes.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
@@ -26,7 +26,7 @@ export function required(environment: Environment, name: string): string {
 export function createContext(environment: Environment = process.env): Context & { telemetry: Telemetry } {
   const clock = (): number => Date.now();
   const telemetry = createTelemetry();
-  const policy = JSON.parse(required(environment, "MINUTEHAND_POLICY")) as Policy;
+  const policy = policyIn(required(environment, "MINUTEHAND_POLICY"));
   return {
     pool: dynamoPool({
       client: dynamoClient(),

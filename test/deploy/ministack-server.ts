@@ -1,18 +1,22 @@
-import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../local/free-port.ts";
 import { LocalError } from "../../local/local-error.ts";
-import { cacheFolder, emulatorEnvironment, plainEnvironment } from "./environment.ts";
+import { emulatorEnvironment, plainEnvironment } from "./environment.ts";
+import { pythonWith } from "./python.ts";
 import type { Session } from "./session.ts";
 import { waitHealthy } from "./wait-healthy.ts";
 
-const REQUIREMENTS = join(import.meta.dirname, "ministack-requirements.txt");
+const MINISTACK = {
+  name: "MiniStack",
+  cache: "minutehand-ministack",
+  variable: "MINUTEHAND_MINISTACK_CACHE",
+  requirements: join(import.meta.dirname, "ministack-requirements.txt"),
+};
 const START_LIMIT_MS = 60_000;
 
 /** Starts MiniStack with TLS and IAM on; answers the environment that leads to it. */
 export async function startMiniStack(session: Session): Promise<NodeJS.ProcessEnv> {
-  const python = await installMiniStack(session);
+  const python = await pythonWith(session, MINISTACK);
   await session.run({
     name: "openssl",
     command: "openssl",
@@ -48,46 +52,4 @@ export async function startMiniStack(session: Session): Promise<NodeJS.ProcessEn
   if (JSON.parse(health).auth !== "enabled")
     throw new LocalError("MiniStack must have IAM on, says it is not");
   return { ...emulatorEnvironment(endpoint), AWS_CA_BUNDLE: certificate, NODE_EXTRA_CA_CERTS: certificate };
-}
-
-/** The Python of a virtual environment with MiniStack in it, made when the requirements have changed. */
-async function installMiniStack(session: Session): Promise<string> {
-  const cache = cacheFolder("minutehand-ministack", "MINUTEHAND_MINISTACK_CACHE");
-  const python = join(cache, "bin", "python");
-  const marker = join(cache, "requirements.sha256");
-  const wanted = createHash("sha256").update(readFileSync(REQUIREMENTS)).digest("hex");
-  if (readIfThere(marker) === wanted) return python;
-  session.progress(`MiniStack is installed into ${cache}`);
-  mkdirSync(cache, { recursive: true });
-  const creator = process.env.PYTHON_BIN ?? "python3";
-  const advice = "MiniStack needs Python 3.10 or later, on the PATH or named by PYTHON_BIN";
-  const check =
-    "import sys; sys.version_info >= (3, 10) or sys.exit(f'needs Python 3.10, not {sys.version}')";
-  await session.run({ name: "python3", command: creator, args: ["-c", check], advice });
-  await session.run({ name: "python3 -m venv", command: creator, args: ["-m", "venv", "--clear", cache] });
-  await session.run({
-    name: "pip install",
-    command: python,
-    args: [
-      "-m",
-      "pip",
-      "--disable-pip-version-check",
-      "install",
-      "--quiet",
-      "--require-hashes",
-      "-r",
-      REQUIREMENTS,
-    ],
-  });
-  writeFileSync(marker, wanted);
-  return python;
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    // The first run.
-    return undefined;
-  }
 }

@@ -1,11 +1,13 @@
 import { Duration } from "aws-cdk-lib";
 import { describe, expect, it } from "vitest";
-import { resourcesOf, type StackTemplate } from "./resources.ts";
+import { policiesOf, type Resource, resourcesOf, type StackTemplate } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
 
 /** What a function's role may do, as `action resource's id`. */
 function rightsOf(template: StackTemplate, name: string): string[] {
-  const policies = resourcesOf(template, "AWS::IAM::Policy").filter(([id]) => id.startsWith(name));
+  const isItsOwn = ({ Roles: roles }: Resource["Properties"]): boolean =>
+    (roles as { Ref: string }[]).some(({ Ref }) => Ref.startsWith(name));
+  const policies = policiesOf(template).filter(([, { Properties }]) => isItsOwn(Properties));
   const rights = policies.flatMap(([, { Properties }]) => {
     const { Statement } = Properties.PolicyDocument as {
       Statement: { Action: unknown; Resource: unknown }[];

@@ -12,3 +12,8 @@ export const ALARM_TOPIC_ARN = "arn:aws:sns:eu-west-1:123456789012:on-call";
 export function resourcesOf(template: StackTemplate, type: string): [string, Resource][] {
   return Object.entries(template.Resources).filter(([, resource]) => resource.Type === type);
 }
+
+/** What says what roles may do: their own policies, and those that some share. */
+export function policiesOf(template: StackTemplate): [string, Resource][] {
+  return ["AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"].flatMap((type) => resourcesOf(template, type));
+}

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Json, resolve, type Scope } from "../../local/template.ts";
-import { resourcesOf, type StackTemplate } from "../infra/resources.ts";
+import { policiesOf, type StackTemplate } from "../infra/resources.ts";
 
 /**
  * What IAM allows or a call needs, as `service:Action resource`: of the resource's ARN what follows the account, such
@@ -21,7 +21,7 @@ const PASSED_TO_SCHEDULER = { StringEquals: { "iam:PassedToService": "scheduler.
 /** What the policies of a function's role allow. Throws on what this reading would misjudge. */
 export function rightsOf(template: StackTemplate, functionId: string, scope: Scope): Set<Right> {
   const role = attributeOf(template.Resources[functionId]?.Properties.Role);
-  const policies = resourcesOf(template, "AWS::IAM::Policy").filter(([, { Properties }]) =>
+  const policies = policiesOf(template).filter(([, { Properties }]) =>
     (Properties.Roles as { Ref: string }[]).some(({ Ref }) => Ref === role),
   );
   const statements = policies.flatMap(
@@ -31,9 +31,20 @@ export function rightsOf(template: StackTemplate, functionId: string, scope: Sco
   return new Set(statements.flatMap((statement) => rightsIn(statement, scope)));
 }
 
+/** A mapping may be changed, but not to invoke a function that is no consumer. */
+function isOfConsumers(condition: unknown): boolean {
+  const { ArnEqualsIfExists: named = {}, ...others } = (condition ?? {}) as { ArnEqualsIfExists?: Json };
+  const [[name, arns] = []] = Object.entries(named as object);
+  const isArn = (arn: unknown): boolean => typeof arn === "object" && arn !== null && "Fn::GetAtt" in arn;
+  return name === "lambda:FunctionArn" && [arns].flat().every(isArn) && Object.keys(others).length === 0;
+}
+
 function rightsIn({ Effect, Action, Resource, Condition }: Statement, scope: Scope): Right[] {
-  const condition = Action === "iam:PassRole" ? PASSED_TO_SCHEDULER : undefined;
-  if (Effect !== "Allow" || !isDeepStrictEqual(Condition, condition))
+  const isKnown =
+    Action === "lambda:UpdateEventSourceMapping"
+      ? isOfConsumers(Condition)
+      : isDeepStrictEqual(Condition, Action === "iam:PassRole" ? PASSED_TO_SCHEDULER : undefined);
+  if (Effect !== "Allow" || !isKnown)
     throw new Error(`unknown: ${Effect} of ${Action} on the condition ${JSON.stringify(Condition)}`);
   return [Action].flat().flatMap((action) =>
     [Resource].flat().map((arn) => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { routes } from "../../http/route-table.ts";
-import { type Resource, resourcesOf, type StackTemplate } from "../infra/resources.ts";
+import { policiesOf, type Resource, resourcesOf, type StackTemplate } from "../infra/resources.ts";
 import { productionTemplate } from "../infra/stack-template.ts";
 
 const template = productionTemplate();
@@ -99,7 +99,7 @@ test("nobody comes in unsigned", () => {
 
 /** What roles may do beyond what they are for, in words; empty is good. */
 function excesses(of: StackTemplate): string[] {
-  const statements = resourcesOf(of, "AWS::IAM::Policy").flatMap(([id, { Properties }]) =>
+  const statements = policiesOf(of).flatMap(([id, { Properties }]) =>
     statementsOf(Properties).map((statement) => ({ id, ...statement })),
   );
   return statements.flatMap(({ id, Action, Resource, Condition }) => {
@@ -125,9 +125,7 @@ test("no role may do or reach all of a kind, or hand Scheduler's roles to others
 });
 
 const setIn = (of: StackTemplate, action: RegExp, change: Partial<Statement>) => {
-  const statements = resourcesOf(of, "AWS::IAM::Policy").flatMap(([, { Properties }]) =>
-    statementsOf(Properties),
-  );
+  const statements = policiesOf(of).flatMap(([, { Properties }]) => statementsOf(Properties));
   const [found] = statements.filter(({ Action }) => action.test(String(Action)));
   if (!found) throw new Error(`no role may ${action}`);
   Object.assign(found, change);
@@ -155,7 +153,7 @@ test.each(EXCESSES)("a role that may reach %s would be noticed", (_, widen) => {
 describe("each of", () => {
   /** Who may do this to what, by the ids of their policies. */
   const allowed = (action: string) =>
-    resourcesOf(template, "AWS::IAM::Policy").flatMap(([id, { Properties }]) =>
+    policiesOf(template).flatMap(([id, { Properties }]) =>
       statementsOf(Properties)
         .filter(({ Action }) => [Action].flat().includes(action))
         .map(({ Resource }) => [id.replace(/DefaultPolicy\w+$/, ""), Resource] as const),
@@ -169,7 +167,7 @@ describe("each of", () => {
   });
 
   test("Scheduler's roles invokes its own group's function, and keeps what it could not", () => {
-    const rights = resourcesOf(template, "AWS::IAM::Policy").flatMap(([id, { Properties }]) =>
+    const rights = policiesOf(template).flatMap(([id, { Properties }]) =>
       /SchedulesRole/.test(id)
         ? statementsOf(Properties).map(({ Action, Resource }) => {
             const { "Fn::GetAtt": [target = ""] = [] } = Resource as { "Fn::GetAtt"?: string[] };
