@@ -9,7 +9,7 @@ const CONTENT =
   /InvalidMessageContents|BatchRequestTooLong|InvalidParameterValue|InvalidAttributeValue|MissingParameter/;
 /** The caller is not known, so no queue can be reached. */
 const CREDENTIALS =
-  /Credentials|UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId|ExpiredToken|Signature|MissingAuthentication|NotAuthorized|OptInRequired|RequestExpired|InvalidSecurity/;
+  /Credentials|UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId|ExpiredToken|Signature|MissingAuthentication|NotAuthorized|(?<!Kms)OptInRequired|RequestExpired|InvalidSecurity/;
 
 /** Whether a request was rejected for what is in a message. */
 export function isContentError(thrown: unknown): boolean {

@@ -8,7 +8,7 @@ const FIRST_WAIT = 25;
 const LONGEST_WAIT = 2000;
 
 // The names of an exception, of a batch statement's error and of a cancellation reason differ.
-const UNKNOWN = new Set([
+export const UNKNOWN_CODES: ReadonlySet<string> = new Set([
   "TransactionConflict",
   "TransactionConflictException",
   "TransactionInProgressException",
@@ -25,7 +25,7 @@ const UNKNOWN = new Set([
 
 /** Whether a statement's or transaction's code decides nothing: conflict, throttling, trouble of DynamoDB's own. */
 export function isUnknownCode(code: string | undefined): boolean {
-  return code !== undefined && UNKNOWN.has(code);
+  return code !== undefined && UNKNOWN_CODES.has(code);
 }
 
 /** The HTTP status of a thrown SDK error, if an answer arrived. */

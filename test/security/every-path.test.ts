@@ -1,8 +1,12 @@
+import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll } from "vitest";
 import { type Deployment, deploy } from "./deployment.ts";
 import { runEveryPath } from "./every-path.ts";
 import { testLogs } from "./logs.ts";
 import { testRoles } from "./roles.ts";
+
+/** `npm run test:models` wants the requests here. The deployment gives functions an environment of their own. */
+const { MINUTEHAND_REQUESTS: file } = process.env;
 
 // One run for both: it is most of their time.
 let deployment: Deployment;
@@ -10,7 +14,12 @@ beforeAll(async () => {
   deployment = await deploy();
   await runEveryPath(deployment);
 }, 280_000);
-afterAll(() => deployment.close());
+afterAll(async () => {
+  const { requests } = deployment.recorder;
+  if (file !== undefined)
+    writeFileSync(file, requests.map((request) => `${JSON.stringify(request)}\n`).join(""));
+  await deployment.close();
+});
 
 testRoles(() => deployment);
 testLogs(() => deployment);

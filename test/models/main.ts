@@ -1,0 +1,95 @@
+/**
+ * What AWS publishes about itself, held against what is deployed and called: the templates of the app and of a stack of 40 topics
+ * (cfn-lint: CloudFormation's schemas), their policies (parliament: IAM's actions, resources and conditions) and their sizes, and
+ * every kind of request that the security tests meet (botocore: the services' models). Needs the registries of npm and PyPI.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { LocalError } from "../../local/local-error.ts";
+import { ROOT } from "../deploy/environment.ts";
+import { pythonWith } from "../deploy/python.ts";
+import { runSession, type Session } from "../deploy/session.ts";
+import { limitFaults, policiesIn } from "./limits.ts";
+
+const TOOLS = {
+  name: "cfn-lint, parliament and botocore",
+  cache: "minutehand-models",
+  variable: "MINUTEHAND_MODELS_CACHE",
+  requirements: join(import.meta.dirname, "requirements.txt"),
+};
+/** W3005: the CDK has a function depend on its role, which it names too. */
+const IGNORED = ["W3005"];
+const APPS = { Minutehand: "infra/app.ts", Forty: "test/models/forty-topics.ts" };
+
+await runSession("test:models", noOptions, async (session) => {
+  const python = await pythonWith(session, TOOLS);
+  for (const [stack, app] of Object.entries(APPS)) await checkTemplate(session, python, { stack, app });
+  await checkRequests(session, python);
+});
+
+function noOptions(args: readonly string[]): Record<string, never> {
+  if (args.length === 0) return {};
+  throw new LocalError(`test:models takes no arguments, got ${args.join(" ")}`);
+}
+
+async function checkTemplate(
+  session: Session,
+  python: string,
+  { stack, app }: { stack: string; app: string },
+): Promise<void> {
+  const path = await synth(session, stack, app);
+  const template = readFileSync(path, "utf8");
+  const faults = limitFaults(template);
+  if (faults.length > 0) throw new LocalError(`${stack}: ${faults.join("; ")}`);
+  session.progress(`cfn-lint of ${stack}`);
+  await session.run({
+    name: `cfn-lint of ${stack}`,
+    command: join(dirname(python), "cfn-lint"),
+    args: ["--ignore-checks", ...IGNORED, "--", path],
+    shown: true,
+  });
+  const policies = join(session.folder, `${stack}-policies.json`);
+  const documents = policiesIn(template).map(({ id, document }) => [id, document]);
+  writeFileSync(policies, JSON.stringify(Object.fromEntries(documents)));
+  await check(session, python, { name: `policies of ${stack}`, script: "check_policies.py", file: policies });
+}
+
+async function checkRequests(session: Session, python: string): Promise<void> {
+  session.progress("the security tests, which meet every kind of request");
+  const file = join(session.folder, "requests.jsonl");
+  await session.run({
+    name: "security tests",
+    command: process.execPath,
+    args: [
+      join(ROOT, "node_modules/vitest/vitest.mjs"),
+      "run",
+      "--project=unit",
+      "test/security/every-path.test.ts",
+    ],
+    cwd: ROOT,
+    env: { ...process.env, MINUTEHAND_REQUESTS: file },
+  });
+  await check(session, python, { name: "requests", script: "check_requests.py", file });
+}
+
+async function check(
+  session: Session,
+  python: string,
+  { name, script, file }: { name: string; script: string; file: string },
+): Promise<void> {
+  session.progress(name);
+  const args = [join(import.meta.dirname, script), file];
+  await session.run({ name, command: python, args, shown: true });
+}
+
+async function synth(session: Session, stack: string, app: string): Promise<string> {
+  session.progress(`cdk synth of ${stack}`);
+  const output = join(session.folder, stack);
+  const cdk = join(ROOT, "node_modules/aws-cdk/bin/cdk");
+  await session.run({
+    name: `cdk synth of ${stack}`,
+    command: process.execPath,
+    args: [cdk, "synth", "--quiet", "--app", `${process.execPath} ${join(ROOT, app)}`, "--output", output],
+  });
+  return join(output, `${stack}.template.json`);
+}
