@@ -49,7 +49,12 @@ export default defineConfig({
         test: {
           name: "sim",
           sequence: AFTER_TEMPLATE,
-          include: ["test/sim/simulate.test.ts", "test/sim/world/*.test.ts", "test/sim/mutants/*.test.ts"],
+          include: [
+            "test/sim/simulate.test.ts",
+            "test/sim/world/*.test.ts",
+            "test/sim/alarms/*.test.ts",
+            "test/sim/mutants/*.test.ts",
+          ],
         },
       },
       {

@@ -1,4 +1,4 @@
-import { Duration, Fn } from "aws-cdk-lib";
+import { Duration, Fn, Stack } from "aws-cdk-lib";
 import {
   Alarm,
   type AlarmProps,
@@ -8,11 +8,13 @@ import {
 } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import type { IEventBusRef, Rule } from "aws-cdk-lib/aws-events";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import { DAY, LOOKAHEAD } from "../core/constants.ts";
 import { METRICS_NAMESPACE } from "./environment.ts";
 import type { Events } from "./events.ts";
+import type { PoolTable } from "./job-pool.ts";
 import type { RecurringSchedules } from "./scheduler.ts";
 import type { Tick } from "./tick.ts";
 import { type TopicQueues, ttrOf } from "./topic-queues.ts";
@@ -22,6 +24,7 @@ export type AlarmsProps = {
   readonly recurring: RecurringSchedules | undefined;
   readonly events: Events | undefined;
   readonly topics: readonly TopicQueues[];
+  readonly table: PoolTable;
   readonly prefix: string;
   readonly alarmTopic: ITopic | undefined;
 };
@@ -64,6 +67,14 @@ export class Alarms extends Construct {
     });
   }
 
+  /** A topic's function that Lambda invokes: a handler, a consumer or a webhook. What a handler throws is no error of its function. */
+  watchConsumer(topic: string, fn: LambdaFunction): void {
+    // A function of another stack names this one's queues, and two stacks cannot name each other.
+    const scope = Stack.of(fn) === Stack.of(this) ? this : fn;
+    const alarmDescription = `Topic ${topic}'s function crashes, or ends at its timeout: see its log`;
+    this.alarm(`${topic}Failing`, { ...failing(fn), alarmDescription }, scope);
+  }
+
   private watchTick(): void {
     const { fn } = this.props.tick;
     this.alarm("TickErrors", {
@@ -93,7 +104,9 @@ export class Alarms extends Construct {
     });
   }
 
-  private watchEvents({ rules, eventBus, queue, dlq }: Events): void {
+  private watchEvents({ rules, eventBus, queue, dlq, fn }: Events): void {
+    const alarmDescription = "The function that applies events crashes, or ends at its timeout: see its log";
+    this.alarm("EventsFailing", { ...failing(fn), alarmDescription });
     // "Limits" of CloudWatch's alarms: an expression takes ten metrics at most, and there may be more rules.
     for (const rule of rules)
       this.alarm(`EventsUndelivered${rule.node.id}`, {
@@ -138,6 +151,19 @@ export class Alarms extends Construct {
       threshold: DAY,
       evaluationPeriods: 1,
     });
+    this.alarm("DeadWithoutLetter", {
+      alarmDescription: "Jobs are dead without a letter, as their topic has no queue: see the tick's log",
+      metric: this.own("DeadWithoutLetter", "Sum"),
+      threshold: 1,
+      evaluationPeriods: 1,
+    });
+    this.alarm("TableThrottled", {
+      alarmDescription:
+        "DynamoDB refuses writes of the job pool, minute after minute: calls answer 503, and jobs come late",
+      metric: this.props.table.metric("WriteThrottleEvents", { period: MINUTE, statistic: "Sum" }),
+      threshold: 1,
+      evaluationPeriods: 5,
+    });
     this.alarm("AuditFound", {
       alarmDescription: "The audit found jobs that should have run and had not, and sent them again",
       metric: this.own("AuditFound", "Sum"),
@@ -151,14 +177,22 @@ export class Alarms extends Construct {
     return new Metric({ namespace: METRICS_NAMESPACE, metricName, dimensionsMap, statistic, period: MINUTE });
   }
 
-  private alarm(id: string, props: AlarmProps): void {
-    const alarm = new Alarm(this, id, {
+  private alarm(id: string, props: AlarmProps, scope: Construct = this): void {
+    const alarm = new Alarm(scope, id, {
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
       ...props,
     });
     if (this.props.alarmTopic !== undefined) alarm.addAlarmAction(new SnsAction(this.props.alarmTopic));
   }
+}
+
+/** A function that SQS's messages reach. Each is handed over again only when its visibility timeout is over. */
+function failing(
+  fn: LambdaFunction,
+): Pick<AlarmProps, "metric" | "threshold" | "evaluationPeriods" | "datapointsToAlarm"> {
+  const metric = fn.metricErrors({ period: MINUTE, statistic: "Sum" });
+  return { metric, threshold: 1, evaluationPeriods: 15, datapointsToAlarm: 3 };
 }
 
 /** Named as "Monitoring Amazon EventBridge" in its user guide has it: the bus only where it is not the default one. */

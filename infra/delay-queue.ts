@@ -58,6 +58,7 @@ export class DelayQueue extends Construct {
   private readonly consumers = new Map<string, LambdaFunction>();
   private readonly secrets = new Map<string, Secret>();
   private readonly control: EventSourceControl;
+  private readonly alarms: Alarms;
   private readonly promotions: Promotions | undefined;
   /** All functions that carry the queue's environment. */
   private readonly equipped = new Set<LambdaFunction>();
@@ -123,7 +124,8 @@ export class DelayQueue extends Construct {
     if (this.api !== undefined)
       new CfnOutput(this, "ApiUrl", { description: API_OUTPUT, value: this.api.apiEndpoint });
     new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
-    new Alarms(this, "Alarms", { tick, recurring, events, topics, prefix, alarmTopic });
+    this.alarms = new Alarms(this, "Alarms", { ...parts, tick, recurring, events, alarmTopic });
+    for (const [topic, fn] of this.consumers) this.alarms.watchConsumer(topic, fn);
 
     this.node.addValidation({
       validate: () => [...this.equipped].flatMap((fn) => environmentErrors(fn, policy)),
@@ -150,6 +152,7 @@ export class DelayQueue extends Construct {
     this.consumers.set(topic, fn);
     const mapping = connectConsumer(fn, queues, this.table, this.consumerConcurrency, options);
     this.control.add(topic, mapping, fn);
+    this.alarms.watchConsumer(topic, fn);
   }
 
   /**

@@ -5,8 +5,8 @@ const MOST_RESOURCES = 500;
 const MANY_RESOURCES = 400;
 /** Queue, DLQ and their two alarms. */
 const PULL_TOPIC = 4;
-/** And a function with its role, policy, log group and event source. */
-const HANDLER_TOPIC = 9;
+/** And a function with its role, policy, log group, event source and alarm. */
+const HANDLER_TOPIC = 10;
 
 /** A warning that says how many topics a nearly full stack has room for; `undefined`: it is far from full. */
 export function roomForTopics(stack: Stack): string | undefined {

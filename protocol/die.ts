@@ -59,6 +59,7 @@ export async function die(ctx: Context, home: Home, death: Death): Promise<Home 
   const found = changed.item && readHome(changed.item, home.id);
   if (!found || isUnreadable(found) || !(changed.changed || isAsSet(found, set))) return undefined;
   await releaseKey(ctx, found, expiresAt, by);
-  ctx.report({ type: "dead", topic: home.topic, id: home.id, attempt: home.attempt, error });
+  const { topic, id, attempt } = home;
+  ctx.report({ type: "dead", topic, id, attempt, error, hasLetter: death.envelope !== false });
   return found;
 }

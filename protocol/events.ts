@@ -30,7 +30,8 @@ export type ProtocolEvent =
   | { type: "dropped"; topic: string; id: string; reason: DropReason }
   | { type: "done"; topic: string; id: string; attempt: number }
   | { type: "failed"; topic: string; id: string; attempt: number; error: string }
-  | { type: "dead"; topic: string; id: string; attempt: number; error: string }
+  /** `hasLetter`: its message lies in the topic's DLQ. */
+  | { type: "dead"; topic: string; id: string; attempt: number; error: string; hasLetter: boolean }
   | { type: "expired" | "skipped"; topic: string; id: string }
   | { type: "swept"; shard: number; entries: number; lagMs: number }
   | { type: "audited"; shard: number; entries: number; found: number }

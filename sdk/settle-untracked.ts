@@ -35,7 +35,7 @@ export async function settleUntracked(
     if (sent?.outcome !== "sent") {
       throw new MinutehandError("unavailable", `the DLQ of ${topic} took no message`);
     }
-    ctx.report({ type: "dead", topic, id, attempt, error });
+    ctx.report({ type: "dead", topic, id, attempt, error, hasLetter: true });
   } else {
     const [byte = 0] = ctx.random(1);
     const backoff = Math.max(backoffMs(policy.backoff, attempt, byte / 256), ending.notBefore ?? 0);

@@ -23,53 +23,8 @@ export function createTelemetry(): Telemetry {
   };
 
   const measure = (event: ProtocolEvent): void => {
-    switch (event.type) {
-      case "handed-over":
-        of(event.topic).addMetric("HandedOver", MetricUnit.Count, event.jobs);
-        break;
-      case "started":
-        // Retries are late by intent.
-        if (event.attempt === 1) {
-          const { topic, lateMs, heldMs } = event;
-          of(topic).addMetric("Lateness", MetricUnit.Milliseconds, lateMs - heldMs);
-          // What a pause, a limit or a window made late is no failing, so it is counted apart.
-          if (heldMs > 0) of(topic).addMetric("Held", MetricUnit.Milliseconds, heldMs);
-        }
-        break;
-      case "dropped":
-        of(event.topic).addMetric("Dropped", MetricUnit.Count, 1);
-        of(event.topic).addMetric(`Dropped-${event.reason}`, MetricUnit.Count, 1);
-        break;
-      case "dead":
-        of(event.topic).addMetric("Dead", MetricUnit.Count, 1);
-        break;
-      case "expired":
-        of(event.topic).addMetric("Expired", MetricUnit.Count, 1);
-        break;
-      case "skipped":
-        of(event.topic).addMetric("Skipped", MetricUnit.Count, 1);
-        break;
-      case "parked":
-        of(event.topic).addMetric("Parked", MetricUnit.Count, event.jobs);
-        break;
-      case "released":
-        of(event.topic).addMetric("Released", MetricUnit.Count, event.jobs);
-        break;
-      case "deferred":
-        of(event.topic).addMetric("Deferred", MetricUnit.Count, event.jobs);
-        break;
-      case "swept":
-        overall.addMetric("Swept", MetricUnit.Count, event.entries);
-        overall.addMetric("SweepLag", MetricUnit.Milliseconds, event.lagMs);
-        break;
-      case "unreadable":
-        overall.addMetric("Unreadable", MetricUnit.Count, event.jobs);
-        break;
-      case "audited":
-        overall.addMetric("Audited", MetricUnit.Count, event.entries);
-        overall.addMetric("AuditFound", MetricUnit.Count, event.found);
-        break;
-    }
+    for (const { name, value, unit = MetricUnit.Count, topic } of measuresOf(event))
+      (topic === undefined ? overall : of(topic)).addMetric(name, unit, value);
   };
 
   return {
@@ -85,4 +40,59 @@ export function createTelemetry(): Telemetry {
       }
     },
   };
+}
+
+/** A value of a metric: of a topic's, where one is named. */
+export type Measure = {
+  name: string;
+  value: number;
+  unit?: (typeof MetricUnit)[keyof typeof MetricUnit];
+  topic?: string;
+};
+
+/** What an event adds to the metrics. */
+export function measuresOf(event: ProtocolEvent): Measure[] {
+  switch (event.type) {
+    case "handed-over":
+      return [{ name: "HandedOver", value: event.jobs, topic: event.topic }];
+    case "started": {
+      // Retries are late by intent.
+      if (event.attempt !== 1) return [];
+      const { topic, lateMs, heldMs } = event;
+      const unit = MetricUnit.Milliseconds;
+      const lateness = { name: "Lateness", value: lateMs - heldMs, unit, topic };
+      // What a pause, a limit or a window made late is no failing, so it is counted apart.
+      return heldMs > 0 ? [lateness, { name: "Held", value: heldMs, unit, topic }] : [lateness];
+    }
+    case "dropped":
+      return ["Dropped", `Dropped-${event.reason}`].map((name) => ({ name, value: 1, topic: event.topic }));
+    case "dead": {
+      const dead = { name: "Dead", value: 1, topic: event.topic };
+      return event.hasLetter ? [dead] : [dead, { name: "DeadWithoutLetter", value: 1 }];
+    }
+    case "expired":
+      return [{ name: "Expired", value: 1, topic: event.topic }];
+    case "skipped":
+      return [{ name: "Skipped", value: 1, topic: event.topic }];
+    case "parked":
+      return [{ name: "Parked", value: event.jobs, topic: event.topic }];
+    case "released":
+      return [{ name: "Released", value: event.jobs, topic: event.topic }];
+    case "deferred":
+      return [{ name: "Deferred", value: event.jobs, topic: event.topic }];
+    case "swept":
+      return [
+        { name: "Swept", value: event.entries },
+        { name: "SweepLag", value: event.lagMs, unit: MetricUnit.Milliseconds },
+      ];
+    case "unreadable":
+      return [{ name: "Unreadable", value: event.jobs }];
+    case "audited":
+      return [
+        { name: "Audited", value: event.entries },
+        { name: "AuditFound", value: event.found },
+      ];
+    default:
+      return [];
+  }
 }

@@ -17,10 +17,12 @@ describe("the alarms", () => {
     ["AWS/SQS ApproximateNumberOfMessagesVisible", 10],
     ["AWS/SQS ApproximateAgeOfOldestMessage", 9],
     ["AWS/Events FailedInvocations", 2],
-    ["AWS/Lambda Errors", 1],
+    ["AWS/Lambda Errors", 6],
+    ["AWS/DynamoDB WriteThrottleEvents", 1],
     ["AWS/Lambda Invocations", 1],
     ["Minutehand SweepLag", 2],
     ["Minutehand AuditFound", 1],
+    ["Minutehand DeadWithoutLetter", 1],
   ])("watch %s %i times", (metric, times) => {
     expect(watched.filter((name) => name === metric)).toHaveLength(times);
   });

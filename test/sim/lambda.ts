@@ -26,6 +26,10 @@ export function lambdaOf<E, R>(
   let started = 0;
   return {
     invoke(event, chain = 0) {
+      if (world.lambda.isThrottled(name)) {
+        world.lambda.ended(name, "throttled");
+        return Promise.resolve({ crashed: true });
+      }
       const warm = idle.findIndex(({ machine, policy }) => machine.alive() && policy === world.policy);
       const [environment] = warm === -1 ? [] : idle.splice(warm, 1);
       const { machine, policy, handler } = environment ?? fresh();
@@ -35,6 +39,7 @@ export function lambdaOf<E, R>(
         let over = false;
         const end = (how: Invoked<R>): void => {
           over = true;
+          world.lambda.ended(name, "returned" in how ? "returned" : "failed" in how ? "failed" : "crashed");
           resolve(how);
         };
         machine.onDeath(() => over || end({ crashed: true }));

@@ -45,6 +45,11 @@ export type World = {
   readonly sqs: Sqs;
   readonly sources: EventSources;
   readonly scheduler: Scheduler;
+  /** Lambda as its functions' owner sees it: which functions have no concurrency left, and how each invocation ended. */
+  readonly lambda: {
+    isThrottled(name: string): boolean;
+    ended(name: string, how: "returned" | "failed" | "crashed" | "throttled"): void;
+  };
   /** The functions that schedules reach, by their ARNs. */
   readonly targets: Map<string, (name: string, input: string) => void>;
   readonly witness: Witness;
@@ -97,7 +102,10 @@ export function worldOf(settings: {
   /** Whether the code's own messages carry Lambda's lineage, as what a handler sends through its own clients does. */
   carriesLineage?: boolean;
   trace: (line: () => string) => void;
-  onCall: (call: Call) => void;
+  onCall: (call: Call, outcome: "answered" | Error) => void;
+  /** Told of what the protocol reports. */
+  onEvent?: (event: ProtocolEvent) => void;
+  lambda?: World["lambda"];
 }): World {
   const {
     seed,
@@ -176,13 +184,15 @@ export function worldOf(settings: {
     fateOf: (call, draws) => plan.fateOf(call, draws, timeline.now()),
     onArrival(call, outcome) {
       trace(() => `${call.machine.name}#${call.index} ${call.operation}: ${outcome}`);
-      settings.onCall(call);
+      settings.onCall(call, outcome);
       const isLost = outcome !== "answered" && LOST_RACE.test(outcome.name);
       if (isLost && CALLERS.test(call.machine.name)) world.lostRaces += 1;
     },
   };
-  const report = (machine: Machine, event: ProtocolEvent): void =>
+  const report = (machine: Machine, event: ProtocolEvent): void => {
     trace(() => `${machine.name}: ${JSON.stringify(event)}`);
+    settings.onEvent?.(event);
+  };
 
   const world: World = {
     seed,
@@ -196,6 +206,7 @@ export function worldOf(settings: {
     sqs,
     sources,
     scheduler,
+    lambda: settings.lambda ?? { isThrottled: () => false, ended: () => {} },
     targets,
     witness,
     policy,

@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import type { Call } from "../network.ts";
+import { problem } from "../services/service.ts";
+import { alarmSpecs } from "./specs.ts";
+import { type Failure, play } from "./stage.ts";
+
+const MINUTES = 45;
+const specs = alarmSpecs();
+
+const isOf = (name: string) => (call: Call) => call.machine.name.startsWith(`${name}-`);
+const reads = ({ operation }: Call): boolean => /Get|Query/.test(operation);
+const sendsTo =
+  (topic: string) =>
+  ({ service, input }: Call): boolean =>
+    service === "sqs" && (input as { QueueUrl?: string }).QueueUrl === topic;
+const refused = (which: (call: Call) => boolean, name: string): Failure => ({
+  refusalOf: (call) => (which(call) ? problem(name, "simulated") : undefined),
+});
+
+/** Each failure, and the alarms that it has ring, with the most minutes that each takes. The first tells what is wrong. */
+const FAILURES: [string, Failure, Record<string, number>][] = [
+  [
+    "a consumer crashes before it claims",
+    { consumer: "crashes" },
+    { ordersFailing: 5, AuditFound: 15, ordersDead: 40 },
+  ],
+  [
+    "an untracked topic's consumer crashes before it claims",
+    { consumer: "crashes", topic: "logs" },
+    { logsFailing: 5, logsDead: 40 },
+  ],
+  ["a consumer hangs", { consumer: "hangs" }, { ordersFailing: 5, ordersDead: 15 }],
+  ["a consumer is too slow", { consumer: "is slow" }, { ordersBacklog: 40 }],
+  ["a handler throws until its jobs are dead", { consumer: "throws" }, { ordersDead: 5 }],
+  ["a consumer is throttled", { throttled: "consumer-orders" }, { AuditFound: 15, ordersDead: 40 }],
+  ["an untracked topic's consumer is throttled", { throttled: "consumer-logs" }, { logsDead: 40 }],
+  [
+    "a webhook's secret is gone",
+    { consumer: "has no secret", topic: "hooks" },
+    { hooksFailing: 5, AuditFound: 15, hooksDead: 40 },
+  ],
+  [
+    "the tick throws",
+    refused((call) => isOf("tick")(call) && call.operation === "Query", "AccessDeniedException"),
+    { TickErrors: 5, SweepLag: 10 },
+  ],
+  ["the tick is killed before its end", { tickLives: 3 }, { TickErrors: 5, SweepLag: 10 }],
+  ["the tick is starved", { throttled: "tick" }, { TickMissing: 10, SweepLag: 10 }],
+  [
+    "the table throttles",
+    refused(
+      (call) => call.service === "dynamodb" && !reads(call) && call.index % 2 === 0,
+      "ProvisionedThroughputExceededException",
+    ),
+    { TableThrottled: 10 },
+  ],
+  ["a queue is missing", refused(sendsTo("orders"), "QueueDoesNotExist"), { DeadWithoutLetter: 5 }],
+  ["a queue takes no messages", refused(sendsTo("orders"), "KmsAccessDenied"), { AuditFound: 15 }],
+  ["an event's rule has no queue", { events: "their rule has no queue" }, { EventsUndeliveredAnyonePaid: 5 }],
+  ["events cannot be applied", { events: "their function crashes" }, { EventsFailing: 5, EventsLost: 40 }],
+  ["occurrences cannot be filed", { occurrences: "are given up" }, { OccurrencesLost: 1 }],
+];
+
+test("no alarm rings while nothing goes wrong", async () => {
+  expect([...(await play(specs, {}, 3 * MINUTES))]).toEqual([]);
+});
+
+test.each(FAILURES)(
+  "when %s, its alarms ring and no others",
+  async (_, failure, rings) => {
+    const rang = await play(specs, failure, MINUTES);
+    expect([...rang.keys()].sort()).toEqual(Object.keys(rings).sort());
+    for (const [alarm, most] of Object.entries(rings)) expect(rang.get(alarm)).toBeLessThanOrEqual(most);
+  },
+  60_000,
+);
+
+test("each alarm rings for some failure, or says the same as another at another time", () => {
+  const rung = FAILURES.flatMap(([, , rings]) => Object.keys(rings));
+  const silent = specs.map(({ id }) => id).filter((id) => !rung.includes(id));
+  // The other queues' `Backlog` is as that of `orders`, and a cursor that is a day behind has had `SweepLag` ring for a day.
+  const known = ["CursorDayBehind", "EventsBacklog", "hooksBacklog", "logsBacklog"];
+  expect(silent.sort()).toEqual(known);
+});

@@ -1,0 +1,69 @@
+const MINUTE = 60_000;
+/** How many datapoints more than its evaluation periods an alarm looks back for, where some are missing. */
+const LOOKED_BACK = 2;
+
+/** A metric: its namespace, its name, and what it is of, such as a function's name. */
+export type MetricName = { namespace: string; name: string; of: string };
+
+/** An alarm as a template has it. `period`: s. */
+export type AlarmSpec = {
+  id: string;
+  metric: MetricName;
+  statistic: "Sum" | "Maximum";
+  period: number;
+  evaluationPeriods: number;
+  datapointsToAlarm: number;
+  threshold: number;
+  isBelow: boolean;
+  missing: "breaching" | "notBreaching";
+};
+
+/** CloudWatch's metrics and alarms, by "Evaluating an alarm" and "Configuring how alarms treat missing data" of its user guide. */
+export function cloudWatch(alarms: readonly AlarmSpec[]) {
+  /** Values by metric, then by the minute that they were put in. */
+  const metrics = new Map<string, Map<number, number[]>>();
+  const rang = new Map<string, number>();
+
+  const datapoint = ({ metric, statistic, period }: AlarmSpec, end: number): number | undefined => {
+    const minutes = metrics.get(nameOf(metric));
+    const values: number[] = [];
+    for (let minute = end - period * 1000; minute < end; minute += MINUTE)
+      values.push(...(minutes?.get(minute) ?? []));
+    if (values.length === 0) return undefined;
+    return statistic === "Sum" ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values);
+  };
+
+  const rings = (alarm: AlarmSpec, now: number): boolean => {
+    const { period, evaluationPeriods, threshold, isBelow, missing, datapointsToAlarm } = alarm;
+    const end = now - (now % MINUTE);
+    const range = Array.from({ length: evaluationPeriods + LOOKED_BACK }, (_, i) =>
+      datapoint(alarm, end - i * period * 1000),
+    );
+    const breaches = (value: number): boolean => (isBelow ? value < threshold : value >= threshold);
+    const real = range.filter((value) => value !== undefined).slice(0, evaluationPeriods);
+    const breaching = real.filter(breaches).length;
+    // Real datapoints come first, also those from before; what is still missing is filled in.
+    const filled = evaluationPeriods - real.length;
+    return breaching + (missing === "breaching" ? filled : 0) >= datapointsToAlarm;
+  };
+
+  return {
+    /** A value of a metric at a time, ms since the epoch. */
+    put(metric: MetricName, value: number, time: number): void {
+      const minutes = metrics.get(nameOf(metric)) ?? new Map<number, number[]>();
+      metrics.set(nameOf(metric), minutes);
+      const minute = time - (time % MINUTE);
+      minutes.set(minute, [...(minutes.get(minute) ?? []), value]);
+    },
+    /** Looks at all alarms; each minute. */
+    evaluate(now: number): void {
+      for (const alarm of alarms) if (!rang.has(alarm.id) && rings(alarm, now)) rang.set(alarm.id, now);
+    },
+    /** When each alarm rang first, ms since the epoch. */
+    rang: (): ReadonlyMap<string, number> => rang,
+  };
+}
+
+function nameOf({ namespace, name, of }: MetricName): string {
+  return `${namespace} ${name} ${of}`;
+}

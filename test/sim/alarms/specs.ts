@@ -1,0 +1,61 @@
+import { Duration } from "aws-cdk-lib";
+import { type Resource, resourcesOf, type StackTemplate } from "../../infra/resources.ts";
+import { shopWith, someFunction, templateOf } from "../../infra/shop-stack.ts";
+import type { AlarmSpec } from "./cloudwatch.ts";
+
+type Dimension = { Name: string; Value: string | { Ref: string } | { "Fn::GetAtt": [string, string] } };
+
+/** What the simulation calls the functions of the template, by the beginning of their ids. */
+const FUNCTIONS: [RegExp, string][] = [
+  [/^JobsTickSweeper/, "tick"],
+  [/^JobsWebhookhooks/, "consumer-hooks"],
+  [/^JobsEventsApplier/, "event"],
+  [/^Orders/, "consumer-orders"],
+  [/^Logs/, "consumer-logs"],
+];
+
+/** The alarms of a stack with the simulation's topics `orders`, `logs` and `hooks`, by short names such as `ordersDead`. */
+export function alarmSpecs(): AlarmSpec[] {
+  const { stack, queue } = shopWith({
+    topics: {
+      orders: { cancelOn: { detailType: "Paid", key: "$.detail.order" } },
+      logs: { tracking: "none" },
+      hooks: { webhook: { url: "https://receiver.example/hook" } },
+    },
+  });
+  queue.addConsumer("orders", someFunction(stack, "Orders", Duration.seconds(60)));
+  queue.addConsumer("logs", someFunction(stack, "Logs", Duration.seconds(60)));
+  const template = templateOf(stack);
+  return resourcesOf(template, "AWS::CloudWatch::Alarm").map(([id, alarm]) => specOf(template, id, alarm));
+}
+
+function specOf(template: StackTemplate, id: string, { Properties: p }: Resource): AlarmSpec {
+  const below = String(p.ComparisonOperator) === "LessThanThreshold";
+  if (!below && p.ComparisonOperator !== "GreaterThanOrEqualToThreshold")
+    throw new Error(`${id} compares by ${p.ComparisonOperator}, which is not played here`);
+  const of = (p.Dimensions as Dimension[]).map(({ Value }) => nameOf(template, Value)).join(" ");
+  return {
+    id: id.replace(/^JobsAlarms/, "").replace(/[0-9A-F]{8}$/, ""),
+    metric: { namespace: String(p.Namespace), name: String(p.MetricName), of },
+    statistic: p.Statistic as AlarmSpec["statistic"],
+    period: Number(p.Period),
+    evaluationPeriods: Number(p.EvaluationPeriods),
+    datapointsToAlarm: Number(p.DatapointsToAlarm ?? p.EvaluationPeriods),
+    threshold: Number(p.Threshold),
+    isBelow: below,
+    missing: p.TreatMissingData as AlarmSpec["missing"],
+  };
+}
+
+/** A queue by its name without the prefix, a function by the simulation's, the table as `jobs`, a rule as `rule`. */
+function nameOf(template: StackTemplate, value: Dimension["Value"]): string {
+  if (typeof value === "string") return value;
+  const id = "Ref" in value ? value.Ref : value["Fn::GetAtt"][0];
+  const { Type = "", Properties = {} } = template.Resources[id] ?? {};
+  if (Type === "AWS::SQS::Queue") return String(Properties.QueueName).replace(/^minutehand-?/, "");
+  if (Type === "AWS::DynamoDB::Table") return "jobs";
+  if (Type === "AWS::Events::Rule") return "rule";
+  const [, name] = FUNCTIONS.find(([pattern]) => pattern.test(id)) ?? [];
+  if (name === undefined) throw new Error(`the simulation has no ${Type} ${id}`);
+  return name;
+}

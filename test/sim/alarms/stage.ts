@@ -1,0 +1,241 @@
+import type { EventRule } from "../../../core/event-rules.ts";
+import { SIZES } from "../../../core/sizes.ts";
+import { METRICS_NAMESPACE } from "../../../infra/environment.ts";
+import { enqueueMany } from "../../../protocol/enqueue.ts";
+import { eventsOn } from "../../../sdk/events.ts";
+import { measuresOf } from "../../../sdk/telemetry.ts";
+import { webhookOn } from "../../../sdk/webhook.ts";
+import { type Fate, planOf } from "../faults.ts";
+import { habitOf } from "../habits.ts";
+import type { Machine } from "../machine.ts";
+import type { Call } from "../network.ts";
+import { calling, consumeTopic, handledBy, pollQueue, tickOf } from "../platform.ts";
+import { NO_TROUBLE } from "../services/service.ts";
+import { stretchOf } from "../stretch.ts";
+import { timelineFrom } from "../timeline.ts";
+import { witnessOf } from "../witness.ts";
+import { EVENTS_QUEUE, type World, worldOf } from "../world.ts";
+import { type AlarmSpec, cloudWatch } from "./cloudwatch.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const EVERY = 20 * SECOND;
+const TOPICS = ["orders", "logs", "hooks"] as const;
+const PAID: EventRule = {
+  ...{ topic: "orders", do: "cancel", source: "shop", detailType: "Paid" },
+  ...{ key: "$.detail.order", tombstone: 60 },
+};
+/** As often SQS hands a message over before `ApproximateAgeOfOldestMessage` passes over it (SQS Developer Guide, "Available CloudWatch metrics"). */
+const RECEIVES_THAT_COUNT = 3;
+
+/** What goes wrong, from ten minutes after the beginning on. */
+export type Failure = {
+  /** How a topic's function ends each invocation, before it claims anything, or while a job runs. */
+  consumer?: "crashes" | "hangs" | "throws" | "is slow" | "has no secret";
+  topic?: (typeof TOPICS)[number];
+  /** Functions for which there is no concurrency left. */
+  throttled?: string;
+  /** What becomes of calls. */
+  refusalOf?: (call: Call) => Error | undefined;
+  /** ms after which each tick is killed. */
+  tickLives?: number;
+  /** What becomes of events on their way to their topic, and of a schedule's occurrences. */
+  events?: "their rule has no queue" | "their function crashes";
+  occurrences?: "are given up";
+};
+
+/**
+ * Plays a stack with three topics that gets a job of each and an event every 20 s. Answers how many minutes after things began to
+ * go wrong each alarm rang.
+ */
+export async function play(
+  alarms: readonly AlarmSpec[],
+  failure: Failure,
+  minutes: number,
+): Promise<Map<string, number>> {
+  const { consumer, topic = "orders", throttled, refusalOf = () => undefined, tickLives } = failure;
+  const seed = 10;
+  const habit = habitOf(seed, "calm");
+  const { start } = habit;
+  const failsFrom = start + 10 * MINUTE;
+  const timeline = timelineFrom(start);
+  const watch = cloudWatch(alarms);
+  const fails = (): boolean => timeline.now() >= failsFrom;
+  const put = (namespace: string, name: string, of: string, value: number): void =>
+    watch.put({ namespace, name, of }, value, timeline.now());
+  const stretch = stretchOf(seed, false);
+  const calm = planOf(seed, {
+    start,
+    span: stretch.span,
+    longest: stretch.spells,
+    rates: stretch.faultRates,
+    topics: [...TOPICS],
+    shards: 2,
+    opening: undefined,
+    roles: [],
+    suppressed: new Set(),
+    onFault: () => {},
+  });
+  const fateOf = (...asked: Parameters<typeof calm.fateOf>): Fate => {
+    const refusal = fails() ? refusalOf(asked[0]) : undefined;
+    return { ...calm.fateOf(...asked), ...(refusal && { refusal }) };
+  };
+  const plan = { ...calm, fateOf };
+  const policy = {
+    shards: 2,
+    longDelay: 604_800,
+    retention: 604_800,
+    deadRetention: 7_776_000,
+    topics: {
+      orders: { backoff: { waits: [15, 60] }, maxAttempts: 3 },
+      logs: { tracking: "none" as const, backoff: { waits: [15] }, maxAttempts: 3 },
+      hooks: { webhook: { url: "https://receiver.example/hook", timeout: 5 } },
+    },
+  };
+  const world = worldOf({
+    ...{ seed, plan, habit, timeline, policy, stretch },
+    // Promises are judged elsewhere.
+    witness: witnessOf({
+      ...{ clock: timeline.now, weather: "hurt", skew: 0, latest: plan.latest, burns: true, unwanted: "" },
+      ...{ untracked: new Set(["logs"]), topics: policy.topics, onViolation: () => {} },
+    }),
+    sizes: SIZES,
+    trace: () => {},
+    onCall({ service, operation }, outcome) {
+      const isThrottled = outcome !== "answered" && outcome.name === "ProvisionedThroughputExceededException";
+      if (service === "dynamodb" && isThrottled && !/Get|Query|Describe/.test(operation))
+        put("AWS/DynamoDB", "WriteThrottleEvents", "jobs", 1);
+    },
+    onEvent(event) {
+      for (const { name, value, topic } of measuresOf(event))
+        put(METRICS_NAMESPACE, name, topic === undefined ? "minutehand" : `minutehand ${topic}`, value);
+    },
+    lambda: {
+      isThrottled: (name) => fails() && name === throttled,
+      ended(name, how) {
+        if (how === "throttled") put("AWS/Lambda", "Throttles", name, 1);
+        else put("AWS/Lambda", "Invocations", name, 1);
+        if (how !== "throttled") put("AWS/Lambda", "Errors", name, how === "returned" ? 0 : 1);
+      },
+    },
+  });
+
+  const handle = async (_: unknown, machine: Machine): Promise<void> => {
+    if (fails() && consumer === "hangs") await new Promise(() => {});
+    if (fails() && consumer === "throws") throw new Error("a handler failed");
+    await machine.timers.wait(fails() && consumer === "is slow" ? 55 * SECOND : 20);
+  };
+  for (const name of TOPICS) {
+    const isSick = (): boolean => fails() && name === topic;
+    consumeTopic(world, name, (ctx, machine) => {
+      const well =
+        name === "hooks"
+          ? calling(name, () => async () => ({ status: 200, headers: {}, body: "" }))(ctx, machine)
+          : handledBy(name === topic ? handle : (_, { timers }) => timers.wait(20))(ctx, machine);
+      const noSecret = webhookOn(
+        ctx,
+        {
+          topic: name,
+          secrets: () => Promise.reject(new Error("there is no secret")),
+          post: () => new Promise(() => {}),
+        },
+        machine.timers,
+        () => {},
+      );
+      return async (event, context) => {
+        if (isSick() && consumer === "crashes") throw new Error("Cannot find module");
+        return isSick() && consumer === "has no secret" ? noSecret(event, context) : well(event, context);
+      };
+    });
+  }
+  eachMinute(world, tickOf(world), { fails, tickLives });
+  pollQueue(world, EVENTS_QUEUE, {
+    name: "event",
+    build: (ctx) => {
+      const applies = eventsOn(ctx, [PAID], () => {});
+      const crashes = (): boolean => fails() && failure.events === "their function crashes";
+      return (event) => (crashes() ? Promise.reject(new Error("Cannot find module")) : applies(event));
+    },
+    polls: () => true,
+    invoked: () => () => {},
+  });
+  void file(world, TOPICS, EVERY);
+  if (consumer === "is slow") void file(world, ["orders"], SECOND / 2);
+  void tell(world, () => {
+    if (!fails() || failure.events !== "their rule has no queue") return true;
+    put("AWS/Events", "FailedInvocations", "rule", 1);
+    return false;
+  });
+  for (let minute = 1; minute <= minutes + 10; minute++) {
+    await timeline.run(start + minute * MINUTE, () => false);
+    const queues = [...TOPICS, EVENTS_QUEUE].flatMap((name) => [name, `${name}_dlq`]);
+    for (const queue of queues) sample(world, queue, put);
+    // What Lambda has tried three times lies in the DLQ of the function.
+    const givenUp = fails() && failure.occurrences === "are given up" ? 1 : 0;
+    put("AWS/SQS", "ApproximateNumberOfMessagesVisible", "_schedules_dlq", givenUp);
+    // A new stack has no ticks yet, and alarms that miss them ring until it has.
+    if (timeline.now() >= failsFrom) watch.evaluate(timeline.now());
+  }
+  return new Map([...watch.rang()].map(([id, time]) => [id, Math.round((time - failsFrom) / MINUTE)]));
+}
+
+/** The minute rule. Ticks are killed after `tickLives` ms while that fails. */
+function eachMinute(
+  { timeline, machines }: World,
+  tick: () => void,
+  { fails, tickLives }: { fails: () => boolean; tickLives: number | undefined },
+): void {
+  const next = (): void => {
+    tick();
+    if (tickLives !== undefined && fails())
+      timeline.at(timeline.now() + tickLives, () => {
+        for (const machine of machines) if (machine.name.startsWith("tick-")) machine.kill();
+      });
+    timeline.at(timeline.now() + MINUTE, next);
+  };
+  timeline.at(timeline.now() + 17 * SECOND, next);
+}
+
+/** A job of each of these topics every so many ms, due 5 minutes later. */
+async function file(world: World, topics: readonly string[], every: number): Promise<void> {
+  const { machine, ctx } = world.start("producer-1");
+  for (;;) {
+    const dueAt = machine.clock() + 5 * MINUTE;
+    const jobs = topics.map((topic) => ({ topic, body: "{}", dueAt }));
+    await enqueueMany(ctx, jobs).catch(() => {});
+    await machine.timers.wait(every);
+  }
+}
+
+/** An event every 20 s, about a key that no job has. `reaches`: whether its rule has a queue. */
+async function tell({ timeline, sqs }: World, reaches: () => boolean): Promise<void> {
+  for (let n = 1; ; n++) {
+    await timeline.wait(EVERY);
+    const time = new Date(timeline.now()).toISOString();
+    const { source, detailType } = PAID;
+    const MessageBody = JSON.stringify({
+      id: `event-${n}`,
+      source,
+      "detail-type": detailType,
+      time,
+      detail: { order: n },
+    });
+    const entry = { Id: "1", MessageBody };
+    if (reaches()) sqs.perform("SendMessageBatch", { QueueUrl: EVENTS_QUEUE, Entries: [entry] }, NO_TROUBLE);
+  }
+}
+
+/** A queue's own metrics, as SQS tells them each minute. */
+function sample(
+  { sqs, timeline }: World,
+  queue: string,
+  put: (namespace: string, name: string, of: string, value: number) => void,
+): void {
+  const now = timeline.now();
+  const messages = sqs.messages(queue);
+  const visible = messages.filter(({ visibleAt }) => visibleAt <= now).length;
+  const counted = messages.filter(({ receives }) => receives < RECEIVES_THAT_COUNT);
+  const oldest = Math.max(0, ...counted.map(({ sentAt }) => (now - sentAt) / 1000));
+  put("AWS/SQS", "ApproximateNumberOfMessagesVisible", queue, visible);
+  put("AWS/SQS", "ApproximateAgeOfOldestMessage", queue, oldest);
+}
