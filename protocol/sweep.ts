@@ -128,13 +128,14 @@ async function endLimited(ctx: Context, homes: readonly Home[]): Promise<Set<str
 }
 
 /**
- * Asks for the backlogs of limited topics before the tick sends what is overdue: such messages are ready at once, and would be
- * taken for those of slow consumers. Then late jobs would be sent without starts.
+ * Asks for the backlogs of topics before the tick sends what is overdue: such messages are ready at once, and would be taken for
+ * those of slow consumers. Then audits would leave lost jobs alone for an hour, and late jobs of a limited topic would be sent
+ * without starts.
  */
 async function askForBacklogs(ctx: Context, due: readonly Entry[], backlogs: Backlogs): Promise<void> {
   const now = ctx.clock();
   const overdue = due.flatMap(({ home }) => (home && startsAt(home) <= now ? home.topic : []));
-  await Promise.all([...new Set(overdue)].filter((topic) => isLimited(ctx, topic)).map(backlogs));
+  await Promise.all([...new Set(overdue)].map(backlogs));
 }
 
 /** A start that was noted in a home has no look of its own: whoever noted it may have died before sending. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { HEALTHY_READY } from "../../core/constants.ts";
+import { SIZES } from "../../core/sizes.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { consume } from "./consume.ts";
 import { orders } from "./scenes.ts";
@@ -73,6 +74,18 @@ test("what an audit sends again is no backlog for the shards that are audited af
   world.queues.purge(orders);
   await world.pass(15 * MINUTE);
   expect(new Set(world.visible("orders").map(({ id }) => id))).toEqual(new Set(lost));
+});
+
+test("what a sweep sends after an outage is no backlog for the audits that follow it", async () => {
+  const world = createWorld({}, { ...SIZES, healthyReady: 10 });
+  await world.tick();
+  const lost = await fileMany(world, 20);
+  world.queues.purge(orders);
+  await fileSingly(world, 1_000, 10 * MINUTE);
+  await world.pass(30 * MINUTE, { ticks: false });
+  await world.tick();
+  const sent = new Set(world.visible("orders").map(({ id }) => id));
+  expect(lost.filter((id) => !sent.has(id))).toEqual([]);
 });
 
 test("a lost job that was taken for one of a backlog is judged again some minutes later", async () => {
