@@ -34,6 +34,8 @@ type Open = Wanted & { readonly at: number };
 /** Each round takes a start or finds a period full, so that this many are only needed against many others at once. */
 const ROUNDS = 20;
 const WIDTH = 4;
+/** How late a job may begin to use a start: ms. A counter answers within some of them. */
+const LATE = 1000;
 
 /**
  * Books a start for each wanted one (a past one means now): the first that is free from then on and before `until`, while the
@@ -51,6 +53,8 @@ export async function bookStarts(
   wanted: readonly Wanted[],
 ): Promise<(number | undefined)[]> {
   const { window, until, isCrowded = false, exact = false, room = new Map<number, number>() } = limit;
+  // A release asks for the starts of many jobs, and few ask beside it.
+  const isAlone = limit.room !== undefined;
   const now = ctx.clock();
   const period = periodOf(limit.maxPerSecond);
   const starts: (number | undefined)[] = wanted.map(() => undefined);
@@ -61,7 +65,7 @@ export async function bookStarts(
     starts[at] = nextOpening(window, Math.max(start, begin));
   };
   const take = (asked: ReadonlyMap<number, readonly Open[]>) =>
-    takeStarts(ctx, topic, period, asked, room, place);
+    takeStarts(ctx, topic, { period, isAlone }, asked, room, place);
 
   let near = open.filter(({ start }) => start < until);
   const periods = near[0]
@@ -75,7 +79,9 @@ export async function bookStarts(
       await readRoom(ctx, topic, periods, period, room);
       isRead = true;
     }
-    const asked = askIn(periods, period, near, (begin) => room.get(begin) ?? period.starts, exact);
+    const roomOf = (begin: number): number =>
+      isPast(ctx, begin, period) ? 0 : (room.get(begin) ?? period.starts);
+    const asked = askIn(periods, period, near, roomOf, exact);
     if (asked.size === 0) break;
     await take(new Map([...asked].map(([begin, places]) => [begin, places.flatMap((at) => near[at] ?? [])])));
     near = near.filter(({ at }) => starts[at] === undefined);
@@ -92,7 +98,7 @@ export async function bookStarts(
 async function takeStarts(
   ctx: Context,
   topic: string,
-  period: Period,
+  { period, isAlone }: { period: Period; isAlone: boolean },
   asked: ReadonlyMap<number, readonly Open[]>,
   room: Map<number, number>,
   place: (job: Open, begin: number) => void,
@@ -104,11 +110,25 @@ async function takeStarts(
     const counted = await ctx.pool.count(startsKey(topic, minute), amounts, ttl(minute + DAY), by);
     for (const [begin, jobs] of these) {
       const count = counted[counterOf(begin)] ?? 0;
-      const free = Math.max(period.starts - (count - jobs.length), 0);
+      const before = count - jobs.length;
+      const free = isPast(ctx, begin, period) ? 0 : Math.max(period.starts - before, 0);
       for (const job of jobs.slice(0, free)) place(job, begin);
+      const hadRoom = (room.get(begin) ?? 0) > 0;
       room.set(begin, Math.max(period.starts - count, 0));
+      if (isAlone || !hadRoom) continue;
+      // It was read as free, so that all who were before have come since. They find it full as well, and take the next periods:
+      // who asked for the same ones as they would meet them again and again.
+      for (let i = 1; (i + 1) * period.starts <= before; i++) room.set(begin + i * period.ms, 0);
     }
   });
+}
+
+/**
+ * Whether a period is over for so long that its starts cannot be taken any more: where a throttled counter has kept many waiting,
+ * all would start in the second in which it answers.
+ */
+function isPast(ctx: Context, begin: number, period: Period): boolean {
+  return begin + period.ms + LATE < ctx.clock();
 }
 
 /** What the counters of these periods leave. */
@@ -120,7 +140,10 @@ async function readRoom(
   room: Map<number, number>,
 ): Promise<void> {
   const counts = await readCounts(ctx, topic, periods);
-  for (const begin of periods) room.set(begin, Math.max(period.starts - counts(begin), 0));
+  for (const begin of periods) {
+    const left = Math.max(period.starts - counts(begin), 0);
+    room.set(begin, Math.min(left, room.get(begin) ?? left));
+  }
 }
 
 /** How many starts are counted in a period, of all minutes that these periods begin in. */

@@ -10,6 +10,7 @@ import { bookStarts } from "../../protocol/book-starts.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
 import { pause } from "../../protocol/pause.ts";
+import type { Pool } from "../../protocol/ports.ts";
 import { promote } from "../../protocol/promote.ts";
 import { resume } from "../../protocol/release.ts";
 import { send } from "../../protocol/send.ts";
@@ -268,6 +269,39 @@ describe("a limited topic", () => {
       expect(given.flat().filter((start) => start !== undefined)).toHaveLength(maxPerSecond === 2 ? 150 : 2);
       expect(calls.length).toBeLessThan(32 * 8);
     }
+  });
+
+  test("counts a job few times though hundreds of callers file one each at once", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 5 } } });
+    const file = () => Promise.all(Array.from({ length: 300 }, () => world.file({ topic: "slow" })));
+    const counts = (await callsOf(world, file)).filter(({ operation }) => operation === "count");
+    expect(counts.length).toBeLessThan(4 * 300);
+    const times = world.queues
+      .messages({ topic: "slow" })
+      .flatMap(({ body }) => parseMessage(body)?.jobs.map(startOf) ?? []);
+    const seconds = [...Map.groupBy(times, (time) => Math.floor(time / SECOND)).values()].map(
+      (at) => at.length,
+    );
+    expect(Math.max(...seconds)).toBe(5);
+    expect(seconds.length).toBeGreaterThan(55);
+  });
+
+  test("lets no job have a start that passed while its counter did not answer", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 5 } } });
+    let isSlow = true;
+    const count: Pool["count"] = async (...asked) => {
+      if (isSlow) await world.pass(5 * SECOND, { ticks: false });
+      isSlow = false;
+      return world.pool.count(...asked);
+    };
+    const jobs = Array.from({ length: 5 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() }));
+    const begun = world.now();
+    await enqueueMany({ ...world.ctx, pool: { ...world.pool, count } }, jobs);
+    const times = world.queues
+      .messages({ topic: "slow" })
+      .flatMap(({ body }) => parseMessage(body)?.jobs.map(startOf) ?? []);
+    expect(times).toHaveLength(5);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(begun + 3 * SECOND);
   });
 
   test("moves no job that its schedule sends four minutes ahead and the limit does not hold", async () => {
