@@ -21,11 +21,16 @@ export type AfterHold = Home | undefined | Error;
 
 /**
  * Moves waiting jobs to later starts, many at once: they stay due when they were, so that anybody can see how long they
- * are held. As in any move the looks stand before the homes say so, and the caller looks at the clock after.
+ * are held. As in any move the looks stand before the homes say so, and the caller looks at the clock after. `patience`: for how
+ * long what DynamoDB leaves unknown is tried again, ms.
  */
-export async function moveHeld(ctx: Context, holds: readonly Hold[]): Promise<AfterHold[]> {
+export async function moveHeld(
+  ctx: Context,
+  holds: readonly Hold[],
+  patience = WRITER_DEADLINE,
+): Promise<AfterHold[]> {
   const now = ctx.clock();
-  const by = now + WRITER_DEADLINE;
+  const by = now + patience;
   await fileLooks(
     ctx,
     holds.map(({ home, until }) => ({ id: home.id, time: until })),
@@ -39,8 +44,12 @@ export async function moveHeld(ctx: Context, holds: readonly Hold[]): Promise<Af
 }
 
 /** Notes the starts of jobs that are sent at once, so that whoever sends them again gives them no other. */
-export function noteStarts(ctx: Context, holds: readonly Hold[]): Promise<AfterHold[]> {
-  return hold(ctx, holds, ctx.clock() + WRITER_DEADLINE, () => ({}));
+export function noteStarts(
+  ctx: Context,
+  holds: readonly Hold[],
+  patience = WRITER_DEADLINE,
+): Promise<AfterHold[]> {
+  return hold(ctx, holds, ctx.clock() + patience, () => ({}));
 }
 
 async function hold(

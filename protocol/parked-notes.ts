@@ -1,4 +1,5 @@
 import { inParallel } from "../core/batches.ts";
+import { messageOf } from "../core/errors.ts";
 import { noteIn, type Parked, parkedIn } from "../core/items.ts";
 import { justAfter, type Position } from "../core/position.ts";
 import type { Context } from "./ports.ts";
@@ -11,11 +12,12 @@ type Line = { readonly pk: string; after: Position; notes: Parked[]; more: boole
 
 /**
  * The notes of a topic's parked jobs that lie between two positions, in the order in which the jobs are due, over all
- * shards, `count` at a time. What has been told may be deleted meanwhile.
+ * shards, `count` at a time. What has been told may be deleted meanwhile. A shard whose notes cannot be read keeps those of no
+ * other waiting: it is `sick`, and passed over from then on.
  */
 export async function* parkedNotes(
   ctx: Context,
-  topic: string,
+  { topic, sick }: { topic: string; sick: Set<string> },
   from: Position,
   before: Position,
   count: number,
@@ -24,16 +26,28 @@ export async function* parkedNotes(
   // A release reads a page of each shard before it knows the oldest note, and soon ends: of many shards the pages are small.
   const page = Math.max(Math.min(ctx.sizes.parkedPage, Math.floor(ctx.sizes.parkedNotes / shards)), 1);
   const lines = Array.from({ length: shards }, (_, shard): Line => {
-    return { pk: parkedIn(topic, shard), after: from, notes: [], more: true };
+    const pk = parkedIn(topic, shard);
+    return { pk, after: from, notes: [], more: !sick.has(pk) };
   });
   for (;;) {
     const empty = lines.filter(({ notes, more }) => more && notes.length === 0);
     await inParallel(empty, WIDTH, async (line) => {
-      const { items, more } = await ctx.pool.page(line.pk, line.after, before, page);
-      line.notes = items.flatMap((item) => noteIn(item) ?? []);
-      line.more = more;
-      const last = items.at(-1);
-      if (last) line.after = justAfter(last.sk);
+      try {
+        const { items, more } = await ctx.pool.page(line.pk, line.after, before, page);
+        line.notes = items.flatMap((item) => noteIn(item) ?? []);
+        line.more = more;
+        const last = items.at(-1);
+        if (last) line.after = justAfter(last.sk);
+      } catch (error) {
+        ctx.report({
+          type: "trouble",
+          topic,
+          what: "reading the notes of parked jobs",
+          error: messageOf(error),
+        });
+        sick.add(line.pk);
+        line.more = false;
+      }
     });
     const notes: Parked[] = [];
     // Up to where a shard has to be read further, the oldest note is known.

@@ -1,7 +1,8 @@
 import { inParallel } from "../core/batches.ts";
 import { NEAR, STARTS_AHEAD } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
 import { isLongPast } from "../core/home.ts";
-import type { Parked, Pause } from "../core/items.ts";
+import { homeKey, type Parked, type Pause } from "../core/items.ts";
 import { BEGINNING, beforeTime, END, type Position } from "../core/position.ts";
 import { nextOpening } from "../cron/window.ts";
 import { firstStart, letGo, NO_TURN, type Release, type Turn, takeTurns } from "./let-go.ts";
@@ -37,20 +38,22 @@ type Range = { readonly from: Position; readonly before: Position; readonly isPa
 /**
  * Gives starts to a topic's parked jobs, the oldest first, as its limit and the rate of its resume let it: none further
  * ahead than `STARTS_AHEAD`, so that the next tick decides on the others anew. `pause`: the topic's, if it is not over.
- * `until`: ms on the context's clock after which nothing new is begun. Answers how many jobs got a start.
+ * `until`: ms on the context's clock after which nothing new is begun. `sick`: partitions that earlier releases of this tick could
+ * not read or write. Answers how many jobs got a start. Throws when it has met a sick one, after all else was let go.
  */
 export async function release(
   ctx: Context,
   topic: string,
   pause: Pause | undefined,
   until: number,
+  sick = new Set<string>(),
 ): Promise<number> {
   const { maxPerSecond, window } = policyOf(ctx, topic);
   const isLimited = maxPerSecond !== undefined;
   const now = ctx.clock();
   const bound = now + STARTS_AHEAD;
   if (pause?.state === "paused" || (isLimited && nextOpening(window, now) >= bound)) return 0;
-  const run: Release = { topic, pause, bound, room: new Map() };
+  const run: Release = { topic, pause, bound, room: new Map(), sick };
   let released = 0;
   let isLeft = false;
   for (const range of rangesOf(pause, isLimited, bound, now)) {
@@ -59,6 +62,11 @@ export async function release(
     isLeft ||= part.isLeft;
   }
   if (isLimited) await noteCrowd(ctx, topic, isLeft ? bound : undefined);
+  if (run.sick.size > 0) {
+    const where = [...run.sick].join(", ");
+    const message = `parked jobs of topic ${topic} in ${where} could not be let go; the next tick tries again`;
+    throw new MinutehandError("unavailable", message);
+  }
   return released;
 }
 
@@ -84,7 +92,7 @@ async function releaseRange(
   { from, before, isPaced }: Range,
   until: number,
 ): Promise<{ released: number; isLeft: boolean }> {
-  const notes = parkedNotes(ctx, run.topic, from, before, ctx.sizes.released);
+  const notes = parkedNotes(ctx, run, from, before, ctx.sizes.released);
   const expired: Parked[] = [];
   let released = 0;
   let isLeft = false;
@@ -105,6 +113,7 @@ async function releaseRange(
       for (const note of some.value) {
         const { last = Number.POSITIVE_INFINITY } = note;
         // No start is left that its job could use: its home need not be read to know that.
+        if (run.sick.size > 0 && run.sick.has(homeKey(note.id).pk)) continue;
         if (last >= first) waiting.push(note);
         else if (isLongPast(last, now) && expired.length < HELD) expired.push(note);
       }

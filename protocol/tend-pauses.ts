@@ -38,6 +38,7 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
   // The policy knows neither a topic that a deploy has removed, nor a limit that a deploy has removed.
   const topics = [...new Set([...Object.keys(ctx.policy.topics), ...limited, ...paused])];
   const pauses = await readPauses(ctx, topics);
+  const sick = new Set<string>();
   const held = topics.map((topic, i): Held => ({ topic, pause: pauses[i] }));
   const guarded = async (topic: string, work: Promise<unknown>): Promise<void> => {
     try {
@@ -58,7 +59,7 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
       await guarded(topic, tend(ctx, topic, pause));
     }),
     inTurns(ctx, held.filter(isReleased), releaseUntil, ({ topic, pause }, end) =>
-      guarded(topic, release(ctx, topic, pause, end)),
+      guarded(topic, release(ctx, topic, pause, end, sick)),
     ),
   ]);
 }

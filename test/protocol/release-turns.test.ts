@@ -126,3 +126,46 @@ test("no topic's turn comes later than its starts reach, however many topics hav
     before = servedAt;
   }
 });
+
+test("a shard whose notes cannot be read keeps no other shard's jobs from their starts", async () => {
+  const world = createWorld({ shards: 2, topics: { slow: { maxPerSecond: 5 } } });
+  await world.tick();
+  for (let i = 0; i < 3; i++) await fileMany(world, "slow", 500);
+  await world.pass(MINUTE, { ticks: false });
+  world.events.length = 0;
+  const page: Pool["page"] = async (pk, ...asked) => {
+    if (pk === "paused#slow#1") throw new Error("DynamoDB did not answer a read");
+    return world.pool.page(pk, ...asked);
+  };
+  await tick({ ...world.ctx, pool: { ...world.pool, page } }, world.now() + FUNCTION_TIMEOUT);
+  const released = world.events.reduce((sum, event) => sum + (event.type === "released" ? event.jobs : 0), 0);
+  expect(released).toBeGreaterThan(5 * 55);
+  expect(world.events).toContainEqual(expect.objectContaining({ what: "reading the notes of parked jobs" }));
+});
+
+test("jobs whose homes cannot be written keep no others from their starts", async () => {
+  const world = createWorld({ shards: 2, topics: { slow: { maxPerSecond: 5 } } });
+  await world.tick();
+  // Their homes lie where the minute does that they are due in.
+  await fileMany(world, "slow", 500);
+  const minute = "T09:00#";
+  await world.pass(MINUTE, { ticks: false });
+  for (let i = 0; i < 2; i++) await fileMany(world, "slow", 500);
+  await world.pass(MINUTE, { ticks: false });
+  world.events.length = 0;
+  let lost = 0;
+  const changeMany: Pool["changeMany"] = async (changes, by) => {
+    const isSick = changes.map(({ key }) => key.pk.includes(minute));
+    const well = await world.pool.changeMany(
+      changes.filter((_, i) => !isSick[i]),
+      by,
+    );
+    // What is unknown is tried again until the deadline.
+    if (isSick.includes(true)) lost = Math.max(lost, by - world.now());
+    return isSick.map((sick) => (sick ? new Error("throttled") : (well.shift() ?? new Error("no answer"))));
+  };
+  const ctx = { ...world.ctx, clock: () => world.now() + lost, pool: { ...world.pool, changeMany } };
+  await tick(ctx, world.now() + FUNCTION_TIMEOUT);
+  const released = world.events.reduce((sum, event) => sum + (event.type === "released" ? event.jobs : 0), 0);
+  expect(released).toBeGreaterThan(5 * 45);
+});
