@@ -14,6 +14,7 @@ import { reachedBy } from "../core/trail.ts";
 import type { Backlogs } from "./backlog.ts";
 import { progressOf, readCursor } from "./cursor.ts";
 import { releaseLeftKeys } from "./keys.ts";
+import { unknownPauses } from "./known-pauses.ts";
 import { fileLooks } from "./looks.ts";
 import { prolongOnce } from "./once-items.ts";
 import { pages } from "./pages.ts";
@@ -90,8 +91,13 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(now, 0) });
     else looks.push({ id: home.id, time: lookAgainAt(now, BACKLOG_PATIENCE) });
   }
-  const left = await leftToReleases(ctx, toSend);
-  const sending = toSend.filter(({ id }) => !left.has(id));
+  const unknown = await unknownPauses(
+    ctx,
+    toSend.map(({ topic }) => topic),
+  );
+  const known = toSend.filter(({ topic }) => !unknown.has(topic));
+  const left = await leftToReleases(ctx, known);
+  const sending = known.filter(({ id }) => !left.has(id));
   const outcomes = await send(ctx, sending, await sentBefore(ctx, sending, backlogs));
   for (const home of toSend) {
     const late = now - startsAt(home);

@@ -1,4 +1,5 @@
-import { PAUSE_KNOWN_FOR } from "../core/constants.ts";
+import { BUCKET, PAUSE_KNOWN_FOR } from "../core/constants.ts";
+import { messageOf } from "../core/errors.ts";
 import { heldFromAt, startsAt } from "../core/home.ts";
 import { type Home, type Limited, limitedKey, type Pause, pauseKey } from "../core/items.ts";
 import { isOver, pausedFor } from "../core/pauses.ts";
@@ -15,6 +16,11 @@ type Known = {
   readAt: number;
 };
 const known = new WeakMap<Pool, Map<string, Known>>();
+/** The topics whose pauses could not be read, with why, and until when they are not asked for again: ms. */
+const sick = new WeakMap<Pool, Map<string, { error: unknown; until: number }>>();
+/** A read that DynamoDB does not answer takes its client some 15 s, and other topics wait for it: one that fails so slowly is sick. */
+const SLOW = 5_000;
+const SICK_FOR = BUCKET;
 
 /**
  * Before which start (ms since the epoch) each of these topics' jobs are held, as it was read at most
@@ -33,6 +39,24 @@ export async function heldBefore(ctx: Context, topics: readonly string[]): Promi
     unique.filter((topic) => !isFresh(topic)),
   );
   return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? NOTHING]));
+}
+
+/**
+ * Which of these topics' pauses cannot be read, and why. Nothing of such a topic may be handed over: it may be paused. But one
+ * topic's trouble is its own, so that the others' are looked at then by themselves.
+ */
+export async function unknownPauses(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
+  const unknown = new Map<string, unknown>();
+  try {
+    await heldBefore(ctx, topics);
+  } catch {
+    await Promise.all(
+      [...new Set(topics)].map(async (topic) => {
+        await heldBefore(ctx, [topic]).catch((error: unknown) => unknown.set(topic, error));
+      }),
+    );
+  }
+  return unknown;
 }
 
 /** The same as it is now. */
@@ -89,6 +113,24 @@ function boundOf(pause: Pause | undefined): number {
 
 async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<void> {
   if (topics.length === 0) return;
+  const failed = sick.get(ctx.pool) ?? new Map<string, { error: unknown; until: number }>();
+  sick.set(ctx.pool, failed);
+  for (const topic of topics) {
+    const last = failed.get(topic);
+    if (last && ctx.clock() < last.until) throw last.error;
+  }
+  const begun = ctx.clock();
+  try {
+    await readLooks(ctx, topics);
+  } catch (error) {
+    const [only] = topics;
+    if (topics.length === 1 && only !== undefined && ctx.clock() - begun >= SLOW)
+      failed.set(only, { error, until: ctx.clock() + SICK_FOR });
+    throw error;
+  }
+}
+
+async function readLooks(ctx: Context, topics: readonly string[]): Promise<void> {
   // Taken before the reading: what changes meanwhile must not be believed for longer.
   const readAt = ctx.clock();
   const limited = topics.filter((topic) => isLimited(ctx, topic));
@@ -125,6 +167,26 @@ export async function readPauses(ctx: Context, topics: readonly string[]): Promi
       ctx.report({ type: "trouble", topic: topics[i] ?? "", what: "reading a pause", error });
     return pause && error === undefined && !isOver(pause) ? pause : undefined;
   });
+}
+
+/** The same of each by itself where one cannot be read: what kept it from that. */
+export async function readPausesApart(
+  ctx: Context,
+  topics: readonly string[],
+): Promise<(Pause | undefined | Error)[]> {
+  try {
+    return await readPauses(ctx, topics);
+  } catch {
+    return Promise.all(
+      topics.map(async (topic) => {
+        try {
+          return (await readPauses(ctx, [topic]))[0];
+        } catch (error) {
+          return error instanceof Error ? error : new Error(messageOf(error));
+        }
+      }),
+    );
+  }
 }
 
 async function storedPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {

@@ -5,6 +5,7 @@ import { isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { delaySecondsOf, type Pack, packsOf } from "../core/packs.ts";
 import type { TopicPolicy } from "../core/policy.ts";
+import { unknownPauses } from "./known-pauses.ts";
 import { type Looks, shape } from "./limit.ts";
 import { fileLooks } from "./looks.ts";
 import { park } from "./park.ts";
@@ -25,9 +26,25 @@ export async function send(
 ): Promise<Map<string, HandedOver>> {
   const by = ctx.clock() + WRITER_DEADLINE;
   const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
-  const { parked, spare } = await park(ctx, unique);
+  const unknown = await unknownPauses(
+    ctx,
+    unique.map(({ topic }) => topic),
+  );
+  const known = unique.filter(({ topic }) => !unknown.has(topic));
+  if (known.length === 0 && unknown.size > 0) throw [...unknown.values()][0];
+  const { parked, spare } = await park(ctx, known);
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
-  const waiting = unique.filter(({ id }) => !parked.has(id));
+  for (const [topic, jobs] of Map.groupBy(unique, (home) => home.topic)) {
+    if (!unknown.has(topic)) continue;
+    const reason = messageOf(unknown.get(topic));
+    for (const { id } of jobs) outcomes.set(id, { outcome: "failing", reason });
+    reportFailures(
+      ctx,
+      topic,
+      jobs.map(() => reason),
+    );
+  }
+  const waiting = known.filter(({ id }) => !parked.has(id));
   // A topic whose limit or homes are throttled keeps no other waiting until its time is over.
   await inParallel([...Map.groupBy(waiting, (home) => home.topic)], 8, async ([topic, jobs]) => {
     const { going, failed } = await shape(ctx, topic, jobs, looks);

@@ -9,6 +9,7 @@ import type { Backlogs } from "./backlog.ts";
 import { progressOf, readCursor } from "./cursor.ts";
 import { die } from "./die.ts";
 import { endExpired } from "./if-late.ts";
+import { unknownPauses } from "./known-pauses.ts";
 import { fileLooks } from "./looks.ts";
 import { type Entry, pages } from "./pages.ts";
 import { isLimited } from "./policy.ts";
@@ -78,11 +79,16 @@ async function handOver(
 ): Promise<{ before: Position } | undefined> {
   const now = ctx.clock();
   const waiting = entries.filter((entry) => isToSend(entry, limit, now));
+  const unknown = await unknownPauses(
+    ctx,
+    waiting.flatMap(({ home }) => home?.topic ?? []),
+  );
+  const known = waiting.filter(({ home }) => home && !unknown.has(home.topic));
   const left = await leftToReleases(
     ctx,
-    waiting.flatMap(({ home }) => home ?? []),
+    known.flatMap(({ home }) => home ?? []),
   );
-  const free = waiting.filter(({ home }) => home && !left.has(home.id));
+  const free = known.filter(({ home }) => home && !left.has(home.id));
   const ended = await endLimited(
     ctx,
     free.flatMap(({ home }) => home ?? []),
@@ -98,6 +104,10 @@ async function handOver(
       backlogs,
     ),
   );
+  for (const { home } of waiting) {
+    const error = home && unknown.get(home.topic);
+    if (home && error !== undefined) outcomes.set(home.id, { outcome: "failing", reason: messageOf(error) });
+  }
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, due)) ? entries.length : first;
   const failed = new Map<string, { home: Home; sent: HandedOver }>();

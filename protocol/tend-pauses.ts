@@ -3,7 +3,7 @@ import { AUDIT_AFTER, BUCKET, READY_RETENTION, WRITER_DEADLINE } from "../core/c
 import { messageOf } from "../core/errors.ts";
 import { minuteOf, type Pause, pauseKey, ttl } from "../core/items.ts";
 import { beforeTime, END } from "../core/position.ts";
-import { readPauses } from "./known-pauses.ts";
+import { readPauses, readPausesApart } from "./known-pauses.ts";
 import { limitedTopics, listLimited } from "./limited-topics.ts";
 import { countParked } from "./park.ts";
 import { listPaused, pausedTopics, pollQueue } from "./pause.ts";
@@ -37,9 +37,14 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
   const [limited, paused] = await Promise.all([limitedTopics(ctx), pausedTopics(ctx)]);
   // The policy knows neither a topic that a deploy has removed, nor a limit that a deploy has removed.
   const topics = [...new Set([...Object.keys(ctx.policy.topics), ...limited, ...paused])];
-  const pauses = await readPauses(ctx, topics);
+  const pauses = await readPausesApart(ctx, topics);
   const sick = new Set<string>();
-  const held = topics.map((topic, i): Held => ({ topic, pause: pauses[i] }));
+  const held = topics.flatMap((topic, i): Held[] => {
+    const pause = pauses[i];
+    if (!(pause instanceof Error)) return [{ topic, pause }];
+    ctx.report({ type: "trouble", topic, what: "reading a pause", error: messageOf(pause) });
+    return [];
+  });
   const guarded = async (topic: string, work: Promise<unknown>): Promise<void> => {
     try {
       await work;

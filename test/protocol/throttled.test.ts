@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { Change } from "../../protocol/ports.ts";
+import type { Key } from "../../core/items.ts";
+import { enqueueMany } from "../../protocol/enqueue.ts";
+import { isPaused } from "../../protocol/known-pauses.ts";
+import type { Change, Context, Pool } from "../../protocol/ports.ts";
+import { tick } from "../../protocol/tick.ts";
 import { createSettler } from "../../sdk/settler.ts";
 import { consume } from "./consume.ts";
 import { pull } from "./scenes.ts";
-import { createWorld, SECOND, START, type World } from "./world.ts";
+import { createWorld, MINUTE, SECOND, START, type World } from "./world.ts";
 
 /** DynamoDB throttles every change of this job for `ms`; what it decides of others is told at once. */
 function throttle(world: World, id: string, ms: number): void {
@@ -102,5 +106,63 @@ describe("while DynamoDB throttles one job of a batch,", () => {
     delete world.pool.hooks.after;
     expect(await world.home(id)).toMatchObject({ state: "scheduled", attempt: 0 });
     expect(await consume(world, "orders")).toMatchObject([{ id, attempt: 1 }]);
+  });
+});
+
+describe("while nobody can read one topic's pause,", () => {
+  const TOPICS = { sick: {}, well: {}, slow: { maxPerSecond: 5 } } as const;
+  const isSick = ({ pk }: Key) => pk === "pause#sick";
+  /** Reads that name it fail as its client gives up, 15 s later by the clock of who asks. */
+  function sicken(world: World): Context {
+    let lost = 0;
+    const read: Pool["read"] = async (keys) => {
+      if (!keys.some(isSick)) return world.pool.read(keys);
+      lost += 15 * SECOND;
+      throw new Error("DynamoDB did not answer a read");
+    };
+    const pool: Pool = Object.assign(Object.create(world.pool), { read });
+    return { ...world.ctx, clock: () => world.now() + lost, pool };
+  }
+
+  test("the tick hands over other topics' jobs, and its own once it can be read again", async () => {
+    const world = createWorld({ shards: 1, topics: TOPICS });
+    await world.tick();
+    const jobs = ["sick", "well", "slow"].map((topic) => ({
+      topic,
+      body: "{}",
+      dueAt: world.now() + 10 * MINUTE,
+    }));
+    await enqueueMany(world.ctx, jobs);
+    await world.pass(8 * MINUTE, { ticks: false });
+    await tick(sicken(world), world.now() + 150 * SECOND).catch(() => {});
+    for (const topic of ["well", "slow"]) expect(world.queues.messages({ topic })).toHaveLength(1);
+    expect(world.queues.messages({ topic: "sick" })).toEqual([]);
+    await world.pass(10 * MINUTE);
+    expect(world.visible("sick")).toHaveLength(1);
+  });
+
+  test("the tick gives starts to what waits for other topics' limits", async () => {
+    const world = createWorld({ shards: 1, topics: TOPICS });
+    await world.tick();
+    const jobs = Array.from({ length: 500 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() }));
+    for (let i = 0; i < 2; i++) await enqueueMany(world.ctx, jobs);
+    await world.pass(MINUTE, { ticks: false });
+    world.events.length = 0;
+    await tick(sicken(world), world.now() + 150 * SECOND).catch(() => {});
+    const released = world.events.reduce(
+      (sum, event) => sum + (event.type === "released" ? event.jobs : 0),
+      0,
+    );
+    expect(released).toBeGreaterThan(100);
+  });
+
+  test("its slow reads are not repeated at once", async () => {
+    const world = createWorld({ shards: 1, topics: TOPICS });
+    const ctx = sicken(world);
+    await expect(isPaused(ctx, "sick")).rejects.toThrow("did not answer");
+    const after = ctx.clock();
+    await expect(isPaused(ctx, "sick")).rejects.toThrow("did not answer");
+    expect(ctx.clock()).toBe(after);
+    expect(await isPaused(ctx, "well")).toBe(false);
   });
 });
