@@ -518,8 +518,8 @@ export const MUTANTS: readonly Mutant[] = [
     find: "  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
     put: "",
     and: {
-      find: "  const unknown = [...outcomes, ...endings].filter((outcome) => outcome instanceof Error).length;\n",
-      put: "  const unknown = [...outcomes, ...endings].filter((outcome) => outcome instanceof Error).length;\n  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
+      find: "  const asked = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];\n",
+      put: "  const asked = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];\n  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
     },
   },
   {

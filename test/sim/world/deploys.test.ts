@@ -13,6 +13,7 @@ it("a function that was deployed runs by the new policy from its next invocation
   const machine = { alive: () => true, onDeath: () => {}, kill: () => {}, chain: 0 };
   const world = {
     policy: { topics: {} },
+    lambda: { isThrottled: () => false, ended: () => {} },
     timeline: { now: () => 0, at: () => {} },
     start: () => ({ machine, ctx: { number: ++started } }),
   } as unknown as World;
