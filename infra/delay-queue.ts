@@ -21,6 +21,7 @@ import { Events } from "./events.ts";
 import { type HandlerOptions, handlerCode, handlerError } from "./handler.ts";
 import { JobApi } from "./http-api.ts";
 import { JobPool, type PoolTable } from "./job-pool.ts";
+import { encryptLogs } from "./log-key.ts";
 import { policyOf, topicRules } from "./policy.ts";
 import type { DelayQueueProps } from "./props.ts";
 import { roomForTopics } from "./room-for-topics.ts";
@@ -123,6 +124,7 @@ export class DelayQueue extends Construct {
     }
     if (this.api !== undefined)
       new CfnOutput(this, "ApiUrl", { description: API_OUTPUT, value: this.api.apiEndpoint });
+    if (encryptionKey !== undefined) encryptLogs(this, encryptionKey);
     new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
     this.alarms = new Alarms(this, "Alarms", { ...parts, tick, recurring, events, alarmTopic });
     for (const [topic, fn] of this.consumers) this.alarms.watchConsumer(topic, fn);

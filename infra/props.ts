@@ -354,11 +354,12 @@ export type DelayQueueProps = {
    */
   readonly eventBus?: IEventBusRef;
   /**
-   * A key of yours for the table and the topics' queues. What recurring schedules say of their jobs is under
-   * EventBridge Scheduler's own. With `cancelOn` or `enqueueOn` EventBridge is let into it; a key of another app's has to
-   * let it in itself, and synth says so.
+   * A key of yours for the table, the topics' queues and the logs. What recurring schedules say of their jobs is under
+   * EventBridge Scheduler's own, and the tick's DLQ, which says nothing of jobs, under SQS's. CloudWatch Logs is let into the
+   * key, and with `cancelOn` or `enqueueOn` EventBridge is too. A key of another app's has to let EventBridge in itself, and the
+   * logs are not put under it; synth says both.
    *
-   * @default the table by DynamoDB's key in your account, the queues by SQS's own
+   * @default the table by DynamoDB's key in your account, the queues by SQS's own, the logs by CloudWatch's
    */
   readonly encryptionKey?: IKey;
   /** @default an HTTP API with IAM authorization */

@@ -288,6 +288,26 @@ describe("a customer's key", () => {
       expect(JSON.stringify(policy)).toContain("kms:GenerateDataKey");
       expect(JSON.stringify(policy)).not.toMatch(/kms:\w*\*/);
     }
+    const groups = resourcesOf(template, "AWS::Logs::LogGroup");
+    expect(groups.length).toBeGreaterThan(5);
+    const keyArn = { "Fn::GetAtt": [resourcesOf(template, "AWS::KMS::Key")[0]?.[0], "Arn"] };
+    for (const [, group] of groups) expect(group.Properties.KmsKeyId).toEqual(keyArn);
+    expect(JSON.stringify(resourcesOf(template, "AWS::KMS::Key"))).toContain(
+      "kms:EncryptionContext:aws:logs:arn",
+    );
     expect(new AwsSolutionsChecks(app).validateScope(queue).violations).toEqual([]);
+  });
+
+  it("of another app leaves the logs under CloudWatch's own, and synth says so", () => {
+    const stack = new Stack(new App(), "Shop");
+    const encryptionKey = Key.fromKeyArn(stack, "Key", "arn:aws:kms:eu-west-1:123456789012:key/0a0a");
+    new DelayQueue(stack, "Jobs", { topics: { mail: {} }, encryptionKey });
+    const template = templateOf(stack);
+    for (const [, group] of resourcesOf(template, "AWS::Logs::LogGroup"))
+      expect(group.Properties.KmsKeyId).toBeUndefined();
+    Annotations.fromStack(stack).hasWarning(
+      "/Shop/Jobs",
+      Match.stringLikeRegexp("the logs stay under CloudWatch's"),
+    );
   });
 });

@@ -1,0 +1,45 @@
+import { Annotations, ArnFormat, Aspects, Aws, Stack } from "aws-cdk-lib";
+import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import { CfnLogGroup } from "aws-cdk-lib/aws-logs";
+import type { Construct } from "constructs";
+
+/** "Encrypt log data in CloudWatch Logs using AWS KMS", CloudWatch Logs User Guide. */
+const ACTIONS = [
+  "kms:Encrypt",
+  "kms:Decrypt",
+  "kms:ReEncryptFrom",
+  "kms:ReEncryptTo",
+  "kms:GenerateDataKey",
+  "kms:DescribeKey",
+];
+
+/** Puts all log groups of `scope` under a key, and lets CloudWatch Logs of this account into it. */
+export function encryptLogs(scope: Construct, key: IKey): void {
+  const groups = Stack.of(scope).formatArn({
+    service: "logs",
+    resource: "log-group",
+    resourceName: "*",
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
+  const { statementAdded } = key.addToResourcePolicy(
+    new PolicyStatement({
+      principals: [new ServicePrincipal(`logs.${Aws.REGION}.amazonaws.com`)],
+      actions: ACTIONS,
+      resources: ["*"],
+      conditions: { ArnLike: { "kms:EncryptionContext:aws:logs:arn": groups } },
+    }),
+  );
+  if (statementAdded) {
+    const visit = (node: unknown): void => {
+      if (node instanceof CfnLogGroup) node.kmsKeyId = key.keyArn;
+    };
+    Aspects.of(scope).add({ visit });
+    return;
+  }
+  // A log group whose key does not let CloudWatch Logs in cannot be made, and the policy of this key is another app's.
+  Annotations.of(scope).addWarningV2(
+    "minutehand:logs-key",
+    "the logs stay under CloudWatch's own key, as the policy of the encryption key cannot be changed from this app",
+  );
+}
