@@ -3,13 +3,16 @@ import { MinutehandError, messageOf } from "../core/errors.ts";
 import type { Problem } from "./answers.ts";
 import { problem, problemOf } from "./problem.ts";
 import { readCall } from "./read-call.ts";
-import type { Route, Service } from "./route.ts";
+import type { Decision, Route, Service } from "./route.ts";
 
 const RETRY_AFTER_SECONDS = 2;
 
+/** What a request comes with beside itself: who signed it. */
+export type Bindings = { caller?: string | undefined };
+
 /** The HTTP API: these routes on Hono. Every answer that is no success is problem details. */
-export function createApp(service: Service, routes: readonly Route[]): Hono {
-  const app = new Hono();
+export function createApp(service: Service, routes: readonly Route[]): Hono<{ Bindings: Bindings }> {
+  const app = new Hono<{ Bindings: Bindings }>();
   const byPath = [...Map.groupBy(routes, ({ path }) => path)];
   // Literal paths first: `/jobs/batch` is no job's id, whatever the method.
   byPath.sort(([a], [b]) => parametersOf(a) - parametersOf(b));
@@ -19,7 +22,9 @@ export function createApp(service: Service, routes: readonly Route[]): Hono {
       const method = c.req.method === "HEAD" ? "GET" : c.req.method;
       const route = mates.find((mate) => mate.method === method);
       if (!route) return methodNotAllowed(path, c.req.method, mates);
-      const answer = await route.handle(await readCall(route, c.req.raw, c.req.param(), service));
+      const call = await readCall(route, c.req.raw, c.req.param(), service);
+      const answer = await route.handle(call);
+      if (route.isDecision) service.log.info("a decision", decisionOf(route, call, c.env?.caller));
       return jsonResponse(answer.status, answer.body, "application/json", answer.headers);
     });
   }
@@ -32,6 +37,20 @@ export function createApp(service: Service, routes: readonly Route[]): Hono {
     return problemResponse(problemOf(thrown));
   });
   return app;
+}
+
+function decisionOf(
+  { operationId }: Route,
+  { params, body }: { params: unknown; body: unknown },
+  caller: string | undefined,
+): Decision {
+  const { topic, name } = { ...(body as object), ...(params as object) } as { topic?: string; name?: string };
+  return {
+    call: operationId,
+    ...(topic !== undefined && { topic }),
+    ...(name !== undefined && { schedule: name }),
+    ...(caller !== undefined && { caller }),
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from "aws-lambda";
-import { problemResponse } from "./app.ts";
+import { type Bindings, problemResponse } from "./app.ts";
 import { problem } from "./problem.ts";
 
 /**
@@ -8,14 +8,14 @@ import { problem } from "./problem.ts";
  * It also alters headers that are not ASCII, and answers 500 to some. `done` is called after each answer.
  */
 export function serveEvents(
-  app: { fetch: (request: Request) => Response | Promise<Response> },
+  app: { fetch: (request: Request, bindings: Bindings) => Response | Promise<Response> },
   done: () => void,
 ) {
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
     try {
       const request = requestOf(event);
       const response = request
-        ? await app.fetch(request)
+        ? await app.fetch(request, { caller: callerOf(event) })
         : problemResponse(problem("bad-request", "the request must have a method that carries requests"));
       return {
         statusCode: response.status,
@@ -27,6 +27,11 @@ export function serveEvents(
       done();
     }
   };
+}
+
+/** The ARN of the user or role that signed a call; where the API asks for no signature, nothing. */
+function callerOf({ requestContext }: APIGatewayProxyEventV2): string | undefined {
+  return (requestContext as { authorizer?: { iam?: { userArn?: string } } }).authorizer?.iam?.userArn;
 }
 
 /** What fetch forbids, though a request may come with it: https://fetch.spec.whatwg.org/#forbidden-method */

@@ -10,10 +10,14 @@ export type Service = {
   readonly version: string;
   readonly timers: Timers;
   readonly log: {
+    info(message: string, extra: Decision): void;
     warn(message: string, extra: { error: string }): void;
     error(message: string, error: Error): void;
   };
 };
+
+/** A call that somebody decides on for a topic, a schedule or many jobs. `caller`: by IAM; absent where nobody signs. */
+export type Decision = { call: string; topic?: string; schedule?: string; caller?: string };
 
 /** A validated request. `text` is its body as it was sent. */
 export type Call<P, Q, H, B> = {
@@ -50,6 +54,8 @@ export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
   /** Lower-case names. */
   readonly headers?: z.ZodMiniType<H>;
   readonly body?: z.ZodMiniType<B>;
+  /** It is logged who called it, and for what. */
+  readonly isDecision?: true;
   /** An empty body stands for `{}`. */
   readonly bodyOptional?: true;
   /** The schemas of successful answers by status. */

@@ -16,6 +16,7 @@ export const bulkRoute = route({
   method: "POST",
   path: "/jobs/bulk",
   operationId: "bulk",
+  isDecision: true,
   summary:
     "Cancels, moves, runs now or redrives the jobs of a topic that are due in a range (from an hour ago, or now to run, for a day; of the dead: that died in the last 366 days), of a tag and a group if asked. Each call does a part of it: while there is a cursor, the same request with it goes on. A dry run counts and changes nothing.",
   headers: idempotent,

@@ -53,6 +53,7 @@ export const deadRoutes = [
     method: "POST",
     path: "/topics/{topic}/redrive",
     operationId: "redrive",
+    isDecision: true,
     summary:
       "Runs dead jobs again: those of `ids`, else the oldest `max` (100). The same request with the same Idempotency-Key again takes the same jobs, and counts those that it has redriven.",
     params,

@@ -86,6 +86,7 @@ export const manyJobRoutes = [
     method: "POST",
     path: "/jobs/cancel",
     operationId: "cancelMany",
+    isDecision: true,
     summary: "Cancels up to 500 jobs, each on its own, and answers in their order.",
     body: jobIds,
     answers: { 200: cancelResults },

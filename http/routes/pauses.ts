@@ -20,6 +20,7 @@ export const pauseRoutes = [
     ...shared,
     path: "/topics/{topic}/pause",
     operationId: "pauseTopic",
+    isDecision: true,
     summary:
       "Holds hand-off of a topic: no job of it starts from 5 seconds after the answer until it is resumed. Jobs are filed, moved and cancelled as ever.",
     body: pausing,
@@ -34,6 +35,7 @@ export const pauseRoutes = [
     ...shared,
     path: "/topics/{topic}/resume",
     operationId: "resumeTopic",
+    isDecision: true,
     summary:
       "Lets a paused topic go on, and the jobs that became due meanwhile start: at most `ratePerSecond`, or at once. Those that are `left` follow with the ticks.",
     body: resuming,

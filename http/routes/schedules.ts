@@ -76,6 +76,7 @@ export const scheduleRoutes = [
     method: "PUT",
     path: "/schedules/{name}",
     operationId: "putSchedule",
+    isDecision: true,
     summary:
       "Files a job again and again, at each occurrence of a cron, rate or at expression. Replaces all fields of the schedule of that name, and leaves whether it is paused.",
     params,
@@ -104,6 +105,7 @@ export const scheduleRoutes = [
     method: "DELETE",
     path: "/schedules/{name}",
     operationId: "deleteSchedule",
+    isDecision: true,
     summary: "Ends a schedule, and answers it as it was. Jobs that it has filed stay.",
     async handle({ ctx, params: { name } }) {
       return answerOf(ctx, await removeSchedule(ctx, name));
@@ -114,6 +116,7 @@ export const scheduleRoutes = [
     method: "POST",
     path: "/schedules/{name}/pause",
     operationId: "pauseSchedule",
+    isDecision: true,
     summary: "Lets a schedule's occurrences pass until it is resumed; none is made up for.",
     body: pausing,
     bodyOptional: true,
@@ -126,6 +129,7 @@ export const scheduleRoutes = [
     method: "POST",
     path: "/schedules/{name}/resume",
     operationId: "resumeSchedule",
+    isDecision: true,
     summary: "Lets a paused schedule go on with its next occurrence.",
     body: pausing,
     bodyOptional: true,
@@ -137,6 +141,7 @@ export const scheduleRoutes = [
     method: "POST",
     path: "/schedules/{name}/run",
     operationId: "runSchedule",
+    isDecision: true,
     summary: "Files a schedule's job now, paused or not, beside its occurrences.",
     params,
     headers: idempotent,

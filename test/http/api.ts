@@ -38,6 +38,7 @@ type Pulled = { id: string; receipt: string };
 export function createApi(world: World = createWorld()): Api {
   const logged: string[] = [];
   const log = {
+    info: (message: string, extra: object) => void logged.push(`${message}: ${JSON.stringify(extra)}`),
     warn: (message: string, { error }: { error: string }) => void logged.push(`${message}: ${error}`),
     error: (message: string, error: Error) => void logged.push(`${message}: ${error.stack}`),
   };

@@ -15,7 +15,7 @@ describe("nothing that is sent makes an error of the API's own:", () => {
         const { status } = response;
         expect({ path, text: text?.slice(0, 200), status }).toSatisfy(({ status }) => status < 500);
       }
-      expect(logged).toEqual([]);
+      expect(logged.filter((line) => !line.startsWith("a decision: "))).toEqual([]);
     },
   );
 });

@@ -27,6 +27,21 @@ function createHandler() {
 const job = JSON.stringify({ topic: "orders", body: "é", delay: "1h" });
 
 describe("an event of API Gateway", () => {
+  test("that decides on a topic, a schedule or many jobs is logged with its caller, and no other is", async () => {
+    const { handler, logged } = createHandler();
+    const userArn = "arn:aws:sts::123456789012:assumed-role/OnCall/ann";
+    const signed = { http: { method: "POST" }, authorizer: { iam: { userArn } } };
+    const requestContext = signed as unknown as APIGatewayProxyEventV2["requestContext"];
+    await handler({ ...eventOf("POST", "/topics/orders/pause"), requestContext });
+    await handler({ ...eventOf("POST", "/jobs", { body: job }), requestContext });
+    const body = JSON.stringify({ action: "cancel", topic: "orders" });
+    await handler(eventOf("POST", "/jobs/bulk", { body }));
+    expect(logged).toEqual([
+      `a decision: ${JSON.stringify({ call: "pauseTopic", topic: "orders", caller: userArn })}`,
+      `a decision: ${JSON.stringify({ call: "bulk", topic: "orders" })}`,
+    ]);
+  });
+
   test("is answered in its own form, and telemetry is flushed", async () => {
     const { handler, answered } = createHandler();
     const result = await handler(eventOf("POST", "/jobs", { body: job }));

@@ -55,6 +55,7 @@ export function apiOf(world: World): Api {
     TIMEOUT.api,
     (ctx, machine) => {
       const log = {
+        info: () => {},
         warn: (message: string, extra: object) => world.trace(() => `${message} ${JSON.stringify(extra)}`),
         // An answer 500 is a defect, whatever goes wrong around it.
         error(message: string, error: Error) {

@@ -13,6 +13,7 @@ export function producersOf(world: World): Api {
     if (!current?.machine.alive()) current = world.start(`producer-${++started}`);
     const { machine, ctx } = current;
     const log = {
+      info: () => {},
       warn: () => {},
       // An answer 500 is a defect, whatever goes wrong around it.
       error(message: string, error: Error) {
