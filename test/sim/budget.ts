@@ -35,8 +35,9 @@ export type Done = {
   /** Revisions that jobs had, and messages that carried one. */
   revisions: number;
   messages: number;
-  /** Jobs that a pause had parked. */
+  /** Jobs that a pause or a limit had parked, and starts of others that their limit made later. */
   parked: number;
+  held: number;
   /** Limits and pauses that ticks look after. */
   tendedTopics: number;
 };
@@ -60,6 +61,7 @@ export function since(before: Done, after: Done): Done {
     revisions: after.revisions - before.revisions,
     messages: after.messages - before.messages,
     parked: after.parked - before.parked,
+    held: after.held - before.held,
   };
 }
 
@@ -74,7 +76,7 @@ type Line = { what: string; spent: number; most: number };
 function linesOf(done: Done): Line[] {
   const { calls, ticks, shards, letters, tendedTopics, requests, allowance, refusals, lostRaces, parked } =
     done;
-  const { invocations, deliveries, runs, revisions, messages } = done;
+  const { invocations, deliveries, runs, revisions, messages, held } = done;
   const spent = (...kinds: string[]) => kinds.reduce((sum, kind) => sum + (calls.get(kind) ?? 0), 0);
   // The first sweep and the first audit read the ten minutes before the first tick: as much as three ticks do.
   const ticked = ticks + 3;
@@ -106,8 +108,9 @@ function linesOf(done: Done): Line[] {
       spent: spent("consumer pool"),
       // An invocation looks at its topic's pause and claims. Of what it does not run it reads the home; if that is late for
       // its topic, it has been read before, and tried to end; if another revision waits, that gets a start, and notes it.
-      // A run's end reads the home, files a look or a dead entry, writes the home, and takes a start or lets the key go.
-      most: 2 * invocations + 3 * (deliveries - runs) + 4 * runs + refusals + 3 * parked,
+      // A run's end reads the home, files a look or a dead entry, writes the home, and takes a start or lets the key go. Where the
+      // second of that start is full, the others are read, one is taken, and it is noted.
+      most: 2 * invocations + 3 * (deliveries - runs) + 4 * runs + refusals + 3 * parked + 3 * held,
     },
     { what: "messages", spent: messages, most: 2 * revisions + 2 },
   ];

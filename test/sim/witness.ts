@@ -169,6 +169,9 @@ export function witnessOf(settings: {
   const lateness: number[] = [];
   let messages = 0;
   let parked = 0;
+  const parkedRevisions = new Set<string>();
+  /** Starts of a limit that were noted later than asked for, of jobs that nobody had parked. */
+  let held = 0;
   let repeats = 0;
   /** Letters that each DLQ was given. */
   const letters = new Map<string, number>();
@@ -499,6 +502,8 @@ export function witnessOf(settings: {
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;
       if (row.id && row.state) {
+        const isHeld = before && after?.heldUntil && after.heldUntil.N !== before.heldUntil?.N;
+        if (isHeld && !parkedRevisions.has(`${row.id.S} ${row.revision?.N}`)) held++;
         homeWritten(before && homeOf(before), after && homeOf(after));
       } else if (row.sk?.S?.endsWith("#look")) {
         const { looks } = known(row.id?.S ?? "");
@@ -510,6 +515,7 @@ export function witnessOf(settings: {
         tendedTopics.add(`${row.pk.S} ${row.sk?.S}`);
       } else if (row.pk?.S?.startsWith("paused#")) {
         if (!before) parked++;
+        parkedRevisions.add(`${row.id?.S} ${row.revision?.N}`);
       } else if (row.pk?.S?.startsWith("dead#")) {
         const { listed } = known(row.id?.S ?? "");
         if (after) listed.add(timeOf(row.sk?.S ?? ""));
@@ -650,6 +656,7 @@ export function witnessOf(settings: {
       revisions: revisionsOfAll(),
       messages,
       parked,
+      held,
       runs: runsByFunctions,
       tendedTopics: tendedTopics.size,
     }),
