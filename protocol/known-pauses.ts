@@ -16,7 +16,7 @@ type Known = {
   readAt: number;
 };
 const known = new WeakMap<Pool, Map<string, Known>>();
-/** The topics whose pauses could not be read, with why, and until when they are not asked for again: ms. */
+/** The topics whose pauses could not be read while others' could, with why, and until when they are not asked for again: ms. */
 const sick = new WeakMap<Pool, Map<string, { error: unknown; until: number }>>();
 /** A read that DynamoDB does not answer takes its client some 15 s, and other topics wait for it: one that fails so slowly is sick. */
 const SLOW = 5_000;
@@ -46,15 +46,31 @@ export async function heldBefore(ctx: Context, topics: readonly string[]): Promi
  * topic's trouble is its own, so that the others' are looked at then by themselves.
  */
 export async function unknownPauses(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
+  const failed = sick.get(ctx.pool) ?? new Map<string, { error: unknown; until: number }>();
+  sick.set(ctx.pool, failed);
+  const begun = ctx.clock();
   const unknown = new Map<string, unknown>();
+  for (const topic of topics) {
+    const last = failed.get(topic);
+    if (last && begun < last.until) unknown.set(topic, last.error);
+  }
+  const asked = [...new Set(topics)].filter((topic) => !unknown.has(topic));
   try {
-    await heldBefore(ctx, topics);
-  } catch {
-    await Promise.all(
-      [...new Set(topics)].map(async (topic) => {
-        await heldBefore(ctx, [topic]).catch((error: unknown) => unknown.set(topic, error));
-      }),
-    );
+    await heldBefore(ctx, asked);
+    return unknown;
+  } catch (error) {
+    if (asked.length === 1) return unknown.set(asked[0] ?? "", error);
+  }
+  const again = ctx.clock();
+  const errors = new Map<string, unknown>();
+  await Promise.all(
+    asked.map((topic) => heldBefore(ctx, [topic]).catch((error: unknown) => errors.set(topic, error))),
+  );
+  // Where none can be read it is the pool that fails, which may answer at any moment.
+  const isSlow = ctx.clock() - again >= SLOW && errors.size < asked.length;
+  for (const [topic, error] of errors) {
+    unknown.set(topic, error);
+    if (isSlow) failed.set(topic, { error, until: ctx.clock() + SICK_FOR });
   }
   return unknown;
 }
@@ -113,24 +129,6 @@ function boundOf(pause: Pause | undefined): number {
 
 async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<void> {
   if (topics.length === 0) return;
-  const failed = sick.get(ctx.pool) ?? new Map<string, { error: unknown; until: number }>();
-  sick.set(ctx.pool, failed);
-  for (const topic of topics) {
-    const last = failed.get(topic);
-    if (last && ctx.clock() < last.until) throw last.error;
-  }
-  const begun = ctx.clock();
-  try {
-    await readLooks(ctx, topics);
-  } catch (error) {
-    const [only] = topics;
-    if (topics.length === 1 && only !== undefined && ctx.clock() - begun >= SLOW)
-      failed.set(only, { error, until: ctx.clock() + SICK_FOR });
-    throw error;
-  }
-}
-
-async function readLooks(ctx: Context, topics: readonly string[]): Promise<void> {
   // Taken before the reading: what changes meanwhile must not be believed for longer.
   const readAt = ctx.clock();
   const limited = topics.filter((topic) => isLimited(ctx, topic));
