@@ -55,6 +55,7 @@ export default defineConfig({
             "test/sim/alarms/*.test.ts",
             "test/sim/mutants/*.test.ts",
           ],
+          testTimeout: 60_000,
         },
       },
       {

@@ -65,15 +65,11 @@ test("no alarm rings while nothing goes wrong", async () => {
   expect([...(await play(specs, {}, 3 * MINUTES))]).toEqual([]);
 });
 
-test.each(FAILURES)(
-  "when %s, its alarms ring and no others",
-  async (_, failure, rings) => {
-    const rang = await play(specs, failure, MINUTES);
-    expect([...rang.keys()].sort()).toEqual(Object.keys(rings).sort());
-    for (const [alarm, most] of Object.entries(rings)) expect(rang.get(alarm)).toBeLessThanOrEqual(most);
-  },
-  60_000,
-);
+test.each(FAILURES)("when %s, its alarms ring and no others", async (_, failure, rings) => {
+  const rang = await play(specs, failure, MINUTES);
+  expect([...rang.keys()].sort()).toEqual(Object.keys(rings).sort());
+  for (const [alarm, most] of Object.entries(rings)) expect(rang.get(alarm)).toBeLessThanOrEqual(most);
+});
 
 test("each alarm rings for some failure, or says the same as another at another time", () => {
   const rung = FAILURES.flatMap(([, , rings]) => Object.keys(rings));
