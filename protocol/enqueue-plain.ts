@@ -1,7 +1,8 @@
 import { inParallel } from "../core/batches.ts";
+import { UNTRACKED_AFTER } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
-import type { Home } from "../core/items.ts";
+import { type Home, ttl } from "../core/items.ts";
 import { isPaused } from "./known-pauses.ts";
 import { book, openings } from "./limit.ts";
 import { fileLooks } from "./looks.ts";
@@ -91,7 +92,10 @@ async function withoutHomes(
     far.map((home) => ({ id: home.id, time: startsAt(home) })),
     by,
   );
-  const kept = far.map((home) => ({ ...home, uncounted: startsAt(home) }));
+  const kept = far.map((home) => {
+    const start = startsAt(home);
+    return { ...home, uncounted: start, expiresAt: ttl(start + UNTRACKED_AFTER) };
+  });
   return { straight: started.filter((home) => !far.includes(home)), held: [...kept, ...left] };
 }
 

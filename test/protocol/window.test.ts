@@ -295,6 +295,7 @@ describe("a topic with a window", () => {
     const other = await world.file({ topic: "loose" });
     expect(sent(world, "loose")).toHaveLength(1);
     expect(await held(world, job)).toMatchObject({ dueAt: CLOSES, heldUntil: OPENS });
+    expect((await world.home(job.id)).expiresAt).toBe((OPENS + 240 * HOUR) / SECOND);
     await cancel(world.ctx, other.id);
     await world.pass(HOUR);
     expect((await pull(world, "loose")).map(({ id }) => id).sort()).toEqual([early.id, job.id].sort());

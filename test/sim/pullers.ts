@@ -22,11 +22,16 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
     sqs.messages(topic).filter(({ visibleAt }) => visibleAt <= timeline.now()).length;
   let asking = 0;
   let misses = 0;
+  let cameMeanwhile = false;
   const ask = async (): Promise<void> => {
     const { pullsOne } = world.pace();
     const areMany = countVisible() > MANY;
-    if (asking >= (areMany && !pullsOne ? PULLERS : 1)) return;
+    if (asking >= (areMany && !pullsOne ? PULLERS : 1)) {
+      cameMeanwhile = true;
+      return;
+    }
     asking += 1;
+    cameMeanwhile = false;
     const drawn = draws.whole(1, MOST_AT_ONCE);
     const max = areMany ? MOST_AT_ONCE : drawn;
     const answer = await api("POST", `/topics/${topic}/receive`, { max: pullsOne ? 1 : max });
@@ -38,8 +43,8 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
     if (areMany && jobs.length > 0) void ask();
     asking -= 1;
     const left = countVisible() > 0;
-    // No answer, or none while the topic is paused or the claim of one job is throttled; or more to come.
-    if (answer?.status !== 200 || (left && jobs.length === 0))
+    // No answer, or none while the topic is paused or the claim of one job is throttled; or more to come, or it has.
+    if (answer?.status !== 200 || (left && jobs.length === 0 && !cameMeanwhile))
       timeline.at(timeline.now() + waitAfter(misses++), () => void ask());
     else if (left) void ask();
   };

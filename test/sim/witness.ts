@@ -83,6 +83,8 @@ type Known = {
   handedOff: Map<string, Starts>;
   /** A message said until when it may run. */
   expires: boolean;
+  /** TTL took its untracked home before a sweep came to it. */
+  outlived: boolean;
   /** Revisions that the DLQ was given, and those whose envelope somebody destroyed. */
   envelopes: Set<number>;
   destroyed: Set<number>;
@@ -115,6 +117,8 @@ const MORE_SENDS = 5;
 
 /** ms that a look must outlast its time, since ticks may be missing so long (docs/operations.md). */
 const OUTAGE = 89 * DAY;
+/** ms past its start that an untracked job waits for a tick (docs/tracking.md). */
+const UNTRACKED_OUTAGE = 10 * DAY;
 
 /** ms from looking at a pause to the run: an invocation's life, or till a caller of `receive` gave up. */
 const LONGEST_CLAIM = 60_000;
@@ -180,6 +184,7 @@ export function witnessOf(settings: {
   let runsByFunctions = 0;
   /** How far each shard was audited. */
   const audits = new Map<number, string>();
+  const sweeps = new Map<number, string>();
 
   const violate = (promise: string, id: string, text: string): void =>
     onViolation({ promise, id, text, time: clock() });
@@ -218,6 +223,7 @@ export function witnessOf(settings: {
       looks: new Set(),
       handedOff: new Map(),
       expires: false,
+      outlived: false,
       envelopes: new Set(),
       destroyed: new Set(),
       listed: new Set(),
@@ -250,6 +256,7 @@ export function witnessOf(settings: {
     if (!after) {
       if (before && !isFinished(before) && !before.untracked)
         violate("state", id, "deleted while it is not finished");
+      job.outlived = before !== undefined && isOutlived(before);
     } else {
       if (!before) recurring.created(id, after.body, !after.untracked);
       const wrong = transition(job, before, after);
@@ -470,6 +477,13 @@ export function witnessOf(settings: {
     return end !== undefined && end + DAY <= clock() + skew;
   }
 
+  /** Whether no tick has come to an untracked job for so long that it may be lost (docs/tracking.md). */
+  function isOutlived(home: Home): boolean {
+    const swept = sweeps.get(addressOf(home.id).shard);
+    const start = startsAt(home);
+    return swept !== undefined && timeOf(swept) <= start && start + UNTRACKED_OUTAGE <= clock() + skew;
+  }
+
   /** Whether no audit has come to a job's shard for so long that TTL may have taken its once item (docs/architecture.md). */
   function isAuditOut(id: string): boolean {
     const audit = audits.get(addressOf(id).shard);
@@ -477,8 +491,7 @@ export function witnessOf(settings: {
   }
 
   /** The invariant everything rests on (docs/architecture.md): the audit never passes the last look. */
-  function audited(cursor: string, position: string): void {
-    const shard = Number(cursor.slice("cursor#".length));
+  function audited(shard: number, position: string): void {
     audits.set(shard, position);
     for (const job of jobs.values())
       if (isOpen(job) && addressOf(job.home?.id ?? "").shard === shard) mustBeAhead(job, position);
@@ -534,8 +547,10 @@ export function witnessOf(settings: {
       } else if (row.pk?.S?.startsWith("key#") && after?.expiresAt) {
         const home = jobs.get(row.id?.S ?? "")?.home;
         if (home && !isFinished(home)) violate("key", home.id, `its key is let go: ${JSON.stringify(after)}`);
-      } else if (after?.audited?.S !== undefined && after.audited.S !== before?.audited?.S)
-        audited(row.pk?.S ?? "", after.audited.S);
+      } else if (after?.swept?.S !== undefined && after.audited?.S !== undefined) {
+        sweeps.set(shardOf(row), after.swept.S);
+        if (after.audited.S !== before?.audited?.S) audited(shardOf(row), after.audited.S);
+      }
     },
 
     /** An answer that promises that the job will run as told. `request` names what must become one job. */
@@ -862,19 +877,25 @@ function remembers(before: Home, after: Home): boolean {
   );
 }
 
+/** Of a cursor's row. */
+function shardOf({ pk }: Row): number {
+  return Number(pk?.S?.slice("cursor#".length));
+}
+
 function isOpen({ home }: Known): boolean {
   return home !== undefined && !home.untracked && !isFinished(home);
 }
 
 /** Whether an untracked job went the way it was promised: to SQS, and from there too unless messages get lost. */
 function cameUntracked(
-  { home, acknowledged, cancelled, handedOff, expires, starts }: Known,
+  { home, acknowledged, cancelled, handedOff, expires, outlived, starts }: Known,
   mayLose: boolean,
 ): boolean {
   if (
     !acknowledged ||
     cancelled ||
     expires ||
+    outlived ||
     (home && (!home.untracked || isFinished(home))) ||
     home?.expiresAfter !== undefined
   )
