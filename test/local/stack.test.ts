@@ -98,22 +98,20 @@ test("bodies above 10 MB are refused", async () => {
   expect(response.status).toBe(413);
 });
 
-test("of a batch only what failed comes again, and ends in the DLQ", { timeout: 15_000 }, async () => {
+test("of a batch only what failed comes again, and ends in the DLQ", async () => {
   await send("good-1", "fail", "good-2");
-  await expect.poll(() => depth("work_dlq"), { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => depth("work_dlq")).toBe(1);
   expect(await depth("work")).toBe(0);
   expect([said("good-1  done"), said("good-2  done"), said("fail  failed")]).toEqual([1, 1, 2]);
 });
 
-test("a function that throws leaves the whole batch", { timeout: 15_000 }, async () => {
+test("a function that throws leaves the whole batch", async () => {
   const before = await depth("work_dlq");
   await send("throw", "beside");
-  await expect.poll(() => depth("work_dlq"), { timeout: 10_000 }).toBe(before + 2);
+  await expect.poll(() => depth("work_dlq")).toBe(before + 2);
 });
 
-test("what sixteen invocations in a row have led to is dropped, as Lambda's guard against loops does", {
-  timeout: 15_000,
-}, async () => {
+test("what sixteen invocations in a row have led to is dropped, as Lambda's guard against loops does", async () => {
   /** As the SDK sends it in an invocation that came after so many others. */
   const sendAfter = (invocations: number, MessageBody: string) =>
     fetch(stack.endpoints.sqs, {
@@ -128,8 +126,8 @@ test("what sixteen invocations in a row have led to is dropped, as Lambda's guar
   const before = await depth("work_dlq");
   for (const invocations of [15, 16])
     expect((await sendAfter(invocations, `after-${invocations}`)).status).toBe(200);
-  await expect.poll(() => said("after-15  done"), { timeout: 5_000 }).toBe(1);
-  await expect.poll(() => depth("work_dlq"), { timeout: 10_000 }).toBe(before + 1);
+  await expect.poll(() => said("after-15  done")).toBe(1);
+  await expect.poll(() => depth("work_dlq")).toBe(before + 1);
   expect(said("after-16  done")).toBe(0);
   expect(said("comes of 16 invocations in a row")).toBeGreaterThan(0);
 });
@@ -185,9 +183,7 @@ test("the template's secret has a value as it says", async () => {
   expect(SecretString).toMatch(/^[A-Za-z0-9]{44}$/);
 });
 
-test("an event source that is disabled takes no messages until it is enabled", {
-  timeout: 15_000,
-}, async () => {
+test("an event source that is disabled takes no messages until it is enabled", async () => {
   const client = new LambdaClient({ ...stack.platform, endpoint: stack.endpoints.lambda });
   const { environment } = JSON.parse(await (await fetch(stack.url)).text());
   const UUID: string = environment.source;
