@@ -64,6 +64,15 @@ describe("pull", () => {
     }
   });
 
+  it("no job is handed out early where a timer fires a millisecond too soon", async () => {
+    const world = createWorld({ topics: { exact: { consumer: "pull", precision: "millisecond" } } });
+    const { dueAt } = await world.file({ topic: "exact", delay: 5 * SECOND });
+    await world.pass(4.5 * SECOND);
+    const hasty = { ...world.timers, wait: (ms: number) => world.pass(ms > 1 ? ms - 1 : ms) };
+    expect(await receive(world.ctx, "exact", { max: 10, waitSeconds: 0 }, hasty)).toHaveLength(1);
+    expect(world.now()).toBe(dueAt);
+  });
+
   it("jobs of a `millisecond` topic that is late are taken ten at a time, or one where the second call fails", async () => {
     const world = createWorld({ topics: { exact: { consumer: "pull", precision: "millisecond" } } });
     for (let i = 0; i < 14; i++) await world.file({ topic: "exact" });
