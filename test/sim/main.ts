@@ -67,6 +67,7 @@ async function playTraced(
 
 /** Tells the shortest story that breaks the same promise, and how to see it again. */
 async function explain(seed: number, weeks: boolean): Promise<void> {
+  console.error(`seed ${seed} is played again, with fewer and fewer users and faults`);
   const { history, suppressed } = await shrink(seed, SHRINKING, weeks);
   const { violation } = history;
   console.log(`\nseed ${seed} breaks ${violation?.promise}: ${violation?.text}`);

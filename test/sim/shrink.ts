@@ -10,6 +10,8 @@ const MOST_PLANNERS = 2;
 const MOST_CLERKS = 2;
 const MOST_STRANGERS = 4;
 const MOST_DEPLOYS = 3;
+/** Of all histories that are played to shrink one. One of weeks may make a million calls, and an ordinary one 4,000. */
+const MOST_CALLS = 5_000_000;
 
 /**
  * Leaves out, as long as the same promise breaks: first half of what is left, then a quarter, in the end one by one.
@@ -20,6 +22,8 @@ export async function shrink(seed: number, tries: number, weeks = false): Promis
   const suppressed = new Set<string>();
   const promise = best.violation?.promise;
   let left = tries;
+  let calls = callsOf(best);
+  const isEnough = (): boolean => left <= 0 || calls >= MOST_CALLS;
   const users = Array.from({ length: MOST_USERS }, (_, i) => `user:${i + 1}`);
   const changes = users.flatMap((user) => Array.from({ length: MOST_CHANGES }, (_, i) => `${user}:${i}`));
   const operators = Array.from({ length: MOST_OPERATORS }, (_, i) => `operator:${i + 1}`);
@@ -38,16 +42,17 @@ export async function shrink(seed: number, tries: number, weeks = false): Promis
 
   for (
     let size = Math.ceil(removable().length / 2);
-    size >= 1 && left > 0;
+    size >= 1 && !isEnough();
     size = size === 1 ? 0 : Math.ceil(size / 2)
   ) {
-    for (let at = 0; at < removable().length && left > 0; left--) {
+    for (let at = 0; at < removable().length && !isEnough(); left--) {
       const out = removable().slice(at, at + size);
       const history = await simulate(seed, {
         suppressed: new Set([...suppressed, ...out]),
         traced: true,
         weeks,
       });
+      calls += callsOf(history);
       if (history.violation?.promise === promise) {
         best = history;
         for (const key of out) suppressed.add(key);
@@ -55,6 +60,10 @@ export async function shrink(seed: number, tries: number, weeks = false): Promis
     }
   }
   return { history: best, suppressed };
+}
+
+function callsOf({ calls }: History): number {
+  return [...calls.values()].reduce((sum, count) => sum + count, 0);
 }
 
 /** What is worth reading of a trace: what names the job, faults, deaths and ticks' troubles. */
