@@ -23,9 +23,14 @@ export type Machine = {
   onDeath(act: () => void): void;
 };
 
+const HASTY = 1 / 16;
+
 /** `skew`: ms that its clock is ahead. */
 export function startMachine(name: string, seed: number, skew: number, timeline: Timeline): Machine {
   const draws = drawsOf(seed, name);
+  const haste = drawsOf(seed, `${name}'s timers`);
+  // As with `setTimeout`, a timer may fire a millisecond before the clock says so.
+  const firesAt = (ms: number): number => timeline.now() + (haste.chance(HASTY) ? ms - 1 : ms);
   const mourners: (() => void)[] = [];
   let alive = true;
   let frozenUntil = 0;
@@ -36,11 +41,10 @@ export function startMachine(name: string, seed: number, skew: number, timeline:
     clock: () => timeline.now() + skew,
     random: (count) => Uint8Array.from({ length: count }, () => Math.floor(draws.next() * 256)),
     timers: {
-      wait: (ms) =>
-        new Promise((resolve) => timeline.at(timeline.now() + ms, () => machine.deliver(resolve))),
+      wait: (ms) => new Promise((resolve) => timeline.at(firesAt(ms), () => machine.deliver(resolve))),
       after(ms, act) {
         let cancelled = false;
-        timeline.at(timeline.now() + ms, () => machine.deliver(() => cancelled || act()));
+        timeline.at(firesAt(ms), () => machine.deliver(() => cancelled || act()));
         return () => {
           cancelled = true;
         };
