@@ -20,6 +20,9 @@ const APART = [10, SECOND, 10 * SECOND];
 /** ms that an event is told late, so that others overtake it. */
 const LATE = [0, 0, 0, SECOND, 20 * SECOND, 3 * MINUTE];
 
+/** ms after a job is due that an event happens, and after that the next. */
+const RUNS_SINCE = [100, SECOND, 20 * SECOND];
+
 /** Which share of events cancels, in one history or another; the others file jobs. */
 const CANCELS = [0.7, 0.2];
 
@@ -27,6 +30,8 @@ const CANCELS = [0.7, 0.2];
 export type Bus = {
   /** Something happens to a job's key about when a user files or replaces it: resolves when that is to be. `n`: names it. */
   around(n: string, key: string): Promise<void>;
+  /** Something happens to a job's key, and soon after the contrary, at times while the job runs. `dueAt`: ms since the epoch. */
+  whileItRuns(n: string, key: string, dueAt: number): void;
   /** Whether all events are through. */
   through(): boolean;
 };
@@ -72,6 +77,23 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
     );
   }
 
+  /** `times`: how often each is told; an event that was applied comes again. */
+  function tell(
+    n: string,
+    events: readonly SentEvent[],
+    late: () => number,
+    again: Draws,
+    times: number,
+  ): void {
+    for (const event of suppressed.has(`event:${n}`) ? [] : events) {
+      const told = event.at + late();
+      for (let i = 0, next = told; i < times; i++, next += again.pick(AGAIN)) {
+        planned += 1;
+        timeline.at(next, () => put(event));
+      }
+    }
+  }
+
   return {
     async around(n, key) {
       const draws = world.draws(`event ${n}`);
@@ -87,14 +109,19 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
       const other = rule === rules.cancels ? rules.files : rules.cancels;
       if (own.chance(0.4))
         events.push({ id: `event-${n}-2`, at: at + own.whole(1, 9) * own.pick(APART), key, rule: other });
-      for (const event of suppressed.has(`event:${n}`) ? [] : events) {
-        const told = event.at + own.pick(LATE);
-        for (let i = 0, next = told; i < times; i++, next += draws.pick(AGAIN)) {
-          planned += 1;
-          timeline.at(next, () => put(event));
-        }
-      }
+      tell(n, events, () => own.pick(LATE), draws, times);
       if (offset < 0) await timeline.wait(-offset);
+    },
+    whileItRuns(n, key, dueAt) {
+      const draws = world.draws(`events while ${n} runs`);
+      if (draws.chance(0.6)) return;
+      const first = dueAt + draws.whole(0, draws.pick(RUNS_SINCE));
+      const second = first + draws.whole(1, draws.pick(RUNS_SINCE));
+      const events = [
+        { id: `event-${n}-while`, at: first, key, rule: rules.cancels },
+        { id: `event-${n}-then`, at: second, key, rule: rules.files },
+      ];
+      tell(n, events, () => 0, draws, 1);
     },
     through: () => planned === 0 && sqs.messages(EVENTS_QUEUE).length === 0,
   };

@@ -59,7 +59,8 @@ export function handlerOf(world: World, fateOf: (id: string) => Fate) {
     const stop = world.witness.running(run);
     machine.onDeath(stop);
     const isPoll = isPolling(job.id);
-    const fate = isPoll ? "asks" : world.pace().slow === job.topic ? "slow" : fateOf(job.id);
+    const drags = world.pace().slow === job.topic;
+    const fate = isPoll ? "asks" : drags ? "slow" : fateOf(job.id);
     world.trace(() => `${machine.name} runs ${job.id}, attempt ${job.attempt}: ${fate}`);
     const draws = world.draws(`takes ${job.id} ${job.attempt}`);
     if (fate === "dies") machine.kill();
@@ -67,9 +68,10 @@ export function handlerOf(world: World, fateOf: (id: string) => Fate) {
     await machine.timers.wait(fate in takes ? takes[fate as keyof typeof takes] : draws.whole(0, 30));
     if (!machine.alive()) return;
     stop();
-    world.witness.ended(run, fate === "done" || fate === "slow");
+    const failsLate = fate === "slow" && !drags && draws.chance(0.5);
+    world.witness.ended(run, fate === "done" || (fate === "slow" && !failsLate));
     if (fate === "asks") job.retryIn(draws.whole(0, isPoll ? POLL_SECONDS : 90));
     if (fate === "buries") job.bury("asked for");
-    if (fate === "fails") throw new Error("a handler failed");
+    if (fate === "fails" || failsLate) throw new Error("a handler failed");
   };
 }

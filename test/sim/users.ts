@@ -178,6 +178,8 @@ async function user(
     draws.chance(LIMITED.has(topic) ? 0.6 : 0.15) && once === undefined && !direct
       ? await fileMany()
       : await file();
+  if (told && key !== undefined && topic === world.habit.topic)
+    bus?.whileItRuns(`${n}`, key, Date.parse(told.dueAt));
   if (once !== undefined && draws.chance(0.5)) {
     await timeline.wait(draws.next() * pickFrom(draws, [5 * MINUTE], stretch.waits));
     await file();
