@@ -165,4 +165,13 @@ describe("while nobody can read one topic's pause,", () => {
     expect(await unknown()).toEqual(["sick"]);
     expect(ctx.clock()).toBe(after);
   });
+
+  test("neither are they where nothing is asked beside it", async () => {
+    const ctx = sicken(createWorld({ shards: 1, topics: TOPICS }));
+    const unknown = async () => [...(await unknownPauses(ctx, ["sick"])).keys()];
+    expect(await unknown()).toEqual(["sick"]);
+    const after = ctx.clock();
+    expect(await unknown()).toEqual(["sick"]);
+    expect(ctx.clock()).toBe(after);
+  });
 });
