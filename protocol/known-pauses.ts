@@ -61,7 +61,8 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
   } catch (error) {
     const [topic = "", ...others] = asked;
     if (others.length === 0) {
-      const isSlow = ctx.clock() - begun >= SLOW && (await isAnotherRead(ctx, new Set([topic, ...failed.keys()])));
+      const isSlow =
+        ctx.clock() - begun >= SLOW && (await isAnotherRead(ctx, new Set([topic, ...failed.keys()])));
       if (isSlow) failed.set(topic, { error, until: ctx.clock() + SICK_FOR });
       return unknown.set(topic, error);
     }

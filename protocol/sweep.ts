@@ -1,5 +1,11 @@
 import { anyInParallel, inParallel } from "../core/batches.ts";
-import { FAILING_TOPIC_WAIT, LOOKAHEAD, UNKNOWN_TOPIC_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
+import {
+  BUCKET,
+  FAILING_TOPIC_WAIT,
+  LOOKAHEAD,
+  UNKNOWN_TOPIC_AFTER,
+  WRITER_DEADLINE,
+} from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { hasExpired, isMovedPast, isNear, startsAt } from "../core/home.ts";
 import { type Home, timeOf } from "../core/items.ts";
@@ -11,9 +17,9 @@ import { die } from "./die.ts";
 import { endExpired } from "./if-late.ts";
 import { unknownPauses } from "./known-pauses.ts";
 import { fileLooks } from "./looks.ts";
-import { type Entry, pages } from "./pages.ts";
+import { type Entry, type PassedOver, pages } from "./pages.ts";
 import { isLimited } from "./policy.ts";
-import type { Context } from "./ports.ts";
+import type { Context, Pool } from "./ports.ts";
 import { type HandedOver, isSeenTo, send } from "./send.ts";
 import { leftToReleases, sentBefore } from "./sent-before.ts";
 import { lookAtUnreadableAgain } from "./unreadable.ts";
@@ -28,10 +34,16 @@ const WIDTH = 8;
 /** Queues that are asked at once whether SQS answers: each that hangs takes as long as its client waits. */
 const ASKED_AT_ONCE = 24;
 
+/** By shard: what the last sweep of this process has passed over. Another process reads a little more than it must. */
+const passedOver = new WeakMap<Pool, Map<number, PassedOver>>();
+
 /**
  * Hands over what falls due in one shard before `LOOKAHEAD` from now, page by page from the cursor: send, then
  * advance. A crash in between repeats up to 2,000 entries and a page, or some seconds' work, and never skips one. `until`:
  * no page is begun after it. `backlogs`: asked once for all shards of a tick.
+ *
+ * The cursor stays before a minute that cannot be read. Later minutes are handed over all the same, and each sweep tries that
+ * minute again, and throws.
  */
 export async function sweepShard(
   ctx: Context,
@@ -45,26 +57,50 @@ export async function sweepShard(
   const progress = progressOf(ctx, cursor, "swept");
   let entries = 0;
   let end: SweepEnd = "done";
+  const passed = passedBefore(ctx, shard, cursor.swept);
   try {
     if (ctx.clock() >= until) return "out-of-time";
-    for await (const page of pages(ctx, shard, cursor.swept, beforeTime(limit))) {
+    for await (const page of pages(ctx, shard, cursor.swept, beforeTime(limit), passed)) {
       if (ctx.clock() >= until) {
         end = "out-of-time";
         break;
       }
       const unsent = await handOver(ctx, page.entries, limit, backlogs);
       entries += page.entries.length;
-      if (!(await progress.reach(unsent?.before ?? page.position, page.entries.length))) return "overtaken";
+      const reached = firstUnread(passed, unsent?.before ?? page.position);
+      if (!(await progress.reach(reached, page.entries.length))) return "overtaken";
       if (unsent) {
         end = "unreachable";
         break;
       }
     }
-    return (await progress.end()) ? end : "overtaken";
+    // The last of the minutes that were passed over before may have been read since the last page.
+    if (end === "done") await progress.reach(firstUnread(passed, beforeTime(limit)), 0);
+    if (!(await progress.end())) return "overtaken";
+    if (passed.unread.size > 0) throw passed.error;
+    return end;
   } finally {
     // Of a sweep that failed, too: its lag is the one that must be told.
     ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });
   }
+}
+
+/** What this process has passed over in a shard and nobody has swept since. */
+function passedBefore(ctx: Context, shard: number, swept: Position): PassedOver {
+  const shards = passedOver.get(ctx.pool) ?? new Map<number, PassedOver>();
+  passedOver.set(ctx.pool, shards);
+  const last = shards.get(shard);
+  const unread = [...(last?.unread ?? [])].filter(([start]) => beforeTime(start + BUCKET) > swept);
+  const beyond = last && unread.length > 0 ? last.beyond : swept;
+  const passed: PassedOver = { unread: new Map(unread), beyond };
+  shards.set(shard, passed);
+  return passed;
+}
+
+function firstUnread({ unread }: PassedOver, position: Position): Position {
+  let first = position;
+  for (const from of unread.values()) if (from < first) first = from;
+  return first;
 }
 
 /**
@@ -120,6 +156,13 @@ async function handOver(
   );
   const met = entries.slice(0, stopAt).flatMap(({ unreadable }) => unreadable ?? []);
   await lookAtUnreadableAgain(ctx, "sweeping", met);
+  const unread = entries.slice(0, stopAt).flatMap(({ unread: id }) => id ?? []);
+  const time = lookAgainAt(limit, FAILING_TOPIC_WAIT);
+  await fileLooks(
+    ctx,
+    unread.map((id) => ({ id, time })),
+    now + WRITER_DEADLINE,
+  );
   return entries[stopAt];
 }
 
