@@ -1,24 +1,31 @@
-import { PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../core/constants.ts";
+import { BUCKET, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../core/constants.ts";
 import { LIMITED_TOPICS, limitedKey } from "../core/items.ts";
 import { forgetPause, knownLimited } from "./known-pauses.ts";
 import { listedTopics, listTopic } from "./listed-topics.ts";
 import type { Context, Pool } from "./ports.ts";
 
-type Listed = { topics: Promise<ReadonlySet<string>>; readAt: number };
+/** `until`: when they are read anew, ms since the epoch. */
+type Listed = { topics: Promise<ReadonlySet<string>>; until: number };
 const listed = new WeakMap<Pool, Listed>();
+/** A read that DynamoDB does not answer takes its client some 15 s: one that fails so slowly is not repeated for a minute. */
+const SLOW = 5_000;
+const SICK_FOR = BUCKET;
 
 /**
  * The topics that have a limit and whose jobs were parked for it, now or ever: a process that does not know of a newer
  * deploy may park a job of a topic whose limit is gone. As they were read at most `PAUSE_KNOWN_FOR` ago.
  */
 export function limitedTopics(ctx: Context): Promise<ReadonlySet<string>> {
+  const begun = ctx.clock();
   const known = listed.get(ctx.pool);
-  if (known && ctx.clock() - known.readAt < PAUSE_KNOWN_FOR) return known.topics;
+  if (known && begun < known.until) return known.topics;
   const topics = listedTopics(ctx, LIMITED_TOPICS).then((names) => new Set(names));
-  const read: Listed = { topics, readAt: ctx.clock() };
+  const read: Listed = { topics, until: begun + PAUSE_KNOWN_FOR };
   listed.set(ctx.pool, read);
   // Who waits for it is told.
-  topics.catch(() => listed.get(ctx.pool) === read && listed.delete(ctx.pool));
+  topics.catch(() => {
+    read.until = ctx.clock() - begun >= SLOW ? ctx.clock() + SICK_FOR : begun;
+  });
   return topics;
 }
 

@@ -37,9 +37,10 @@ export async function leftToReleases(ctx: Context, homes: readonly Home[]): Prom
   await heldBefore(ctx, topics);
   const resumes = await Promise.all(topics.map((topic) => knownResume(ctx, topic)));
   const resuming = new Set(topics.filter((_, i) => resumes[i] !== undefined));
-  const listed = await limitedTopics(ctx);
+  // Where nobody can say it, each of the jobs is asked for its note.
+  const listed = await limitedTopics(ctx).catch(() => undefined);
   const isLeft = ({ topic, untracked }: Home): boolean =>
-    resuming.has(topic) || (isLimited(ctx, topic) ? untracked === true : listed.has(topic));
+    resuming.has(topic) || (isLimited(ctx, topic) ? untracked === true : (listed?.has(topic) ?? true));
   const asked = homes.filter((home) => home.state === "scheduled" && isLeft(home));
   // A release may have died before it sent a job that it had given its last start: the note of before stands still.
   const now = ctx.clock();

@@ -7,7 +7,7 @@ import { readPauses, readPausesApart } from "./known-pauses.ts";
 import { limitedTopics, listLimited } from "./limited-topics.ts";
 import { countParked } from "./park.ts";
 import { listPaused, pausedTopics, pollQueue } from "./pause.ts";
-import { policyOf } from "./policy.ts";
+import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { release } from "./release.ts";
 
@@ -34,15 +34,25 @@ type Held = { readonly topic: string; readonly pause: Pause | undefined };
  */
 export async function tendPauses(ctx: Context, until: number): Promise<void> {
   const releaseUntil = Math.min(until, ctx.clock() + RELEASE_FOR);
-  const [limited, paused] = await Promise.all([limitedTopics(ctx), pausedTopics(ctx)]);
+  const inPolicy = Object.keys(ctx.policy.topics);
+  const [limited, paused] = await Promise.all([
+    limitedTopics(ctx).catch((error: unknown) => {
+      trouble(ctx, "", "reading which topics have limits", error);
+      return new Set(inPolicy.filter((topic) => isLimited(ctx, topic)));
+    }),
+    pausedTopics(ctx).catch((error: unknown): string[] => {
+      trouble(ctx, "", "reading which topics are paused", error);
+      return [];
+    }),
+  ]);
   // The policy knows neither a topic that a deploy has removed, nor a limit that a deploy has removed.
-  const topics = [...new Set([...Object.keys(ctx.policy.topics), ...limited, ...paused])];
+  const topics = [...new Set([...inPolicy, ...limited, ...paused])];
   const pauses = await readPausesApart(ctx, topics);
   const sick = new Set<string>();
   const held = topics.flatMap((topic, i): Held[] => {
     const pause = pauses[i];
     if (!(pause instanceof Error)) return [{ topic, pause }];
-    ctx.report({ type: "trouble", topic, what: "reading a pause", error: messageOf(pause) });
+    trouble(ctx, topic, "reading a pause", pause);
     return [];
   });
   const guarded = async (topic: string, work: Promise<unknown>): Promise<void> => {
@@ -50,7 +60,7 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
       await work;
     } catch (error) {
       // One topic's trouble is its own, and the next tick comes in a minute.
-      ctx.report({ type: "trouble", topic, what: "releasing parked jobs", error: messageOf(error) });
+      trouble(ctx, topic, "releasing parked jobs", error);
     }
   };
   const isReleased = ({ topic, pause }: Held): boolean =>
@@ -93,6 +103,10 @@ async function inTurns(
   });
 }
 
+function trouble(ctx: Context, topic: string, what: string, error: unknown): void {
+  ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
+}
+
 async function tend(ctx: Context, topic: string, pause: Pause): Promise<void> {
   const { state, changedAt, rate } = pause;
   const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
@@ -101,10 +115,10 @@ async function tend(ctx: Context, topic: string, pause: Pause): Promise<void> {
   if (isRecent || isTurn) await pollQueue(ctx, topic, state === "resuming");
   if (state === "paused") return;
   // What was due later waits for the topic's limit from now on.
-  const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
-  if (isRecent || (await countParked(ctx, topic, isLimited ? beforeTime(changedAt + 1) : END)) > 0) return;
+  const hasLimit = isLimited(ctx, topic);
+  if (isRecent || (await countParked(ctx, topic, hasLimit ? beforeTime(changedAt + 1) : END)) > 0) return;
   // First, or no tick would look for what is left when the pause is over.
-  if (isLimited && (await countParked(ctx, topic)) > 0)
+  if (hasLimit && (await countParked(ctx, topic)) > 0)
     await listLimited(ctx, topic, ctx.clock() + WRITER_DEADLINE);
   // Lambda may have refused each wish so far, or no tick was there to repeat it.
   if (!(await pollQueue(ctx, topic, true))) return;

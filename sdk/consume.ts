@@ -1,5 +1,7 @@
-import type { Context as LambdaContext, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import type { Context as LambdaContext, SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
+import { VISIBILITY_MARGIN } from "../core/constants.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
+import type { Delivery } from "./open-messages.ts";
 import { type JobHandler, runWith } from "./run-handler.ts";
 import { type RunJob, runJobs } from "./run-jobs.ts";
 
@@ -25,11 +27,9 @@ export function consumeWith(
   longestRun = 0,
 ): ConsumerFunction {
   return async (event, { getRemainingTimeInMillis }) => {
-    const deadline = ctx.clock() + getRemainingTimeInMillis();
-    const deliveries = event.Records.map(({ messageId, receiptHandle, body, attributes }) => {
-      const receives = Number(attributes?.ApproximateReceiveCount ?? 1);
-      return { messageId, handle: receiptHandle, body, receives };
-    });
+    const timeout = getRemainingTimeInMillis();
+    const deadline = ctx.clock() + timeout;
+    const deliveries = event.Records.map((record) => deliveryOf(record, timeout));
     try {
       const kept = await runJobs(ctx, deliveries, run, deadline, timers, longestRun);
       return { batchItemFailures: [...kept].map((itemIdentifier) => ({ itemIdentifier })) };
@@ -37,4 +37,12 @@ export function consumeWith(
       done();
     }
   };
+}
+
+/** `timeout`: the function's, in ms; its queue's visibility timeout is longer by a margin. */
+function deliveryOf({ messageId, receiptHandle, body, attributes }: SQSRecord, timeout: number): Delivery {
+  const receives = Number(attributes?.ApproximateReceiveCount ?? 1);
+  const first = Number(attributes?.ApproximateFirstReceiveTimestamp);
+  const visibleAt = receives === 1 && first > 0 ? { visibleAt: first + timeout + VISIBILITY_MARGIN } : {};
+  return { messageId, handle: receiptHandle, body, receives, ...visibleAt };
 }

@@ -6,18 +6,23 @@ import type { Context } from "../protocol/ports.ts";
 import { readHomes } from "../protocol/read-job.ts";
 import { dueAgain, resend } from "../protocol/resend.ts";
 import { isSeenTo, send } from "../protocol/send.ts";
-import type { Work } from "./open-messages.ts";
+import type { Delivery, Work } from "./open-messages.ts";
+
+/** Deliveries of a message after which it is given back though others may have it: or SQS would count to the end. */
+const OFTEN = 5;
 
 /**
  * Sends what cannot be started before the deadline in new messages, so that the old ones may go. A message stays in SQS
  * while one of its jobs was not sent, or has come too often without any process that lived to give it back: SQS then
- * counts its receives to the end.
+ * counts its receives to the end. So does a message that others may have: they would give it back as well, and each copy beget two.
  */
 export async function giveBack(ctx: Context, work: readonly Work[], kept: Set<string>): Promise<void> {
   const counted = work.map((one) => ({ ...one, job: withReceives(one) }));
   for (const mates of Map.groupBy(counted, ({ topic, group }) => `${topic} ${group ?? ""}`).values()) {
     const { topic, group } = mates[0] as Work;
-    const jobs = mates.flatMap(({ job }) => ((job.receives ?? 0) < MOST_RECEIVES ? job : []));
+    const jobs = mates.flatMap(({ job, delivery }) =>
+      (job.receives ?? 0) < MOST_RECEIVES && isOurs(ctx, delivery) ? job : [],
+    );
     let sent = new Set<string>();
     try {
       sent = await sendAgain(ctx, topic, group, jobs);
@@ -26,6 +31,12 @@ export async function giveBack(ctx: Context, work: readonly Work[], kept: Set<st
     }
     for (const { job, delivery } of mates) if (!sent.has(job.id)) kept.add(delivery.messageId);
   }
+}
+
+/** Whether SQS keeps a message from others. When it was received is known of the first time only. */
+function isOurs(ctx: Context, { receives = 1, visibleAt }: Delivery): boolean {
+  if (receives > 1) return receives >= OFTEN;
+  return visibleAt === undefined || ctx.clock() < visibleAt;
 }
 
 /** A new message's receives are counted anew: those in which a process died before this one are carried along. */

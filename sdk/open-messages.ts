@@ -1,3 +1,4 @@
+import { inParallel } from "../core/batches.ts";
 import { HOLD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import {
@@ -12,8 +13,17 @@ import { hideSecondsOf } from "../core/packs.ts";
 import type { Context } from "../protocol/ports.ts";
 import { redriveEnvelope } from "../protocol/redrive-envelope.ts";
 
-/** A message as SQS delivered it. `receives`: how often SQS has delivered it, this time included; absent: once. */
-export type Delivery = { messageId: string; handle: string; body: string; receives?: number };
+/**
+ * A message as SQS delivered it. `receives`: how often SQS has delivered it, this time included; absent: once. `visibleAt`: when
+ * SQS delivers it again, ms since the epoch; absent: nobody knows.
+ */
+export type Delivery = {
+  messageId: string;
+  handle: string;
+  body: string;
+  receives?: number;
+  visibleAt?: number;
+};
 
 /** A job to run, and the message it came in. */
 export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
@@ -28,7 +38,13 @@ export async function openMessages(
   kept: Set<string>,
 ): Promise<Work[]> {
   const work: Work[] = [];
+  const aside: Aside[] = [];
   for (const delivery of deliveries) {
+    if (delivery.visibleAt !== undefined && delivery.visibleAt <= ctx.clock()) {
+      // Lambda was throttled for so long that others have it by now.
+      kept.add(delivery.messageId);
+      continue;
+    }
     const message = parseMessage(delivery.body);
     if (!message) {
       const newer = newerMessage(delivery.body);
@@ -37,7 +53,7 @@ export async function openMessages(
       // maxReceiveCount takes it to the DLQ, where people look. A newer version's outlives a rollback of a day before.
       kept.add(delivery.messageId);
       const seconds = unreadableSeconds(delivery.receives ?? 1);
-      if (newer) await putAside(ctx, newer.topic, delivery, seconds * 1000);
+      if (newer) aside.push({ topic: newer.topic, delivery, ms: seconds * 1000 });
       continue;
     }
     const { topic, group, jobs } = message;
@@ -48,21 +64,34 @@ export async function openMessages(
     const early = Math.min(...jobs.map(startOf)) - ctx.clock();
     if (jobs.length > 0 && early >= HOLD) {
       kept.add(delivery.messageId);
-      await putAside(ctx, topic, delivery, early);
+      aside.push({ topic, delivery, ms: early });
       continue;
     }
     work.push(...jobs.map((job) => ({ job, topic, group, delivery })));
   }
+  await putAside(ctx, aside);
   return newestOf(work).sort((a, b) => startOf(a.job) - startOf(b.job));
 }
 
-/** Makes a message invisible for `ms`. If SQS does not, its visibility timeout brings it back all the same. */
-export async function putAside(ctx: Context, topic: string, { handle }: Delivery, ms: number): Promise<void> {
-  try {
-    await ctx.queues.hide({ topic }, [{ handle, seconds: Math.max(hideSecondsOf(ms), 1) }]);
-  } catch (error) {
-    trouble(ctx, topic, "hiding a message", messageOf(error));
-  }
+/** A message that is to be invisible for `ms`. */
+export type Aside = { topic: string; delivery: Delivery; ms: number };
+
+/** ms of each try: the jobs of other messages wait for it. */
+const ASIDE_PATIENCE = 1000;
+
+/** Makes messages invisible. Those of which SQS does not know in time their visibility timeouts bring back all the same. */
+export async function putAside(ctx: Context, aside: readonly Aside[]): Promise<void> {
+  const byTopic = [...Map.groupBy(aside, ({ topic }) => topic)];
+  await inParallel(byTopic, byTopic.length, async ([topic, some]) => {
+    const hidden = some.map(({ delivery: { handle }, ms }) => {
+      return { handle, seconds: Math.max(hideSecondsOf(ms), 1) };
+    });
+    try {
+      await ctx.queues.hide({ topic }, hidden, ASIDE_PATIENCE);
+    } catch (error) {
+      trouble(ctx, topic, "hiding messages", messageOf(error));
+    }
+  });
 }
 
 /** Deletes messages before the process ends. If SQS does not, Lambda does when the process has lived to say so. */

@@ -32,7 +32,9 @@ export async function runJobs(
 ): Promise<Set<string>> {
   const kept = new Set<string>();
   const span = deadline - ctx.clock();
-  const lastStart = deadline - longestRun - Math.min(LAST_START, span / 4);
+  // Where Lambda was throttled others have these messages before the deadline: what is not started by then must be given back.
+  const end = Math.min(deadline, ...deliveries.flatMap(({ visibleAt }) => visibleAt ?? []));
+  const lastStart = end - longestRun - Math.min(LAST_START, span / 4);
   // ms. The next run may take as long as the longest of this invocation. It is forgotten with the invocation: one run that took
   // nearly all the time must not keep later invocations from starting any.
   let longest = longestRun;
@@ -221,7 +223,10 @@ async function seeTo(
     const verdict = verdicts[i];
     if (verdict?.verdict === "left") aside.set(delivery, Math.max(aside.get(delivery) ?? 0, verdict.until));
   }
-  for (const [delivery, until] of aside) {
-    await putAside(ctx, batch[0]?.topic ?? "", delivery, until + CLOCK_MARGIN - ctx.clock());
-  }
+  const topic = batch[0]?.topic ?? "";
+  const now = ctx.clock();
+  await putAside(
+    ctx,
+    Array.from(aside, ([delivery, until]) => ({ topic, delivery, ms: until + CLOCK_MARGIN - now })),
+  );
 }

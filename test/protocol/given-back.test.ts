@@ -7,7 +7,7 @@ import { reschedule } from "../../protocol/reschedule.ts";
 import { runJobs } from "../../sdk/run-jobs.ts";
 import { consume } from "./consume.ts";
 import { orders } from "./scenes.ts";
-import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 /** Gives what is visible of a topic back, as an invocation without time does. */
 const giveBack = (world: World, topic: string) => consume(world, topic, { timeout: 0 });
@@ -161,6 +161,60 @@ describe("a job that is given back", () => {
     await world.pool.remove([homeKey(id)], world.now() + SECOND);
     expect(world.visible("orders")).toMatchObject([{ id }]);
     expect(await consume(world, "orders")).toEqual([]);
+  });
+
+  describe("while Lambda is throttled, and its pollers hold messages until SQS delivers them again,", () => {
+    const timers = (world: World) => ({ wait: (ms: number) => world.pass(ms), after: () => () => {} });
+    /** An invocation that begins `late` ms after the receive, of messages that others get 90 s after it. */
+    async function invoke(world: World, late: number, receives = 1): Promise<string[]> {
+      const messages = await world.queues.receive(orders, { max: 10, waitSeconds: 0, hideSeconds: 90 });
+      const visibleAt = world.now() + 90 * SECOND;
+      await world.pass(late, { ticks: false });
+      const deliveries = messages.map((message) => ({
+        ...message,
+        messageId: message.handle,
+        receives,
+        ...(receives === 1 && { visibleAt }),
+      }));
+      const run = async () => {
+        await world.pass(20 * SECOND, { ticks: false });
+        return { end: "done" } as const;
+      };
+      const ctx = { ...world.ctx, policy: { ...world.ctx.policy, topics: { orders: { concurrency: 1 } } } };
+      const kept = await runJobs(ctx, deliveries, run, world.now() + MINUTE, timers(world));
+      await world.queues.remove(
+        orders,
+        messages.flatMap(({ handle }) => (kept.has(handle) ? [] : handle)),
+      );
+      return [...kept];
+    }
+    async function filed(): Promise<World> {
+      const world = createWorld();
+      for (let i = 0; i < 5; i++) await world.file({ group: `g${i}` });
+      return world;
+    }
+
+    test("a job is given back before others have its message, once", async () => {
+      const world = await filed();
+      expect(await invoke(world, 50 * SECOND)).toEqual([]);
+      expect(world.now()).toBeLessThan(START + 90 * SECOND);
+      expect(carriedBy(world, "orders")).toHaveLength(4);
+    });
+
+    test("one that others have is neither run nor given back", async () => {
+      const world = await filed();
+      expect(await invoke(world, 90 * SECOND)).toHaveLength(5);
+      expect(carriedBy(world, "orders")).toHaveLength(5);
+      expect(await consume(world, "orders")).toHaveLength(5);
+    });
+
+    test("of a later receive nobody knows the time: it stays, until it has come too often for that", async () => {
+      for (const [receives, kept] of [
+        [2, 3],
+        [5, 0],
+      ] as const)
+        expect(await invoke(await filed(), 0, receives)).toHaveLength(kept);
+    });
   });
 
   test("as often as its consumer likes is none of those", async () => {

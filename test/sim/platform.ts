@@ -173,7 +173,7 @@ export type Received = {
   MessageId: string;
   Body: string;
   ReceiptHandle: string;
-  Attributes: { ApproximateReceiveCount: string };
+  Attributes: { ApproximateReceiveCount: string; ApproximateFirstReceiveTimestamp: string };
   Chain: number;
 };
 

@@ -18,6 +18,8 @@ export type Message = {
   readonly chain: number;
   visibleAt: number;
   receives: number;
+  /** ms since the epoch; 0: never. */
+  firstReceivedAt: number;
   handle: string | undefined;
 };
 
@@ -81,7 +83,13 @@ export function simulatedSqs(settings: {
       if (message.visibleAt > clock() || message.receives < MAX_RECEIVE_COUNT) continue;
       drop(queue, ({ id }) => id === message.id);
       // Its timestamp stays, and so does its retention's end.
-      contents(`${queue}_dlq`).push({ ...message, visibleAt: clock(), receives: 0, handle: undefined });
+      contents(`${queue}_dlq`).push({
+        ...message,
+        visibleAt: clock(),
+        receives: 0,
+        firstReceivedAt: 0,
+        handle: undefined,
+      });
     }
   };
 
@@ -129,6 +137,7 @@ export function simulatedSqs(settings: {
           chain: trouble.chain,
           visibleAt,
           receives: 0,
+          firstReceivedAt: 0,
           handle: undefined,
         });
         settings.onSent(QueueUrl, MessageBody, visibleAt);
@@ -152,6 +161,7 @@ export function simulatedSqs(settings: {
       const Messages = Array.from({ length: Math.min(room, visible.length) }, () => {
         const [message] = visible.splice(pick(visible.length), 1) as [Message];
         message.receives += 1;
+        message.firstReceivedAt ||= now;
         message.visibleAt = now + VisibilityTimeout * 1000;
         message.handle = `${message.id}/${++drawn}`;
         onVisible(QueueUrl, message.visibleAt);
@@ -159,7 +169,10 @@ export function simulatedSqs(settings: {
           MessageId: message.id,
           Body: message.body,
           ReceiptHandle: message.handle,
-          Attributes: { ApproximateReceiveCount: String(message.receives) },
+          Attributes: {
+            ApproximateReceiveCount: String(message.receives),
+            ApproximateFirstReceiveTimestamp: String(message.firstReceivedAt),
+          },
           Chain: message.chain,
         };
       });
@@ -223,6 +236,7 @@ export function simulatedSqs(settings: {
           sentAt: clock(),
           visibleAt: clock(),
           receives: 0,
+          firstReceivedAt: 0,
           handle: undefined,
         });
         onVisible(queue, clock());
