@@ -88,8 +88,8 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const isBehind = await backlogs(home.topic);
     if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
     // The sweep has passed that minute, and sends nothing there: the next to come is an audit, which judges again.
-    else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(now, 0) });
-    else looks.push({ id: home.id, time: lookAgainAt(now, BACKLOG_PATIENCE) });
+    else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(home.id, now, 0) });
+    else looks.push({ id: home.id, time: lookAgainAt(home.id, now, BACKLOG_PATIENCE) });
   }
   const unknown = await unknownPauses(
     ctx,
@@ -104,7 +104,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
     // A pause may last a year, and what is parked is let go without a look.
     const isHeld = left.has(home.id) || outcomes.get(home.id)?.outcome === "held";
-    looks.push({ id: home.id, time: lookAgainAt(now, isHeld ? Math.max(after, late) : after) });
+    looks.push({ id: home.id, time: lookAgainAt(home.id, now, isHeld ? Math.max(after, late) : after) });
   }
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
   await outlive(ctx, homes, looks);

@@ -1,5 +1,5 @@
 import { inParallel } from "../core/batches.ts";
-import { BUCKET, DAY, WRITER_DEADLINE } from "../core/constants.ts";
+import { BUCKET, DAY } from "../core/constants.ts";
 import { minuteOf, startsKey, ttl } from "../core/items.ts";
 import {
   askIn,
@@ -12,7 +12,7 @@ import {
   type Wanted,
 } from "../core/limit.ts";
 import { nextOpening } from "../cron/window.ts";
-import type { Context } from "./ports.ts";
+import type { Context, Pool } from "./ports.ts";
 
 /** A topic's limit, and where starts may be given now. */
 export type Limit = {
@@ -27,6 +27,17 @@ export type Limit = {
   /** How many starts each period has left, as far as the caller knows; kept for its next call. */
   readonly room?: Map<number, number>;
 };
+
+/**
+ * Topics whose counters do not answer, with why, and until when they are not asked again: ms since the epoch. Jobs of other
+ * topics wait for those who ask.
+ */
+const silent = new WeakMap<Pool, Map<string, { error: unknown; until: number }>>();
+/** ms that a counter may take. */
+const PATIENCE = 10_000;
+/** What fails so slowly is silent: ms. The next tick asks again. */
+const SLOW = 5_000;
+const SILENT_FOR = 40_000;
 
 /** A job that has no start yet, and its place among those asked for. */
 type Open = Wanted & { readonly at: number };
@@ -44,9 +55,28 @@ const LATE = 1000;
  *
  * All who hand jobs over count in the same items, second by second, so that nobody waits for anybody. What is counted
  * twice, or by somebody who died, is merely a start not taken. A call touches the items of three minutes, however many
- * jobs wait.
+ * jobs wait. Throws when the counters do not answer, and at once for a while after that.
  */
 export async function bookStarts(
+  ctx: Context,
+  topic: string,
+  limit: Limit,
+  wanted: readonly Wanted[],
+): Promise<(number | undefined)[]> {
+  const begun = ctx.clock();
+  const topics = silent.get(ctx.pool) ?? new Map<string, { error: unknown; until: number }>();
+  silent.set(ctx.pool, topics);
+  const last = topics.get(topic);
+  if (last && begun < last.until) throw last.error;
+  try {
+    return await bookAll(ctx, topic, limit, wanted);
+  } catch (error) {
+    if (ctx.clock() - begun >= SLOW) topics.set(topic, { error, until: ctx.clock() + SILENT_FOR });
+    throw error;
+  }
+}
+
+async function bookAll(
   ctx: Context,
   topic: string,
   limit: Limit,
@@ -103,7 +133,7 @@ async function takeStarts(
   room: Map<number, number>,
   place: (job: Open, begin: number) => void,
 ): Promise<void> {
-  const by = ctx.clock() + WRITER_DEADLINE;
+  const by = ctx.clock() + PATIENCE;
   const minutes = Map.groupBy(asked, ([begin]) => minuteOf(begin));
   await inParallel([...minutes], WIDTH, async ([minute, these]) => {
     const amounts = Object.fromEntries(these.map(([begin, jobs]) => [counterOf(begin), jobs.length]));

@@ -157,10 +157,9 @@ async function handOver(
   const met = entries.slice(0, stopAt).flatMap(({ unreadable }) => unreadable ?? []);
   await lookAtUnreadableAgain(ctx, "sweeping", met);
   const unread = entries.slice(0, stopAt).flatMap(({ unread: id }) => id ?? []);
-  const time = lookAgainAt(limit, FAILING_TOPIC_WAIT);
   await fileLooks(
     ctx,
-    unread.map((id) => ({ id, time })),
+    unread.map((id) => ({ id, time: lookAgainAt(id, limit, FAILING_TOPIC_WAIT) })),
     now + WRITER_DEADLINE,
   );
   return entries[stopAt];
@@ -240,6 +239,6 @@ async function giveUpOrLookAgain(ctx: Context, home: Home, sent: HandedOver, lim
     }
   }
   // Past the limit, where sweeps have not been, and the later the longer, as the trouble may last.
-  const time = lookAgainAt(limit, Math.max(FAILING_TOPIC_WAIT, late));
+  const time = lookAgainAt(home.id, limit, Math.max(FAILING_TOPIC_WAIT, late));
   await fileLooks(ctx, [{ id: home.id, time }], now + WRITER_DEADLINE);
 }

@@ -1,6 +1,7 @@
 import { BUCKET, LOOKAHEAD, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import type { Item } from "../core/items.ts";
+import { onGrid } from "../core/look-again.ts";
 import { layoutTrouble, type Unreadable } from "../core/readable.ts";
 import { fileLooks } from "./looks.ts";
 import type { Context } from "./ports.ts";
@@ -25,15 +26,11 @@ export async function lookAtUnreadableAgain(ctx: Context, what: string, met: rea
 }
 
 /**
- * When to look at such a job again, after `from`: the longer nobody could read it, the later. Each job has times of its own,
- * and those of a longer wait are among those of a shorter one. So the looks of sweeps and audits for one job meet, and those
- * of many jobs do not.
+ * When to look at such a job again, at or after `from`: the longer nobody could read it, the later.
  */
 function nextLookAt(id: string, since: number, from: number): number {
   const doublings = Math.floor(Math.log2(Math.max((from - since) / 2 / SHORTEST_WAIT, 1)));
-  const wait = Math.min(SHORTEST_WAIT * 2 ** doublings, LONGEST_WAIT);
-  const offset = parseInt(id.slice(-6), 36) % LONGEST_WAIT;
-  return (Math.floor((from - offset) / wait) + 1) * wait + offset;
+  return onGrid(id, from, Math.min(SHORTEST_WAIT * 2 ** doublings, LONGEST_WAIT));
 }
 
 /** One report for each reason, with the first job that it holds of. */

@@ -13,7 +13,7 @@ import {
 } from "../../core/constants.ts";
 import { parseDuration } from "../../core/durations.ts";
 import { parseInstant } from "../../core/instant.ts";
-import { lookAgainAt } from "../../core/look-again.ts";
+import { lookAgainAt, onGrid } from "../../core/look-again.ts";
 import { delaySecondsOf, hideSecondsOf } from "../../core/packs.ts";
 import { instant, iso } from "../../http/instants.ts";
 import { anyText, NOW, time } from "./kinds.ts";
@@ -145,6 +145,8 @@ describe("a backoff", () => {
   });
 });
 
+const ID = "01KABCDEF0123x9z4q7";
+
 describe("a second look", () => {
   const from = fc.integer({ min: NOW, max: NOW + 10 * DAY });
   const wait = fc.oneof(
@@ -153,24 +155,31 @@ describe("a second look", () => {
   );
 
   property("comes after the wait, and at most a quarter of it or a minute later", [from, wait], (at, ms) => {
-    const late = lookAgainAt(at, ms) - at - ms;
+    const late = lookAgainAt(ID, at, ms) - at - ms;
     expect(late).toBeGreaterThanOrEqual(0);
     expect(late).toBeLessThan(Math.max(ms / 4 + 1, BUCKET));
   });
 
-  property("begins a minute, as all looks that share it do", [from, wait], (at, ms) => {
-    expect(lookAgainAt(at, ms) % BUCKET).toBe(0);
-  });
+  property(
+    "is at one of the job's own times, and those of long waits are among them",
+    [from, wait, fc.nat(12)],
+    (at, ms, k) => {
+      const onFinest = lookAgainAt(ID, NOW, 1);
+      expect((lookAgainAt(ID, at, ms) - onFinest) % BUCKET).toBe(0);
+      const coarse = onGrid(ID, at, BUCKET * 2 ** k);
+      expect(onGrid(ID, coarse, BUCKET)).toBe(coarse);
+    },
+  );
 
   property("never comes before that of who looked earlier", [from, wait, fc.nat(DAY)], (at, ms, later) => {
-    expect(lookAgainAt(at + later, ms)).toBeGreaterThanOrEqual(lookAgainAt(at, ms));
+    expect(lookAgainAt(ID, at + later, ms)).toBeGreaterThanOrEqual(lookAgainAt(ID, at, ms));
   });
 
   property(
     "is one of two for all who look within an eighth of the wait",
     [from, wait, fc.array(fraction(1, 1000), { minLength: 3 })],
     (at, ms, parts) => {
-      const looks = parts.map((part) => lookAgainAt(at + Math.floor((part * ms) / 8), ms));
+      const looks = parts.map((part) => lookAgainAt(ID, at + Math.floor((part * ms) / 8), ms));
       expect(new Set(looks).size).toBeLessThanOrEqual(2);
     },
   );
