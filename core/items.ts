@@ -144,6 +144,15 @@ export type Cursor = Key & {
 };
 /** Which dead jobs a call that named none has chosen: their ids, in lines. Its repeat redrives no others. */
 export type Chosen = Key & { v: number; ids: string; request: string; expiresAt: number };
+/** A bulk that a call with an `Idempotency-Key` has begun, as its repeats go on with it. Times are ms since the epoch. */
+export type Begun = Key & {
+  v: number;
+  startedAt: number;
+  from: number;
+  to: number;
+  nextAt: number;
+  expiresAt: number;
+};
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
 export type Meta = Key & { v: number; shards: number };
 /** From a pause to its resume. */
@@ -152,6 +161,7 @@ export type PauseSpan = { since: number; until: number };
  * A topic that is paused, or is being resumed until its parked jobs are let go. `changedAt`: when it became so. `since`: when
  * it was paused first, if a resume that was not over lies between.
  * Resumed ones start at `rate` a second, the next at `nextAt`. `earlier`: when it was paused before.
+ * `givenRate`: how many starts a second earlier rates have given before `givenUntil`, which stay.
  * `liftedAt`: when it was asked to go on, whatever its resume became since. `followedAt`: when consumers do so at the latest.
  */
 export type Pause = Key & {
@@ -163,6 +173,8 @@ export type Pause = Key & {
   followedAt?: number;
   rate?: number;
   nextAt?: number;
+  givenRate?: number;
+  givenUntil?: number;
   earlier?: PauseSpan[];
   /** Set when it is over. */
   expiresAt?: number;
@@ -196,6 +208,7 @@ export type Item =
   | KeyItem
   | OnceItem
   | Chosen
+  | Begun
   | Cursor
   | DeadEntry
   | Meta
@@ -282,6 +295,10 @@ export function onceKey(topic: string, token: string): Key {
 /** `call`: the hash of the call's `Idempotency-Key`. */
 export function chosenKey(topic: string, call: string): Key {
   return { pk: `redrive#${topic}#${call}`, sk: "redrive" };
+}
+
+export function begunKey(topic: string, bulk: string): Key {
+  return { pk: `bulk#${topic}#${bulk}`, sk: "bulk" };
 }
 
 export function cursorKey(shard: number): Key {

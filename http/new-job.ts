@@ -13,14 +13,18 @@ import { iso } from "./instants.ts";
 import type { NewJobFields } from "./requests.ts";
 
 /**
- * The job that validated fields ask for. Throws `too-large` for its body, `bad-request` for its time,
- * its URL, the headers that would go with its call, or more attempts than its topic lets a job have.
+ * The job that validated fields ask for. Throws `too-large` for its body, `bad-request` for its time. Its `refusal` is a
+ * `bad-request` for its URL, the headers that would go with its call, or more attempts than its topic lets a job have.
  */
 export function newJobOf(ctx: Context, fields: NewJobFields): NewJob {
   const { body, delay, dueAt, ...same } = fields;
   const error = callbackError(policyOf(ctx, fields.topic), fields);
-  if (error !== undefined) throw new MinutehandError("bad-request", error);
-  return { ...same, body: bodyText(body), dueAt: dueAtOf(ctx.clock(), { delay, dueAt }) ?? ctx.clock() };
+  return {
+    ...same,
+    body: bodyText(body),
+    dueAt: dueAtOf(ctx.clock(), { delay, dueAt }) ?? ctx.clock(),
+    ...(error === undefined ? {} : { refusal: new MinutehandError("bad-request", error) }),
+  };
 }
 
 /** What its topic's consumer forbids of where a job is sent, with which headers, and how often; `undefined`: nothing. */

@@ -1,19 +1,29 @@
 import { inParallel } from "../core/batches.ts";
-import { BULK_PART, CLOCK_MARGIN, KNOWN_CALLS, LONGEST_DELAY, PAGE_JOBS } from "../core/constants.ts";
+import {
+  BULK_PART,
+  CLOCK_MARGIN,
+  KNOWN_CALLS,
+  LONGEST_DELAY,
+  ONCE_AFTER,
+  PAGE_JOBS,
+  WRITER_DEADLINE,
+} from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isFinished, isOwed } from "../core/home.ts";
-import { type Head, sortable, timeOf } from "../core/items.ts";
+import { type Begun, begunKey, type Head, ITEM_VERSION, sortable, timeOf, ttl } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { beforeTime, type Position } from "../core/position.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { cancelMany, isDoubtful, refusalOf } from "./cancel.ts";
 import { deadPage } from "./dead-jobs.ts";
+import { unavailable } from "./enqueue-plain.ts";
 import { knownFollowedAt } from "./known-pauses.ts";
 import { type JobPage, listJobs } from "./list.ts";
 import type { Context } from "./ports.ts";
 import { readHeads } from "./read-job.ts";
 import { redriveAsRead, sendAgain } from "./redrive.ts";
 import { reschedule, unasked, unheld } from "./reschedule.ts";
+import { readable } from "./unreadable.ts";
 
 export type BulkAction = "cancel" | "move" | "run" | "redrive";
 
@@ -77,6 +87,37 @@ export function beginBulk(
   const to = action === "redrive" ? Math.min(range.to, startedAt) : range.to;
   const from = Math.min(action === "run" ? Math.max(range.from, startedAt) : range.from, to);
   return { id, startedAt, from, to, position: beforeTime(from), nextAt: dueAt ?? startedAt };
+}
+
+/**
+ * The bulk that this call begins, as its first try has begun it: later tries leave alone what others have filed since that one.
+ * It is noted for a day.
+ */
+export async function beginOnce(ctx: Context, topic: string, bulk: Bulk): Promise<Bulk> {
+  const key = begunKey(topic, bulk.id);
+  const { startedAt, from, to, nextAt } = bulk;
+  const noted = { startedAt, from, to, nextAt, expiresAt: ttl(startedAt + ONCE_AFTER) };
+  const by = ctx.clock() + WRITER_DEADLINE;
+  const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION, ...noted }], by);
+  if (outcome instanceof Error) throw outcome;
+  if (outcome === "inserted") return bulk;
+  const [read] = (await ctx.pool.read([key])) as [Begun | undefined];
+  const begun = readable(read, "what this call began before");
+  // TTL deletes days late.
+  if (!begun || begun.expiresAt * 1000 <= startedAt) {
+    const expect = { expiresAt: begun?.expiresAt };
+    const changed = await ctx.pool.change({ key, expect, set: noted }, by);
+    if (!changed.changed) throw unavailable(new Error("the same bulk was being begun elsewhere"));
+    return bulk;
+  }
+  return {
+    ...bulk,
+    startedAt: begun.startedAt,
+    from: begun.from,
+    to: begun.to,
+    nextAt: begun.nextAt,
+    position: beforeTime(begun.from),
+  };
 }
 
 /**

@@ -29,6 +29,8 @@ export async function fileOnce(
   const before = await readOnce(ctx, job.topic, once.token);
   const replayed = before && !before.isOver && (await replay(ctx, before, once.hash, home, by));
   if (replayed) return replayed;
+  // Only now: a deploy may have changed what its topic allows since the request was filed.
+  if (job.refusal) throw job.refusal;
   const key = onceKey(job.topic, once.token);
   const unsent = mayBeMissed(home, ctx.clock());
   const isStored = !home.untracked || !isNear(home.dueAt, ctx.clock());

@@ -39,11 +39,11 @@ export async function enqueueMany(
   const conditional: { at: number; job: NewJob; home: Home }[] = [];
   for (const [at, asked] of jobs.entries()) {
     const refusal = refusalOf(ctx, asked);
-    if (refusal) {
+    if (refusal && (!asked.once || refusal.code === "unknown-topic")) {
       results[at] = refusal;
       continue;
     }
-    const job = { ...asked, dueAt: dueAtOf(ctx, asked, now) };
+    const job = { ...asked, dueAt: dueAtOf(ctx, asked, now), ...(refusal && { refusal }) };
     const home = homeOf(ctx, job, shards, now);
     if (job.key !== undefined || job.once) conditional.push({ at, job, home });
     else plain.push({ at, home });
@@ -72,7 +72,7 @@ function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
   if (job.key !== undefined && policyOf(ctx, job.topic).tracking === "none") {
     return new MinutehandError("bad-request", `a job of the untracked topic ${job.topic} can have no key`);
   }
-  return undefined;
+  return job.refusal;
 }
 
 /** Kept and replayed jobs have what their own enqueue gave them. */

@@ -85,7 +85,7 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
 async function isAnotherRead(ctx: Context, sick: ReadonlySet<string>): Promise<boolean> {
   const other = Object.keys(ctx.policy.topics).find((topic) => !sick.has(topic));
   if (other === undefined) return false;
-  return ctx.pool.read([pauseKey(other)]).then(
+  return lookAtPauses(ctx, [other]).then(
     () => true,
     () => false,
   );

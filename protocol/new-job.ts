@@ -1,3 +1,4 @@
+import type { MinutehandError } from "../core/errors.ts";
 import type { Home } from "../core/items.ts";
 import type { JobOptions } from "../core/job-options.ts";
 
@@ -20,6 +21,8 @@ export type NewJob = JobOptions & {
   spread?: number;
   /** An `Idempotency-Key` and the hash of the request it came with. `lasts`: ms past the due time, a day if absent. */
   once?: { token: string; hash: string; lasts?: number };
+  /** What its topic's settings say against it. A request that was filed before they changed is answered all the same. */
+  refusal?: MinutehandError;
 };
 
 export type Enqueued = { outcome: "created" | "kept" | "replaced" | "postponed" | "replayed"; home: Home };

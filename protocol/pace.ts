@@ -9,6 +9,8 @@ import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 
 const TRIES = 10;
+/** Starts a second. */
+const LEAST_BESIDE = 1;
 
 /**
  * The turns of jobs of a topic that is being resumed, in the order of their due times, before `bound`: there are fewer than
@@ -29,7 +31,7 @@ export async function reserveTurns(
     // A tick may end the resume beside the release: the limit alone is left.
     if (pause === undefined && period) return jobs.map(({ home }) => Math.max(home.dueAt, now));
     if (pause?.state !== "resuming") return undefined;
-    const { changedAt, rate, nextAt = now, followedAt = now } = pause;
+    const { changedAt, rate, nextAt = now, followedAt = now, givenRate = 0, givenUntil = 0 } = pause;
     if (!isPaced || rate === undefined) {
       const first = period ? Math.max(followedAt, now) : now;
       return jobs.map(({ home }) => nextOpening(window, Math.max(first, home.dueAt)));
@@ -37,14 +39,19 @@ export async function reserveTurns(
 
     // No faster than the limit, which would leave turns unused.
     const apart = Math.max(1000 / rate, period ? period.ms / period.starts : 0);
+    // Beside the starts that an earlier rate has given there is only what is left of this one, if it is worth while.
+    const isBeside = rate - givenRate >= LEAST_BESIDE;
+    const left = Math.max(1000 / (rate - givenRate), apart);
+    const behind = (turn: number): number =>
+      turn >= givenUntil ? turn + apart : Math.min(turn + left, Math.max(givenUntil, turn + apart));
     const turns: (number | undefined)[] = [];
-    let next = Math.max(nextAt, now);
+    let next = isBeside ? Math.max(nextAt, now) : Math.max(nextAt, now, givenUntil);
     for (const { home } of jobs) {
       const turn = nextOpening(window, Math.max(next, home.dueAt));
       if (turn >= bound) break;
       const isLate = turn > lastStart(home);
       turns.push(isLate ? undefined : Math.round(turn));
-      if (!isLate) next = turn + apart;
+      if (!isLate) next = behind(turn);
     }
     if (turns.every((turn) => turn === undefined)) return turns;
     const expect = { state: "resuming", changedAt, rate, nextAt: pause.nextAt };

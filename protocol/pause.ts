@@ -1,4 +1,10 @@
-import { MAPPING_FOLLOWS, NEXT_TICK, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../core/constants.ts";
+import {
+  MAPPING_FOLLOWS,
+  NEXT_TICK,
+  PAUSE_KNOWN_FOR,
+  STARTS_AHEAD,
+  WRITER_DEADLINE,
+} from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { ITEM_VERSION, PAUSED_TOPICS, type Pause, pausedTopicKey, pauseKey } from "../core/items.ts";
 import { isOver, spansAfter } from "../core/pauses.ts";
@@ -9,6 +15,8 @@ import type { Attribute, Context } from "./ports.ts";
 import { readable } from "./unreadable.ts";
 
 const TRIES = 10;
+/** What a pause says of the starts that its resume gives at a rate. */
+const OF_RATE = ["rate", "nextAt", "givenRate", "givenUntil"];
 /** How long Lambda takes at most to follow a wish that it refuses, or that a tick tells it first: ms. */
 const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
 
@@ -31,7 +39,7 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
     const paused = { state: "paused", since: now, changedAt: now };
     if (!found) return { set: paused, remove: [] };
     if (isOver(found))
-      return { set: { ...paused, earlier: spansAfter(found, now) }, remove: ["expiresAt", "rate", "nextAt"] };
+      return { set: { ...paused, earlier: spansAfter(found, now) }, remove: ["expiresAt", ...OF_RATE] };
     // How far the resume has given starts away stays: it may go on at the same rate. Its jobs have waited all the while.
     return { set: { ...paused, since: found.since }, remove: [] };
   };
@@ -59,14 +67,27 @@ export async function lift(
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
     const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
-    const nextAt = Math.max(found.rate === rate ? (found.nextAt ?? now) : now, now, followedAt);
+    const isSame = found.rate === rate;
+    const nextAt = Math.max(isSame ? (found.nextAt ?? now) : now, now, followedAt);
     const set = { state: "resuming", changedAt, liftedAt, followedAt, nextAt };
-    return rate === undefined ? { set, remove: ["rate"] } : { set: { ...set, rate }, remove: [] };
+    if (rate === undefined) return { set, remove: ["rate"] };
+    return { set: { ...set, rate, ...(isSame ? {} : givenBefore(found, now)) }, remove: [] };
   };
   const lifted = await changePause(ctx, topic, wanted);
   if (!lifted || !(await pollQueue(ctx, topic, true))) return lifted;
   const soon = ctx.clock() + MAPPING_FOLLOWS;
   return (lifted.followedAt ?? 0) > soon ? followAt(ctx, topic, lifted, soon) : lifted;
+}
+
+/** What earlier rates of a resume have given, at most: beside it another rate gives what is left of its own. */
+function givenBefore(
+  { rate, nextAt, givenRate = 0, givenUntil = 0 }: Pause,
+  now: number,
+): { givenRate?: number; givenUntil?: number } {
+  if (rate === undefined && givenUntil <= now) return {};
+  // At a slow rate the next start may be days ahead.
+  const until = Math.max(givenUntil, Math.min(nextAt ?? now, now + STARTS_AHEAD));
+  return { givenRate: Math.max(rate ?? 0, givenUntil > now ? givenRate : 0), givenUntil: until };
 }
 
 /** Lets starts be given sooner, as Lambda has taken the wish for a resume. */
@@ -112,8 +133,10 @@ async function changePause(
     // First, or a deploy that removes the topic would hide its pause from ticks.
     await listPaused(ctx, topic, by);
     if (found) {
-      const { state, changedAt, rate, expiresAt } = found;
-      await ctx.pool.change({ key, expect: { state, changedAt, rate, expiresAt }, ...change }, by);
+      const { state, changedAt, rate, expiresAt, nextAt } = found;
+      // Releases give starts away all the while.
+      const given = "nextAt" in change.set ? { nextAt } : {};
+      await ctx.pool.change({ key, expect: { state, changedAt, rate, expiresAt, ...given }, ...change }, by);
     } else {
       const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION, ...change.set } as Pause], by);
       if (outcome instanceof Error) throw outcome;

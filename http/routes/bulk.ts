@@ -1,5 +1,5 @@
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { BULK_ID_CHARS, type Bulk, beginBulk, runBulk } from "../../protocol/bulk.ts";
+import { BULK_ID_CHARS, type Bulk, beginBulk, beginOnce, runBulk } from "../../protocol/bulk.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { requireTopic } from "../../protocol/topics.ts";
 import { bulkPart } from "../answers.ts";
@@ -25,7 +25,10 @@ export const bulkRoute = route({
   problems: ["unknown-topic", "untracked-topic"],
   async handle({ service, ctx, body, ...sent }) {
     requireMovable(ctx, body);
-    const begun = bulkOf(ctx, body, idOf(sent));
+    const id = bulkIdOf(sent);
+    const isRepeatable = id.id !== undefined && body.cursor === undefined && !body.dryRun;
+    const wanted = bulkOf(ctx, body, id);
+    const begun = isRepeatable ? await beginOnce(ctx, body.topic, wanted) : wanted;
     const { next, reached, errors, ...counts } = await runBulk(ctx, body, begun);
     const unserved = errors.filter(({ error }) => error.code === "unavailable");
     for (const error of new Set(unserved.map((one) => messageOf(one.error))))
@@ -54,7 +57,7 @@ function requireMovable(ctx: Context, { topic, action }: BulkFields): void {
 }
 
 /** The same call again begins the same bulk: it leaves alone what the first try has changed, and counts it. */
-function idOf(sent: Sent): { id?: string } {
+export function bulkIdOf(sent: Sent): { id?: string } {
   const { call } = callOf(sent);
   return call ? { id: hashOf(call.key, call.request).slice(0, BULK_ID_CHARS) } : {};
 }

@@ -34,7 +34,8 @@ const ofOne = { params, answers: { 200: schedule }, problems: ["schedule-not-fou
 function scheduleOf(ctx: Context, name: string, fields: NewScheduleFields): NewSchedule {
   const { expression, timezone, start, end, flexibleWindow, ...rest } = fields;
   requireTopic(ctx, rest.topic);
-  const { dueAt: _, ...template } = newJobOf(ctx, { ...rest, dueAt: ctx.clock() });
+  const { dueAt: _, refusal, ...template } = newJobOf(ctx, { ...rest, dueAt: ctx.clock() });
+  if (refusal) throw refusal;
   return {
     name,
     expression,

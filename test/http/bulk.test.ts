@@ -66,6 +66,33 @@ describe("a bulk", () => {
     expect(listed.json.jobs).toHaveLength(600);
   });
 
+  test.each([
+    ["cancel", {}],
+    ["move", { delay: "90m" }],
+    ["run", {}],
+  ])(
+    "that is repeated by its Idempotency-Key is the same one to %s: it leaves what was filed since",
+    async (action, more) => {
+      const api = createApi();
+      const headers = { "idempotency-key": "k" };
+      const call = () =>
+        api.call("POST", "/jobs/bulk", { body: { action, topic: "orders", ...more }, headers });
+      for (let i = 0; i < 3; i++) await api.world.file({ delay: 10 * SECOND });
+      const first = await call();
+      expect(first.json).toMatchObject({ changed: 3 });
+      await api.world.pass(20 * SECOND, { ticks: false });
+      const { id } = await api.world.file({ delay: HOUR });
+      await api.world.pass(20 * SECOND, { ticks: false });
+      const { from, to, changed } = (await call()).json;
+      expect({ from, to, changed }).toEqual({ from: first.json.from, to: first.json.to, changed: 3 });
+      expect(await api.world.home(id)).toMatchObject({ state: "scheduled", revision: 0 });
+      await api.world.pass(25 * HOUR, { ticks: false });
+      // A day later the key is forgotten, though TTL may not have been there yet.
+      await api.world.file({ delay: 10 * SECOND });
+      expect((await call()).json).toMatchObject({ changed: 1 });
+    },
+  );
+
   test("has a cursor for the very same request, however it is written", async () => {
     const api = await crowd(510);
     const { cursor } = (await bulk(api, { ...move, dryRun: true })).json;

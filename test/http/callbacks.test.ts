@@ -143,6 +143,37 @@ test("other topics' headers may be any that a message carries", async () => {
   expect(await api.file(job({ topic: "orders", headers }))).toMatchObject({ headers });
 });
 
+describe("a request that is repeated after its topic's settings have changed", () => {
+  const asked = {
+    topic: "changed",
+    callbackUrl: "http://10.0.0.7/hook",
+    maxAttempts: 9,
+    body: 1,
+    delay: "1h",
+  };
+  const before = { webhook: { allowHttp: true, allowHosts: ["10.0.0.7"], mostAttempts: 9 } } as const;
+
+  test.each<[string, object, Json]>([
+    ["forbid http", { webhook: { ...before.webhook, allowHttp: false } }, asked],
+    ["forbid its host", { webhook: { allowHttp: true } }, asked],
+    ["let a job have fewer attempts", { webhook: { ...before.webhook, mostAttempts: 2 } }, asked],
+    ["have no receiver", {}, asked],
+    ["keep no keys", { ...before, tracking: "none" }, { ...asked, key: "k" }],
+  ])("to %s answers its job; a new one is refused", async (_, after, body) => {
+    const world = createWorld({ topics: { changed: before } });
+    let api = createApi(world);
+    const call = (key: string) => api.call("POST", "/jobs", { body, headers: { "idempotency-key": key } });
+    const first = await call("once");
+    expect(first.status).toBe(201);
+    const policy = { ...world.ctx.policy, topics: { changed: after } };
+    api = createApi({ ...world, ctx: { ...world.ctx, policy } });
+    const again = await call("once");
+    expect([again.status, again.json.id]).toEqual([201, first.json.id]);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect((await call("twice")).status).toBe(400);
+  });
+});
+
 test("a topic tells whom its webhook may call", async () => {
   const { call } = createHooks();
   const policyOf = async (topic: string) => (await call("GET", `/topics/${topic}`)).json.policy;

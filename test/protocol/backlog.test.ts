@@ -499,6 +499,27 @@ describe("a resume at a rate", () => {
   });
 
   test.each([
+    ["slower", [10, 9]],
+    ["hardly faster, again and again", [10, 10.1, 10.2, 10.3, 10.4, 10.5]],
+    ["slower and faster again", [10, 2, 10]],
+  ])("whose rate is changed gives no more starts than the fastest: %s", async (_, rates) => {
+    const world = limited();
+    deploy(world, {});
+    await world.tick();
+    await pause(world.ctx, "slow");
+    await fileMany(world, 3000);
+    await world.pass(MINUTE);
+    for (const rate of rates) {
+      await resume(world.ctx, "slow", rate);
+      await world.pass(10 * SECOND);
+    }
+    await world.pass(3 * MINUTE);
+    const starts = [...startsOf(world).values()];
+    expect(mostInASecond(starts)).toBeLessThanOrEqual(Math.max(...rates) + 1);
+    expect(starts.length).toBeGreaterThan(1500);
+  });
+
+  test.each([
     [1, 3],
     [3, 1],
   ])(

@@ -109,6 +109,69 @@ describe("while DynamoDB throttles one job of a batch,", () => {
   });
 });
 
+/** Calls for this partition fail as their client gives up, `ms` later by the clock of who asks. */
+function silence(
+  world: World,
+  isIts: (key: Key) => boolean,
+  ms: number,
+): { ctx: Context; calls: () => number } {
+  let lost = 0;
+  let calls = 0;
+  const fail = () => {
+    lost += ms;
+    calls += 1;
+    return Promise.reject(new Error("DynamoDB did not answer"));
+  };
+  const count: Pool["count"] = (key, ...rest) => (isIts(key) ? fail() : world.pool.count(key, ...rest));
+  const page: Pool["page"] = (pk, ...rest) => (isIts({ pk, sk: "" }) ? fail() : world.pool.page(pk, ...rest));
+  const pool: Pool = Object.assign(Object.create(world.pool), { count, page });
+  return { ctx: { ...world.ctx, clock: () => world.now() + lost, pool }, calls: () => calls };
+}
+
+describe("while a limit's counters do not answer,", () => {
+  test("they are asked once in a tick, and other topics' jobs are handed over", async () => {
+    const world = createWorld({ shards: 1, topics: { slow: { maxPerSecond: 5 }, well: {} } });
+    await world.tick();
+    const dueAt = world.now() + 10 * MINUTE;
+    const jobs = Array.from({ length: 40 }, (_, i) => ({
+      topic: "slow",
+      body: "{}",
+      dueAt: dueAt + i * SECOND,
+    }));
+    await enqueueMany(world.ctx, [...jobs, { topic: "well", body: "{}", dueAt: dueAt + 50 * SECOND }]);
+    await world.pass(9 * MINUTE, { ticks: false });
+    const { ctx, calls } = silence(world, ({ pk }) => pk.startsWith("starts#slow"), 10 * SECOND);
+    const small = { ...ctx, sizes: { ...ctx.sizes, page: 3 } };
+    await tick(small, ctx.clock() + 150 * SECOND).catch(() => {});
+    expect(calls()).toBeLessThanOrEqual(2);
+    expect(world.queues.messages({ topic: "well" })).toHaveLength(1);
+    await world.pass(3 * MINUTE);
+    expect(world.queues.messages({ topic: "slow" }).length).toBeGreaterThan(0);
+  });
+});
+
+describe("while nobody can read which topics have limits,", () => {
+  test.each(["limited", "paused"])("all jobs are handed over, and limits go on (%s)", async (partition) => {
+    const world = createWorld({ shards: 1, topics: { slow: { maxPerSecond: 5 }, well: {} } });
+    await world.tick();
+    const due = { body: "{}", dueAt: world.now() };
+    for (let i = 0; i < 2; i++)
+      await enqueueMany(
+        world.ctx,
+        Array.from({ length: 500 }, () => ({ topic: "slow", ...due })),
+      );
+    await enqueueMany(world.ctx, [{ topic: "well", body: "{}", dueAt: world.now() + 10 * MINUTE }]);
+    await world.pass(9 * MINUTE, { ticks: false });
+    world.events.length = 0;
+    const { ctx, calls } = silence(world, ({ pk }) => pk === partition, 15 * SECOND);
+    await tick(ctx, ctx.clock() + 150 * SECOND).catch(() => {});
+    expect(calls()).toBeLessThanOrEqual(2);
+    expect(world.queues.messages({ topic: "well" })).toHaveLength(1);
+    const released = world.events.map((event) => (event.type === "released" ? event.jobs : 0));
+    expect(released.reduce((sum, jobs) => sum + jobs, 0)).toBeGreaterThan(100);
+  });
+});
+
 describe("while nobody can read one topic's pause,", () => {
   const TOPICS = { sick: {}, well: {}, slow: { maxPerSecond: 5 } } as const;
   const isSick = ({ pk }: Key) => pk === "pause#sick";

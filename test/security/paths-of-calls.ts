@@ -114,7 +114,8 @@ export async function callEveryRoute(scenes: Scenes): Promise<void> {
 }
 
 /** Each action, dry and not, over jobs that it finds waiting, running and dead. */
-async function callBulks({ ok, newKey, fileByApi, pullOne, ctx }: Scenes): Promise<void> {
+async function callBulks(scenes: Scenes): Promise<void> {
+  const { ok, newKey, fileByApi, pullOne, ctx } = scenes;
   const tag = `${MARK}-bulk`;
   const range = { from: new Date(ctx.clock()), to: new Date(ctx.clock() + DAY / 8) };
   const bulk = (action: string, more: object = {}): Promise<Answer["json"]> =>
@@ -131,6 +132,11 @@ async function callBulks({ ok, newKey, fileByApi, pullOne, ctx }: Scenes): Promi
     await ok("POST", "/topics/work/bury", { receipt, error: "hopeless" });
   }
   expect(await bulk("redrive", { to: undefined })).toMatchObject({ changed: 2 });
+  const none = { action: "cancel", topic: "work", tag: `${MARK}-none` };
+  const token = `${MARK}-once-bulk`;
+  for (let i = 0; i < 2; i++) await ok("POST", "/jobs/bulk", none, { "idempotency-key": token });
+  await scenes.outliveBulk(none, token);
+  await ok("POST", "/jobs/bulk", none, { "idempotency-key": token });
 }
 
 export async function produce(scenes: Scenes): Promise<void> {

@@ -3,6 +3,7 @@ import { PurgeQueueCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import {
+  begunKey,
   type Home,
   keyKey,
   limitedKey,
@@ -14,6 +15,7 @@ import {
 } from "../../core/items.ts";
 import { counterOf } from "../../core/limit.ts";
 import { deadText, jobText, messageText } from "../../core/message.ts";
+import { bulkIdOf } from "../../http/routes/bulk.ts";
 import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
 import { claim } from "../../protocol/claim.ts";
 import { enqueue } from "../../protocol/enqueue.ts";
@@ -185,6 +187,13 @@ export function createScenes(deployment: Deployment) {
         const counts = { [counterOf(begin)]: LIMIT.maxPerSecond };
         await ctx.pool.count(key, counts, ttl(begin + DAY), now + MINUTE);
       }
+    },
+    /** A day passes over what a call has noted of its bulk. */
+    outliveBulk: async (request: { topic: string }, token: string) => {
+      const headers = { "idempotency-key": token };
+      const sent = { method: "POST", path: "/jobs/bulk", headers, text: JSON.stringify(request) };
+      const key = begunKey(request.topic, bulkIdOf(sent).id ?? "");
+      await ctx.pool.change({ key, expect: {}, set: { expiresAt: 1 } }, ctx.clock() + MINUTE);
     },
     /** What Scheduler gives the target of a recurring schedule when it comes round at `time`. */
     occurrenceOf: async (name: string, time: number) => {
