@@ -90,9 +90,12 @@ function passedBefore(ctx: Context, shard: number, swept: Position): PassedOver 
   const shards = passedOver.get(ctx.pool) ?? new Map<number, PassedOver>();
   passedOver.set(ctx.pool, shards);
   const last = shards.get(shard);
-  const unread = [...(last?.unread ?? [])].filter(([start]) => beforeTime(start + BUCKET) > swept);
-  const beyond = last && unread.length > 0 ? last.beyond : swept;
-  const passed: PassedOver = { unread: new Map(unread), beyond };
+  const unread = new Map<number, Position>();
+  // Another process may have read a part of one since.
+  for (const [start, from] of last?.unread ?? [])
+    if (beforeTime(start + BUCKET) > swept) unread.set(start, from > swept ? from : swept);
+  const beyond = last && unread.size > 0 ? last.beyond : swept;
+  const passed: PassedOver = { unread, beyond, error: last?.error };
   shards.set(shard, passed);
   return passed;
 }

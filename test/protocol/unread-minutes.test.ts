@@ -78,6 +78,37 @@ describe("while one minute of a shard cannot be read,", () => {
     expect(new Set(sentOf(world)).size).toBe(1);
   });
 
+  it("two processes take turns, and the cursor never goes back", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    const jobs = Array.from({ length: 60 }, (_, i) => ({
+      topic: "orders",
+      body: "{}",
+      dueAt: START + 10 * MINUTE + i * SECOND,
+    }));
+    await enqueueMany(world.ctx, jobs);
+    const sizes = { ...world.ctx.sizes, page: 10 };
+    const pools = [1, 2].map(() => Object.assign(Object.create(world.pool), {}) as Pool);
+    const { page } = world.pool;
+    let left = 0;
+    world.pool.page = (pk, ...rest) =>
+      pk === bucketOf(SICK, 0) && --left < 0
+        ? Promise.reject(new Error("DynamoDB throttles the partition"))
+        : page.call(world.pool, pk, ...rest);
+    let before = "";
+    for (let i = 0; i < 24; i++) {
+      await world.pass(MINUTE, { ticks: false });
+      // Two pages of that minute at times.
+      left = i % 3 === 2 ? 2 : 0;
+      const pool = pools[Math.floor(i / 2) % 2] as Pool;
+      await tick({ ...world.ctx, sizes, pool }, world.now() + MINUTE).catch(() => {});
+      const [{ swept } = { swept: "" }] = cursors(world);
+      expect(swept >= before).toBe(true);
+      before = swept;
+    }
+    expect(new Set(sentOf(world)).size).toBe(60);
+  });
+
   it("neither do looks at its jobs hold up others", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
