@@ -6,7 +6,8 @@ import { MinutehandStack } from "./minutehand-stack.ts";
 /**
  * The app, by context: `-c api=none` leaves the HTTP API out, `-c removable=true` lets a test stack take its
  * data with it, `-c alarmTopicArn=…` says whom the alarms notify, `-c callbackHosts=…,…` which private hosts
- * `callbacks` may call.
+ * `callbacks` may call. `-c stackName=…` and `-c prefix=…` name the stack and its queues, so that a second one fits into the
+ * account.
  */
 const app = new App();
 const contextOf = (name: string) => app.node.tryGetContext(name);
@@ -22,6 +23,8 @@ function readFlag(name: string): boolean {
 new MinutehandStack(app, "Minutehand", {
   description: "Minutehand, a serverless delay queue",
   topicsFile: join(import.meta.dirname, "topics.json"),
+  stackName: contextOf("stackName"),
+  prefix: contextOf("prefix"),
   removable: readFlag("removable"),
   api: { auth: contextOf("api") ?? "iam" },
   alarmTopicArn: contextOf("alarmTopicArn"),

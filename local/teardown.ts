@@ -18,7 +18,7 @@ export function createTeardown(): Teardown {
     }
     if (errors.length === 0) return;
     const reasons = errors.map(messageOf).join("; ");
-    throw new AggregateError(errors, `the local stack did not stop cleanly: ${reasons}`);
+    throw new AggregateError(errors, `not all was ended cleanly: ${reasons}`);
   }
 
   return {

@@ -71,6 +71,7 @@ describe("a stack in an account", () => {
       place: "aws",
       api: { url, signedFor: "eu-central-1" },
       log: { group: "physical-ConsumerremindersLog77F1E114" },
+      promotions: "physical-JobsPromotionsSchedulesGroup53FA",
       secret: "physical-JobsWebhookcallbacksSecret311E",
     });
     await apiOf(target).call("PUT", "/topics/work/jobs/a%2Bb", { delay: 1, body: null });

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { readDeployOptions, readLocalStackOptions } from "./command-line.ts";
+import { readAwsOptions, readDeployOptions, readLocalStackOptions } from "./command-line.ts";
 
 describe("the arguments of test:deploy", () => {
   it("without any, MiniStack is meant", () => {
@@ -34,12 +34,38 @@ describe("the arguments of test:localstack", () => {
   });
 });
 
+describe("the arguments of test:aws", () => {
+  it("a profile is needed, a region may be given, --remove only deletes", () => {
+    expect(readAwsOptions(["--profile", "dev"])).toEqual({
+      profile: "dev",
+      region: undefined,
+      remove: false,
+    });
+    expect(readAwsOptions(["--profile", "dev", "--region", "ap-southeast-2", "--remove"])).toEqual({
+      profile: "dev",
+      region: "ap-southeast-2",
+      remove: true,
+    });
+  });
+
+  it.for([
+    [[], "--profile must name a profile"],
+    [["--profile", ""], "--profile must name a profile"],
+    [["--profile", "dev", "--region", "Frankfurt"], `--region must be a region's code, is "Frankfurt"`],
+    [["--profile", "dev", "--stack", "x"], "allowed are --profile and --region and --remove and --help"],
+  ] as const)("%j is refused in one line", ([args, message]) => {
+    expect(() => readAwsOptions(args)).toThrow(message);
+  });
+});
+
 it("--help prints what there is and asks for no work", () => {
   const log = vi.spyOn(console, "log").mockReturnValue();
   expect(readDeployOptions(["--help"])).toBeUndefined();
   expect(readLocalStackOptions(["-h"])).toBeUndefined();
+  expect(readAwsOptions(["--help"])).toBeUndefined();
   const printed = log.mock.calls.map(([text]) => text).join("\n");
   log.mockRestore();
   expect(printed).toContain("--stack NAME");
   expect(printed).toContain("--prepare");
+  expect(printed).toContain("--profile NAME");
 });

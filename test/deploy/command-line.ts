@@ -21,6 +21,18 @@ const LOCALSTACK_HELP = `Deploys the app without its HTTP API to LocalStack with
 Takes the LocalStack that LOCALSTACK_ENDPOINT names, else one that answers at http://127.0.0.1:4566 (docker compose
 up -d localstack), else starts the one in ../shared/localstack (MINUTEHAND_LOCALSTACK_KIT) without docker.`;
 
+const AWS_HELP = `Deploys the app to an AWS account as a stack of its own, runs the end-to-end suite there, measures, prints one Markdown
+table, and deletes all that it has created: also after an error or Ctrl-C.
+
+  npm run test:aws -- --profile NAME [--region REGION] [--remove]
+
+  --profile NAME   of the AWS configuration: the account's, with the rights to deploy with the CDK
+  --region REGION  where; by default the profile's
+  --remove         deletes what a run has left that was killed, and does nothing else
+
+Creates the stacks MinutehandTest and MinutehandTestToolkit, and the toolkit's bucket. Puts events of source minutehand.e2e on
+the region's default bus. Takes half an hour and costs some cents.`;
+
 /** Throws `LocalError` for what it does not know; `undefined`: the help was printed. */
 export function readDeployOptions(args: readonly string[]): { stack: string | undefined } | undefined {
   const values = parse(args, { stack: { type: "string" } });
@@ -38,6 +50,24 @@ export function readDeployOptions(args: readonly string[]): { stack: string | un
 export function readLocalStackOptions(args: readonly string[]): { prepare: boolean } | undefined {
   const values = parse(args, { prepare: { type: "boolean" } });
   return values.help ? print(LOCALSTACK_HELP) : { prepare: values.prepare === true };
+}
+
+export type AwsOptions = { profile: string; region: string | undefined; remove: boolean };
+
+/** Throws `LocalError` for what it does not know; `undefined`: the help was printed. */
+export function readAwsOptions(args: readonly string[]): AwsOptions | undefined {
+  const values = parse(args, {
+    profile: { type: "string" },
+    region: { type: "string" },
+    remove: { type: "boolean" },
+  });
+  if (values.help) return print(AWS_HELP);
+  const { profile, region, remove } = values as { profile?: string; region?: string; remove?: boolean };
+  if (!profile)
+    throw new LocalError("--profile must name a profile of the AWS configuration; --help tells what happens");
+  if (region !== undefined && !/^[a-z]{2}(-[a-z]+)+-\d$/.test(region))
+    throw new LocalError(`--region must be a region's code, is "${region}"; allowed: such as eu-central-1`);
+  return { profile, region, remove: remove === true };
 }
 
 function parse(args: readonly string[], own: ParseArgsOptionsConfig) {

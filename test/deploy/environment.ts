@@ -32,6 +32,21 @@ export function emulatorEnvironment(endpoint: string): NodeJS.ProcessEnv {
   };
 }
 
+/** Where the AWS configuration lies, and the proxy's certificate: kept, as they lead to no other account. */
+const CONFIGURATION = ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CA_BUNDLE"];
+
+/** Leads to the account of a profile of the AWS configuration. */
+export function accountEnvironment(profile: string, region: string): NodeJS.ProcessEnv {
+  const kept = CONFIGURATION.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
+  return {
+    ...plainEnvironment(),
+    ...Object.fromEntries(kept),
+    AWS_PROFILE: profile,
+    AWS_REGION: region,
+    AWS_DEFAULT_REGION: region,
+  };
+}
+
 /** A folder for what takes long to make, kept between runs. */
 export function cacheFolder(name: string, variable: string): string {
   const caches = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");

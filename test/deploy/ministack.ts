@@ -1,7 +1,8 @@
-import { deployApp, RECEIVERS_HERE, STACK } from "./cdk.ts";
+import { RECEIVERS_HERE, STACK } from "./cdk.ts";
 import { readDeployOptions } from "./command-line.ts";
 import { startMiniStack } from "./ministack-server.ts";
 import { ADAPTATIONS, adaptTemplate } from "./ministack-template.ts";
+import { proveStack } from "./prove.ts";
 import { runSession } from "./session.ts";
 import { runSuite, runTests } from "./suite.ts";
 
@@ -9,8 +10,7 @@ await runSession("test:deploy", readDeployOptions, async (session, { stack }) =>
   if (stack !== undefined) return runSuite(session, "aws", stack, process.env);
   const env = await startMiniStack(session);
   const adapt = (assembly: string) => adaptTemplate(assembly, STACK, ADAPTATIONS);
-  await deployApp(session, { env, context: [RECEIVERS_HERE], adapt });
-  await runSuite(session, "ministack", STACK, env);
+  await proveStack(session, "ministack", { env, context: [RECEIVERS_HERE], adapt });
   session.progress("the life of a stack: some minutes");
   await runTests(session, "life", env);
 });

@@ -5,7 +5,7 @@ import { cannot, EXCEPTIONS, PLACES } from "../e2e/places.ts";
 import { ROOT } from "./environment.ts";
 
 /** Every source that may make an exception of a place. */
-const sources = globSync("test/{e2e,deploy}/*.ts", { cwd: ROOT })
+const sources = globSync("test/{e2e,deploy}/**/*.ts", { cwd: ROOT })
   .filter((path) => !/places(\.test)?\.ts$/.test(path))
   .map((path) => readFileSync(join(ROOT, path), "utf8"));
 

@@ -38,6 +38,8 @@ export type Session = {
   readonly run: (program: Program) => Promise<void>;
   /** Starts a program that is to run until the session ends. */
   readonly serve: (program: Program) => Server;
+  /** Does this before the session ends, whatever way it ends; what was begun later ends before. */
+  readonly atEnd: (step: () => Promise<void>) => void;
 };
 
 /**
@@ -58,13 +60,21 @@ export async function runSession<Options>(
   }
   if (options === undefined) process.exit(0);
   const { session, close } = openSession(name);
+  const closed = (): Promise<boolean> =>
+    close().then(
+      () => true,
+      (error: unknown) => {
+        console.error(`${name}: ${messageOf(error)}`);
+        return false;
+      },
+    );
   let interrupted: Promise<never> | undefined;
   for (const [signal, code] of Object.entries(SIGNALS)) {
     process.on(signal, () => {
       session.progress(`${signal}: ending what was started`);
-      interrupted ??= close().then(() => {
-        rmSync(session.folder, { recursive: true, force: true });
-        process.exit(code);
+      interrupted ??= closed().then((isClean) => {
+        if (isClean) rmSync(session.folder, { recursive: true, force: true });
+        process.exit(isClean ? code : 1);
       });
     });
   }
@@ -73,7 +83,7 @@ export async function runSession<Options>(
   } catch (error) {
     // Then it is no failure that a program was ended.
     await interrupted;
-    await close();
+    await closed();
     const known = error instanceof LocalError || !(error instanceof Error);
     console.error(`${name}: ${known ? messageOf(error) : error.stack}`);
     if (readdirSync(session.folder).length > 0)
@@ -81,7 +91,7 @@ export async function runSession<Options>(
     else rmdirSync(session.folder);
     process.exit(1);
   }
-  await close();
+  if (!(await closed())) process.exit(1);
   rmSync(session.folder, { recursive: true, force: true });
   session.progress("done");
   process.exit(0);
@@ -133,6 +143,7 @@ export function openSession(name: string): { session: Session; close: () => Prom
       failed.catch(() => {});
       return { ended: failed, stop: () => end(child) };
     },
+    atEnd: teardown.add,
   };
   return { session, close: teardown.run };
 }

@@ -29,6 +29,7 @@ export async function deployedTarget(place: Place, stack: string): Promise<Targe
       api:
         ApiUrl === undefined ? await withoutApi(find) : accessTo(place, ApiUrl, await client.config.region()),
       log: { group: await logGroup(place, find) },
+      promotions: await promotionsGroup(find),
       secret: await find("AWS::SecretsManager::Secret", "JobsWebhookcallbacks"),
     };
   } finally {
@@ -86,7 +87,7 @@ async function withoutApi(find: Find): Promise<ApiAccess> {
   const { FunctionArn: target = "" } = await configurationOf(
     await find("AWS::Lambda::Function", "JobsPromotions"),
   );
-  const group = await find("AWS::Scheduler::ScheduleGroup", "JobsPromotions");
+  const group = await promotionsGroup(find);
   const [, partition, , , account] = target.split(":");
   const role = `arn:${partition}:iam::${account}:role/${await find("AWS::IAM::Role", "JobsPromotionsSchedules")}`;
   return {
@@ -95,6 +96,10 @@ async function withoutApi(find: Find): Promise<ApiAccess> {
       MINUTEHAND_PROMOTIONS: JSON.stringify({ group, target, role }),
     },
   };
+}
+
+function promotionsGroup(find: Find): Promise<string> {
+  return find("AWS::Scheduler::ScheduleGroup", "JobsPromotions");
 }
 
 async function configurationOf(name: string): Promise<FunctionConfiguration> {

@@ -58,6 +58,12 @@ export const EXCEPTIONS = [
     exception: "occurrences",
     reason: "fires schedules without telling for when: <aws.scheduler.scheduled-time> is passed on as it is",
   },
+  {
+    place: "ministack",
+    exception: "usage",
+    reason:
+      "counts no units, messages and invocations in CloudWatch: only lateness is measured, and no dollars",
+  },
 
   { place: "localstack", exception: "local-commands", reason: "the README's commands start another stack" },
   { place: "localstack", exception: "kills", reason: "its processes are LocalStack's own" },

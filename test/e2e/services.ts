@@ -33,7 +33,7 @@ export async function callbackSecret(): Promise<string> {
 export async function promotionOf(id: string): Promise<GetScheduleCommandOutput | undefined> {
   const client = new SchedulerClient(settings());
   try {
-    return await client.send(new GetScheduleCommand({ GroupName: "minutehand-promotions", Name: id }));
+    return await client.send(new GetScheduleCommand({ GroupName: inject("target").promotions, Name: id }));
   } catch (error) {
     if (error instanceof ResourceNotFoundException) return undefined;
     throw error;

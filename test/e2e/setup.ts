@@ -54,6 +54,7 @@ async function embedded(): Promise<Opened> {
       place: "embedded",
       api: { url: stack.url },
       log: { file },
+      promotions: "minutehand-promotions",
       services: readJson(join(dataDir, "runner.json")).services,
       secret: onlyNameIn(readJson(join(dataDir, "secrets.json"))),
     },

@@ -15,6 +15,8 @@ export type Target = {
   readonly log: { readonly file: string } | { readonly group: string };
   /** Where Scheduler, Secrets Manager and EventBridge answer, unless the environment says so. */
   readonly services?: string;
+  /** The schedule group of the schedules beside far jobs. */
+  readonly promotions: string;
   /** The name or ARN of what signs the calls of `callbacks`. */
   readonly secret: string;
 };

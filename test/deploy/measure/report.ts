@@ -1,0 +1,79 @@
+import type { Lateness } from "./lateness.ts";
+import { PRICES } from "./prices.ts";
+import type { Usage } from "./usage.ts";
+
+/** All that a run has found. */
+export type Findings = {
+  readonly where: string;
+  readonly date: string;
+  readonly suite: "passed" | "failed";
+  readonly lateness: readonly Lateness[];
+  /** Of the measured jobs; `undefined`: the place does not tell. */
+  readonly measured: Usage | undefined;
+  /** Of the whole run. */
+  readonly whole: Usage | undefined;
+  readonly denials: readonly string[];
+  readonly alarms: { quiet: number; unknown: number; ringing: readonly string[] };
+  readonly hours: number;
+  readonly secrets: number;
+  /** Why something is not measured here. */
+  readonly notMeasured: string | undefined;
+};
+
+/** One Markdown table, as it can be sent to the project. */
+export function reportOf(found: Findings): string {
+  const { lateness, measured, whole, denials, alarms, notMeasured } = found;
+  const jobs = lateness.reduce((sum, one) => sum + one.jobs + one.missing, 0);
+  const each = (count: number): string => (count / jobs).toFixed(2);
+  const rows: [string, string][] = [
+    ["where, when", `${found.where}, ${found.date}`],
+    ["end-to-end suite", found.suite],
+    ...lateness.map(({ kind, p50, p99, most, jobs, missing }): [string, string] => [
+      `late by, p50 / p99 / max: ${kind}`,
+      `${p50} / ${p99} / ${most} ms (${jobs} jobs${missing > 0 ? `, ${missing} NOT DONE` : ""})`,
+    ]),
+    [
+      "a job, with the ticks meanwhile",
+      measured === undefined
+        ? `not measured: ${notMeasured}`
+        : `${each(measured.writeUnits)} write units, ${each(measured.readUnits)} read units, ` +
+          `${each(measured.sqsMessages)} SQS messages moved, ${each(measured.invocations)} invocations`,
+    ],
+    ["denials in the logs", denials.length === 0 ? "none" : `${denials.length}: ${shown(denials[0] ?? "")}`],
+    [
+      "alarms",
+      `${alarms.ringing.length} ring${alarms.ringing.length > 0 ? ` (${alarms.ringing.join(", ")})` : ""}, ` +
+        `${alarms.quiet} quiet, ${alarms.unknown} without data`,
+    ],
+    ["cost of this run", whole === undefined ? `not measured: ${notMeasured}` : costText(whole, found)],
+  ];
+  return [["what", "found"], ["---", "---"], ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** In dollars, by the list prices of us-east-1. */
+export function costOf(
+  usage: Usage,
+  { hours, alarms, secrets }: { hours: number; alarms: number; secrets: number },
+): Record<string, number> {
+  return {
+    DynamoDB: usage.writeUnits * PRICES.writeUnit + usage.readUnits * PRICES.readUnit,
+    SQS: usage.sqsMessages * PRICES.sqsRequest,
+    Lambda: usage.invocations * PRICES.invocation + usage.gigabyteSeconds * PRICES.gigabyteSecond,
+    "HTTP API": usage.apiCalls * PRICES.apiCall,
+    logs: (usage.logBytes / 1e9) * PRICES.logGigabyte,
+    "alarms and secrets": hours * (alarms * PRICES.alarmHour + secrets * PRICES.secretHour),
+  };
+}
+
+function costText(usage: Usage, { hours, alarms, secrets }: Findings): string {
+  const count = alarms.quiet + alarms.unknown + alarms.ringing.length;
+  const parts = Object.entries(costOf(usage, { hours, alarms: count, secrets }));
+  const sum = parts.reduce((total, [, dollars]) => total + dollars, 0);
+  const each = parts.map(([name, dollars]) => `${name} ${dollars.toFixed(4)}`).join(", ");
+  return `$${sum.toFixed(4)}, at most (${each})`;
+}
+
+/** A line of a log in a cell. */
+function shown(line: string): string {
+  return line.replaceAll("|", "/").replaceAll(/\s+/g, " ").slice(0, 200);
+}

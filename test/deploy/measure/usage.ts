@@ -1,0 +1,125 @@
+import { CloudWatchClient, type MetricDataQuery, paginateGetMetricData } from "@aws-sdk/client-cloudwatch";
+import { GetFunctionConfigurationCommand, LambdaClient } from "@aws-sdk/client-lambda";
+import type { StackParts } from "./stack-parts.ts";
+
+/** What a stack has used in some time. */
+export type Usage = {
+  writeUnits: number;
+  readUnits: number;
+  /** Sent, received and deleted, and receives that found none: at least as many as requests, which carry up to ten. */
+  sqsMessages: number;
+  invocations: number;
+  gigabyteSeconds: number;
+  apiCalls: number;
+  logBytes: number;
+};
+
+const NOTHING: Usage = {
+  writeUnits: 0,
+  readUnits: 0,
+  sqsMessages: 0,
+  invocations: 0,
+  gigabyteSeconds: 0,
+  apiCalls: 0,
+  logBytes: 0,
+};
+
+/** One metric, and what of a usage it counts, times `weight`. */
+type Meter = {
+  of: keyof Usage;
+  weight: number;
+  namespace: string;
+  metric: string;
+  dimension: string;
+  value: string;
+};
+
+const MINUTE_S = 60;
+const MOST_QUERIES = 500;
+const QUEUE_METRICS = [
+  "NumberOfMessagesSent",
+  "NumberOfMessagesReceived",
+  "NumberOfMessagesDeleted",
+  "NumberOfEmptyReceives",
+];
+
+/** By CloudWatch's metrics of the stack's parts, between two times in ms since the epoch. They come minutes late. */
+export async function usageBetween(parts: StackParts, from: number, to: number): Promise<Usage> {
+  const meters = await metersOf(parts);
+  const usage = { ...NOTHING };
+  const client = new CloudWatchClient({});
+  const range = { StartTime: new Date(from), EndTime: new Date(to) };
+  try {
+    for (let at = 0; at < meters.length; at += MOST_QUERIES) {
+      const MetricDataQueries = meters.slice(at, at + MOST_QUERIES).map(queryOf);
+      for await (const page of paginateGetMetricData({ client }, { ...range, MetricDataQueries }))
+        for (const { Id = "", Values = [] } of page.MetricDataResults ?? []) {
+          const meter = meters[at + Number(Id.slice(1))];
+          if (meter) for (const value of Values) usage[meter.of] += value * meter.weight;
+        }
+    }
+  } finally {
+    client.destroy();
+  }
+  return usage;
+}
+
+function queryOf({ namespace, metric, dimension, value }: Meter, i: number): MetricDataQuery {
+  const Metric = {
+    Namespace: namespace,
+    MetricName: metric,
+    Dimensions: [{ Name: dimension, Value: value }],
+  };
+  return { Id: `m${i}`, MetricStat: { Metric, Period: MINUTE_S, Stat: "Sum" } };
+}
+
+async function metersOf({ named }: StackParts): Promise<Meter[]> {
+  const meters: Meter[] = [];
+  for (const table of named("AWS::DynamoDB::Table").concat(named("AWS::DynamoDB::GlobalTable"))) {
+    const of = (of: keyof Usage, metric: string) =>
+      meters.push({ of, weight: 1, namespace: "AWS/DynamoDB", metric, dimension: "TableName", value: table });
+    of("writeUnits", "ConsumedWriteCapacityUnits");
+    of("readUnits", "ConsumedReadCapacityUnits");
+  }
+  for (const url of named("AWS::SQS::Queue"))
+    for (const metric of QUEUE_METRICS) {
+      const value = url.split("/").at(-1) ?? "";
+      meters.push({
+        of: "sqsMessages",
+        weight: 1,
+        namespace: "AWS/SQS",
+        metric,
+        dimension: "QueueName",
+        value,
+      });
+    }
+  const lambda = new LambdaClient({});
+  for (const value of named("AWS::Lambda::Function")) {
+    const { MemorySize = 128 } = await lambda.send(
+      new GetFunctionConfigurationCommand({ FunctionName: value }),
+    );
+    const own = { namespace: "AWS/Lambda", dimension: "FunctionName", value };
+    meters.push({ of: "invocations", weight: 1, metric: "Invocations", ...own });
+    meters.push({ of: "gigabyteSeconds", weight: MemorySize / 1024 / 1000, metric: "Duration", ...own });
+  }
+  lambda.destroy();
+  for (const value of named("AWS::ApiGatewayV2::Api"))
+    meters.push({
+      of: "apiCalls",
+      weight: 1,
+      namespace: "AWS/ApiGateway",
+      metric: "Count",
+      dimension: "ApiId",
+      value,
+    });
+  for (const value of named("AWS::Logs::LogGroup"))
+    meters.push({
+      of: "logBytes",
+      weight: 1,
+      namespace: "AWS/Logs",
+      metric: "IncomingBytes",
+      dimension: "LogGroupName",
+      value,
+    });
+  return meters;
+}

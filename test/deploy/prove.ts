@@ -1,0 +1,70 @@
+import { join } from "node:path";
+import type { Place } from "../e2e/places.ts";
+import { deployApp, type Toolkit } from "./cdk.ts";
+import type { Session } from "./session.ts";
+import { runSuite } from "./suite.ts";
+
+/** The names of what a proof deploys: other than those of anybody's own queue. */
+export const TEST_STACK = "MinutehandTest";
+export const TOOLKIT: Toolkit = { stack: "MinutehandTestToolkit", qualifier: "mhtest" };
+const CONTEXT = [`stackName=${TEST_STACK}`, "prefix=minutehand-test", "removable=true"];
+
+const SCRIPTS = { measure: "measure/main.ts", remove: "remove.ts" } as const;
+
+type Settings = {
+  /** Leads to the account. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly context?: readonly string[];
+  readonly adapt?: (assembly: string) => void;
+};
+
+/**
+ * Deploys the app as a stack of its own, runs the end-to-end suite, measures, prints the table, and deletes all that it has
+ * created in the account: also after an error or Ctrl-C. Throws when the suite or a later step fails.
+ */
+export async function proveStack(
+  session: Session,
+  place: Exclude<Place, "embedded">,
+  { env, context = [], adapt }: Settings,
+): Promise<void> {
+  let isRemoved = false;
+  // Ctrl-C ends a removal that is under way: it is begun anew.
+  const remove = async (): Promise<void> => {
+    if (isRemoved) return;
+    await removeTestStack(session, env);
+    isRemoved = true;
+  };
+  session.atEnd(remove);
+  await deployApp(session, {
+    env,
+    context: [...CONTEXT, ...context],
+    toolkit: TOOLKIT,
+    ...(adapt && { adapt }),
+  });
+  const failure = await runSuite(session, place, TEST_STACK, env).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
+  session.progress("measuring: some five minutes");
+  await runScript(session, "measure", [place, TEST_STACK, failure ? "failed" : "passed"], env);
+  await remove();
+  if (failure) throw failure.error;
+}
+
+/** Deletes what a proof has created in the account, however far it came. */
+export async function removeTestStack(session: Session, env: NodeJS.ProcessEnv): Promise<void> {
+  session.progress(`deleting stack ${TEST_STACK} and stack ${TOOLKIT.stack}: some minutes`);
+  await runScript(session, "remove", [TEST_STACK, TOOLKIT.stack, TOOLKIT.qualifier], env);
+  session.progress("nothing of them is left in the account");
+}
+
+/** In a process of its own, since Node reads its environment when it starts. */
+function runScript(
+  session: Session,
+  name: "measure" | "remove",
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const script = join(import.meta.dirname, SCRIPTS[name]);
+  return session.run({ name, command: process.execPath, args: [script, ...args], env, shown: true });
+}
