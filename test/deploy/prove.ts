@@ -6,7 +6,7 @@ import { runSuite } from "./suite.ts";
 
 /** The names of what a proof deploys: other than those of anybody's own queue. */
 export const TEST_STACK = "MinutehandTest";
-export const TOOLKIT: Toolkit = { stack: "MinutehandTestToolkit", qualifier: "mhtest" };
+const TOOLKIT: Toolkit = { stack: "MinutehandTestToolkit", qualifier: "mhtest" };
 const CONTEXT = [`stackName=${TEST_STACK}`, "prefix=minutehand-test", "removable=true"];
 
 const SCRIPTS = { measure: "measure/main.ts", remove: "remove.ts" } as const;

@@ -9,7 +9,7 @@ const PATIENCE = 90 * SECOND;
 const PAGE = 100;
 
 /** Jobs that come to their consumer one way or another. `due`: seconds ahead, from the first to the last. */
-export const KINDS = [
+const KINDS = [
   { kind: "millisecond topic, filed shortly before", topic: "precise", due: [20, 50] },
   { kind: "filed shortly before", topic: "reminders", due: [20, 50] },
   { kind: "handed over by the tick", topic: "reminders", due: [150, 200] },
