@@ -237,8 +237,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "cursor advanced to the clock, not to the limit",
     file: "protocol/sweep.ts",
-    find: "unsent?.before ?? page.position)",
-    put: "unsent?.before ?? (page.position === beforeTime(limit) ? beforeTime(ctx.clock() + LOOKAHEAD) : page.position))",
+    find: "await progress.reach(firstUnread(passed, beforeTime(limit)), 0);",
+    put: "await progress.reach(firstUnread(passed, beforeTime(ctx.clock() + LOOKAHEAD)), 0);",
   },
   {
     name: "the last entry of a page not audited",
