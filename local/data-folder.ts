@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { shortageOf } from "./disk.ts";
 import { codeOf, LocalError, messageOf } from "./local-error.ts";
 import { commandOf, end } from "./processes.ts";
 
@@ -38,6 +39,8 @@ export type DataFolder = {
   /** The folder, and what the runner writes in it: it may be a folder of the user's. */
   readonly paths: ReadonlySet<string>;
   readonly note: (record: Record) => void;
+  /** Why nothing can be written now, in words; `undefined` while the disk has room. */
+  readonly shortage: () => string | undefined;
   /** Gives the folder free. The operating system does so too when the process dies. */
   readonly release: () => void;
 };
@@ -45,11 +48,14 @@ export type DataFolder = {
 /**
  * Takes a folder for this process alone. `reset` drops what an earlier run left, but for the secrets, which
  * receivers know, and nothing else in it.
- * Throws `LocalError` if it is no folder, cannot be written or is in use.
+ * Throws `LocalError` if it is no folder, cannot be written, has no room on its disk or is in use. `shortageIn` says why a
+ * folder has no room.
  */
-export function openDataFolder(dir: string, reset: boolean): DataFolder {
+export function openDataFolder(dir: string, reset: boolean, shortageIn = shortageOf): DataFolder {
   const path = resolve(dir);
   makeWritable(path, dir);
+  const shortage = shortageIn(path);
+  if (shortage !== undefined) throw new LocalError(shortage);
   const recordFile = join(path, "runner.json");
   const lock = lockFolder(path, () => readRecord(recordFile));
   const folder = {
@@ -61,6 +67,7 @@ export function openDataFolder(dir: string, reset: boolean): DataFolder {
     codeCacheDir: join(path, "compiled"),
     paths: new Set([path, ...[...DROPPED, ...KEPT].map((name) => join(path, name))]),
     note: (record: Record) => writeFileSync(recordFile, `${JSON.stringify(record)}\n`),
+    shortage: () => shortageIn(path),
     release: () => {
       rmSync(recordFile, { force: true });
       lock.close();

@@ -28,8 +28,14 @@ export type HttpApi = {
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
-/** Listens on loopback; port 0 takes a free one. Throws `LocalError` if the port is not to be had. */
-export async function openHttpApi(port: number): Promise<HttpApi> {
+/**
+ * Listens on loopback; port 0 takes a free one. Throws `LocalError` if the port is not to be had. While `shortage` says why nothing can
+ * be written, each request but a GET is answered 507 with those words.
+ */
+export async function openHttpApi(
+  port: number,
+  shortage: () => string | undefined = () => undefined,
+): Promise<HttpApi> {
   const { promise: routed, resolve: serve } = Promise.withResolvers<[readonly Route<Target>[], string]>();
   const server = createServer(
     {
@@ -46,6 +52,8 @@ export async function openHttpApi(port: number): Promise<HttpApi> {
         const body = await readBody(request, MAX_BODY_BYTES);
         if (body === "too-large") return refuse(response, gatewayAnswer(413, "Request Entity Too Large"));
         const [routes, account] = await routed;
+        const full = request.method === "GET" ? undefined : shortage();
+        if (full !== undefined) return write(response, gatewayAnswer(507, full));
         write(response, await answer(request, body, routes, account));
       })().catch(() => response.destroy());
     },

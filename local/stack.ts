@@ -4,6 +4,7 @@ import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { readAssembly } from "./assembly.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
+import { tellShortage } from "./disk.ts";
 import { startEmulators } from "./emulators.ts";
 import type { Outcome } from "./environment.ts";
 import { readableLine } from "./event-lines.ts";
@@ -99,8 +100,11 @@ async function start(
 ): Promise<LocalStack> {
   const { root = process.cwd(), signal, log, progress = () => {}, onLost = () => {} } = options;
   const folder = options.memory ? undefined : openDataFolder(options.dataDir, options.reset ?? false);
-  if (folder) teardown.add(folder.release);
-  const api = await openHttpApi(options.port);
+  if (folder) {
+    teardown.add(folder.release);
+    teardown.add(tellShortage(folder.shortage, log));
+  }
+  const api = await openHttpApi(options.port, folder?.shortage);
   teardown.add(() => api.stop(0));
   const platform = readPlatform(process.env);
   const services = await startOwnServices(folder, platform);

@@ -94,6 +94,7 @@ export async function supervise(
 }
 
 function adviceFor({ data }: Program, outcome: string): string {
+  if (/disk is full/i.test(outcome)) return "";
   const isAboutData = data !== undefined && /database|sqlite|malformed/i.test(outcome);
   return isAboutData ? ` (the data in ${data} is broken; --reset drops all data)` : "";
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openDataFolder } from "../../local/data-folder.ts";
+import { LocalError } from "../../local/local-error.ts";
 
 let dir: string;
 
@@ -25,4 +26,10 @@ test("a new folder, which holds the bodies of jobs, is its owner's alone", () =>
   const path = join(dir, "new", "data");
   openDataFolder(path, false).release();
   expect(statSync(path).mode & 0o777).toBe(0o700);
+});
+
+test("a folder whose disk is full is refused by that name, and left as it is", () => {
+  const full = (path: string) => `the disk of ${path} is full`;
+  expect(() => openDataFolder(dir, true, full)).toThrow(new LocalError(`the disk of ${dir} is full`));
+  expect(readdirSync(dir)).toEqual([]);
 });
