@@ -47,8 +47,8 @@ const WIDTH = 8;
  * The entries of a shard between two positions, oldest first. A home that lies in the page is not read again; a look's is,
  * so few at once that they fit into memory whatever their size (`core/sizes.ts`).
  *
- * With `passed` one partition's trouble is its own: a minute that cannot be read is noted there and passed over, as long as
- * another of its stretch can be read. Minutes that are done are not read again. A page is done when the next is asked for.
+ * With `passed` one partition's trouble is its own: a minute that cannot be read is noted there and passed over, unless all fail
+ * of as many minutes as are read at once. Minutes that are done are not read again. A page is done when the next is asked for.
  */
 export async function* pages(
   ctx: Context,
@@ -78,10 +78,12 @@ export async function* pages(
     );
     const answered = heads.flatMap((head) => (head.status === "fulfilled" ? head.value : []));
     const failed = heads.find((head) => head.status === "rejected");
-    if (failed && (!passed || answered.length === 0)) throw failed.reason;
+    const isSilent = answered.length === 0;
+    // Few minutes may lie in one partition that gives no answer. Where as many as are ever read at once fail, all would.
+    if (failed && (!passed || (isSilent && stretch.length >= most))) throw failed.reason;
     const isSparse =
       answered.reduce((sum, { items, more }) => sum + items.length + (more ? few : 0), 0) < few;
-    minutes = Math.min(isSparse ? minutes * 2 : MINUTES_AT_FIRST, most);
+    minutes = isSilent ? most : Math.min(isSparse ? minutes * 2 : MINUTES_AT_FIRST, most);
     for (const [i, start] of stretch.entries()) {
       const head = heads.shift();
       const end = endOf(start);

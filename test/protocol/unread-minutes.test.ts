@@ -109,6 +109,26 @@ describe("while one minute of a shard cannot be read,", () => {
     expect(new Set(sentOf(world)).size).toBe(60);
   });
 
+  it("a few minutes in a row that cannot be read hold up no later ones", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    const jobs = Array.from({ length: 40 }, (_, i) => ({
+      topic: "orders",
+      body: "{}",
+      dueAt: START + 9 * MINUTE + i * 30 * SECOND,
+    }));
+    const homes = (await enqueueMany(world.ctx, jobs)).flatMap((one) => ("home" in one ? one.home : []));
+    const minutes = [0, 1, 2].map((i) => SICK + i * MINUTE);
+    const mend = minutes.map((minute) => silence(world, bucketOf(minute, 0)));
+    await tickFor(world, 30);
+    const well = homes.filter((home) => !minutes.some((minute) => isIn(minute)(home)));
+    expect(well).toHaveLength(34);
+    expect(sentOf(world).sort()).toEqual(well.map(({ id }) => id).sort());
+    for (const undo of mend.reverse()) undo();
+    await tickFor(world, 1);
+    expect(sentOf(world).sort()).toEqual(homes.map(({ id }) => id).sort());
+  });
+
   it("neither do looks at its jobs hold up others", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
