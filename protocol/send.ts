@@ -153,7 +153,7 @@ async function sendPacks(
   const messages = packs.map(
     ({ body, start, group }): Outgoing => ({
       body,
-      delaySeconds: delaySecondsOf(start, now, policy.precision),
+      delaySeconds: delaySecondsOf(start, now, policy),
       ...(group === undefined ? {} : { group }),
     }),
   );

@@ -85,6 +85,30 @@ describe("a limited topic", () => {
     });
   });
 
+  test.each([
+    ["by their callers", 10 * SECOND],
+    ["by a sweep", 10 * MINUTE],
+  ])("starts no more in a second where jobs are due between whole seconds, sent %s", async (_, delay) => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 20 } } });
+    await world.pass(30 * SECOND);
+    const second = world.now() + delay;
+    const dueAt = [
+      ...Array.from({ length: 20 }, (_, i) => second + 25 + i * 48),
+      ...Array.from({ length: 20 }, () => second + SECOND),
+    ];
+    for (const time of dueAt) await world.file({ topic: "slow", dueAt: time });
+    for (let left = delay - SECOND; left > 0; left -= MINUTE) await world.pass(Math.min(left, MINUTE));
+    const started: number[] = [];
+    for (let ms = 0; ms < 5 * SECOND; ms += 25) {
+      started.push(...(await consume(world, "slow")).map(({ at }) => at));
+      await world.pass(25);
+    }
+    expect(started).toHaveLength(40);
+    expect(mostInASecond(started)).toBe(20);
+    expect(Math.min(...started)).toBeGreaterThanOrEqual(second + 25);
+    expect(Math.max(...started)).toBeLessThan(second + 2 * SECOND);
+  });
+
   test("spreads what an outage has left behind, part of it by later looks, each job booked once", async () => {
     const world = limited();
     await world.tick();
@@ -171,7 +195,8 @@ describe("a limited topic", () => {
     expect(given.length).toBeGreaterThan(50);
     const before = starts(world);
     await send(world.ctx, given);
-    await send(world.ctx, given, await sentBefore(world.ctx, given, backlogsOf(world.ctx)));
+    const { looks } = await sentBefore(world.ctx, given, backlogsOf(world.ctx));
+    await send(world.ctx, given, looks);
     expect(starts(world)).toEqual(before);
     expect((await Promise.all(given.map(({ id }) => world.home(id)))).map(startsAt)).toEqual(
       given.map(startsAt),
