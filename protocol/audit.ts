@@ -96,9 +96,11 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     toSend.map(({ topic }) => topic),
   );
   const known = toSend.filter(({ topic }) => !unknown.has(topic));
-  const left = await leftToReleases(ctx, known);
-  const sending = known.filter(({ id }) => !left.has(id));
-  const outcomes = await send(ctx, sending, await sentBefore(ctx, sending, backlogs));
+  const { left, unread } = await leftToReleases(ctx, known);
+  const free = known.filter(({ id }) => !left.has(id) && !unread.has(id));
+  const before = await sentBefore(ctx, free, backlogs);
+  const sending = free.filter(({ id }) => !before.unread.has(id));
+  const outcomes = await send(ctx, sending, before.looks);
   for (const home of toSend) {
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];

@@ -8,7 +8,7 @@ import type { TopicPolicy } from "../core/policy.ts";
 import { unknownPauses } from "./known-pauses.ts";
 import { type Looks, shape } from "./limit.ts";
 import { fileLooks } from "./looks.ts";
-import { park } from "./park.ts";
+import { type Parking, park } from "./park.ts";
 import { policyOf } from "./policy.ts";
 import type { Context, Deadline, Outgoing, Sent } from "./ports.ts";
 
@@ -30,38 +30,39 @@ export async function send(
     ctx,
     unique.map(({ topic }) => topic),
   );
-  const known = unique.filter(({ topic }) => !unknown.has(topic));
-  if (known.length === 0 && unknown.size > 0) throw [...unknown.values()][0];
-  const { parked, spare } = await park(ctx, known);
+  if (unknown.size > 0 && unique.every(({ topic }) => unknown.has(topic))) throw [...unknown.values()][0];
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
-  for (const [topic, jobs] of Map.groupBy(unique, (home) => home.topic)) {
-    if (!unknown.has(topic)) continue;
-    const reason = messageOf(unknown.get(topic));
-    for (const { id } of jobs) outcomes.set(id, { outcome: "failing", reason });
+  const fail = (topic: string, failed: ReadonlyMap<string, unknown>): void => {
+    const reasons = [...failed].map(([id, error]) => ({ id, reason: messageOf(error) }));
+    for (const { id, reason } of reasons) outcomes.set(id, { outcome: "failing", reason });
     reportFailures(
       ctx,
       topic,
-      jobs.map(() => reason),
+      reasons.map(({ reason }) => reason),
     );
-  }
-  const waiting = known.filter(({ id }) => !parked.has(id));
-  // A topic whose limit or homes are throttled keeps no other waiting until its time is over.
-  await inParallel([...Map.groupBy(waiting, (home) => home.topic)], 8, async ([topic, jobs]) => {
-    const { going, failed } = await shape(ctx, topic, jobs, looks);
-    for (const [id, { message }] of failed) outcomes.set(id, { outcome: "failing", reason: message });
-    reportFailures(
-      ctx,
-      topic,
-      [...failed.values()].map(({ message }) => message),
-    );
+  };
+  // A topic whose pause, limit, notes or homes are throttled keeps no other waiting until its time is over.
+  await inParallel([...Map.groupBy(unique, (home) => home.topic)], 8, async ([topic, jobs]) => {
+    const failAll = (error: unknown): void => fail(topic, new Map(jobs.map(({ id }) => [id, error])));
+    if (unknown.has(topic)) return failAll(unknown.get(topic));
+    let parking: Parking;
+    try {
+      parking = await park(ctx, jobs);
+    } catch (error) {
+      return failAll(error);
+    }
+    const { parked, spare } = parking;
+    const waiting = jobs.filter(({ id }) => !parked.has(id));
+    const { going, failed } = await shape(ctx, topic, waiting, looks);
+    fail(topic, failed);
     for (const [id, sent] of await sendNow(ctx, going, by)) outcomes.set(id, sent);
+    // Until then sweeps leave the job to its note. What was not sent is let go with it.
+    const done = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
+    await ctx.pool.remove(
+      done.map(([, note]) => note),
+      ctx.clock() + WRITER_DEADLINE,
+    );
   });
-  // Until then sweeps leave the job to its note. What was not sent is let go with it.
-  const done = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
-  await ctx.pool.remove(
-    done.map(([, note]) => note),
-    ctx.clock() + WRITER_DEADLINE,
-  );
   return outcomes;
 }
 

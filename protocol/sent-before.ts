@@ -1,28 +1,35 @@
 import { startsAt } from "../core/home.ts";
-import { type Home, parkedKey } from "../core/items.ts";
+import { type Home, type Key, parkedKey } from "../core/items.ts";
 import type { Backlogs } from "./backlog.ts";
 import { heldBefore, knownResume } from "./known-pauses.ts";
 import { isStartAhead, type Looks } from "./limit.ts";
 import { limitedTopics } from "./limited-topics.ts";
 import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
+import { readApart } from "./read-apart.ts";
+
+/** Jobs of which nobody can say it, by their ids, with why: they are looked at again. */
+export type Unread = ReadonlyMap<string, Error>;
 
 /**
  * What became of jobs of limited topics that are looked at later than they were to start: somebody has handed each over, or
  * parked it. Where its note is not there and its topic's consumers are behind, it lies in its queue. Else its message was
  * lost, or never sent, and it needs another start.
  */
-export async function sentBefore(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<Looks> {
+export async function sentBefore(
+  ctx: Context,
+  homes: readonly Home[],
+  backlogs: Backlogs,
+): Promise<{ looks: Looks; unread: Unread }> {
   const now = ctx.clock();
   const asked = homes.filter((home) => isLimited(ctx, home.topic) && !isStartAhead(home, now));
   if (asked.length === 0) return NOTHING_KNOWN;
-  const notes = await ctx.pool.read(asked.map(parkedKey));
-  const parked = new Set(asked.filter((_, i) => notes[i]).map(({ id }) => id));
+  const { noted: parked, unread } = await notedOf(ctx, asked, asked.map(parkedKey));
   const behind = new Set<string>();
-  const others = asked.filter(({ id }) => !parked.has(id));
+  const others = asked.filter(({ id }) => !parked.has(id) && !unread.has(id));
   for (const [topic, jobs] of Map.groupBy(others, (home) => home.topic))
     if (await backlogs(topic)) for (const { id } of jobs) behind.add(id);
-  return { parked, behind };
+  return { looks: { parked, behind }, unread };
 }
 
 /**
@@ -31,7 +38,10 @@ export async function sentBefore(ctx: Context, homes: readonly Home[], backlogs:
  * job would be sent twice, and no claim drops the second message of an untracked job. It would also take two starts of a limit,
  * and seem late, as the release alone writes down that a limit has held it.
  */
-export async function leftToReleases(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
+export async function leftToReleases(
+  ctx: Context,
+  homes: readonly Home[],
+): Promise<{ left: ReadonlySet<string>; unread: Unread }> {
   const topics = [...new Set(homes.map(({ topic }) => topic))];
   // In one call.
   await heldBefore(ctx, topics);
@@ -46,8 +56,29 @@ export async function leftToReleases(ctx: Context, homes: readonly Home[]): Prom
   const now = ctx.clock();
   const unsent = asked.filter((home) => home.heldUntil !== undefined && startsAt(home) < now);
   const before = unsent.map((home) => parkedKey({ ...home, revision: home.revision - 1 }));
-  const notes = await ctx.pool.read([...asked.map(parkedKey), ...before]);
-  return new Set([...asked, ...unsent].filter((_, i) => notes[i]).map(({ id }) => id));
+  const { noted: left, unread } = await notedOf(
+    ctx,
+    [...asked, ...unsent],
+    [...asked.map(parkedKey), ...before],
+  );
+  return { left, unread };
 }
 
-const NOTHING_KNOWN: Looks = { parked: new Set(), behind: new Set() };
+/** Which of these jobs have a note. A partition of notes that cannot be read is trouble of its topic's jobs alone. */
+async function notedOf(
+  ctx: Context,
+  homes: readonly Home[],
+  keys: readonly Key[],
+): Promise<{ noted: Set<string>; unread: Unread }> {
+  const notes = await readApart(ctx, keys);
+  const noted = new Set<string>();
+  const unread = new Map<string, Error>();
+  for (const [i, { id }] of homes.entries()) {
+    const note = notes[i];
+    if (note instanceof Error) unread.set(id, note);
+    else if (note) noted.add(id);
+  }
+  return { noted, unread };
+}
+
+const NOTHING_KNOWN = { looks: { parked: new Set<string>(), behind: new Set<string>() }, unread: new Map() };

@@ -123,28 +123,30 @@ async function handOver(
     waiting.flatMap(({ home }) => home?.topic ?? []),
   );
   const known = waiting.filter(({ home }) => home && !unknown.has(home.topic));
-  const left = await leftToReleases(
+  const { left, unread } = await leftToReleases(
     ctx,
     known.flatMap(({ home }) => home ?? []),
   );
-  const free = known.filter(({ home }) => home && !left.has(home.id));
+  const free = known.filter(({ home }) => home && !left.has(home.id) && !unread.has(home.id));
   const ended = await endLimited(
     ctx,
     free.flatMap(({ home }) => home ?? []),
   );
-  const due = free.filter(({ home }) => home && !ended.has(home.id));
-  await askForBacklogs(ctx, due, backlogs);
+  const living = free.filter(({ home }) => home && !ended.has(home.id));
+  await askForBacklogs(ctx, living, backlogs);
+  const before = await sentBefore(
+    ctx,
+    living.flatMap(({ sk, home }) => (home && startsAt(home) < timeOf(sk) ? home : [])),
+    backlogs,
+  );
+  const due = living.filter(({ home }) => home && !before.unread.has(home.id));
   const outcomes = await send(
     ctx,
     due.flatMap(({ home }) => home ?? []),
-    await sentBefore(
-      ctx,
-      due.flatMap(({ sk, home }) => (home && startsAt(home) < timeOf(sk) ? home : [])),
-      backlogs,
-    ),
+    before.looks,
   );
   for (const { home } of waiting) {
-    const error = home && unknown.get(home.topic);
+    const error = home && (unknown.get(home.topic) ?? unread.get(home.id) ?? before.unread.get(home.id));
     if (home && error !== undefined) outcomes.set(home.id, { outcome: "failing", reason: messageOf(error) });
   }
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
@@ -159,10 +161,10 @@ async function handOver(
   );
   const met = entries.slice(0, stopAt).flatMap(({ unreadable }) => unreadable ?? []);
   await lookAtUnreadableAgain(ctx, "sweeping", met);
-  const unread = entries.slice(0, stopAt).flatMap(({ unread: id }) => id ?? []);
+  const homeless = entries.slice(0, stopAt).flatMap(({ unread: id }) => id ?? []);
   await fileLooks(
     ctx,
-    unread.map((id) => ({ id, time: lookAgainAt(id, limit, FAILING_TOPIC_WAIT) })),
+    homeless.map((id) => ({ id, time: lookAgainAt(id, limit, FAILING_TOPIC_WAIT) })),
     now + WRITER_DEADLINE,
   );
   return entries[stopAt];

@@ -1,0 +1,50 @@
+import { inParallel } from "../core/batches.ts";
+import { BUCKET } from "../core/constants.ts";
+import { messageOf } from "../core/errors.ts";
+import type { Item, Key } from "../core/items.ts";
+import type { Context, Pool } from "./ports.ts";
+
+/** Partitions that gave no answer while others did, with why, and until when they are not asked again: ms since the epoch. */
+const silent = new WeakMap<Pool, Map<string, { error: Error; until: number }>>();
+/** A read that DynamoDB does not answer takes its client some 15 s, and jobs of other topics wait for it: ms. */
+const SLOW = 5_000;
+const SILENT_FOR = BUCKET;
+const WIDTH = 8;
+
+/**
+ * Reads items as `Pool.read` does, but one partition's trouble is its own: where they cannot be read together, each partition is
+ * read by itself. Answers in the order of the keys, with the error for each item of a partition that cannot be read.
+ */
+export async function readApart(ctx: Context, keys: readonly Key[]): Promise<(Item | undefined | Error)[]> {
+  const known = silent.get(ctx.pool) ?? new Map<string, { error: Error; until: number }>();
+  silent.set(ctx.pool, known);
+  const begun = ctx.clock();
+  const found = new Map<Key, Item | undefined | Error>();
+  for (const key of keys) {
+    const last = known.get(key.pk);
+    if (last && begun < last.until) found.set(key, last.error);
+  }
+  const asked = keys.filter((key) => !found.has(key));
+  const read = async (some: readonly Key[]): Promise<void> => {
+    const items = await ctx.pool.read(some);
+    for (const [i, key] of some.entries()) found.set(key, items[i]);
+  };
+  try {
+    await read(asked);
+  } catch (error) {
+    const partitions = Map.groupBy(asked, ({ pk }) => pk);
+    const failed = new Map<string, Error>();
+    const fail = (pk: string, reason: unknown): void =>
+      void failed.set(pk, reason instanceof Error ? reason : new Error(messageOf(reason)));
+    const again = ctx.clock();
+    if (partitions.size === 1) for (const pk of partitions.keys()) fail(pk, error);
+    else await inParallel([...partitions], WIDTH, ([pk, some]) => read(some).catch((why) => fail(pk, why)));
+    // Where none can be read it is the pool that fails, which may answer at any moment.
+    const isSlow = ctx.clock() - again >= SLOW && failed.size < partitions.size;
+    for (const [pk, reason] of failed) {
+      if (isSlow) known.set(pk, { error: reason, until: ctx.clock() + SILENT_FOR });
+      for (const key of partitions.get(pk) ?? []) found.set(key, reason);
+    }
+  }
+  return keys.map((key) => found.get(key));
+}

@@ -1,0 +1,146 @@
+import { describe, expect, test } from "vitest";
+import { bucketOf, type Item, type Key, minuteOf, parkedIn } from "../../core/items.ts";
+import { parseMessage } from "../../core/message.ts";
+import { enqueueMany } from "../../protocol/enqueue.ts";
+import { pause } from "../../protocol/pause.ts";
+import type { Change, Pool } from "../../protocol/ports.ts";
+import { readApart } from "../../protocol/read-apart.ts";
+import { resume } from "../../protocol/release.ts";
+import { createWorld, MINUTE, SECOND, START, type World } from "./world.ts";
+
+const TOPICS = {
+  well: {},
+  sick: {},
+  loose: { consumer: "pull", tracking: "none" },
+  limited: { consumer: "pull", tracking: "none", maxPerSecond: 5 },
+} as const;
+const JOBS = 60;
+
+type Silence = { readonly partition: string; readonly of: "reads" | "writes"; readonly takes?: number };
+
+/** DynamoDB answers no reads, or no writes, of one partition. `takes`: ms until its client gives up. Answers how to end that. */
+function silence(world: World, { partition, of, takes = 0 }: Silence): () => void {
+  const before = { ...world.pool } as Pool;
+  const isIts = ({ pk }: { pk: string }): boolean => pk === partition;
+  const giveUp = async (): Promise<never> => {
+    await world.pass(takes, { ticks: false });
+    throw new Error(`${partition} gives no answer`);
+  };
+  const others = async <T, R>(
+    asked: readonly T[],
+    keyOf: (one: T) => Key,
+    ask: (some: T[]) => Promise<R[]>,
+  ): Promise<(R | Error)[]> => {
+    const well = asked.filter((one) => !isIts(keyOf(one)));
+    const answers = await ask(well);
+    return asked.map((one) => answers[well.indexOf(one)] ?? new Error(`${partition} gives no answer`));
+  };
+  const reading: Partial<Pool> = {
+    read: (keys) => (keys.some(isIts) ? giveUp() : before.read.call(world.pool, keys)),
+    page: (pk, ...rest) => (isIts({ pk }) ? giveUp() : before.page.call(world.pool, pk, ...rest)),
+  };
+  const writing: Partial<Pool> = {
+    insert: (items, by) =>
+      others<Item, Awaited<ReturnType<Pool["insert"]>>[number]>(
+        items,
+        (item) => item,
+        (some) => before.insert.call(world.pool, some, by),
+      ),
+    changeMany: (changes, by) =>
+      others<Change, Awaited<ReturnType<Pool["changeMany"]>>[number]>(
+        changes,
+        ({ key }) => key,
+        (some) => before.changeMany.call(world.pool, some, by),
+      ),
+    change: (change, by) => (isIts(change.key) ? giveUp() : before.change.call(world.pool, change, by)),
+    remove: (keys, by) => (keys.some(isIts) ? giveUp() : before.remove.call(world.pool, keys, by)),
+  };
+  Object.assign(world.pool, of === "reads" ? reading : writing);
+  return () => void Object.assign(world.pool, before);
+}
+
+/** Of one topic and of `well`, every ten seconds from five minutes ahead on. */
+const fileBoth = (world: World, topic: string, from = 5 * MINUTE) =>
+  enqueueMany(
+    world.ctx,
+    Array.from({ length: JOBS }, (_, i) => {
+      const dueAt = world.now() + from + i * 10 * SECOND;
+      return [
+        { topic, body: "{}", dueAt },
+        { topic: "well", body: "{}", dueAt },
+      ];
+    }).flat(),
+  );
+const sent = (world: World, topic: string): string[] =>
+  world.queues
+    .messages({ topic })
+    .flatMap(({ body }) => parseMessage(body)?.jobs ?? [])
+    .map(({ id }) => id);
+async function tickFor(world: World, minutes: number): Promise<void> {
+  for (let i = 0; i < minutes; i++) {
+    await world.pass(MINUTE, { ticks: false });
+    await world.tick();
+  }
+}
+
+const pauseSick = (world: World) => pause(world.ctx, "sick");
+const resumeSick = async (world: World): Promise<void> => {
+  await pause(world.ctx, "sick");
+  await world.pass(MINUTE);
+  await resume(world.ctx, "sick", undefined);
+};
+const pauseLoose = (world: World) => pause(world.ctx, "loose");
+const nothing = async (): Promise<void> => {};
+
+describe("while one partition gives no answer, a tick hands other topics' jobs over:", () => {
+  test.each([
+    ["writes of a paused topic's notes", "sick", "writes", pauseSick, parkedIn("sick", 0)],
+    ["reads of the notes of a topic that is being resumed", "sick", "reads", resumeSick, parkedIn("sick", 0)],
+    ["reads of an untracked limited topic's notes", "limited", "reads", nothing, parkedIn("limited", 0)],
+    [
+      "writes of a minute with untracked jobs of a paused topic",
+      "loose",
+      "writes",
+      pauseLoose,
+      bucketOf(minuteOf(START + 6 * MINUTE), 0),
+    ],
+  ] as const)("%s", async (_, topic, of, before, partition) => {
+    const world = createWorld({ shards: 1, topics: TOPICS });
+    await world.tick();
+    await fileBoth(world, topic);
+    await before(world);
+    const mend = silence(world, { partition, of });
+    await tickFor(world, 20);
+    expect(new Set(sent(world, "well")).size).toBe(JOBS);
+    mend();
+    if (before === pauseSick || before === pauseLoose) await resume(world.ctx, topic, undefined);
+    await tickFor(world, 90);
+    expect(new Set(sent(world, topic)).size).toBe(JOBS);
+  });
+
+  test("so does a call that files both", async () => {
+    const world = createWorld({ shards: 1, topics: TOPICS });
+    await world.tick();
+    await pauseSick(world);
+    silence(world, { partition: parkedIn("sick", 0), of: "writes" });
+    const results = await fileBoth(world, "sick", 30 * SECOND);
+    expect(results.filter((result) => result instanceof Error)).toEqual([]);
+    expect(sent(world, "well").length).toBeGreaterThan(10);
+  });
+});
+
+test("a partition that is slow to give no answer is asked once a minute", async () => {
+  const world = createWorld({ shards: 1, topics: TOPICS });
+  const [own, other] = [parkedIn("sick", 0), parkedIn("slow", 0)];
+  silence(world, { partition: own, of: "reads", takes: 15 * SECOND });
+  const keys = [own, other].map((pk) => ({ pk, sk: "a" }));
+  const ask = async (): Promise<number> => {
+    const began = world.now();
+    const [first, second] = await readApart(world.ctx, keys);
+    expect([first, second]).toEqual([expect.any(Error), undefined]);
+    return world.now() - began;
+  };
+  expect([await ask(), await ask()]).toEqual([30 * SECOND, 0]);
+  await world.pass(MINUTE, { ticks: false });
+  expect(await ask()).toBe(30 * SECOND);
+});
