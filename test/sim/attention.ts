@@ -9,7 +9,7 @@ const AROUND = { before: 5 * MINUTE, after: 30 * MINUTE };
 const PAUSE_SETTLES = 15 * MINUTE;
 const BUCKET = /^\d{4}-/;
 /** Items that wait for no tick. What is not named here does, until it is deleted. */
-const IDLE = /^(key|once|tombstone|dead|starts)#|^(meta|limited|paused)$/;
+const IDLE = /^(key|once|tombstone|dead|starts|redrive|bulk)#|^(meta|limited|paused)$/;
 
 /**
  * Knows by each write to the pool in which minutes a tick has something to do. In the others it would read empty

@@ -50,6 +50,13 @@ it("ticks are needed while a topic is resumed or its jobs are parked, but not fo
   expect(known.isNeeded(later)).toBe(false);
 });
 
+it("no tick is needed for what a bulk or a redrive has noted", () => {
+  const known = attention();
+  for (const kind of ["bulk", "redrive"])
+    known.written(undefined, { pk: { S: `${kind}#orders#a` }, sk: { S: kind } });
+  expect(known.isNeeded(NOW + 40 * MINUTE)).toBe(false);
+});
+
 it("TTL deletes each item as late as is drawn for it", () => {
   const dynamo = simulatedDynamo({
     ...{ clock: () => NOW, createdAt: NOW, pageItems: 100 },
