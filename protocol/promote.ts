@@ -1,5 +1,6 @@
-import { SQS_MAX_DELAY } from "../core/constants.ts";
+import { LOOKAHEAD, SQS_MAX_DELAY } from "../core/constants.ts";
 import { startsAt } from "../core/home.ts";
+import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { send } from "./send.ts";
@@ -10,6 +11,10 @@ import { send } from "./send.ts";
  */
 export async function promote(ctx: Context, id: string): Promise<void> {
   const [home] = await readHomes(ctx, [id]);
-  if (home?.state !== "scheduled" || startsAt(home) > ctx.clock() + SQS_MAX_DELAY) return;
+  if (home?.state !== "scheduled") return;
+  const ahead = startsAt(home) - ctx.clock();
+  // A sweep has come to it, or comes now. Its start of a limit is booked then, and a second one would be another job's.
+  const isSwept = isLimited(ctx, home.topic) && ahead <= LOOKAHEAD;
+  if (isSwept || ahead > SQS_MAX_DELAY) return;
   await send(ctx, [home]);
 }

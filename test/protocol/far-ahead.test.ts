@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DAY, PROMOTE_BEFORE } from "../../core/constants.ts";
+import { startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { cancel, cancelByKey, cancelMany } from "../../protocol/cancel.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
@@ -226,6 +227,28 @@ describe("a schedule that fires", () => {
     await world.pool.change({ key: { pk, sk }, expect: {}, set }, world.now() + SECOND);
     await promote(world.ctx, home.id);
     expect(messages(world)).toEqual([]);
+  });
+
+  test("two minutes late takes no starts of its topic's limit from other jobs", async () => {
+    const world = createWorld({ longDelay: LONG / SECOND, topics: { orders: { maxPerSecond: 10 } } });
+    await world.tick();
+    const due = world.now() + FAR;
+    const dueAt = Array.from({ length: 600 }, (_, i) => due + i * 100);
+    for (const some of [dueAt.slice(0, 300), dueAt.slice(300)])
+      await enqueueMany(
+        world.ctx,
+        some.map((time) => ({ topic: "orders", body: "{}", dueAt: time })),
+      );
+    await world.pass(due - PROMOTE_BEFORE - world.now());
+    const fired: { id: string; at: number }[] = [];
+    for (let second = 0; second < 300; second++) {
+      for (const id of world.promotions.fire()) fired.push({ id, at: world.now() + 115 * SECOND });
+      while (fired[0] && fired[0].at <= world.now()) await promote(world.ctx, fired.shift()?.id ?? "");
+      await world.pass(SECOND);
+    }
+    const homes = world.pool.items().filter((item): item is Home => "dueAt" in item);
+    expect(homes).toHaveLength(600);
+    expect(Math.max(...homes.map((home) => startsAt(home) - home.dueAt))).toBeLessThan(SECOND);
   });
 
   test("passes over a job that is cancelled, or gone", async () => {
