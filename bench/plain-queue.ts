@@ -37,7 +37,7 @@ export function messagesOf(topic: string, policy: TopicPolicy, homes: readonly H
   const now = Date.now();
   return packsOf(topic, policy, homes, now).map(({ body, start: dueAt }) => ({
     body,
-    delaySeconds: delaySecondsOf(dueAt, now, policy),
+    delaySeconds: delaySecondsOf(dueAt, now, policy.precision),
   }));
 }
 

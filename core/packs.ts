@@ -49,21 +49,14 @@ export function packsOf(
 }
 
 /**
- * SQS's `DelaySeconds` for a message that starts at `start` (ms since the epoch, as `now`). What is left is rounded up, so that
- * nothing comes early. For `millisecond` it is rounded down, `RELEASE_EARLY` at least before, since the consumer holds it.
- * A limit counts starts by the second: its topic's messages come `RELEASE_EARLY` before the second of their start, or within it,
- * and the function holds them. A message that is pulled comes as in any other topic.
+ * SQS's `DelaySeconds` for a message that starts at `start`: what is left, rounded up, so that nothing comes early;
+ * for `millisecond` rounded down, `RELEASE_EARLY` at least before, since the consumer holds it.
  */
-export function delaySecondsOf(start: number, now: number, policy: Shown): number {
-  const { precision, maxPerSecond, consumer } = policy;
-  const isCounted = maxPerSecond !== undefined && consumer !== "pull";
-  const leftUntil = (time: number): number => Math.min(Math.max(time - now, 0), SQS_MAX_DELAY);
-  if (precision === "millisecond") return Math.max(Math.floor((leftUntil(start) - RELEASE_EARLY) / 1000), 0);
-  return Math.ceil(leftUntil(isCounted ? start - (start % 1000) - RELEASE_EARLY : start) / 1000);
+export function delaySecondsOf(start: number, now: number, precision: TopicPolicy["precision"]): number {
+  const left = Math.min(Math.max(start - now, 0), SQS_MAX_DELAY);
+  if (precision === "second") return Math.ceil(left / 1000);
+  return Math.max(Math.floor((left - RELEASE_EARLY) / 1000), 0);
 }
-
-/** What a topic's policy says about when SQS shows its messages. */
-type Shown = Pick<TopicPolicy, "precision"> & Partial<Pick<TopicPolicy, "maxPerSecond" | "consumer">>;
 
 /** SQS's visibility timeout for a message that must come back in `ms`: whole seconds, a little under 12 h. */
 export function hideSecondsOf(ms: number): number {

@@ -45,9 +45,6 @@ type Open = Wanted & { readonly at: number };
 /** Each round takes a start or finds a period full, so that this many are only needed against many others at once. */
 const ROUNDS = 20;
 const WIDTH = 4;
-/** How late a job may begin to use a start: ms. A counter answers within some of them. */
-const LATE = 1000;
-
 /**
  * Books a start for each wanted one (a past one means now): the first that is free from then on and before `until`, while the
  * topic's window is open, if the job can use it. A job that wants a start beyond `until` gets its own period or none, and
@@ -154,11 +151,11 @@ async function takeStarts(
 }
 
 /**
- * Whether a period is over for so long that its starts cannot be taken any more: where a throttled counter has kept many waiting,
- * all would start in the second in which it answers.
+ * Whether a period is over, so that its starts cannot be taken any more: where a throttled counter has kept many waiting, all would
+ * start in the second in which it answers.
  */
 function isPast(ctx: Context, begin: number, period: Period): boolean {
-  return begin + period.ms + LATE < ctx.clock();
+  return begin + period.ms <= ctx.clock();
 }
 
 /** What the counters of these periods leave. */

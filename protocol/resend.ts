@@ -18,9 +18,9 @@ export async function resend(
 ): Promise<Set<string>> {
   const now = ctx.clock();
   const sentAt = new Date(now).toISOString();
-  const policy = policyOf(ctx, topic);
-  const limits = { count: policy.pack, bytes: ctx.sizes.packBytes };
-  const byDelay = Map.groupBy(jobs, (job) => delaySecondsOf(startOf(job), now, policy));
+  const { pack, precision } = policyOf(ctx, topic);
+  const limits = { count: pack, bytes: ctx.sizes.packBytes };
+  const byDelay = Map.groupBy(jobs, (job) => delaySecondsOf(startOf(job), now, precision));
   const packs = [...byDelay].flatMap(([delaySeconds, mates]) =>
     batchesOf(mates, (job) => Buffer.byteLength(toJson(job)), limits).map((carried) => ({
       delaySeconds,

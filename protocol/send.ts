@@ -58,10 +58,15 @@ export async function send(
     for (const [id, sent] of await sendNow(ctx, going, by)) outcomes.set(id, sent);
     // Until then sweeps leave the job to its note. What was not sent is let go with it.
     const done = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
-    await ctx.pool.remove(
-      done.map(([, note]) => note),
-      ctx.clock() + WRITER_DEADLINE,
-    );
+    try {
+      await ctx.pool.remove(
+        done.map(([, note]) => note),
+        ctx.clock() + WRITER_DEADLINE,
+      );
+    } catch (error) {
+      // A release comes to them, and finds its jobs sent.
+      ctx.report({ type: "trouble", topic, what: "removing notes", error: messageOf(error) });
+    }
   });
   return outcomes;
 }
@@ -154,7 +159,7 @@ async function sendPacks(
   const messages = packs.map(
     ({ body, start, group }): Outgoing => ({
       body,
-      delaySeconds: delaySecondsOf(start, now, policy),
+      delaySeconds: delaySecondsOf(start, now, policy.precision),
       ...(group === undefined ? {} : { group }),
     }),
   );

@@ -4,6 +4,7 @@ import { EVENT_WAIT } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../core/event-rules.ts";
 import { applyRule } from "../protocol/apply-rule.ts";
+import { writingUntil } from "../protocol/impatient.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createContext, type Environment, required } from "./context.ts";
 import { createScheduler } from "./scheduler.ts";
@@ -11,7 +12,13 @@ import { createScheduler } from "./scheduler.ts";
 /** What Lambda calls with events that EventBridge's rules have put into the events' queue. */
 export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
-const WIDTH = 8;
+/** As many as an invocation brings, so that none waits for a hanging one. */
+const WIDTH = 10;
+/**
+ * ms that an invocation tries to write. An event whose item is throttled comes again after a minute. Events of other topics would
+ * wait for it otherwise: few invocations run at once, and each brings ten events.
+ */
+const PATIENCE = 5_000;
 
 /** The Lambda function that does what topics say about events, as the environment describes it. */
 export function eventConsumer(environment: Environment = process.env): EventFunction {
@@ -22,9 +29,12 @@ export function eventConsumer(environment: Environment = process.env): EventFunc
 
 /** The same over any context. `done` is called after each invocation. */
 export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => void): EventFunction {
+  let end = 0;
+  const bounded = { ...ctx, pool: writingUntil(ctx.pool, () => end) };
   return async ({ Records }) => {
+    end = ctx.clock() + PATIENCE;
     try {
-      const applied = await inParallel(Records, WIDTH, (record) => apply(ctx, rules, record));
+      const applied = await inParallel(Records, WIDTH, (record) => apply(bounded, rules, record));
       const kept = Records.filter((_, i) => !applied[i]);
       return { batchItemFailures: kept.map(({ messageId }) => ({ itemIdentifier: messageId })) };
     } finally {

@@ -236,13 +236,13 @@ describe("packs", () => {
       [1001, 2],
       [2_000_000, 900],
     ] as const) {
-      expect(delaySecondsOf(TIME + left, TIME, { precision: "second" })).toBe(delay);
+      expect(delaySecondsOf(TIME + left, TIME, "second")).toBe(delay);
     }
   });
 
   it("millisecond topics' messages come 0.2 to 1.2 s before they are due", () => {
     for (let left = 1200; left < 5000; left += 7) {
-      const early = left - delaySecondsOf(TIME + left, TIME, { precision: "millisecond" }) * 1000;
+      const early = left - delaySecondsOf(TIME + left, TIME, "millisecond") * 1000;
       expect(early).toBeGreaterThanOrEqual(200);
       expect(early).toBeLessThan(1200);
     }

@@ -189,7 +189,7 @@ describe("a message", () => {
   const left = fc.integer({ min: -SQS_MAX_DELAY, max: SQS_MAX_DELAY });
 
   property("to the second is never released early, and within a second", [time, left], (now, ms) => {
-    const seconds = delaySecondsOf(now + ms, now, { precision: "second" });
+    const seconds = delaySecondsOf(now + ms, now, "second");
     expect(Number.isInteger(seconds) && seconds >= 0).toBe(true);
     expect(seconds * 1000).toBeGreaterThanOrEqual(ms);
     expect(seconds * 1000).toBeLessThan(Math.max(ms, 0) + 1000);
@@ -199,7 +199,7 @@ describe("a message", () => {
     "to the millisecond is released 0.2 to 1.2 s early, where there is time",
     [time, left],
     (now, ms) => {
-      const seconds = delaySecondsOf(now + ms, now, { precision: "millisecond" });
+      const seconds = delaySecondsOf(now + ms, now, "millisecond");
       expect(Number.isInteger(seconds) && seconds >= 0).toBe(true);
       const early = ms - seconds * 1000;
       expect(early).toBeLessThan(1000 + RELEASE_EARLY);
@@ -207,29 +207,9 @@ describe("a message", () => {
     },
   );
 
-  property(
-    "of a limited topic is released in the second of its start, or just before",
-    [time, left],
-    (now, ms) => {
-      const seconds = delaySecondsOf(now + ms, now, { precision: "second", maxPerSecond: 2 });
-      expect(Number.isInteger(seconds) && seconds >= 0).toBe(true);
-      const second = Math.floor((now + ms) / 1000) * 1000;
-      const shown = now + seconds * 1000 - second;
-      if (seconds > 0) expect(shown).toBeGreaterThanOrEqual(-RELEASE_EARLY);
-      if (seconds > 0) expect(shown).toBeLessThan(1000 - RELEASE_EARLY);
-    },
-  );
-
-  property("of a limited topic that is pulled comes as in any other", [time, left], (now, ms) => {
-    const pulled = { precision: "second", maxPerSecond: 2, consumer: "pull" } as const;
-    expect(delaySecondsOf(now + ms, now, pulled)).toBe(
-      delaySecondsOf(now + ms, now, { precision: "second" }),
-    );
-  });
-
   const any = fc.constantFrom("second" as const, "millisecond" as const);
   property("is delayed by what SQS takes", [time, time, any], (dueAt, now, precision) => {
-    const seconds = delaySecondsOf(dueAt, now, { precision });
+    const seconds = delaySecondsOf(dueAt, now, precision);
     expect(Number.isInteger(seconds) && seconds >= 0 && seconds <= 900).toBe(true);
   });
 

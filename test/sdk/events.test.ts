@@ -45,6 +45,47 @@ test("an event cancels the job of its key", async () => {
   expect(await world.home(id)).toMatchObject({ state: "cancelled" });
 });
 
+test("events that one partition keeps waiting are given up in seconds, and keep no others waiting", async () => {
+  const world = shop();
+  const sick = await world.file({ key: "sick", delay: HOUR });
+  const well = await world.file({ key: "well", delay: 2 * HOUR });
+  const { transact } = world.pool;
+  let waiting: number | undefined;
+  world.pool.transact = async (writes, by) => {
+    const isIts = writes.some((write) => "change" in write && write.change.key.sk === sick.sk);
+    if (!isIts) return transact.call(world.pool, writes, by);
+    waiting = by - world.now();
+    throw new Error("throttled until its deadline");
+  };
+  const told = (orderId: string) => busEvent(world.now(), { id: orderId, detail: { orderId } });
+  expect(await deliver(world, [paid], [told("sick"), told("well")])).toEqual([0]);
+  expect(waiting).toBe(5 * SECOND);
+  expect(await world.home(well.id)).toMatchObject({ state: "cancelled" });
+  world.pool.transact = transact;
+  await world.pass(MINUTE, { ticks: false });
+  expect(await deliver(world, [paid], [told("sick")])).toEqual([]);
+  expect(await world.home(sick.id)).toMatchObject({ state: "cancelled" });
+});
+
+test("all events of an invocation are applied at once, so that none waits for a hanging queue of another", async () => {
+  const world = shop();
+  const send = world.queues.send;
+  let hanging = 0;
+  let most = 0;
+  world.queues.send = async (queue, messages) => {
+    most = Math.max(most, ++hanging);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    hanging -= 1;
+    return send(queue, messages);
+  };
+  const soon: EnqueueRule = { ...placed, delay: 60 };
+  const bodies = Array.from({ length: 10 }, (_, i) =>
+    placedEvent(world.now(), { id: `e${i}`, detail: { orderId: `order-${i}` } }),
+  );
+  expect(await deliver(world, [soon], bodies)).toEqual([]);
+  expect(most).toBe(10);
+});
+
 test("an event that came first cancels the job for as long as its rule says, from when it happened", async () => {
   const world = shop();
   await world.pass(700, { ticks: false });

@@ -2,7 +2,6 @@ import { BUCKET, STARTS_AHEAD } from "../../core/constants.ts";
 import { beginOf, type Period, periodOf } from "../../core/limit.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
-import { PULL_TOPICS } from "./topics.ts";
 
 /** Spans that are looked at, in periods: a limit may be broken in a moment or in the long run. */
 const SPANS = [1, 2, 5, 20, 60];
@@ -13,15 +12,12 @@ const SPANS = [1, 2, 5, 20, 60];
  */
 const GIVEN_WITHIN = 2 * BUCKET + STARTS_AHEAD;
 
-/** ms that a job which starts now may need to come into SQS: it counts in the second that it was given. */
-const SENDING = 1000;
-
 /** A run as its message had it: when it was due, and when its message let it start. */
 type Started = { id: string; topic: string; dueAt: number; start: number };
 
 /**
- * Judges the messages and the runs of topics that have a limit: in no span may more jobs become visible than it lets start,
- * nor may more run, but for what comes from the period before.
+ * Judges the messages and the runs of topics that have a limit: in no span may more jobs become visible or run than it lets
+ * start, but for the periods beside the span: a delay is a whole second, which spills into the next.
  */
 export function limitsOf({
   clock,
@@ -54,8 +50,7 @@ export function limitsOf({
       const counts = begun.get(topic);
       if (!period || !counts) return;
       for (const job of jobs) {
-        const isSentAtOnce = time <= clock() && time < startOf(job) + SENDING;
-        const begins = isSentAtOnce ? startOf(job) : Math.max(startOf(job), time);
+        const begins = Math.max(startOf(job), time);
         // It has expired, and does not start.
         if (job.expiresAt !== undefined && begins > Date.parse(job.expiresAt) + skew) continue;
         const begin = beginOf(begins, period);
@@ -107,17 +102,15 @@ export function limitsOf({
 
     /** How the limits were broken, if they were: by the messages, or by the runs. */
     broken(): string | undefined {
-      // What is pulled comes up to a second later than it may, as its delay is rounded up.
-      const rounded = (topic: string): number => (PULL_TOPICS.includes(topic) ? 1 : 0);
-      // A run may begin in the next second, as SQS and consumers take time, or its consumer's clock is ahead a little.
-      return brokenBy(begun, "shown", rounded) ?? brokenBy(ran, "run", (topic) => rounded(topic) + 1);
+      // A run is a whole second later than it may be, as its delay was rounded up, or its consumer's clock is ahead a little.
+      return brokenBy(begun, "shown", 1) ?? brokenBy(ran, "run", 2);
     },
   };
 
   function brokenBy(
     counted: ReadonlyMap<string, ReadonlyMap<number, number>>,
     how: string,
-    more: (topic: string) => number,
+    more: number,
   ): string | undefined {
     for (const [topic, counts] of counted) {
       const period = periods.get(topic) as Period;
@@ -125,7 +118,7 @@ export function limitsOf({
         for (const from of counts.keys()) {
           const within = Array.from({ length: span }, (_, i) => counts.get(from + i * period.ms) ?? 0);
           const sum = within.reduce((a, b) => a + b, 0);
-          if (sum > (span + more(topic)) * period.starts)
+          if (sum > (span + more) * period.starts)
             return `${sum} jobs of ${topic} were ${how} in ${span} periods of ${period.ms} ms from ${from}, at ${clock()}`;
         }
       }
