@@ -5,6 +5,7 @@ import {
   BACKLOG_PATIENCE,
   BACKLOG_SOON,
   CLOCK_MARGIN,
+  FAILING_TOPIC_WAIT,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
 import { hasCrashed, isFinished, isMovedPast, isNear, startsAt } from "../core/home.ts";
@@ -106,7 +107,10 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
     // A pause may last a year, and what is parked is let go without a look.
     const isHeld = left.has(home.id) || outcomes.get(home.id)?.outcome === "held";
-    looks.push({ id: home.id, time: lookAgainAt(home.id, now, isHeld ? Math.max(after, late) : after) });
+    // Nothing was sent that could take its time: nobody could read whether it may go.
+    const isUnread = unread.has(home.id) || before.unread.has(home.id);
+    const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isHeld ? Math.max(after, late) : after;
+    looks.push({ id: home.id, time: lookAgainAt(home.id, now, wait) });
   }
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
   await outlive(ctx, homes, looks);

@@ -45,6 +45,7 @@ type Open = Wanted & { readonly at: number };
 /** Each round takes a start or finds a period full, so that this many are only needed against many others at once. */
 const ROUNDS = 20;
 const WIDTH = 4;
+
 /**
  * Books a start for each wanted one (a past one means now): the first that is free from then on and before `until`, while the
  * topic's window is open, if the job can use it. A job that wants a start beyond `until` gets its own period or none, and
@@ -100,6 +101,8 @@ async function bookAll(
         (begin) => nextOpening(window, begin) < begin + period.ms,
       )
     : [];
+  // How long the counters took last: a period that ends before they answer again would be lost as well. ms.
+  let waited = 0;
   for (let round = 0, isRead = room.size > 0; round < ROUNDS && near.length > 0; round++) {
     // Where nobody waits, the first try takes what it wants, and nothing is read.
     if (!isRead && (isCrowded || round > 0)) {
@@ -107,10 +110,12 @@ async function bookAll(
       isRead = true;
     }
     const roomOf = (begin: number): number =>
-      isPast(ctx, begin, period) ? 0 : (room.get(begin) ?? period.starts);
+      isPast(ctx, begin, period, waited) ? 0 : (room.get(begin) ?? period.starts);
     const asked = askIn(periods, period, near, roomOf, exact);
     if (asked.size === 0) break;
+    const asking = ctx.clock();
     await take(new Map([...asked].map(([begin, places]) => [begin, places.flatMap((at) => near[at] ?? [])])));
+    waited = ctx.clock() - asking;
     near = near.filter(({ at }) => starts[at] === undefined);
   }
 
@@ -151,11 +156,11 @@ async function takeStarts(
 }
 
 /**
- * Whether a period is over, so that its starts cannot be taken any more: where a throttled counter has kept many waiting, all would
- * start in the second in which it answers.
+ * Whether a period is over in `ahead` ms, so that its starts cannot be taken any more: where a throttled counter has kept many
+ * waiting, all would start in the second in which it answers.
  */
-function isPast(ctx: Context, begin: number, period: Period): boolean {
-  return begin + period.ms <= ctx.clock();
+function isPast(ctx: Context, begin: number, period: Period, ahead = 0): boolean {
+  return begin + period.ms <= ctx.clock() + ahead;
 }
 
 /** What the counters of these periods leave. */

@@ -13,7 +13,8 @@ const WIDTH = 8;
 
 /**
  * Reads items as `Pool.read` does, but one partition's trouble is its own: where they cannot be read together, each partition is
- * read by itself. Answers in the order of the keys, with the error for each item of a partition that cannot be read.
+ * read by itself. Answers in the order of the keys, with the error for each item of a partition that cannot be read. For callers
+ * whom the pool has just answered something else.
  */
 export async function readApart(ctx: Context, keys: readonly Key[]): Promise<(Item | undefined | Error)[]> {
   const known = silent.get(ctx.pool) ?? new Map<string, { error: Error; until: number }>();
@@ -36,11 +37,12 @@ export async function readApart(ctx: Context, keys: readonly Key[]): Promise<(It
     const failed = new Map<string, Error>();
     const fail = (pk: string, reason: unknown): void =>
       void failed.set(pk, reason instanceof Error ? reason : new Error(messageOf(reason)));
-    const again = ctx.clock();
-    if (partitions.size === 1) for (const pk of partitions.keys()) fail(pk, error);
+    const isAlone = partitions.size === 1;
+    const again = isAlone ? begun : ctx.clock();
+    if (isAlone) for (const pk of partitions.keys()) fail(pk, error);
     else await inParallel([...partitions], WIDTH, ([pk, some]) => read(some).catch((why) => fail(pk, why)));
-    // Where none can be read it is the pool that fails, which may answer at any moment.
-    const isSlow = ctx.clock() - again >= SLOW && failed.size < partitions.size;
+    // Where none of several can be read it is the pool that fails, which may answer at any moment.
+    const isSlow = ctx.clock() - again >= SLOW && (isAlone || failed.size < partitions.size);
     for (const [pk, reason] of failed) {
       if (isSlow) known.set(pk, { error: reason, until: ctx.clock() + SILENT_FOR });
       for (const key of partitions.get(pk) ?? []) found.set(key, reason);

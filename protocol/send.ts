@@ -17,14 +17,13 @@ export type HandedOver = Sent | { outcome: "held" };
 
 /**
  * Hands over the current revision of each of these jobs as their topics' pauses, limits and windows let it, and says by job id
- * what became of it. `looks`: what a sweep or an audit says of them. Throws when the pool does not answer.
+ * what became of it. `looks`: what a sweep or an audit says of them. Throws when the pause of none of them can be read.
  */
 export async function send(
   ctx: Context,
   homes: readonly Home[],
   looks?: Looks,
 ): Promise<Map<string, HandedOver>> {
-  const by = ctx.clock() + WRITER_DEADLINE;
   const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
   const unknown = await unknownPauses(
     ctx,
@@ -45,6 +44,7 @@ export async function send(
   await inParallel([...Map.groupBy(unique, (home) => home.topic)], 8, async ([topic, jobs]) => {
     const failAll = (error: unknown): void => fail(topic, new Map(jobs.map(({ id }) => [id, error])));
     if (unknown.has(topic)) return failAll(unknown.get(topic));
+    const by = ctx.clock() + WRITER_DEADLINE;
     let parking: Parking;
     try {
       parking = await park(ctx, jobs);

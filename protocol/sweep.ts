@@ -145,9 +145,13 @@ async function handOver(
     due.flatMap(({ home }) => home ?? []),
     before.looks,
   );
+  // Nobody could read whether these may go. Their queue is not asked, and they do not die of it.
+  const unasked = new Map<string, Home>();
   for (const { home } of waiting) {
     const error = home && (unknown.get(home.topic) ?? unread.get(home.id) ?? before.unread.get(home.id));
-    if (home && error !== undefined) outcomes.set(home.id, { outcome: "failing", reason: messageOf(error) });
+    if (home === undefined || error === undefined || unasked.has(home.id)) continue;
+    unasked.set(home.id, home);
+    ctx.report({ type: "hand-over-failed", topic: home.topic, jobs: 1, reason: messageOf(error) });
   }
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, due)) ? entries.length : first;
@@ -161,10 +165,13 @@ async function handOver(
   );
   const met = entries.slice(0, stopAt).flatMap(({ unreadable }) => unreadable ?? []);
   await lookAtUnreadableAgain(ctx, "sweeping", met);
-  const homeless = entries.slice(0, stopAt).flatMap(({ unread: id }) => id ?? []);
+  const later = entries.slice(0, stopAt).flatMap(({ unread: id, home }) => {
+    if (id !== undefined) return { id, late: 0 };
+    return home && unasked.has(home.id) ? { id: home.id, late: now - home.dueAt } : [];
+  });
   await fileLooks(
     ctx,
-    homeless.map((id) => ({ id, time: lookAgainAt(id, limit, FAILING_TOPIC_WAIT) })),
+    later.map(({ id, late }) => ({ id, time: lookAgainAt(id, limit, Math.max(FAILING_TOPIC_WAIT, late)) })),
     now + WRITER_DEADLINE,
   );
   return entries[stopAt];

@@ -1,10 +1,10 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
+import { writingUntil } from "../aws/impatient.ts";
 import { inParallel } from "../core/batches.ts";
 import { EVENT_WAIT } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../core/event-rules.ts";
 import { applyRule } from "../protocol/apply-rule.ts";
-import { writingUntil } from "../protocol/impatient.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createContext, type Environment, required } from "./context.ts";
 import { createScheduler } from "./scheduler.ts";
@@ -15,8 +15,8 @@ export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
 /** As many as an invocation brings, so that none waits for a hanging one. */
 const WIDTH = 10;
 /**
- * ms that an invocation tries to write. An event whose item is throttled comes again after a minute. Events of other topics would
- * wait for it otherwise: few invocations run at once, and each brings ten events.
+ * ms that each write is tried for. An event whose items are throttled for longer comes again after a minute. Few invocations run
+ * at once, and events of other topics wait for them.
  */
 const PATIENCE = 5_000;
 
@@ -29,10 +29,8 @@ export function eventConsumer(environment: Environment = process.env): EventFunc
 
 /** The same over any context. `done` is called after each invocation. */
 export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => void): EventFunction {
-  let end = 0;
-  const bounded = { ...ctx, pool: writingUntil(ctx.pool, () => end) };
+  const bounded = { ...ctx, pool: writingUntil(ctx.pool, () => ctx.clock() + PATIENCE) };
   return async ({ Records }) => {
-    end = ctx.clock() + PATIENCE;
     try {
       const applied = await inParallel(Records, WIDTH, (record) => apply(bounded, rules, record));
       const kept = Records.filter((_, i) => !applied[i]);

@@ -22,7 +22,10 @@ export async function fileFarAhead(scenes: Scenes): Promise<void> {
   await producer.reschedule(far.id, { delay: "60d" });
   await producer.cancel(far.id);
 
-  for (const topic of TRACKED) await promote({ id: (await file(topic)).id });
+  for (const topic of TRACKED) {
+    await promote({ id: (await file(topic)).id });
+    await promote({ id: (await file(topic, { dueAt: ctx.clock() + 4 * MINUTE })).id });
+  }
   const soon = () => file("orders", { dueAt: ctx.clock() + 5 * MINUTE });
   await promote({ id: (await soon()).id });
   await promote({ id: (await file("orders", { dueAt: ctx.clock() + DAY })).id });

@@ -1,6 +1,6 @@
-import type { Deadline, Pool } from "./ports.ts";
+import type { Deadline, Pool } from "../protocol/ports.ts";
 
-/** The same pool, but that no write is issued from `end()` on (ms since the epoch), however long its caller would try. */
+/** The same pool, but each write is given up at what `end` says as it begins (ms since the epoch), if its caller would go on longer. */
 export function writingUntil(pool: Pool, end: () => Deadline): Pool {
   const by = (asked: Deadline): Deadline => Math.min(asked, end());
   return {
