@@ -308,6 +308,20 @@ describe("a limited topic", () => {
     },
   );
 
+  test("asks a counter that takes longer than a second for starts that are still to come", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 5 } } });
+    let asked = 0;
+    const count: Pool["count"] = async (...amounts) => {
+      asked += 1;
+      await world.pass(1100, { ticks: false });
+      return world.pool.count(...amounts);
+    };
+    const jobs = Array.from({ length: 5 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() }));
+    await enqueueMany({ ...world.ctx, pool: { ...world.pool, count } }, jobs);
+    expect(asked).toBe(2);
+    expect(sent(world, "slow")).toHaveLength(5);
+  });
+
   test("moves no job that its schedule sends four minutes ahead and the limit does not hold", async () => {
     const world = limited();
     const { id } = await world.file({ topic: "slow", delay: 4 * MINUTE });

@@ -6,7 +6,8 @@ import { pause } from "../../protocol/pause.ts";
 import type { Change, Pool } from "../../protocol/ports.ts";
 import { readApart } from "../../protocol/read-apart.ts";
 import { resume } from "../../protocol/release.ts";
-import { createWorld, MINUTE, SECOND, START, type World } from "./world.ts";
+import { tick } from "../../protocol/tick.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 const TOPICS = {
   well: {},
@@ -143,4 +144,29 @@ test("a partition that is slow to give no answer is asked once a minute", async 
   expect([await ask(), await ask()]).toEqual([30 * SECOND, 0]);
   await world.pass(MINUTE, { ticks: false });
   expect(await ask()).toBe(30 * SECOND);
+});
+
+test("so is one that was asked alone", async () => {
+  const world = createWorld({ shards: 1, topics: TOPICS });
+  const own = parkedIn("sick", 0);
+  silence(world, { partition: own, of: "reads", takes: 15 * SECOND });
+  for (const took of [15 * SECOND, 0]) {
+    const began = world.now();
+    expect(await readApart(world.ctx, [{ pk: own, sk: "a" }])).toEqual([expect.any(Error)]);
+    expect(world.now() - began).toBe(took);
+  }
+});
+
+test("a job of a topic that no policy names does not die of a note that cannot be read", async () => {
+  const world = createWorld({ shards: 1, topics: TOPICS });
+  await world.tick();
+  await pauseSick(world);
+  const { id } = await world.file({ topic: "sick", delay: 5 * MINUTE });
+  await resume(world.ctx, "sick", undefined);
+  await world.pass(2 * HOUR, { ticks: false });
+  const { sick: _, ...others } = world.ctx.policy.topics;
+  const ctx = { ...world.ctx, policy: { ...world.ctx.policy, topics: others } };
+  silence(world, { partition: parkedIn("sick", 0), of: "reads" });
+  await tick(ctx, world.now() + MINUTE);
+  expect(await world.home(id)).toMatchObject({ state: "scheduled" });
 });
