@@ -85,14 +85,6 @@ export async function reclaimKey(ctx: Context, home: Home): Promise<Write | "tak
   return { change: { key, expect: { id: home.id }, set: {}, remove: ["expiresAt"] } };
 }
 
-/** Those of one topic's finished jobs that a redrive may take: they have no key, or theirs names no other job. */
-export async function withOwnKeys(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
-  const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];
-  const items = (await ctx.pool.read(keys.map((key) => keyKey(topic, key)))) as (KeyItem | undefined)[];
-  const holders = new Map(keys.map((key, i) => [key, items[i]?.id]));
-  return homes.filter(({ id, key = "" }) => (holders.get(key) ?? id) === id);
-}
-
 /** The id of the job that a caller's own key names. Throws `unavailable` where the key's item cannot be read. */
 export async function jobOfKey(ctx: Context, topic: string, key: string): Promise<string | undefined> {
   const [item] = (await ctx.pool.read([keyKey(topic, key)])) as [KeyItem | undefined];
