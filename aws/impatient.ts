@@ -1,6 +1,9 @@
 import type { Deadline, Pool } from "../protocol/ports.ts";
 
-/** The same pool, but each write is given up at what `end` says as it begins (ms since the epoch), if its caller would go on longer. */
+/**
+ * A pool that gives each write up at an earlier deadline than its caller asks for. `end` is called as a write begins, and answers
+ * that deadline: ms since the epoch. Reads are as before.
+ */
 export function writingUntil(pool: Pool, end: () => Deadline): Pool {
   const by = (asked: Deadline): Deadline => Math.min(asked, end());
   return {

@@ -64,7 +64,7 @@ export async function send(
         ctx.clock() + WRITER_DEADLINE,
       );
     } catch (error) {
-      // A release comes to them, and finds its jobs sent.
+      // They wait for a release. It sends the jobs again: a tracked job's second message is void.
       ctx.report({ type: "trouble", topic, what: "removing notes", error: messageOf(error) });
     }
   });
@@ -144,7 +144,7 @@ async function sendTopic(
 }
 
 /** `reasons`: of each job whose hand-over failed. */
-function reportFailures(ctx: Context, topic: string, reasons: readonly string[]): void {
+export function reportFailures(ctx: Context, topic: string, reasons: readonly string[]): void {
   for (const [reason, { length: jobs }] of Map.groupBy(reasons, (reason) => reason))
     ctx.report({ type: "hand-over-failed", topic, jobs, reason });
 }

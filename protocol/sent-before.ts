@@ -8,7 +8,7 @@ import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readApart } from "./read-apart.ts";
 
-/** Jobs of which nobody can say it, by their ids, with why: they are looked at again. */
+/** Jobs whose notes cannot be read, by their ids, each with the error. Sweeps and audits look at them again later. */
 export type Unread = ReadonlyMap<string, Error>;
 
 /**

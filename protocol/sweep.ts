@@ -20,7 +20,7 @@ import { fileLooks } from "./looks.ts";
 import { type Entry, type PassedOver, pages } from "./pages.ts";
 import { isLimited } from "./policy.ts";
 import type { Context, Pool } from "./ports.ts";
-import { type HandedOver, isSeenTo, send } from "./send.ts";
+import { type HandedOver, isSeenTo, reportFailures, send } from "./send.ts";
 import { leftToReleases, sentBefore } from "./sent-before.ts";
 import { lookAtUnreadableAgain } from "./unreadable.ts";
 
@@ -146,13 +146,17 @@ async function handOver(
     before.looks,
   );
   // Nobody could read whether these may go. Their queue is not asked, and they do not die of it.
-  const unasked = new Map<string, Home>();
+  const unasked = new Map<string, { topic: string; reason: string }>();
   for (const { home } of waiting) {
     const error = home && (unknown.get(home.topic) ?? unread.get(home.id) ?? before.unread.get(home.id));
-    if (home === undefined || error === undefined || unasked.has(home.id)) continue;
-    unasked.set(home.id, home);
-    ctx.report({ type: "hand-over-failed", topic: home.topic, jobs: 1, reason: messageOf(error) });
+    if (home && error !== undefined) unasked.set(home.id, { topic: home.topic, reason: messageOf(error) });
   }
+  for (const [topic, failures] of Map.groupBy(unasked.values(), (one) => one.topic))
+    reportFailures(
+      ctx,
+      topic,
+      failures.map(({ reason }) => reason),
+    );
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, due)) ? entries.length : first;
   const failed = new Map<string, { home: Home; sent: HandedOver }>();

@@ -15,8 +15,8 @@ export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
 /** As many as an invocation brings, so that none waits for a hanging one. */
 const WIDTH = 10;
 /**
- * ms that each write is tried for. An event whose items are throttled for longer comes again after a minute. Few invocations run
- * at once, and events of other topics wait for them.
+ * ms that each write is tried for. Few invocations run at once, and a throttled write would keep one from the events of other
+ * topics. An event whose write was given up comes again after a minute.
  */
 const PATIENCE = 5_000;
 
