@@ -4,7 +4,10 @@ import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type Head, type Home, homeKey, type KeyItem, keyKey } from "../core/items.ts";
 import { fileLooks } from "./looks.ts";
 import type { Context, Write } from "./ports.ts";
+import { readApart } from "./read-apart.ts";
 import { readable } from "./unreadable.ts";
+
+const WIDTH = 8;
 
 /** A job that has finished, as its process knows it. Of a dead one the revision too: it may be redriven meanwhile. */
 type Finished = { id: string; topic: string; key?: string; state?: string; revision?: number };
@@ -55,25 +58,34 @@ async function letGo(
 }
 
 /**
- * Lets the keys of these finished jobs go where a process died before it did. Throws `unavailable`; what keeps one job from
- * that alone is reported.
+ * Lets the keys of these finished jobs go where a process died before it did. What keeps a job from that is reported. Answers the
+ * jobs whose partitions gave no answer: they need another look.
  */
-export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: number): Promise<void> {
+export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: number): Promise<Home[]> {
   const keyed = homes.filter(({ key }) => key !== undefined);
-  const items = (await ctx.pool.read(keyed.map(({ topic, key }) => keyKey(topic, key ?? "")))) as (
-    | KeyItem
-    | undefined
-  )[];
-  const left = keyed.filter(({ id }, i) => items[i]?.id === id && items[i].expiresAt === undefined);
-  await inParallel(left, 8, async (home) => {
+  const items = await readApart(
+    ctx,
+    keyed.map(({ topic, key }) => keyKey(topic, key ?? "")),
+  );
+  const failed = await inParallel([...keyed.entries()], WIDTH, async ([i, home]) => {
+    const item = items[i] as KeyItem | undefined | Error;
+    const isLeft = item instanceof Error || (item?.id === home.id && item.expiresAt === undefined);
+    if (!isLeft) return [];
     try {
+      if (item instanceof Error) throw item;
       await letGo(ctx, home, home.key ?? "", home.expiresAt ?? 0, by);
+      return [];
     } catch (error) {
-      if (error instanceof MinutehandError && error.code === "unavailable") throw error;
       const what = `letting the key of job ${home.id} go`;
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(error) });
+      return error === item || isUnavailable(error) ? home : [];
     }
   });
+  return failed.flat();
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof MinutehandError && error.code === "unavailable";
 }
 
 /** What a redrive of a keyed job must hold together with: its key still names it, or names none. */
@@ -83,6 +95,14 @@ export async function reclaimKey(ctx: Context, home: Home): Promise<Write | "tak
   if (!holder) return { insert: { ...key, v: home.v, id: home.id } };
   if (holder.id !== home.id) return "taken";
   return { change: { key, expect: { id: home.id }, set: {}, remove: ["expiresAt"] } };
+}
+
+/** Those of one topic's finished jobs that a redrive may take: they have no key, or theirs names no other job. */
+export async function withOwnKeys(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
+  const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];
+  const items = (await ctx.pool.read(keys.map((key) => keyKey(topic, key)))) as (KeyItem | undefined)[];
+  const holders = new Map(keys.map((key, i) => [key, items[i]?.id]));
+  return homes.filter(({ id, key = "" }) => (holders.get(key) ?? id) === id);
 }
 
 /** The id of the job that a caller's own key names. Throws `unavailable` where the key's item cannot be read. */

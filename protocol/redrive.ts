@@ -16,7 +16,7 @@ import { type CallMark, withCall } from "../core/once.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { differentRequest, isKnownCall } from "./calls.ts";
 import { deadJobs } from "./dead-jobs.ts";
-import { reclaimKey } from "./keys.ts";
+import { reclaimKey, withOwnKeys } from "./keys.ts";
 import { knownFollowedAt } from "./known-pauses.ts";
 import { move } from "./move.ts";
 import type { Context } from "./ports.ts";
@@ -41,11 +41,13 @@ export type Redriven = { redriven: number; left: number };
 const WIDTH = 8;
 /** Counting what is left stops here: the answer is then at least that. */
 const COUNT_TO = 1000;
+/** One read of DynamoDB's. */
+const KEYS_AT_ONCE = 100;
 
 /**
  * Runs dead jobs again, job by job through their homes, each with a full set of attempts. `left`: how many
- * are dead still, counted up to 1,000. A job whose key names another by now stays dead. The same `call` again takes the same
- * jobs, counts those that it has redriven before, and leaves them as they are.
+ * are dead still, counted up to 1,000. A job whose key names another by now stays dead, and is none of the oldest `max`. The
+ * same `call` again takes the same jobs, counts those that it has redriven before, and leaves them as they are.
  * Throws `job-not-found`, `idempotency-mismatch`, `unavailable`.
  */
 export async function redrive(ctx: Context, topic: string, request: RedriveRequest): Promise<Redriven> {
@@ -191,13 +193,24 @@ async function homesOf(ctx: Context, chosen: Chosen, { request }: CallMark): Pro
   return homes.filter((home) => home !== undefined && !isUnreadable(home));
 }
 
+/**
+ * The oldest dead jobs, but for those whose keys name others by now: these stay dead, and would be the oldest at each call, so
+ * that no call would come to the jobs behind them.
+ */
 async function deadHomes(ctx: Context, topic: string, max: number): Promise<Head[]> {
   const homes: Head[] = [];
+  let met: Head[] = [];
+  let atOnce = max;
   for await (const { home } of deadJobs(ctx, topic)) {
-    if (homes.length === max) break;
-    homes.push(home);
+    met.push(home);
+    if (met.length < atOnce) continue;
+    homes.push(...(await withOwnKeys(ctx, topic, met)));
+    if (homes.length >= max) break;
+    met = [];
+    atOnce = KEYS_AT_ONCE;
   }
-  return homes;
+  if (homes.length < max) homes.push(...(await withOwnKeys(ctx, topic, met)));
+  return homes.slice(0, max);
 }
 
 async function countDead(ctx: Context, topic: string): Promise<number> {

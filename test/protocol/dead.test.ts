@@ -9,6 +9,10 @@ import { consume } from "./consume.ts";
 import { callsOf, isAt, meanwhile } from "./scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
+/** Lets all that is visible fail. */
+const failAll = async (world: World): Promise<void> => {
+  while ((await consume(world, "orders", { run: fail })).length > 0);
+};
 const fail = (): { end: "failed"; error: string } => ({ end: "failed", error: "no such bank" });
 
 async function die(world: World, count = 1): Promise<string[]> {
@@ -208,6 +212,21 @@ describe("dead jobs", () => {
     });
     expect(await world.home(old.id)).toMatchObject({ state: "dead" });
     expect(await world.home(taken.id)).toMatchObject({ state: "scheduled" });
+  });
+
+  it.each([3, 500])("a redrive of the oldest %i passes over jobs whose keys name others", async (max) => {
+    const world = createWorld();
+    for (let i = 0; i < 120; i++) await world.file({ maxAttempts: 1, key: `order-${i}` });
+    await failAll(world);
+    for (let i = 0; i < 120; i++) await world.file({ key: `order-${i}`, delay: HOUR });
+    const free = [
+      await world.file({ maxAttempts: 1 }),
+      await world.file({ maxAttempts: 1, key: "order-last" }),
+    ];
+    await failAll(world);
+    expect(await redrive(world.ctx, "orders", { max, delay: 0 })).toEqual({ redriven: 2, left: 120 });
+    for (const { id } of free)
+      expect(await world.home(id)).toMatchObject({ state: "scheduled", revision: 1 });
   });
 
   it("a job that SQS refuses for good dies alone: its pack mates run", async () => {

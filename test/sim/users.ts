@@ -229,7 +229,7 @@ async function user(
       note(answer, wish, sentAt, { changed: true, spread: usualSpread });
     } else if (what === "redrive") {
       world.requests += REDRIVE_STEPS;
-      const which = !rivals && draws.chance(0.5) ? { ids: [id] } : { max: 10 };
+      const which = draws.chance(0.5) ? { ids: [id] } : { max: 10 };
       await api("POST", `/topics/${topic}/redrive`, { ...which, delay: draws.pick([0, 60, 600]) });
     }
   }
