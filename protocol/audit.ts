@@ -5,9 +5,11 @@ import {
   BACKLOG_PATIENCE,
   BACKLOG_SOON,
   CLOCK_MARGIN,
+  DAY,
   FAILING_TOPIC_WAIT,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
+import { messageOf } from "../core/errors.ts";
 import { hasCrashed, isFinished, isMovedPast, isNear, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
 import { lookAgainAt } from "../core/look-again.ts";
@@ -56,7 +58,7 @@ export async function auditShard(
     const met = page.entries.flatMap(({ unreadable }) => unreadable ?? []);
     await lookAtUnreadableAgain(ctx, "auditing", met);
     found += met.length;
-    await releaseLeftKeys(ctx, finished, ctx.clock() + WRITER_DEADLINE);
+    await letKeysGo(ctx, finished);
     entries += page.entries.length;
     isOurs = await progress.reach(page.position, page.entries.length);
     if (!isOurs) break;
@@ -118,6 +120,18 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   return sending.filter(({ id }) => outcomes.get(id)?.outcome !== "held").length;
 }
 
+/** Lets keys go that finished jobs have left, and files looks at jobs whose keys gave no answer. */
+async function letKeysGo(ctx: Context, finished: readonly Home[]): Promise<void> {
+  const now = ctx.clock();
+  const by = now + WRITER_DEADLINE;
+  const failed = await releaseLeftKeys(ctx, finished, by);
+  const looks = failed.map(({ id, finishedAt = now }) => {
+    const time = lookAgainAt(id, ctx.clock(), Math.max(FAILING_TOPIC_WAIT, now - finishedAt));
+    return { id, time };
+  });
+  await fileLooks(ctx, looks, ctx.clock() + WRITER_DEADLINE);
+}
+
 /**
  * Makes sure that the once items of jobs that are late or held are stored until the audit comes again, and a day longer:
  * nobody moves a job that waits for a pause, a limit, or consumers that are down.
@@ -129,7 +143,16 @@ async function outlive(
 ): Promise<void> {
   const by = ctx.clock() + WRITER_DEADLINE;
   const again = new Map(looks.map(({ id, time }) => [id, time]));
-  await inParallel(homes, WIDTH, (home) =>
-    prolongOnce(ctx, home, Math.max(startsAt(home), again.get(home.id) ?? 0), by),
-  );
+  const early = await inParallel(homes, WIDTH, async (home) => {
+    try {
+      await prolongOnce(ctx, home, Math.max(startsAt(home), again.get(home.id) ?? 0), by);
+      return [];
+    } catch (error) {
+      // One partition that gives no answer stops no shard. The look before has kept the items for two days from now.
+      const what = `keeping the once items of job ${home.id} for longer`;
+      ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(error) });
+      return { id: home.id, time: lookAgainAt(home.id, ctx.clock(), DAY) };
+    }
+  });
+  await fileLooks(ctx, early.flat(), ctx.clock() + WRITER_DEADLINE);
 }

@@ -12,7 +12,9 @@ import {
   type Wanted,
 } from "../core/limit.ts";
 import { nextOpening } from "../cron/window.ts";
-import type { Context, Pool } from "./ports.ts";
+import type { Context } from "./ports.ts";
+import { askUnlessSilent } from "./silence.ts";
+import { readable } from "./unreadable.ts";
 
 /** A topic's limit, and where starts may be given now. */
 export type Limit = {
@@ -28,17 +30,10 @@ export type Limit = {
   readonly room?: Map<number, number>;
 };
 
-/**
- * Topics whose counters do not answer, with why, and until when they are not asked again: ms since the epoch. Jobs of other
- * topics wait for those who ask.
- */
-const silent = new WeakMap<Pool, Map<string, { error: unknown; until: number }>>();
+/** By topic: counters. */
+const askCounters = askUnlessSilent();
 /** ms that a counter may take. */
 const PATIENCE = 10_000;
-/** What fails so slowly is silent: ms. The next tick asks again. */
-const SLOW = 5_000;
-const SILENT_FOR = 40_000;
-
 /** A job that has no start yet, and its place among those asked for. */
 type Open = Wanted & { readonly at: number };
 
@@ -55,23 +50,13 @@ const WIDTH = 4;
  * twice, or by somebody who died, is merely a start not taken. A call touches the items of three minutes, however many
  * jobs wait. Throws when the counters do not answer, and at once for a while after that.
  */
-export async function bookStarts(
+export function bookStarts(
   ctx: Context,
   topic: string,
   limit: Limit,
   wanted: readonly Wanted[],
 ): Promise<(number | undefined)[]> {
-  const begun = ctx.clock();
-  const topics = silent.get(ctx.pool) ?? new Map<string, { error: unknown; until: number }>();
-  silent.set(ctx.pool, topics);
-  const last = topics.get(topic);
-  if (last && begun < last.until) throw last.error;
-  try {
-    return await bookAll(ctx, topic, limit, wanted);
-  } catch (error) {
-    if (ctx.clock() - begun >= SLOW) topics.set(topic, { error, until: ctx.clock() + SILENT_FOR });
-    throw error;
-  }
+  return askCounters(ctx, topic, () => bookAll(ctx, topic, limit, wanted));
 }
 
 async function bookAll(
@@ -186,7 +171,8 @@ async function readCounts(
 ): Promise<(begin: number) => number> {
   const minutes = [...new Set(periods.map(minuteOf))];
   const items = await ctx.pool.read(minutes.map((minute) => startsKey(topic, minute)));
-  const counts = new Map(minutes.map((minute, i) => [minute, (items[i] ?? {}) as Record<string, unknown>]));
+  const counted = items.map((item) => readable(item, `a counter of topic ${topic}`) ?? {});
+  const counts = new Map(minutes.map((minute, i) => [minute, counted[i] as Record<string, unknown>]));
   return (begin) => Number(counts.get(minuteOf(begin))?.[counterOf(begin)] ?? 0);
 }
 

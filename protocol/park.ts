@@ -9,27 +9,29 @@ import { listLimited } from "./limited-topics.ts";
 import type { Context } from "./ports.ts";
 import { readableHomes } from "./read-job.ts";
 import { shardCount } from "./shards.ts";
+import { askUnlessSilent } from "./silence.ts";
+
+/** By topic: writes of its notes. */
+const askNotes = askUnlessSilent();
 
 /** `parked`: the ids of jobs that wait now. `spare`: notes of others, which go on, by their ids: to be deleted when they have. */
 export type Parking = { readonly parked: ReadonlySet<string>; readonly spare: ReadonlyMap<string, Parked> };
 
 /**
- * Parks those of these jobs that their topic's pause holds: each is noted, and let go when its turn comes in the resume. Throws
+ * Parks those of a topic's jobs that its pause holds: each is noted, and let go when its turn comes in the resume. Throws
  * what kept a job from being noted.
  */
-export async function park(ctx: Context, homes: readonly Home[]): Promise<Parking> {
-  const topics = [...new Set(homes.map(({ topic }) => topic))];
+export async function park(ctx: Context, topic: string, homes: readonly Home[]): Promise<Parking> {
   // Counted from before the reading: a note must not come when the pause is long over.
   const by = ctx.clock() + WRITER_DEADLINE;
-  const bounds = await heldBefore(ctx, topics);
+  const bounds = await heldBefore(ctx, [topic]);
   const held = homes.filter((home) => isHeld(home, bounds));
   if (held.length === 0) return { parked: new Set(), spare: new Map() };
-  const own = await noteParked(ctx, held, by, () => ({}));
+  const own = await askNotes(ctx, topic, () => noteParked(ctx, held, by, () => ({})));
   // A resume may have read the notes before these stood: what it let go meanwhile goes on from here.
-  const boundsNow = await heldBeforeNow(ctx, topics);
+  const boundsNow = await heldBeforeNow(ctx, [topic]);
   const parked = held.filter((home) => isHeld(home, boundsNow));
-  for (const [topic, jobs] of Map.groupBy(parked, (home) => home.topic))
-    ctx.report({ type: "parked", topic, jobs: jobs.length });
+  if (parked.length > 0) ctx.report({ type: "parked", topic, jobs: parked.length });
   // A note that was there before may be all that is left of a job that waits for its topic's limit.
   const spare = [...own].filter(([home]) => !parked.includes(home));
   return {
@@ -49,10 +51,11 @@ export async function parkForLimit(ctx: Context, topic: string, homes: readonly 
   // First, or a tick of a deployment without this limit would not look for the notes. It stays for ever.
   await listLimited(ctx, topic, by);
   // The limit holds a late job from now on: what the job had lost before stays lateness.
-  await noteParked(ctx, homes, by, (home) => {
+  const more = (home: Home): { from?: number; start?: number } => {
     const [from, start] = [heldFromNow(ctx, home, now), startsAt(home)];
     return { ...(from > home.dueAt && { from }), ...(start > home.dueAt && { start }) };
-  });
+  };
+  await askNotes(ctx, topic, () => noteParked(ctx, homes, by, more));
   ctx.report({ type: "parked", topic, jobs: homes.length });
 }
 
@@ -124,7 +127,7 @@ export async function parkCarried(
   jobs: readonly MessageJob[],
 ): Promise<ReadonlySet<string>> {
   const before = (await heldBefore(ctx, [topic])).get(topic) ?? 0;
-  const { parked, spare } = await park(ctx, await homesBefore(ctx, jobs, before));
+  const { parked, spare } = await park(ctx, topic, await homesBefore(ctx, jobs, before));
   // Their messages are there.
   await ctx.pool.remove([...spare.values()], ctx.clock() + WRITER_DEADLINE);
   return parked;

@@ -47,7 +47,7 @@ export async function send(
     const by = ctx.clock() + WRITER_DEADLINE;
     let parking: Parking;
     try {
-      parking = await park(ctx, jobs);
+      parking = await park(ctx, topic, jobs);
     } catch (error) {
       return failAll(error);
     }

@@ -209,7 +209,7 @@ describe("jobs that wait for their topic's limit", () => {
     await pause(world.ctx, "slow");
     meanwhile(world, isAt("paused#slow#", "insert"), () => lift(world.ctx, "slow", undefined));
     // What the pause does not hold goes on, had this process not died.
-    expect((await park(world.ctx, homes)).parked).toEqual(new Set());
+    expect((await park(world.ctx, "slow", homes)).parked).toEqual(new Set());
     expect(parked(world)).toHaveLength(waiting);
     await world.pass(5 * MINUTE);
     expect(new Set(startsOf(world).keys())).toEqual(new Set(ids));

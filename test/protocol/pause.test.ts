@@ -703,7 +703,7 @@ describe("an untracked topic's parked jobs", () => {
     const [before] = parked(world, "events");
     await world.pool.remove([before as Item], world.now() + MINUTE);
     const home = liveHomes(world).find((one) => one.id === id) as Home;
-    await park(world.ctx, [home]);
+    await park(world.ctx, "events", [home]);
     await world.pool.remove([before as Item], world.now() + MINUTE);
     expect(parked(world, "events")).toHaveLength(1);
   });
@@ -714,7 +714,7 @@ describe("an untracked topic's parked jobs", () => {
     const { id } = await world.file({ topic: "events", delay: 2 * MINUTE });
     const [before] = parked(world, "events");
     const home = liveHomes(world).find((one) => one.id === id) as Home;
-    await park(world.ctx, [home]);
+    await park(world.ctx, "events", [home]);
     await world.pool.remove([before as Item], world.now() + MINUTE);
     expect(parked(world, "events")).toHaveLength(1);
   });

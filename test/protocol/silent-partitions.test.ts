@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { bucketOf, type Item, type Key, minuteOf, parkedIn } from "../../core/items.ts";
+import { DAY } from "../../core/constants.ts";
+import { bucketOf, type Item, type Key, keyKey, minuteOf, onceKey, parkedIn } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
+import { SIZES } from "../../core/sizes.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { pause } from "../../protocol/pause.ts";
 import type { Change, Pool } from "../../protocol/ports.ts";
 import { readApart } from "../../protocol/read-apart.ts";
 import { resume } from "../../protocol/release.ts";
 import { tick } from "../../protocol/tick.ts";
+import { consume } from "./consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 const TOPICS = {
@@ -34,6 +37,7 @@ function silence(world: World, { partition, of, takes = 0 }: Silence): () => voi
   ): Promise<(R | Error)[]> => {
     const well = asked.filter((one) => !isIts(keyOf(one)));
     const answers = await ask(well);
+    if (takes > 0 && well.length < asked.length) await world.pass(takes, { ticks: false });
     return asked.map((one) => answers[well.indexOf(one)] ?? new Error(`${partition} gives no answer`));
   };
   const reading: Partial<Pool> = {
@@ -119,6 +123,21 @@ describe("while one partition gives no answer, a tick hands other topics' jobs o
     expect(new Set(sent(world, topic)).size).toBe(JOBS);
   });
 
+  test("page by page, though writes of a paused topic's notes take 50 s", async () => {
+    const world = createWorld({ shards: 1, topics: TOPICS }, { ...SIZES, page: 20 });
+    await world.tick();
+    const dueAt = world.now() + 5 * MINUTE;
+    const topics = Array.from({ length: 300 }, (_, i) => (i % 2 === 0 ? "sick" : "well"));
+    await enqueueMany(
+      world.ctx,
+      topics.map((topic, i) => ({ topic, body: "{}", dueAt: dueAt + i * 10 })),
+    );
+    await pauseSick(world);
+    silence(world, { partition: parkedIn("sick", 0), of: "writes", takes: 50 * SECOND });
+    await tickFor(world, 5);
+    expect(new Set(sent(world, "well")).size).toBe(150);
+  });
+
   test("so does a call that files both", async () => {
     const world = createWorld({ shards: 1, topics: TOPICS });
     await world.tick();
@@ -127,6 +146,41 @@ describe("while one partition gives no answer, a tick hands other topics' jobs o
     const results = await fileBoth(world, "sick", 30 * SECOND);
     expect(results.filter((result) => result instanceof Error)).toEqual([]);
     expect(sent(world, "well").length).toBeGreaterThan(10);
+  });
+});
+
+describe("while one partition gives no answer, an audit sends what was lost:", () => {
+  test("that of a key which its finished job has left, and which goes afterwards", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    await world.file({ key: "order-1" });
+    const key = keyKey("orders", "order-1");
+    const mendWrites = silence(world, { partition: key.pk, of: "writes" });
+    await consume(world, "orders");
+    mendWrites();
+    const lost = await world.file({});
+    world.queues.purge({ topic: "orders" });
+    const mendReads = silence(world, { partition: key.pk, of: "reads" });
+    await tickFor(world, 20);
+    expect(sent(world, "orders")).toEqual([lost.id]);
+    mendReads();
+    expect((await world.pool.read([key]))[0]).not.toHaveProperty("expiresAt");
+    await tickFor(world, 60);
+    expect((await world.pool.read([key]))[0]).toHaveProperty("expiresAt");
+  });
+
+  test("that of an Idempotency-Key whose job is late", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    const { id } = await world.file({ once: { token: "t", hash: "h" } });
+    const lost = await world.file({});
+    world.queues.purge({ topic: "orders" });
+    silence(world, { partition: onceKey("orders", "t").pk, of: "reads" });
+    await world.pass(3 * DAY, { ticks: false });
+    await tickFor(world, 20);
+    expect(new Set(sent(world, "orders"))).toEqual(new Set([id, lost.id]));
+    const looks = world.pool.items().filter(({ sk }) => sk.endsWith("#look") && sk.includes(id));
+    expect(looks.length).toBeGreaterThan(0);
   });
 });
 
