@@ -55,14 +55,16 @@ export function changeExpression({ expect, set, remove = [] }: Change) {
   return { UpdateExpression: update.join(" "), ConditionExpression, ...used.all() };
 }
 
-export function countExpression(
-  amounts: Readonly<Record<string, number>>,
-  set: Readonly<Record<string, number>>,
-) {
+/** Refused where a newer version wrote the item: nobody knows how that version counts. */
+export function countExpression(amounts: Readonly<Record<string, number>>, expiresAt: number) {
   const used = placeholders();
-  const sets = Object.entries(set).map(([name, value]) => `${used.name(name)} = ${used.value(value)}`);
+  const ConditionExpression = `attribute_not_exists(${used.name("pk")}) OR ${conditionOn({}, used)}`;
+  const sets = Object.entries({ v: ITEM_VERSION, expiresAt }).map(
+    ([name, value]) => `${used.name(name)} = ${used.value(value)}`,
+  );
   const adds = Object.entries(amounts).map(([name, amount]) => `${used.name(name)} ${used.value(amount)}`);
-  return { UpdateExpression: `SET ${sets.join(", ")} ADD ${adds.join(", ")}`, ...used.all() };
+  const UpdateExpression = `SET ${sets.join(", ")} ADD ${adds.join(", ")}`;
+  return { UpdateExpression, ConditionExpression, ...used.all() };
 }
 
 export function checkExpression(expect: Expected | "absent") {

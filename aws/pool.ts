@@ -9,8 +9,9 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { inParallel } from "../core/batches.ts";
-import { ITEM_VERSION, type Item, type Key } from "../core/items.ts";
+import type { Item, Key } from "../core/items.ts";
 import type { RandomBytes } from "../core/job-id.ts";
+import { newerCounters } from "../core/readable.ts";
 import { SIZES } from "../core/sizes.ts";
 import type { Change, Changed, Deadline, Pool } from "../protocol/ports.ts";
 import { fromAttributes, itemIfAny, toAttributes, toKey } from "./attributes.ts";
@@ -166,13 +167,15 @@ async function count(
   const input = {
     TableName: table,
     Key: toKey(key),
-    ...countExpression(amounts, { v: ITEM_VERSION, expiresAt }),
+    ...countExpression(amounts, expiresAt),
     ReturnValues: "UPDATED_NEW",
     ...capacity.asked,
   } as const;
   const output = await untilKnown(by, connection, () =>
     client.send(withDeadline(new UpdateItemCommand(input), by, clock)),
-  );
+  ).catch((thrown) => {
+    throw thrown instanceof ConditionalCheckFailedException ? newerCounters(key) : thrown;
+  });
   capacity.used("count", "write", output.ConsumedCapacity);
   const updated = output.Attributes ?? {};
   return Object.fromEntries(Object.keys(amounts).map((name) => [name, Number(updated[name]?.N)]));

@@ -1,4 +1,5 @@
-import { type Head, type Home, ITEM_VERSION, type Item, idIn, isLookKey, timeOf } from "./items.ts";
+import { MinutehandError } from "./errors.ts";
+import { type Head, type Home, ITEM_VERSION, type Item, idIn, isLookKey, type Key, timeOf } from "./items.ts";
 import { addressOf } from "./job-id.ts";
 
 /**
@@ -62,6 +63,12 @@ export function layoutTrouble({ v }: { v: unknown }): string | undefined {
   if (v === ITEM_VERSION) return undefined;
   if (typeof v !== "number") return "it does not say the version of its layout";
   return `its layout is version ${v}, and this code reads version ${ITEM_VERSION}`;
+}
+
+/** Why nobody can count in an item: it is of another layout. */
+export function newerCounters({ pk }: Key): MinutehandError {
+  const why = "a newer version wrote it, and only that version can count in it";
+  return new MinutehandError("unavailable", `item ${pk} cannot be used: ${why}`);
 }
 
 /** The job that an entry of a bucket is about, by its sort key alone; `undefined`: the key is no entry's. */

@@ -3,6 +3,7 @@ import { LEAST_ONCE_SLACK, ONCE_AFTER, ONCE_SLACK } from "../core/constants.ts";
 import { isFinished } from "../core/home.ts";
 import { type Home, type OnceItem, onceKey, ttl } from "../core/items.ts";
 import { type OnceNote, onceNotesOf, onceText } from "../core/once.ts";
+import { layoutTrouble } from "../core/readable.ts";
 import type { Context } from "./ports.ts";
 
 const TRIES = 10;
@@ -47,12 +48,20 @@ export async function prolongOnce(
 async function prolong(ctx: Context, home: Home, { token, expiresAt }: OnceNote, by: number): Promise<void> {
   const key = onceKey(home.topic, token);
   let [item] = (await ctx.pool.read([key])) as [OnceItem | undefined];
+  let trouble: string | undefined;
   for (let i = 0; i < TRIES; i++) {
+    trouble = item && layoutTrouble(item);
     // It names another job when its time was over and its job too: this one was redriven since.
-    if (item?.id !== home.id || item.expiresAt >= expiresAt) return;
+    if (trouble !== undefined || item?.id !== home.id || item.expiresAt >= expiresAt) break;
+    trouble = `others changed it ${TRIES} times meanwhile`;
     const expect = { id: item.id, expiresAt: item.expiresAt };
     const outcome = await ctx.pool.change({ key, expect, set: { expiresAt } }, by);
     if (outcome.changed) return;
     item = outcome.item as OnceItem | undefined;
+  }
+  // The job goes on: it must not wait for what only a repeated request may need.
+  if (trouble !== undefined) {
+    const what = `keeping the once item of job ${home.id} for longer`;
+    ctx.report({ type: "trouble", topic: home.topic, what, error: trouble });
   }
 }

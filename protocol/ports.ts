@@ -65,8 +65,9 @@ export interface Pool {
   /** Items of a partition between two positions, at most `limit` (or 1 MB) of them. */
   page(pk: string, from: Position, before: Position, limit: number): Promise<Page>;
   /**
-   * Adds to counters of an item, creating what is not there, and answers their values after. The one write without a
-   * condition: repeated after a lost answer it counts twice. `expiresAt`: the item's TTL, seconds since the epoch.
+   * Adds to counters of an item, creating what is not there, and answers their values after. Repeated after a lost
+   * answer it counts twice. `expiresAt`: the item's TTL, seconds since the epoch. Throws `unavailable` where a newer version
+   * wrote the item.
    */
   count(
     key: Key,

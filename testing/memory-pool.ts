@@ -1,5 +1,6 @@
 import { MinutehandError } from "../core/errors.ts";
 import { ITEM_VERSION, type Item, type Key } from "../core/items.ts";
+import { newerCounters } from "../core/readable.ts";
 import type {
   Change,
   Changed,
@@ -168,7 +169,8 @@ export function memoryPool({
 
     count: (key, amounts, expiresAt, by) =>
       perform({ operation: "count", keys: [key] }, by, () => {
-        const row = find(key) ?? {};
+        const row = find(key) ?? { v: ITEM_VERSION };
+        if (row.v !== ITEM_VERSION) throw newerCounters(key);
         const sums = Object.entries(amounts).map(
           ([name, amount]) => [name, Number(row[name] ?? 0) + amount] as const,
         );

@@ -37,6 +37,17 @@ export function countContract({ pool, by, partition }: PoolBench): void {
       expect(counted.map(({ s0 }) => s0).sort((a = 0, b = 0) => a - b)).toEqual(numbers(1, 10));
     });
 
+    test("counts nothing in an item that a newer version wrote", async () => {
+      const item = { ...itemAt({ pk: partition(), sk: "starts" }, { s0: 1 }), v: 2 };
+      await pool().insert([item], by());
+      const counted = pool().count(item, { s0: 1 }, EXPIRES, by());
+      await expect(counted).rejects.toMatchObject({
+        code: "unavailable",
+        message: expect.stringContaining("a newer version wrote it"),
+      });
+      expect(await pool().read([item])).toEqual([item]);
+    });
+
     test("nothing is counted at the deadline", async () => {
       const key = { pk: partition(), sk: "starts" };
       const late = pool().count(key, { s0: 1 }, EXPIRES, NOW);

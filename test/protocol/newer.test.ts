@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { homeKey, type Item, keyKey, onceKey, pauseKey } from "../../core/items.ts";
+import { homeKey, type Item, keyKey, onceKey, pauseKey, startsKey } from "../../core/items.ts";
 import { redriveEnvelope } from "../../protocol/redrive-envelope.ts";
 import { createApi, type Json } from "../http/api.ts";
 import { consume } from "./consume.ts";
@@ -155,6 +155,23 @@ describe("what a newer version has written beside its jobs", () => {
     await world.pool.remove([pause], world.now() + SECOND);
     await world.pass(2 * HOUR);
     expect(await consume(world, "orders")).toMatchObject([{ id: job.id }]);
+  });
+
+  test("counters of a limit stay as they are, and the limit's jobs wait for later ones", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 2 } } });
+    const minute = world.now() + MINUTE;
+    const starts = { ...startsKey("slow", minute), v: 2, counts: "of another shape" } as unknown as Item;
+    world.pool.put(starts);
+    const jobs = [await world.file({ topic: "slow", delay: MINUTE + SECOND })];
+    await world.pass(SECOND);
+    jobs.push(await world.file({ topic: "slow", delay: 3 * MINUTE }));
+    await world.pass(10 * MINUTE);
+    const ran = (await consume(world, "slow")).map(({ id }) => id);
+    expect(ran.sort()).toEqual(jobs.map(({ id }) => id).sort());
+    expect(at(world, starts)).toEqual(starts);
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ topic: "slow", reason: expect.stringContaining("a newer version") }),
+    );
   });
 
   test("a cursor stops its shard with words, and no write", async () => {

@@ -476,3 +476,20 @@ it("a repeat sends no unsent job that was stored and cancelled, though TTL has t
   await expect(enqueue(world.ctx, asked)).rejects.toMatchObject({ code: "job-not-found" });
   expect(world.queues.messages({ topic: "events" })).toEqual([]);
 });
+
+it("says that it cannot keep an item for longer that a newer version wrote, and moves the job", async () => {
+  const world = createWorld();
+  const { id } = await world.file({ once });
+  const written = { ...onceItems(world)[0], v: 2 } as OnceItem;
+  world.pool.put(written);
+  await reschedule(world.ctx, id, { dueAt: world.now() + 3 * DAY });
+  expect(await world.home(id)).toMatchObject({ dueAt: world.now() + 3 * DAY });
+  expect(onceItems(world)).toEqual([written]);
+  expect(world.events).toContainEqual(
+    expect.objectContaining({
+      type: "trouble",
+      what: `keeping the once item of job ${id} for longer`,
+      error: "its layout is version 2, and this code reads version 1",
+    }),
+  );
+});

@@ -20,11 +20,11 @@ function isSame(a: AttributeValue | undefined, b: AttributeValue | undefined): b
   return isDeepStrictEqual(a, b);
 }
 
-/** Terms joined by AND: `attribute_exists(#a)`, `attribute_not_exists(#a)`, `#a = :v`. */
+/** Terms joined by AND, and those by OR: `attribute_exists(#a)`, `attribute_not_exists(#a)`, `#a = :v`. */
 export function conditionOf(expression: string | undefined, placeholders: Placeholders): Condition {
   if (expression === undefined) return () => true;
   const { name, value } = lookup(placeholders);
-  const terms = expression.split(" AND ").map((term): Condition => {
+  const termOf = (term: string): Condition => {
     const exists = /^attribute_(not_)?exists\((\S+)\)$/.exec(term);
     if (exists) {
       const attribute = name(exists[2] ?? "");
@@ -36,8 +36,9 @@ export function conditionOf(expression: string | undefined, placeholders: Placeh
     const attribute = name(left);
     const wanted = value(right);
     return (row) => row?.[attribute] !== undefined && isSame(row[attribute], wanted);
-  });
-  return (row) => terms.every((term) => term(row));
+  };
+  const either = expression.split(" OR ").map((part) => part.split(" AND ").map(termOf));
+  return (row) => either.some((terms) => terms.every((term) => term(row)));
 }
 
 /** `SET #a = :v, … REMOVE #b, … ADD #c :w, …`, each alone too. */
