@@ -1,4 +1,4 @@
-import { Duration } from "aws-cdk-lib";
+import { Duration, Fn, Stack } from "aws-cdk-lib";
 import { HttpApi, HttpMethod, LogGroupLogDestination } from "aws-cdk-lib/aws-apigatewayv2";
 import { HttpIamAuthorizer } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
@@ -82,6 +82,7 @@ export class JobApi extends Construct {
       integration: new HttpLambdaIntegration("ToReceive", receive),
     });
     const accessLog = new LogGroup(this, "AccessLog", {
+      logGroupName: accessLogName(this),
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: removalOf(props.removable),
     });
@@ -96,4 +97,13 @@ export class JobApi extends Construct {
     });
     return http;
   }
+}
+
+/**
+ * CloudWatch's resource policy of 5,120 characters grows with each log group that a service delivers to, but for those of this
+ * path. The name is of this very stack and construct: a kept log group is never in the way of a stack that is created again.
+ */
+function accessLogName(scope: Construct): string {
+  const stackId = Fn.select(2, Fn.split("/", Stack.of(scope).stackId));
+  return `/aws/vendedlogs/minutehand/${stackId}/${scope.node.addr.slice(-8)}`;
 }

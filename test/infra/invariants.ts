@@ -50,8 +50,12 @@ function functionOf(template: StackTemplate, reference: unknown): Resource | und
   return template.Resources[(reference as { Ref: string }).Ref];
 }
 
-function queueOf(template: StackTemplate, arn: unknown): Resource | undefined {
-  return template.Resources[(arn as { "Fn::GetAtt": string[] })["Fn::GetAtt"][0] ?? ""];
+function resourceOf(template: StackTemplate, arn: unknown): Resource | undefined {
+  return template.Resources[(arn as { "Fn::GetAtt": string[] } | undefined)?.["Fn::GetAtt"][0] ?? ""];
+}
+
+function accessLogOf({ AccessLogSettings }: Props, template: StackTemplate): Resource | undefined {
+  return resourceOf(template, (AccessLogSettings as { DestinationArn: unknown } | undefined)?.DestinationArn);
 }
 
 const set = (name: string, value: unknown) => (resource: Resource) => {
@@ -157,7 +161,7 @@ export const INVARIANTS: readonly Invariant[] = [
       if (isDlq(id))
         return Properties.RedrivePolicy === undefined && Properties.MessageRetentionPeriod === 1_209_600;
       const redrive = Properties.RedrivePolicy as Props | undefined;
-      const dlq = redrive && queueOf(template, redrive.deadLetterTargetArn);
+      const dlq = redrive && resourceOf(template, redrive.deadLetterTargetArn);
       return (
         redrive?.maxReceiveCount === (id.startsWith("JobsEvents") ? 60 : 20) &&
         dlq?.Properties.QueueName === `${Properties.QueueName}_dlq` &&
@@ -265,10 +269,10 @@ export const INVARIANTS: readonly Invariant[] = [
     type: "AWS::Lambda::EventSourceMapping",
     holds: ({ Properties }, _, template) => {
       const timeout = functionOf(template, Properties.FunctionName)?.Properties.Timeout as number;
-      return queueOf(template, Properties.EventSourceArn)?.Properties.VisibilityTimeout === timeout + 30;
+      return resourceOf(template, Properties.EventSourceArn)?.Properties.VisibilityTimeout === timeout + 30;
     },
     break: ({ Properties }, template) => {
-      const queue = queueOf(template, Properties.EventSourceArn);
+      const queue = resourceOf(template, Properties.EventSourceArn);
       if (queue) queue.Properties.VisibilityTimeout = 30;
     },
   },
@@ -290,6 +294,15 @@ export const INVARIANTS: readonly Invariant[] = [
       );
     },
     break: (resource) => delete resource.Properties.AccessLogSettings,
+  },
+  {
+    rule: "the access log's name lengthens no resource policy, and is this stack's own",
+    type: "AWS::ApiGatewayV2::Stage",
+    holds: ({ Properties }, _, template) => {
+      const name = JSON.stringify(accessLogOf(Properties, template)?.Properties.LogGroupName ?? "");
+      return name.includes('"/aws/vendedlogs/minutehand/"') && name.includes("AWS::StackId");
+    },
+    break: ({ Properties }, template) => delete accessLogOf(Properties, template)?.Properties.LogGroupName,
   },
   {
     rule: "every alarm acts on the topic given",
