@@ -18,6 +18,7 @@ import { cancelMany, isDoubtful, refusalOf } from "./cancel.ts";
 import { deadPage } from "./dead-jobs.ts";
 import { unavailable } from "./enqueue-plain.ts";
 import { knownFollowedAt } from "./known-pauses.ts";
+import { openingOf } from "./limit.ts";
 import { type JobPage, listJobs } from "./list.ts";
 import type { Context } from "./ports.ts";
 import { readHeads } from "./read-job.ts";
@@ -141,7 +142,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
   const until = ctx.clock() + BULK_PART;
   const pages = await pagesOf(ctx, request, bulk, until - BULK_PART / 2);
   const taken = pages.flatMap((page) => startsTaken(page, bulk));
-  const turns = turnsOf(request, bulk, ctx.clock(), taken);
+  const turns = turnsOf(ctx, request, bulk, taken);
   let at = bulk;
   for (const page of pages) {
     const matched = page.homes.filter((home) => isFor(request.action, home) && isFromBefore(home, at));
@@ -297,21 +298,23 @@ type Turns = {
 };
 
 /**
- * The starts of a part, without those that an earlier call of the same part has `taken`. However slow the rate, no start is later
- * than a job may be due.
+ * The starts of a part, without those that an earlier call of the same part has `taken`. They lie in the topic's window, which would
+ * let all others go at once. However slow the rate, no start is later than a job may be due.
  */
 function turnsOf(
-  { ratePerSecond }: BulkRequest,
+  ctx: Context,
+  { topic, ratePerSecond }: BulkRequest,
   { startedAt, nextAt }: Bulk,
-  begun: number,
   taken: readonly number[],
 ): Turns {
+  const begun = ctx.clock();
   if (ratePerSecond === undefined)
     return { next: (_, count) => new Array<number>(count).fill(nextAt), nextAt: () => nextAt };
   const interval = 1000 / ratePerSecond;
   // In step with the call before: starts of the two would lie between each other.
   const origin = begun > nextAt ? (taken[0] ?? begun) : nextAt;
-  const timeOf = (slot: number): number => Math.min(origin + slot * interval, startedAt + LONGEST_DELAY);
+  const latest = startedAt + LONGEST_DELAY;
+  const timeOf = (slot: number): number => Math.min(origin + slot * interval, latest);
   const slotAt = (time: number): number => Math.ceil((Math.max(nextAt, time) - origin) / interval);
   const used = new Set(taken.map((time) => Math.round((time - origin) / interval)));
   const first = slotAt(begun);
@@ -320,8 +323,14 @@ function turnsOf(
   return {
     next(now, count) {
       const starts: number[] = [];
-      for (slot = Math.max(slot, slotAt(now)); starts.length < count; slot++)
-        if (!used.has(slot)) starts.push(Math.round(timeOf(slot)));
+      for (slot = Math.max(slot, slotAt(now)); starts.length < count; ) {
+        const opening = openingOf(ctx, topic, timeOf(slot));
+        if (opening > timeOf(slot) && opening <= latest) slot = slotAt(opening);
+        else {
+          if (!used.has(slot)) starts.push(Math.round(timeOf(slot)));
+          slot += 1;
+        }
+      }
       given += count;
       return starts;
     },

@@ -4,20 +4,34 @@ import { messageOf } from "../core/errors.ts";
 import { hasCrashed, isFinished, isNear, isOwed, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
-import { heldUntilOf, type MessageJob, startOf } from "../core/message.ts";
+import {
+  heldUntilOf,
+  jobText,
+  type MessageJob,
+  messageText,
+  parseMessage,
+  startOf,
+} from "../core/message.ts";
 import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import type { DropReason } from "./events.ts";
 import { endTooLate, findExpired, findTooLate } from "./if-late.ts";
 import { sendMissed } from "./missed-starts.ts";
 import { parkCarried } from "./park.ts";
+import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { letsVoidGo, send } from "./send.ts";
 import { settleCrash } from "./settle.ts";
 import { reportUnreadable } from "./unreadable.ts";
 
-/** A claim in hand: the job may run until `leaseEnd`. Times are ms since the epoch. */
-export type Claimed = { verdict: "claimed"; token: string; leaseEnd: number; claimedAt: number };
+/** A claim in hand: `job` may run until `leaseEnd`. Times are ms since the epoch. `job`: newer than its message where it was moved. */
+export type Claimed = {
+  verdict: "claimed";
+  job: MessageJob;
+  token: string;
+  leaseEnd: number;
+  claimedAt: number;
+};
 
 /**
  * What a message's claim of one job came to. `claimed`: run it. `void`: this message has nothing to say about it any more.
@@ -37,22 +51,26 @@ export type Claims = { readonly rest: Promise<readonly Verdict[]> };
 export type ClaimOptions = {
   /** ms since the epoch: a claim that is not known by then is not repeated. Absent: `leaseEnd`. */
   readonly by?: number;
-  readonly onClaimed?: (job: MessageJob, claimed: Claimed) => void;
+  readonly onClaimed?: (claimed: Claimed) => void;
+  /** Claims of jobs as they stand, whose messages were void. */
+  readonly isRenewed?: boolean;
 };
 
 /**
  * Takes jobs before they run, in one batch: a revision is claimed at most once, never over another claim.
  * `jobs` names no job twice. `leaseEnd`, ms since the epoch, is when the runner is dead for certain, or else looks
  * at the clock itself before a job is started. Those of a paused topic are parked instead. A claim that DynamoDB
- * throttles is repeated for `BATCH_PATIENCE` at most: the leases of the others have begun. Resolves when `onClaimed` has been
- * told of all that are claimed. Throws when the pool does not say whether the topic is paused: nothing is claimed then.
+ * throttles is repeated for `BATCH_PATIENCE` at most: the leases of the others have begun. A message that is void as its job
+ * was moved to a time that has come takes the job as it stands: a job that is changed again and again would not start otherwise,
+ * as each of its messages would be void when it is met. Resolves when `onClaimed` has been told of all that are claimed. Throws
+ * when the pool does not say whether the topic is paused: nothing is claimed then.
  */
 export async function claim(
   ctx: Context,
   topic: string,
   jobs: readonly MessageJob[],
   leaseEnd: number,
-  { by = leaseEnd, onClaimed = () => {} }: ClaimOptions = {},
+  { by = leaseEnd, onClaimed = () => {}, isRenewed = false }: ClaimOptions = {},
 ): Promise<Claims> {
   const claimedAt = ctx.clock();
   const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);
@@ -87,9 +105,15 @@ export async function claim(
   const tokens = new Map(runnable.map((job) => [job.id, drawToken(ctx.random)]));
   const take = (job: MessageJob): void => {
     if (verdicts.has(job.id)) return;
-    const claimed = { verdict: "claimed", token: tokens.get(job.id) ?? "", leaseEnd, claimedAt } as const;
+    const claimed = {
+      verdict: "claimed",
+      job,
+      token: tokens.get(job.id) ?? "",
+      leaseEnd,
+      claimedAt,
+    } as const;
     verdicts.set(job.id, claimed);
-    onClaimed(job, claimed);
+    onClaimed(claimed);
   };
   const outcomes = await ctx.pool.changeMany(
     runnable.map((job) => ({
@@ -124,8 +148,15 @@ export async function claim(
   let ending = Promise.resolve();
   try {
     if (refused.length > 0) {
-      const met = await meet(ctx, topic, refused, tokens, take, verdicts);
+      const met = await meet(ctx, topic, refused, tokens, take, verdicts, !isRenewed);
       ending = endMet(ctx, topic, met, verdicts).catch(fail);
+      if (met.renewed.length > 0) {
+        const renewed = await claim(ctx, topic, met.renewed, leaseEnd, { by, onClaimed, isRenewed: true });
+        const note = (some: readonly Verdict[]): void => {
+          for (const [i, verdict] of some.entries()) verdicts.set(met.renewed[i]?.id ?? "", verdict);
+        };
+        ending = Promise.all([ending, renewed.rest.then(note)]).then(() => {});
+      }
     }
   } catch (error) {
     fail(error);
@@ -135,8 +166,12 @@ export async function claim(
   return { rest: ending.then(() => jobs.map(verdictOf)) };
 }
 
-/** What is to be done about refused claims: crashed runs to settle, and jobs to send whose message may be missing. */
+/**
+ * What is to be done about refused claims: crashed runs to settle, jobs to send whose message may be missing, and jobs to claim
+ * as they stand.
+ */
 type Met = {
+  readonly renewed: readonly MessageJob[];
   readonly crashed: readonly { job: MessageJob; home: Home }[];
   readonly waiting: readonly Home[];
 };
@@ -149,6 +184,7 @@ async function meet(
   tokens: ReadonlyMap<string, string>,
   take: (job: MessageJob) => void,
   verdicts: Map<string, Verdict>,
+  canRenew: boolean,
 ): Promise<Met> {
   const homes = await readHomes(
     ctx,
@@ -156,6 +192,7 @@ async function meet(
   );
   const now = ctx.clock();
   const waiting: Home[] = [];
+  const renewed: MessageJob[] = [];
   const crashed: { job: MessageJob; home: Home }[] = [];
   const unreadable: Unreadable[] = [];
   const drop = (job: MessageJob, reason: DropReason): void => dropJob(ctx, topic, job, reason, verdicts);
@@ -173,6 +210,11 @@ async function meet(
     else if (home.state === "running" && home.token === tokens.get(job.id)) take(job);
     else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
     else if (home.revision !== job.revision) {
+      const current = canRenew && isDuePlainly(ctx, home) ? messageJobOf(home) : undefined;
+      if (current) {
+        renewed.push(current);
+        continue;
+      }
       if (!job.spare && isOwed(home, job.revision) && isNear(startsAt(home), now))
         waiting.push({ ...home, spare: true });
       drop(job, "moved");
@@ -187,7 +229,22 @@ async function meet(
     }
   }
   reportUnreadable(ctx, "claiming jobs", unreadable);
-  return { crashed, waiting };
+  return { crashed, waiting, renewed };
+}
+
+/** Whether a job may start now by its own time alone: no limit and no window has a say. */
+function isDuePlainly(ctx: Context, home: Home): boolean {
+  const { maxPerSecond, window } = policyOf(ctx, home.topic);
+  const isFree = maxPerSecond === undefined && window === undefined;
+  return isFree && home.state === "scheduled" && startsAt(home) <= ctx.clock();
+}
+
+/**
+ * A job as it stands, as its own message would say it, but for when that was sent. `undefined`: nobody could read that
+ * message.
+ */
+function messageJobOf(home: Home): MessageJob | undefined {
+  return parseMessage(messageText(home.topic, home.group, [jobText(home)]))?.jobs[0];
 }
 
 async function endMet(

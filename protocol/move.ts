@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { WRITER_DEADLINE } from "../core/constants.ts";
+import { BOOKED_FOR, WRITER_DEADLINE } from "../core/constants.ts";
 import { startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
 import { isUnreadable, readHome } from "../core/readable.ts";
@@ -14,6 +14,8 @@ export type Move = {
   dueAt: number;
   /** Keeps a hold that is not over, and then `dueAt` as it is though it has passed. */
   hold?: Pick<Home, "heldFrom" | "heldUntil">;
+  /** Keeps `dueAt` though it has passed, and a start of the limit that was given: the job keeps its turn among others. */
+  keepsTurn?: boolean;
   /** Beside the revision, what makes sure that nobody runs the job. */
   expect: Expected;
   set?: Readonly<Record<string, Attribute>>;
@@ -23,6 +25,8 @@ export type Move = {
   /** How the run in hand ended; one of which nobody says it has crashed. */
   end?: RunEnd;
   why: string;
+  /** ms that its writes may take together; absent: `WRITER_DEADLINE`. */
+  patience?: number;
 };
 
 /** `together`: of each such write, in their order, whether it was refused. */
@@ -48,15 +52,16 @@ const OVER = [
  */
 export async function move(ctx: Context, home: Home, request: Move): Promise<Moved> {
   const now = ctx.clock();
-  const by = now + WRITER_DEADLINE;
-  const { heldFrom, heldUntil } = request.hold ?? {};
+  const by = now + (request.patience ?? WRITER_DEADLINE);
+  const { keepsTurn = false } = request;
+  const { heldFrom, heldUntil } = keepsTurn ? home : (request.hold ?? {});
   const hold = heldFrom !== undefined &&
     heldUntil !== undefined &&
-    heldUntil > now && { heldFrom, heldUntil };
-  const dueAt = hold ? request.dueAt : Math.max(request.dueAt, now);
-  await fileLooks(ctx, [{ id: home.id, time: startsAt({ dueAt, ...hold }) }], by);
-
+    heldUntil > (keepsTurn ? now - BOOKED_FOR : now) && { heldFrom, heldUntil };
+  const dueAt = hold || keepsTurn ? request.dueAt : Math.max(request.dueAt, now);
   const start = startsAt({ dueAt, ...hold });
+  await fileLooks(ctx, [{ id: home.id, time: Math.max(start, now) }], by);
+
   // Stored longer before the job lives longer: TTL would take an item in between.
   const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);
   const set = { ...request.set, ...once, ...hold, state: "scheduled", dueAt, revision: home.revision + 1 };

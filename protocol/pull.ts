@@ -112,6 +112,8 @@ async function messagesOf(
 
 /** ms: a `millisecond` topic that is so late has too few callers. */
 const BEHIND = 200;
+/** Messages of one call. */
+const MOST_AT_ONCE = 10;
 const EXTEND_TRIES = 5;
 /** ms from the first claim. Claims that DynamoDB throttles are repeated for less. */
 const HAND_OUT_WITHIN = BATCH_PATIENCE + 500;
@@ -130,6 +132,7 @@ async function take(
   const drop: string[] = [];
   const hide: { handle: string; seconds: number }[] = [];
   const due: Carried[] = [];
+  const letters: { message: Received; parsed: Message }[] = [];
   const receivedAt = ctx.clock();
   for (const message of messages) {
     const parsed = parseMessage(message.body);
@@ -142,7 +145,7 @@ async function take(
       continue;
     }
     if (parsed.dead) {
-      if (await redriveEnvelope(ctx, parsed)) drop.push(message.handle);
+      letters.push({ message, parsed });
       continue;
     }
     const [job] = parsed.jobs;
@@ -156,6 +159,10 @@ async function take(
     else if (early >= HOLD) hide.push({ handle: message.handle, seconds: hideSecondsOf(early) });
     else due.push({ message, parsed, job });
   }
+  // Together, as other jobs wait for them.
+  await inParallel(letters, MOST_AT_ONCE, async ({ message, parsed }) => {
+    if (await redriveEnvelope(ctx, parsed)) drop.push(message.handle);
+  });
   const latest = Math.max(0, ...due.map(({ job }) => startOf(job)));
   // A timer may fire a millisecond before the clock says so: whoever waited looks at the clock again.
   for (let ahead = latest - ctx.clock(); ahead > 0; ahead = latest - ctx.clock()) await timers.wait(ahead);
@@ -168,18 +175,22 @@ async function take(
   const tracked = unique.filter(({ job }) => !job.untracked);
   const untracked = unique.filter(({ job }) => job.untracked);
   const claimed: Held[] = [];
-  const verdicts = await claimSoon(
-    ctx,
-    topic,
-    tracked.map(({ job }) => job),
-    leaseEnd,
-    timers,
-  );
+  const started: MessageJob[] = [];
+  const jobs = tracked.map(({ job }) => job);
+  // Nobody could read whether the topic is paused: no message waits for longer than the reading needs, whatever `ttr` is.
+  const failures: unknown[] = [];
+  const verdicts = await claimSoon(ctx, topic, jobs, leaseEnd, timers).catch((error: unknown) => {
+    failures.push(error);
+    const later = { verdict: "left", until: ctx.clock() + LOOK_AGAIN_AFTER } as const;
+    return new Map<string, Verdict>(jobs.map(({ id }) => [id, later]));
+  });
   for (const { message, parsed, job } of tracked) {
     const verdict = verdicts.get(job.id);
     if (verdict?.verdict === "claimed") {
-      claimed.push({ id: job.id, topic, token: verdict.token, attempt: job.attempt });
-      pulled.push(pulledOf(job, message, leaseEnd, { token: verdict.token }));
+      const { token } = verdict;
+      claimed.push({ id: job.id, topic, token, attempt: verdict.job.attempt });
+      started.push(verdict.job);
+      pulled.push(pulledOf(verdict.job, message, leaseEnd, { token }));
     } else if (verdict?.verdict === "left") {
       // Each look at a lease that is prolonged again and again counts as a receive. A new message counts anew.
       if (message.receives >= MOST_RECEIVES - 1 && (await isSpread(ctx, parsed))) {
@@ -191,12 +202,21 @@ async function take(
     } else drop.push(message.handle);
   }
   // Paused while this waited; of tracked ones the claim has asked.
-  const paused = untracked.length > 0 && (await isPaused(ctx, topic));
+  const paused =
+    untracked.length > 0 &&
+    (await isPaused(ctx, topic).catch((error: unknown) => {
+      failures.push(error);
+      return "unknown" as const;
+    }));
   for (const { message, job } of untracked) {
     const expired = job.expiresAt !== undefined && ctx.clock() > Date.parse(job.expiresAt);
     if (expired) drop.push(message.handle);
+    else if (paused === "unknown") hide.push({ handle: message.handle, seconds: LOOK_AGAIN_AFTER / 1000 });
     else if (paused) hide.push({ handle: message.handle, seconds: 0 });
-    else pulled.push(pulledOf(job, message, leaseEnd, { topic, receivedAt }));
+    else {
+      started.push(job);
+      pulled.push(pulledOf(job, message, leaseEnd, { topic, receivedAt }));
+    }
   }
   await putAway(ctx, topic, drop, hide);
   // Nobody starts past the lease, which the claim and putting the others away may have taken.
@@ -205,8 +225,11 @@ async function take(
     await inParallel(claimed, 8, (held) => unclaim(ctx, held));
     return [];
   }
-  const started = new Set(pulled.map(({ id }) => id));
-  for (const { job } of unique) if (started.has(job.id)) ctx.report(startedEvent(topic, job, ctx.clock()));
+  const [failure] = failures;
+  if (failure !== undefined && pulled.length === 0) throw failure;
+  if (failure !== undefined)
+    ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(failure) });
+  for (const job of started) ctx.report(startedEvent(topic, job, ctx.clock()));
   return pulled;
 }
 
@@ -231,8 +254,9 @@ async function claimSoon(
     cancel ??= timers.after(HAND_OUT_WITHIN, isLong.resolve);
   };
   const claiming = claim(ctx, topic, jobs, leaseEnd, {
-    onClaimed(job, claimed) {
-      if (isOver) void unclaim(ctx, { id: job.id, topic, token: claimed.token, attempt: job.attempt });
+    onClaimed(claimed) {
+      const { job, token } = claimed;
+      if (isOver) void unclaim(ctx, { id: job.id, topic, token, attempt: job.attempt });
       else verdicts.set(job.id, claimed);
       beginToWait();
     },

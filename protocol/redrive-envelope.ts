@@ -1,3 +1,4 @@
+import { BATCH_PATIENCE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isFinished, isNear, isOwed, startsAt } from "../core/home.ts";
 import type { Home } from "../core/items.ts";
@@ -12,7 +13,8 @@ import { cannotRead } from "./unreadable.ts";
 /**
  * A dead letter in a ready queue: someone used SQS's own redrive. What was meant is to run the job again, so
  * that is done, through its home; a job that is not dead any more needs nothing, but for a message where whoever redrove it
- * may have died before sending one. `false`: the message must stay, also while its job is about to be marked as dead.
+ * may have died before sending one. `false`: the message must stay, also while its job is about to be marked as dead, or its
+ * partition takes longer for a write than the jobs of other messages may wait.
  */
 export async function redriveEnvelope(ctx: Context, message: Message): Promise<boolean> {
   try {
@@ -33,7 +35,8 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
       // Whoever sent the letter has not marked the job as dead yet, and nobody would send it again afterwards.
       if (!isFinished(home)) return false;
       if (home.state !== "dead") continue;
-      if (!(await redriveJob(ctx, home, ctx.clock())) && !(await putBack(ctx, home))) return false;
+      const redriven = await redriveJob(ctx, home, ctx.clock(), { patience: BATCH_PATIENCE });
+      if (!redriven && !(await putBack(ctx, home))) return false;
     }
     const sent = await send(ctx, owed);
     return owed.every(({ id }) => letsVoidGo(sent.get(id)));

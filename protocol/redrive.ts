@@ -18,6 +18,7 @@ import { differentRequest, isKnownCall } from "./calls.ts";
 import { deadJobs } from "./dead-jobs.ts";
 import { reclaimKey, withOwnKeys } from "./keys.ts";
 import { knownFollowedAt } from "./known-pauses.ts";
+import { openingOf } from "./limit.ts";
 import { move } from "./move.ts";
 import type { Context } from "./ports.ts";
 import { readableHomes, readHeads } from "./read-job.ts";
@@ -60,18 +61,43 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
   // The starts of a rate would all come at once where consumers have not followed a resume yet.
   const first = request.ratePerSecond === undefined ? 0 : await knownFollowedAt(ctx, topic);
   const start = Math.max(ctx.clock() + request.delay, first);
-  const apart = request.ratePerSecond === undefined ? 0 : 1000 / request.ratePerSecond;
+  const starts = startsOf(ctx, topic, request.ratePerSecond, start, chosen.length);
   const redriven = await inParallel(
     [...chosen.entries()],
     WIDTH,
-    async ([i, head]) => before.has(head) || redriveAsRead(ctx, head, start + i * apart, call),
+    async ([i, head]) => before.has(head) || redriveAsRead(ctx, head, starts[i] ?? start, call),
   );
   await sendAgain(ctx, [...before], "redriving jobs");
   return { redriven: redriven.filter(Boolean).length, left: await countDead(ctx, topic) };
 }
 
-/** Moves a dead job to `dueAt`. Whether it was dead and moved. `call`: the call that asked for it. */
-export async function redriveJob(ctx: Context, home: Home, dueAt: number, call?: CallMark): Promise<boolean> {
+/** The starts of `count` jobs from `start` on at a rate, while the topic's window is open: it would let all others go at once. */
+function startsOf(
+  ctx: Context,
+  topic: string,
+  ratePerSecond: number | undefined,
+  start: number,
+  count: number,
+): number[] {
+  if (ratePerSecond === undefined) return new Array<number>(count).fill(start);
+  const starts: number[] = [];
+  for (let next = start; starts.length < count; next += 1000 / ratePerSecond) {
+    next = openingOf(ctx, topic, next);
+    starts.push(next);
+  }
+  return starts;
+}
+
+/**
+ * Moves a dead job to `dueAt`. Whether it was dead and moved. `call`: the call that asked for it. `patience`: ms that its
+ * writes may take.
+ */
+export async function redriveJob(
+  ctx: Context,
+  home: Home,
+  dueAt: number,
+  { call, patience = WRITER_DEADLINE }: { call?: CallMark | undefined; patience?: number } = {},
+): Promise<boolean> {
   const at = Math.round(Math.max(dueAt, ctx.clock()));
   const together = home.key === undefined ? undefined : await reclaimKey(ctx, home);
   if (together === "taken") return false;
@@ -87,12 +113,13 @@ export async function redriveJob(ctx: Context, home: Home, dueAt: number, call?:
     },
     ...(together ? { together: [together] } : {}),
     why: "redriven",
+    patience,
   });
   if (!moved.moved) return false;
   // Its dead letter goes in the tick, which sees that the home has moved; an entry that stays lists nothing.
   try {
     const entry = deadKey(home.topic, home.finishedAt ?? 0, home.id);
-    await ctx.pool.remove([entry], ctx.clock() + WRITER_DEADLINE);
+    await ctx.pool.remove([entry], ctx.clock() + patience);
   } catch (error) {
     ctx.report({
       type: "trouble",
@@ -112,7 +139,7 @@ export async function redriveAsRead(
   call?: CallMark,
 ): Promise<boolean> {
   const [home] = await readableHomes(ctx, [id], "redriving jobs");
-  return home?.state === "dead" && home.revision === revision && redriveJob(ctx, home, dueAt, call);
+  return home?.state === "dead" && home.revision === revision && redriveJob(ctx, home, dueAt, { call });
 }
 
 /** Sends jobs that a call moved before: it may have died before it sent them. `what`: what it is doing. */

@@ -5,7 +5,7 @@ import { absentOptionsOf, jobOptionsOf } from "../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../core/once.ts";
 import { isKnownCall } from "./calls.ts";
 import { isFar, keepPromotions } from "./far-ahead.ts";
-import { move } from "./move.ts";
+import { type Move, move } from "./move.ts";
 import type { NewJob } from "./new-job.ts";
 import type { Attribute, Context, Expected, Write } from "./ports.ts";
 import { readJob } from "./read-job.ts";
@@ -73,7 +73,7 @@ async function again(ctx: Context, home: Home): Promise<Home> {
 export async function replaceJob(
   ctx: Context,
   holder: Home,
-  job: NewJob & Pick<Home, "postponeUntil">,
+  job: NewJob & Pick<Home, "postponeUntil"> & Pick<Move, "keepsTurn">,
   once: { write: Write; note: OnceNote } | undefined,
   checks: readonly Write[],
 ): Promise<Home | "taken" | undefined> {
@@ -100,7 +100,8 @@ export async function replaceJob(
     set.keptAt = Math.max(eventAt, keptAt ?? 0);
   }
   if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
-  const request = { dueAt: job.dueAt, expect, set, remove, why: "replaced" };
+  const { dueAt, keepsTurn = false } = job;
+  const request = { dueAt, keepsTurn, expect, set, remove, why: "replaced" };
   const together = [...checks, ...(once ? [once.write] : [])];
   const moved = await move(ctx, holder, { ...request, ...(together.length > 0 ? { together } : {}) });
   if (moved.moved) return moved.home;

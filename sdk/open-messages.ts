@@ -2,6 +2,7 @@ import { inParallel } from "../core/batches.ts";
 import { HOLD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import {
+  type Message,
   type MessageJob,
   newerMessage,
   newestOf,
@@ -25,6 +26,8 @@ export type Delivery = {
   visibleAt?: number;
 };
 
+const LETTERS_AT_ONCE = 10;
+
 /** A job to run, and the message it came in. */
 export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
 
@@ -39,6 +42,7 @@ export async function openMessages(
 ): Promise<Work[]> {
   const work: Work[] = [];
   const aside: Aside[] = [];
+  const letters: { message: Message; messageId: string }[] = [];
   for (const delivery of deliveries) {
     if (delivery.visibleAt !== undefined && delivery.visibleAt <= ctx.clock()) {
       // Lambda was throttled for so long that others have it by now.
@@ -58,7 +62,7 @@ export async function openMessages(
     }
     const { topic, group, jobs } = message;
     if (message.dead) {
-      if (!(await redriveEnvelope(ctx, message))) kept.add(delivery.messageId);
+      letters.push({ message, messageId: delivery.messageId });
       continue;
     }
     const early = Math.min(...jobs.map(startOf)) - ctx.clock();
@@ -69,7 +73,13 @@ export async function openMessages(
     }
     work.push(...jobs.map((job) => ({ job, topic, group, delivery })));
   }
-  await putAside(ctx, aside);
+  await Promise.all([
+    putAside(ctx, aside),
+    // Together, as other jobs wait for them.
+    inParallel(letters, LETTERS_AT_ONCE, async ({ message, messageId }) => {
+      if (!(await redriveEnvelope(ctx, message))) kept.add(messageId);
+    }),
+  ]);
   return newestOf(work).sort((a, b) => startOf(a.job) - startOf(b.job));
 }
 

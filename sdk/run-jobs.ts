@@ -190,10 +190,11 @@ async function claimAndStart(
   try {
     claims = await claim(ctx, topic, jobs, deadline, {
       by: lastStart,
-      onClaimed({ id, attempt, key }, { token }) {
+      onClaimed({ job, token }) {
+        const { id, attempt, key } = job;
         const one = workOf.get(id);
         workOf.delete(id);
-        if (one) start(one, { id, topic, attempt, token, ...(key === undefined ? {} : { key }) });
+        if (one) start({ ...one, job }, { id, topic, attempt, token, ...(key === undefined ? {} : { key }) });
       },
     });
   } catch (error) {

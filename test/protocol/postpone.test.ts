@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { pause } from "../../protocol/pause.ts";
+import { settlePulled } from "../../protocol/pull.ts";
+import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
-import { fail, isLook, key, meanwhile } from "./scenes.ts";
+import { fail, isLook, key, meanwhile, pullOne } from "./scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
 
 const BOUND = START + HOUR;
@@ -69,9 +72,9 @@ describe("a job that is postponed", () => {
   it("runs now when its bound is over, with all attempts again", async () => {
     const world = createWorld();
     await postpone(world, { delay: 0, maxDelay: MINUTE });
-    for (const backoff of [15, 180]) {
+    for (const wait of [15, 60]) {
       await consume(world, "orders", { run: fail });
-      await pass(world, backoff * SECOND - SECOND);
+      await pass(world, wait * SECOND);
     }
     const { home } = await postpone(world, { maxDelay: HOUR });
     expect(home).toMatchObject({
@@ -180,5 +183,82 @@ describe("a call that postpones", () => {
       revision: 2,
       postponeUntil: BOUND,
     });
+  });
+});
+
+describe("a job that is postponed beyond its bound, again and again, starts all the same", () => {
+  it("though each of its messages is void when a consumer comes to it, and with the newest body", async () => {
+    const world = createWorld();
+    const asked = { delay: 2 * SECOND, maxDelay: 5 * SECOND };
+    await postpone(world, asked);
+    const bodies: unknown[] = [];
+    let calls = 0;
+    for (let i = 0; i < 20 && bodies.length === 0; i++) {
+      await pass(world, SECOND);
+      // Between the delivery of the newest message and its claim somebody calls once more.
+      meanwhile(
+        world,
+        ({ operation }) => operation === "changeMany",
+        () => postpone(world, { ...asked, body: `${++calls}` }),
+      );
+      await consume(world, "orders", {
+        run: ({ body }) => {
+          bodies.push(body);
+          return { end: "done" };
+        },
+      });
+    }
+    expect(world.now()).toBe(START + 5 * SECOND);
+    expect(bodies).toEqual([calls]);
+  });
+
+  it("when it is pulled, too, and the lease of its run holds", async () => {
+    const world = createWorld();
+    const asked = { topic: "work", delay: 0, maxDelay: SECOND };
+    await postpone(world, asked);
+    await pass(world, 2 * SECOND);
+    meanwhile(
+      world,
+      ({ operation }) => operation === "changeMany",
+      () => postpone(world, { ...asked, body: '"newest"' }),
+    );
+    const job = await pullOne(world);
+    expect(job).toMatchObject({ body: "newest", attempt: 1 });
+    await settlePulled(world.ctx, "work", job.receipt, { end: "done" });
+    expect(await world.home(job.id)).toMatchObject({ state: "done", revision: 1 });
+  });
+
+  it("though others want the starts of its limit, too", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 1 } } });
+    const runs: { id: string; at: number }[] = [];
+    const { id } = (await postpone(world, { topic: "slow", delay: 10 * SECOND, maxDelay: MINUTE })).home;
+    for (let i = 0; i < 40; i++) {
+      await postpone(world, { topic: "slow", delay: 10 * SECOND, maxDelay: MINUTE });
+      for (let j = 0; j < 5; j++) await world.file({ topic: "slow" });
+      await world.pass(5 * SECOND);
+      while (world.visible("slow").length > 0) runs.push(...(await consume(world, "slow")));
+    }
+    expect(runs.find((run) => run.id === id)?.at).toBeLessThan(START + 3 * MINUTE);
+  });
+
+  it("in its turn when its topic is resumed", async () => {
+    const world = createWorld();
+    const first = await postpone(world, { delay: 0, maxDelay: SECOND });
+    await pause(world.ctx, "orders");
+    await pass(world, MINUTE);
+    await world.file({});
+    const { home } = await postpone(world, { delay: 0 });
+    expect(home).toMatchObject({ id: first.home.id, dueAt: START, revision: 1 });
+    await resume(world.ctx, "orders", 1);
+    await world.pass(10 * SECOND);
+    expect((await consume(world, "orders")).map(({ id }) => id)[0]).toBe(home.id);
+  });
+
+  it("but not within a window that has shut", async () => {
+    const world = createWorld({ topics: { orders: { window: "10:00-11:00 UTC" } } });
+    await postpone(world, { delay: 0, maxDelay: SECOND });
+    await pass(world, MINUTE);
+    await postpone(world, { delay: 0 });
+    expect(await consume(world, "orders")).toEqual([]);
   });
 });

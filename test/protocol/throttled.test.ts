@@ -1,12 +1,14 @@
 import { describe, expect, test } from "vitest";
+import { MinutehandError } from "../../core/errors.ts";
 import type { Key } from "../../core/items.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { unknownPauses } from "../../protocol/known-pauses.ts";
-import type { Change, Context, Pool } from "../../protocol/ports.ts";
+import type { Change, Context, Pool, Queues } from "../../protocol/ports.ts";
+import { receive, settlePulled } from "../../protocol/pull.ts";
 import { tick } from "../../protocol/tick.ts";
 import { createSettler } from "../../sdk/settler.ts";
 import { consume } from "./consume.ts";
-import { pull } from "./scenes.ts";
+import { fail, pull, pullOne } from "./scenes.ts";
 import { createWorld, MINUTE, SECOND, START, type World } from "./world.ts";
 
 /** DynamoDB throttles every change of this job for `ms`; what it decides of others is told at once. */
@@ -32,6 +34,18 @@ function throttle(world: World, id: string, ms: number): void {
   };
 }
 
+/** A pool that repeats writes of one bucket until their deadlines, as nothing is let through. */
+function throttledWrites(world: World, bucket: string): Pool {
+  const until = async (by: number): Promise<never> => {
+    await world.pass(Math.max(by - world.now(), 0), { ticks: false });
+    throw new MinutehandError("unavailable", `writes of ${bucket} are throttled`);
+  };
+  const change: Pool["change"] = (asked, by) =>
+    asked.key.pk === bucket ? until(by) : world.pool.change(asked, by);
+  const transact: Pool["transact"] = (asked, by) => world.pool.transact(asked, by);
+  return Object.assign(Object.create(world.pool), { change, transact });
+}
+
 describe("while DynamoDB throttles one job of a batch,", () => {
   test("the others start at once, and it runs from its message later, no attempt lost", async () => {
     const world = createWorld();
@@ -54,6 +68,38 @@ describe("while DynamoDB throttles one job of a batch,", () => {
     expect((await pull(world)).map(({ id }) => id)).toEqual([quick.id]);
     expect(world.now()).toBeLessThanOrEqual(START + 3 * SECOND);
   });
+
+  test.each(["orders", "work"])(
+    "a dead letter of its bucket that SQS has redriven holds up no job of %s",
+    async (topic) => {
+      const world = createWorld({
+        topics: { orders: { maxAttempts: 1 }, work: { maxAttempts: 1, consumer: "pull" } },
+      });
+      await world.tick();
+      const first = await world.file({ topic, body: '"first"' });
+      const bury = async (): Promise<void> => {
+        if (topic === "orders") return void (await consume(world, topic, { run: fail }));
+        await settlePulled(world.ctx, topic, (await pullOne(world)).receipt, { end: "failed", error: "no" });
+      };
+      await bury();
+      expect(await world.home(first.id)).toMatchObject({ state: "dead" });
+      await world.pass(5 * MINUTE);
+      const ctx = { ...world.ctx, pool: throttledWrites(world, first.pk) };
+      world.queues.redriveNatively(topic);
+      const mate = await world.file({ topic });
+      const begun = world.now();
+      if (topic === "orders") expect(await consume(world, topic, { ctx })).toMatchObject([{ id: mate.id }]);
+      else {
+        const pulled = await receive(ctx, topic, { max: 10, waitSeconds: 0 }, world.timers);
+        expect(pulled.map(({ id }) => id)).toEqual([mate.id]);
+      }
+      expect(world.now() - begun).toBeLessThanOrEqual(2 * SECOND);
+      // The letter has stayed.
+      await world.pass(2 * MINUTE);
+      await consume(world, topic);
+      expect(await world.home(first.id)).toMatchObject({ state: "scheduled", revision: 1 });
+    },
+  );
 
   test("the ends of others are recorded before their leases end", async () => {
     const world = createWorld();
@@ -170,6 +216,34 @@ describe("while nobody can read which topics have limits,", () => {
     const released = world.events.map((event) => (event.type === "released" ? event.jobs : 0));
     expect(released.reduce((sum, jobs) => sum + jobs, 0)).toBeGreaterThan(100);
   });
+});
+
+describe("a receive that cannot read its topic's pause after it has waited for messages", () => {
+  test.each(["full", "none"] as const)(
+    "leaves them to the next one (tracking %s), whatever the topic's ttr is",
+    async (tracking) => {
+      const world = createWorld({ topics: { work: { consumer: "pull", ttr: 12 * 3600, tracking } } });
+      await world.tick();
+      expect(await pull(world)).toEqual([]);
+      const { id } = await world.file({ topic: "work" });
+      const queues: Queues = {
+        ...world.queues,
+        async receive(...asked) {
+          await world.pass(6 * SECOND, { ticks: false });
+          world.pool.hooks.before = ({ operation, keys }) => {
+            if (operation === "read" && keys.some(({ pk }) => pk.startsWith("pause#")))
+              throw new MinutehandError("unavailable", "DynamoDB did not answer a read");
+          };
+          return world.queues.receive(...asked);
+        },
+      };
+      const asked = receive({ ...world.ctx, queues }, "work", { max: 1, waitSeconds: 20 }, world.timers);
+      await expect(asked).rejects.toMatchObject({ code: "unavailable" });
+      delete world.pool.hooks.before;
+      await world.pass(20 * SECOND);
+      expect((await pull(world)).map((job) => job.id)).toEqual([id]);
+    },
+  );
 });
 
 describe("while nobody can read one topic's pause,", () => {

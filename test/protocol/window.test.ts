@@ -4,10 +4,12 @@ import type { Home } from "../../core/items.ts";
 import { parseMessage, startOf } from "../../core/message.ts";
 import { summaryOf } from "../../http/job-json.ts";
 import { bookStarts } from "../../protocol/book-starts.ts";
+import { type Bulk, type BulkRequest, beginBulk, runBulk } from "../../protocol/bulk.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { pause } from "../../protocol/pause.ts";
 import { settlePulled } from "../../protocol/pull.ts";
+import { redrive } from "../../protocol/redrive.ts";
 import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { send } from "../../protocol/send.ts";
@@ -264,6 +266,40 @@ describe("a topic with a window", () => {
       expect(sent(world, topic)).toEqual([OPENS]);
     },
   );
+
+  test("gives the jobs of a bulk, or of a redrive, their starts inside it, at their rate", async () => {
+    const world = windowed();
+    await world.tick();
+    const jobs = 300;
+    const dead = Array.from({ length: jobs }, () => ({
+      topic: "day",
+      body: "{}",
+      dueAt: world.now(),
+      maxAttempts: 1,
+    }));
+    await enqueueMany(world.ctx, dead);
+    while (world.visible("day").length > 0) await consume(world, "day", { run: fail });
+    await enqueueMany(
+      world.ctx,
+      dead.map((job) => ({ ...job, dueAt: OPENS + HOUR })),
+    );
+    await world.pass(CLOSES - 2 * MINUTE - world.now());
+    await redrive(world.ctx, "day", { max: jobs, delay: 0, ratePerSecond: 1 });
+    const request: BulkRequest = { action: "run", topic: "day", dryRun: false, ratePerSecond: 1 };
+    let at: Bulk | undefined = beginBulk(world.ctx, "run", { from: OPENS, to: OPENS + 2 * HOUR }, {});
+    while (at) at = (await runBulk(world.ctx, request, at)).next;
+    const runs: number[] = [];
+    while (runs.length < 2 * jobs && world.now() < OPENS + HOUR) {
+      await world.pass(SECOND);
+      runs.push(...(await consume(world, "day")).map((run) => run.at));
+    }
+    expect(runs).toHaveLength(2 * jobs);
+    expect(runs.filter((time) => time >= CLOSES && time < OPENS)).toEqual([]);
+    // Two a second: one of each.
+    expect(runs.filter((time) => time < OPENS).length).toBeGreaterThan(200);
+    for (let second = OPENS; second < OPENS + 3 * MINUTE; second += SECOND)
+      expect(runs.filter((time) => time >= second && time < second + SECOND).length).toBeLessThanOrEqual(4);
+  });
 
   test("leaves an untracked job in the pool whose note is met again after it was given its opening", async () => {
     const world = windowed();

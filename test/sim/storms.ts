@@ -27,6 +27,12 @@ const BACKLOGGED = ["rush", "rush", "drip", ...Object.keys(TOPICS)];
 const KEYED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
 /** Seconds. */
 const DELAYS = { heartbeat: [2, 5, 30, 240], debounce: [1, 3, 10], backlog: [0, 60, 200, 300, 420, 600] };
+/** s after which a debounced job is due at the latest, and ms between two calls at most. Fast calls soon pass the bound. */
+const DEBOUNCES = [
+  { maxDelay: 30, pace: 2 * SECOND },
+  { maxDelay: 120, pace: 2 * SECOND },
+  { maxDelay: 2, pace: 200 },
+] as const;
 /** How many times the one key is asked for, by one caller. */
 const REPEATS = { least: 20, most: 120 };
 /** Jobs of a backlog. One in ten is as large as a request may be. */
@@ -88,12 +94,13 @@ async function beat(world: World, api: Api, topic: string, draws: Draws): Promis
 async function debounce(world: World, api: Api, topic: string, draws: Draws): Promise<void> {
   const note = noterOf(world, topic);
   const spread = topicsOf(world.habit)[topic]?.spread ?? 0;
-  const key = { topic, key: "debounced", onDuplicate: "postpone", maxDelay: draws.pick([30, 120]) };
+  const { maxDelay, pace } = world.draws("debounce").pick(DEBOUNCES);
+  const key = { topic, key: "debounced", onDuplicate: "postpone", maxDelay };
   for (let edit = draws.whole(REPEATS.least, REPEATS.most); edit > 0; edit--) {
     const job = { ...key, body: { edit }, delay: draws.pick(DELAYS.debounce) };
     const sentAt = world.timeline.now();
     note(await api("POST", "/jobs", job), job, sentAt, { changed: false, spread });
-    await world.timeline.wait(draws.next() * 2 * SECOND);
+    await world.timeline.wait(draws.next() * pace);
   }
 }
 

@@ -722,13 +722,16 @@ export function witnessOf(settings: {
       const { from, to } = job.handedOff.get(name) ?? { from: run.dueAt, to: run.dueAt };
       const late = clock() - windows.opensAt(run.topic, pauses.freeAt(run.topic, to));
       job.startedAt ??= clock();
-      if (!again) lateness.push(late);
+      // No message came of a revision with such a text. A message of another revision may run the job, as late as that one comes.
+      const isRefused = job.revisions.some(({ body }) => body.includes(settings.unwanted));
+      if (!again && !isRefused) lateness.push(late);
       if (topics[run.topic]?.consumer !== "pull") runsByFunctions += 1;
       // A release gives starts for a limit, and for the rate of a resume.
       const isReleased =
         topics[run.topic]?.maxPerSecond !== undefined || (to > run.dueAt && pauses.disturb(run.topic));
       const most = Math.max(latest(run.id), isReleased && weather === "one fault" ? TICK_MISSED : 0);
-      if (!again && late > most && !bulks.isMark(run.dueAt)) violate("P3", run.id, `started ${late} ms late`);
+      if (!again && late > most && !isRefused && !bulks.isMark(run.dueAt))
+        violate("P3", run.id, `started ${late} ms late`);
       // What SQS has of an untracked topic when a pause begins comes at once after the resume.
       if (!untracked.has(run.topic)) limits.ran(run.topic);
       if (!again) limits.started({ id: run.id, topic: run.topic, dueAt: run.dueAt, start: to });
@@ -851,12 +854,20 @@ function boundedBy({ revisions }: Known, { outcome, revision }: Told, asked: Ask
   const { from = 0, to = 0, postponing } = asked;
   if (!postponing) return asked;
   const { maxDelay } = postponing;
-  const { postponeUntil, askedAt = 0 } = revisions[revision - 1] ?? {};
+  const { postponeUntil, askedAt = 0, dueAt = Number.POSITIVE_INFINITY } = revisions[revision - 1] ?? {};
   const first = postponeUntil ?? askedAt + maxDelay;
   const kept = outcome === "postponed" ? first : undefined;
   const most = { from: kept ?? postponing.from + maxDelay, to: kept ?? postponing.to + maxDelay };
+  // What is due when its bound is over keeps its turn.
+  const isOver = (now: number): boolean => kept !== undefined && Math.max(kept, dueAt) <= now;
+  if (isOver(postponing.from)) return { ...asked, from: dueAt, to: dueAt };
+  const turn = isOver(postponing.to) ? dueAt : from;
   // A time that has passed becomes now.
-  return { ...asked, from: Math.min(from, most.from), to: Math.max(Math.min(to, most.to), postponing.to) };
+  return {
+    ...asked,
+    from: Math.min(from, most.from, turn),
+    to: Math.max(Math.min(to, most.to), postponing.to),
+  };
 }
 
 function dropUndefined<T extends object>(values: T): T {

@@ -30,7 +30,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "look filed after the home",
     file: "protocol/move.ts",
-    find: "  await fileLooks(ctx, [{ id: home.id, time: startsAt({ dueAt, ...hold }) }], by);\n",
+    find: "  await fileLooks(ctx, [{ id: home.id, time: Math.max(start, now) }], by);\n",
     put: "",
     and: {
       find: "  const item = changed.item && readHome(changed.item, home.id);\n",
@@ -40,8 +40,21 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "move into the past files its look there",
     file: "protocol/move.ts",
-    find: "const dueAt = hold ? request.dueAt : Math.max(request.dueAt, now);",
+    find: "const dueAt = hold || keepsTurn ? request.dueAt : Math.max(request.dueAt, now);",
     put: "const dueAt = request.dueAt;",
+    and: { find: "time: Math.max(start, now)", put: "time: start" },
+  },
+  {
+    name: "what is postponed beyond its bound loses its turn each time",
+    file: "protocol/enqueue-keyed.ts",
+    find: "const keepsTurn = bound <= now && holder.dueAt <= now;",
+    put: "const keepsTurn = false;",
+  },
+  {
+    name: "a void message runs jobs that wait for a limit",
+    file: "protocol/claim.ts",
+    find: "const isFree = maxPerSecond === undefined && window === undefined;",
+    put: "const isFree = maxPerSecond !== undefined || window !== undefined || true;",
   },
   {
     name: "move without the revision",
@@ -183,7 +196,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "SQS's own redrive: an envelope is void",
     file: "sdk/open-messages.ts",
-    find: "      if (!(await redriveEnvelope(ctx, message))) kept.add(delivery.messageId);\n",
+    find: "      if (!(await redriveEnvelope(ctx, message))) kept.add(messageId);\n",
     put: "",
   },
   {
@@ -201,8 +214,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an envelope of a job that cannot be redriven dropped",
     file: "protocol/redrive-envelope.ts",
-    find: "if (!(await redriveJob(ctx, home, ctx.clock())) && !(await putBack(ctx, home))) return false;",
-    put: "await redriveJob(ctx, home, ctx.clock());",
+    find: "if (!redriven && !(await putBack(ctx, home))) return false;",
+    put: "",
   },
   {
     name: "redrive without its key",
@@ -213,7 +226,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "keys of crashed processes left",
     file: "protocol/audit.ts",
-    find: "    await releaseLeftKeys(ctx, finished, ctx.clock() + WRITER_DEADLINE);\n",
+    find: "    await letKeysGo(ctx, finished);\n",
     put: "",
   },
   {
@@ -445,8 +458,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "receive does not heed a pause",
     file: "protocol/pull.ts",
-    find: "const paused = untracked.length > 0 && (await isPaused(ctx, topic));",
-    put: "const paused = untracked.length > 10;",
+    find: "const paused =\n    untracked.length > 0 &&",
+    put: "const paused =\n    untracked.length > 10 &&",
     and: {
       find: "    if (await isPaused(ctx, topic)) {\n      if (waitSeconds === 0) return [];",
       put: "    if (started < 0) {\n      if (waitSeconds === 0) return [];",
