@@ -328,8 +328,14 @@ export function parkedIn(topic: string, shard: number): string {
   return `paused#${topic}#${shard}`;
 }
 
-export function parkedKey({ topic, id, dueAt, revision }: Home): Key {
-  return { pk: parkedIn(topic, addressOf(id).shard), sk: `${sortable(dueAt)}#${id}#${revision}` };
+export function parkedKey(home: Home): Key {
+  const { topic, id, revision } = home;
+  return { pk: parkedIn(topic, addressOf(id).shard), sk: `${sortable(turnOf(home))}#${id}#${revision}` };
+}
+
+/** By which time a parked job has its turn among others: what is postponed, again and again, by its bound. */
+export function turnOf({ dueAt, postponeUntil = dueAt }: Pick<Home, "dueAt" | "postponeUntil">): number {
+  return Math.min(dueAt, postponeUntil);
 }
 
 const NOTE_KEY = /^\d{13}#([0-9A-Z]{26})#(\d{1,15})$/;

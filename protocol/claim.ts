@@ -15,9 +15,10 @@ import {
 import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import type { DropReason } from "./events.ts";
 import { endTooLate, findExpired, findTooLate } from "./if-late.ts";
+import { isCounted, isGiven, isShut } from "./limit.ts";
 import { sendMissed } from "./missed-starts.ts";
 import { parkCarried } from "./park.ts";
-import { policyOf } from "./policy.ts";
+import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readHomes } from "./read-job.ts";
 import { letsVoidGo, send } from "./send.ts";
@@ -60,9 +61,8 @@ export type ClaimOptions = {
  * Takes jobs before they run, in one batch: a revision is claimed at most once, never over another claim.
  * `jobs` names no job twice. `leaseEnd`, ms since the epoch, is when the runner is dead for certain, or else looks
  * at the clock itself before a job is started. Those of a paused topic are parked instead. A claim that DynamoDB
- * throttles is repeated for `BATCH_PATIENCE` at most: the leases of the others have begun. A message that is void as its job
- * was moved to a time that has come takes the job as it stands: a job that is changed again and again would not start otherwise,
- * as each of its messages would be void when it is met. Resolves when `onClaimed` has been told of all that are claimed. Throws
+ * throttles is repeated for `BATCH_PATIENCE` at most: the leases of the others have begun. A void message takes a job as it stands
+ * that was postponed beyond its bound: such a job would not start otherwise, as each of its messages would be void when it is met. Resolves when `onClaimed` has been told of all that are claimed. Throws
  * when the pool does not say whether the topic is paused: nothing is claimed then.
  */
 export async function claim(
@@ -210,7 +210,7 @@ async function meet(
     else if (home.state === "running" && home.token === tokens.get(job.id)) take(job);
     else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
     else if (home.revision !== job.revision) {
-      const current = canRenew && isDuePlainly(ctx, home) ? messageJobOf(home) : undefined;
+      const current = canRenew && isDueByBound(ctx, home) ? messageJobOf(home) : undefined;
       if (current) {
         renewed.push(current);
         continue;
@@ -232,11 +232,14 @@ async function meet(
   return { crashed, waiting, renewed };
 }
 
-/** Whether a job may start now by its own time alone: no limit and no window has a say. */
-function isDuePlainly(ctx: Context, home: Home): boolean {
-  const { maxPerSecond, window } = policyOf(ctx, home.topic);
-  const isFree = maxPerSecond === undefined && window === undefined;
-  return isFree && home.state === "scheduled" && startsAt(home) <= ctx.clock();
+/** Whether a job was postponed beyond its bound and may start now: its window is open, and a limit has given it this start. */
+function isDueByBound(ctx: Context, home: Home): boolean {
+  const now = ctx.clock();
+  const { state, postponeUntil = Number.POSITIVE_INFINITY } = home;
+  const isDue = state === "scheduled" && postponeUntil <= now && startsAt(home) <= now;
+  return (
+    isDue && !isShut(ctx, home) && (!isLimited(ctx, home.topic) || (isCounted(home) && isGiven(home, now)))
+  );
 }
 
 /**

@@ -187,7 +187,5 @@ function withinBound(
 ): NewJob & { postponeUntil: number; keepsTurn: boolean } {
   const { createdAt, askedAt = createdAt } = holder;
   const bound = holder.postponeUntil ?? askedAt + (job.maxDelay ?? 0);
-  const keepsTurn = bound <= now && holder.dueAt <= now;
-  const dueAt = keepsTurn ? holder.dueAt : Math.min(job.dueAt, bound);
-  return { ...job, dueAt, postponeUntil: bound, keepsTurn };
+  return { ...job, dueAt: Math.min(job.dueAt, bound), postponeUntil: bound, keepsTurn: bound <= now };
 }

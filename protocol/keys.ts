@@ -97,12 +97,24 @@ export async function reclaimKey(ctx: Context, home: Home): Promise<Write | "tak
   return { change: { key, expect: { id: home.id }, set: {}, remove: ["expiresAt"] } };
 }
 
-/** Those of one topic's finished jobs that a redrive may take: they have no key, or theirs names no other job. */
+/**
+ * Those of one topic's finished jobs that a redrive may take: they have no key, or theirs names no other job. A job whose key
+ * cannot be read is reported, and left to a later redrive.
+ */
 export async function withOwnKeys(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
   const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];
-  const items = (await ctx.pool.read(keys.map((key) => keyKey(topic, key)))) as (KeyItem | undefined)[];
-  const holders = new Map(keys.map((key, i) => [key, items[i]?.id]));
-  return homes.filter(({ id, key = "" }) => (holders.get(key) ?? id) === id);
+  const items = await readApart(
+    ctx,
+    keys.map((key) => keyKey(topic, key)),
+  );
+  const unread = items.find((item) => item instanceof Error);
+  if (unread)
+    ctx.report({ type: "trouble", topic, what: "reading keys of dead jobs", error: unread.message });
+  const holders = new Map(keys.map((key, i) => [key, items[i] as KeyItem | undefined | Error]));
+  return homes.filter(({ id, key = "" }) => {
+    const holder = holders.get(key);
+    return !(holder instanceof Error) && (holder?.id ?? id) === id;
+  });
 }
 
 /** The id of the job that a caller's own key names. Throws `unavailable` where the key's item cannot be read. */

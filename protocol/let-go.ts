@@ -1,6 +1,6 @@
 import { AUDIT_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
 import { hasCrashed, hasExpired, isNear, isOwed, lastStart, startsAt } from "../core/home.ts";
-import { type Home, homeKey, type Parked, type Pause, parkedKey, timeOf } from "../core/items.ts";
+import { type Home, homeKey, type Parked, type Pause, parkedKey, timeOf, turnOf } from "../core/items.ts";
 import type { Wanted } from "../core/limit.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { bookStarts } from "./book-starts.ts";
@@ -87,7 +87,8 @@ export async function takeTurns(
   const given = inTurn.flatMap(({ home, notes }, i) => {
     const until = starts[i];
     if (until === undefined) return [];
-    const from = run.pause ? home.dueAt : waitsFrom(ctx, home, notes[0]);
+    // What a job had lost before a pause is lateness still.
+    const from = run.pause ? heldFromNow(ctx, home, ctx.clock()) : waitsFrom(ctx, home, notes[0]);
     const start = Math.max(until, ctx.clock());
     // No claim drops what a sweep would send as well. Until it is sent its note stands.
     const isSent = home.untracked === true && isNear(start, ctx.clock());
@@ -215,7 +216,7 @@ async function judge(
     // A release has given it a start by a new revision, and may have died before it sent the message. So may several in a row:
     // of an untracked job, which no audit finds, the note is then all that is left.
     const isMoved =
-      home?.heldUntil !== undefined && home.dueAt === timeOf(note.sk) && home.revision > note.revision;
+      home?.heldUntil !== undefined && turnOf(home) === timeOf(note.sk) && home.revision > note.revision;
     if (!home || !(home.revision === note.revision || isMoved)) {
       // Whoever moved it may have died before sending, as with a void message.
       if (home && isOwed(home, note.revision) && isNear(startsAt(home), now))

@@ -138,7 +138,12 @@ async function giveStarts(
     looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
   // Others may be sent to be sure as well, and each would take another start.
   const isNoted = (one: Hold): boolean =>
-    one.until > one.from || one.home.heldUntil !== undefined || one.home.spare === true || isAhead(one);
+    one.until > one.from ||
+    one.home.heldUntil !== undefined ||
+    one.home.spare === true ||
+    // The next call must find the start, and whoever meets a void message.
+    (one.home.postponeUntil !== undefined && one.home.postponeUntil <= now) ||
+    isAhead(one);
   shaped.going.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
   const noted = holds.filter(isNoted);
   await keepHolds(ctx, noted, await noteStarts(ctx, noted), shaped);

@@ -14,7 +14,7 @@ export type Move = {
   dueAt: number;
   /** Keeps a hold that is not over, and then `dueAt` as it is though it has passed. */
   hold?: Pick<Home, "heldFrom" | "heldUntil">;
-  /** Keeps `dueAt` though it has passed, and a start of the limit that was given: the job keeps its turn among others. */
+  /** Keeps a start of the limit that was given, also one that has come just now: the job keeps its turn among others. */
   keepsTurn?: boolean;
   /** Beside the revision, what makes sure that nobody runs the job. */
   expect: Expected;
@@ -58,9 +58,9 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const hold = heldFrom !== undefined &&
     heldUntil !== undefined &&
     heldUntil > (keepsTurn ? now - BOOKED_FOR : now) && { heldFrom, heldUntil };
-  const dueAt = hold || keepsTurn ? request.dueAt : Math.max(request.dueAt, now);
+  const dueAt = hold && !keepsTurn ? request.dueAt : Math.max(request.dueAt, now);
   const start = startsAt({ dueAt, ...hold });
-  await fileLooks(ctx, [{ id: home.id, time: Math.max(start, now) }], by);
+  await fileLooks(ctx, [{ id: home.id, time: start }], by);
 
   // Stored longer before the job lives longer: TTL would take an item in between.
   const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);

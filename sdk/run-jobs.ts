@@ -174,6 +174,9 @@ function startUntracked(
 /** Jobs of a batch that were not claimed. `end`: their messages are seen to; it never rejects. Until then they must stay. */
 type Rest = { readonly messageIds: readonly string[]; readonly end: Promise<void> };
 
+/** ms until messages come again of whose claims nothing is known: nobody could read whether their topic is paused. */
+const UNCLAIMED_FOR = 5_000;
+
 /** Starts each job as soon as it is claimed. Resolves when all of those are known. */
 async function claimAndStart(
   ctx: Context,
@@ -200,6 +203,8 @@ async function claimAndStart(
   } catch (error) {
     // What runs already must not be left alone for it.
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(error) });
+    const later = { verdict: "left", until: ctx.clock() + UNCLAIMED_FOR } as const;
+    claims = { rest: Promise.resolve(jobs.map(() => later)) };
   }
   const messageIds = batch.filter(({ job }) => workOf.has(job.id)).map(({ delivery }) => delivery.messageId);
   return { messageIds, end: claims.rest.then((verdicts) => seeTo(ctx, batch, verdicts, workOf, ends, kept)) };

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import type { Home } from "../../core/items.ts";
+import { enqueueMany } from "../../protocol/enqueue.ts";
 import { parkForLimit } from "../../protocol/park.ts";
 import { pause } from "../../protocol/pause.ts";
 import type { Context } from "../../protocol/ports.ts";
@@ -115,4 +117,19 @@ test("a job is as late as it was when a release died before it sent the job, and
   await world.pass(HOUR, { ticks: false });
   const states = await statesAfterRuns(world, started, 5 * MINUTE);
   expect(new Set(states)).toEqual(new Set(["cancelled"]));
+});
+
+test("what a job had lost before a pause is lateness after a resume at a rate, too", async () => {
+  const world = createWorld({ topics: { orders: { ifLate: { after: 3600, do: "skip" } } } });
+  const jobs = Array.from({ length: 5 }, () => ({ topic: "orders", body: "{}", dueAt: world.now() }));
+  await enqueueMany(world.ctx, jobs);
+  await world.pass(2 * HOUR);
+  await pause(world.ctx, "orders");
+  await world.pass(MINUTE);
+  expect(await consume(world, "orders")).toEqual([]);
+  await resume(world.ctx, "orders", 1);
+  await world.pass(2 * MINUTE);
+  while (world.visible("orders").length > 0) expect(await consume(world, "orders")).toEqual([]);
+  const states = world.pool.items().flatMap((item) => ("dueAt" in item ? [(item as Home).state] : []));
+  expect(states).toEqual(jobs.map(() => "cancelled"));
 });

@@ -248,7 +248,7 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
     await pass(world, MINUTE);
     await world.file({});
     const { home } = await postpone(world, { delay: 0 });
-    expect(home).toMatchObject({ id: first.home.id, dueAt: START, revision: 1 });
+    expect(home).toMatchObject({ id: first.home.id, dueAt: world.now(), revision: 1 });
     await resume(world.ctx, "orders", 1);
     await world.pass(10 * SECOND);
     expect((await consume(world, "orders")).map(({ id }) => id)[0]).toBe(home.id);
@@ -261,4 +261,49 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
     await postpone(world, { delay: 0 });
     expect(await consume(world, "orders")).toEqual([]);
   });
+
+  it("late by none of the time for which its limit held it", async () => {
+    const world = createWorld({
+      topics: { slow: { maxPerSecond: 1, ifLate: { after: 120, do: "skip" } } },
+    });
+    for (let i = 0; i < 300; i++) await world.file({ topic: "slow" });
+    const asked = { topic: "slow", delay: 0, maxDelay: SECOND };
+    const { id } = (await postpone(world, asked)).home;
+    await world.pass(200 * SECOND);
+    await postpone(world, { ...asked, body: '"newest"' });
+    const bodies: unknown[] = [];
+    for (let i = 0; i < 300; i++) {
+      await world.pass(SECOND);
+      await consume(world, "slow", {
+        run: (job) => {
+          if (job.id === id) bodies.push(job.body);
+          return { end: "done" };
+        },
+      });
+    }
+    expect(await world.home(id)).toMatchObject({ state: "done" });
+    expect(bodies).toEqual(["newest"]);
+  });
+
+  it.each([{ window: "08:00-18:00 UTC" }, { maxPerSecond: 100 }])(
+    "in a topic with %j, though each of its messages is void when it is met",
+    async (settings) => {
+      const world = createWorld({ topics: { orders: settings } });
+      const asked = { delay: 2 * SECOND, maxDelay: 5 * SECOND };
+      await postpone(world, asked);
+      let runs = 0;
+      for (let i = 0; i < 30 && runs === 0; i++) {
+        await world.pass(SECOND);
+        meanwhile(
+          world,
+          ({ operation }) => operation === "changeMany",
+          () => postpone(world, asked),
+        );
+        runs = (await consume(world, "orders")).length;
+        delete world.pool.hooks.before;
+      }
+      expect(world.now()).toBeLessThanOrEqual(START + 10 * SECOND);
+      expect(runs).toBe(1);
+    },
+  );
 });

@@ -311,4 +311,18 @@ describe("while nobody can read one topic's pause,", () => {
     expect(await unknown()).toEqual(["sick"]);
     expect(ctx.clock()).toBe(after);
   });
+
+  test("a function's messages come again in seconds, whatever its timeout is", async () => {
+    const world = createWorld();
+    const { id } = await world.file({});
+    world.pool.hooks.before = ({ operation, keys }) => {
+      if (operation === "read" && keys.some(({ pk }) => pk.startsWith("pause#")))
+        throw new MinutehandError("unavailable", "DynamoDB did not answer a read");
+    };
+    await world.pass(6 * SECOND, { ticks: false });
+    expect(await consume(world, "orders", { timeout: 900 * SECOND })).toEqual([]);
+    delete world.pool.hooks.before;
+    await world.pass(30 * SECOND, { ticks: false });
+    expect((await consume(world, "orders")).map((run) => run.id)).toEqual([id]);
+  });
 });

@@ -39,8 +39,7 @@ describe("the number of messages grows with the calls, not with their square,", 
   });
 
   test("where what follows a void message can never be sent, while no tick comes", async () => {
-    // Where no limit has a say, the void message runs the job.
-    const world = createWorld({ topics: { orders: { maxPerSecond: 100 } } });
+    const world = createWorld();
     const { id } = await world.file({ topic: "orders", key: "a", delay: 30 * SECOND });
     await world.fileAll({
       topic: "orders",

@@ -854,18 +854,14 @@ function boundedBy({ revisions }: Known, { outcome, revision }: Told, asked: Ask
   const { from = 0, to = 0, postponing } = asked;
   if (!postponing) return asked;
   const { maxDelay } = postponing;
-  const { postponeUntil, askedAt = 0, dueAt = Number.POSITIVE_INFINITY } = revisions[revision - 1] ?? {};
+  const { postponeUntil, askedAt = 0 } = revisions[revision - 1] ?? {};
   const first = postponeUntil ?? askedAt + maxDelay;
   const kept = outcome === "postponed" ? first : undefined;
   const most = { from: kept ?? postponing.from + maxDelay, to: kept ?? postponing.to + maxDelay };
-  // What is due when its bound is over keeps its turn.
-  const isOver = (now: number): boolean => kept !== undefined && Math.max(kept, dueAt) <= now;
-  if (isOver(postponing.from)) return { ...asked, from: dueAt, to: dueAt };
-  const turn = isOver(postponing.to) ? dueAt : from;
   // A time that has passed becomes now.
   return {
     ...asked,
-    from: Math.min(from, most.from, turn),
+    from: Math.min(from, most.from),
     to: Math.max(Math.min(to, most.to), postponing.to),
   };
 }
