@@ -24,7 +24,6 @@ import { pages } from "./pages.ts";
 import type { Context } from "./ports.ts";
 import { send } from "./send.ts";
 import { leftToReleases, sentBefore } from "./sent-before.ts";
-import { settleCrash } from "./settle.ts";
 import { lookAtUnreadableAgain } from "./unreadable.ts";
 
 const WIDTH = 8;
@@ -105,18 +104,6 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   const before = await sentBefore(ctx, free, backlogs);
   const sending = free.filter(({ id }) => !before.unread.has(id));
   const outcomes = await send(ctx, sending, before.looks);
-  // A message of another revision has run it: SQS takes none of this one, so that no consumer meets the crash.
-  const unmet = sending.filter(
-    ({ id, state }) => state === "running" && outcomes.get(id)?.outcome === "refused",
-  );
-  await inParallel(unmet, WIDTH, async (home) => {
-    try {
-      await settleCrash(ctx, home);
-    } catch (error) {
-      const what = "settling a crashed run";
-      ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(error) });
-    }
-  });
   for (const home of toSend) {
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];

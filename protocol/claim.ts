@@ -209,7 +209,7 @@ async function meet(
     // Our own claim, whose answer was lost.
     else if (home.state === "running" && home.token === tokens.get(job.id)) take(job);
     else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
-    else if (home.revision !== job.revision) {
+    else if (home.revision !== job.revision && !isOfVoidMessage(home)) {
       const current = canRenew && isDueByBound(ctx, home) ? messageJobOf(home) : undefined;
       if (current) {
         renewed.push(current);
@@ -230,6 +230,13 @@ async function meet(
   }
   reportUnreadable(ctx, "claiming jobs", unreadable);
   return { crashed, waiting, renewed };
+}
+
+/**
+ * Whether a void message has claimed this job. That message sees to the run's end: SQS may have taken none of the revision's own.
+ */
+function isOfVoidMessage({ state, sentAt, postponeUntil }: Home): boolean {
+  return state === "running" && sentAt === undefined && postponeUntil !== undefined;
 }
 
 /** Whether a job was postponed beyond its bound and may start now: its window is open, and a limit has given it this start. */
