@@ -82,6 +82,11 @@ export function isMovedPast({ state, dueAt }: Head, sk: string): boolean {
   return state === "scheduled" && sk < sortable(dueAt);
 }
 
+/** Whether the bound is over that a job may be postponed to. */
+export function isBeyondBound({ postponeUntil }: Pick<Head, "postponeUntil">, now: number): boolean {
+  return postponeUntil !== undefined && postponeUntil <= now;
+}
+
 /** Whether a writer must send a job's message itself, since the sweep may already have passed it. */
 export function isNear(start: number, now: number): boolean {
   return start <= now + NEAR;

@@ -333,7 +333,7 @@ export function parkedKey(home: Home): Key {
   return { pk: parkedIn(topic, addressOf(id).shard), sk: `${sortable(turnOf(home))}#${id}#${revision}` };
 }
 
-/** By which time a parked job has its turn among others: what is postponed, again and again, by its bound. */
+/** The time by which parked jobs are sorted: the due time. For a job that was postponed beyond its bound, the bound. */
 export function turnOf({ dueAt, postponeUntil = dueAt }: Pick<Home, "dueAt" | "postponeUntil">): number {
   return Math.min(dueAt, postponeUntil);
 }

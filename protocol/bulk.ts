@@ -298,8 +298,9 @@ type Turns = {
 };
 
 /**
- * The starts of a part, without those that an earlier call of the same part has `taken`. They lie in the topic's window, which would
- * let all others go at once. However slow the rate, no start is later than a job may be due.
+ * The starts of a part, without those that an earlier call of the same part has `taken`. They lie in the topic's window: the
+ * window would let all starts outside it go at its next opening, at once. However slow the rate, no start is later than a job may
+ * be due.
  */
 function turnsOf(
   ctx: Context,

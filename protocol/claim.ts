@@ -1,7 +1,7 @@
 import { inParallel } from "../core/batches.ts";
 import { BATCH_PATIENCE, UNREADABLE_WAIT } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { hasCrashed, isFinished, isNear, isOwed, isRunning, startsAt } from "../core/home.ts";
+import { hasCrashed, isBeyondBound, isFinished, isNear, isOwed, isRunning, startsAt } from "../core/home.ts";
 import { type Home, homeKey } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import {
@@ -25,7 +25,10 @@ import { letsVoidGo, send } from "./send.ts";
 import { settleCrash } from "./settle.ts";
 import { reportUnreadable } from "./unreadable.ts";
 
-/** A claim in hand: `job` may run until `leaseEnd`. Times are ms since the epoch. `job`: newer than its message where it was moved. */
+/**
+ * A claim in hand: the job may run until `leaseEnd`. Times are ms since the epoch. `job`: the job to run. Where a void message
+ * has claimed it, the job is newer than the message says.
+ */
 export type Claimed = {
   verdict: "claimed";
   job: MessageJob;
@@ -40,7 +43,8 @@ export type Claimed = {
  */
 export type Verdict = Claimed | { verdict: "void" } | { verdict: "left"; until: number };
 
-const REPEAT_AFTER = 5_000;
+/** ms until a message comes again of whose claim nothing is known. */
+export const REPEAT_AFTER = 5_000;
 
 /**
  * What became of claims. `rest` has the verdicts, in the jobs' order, when crashed runs have been settled and missing messages
@@ -61,9 +65,11 @@ export type ClaimOptions = {
  * Takes jobs before they run, in one batch: a revision is claimed at most once, never over another claim.
  * `jobs` names no job twice. `leaseEnd`, ms since the epoch, is when the runner is dead for certain, or else looks
  * at the clock itself before a job is started. Those of a paused topic are parked instead. A claim that DynamoDB
- * throttles is repeated for `BATCH_PATIENCE` at most: the leases of the others have begun. A void message takes a job as it stands
- * that was postponed beyond its bound: such a job would not start otherwise, as each of its messages would be void when it is met. Resolves when `onClaimed` has been told of all that are claimed. Throws
- * when the pool does not say whether the topic is paused: nothing is claimed then.
+ * throttles is repeated for `BATCH_PATIENCE` at most: the leases of the others have begun. Resolves when `onClaimed` has been
+ * told of all that are claimed. Throws when the pool does not say whether the topic is paused: nothing is claimed then.
+ *
+ * A void message claims its job as it stands, if the job was postponed beyond its bound. Each further call makes a new revision
+ * of such a job, perhaps before any message is claimed: the job would never start.
  */
 export async function claim(
   ctx: Context,
@@ -233,7 +239,8 @@ async function meet(
 }
 
 /**
- * Whether a void message has claimed this job. That message sees to the run's end: SQS may have taken none of the revision's own.
+ * Whether a job runs by a void message, which stays until the run has ended. The job may have no other message: SQS refuses some
+ * texts.
  */
 function isOfVoidMessage({ state, sentAt, postponeUntil }: Home): boolean {
   return state === "running" && sentAt === undefined && postponeUntil !== undefined;
@@ -242,8 +249,7 @@ function isOfVoidMessage({ state, sentAt, postponeUntil }: Home): boolean {
 /** Whether a job was postponed beyond its bound and may start now: its window is open, and a limit has given it this start. */
 function isDueByBound(ctx: Context, home: Home): boolean {
   const now = ctx.clock();
-  const { state, postponeUntil = Number.POSITIVE_INFINITY } = home;
-  const isDue = state === "scheduled" && postponeUntil <= now && startsAt(home) <= now;
+  const isDue = home.state === "scheduled" && isBeyondBound(home, now) && startsAt(home) <= now;
   return (
     isDue && !isShut(ctx, home) && (!isLimited(ctx, home.topic) || (isCounted(home) && isGiven(home, now)))
   );

@@ -125,7 +125,7 @@ async function meetHolder(
   }
   if (job.onDuplicate === "replace" || job.onDuplicate === "postpone") {
     const outcome = job.onDuplicate === "replace" ? "replaced" : "postponed";
-    const wanted = outcome === "replaced" ? job : withinBound(job, holder, ctx.clock());
+    const wanted = outcome === "replaced" ? job : withinBound(job, holder);
     const once = nameOnce?.({ ...holder, dueAt: wanted.dueAt });
     // An event that happened later may cancel what this one asks for, just now.
     const { cancelledByEvents } = policyOf(ctx, job.topic);
@@ -176,16 +176,9 @@ function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone
   return at < (holder.eventAt ?? at) || (tombstone !== undefined && at <= tombstone.eventAt);
 }
 
-/**
- * However often a job is postponed, its first bound stays. A job without one gets one that counts from its last change. A job that
- * is due by its bound keeps its turn among the jobs that wait: else each call would put it behind them.
- */
-function withinBound(
-  job: NewJob,
-  holder: Home,
-  now: number,
-): NewJob & { postponeUntil: number; keepsTurn: boolean } {
+/** However often a job is postponed, its first bound stays. A job without one gets one that counts from its last change. */
+function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: number } {
   const { createdAt, askedAt = createdAt } = holder;
   const bound = holder.postponeUntil ?? askedAt + (job.maxDelay ?? 0);
-  return { ...job, dueAt: Math.min(job.dueAt, bound), postponeUntil: bound, keepsTurn: bound <= now };
+  return { ...job, dueAt: Math.min(job.dueAt, bound), postponeUntil: bound };
 }

@@ -1,6 +1,6 @@
 import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { hasExpired, isNear, lastStart, startsAt } from "../core/home.ts";
+import { hasExpired, isBeyondBound, isNear, lastStart, startsAt } from "../core/home.ts";
 import { type Home, parkedKey } from "../core/items.ts";
 import { nextOpening } from "../cron/window.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
@@ -141,8 +141,8 @@ async function giveStarts(
     one.until > one.from ||
     one.home.heldUntil !== undefined ||
     one.home.spare === true ||
-    // The next call must find the start, and whoever meets a void message.
-    (one.home.postponeUntil !== undefined && one.home.postponeUntil <= now) ||
+    // The next call that postpones the job reads the start in its home and keeps it. So does a claim by a void message.
+    isBeyondBound(one.home, now) ||
     isAhead(one);
   shaped.going.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
   const noted = holds.filter(isNoted);

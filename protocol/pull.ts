@@ -7,6 +7,7 @@ import {
   LONGEST_LEASE,
   MOST_RECEIVES,
   PAUSE_KNOWN_FOR,
+  SQS_BATCH_ENTRIES,
   VISIBILITY_MARGIN,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
@@ -25,7 +26,7 @@ import {
 import { hideSecondsOf } from "../core/packs.ts";
 import type { TopicPolicy } from "../core/policy.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../core/receipt.ts";
-import { claim, type Verdict } from "./claim.ts";
+import { claim, REPEAT_AFTER, type Verdict } from "./claim.ts";
 import { startedEvent } from "./events.ts";
 import { isPaused } from "./known-pauses.ts";
 import { openingOf } from "./limit.ts";
@@ -112,13 +113,9 @@ async function messagesOf(
 
 /** ms: a `millisecond` topic that is so late has too few callers. */
 const BEHIND = 200;
-/** Messages of one call. */
-const MOST_AT_ONCE = 10;
 const EXTEND_TRIES = 5;
 /** ms from the first claim. Claims that DynamoDB throttles are repeated for less. */
 const HAND_OUT_WITHIN = BATCH_PATIENCE + 500;
-/** ms until a message comes again of whose job nothing was known in time. */
-const LOOK_AGAIN_AFTER = 5000;
 
 type Carried = { message: Received; parsed: Message; job: MessageJob };
 
@@ -160,7 +157,7 @@ async function take(
     else due.push({ message, parsed, job });
   }
   // Together, as other jobs wait for them.
-  await inParallel(letters, MOST_AT_ONCE, async ({ message, parsed }) => {
+  await inParallel(letters, SQS_BATCH_ENTRIES, async ({ message, parsed }) => {
     if (await redriveEnvelope(ctx, parsed)) drop.push(message.handle);
   });
   const latest = Math.max(0, ...due.map(({ job }) => startOf(job)));
@@ -177,11 +174,11 @@ async function take(
   const claimed: Held[] = [];
   const started: MessageJob[] = [];
   const jobs = tracked.map(({ job }) => job);
-  // Nobody could read whether the topic is paused: no message waits for longer than the reading needs, whatever `ttr` is.
+  // Why nobody could read whether the topic is paused. Its messages come again soon then: their `ttr` may be hours.
   const failures: unknown[] = [];
   const verdicts = await claimSoon(ctx, topic, jobs, leaseEnd, timers).catch((error: unknown) => {
     failures.push(error);
-    const later = { verdict: "left", until: ctx.clock() + LOOK_AGAIN_AFTER } as const;
+    const later = { verdict: "left", until: ctx.clock() + REPEAT_AFTER } as const;
     return new Map<string, Verdict>(jobs.map(({ id }) => [id, later]));
   });
   for (const { message, parsed, job } of tracked) {
@@ -211,7 +208,7 @@ async function take(
   for (const { message, job } of untracked) {
     const expired = job.expiresAt !== undefined && ctx.clock() > Date.parse(job.expiresAt);
     if (expired) drop.push(message.handle);
-    else if (paused === "unknown") hide.push({ handle: message.handle, seconds: LOOK_AGAIN_AFTER / 1000 });
+    else if (paused === "unknown") hide.push({ handle: message.handle, seconds: REPEAT_AFTER / 1000 });
     else if (paused) hide.push({ handle: message.handle, seconds: 0 });
     else {
       started.push(job);
@@ -246,7 +243,7 @@ async function claimSoon(
 ): Promise<Map<string, Verdict>> {
   const verdicts = new Map<string, Verdict>();
   if (jobs.length === 0) return verdicts;
-  const later = { verdict: "left", until: ctx.clock() + LOOK_AGAIN_AFTER } as const;
+  const later = { verdict: "left", until: ctx.clock() + REPEAT_AFTER } as const;
   const isLong = Promise.withResolvers<void>();
   let cancel: (() => void) | undefined;
   let isOver = false;

@@ -71,7 +71,10 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
   return { redriven: redriven.filter(Boolean).length, left: await countDead(ctx, topic) };
 }
 
-/** The starts of `count` jobs from `start` on at a rate, while the topic's window is open: it would let all others go at once. */
+/**
+ * The starts of `count` jobs from `start` on, at a rate. They lie in the topic's window: the window would let all starts outside it
+ * go at its next opening, at once.
+ */
 function startsOf(
   ctx: Context,
   topic: string,

@@ -1,11 +1,11 @@
 import { MinutehandError } from "../core/errors.ts";
-import { hasCrashed, isFinished, isRunning } from "../core/home.ts";
+import { hasCrashed, isBeyondBound, isFinished, isRunning } from "../core/home.ts";
 import type { Head, Home } from "../core/items.ts";
 import { absentOptionsOf, jobOptionsOf } from "../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../core/once.ts";
 import { isKnownCall } from "./calls.ts";
 import { isFar, keepPromotions } from "./far-ahead.ts";
-import { type Move, move } from "./move.ts";
+import { move } from "./move.ts";
 import type { NewJob } from "./new-job.ts";
 import type { Attribute, Context, Expected, Write } from "./ports.ts";
 import { readJob } from "./read-job.ts";
@@ -73,7 +73,7 @@ async function again(ctx: Context, home: Home): Promise<Home> {
 export async function replaceJob(
   ctx: Context,
   holder: Home,
-  job: NewJob & Pick<Home, "postponeUntil"> & Pick<Move, "keepsTurn">,
+  job: NewJob & Pick<Home, "postponeUntil">,
   once: { write: Write; note: OnceNote } | undefined,
   checks: readonly Write[],
 ): Promise<Home | "taken" | undefined> {
@@ -100,8 +100,9 @@ export async function replaceJob(
     set.keptAt = Math.max(eventAt, keptAt ?? 0);
   }
   if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
-  const { dueAt, keepsTurn = false } = job;
-  const request = { dueAt, keepsTurn, expect, set, remove, why: "replaced" };
+  // A new turn at each call would always be behind the other jobs that wait.
+  const keepsTurn = isBeyondBound(job, ctx.clock());
+  const request = { dueAt: job.dueAt, keepsTurn, expect, set, remove, why: "replaced" };
   const together = [...checks, ...(once ? [once.write] : [])];
   const moved = await move(ctx, holder, { ...request, ...(together.length > 0 ? { together } : {}) });
   if (moved.moved) return moved.home;

@@ -1,6 +1,6 @@
 import type { Context, Pool } from "./ports.ts";
 
-/** What fails so slowly is silent: ms. */
+/** A call that takes so long to fail has met no answer: ms. */
 const SLOW = 5_000;
 /** How long nobody asks it again: ms. The next tick may. */
 const SILENT_FOR = 40_000;
@@ -8,8 +8,8 @@ const SILENT_FOR = 40_000;
 type Silent = { readonly error: unknown; readonly until: number };
 
 /**
- * Keeps many from waiting in turn for what gives no answer, as jobs of other topics wait with them. Asks, and throws as `ask`
- * does. What has taken long to fail is not asked again for a while: its error is thrown at once. `name`: what is asked.
+ * Makes a function that calls `ask`, and answers and throws as `ask` does. When a call has taken `SLOW` or longer to fail, calls
+ * of the same `name` throw that error at once for `SILENT_FOR`: jobs of other topics wait for the caller.
  */
 export function askUnlessSilent(): <T>(ctx: Context, name: string, ask: () => Promise<T>) => Promise<T> {
   const pools = new WeakMap<Pool, Map<string, Silent>>();

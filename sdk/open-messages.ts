@@ -1,5 +1,5 @@
 import { inParallel } from "../core/batches.ts";
-import { HOLD } from "../core/constants.ts";
+import { HOLD, SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import {
   type Message,
@@ -25,8 +25,6 @@ export type Delivery = {
   receives?: number;
   visibleAt?: number;
 };
-
-const LETTERS_AT_ONCE = 10;
 
 /** A job to run, and the message it came in. */
 export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
@@ -76,7 +74,7 @@ export async function openMessages(
   await Promise.all([
     putAside(ctx, aside),
     // Together, as other jobs wait for them.
-    inParallel(letters, LETTERS_AT_ONCE, async ({ message, messageId }) => {
+    inParallel(letters, SQS_BATCH_ENTRIES, async ({ message, messageId }) => {
       if (!(await redriveEnvelope(ctx, message))) kept.add(messageId);
     }),
   ]);

@@ -1,7 +1,7 @@
 import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
-import { type Claims, claim, type Verdict } from "../protocol/claim.ts";
+import { type Claims, claim, REPEAT_AFTER, type Verdict } from "../protocol/claim.ts";
 import { startedEvent } from "../protocol/events.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
@@ -174,9 +174,6 @@ function startUntracked(
 /** Jobs of a batch that were not claimed. `end`: their messages are seen to; it never rejects. Until then they must stay. */
 type Rest = { readonly messageIds: readonly string[]; readonly end: Promise<void> };
 
-/** ms until messages come again of whose claims nothing is known: nobody could read whether their topic is paused. */
-const UNCLAIMED_FOR = 5_000;
-
 /** Starts each job as soon as it is claimed. Resolves when all of those are known. */
 async function claimAndStart(
   ctx: Context,
@@ -203,7 +200,7 @@ async function claimAndStart(
   } catch (error) {
     // What runs already must not be left alone for it.
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(error) });
-    const later = { verdict: "left", until: ctx.clock() + UNCLAIMED_FOR } as const;
+    const later = { verdict: "left", until: ctx.clock() + REPEAT_AFTER } as const;
     claims = { rest: Promise.resolve(jobs.map(() => later)) };
   }
   const messageIds = batch.filter(({ job }) => workOf.has(job.id)).map(({ delivery }) => delivery.messageId);

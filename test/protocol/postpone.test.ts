@@ -228,17 +228,52 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
     expect(await world.home(job.id)).toMatchObject({ state: "done", revision: 1 });
   });
 
-  it("though others want the starts of its limit, too", async () => {
+  it.each([5, 10])("though %i others want five starts of its limit, too", async (others) => {
     const world = createWorld({ topics: { slow: { maxPerSecond: 1 } } });
     const runs: { id: string; at: number }[] = [];
     const { id } = (await postpone(world, { topic: "slow", delay: 10 * SECOND, maxDelay: MINUTE })).home;
     for (let i = 0; i < 40; i++) {
       await postpone(world, { topic: "slow", delay: 10 * SECOND, maxDelay: MINUTE });
-      for (let j = 0; j < 5; j++) await world.file({ topic: "slow" });
+      for (let j = 0; j < others; j++) await world.file({ topic: "slow" });
       await world.pass(5 * SECOND);
       while (world.visible("slow").length > 0) runs.push(...(await consume(world, "slow")));
     }
     expect(runs.find((run) => run.id === id)?.at).toBeLessThan(START + 3 * MINUTE);
+  });
+
+  it("with the start that its limit gave it at the first call beyond its bound", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 1 } } });
+    const asked = { topic: "slow", delay: 0, maxDelay: SECOND };
+    const { id } = (await postpone(world, asked)).home;
+    await pass(world, 2 * SECOND);
+    const starts: (number | undefined)[] = [];
+    for (let i = 0; i < 5; i++) {
+      await postpone(world, asked);
+      starts.push((await world.home(id)).heldUntil);
+      await pass(world, 100);
+    }
+    expect(starts).toEqual(starts.map(() => START + 2 * SECOND));
+  });
+
+  it("before the jobs that came after its bound, while it is parked for its limit", async () => {
+    const world = createWorld({ shards: 1, topics: { slow: { maxPerSecond: 1 } } });
+    for (let i = 0; i < 200; i++) await world.file({ topic: "slow" });
+    // A tick says that jobs wait: nobody takes a start beside them from then on.
+    await world.pass(MINUTE);
+    const asked = { topic: "slow", delay: 0, maxDelay: SECOND };
+    const { id } = (await postpone(world, asked)).home;
+    await pass(world, 2 * SECOND);
+    for (let i = 0; i < 100; i++) await world.file({ topic: "slow" });
+    await pass(world, SECOND);
+    expect((await postpone(world, asked)).home.id).toBe(id);
+    const order: string[] = [];
+    for (let i = 0; i < 320; i++) {
+      await world.pass(SECOND);
+      while (world.visible("slow").length > 0)
+        order.push(...(await consume(world, "slow")).map((run) => run.id));
+    }
+    expect(order.length).toBe(301);
+    expect(order.indexOf(id)).toBe(200);
   });
 
   it("in its turn when its topic is resumed", async () => {
