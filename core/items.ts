@@ -155,11 +155,11 @@ export type Begun = Key & {
 };
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
 export type Meta = Key & { v: number; shards: number };
-/** From a pause to its resume. */
-export type PauseSpan = { since: number; until: number };
+/** From a pause to its resume. `startsBefore`: it held no job that was to start then or later. */
+export type PauseSpan = { since: number; until: number; startsBefore?: number };
 /**
  * A topic that is paused, or is being resumed until its parked jobs are let go. `changedAt`: when it became so. `since`: when
- * it was paused first, if a resume that was not over lies between.
+ * it was paused last.
  * Resumed ones start at `rate` a second, the next at `nextAt`. `earlier`: when it was paused before.
  * `givenRate`: how many starts a second earlier rates have given before `givenUntil`, which stay.
  * `liftedAt`: when it was asked to go on, whatever its resume became since. `followedAt`: when consumers do so at the latest.
@@ -181,7 +181,7 @@ export type Pause = Key & {
 };
 /**
  * A job that waits for its topic's resume, or for a start of its topic's limit. A release lets it go, if it is at that
- * revision still. `from`: since when it waits for the limit; absent: since its due time. `start`: when it was to start as it was
+ * revision still. `from`: since when it waits for that; absent: since its due time. `start`: when it was to start as it was
  * parked; absent: at its due time. `last`: up to when it can use a start; absent: always. `mark`: of an untracked job, drawn
  * anew whenever somebody parks it.
  */

@@ -9,29 +9,39 @@ export function isOver({ expiresAt }: Pause): boolean {
 }
 
 /**
- * When a topic was paused before, as long as a message of then may be left, for the pause that replaces one that is over. Of more
- * than ten the oldest two become one with the time between them: rather is a late job run than one ended that was held.
+ * When a topic was paused before, as long as a message of then may be left, for the pause that begins `now`. Of more than ten spans
+ * the oldest become one with the time between them: rather is a late job run than one ended that was held.
  */
 export function spansAfter(pause: Pause, now: number): PauseSpan[] {
-  const spans = spansOf(pause, now).filter((span) => span.until > now - READY_RETENTION);
-  const [first, second, ...others] = spans;
-  if (!first || !second || spans.length <= SPANS) return spans;
-  return [{ since: first.since, until: second.until }, ...others];
+  const spans = spansOf(pause, now)
+    .filter(({ until }) => until > now - READY_RETENTION)
+    .map((span) => ({ ...span, until: Math.min(span.until, now) }));
+  const [first, ...others] = spans.splice(0, Math.max(spans.length - SPANS + 1, 1));
+  if (!first) return [];
+  const last = others.at(-1);
+  return [last ? { since: first.since, until: last.until } : first, ...spans];
 }
 
 /** How much of the time from `start` to `now` a topic's pauses took, in ms. */
 export function pausedFor(pause: Pause | undefined, start: number, now: number): number {
   if (!pause) return 0;
-  return spansOf(pause, now).reduce(
-    (sum, span) => sum + Math.max(Math.min(span.until, now) - Math.max(span.since, start), 0),
-    0,
-  );
+  return spansOf(pause, now)
+    .filter(({ startsBefore = Number.POSITIVE_INFINITY }) => start < startsBefore)
+    .reduce((sum, span) => sum + Math.max(Math.min(span.until, now) - Math.max(span.since, start), 0), 0);
 }
 
-/** A resume holds nothing but what has a start of its own, once consumers have followed it. */
+/**
+ * A pause holds all jobs, until consumers have followed its resume. A resume at a rate goes on to hold the jobs of before, as long
+ * as it lasts. `rate` is removed when it ends, and `changedAt` then says when that was.
+ */
 function spansOf(
-  { earlier = [], since, state, changedAt, liftedAt = changedAt, followedAt = liftedAt }: Pause,
+  { earlier = [], since, state, changedAt, rate, liftedAt = changedAt, followedAt = liftedAt }: Pause,
   now: number,
 ): PauseSpan[] {
-  return [...earlier, { since, until: state === "paused" ? now : followedAt }];
+  if (state === "paused") return [...earlier, { since, until: now }];
+  const paced =
+    rate === undefined
+      ? { since: followedAt, until: changedAt, startsBefore: liftedAt }
+      : { since: followedAt, until: now, startsBefore: changedAt };
+  return [...earlier, { since, until: followedAt }, ...(paced.until > paced.since ? [paced] : [])];
 }

@@ -87,8 +87,7 @@ export async function takeTurns(
   const given = inTurn.flatMap(({ home, notes }, i) => {
     const until = starts[i];
     if (until === undefined) return [];
-    // What a job had lost before a pause is lateness still.
-    const from = run.pause ? heldFromNow(ctx, home, ctx.clock()) : waitsFrom(ctx, home, notes[0]);
+    const from = waitsFrom(ctx, home, notes[0]);
     const start = Math.max(until, ctx.clock());
     // No claim drops what a sweep would send as well. Until it is sent its note stands.
     const isSent = home.untracked === true && isNear(start, ctx.clock());
@@ -259,7 +258,7 @@ function isBeingSent({ sentFor, ...home }: Home, now: number): boolean {
 }
 
 /**
- * Since when a job waits for its limit. Its note says so for the start that the job had when it was parked. If the job has been
+ * Since when a job waits for its pause or its limit. Its note says so for the start that the job had when it was parked. If the job has been
  * given another start since, the note is out of date: a release died before it sent the job, or the note's writer was slow. What
  * has passed since that other start is then lost.
  */

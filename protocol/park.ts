@@ -27,7 +27,7 @@ export async function park(ctx: Context, topic: string, homes: readonly Home[]):
   const bounds = await heldBefore(ctx, [topic]);
   const held = homes.filter((home) => isHeld(home, bounds));
   if (held.length === 0) return { parked: new Set(), spare: new Map() };
-  const own = await askNotes(ctx, topic, () => noteParked(ctx, held, by, () => ({})));
+  const own = await askNotes(ctx, topic, () => noteParked(ctx, held, by));
   // A resume may have read the notes before these stood: what it let go meanwhile goes on from here.
   const boundsNow = await heldBeforeNow(ctx, [topic]);
   const parked = held.filter((home) => isHeld(home, boundsNow));
@@ -46,32 +46,30 @@ export async function park(ctx: Context, topic: string, homes: readonly Home[]):
  */
 export async function parkForLimit(ctx: Context, topic: string, homes: readonly Home[]): Promise<void> {
   if (homes.length === 0) return;
-  const now = ctx.clock();
-  const by = now + WRITER_DEADLINE;
+  const by = ctx.clock() + WRITER_DEADLINE;
   // First, or a tick of a deployment without this limit would not look for the notes. It stays for ever.
   await listLimited(ctx, topic, by);
-  // The limit holds a late job from now on: what the job had lost before stays lateness.
-  const more = (home: Home): { from?: number; start?: number } => {
-    const [from, start] = [heldFromNow(ctx, home, now), startsAt(home)];
-    return { ...(from > home.dueAt && { from }), ...(start > home.dueAt && { start }) };
-  };
-  await askNotes(ctx, topic, () => noteParked(ctx, homes, by, more));
+  await askNotes(ctx, topic, () => noteParked(ctx, homes, by));
   ctx.report({ type: "parked", topic, jobs: homes.length });
 }
 
 /** Notes jobs for the next release; a note that is there already says the same. Answers the notes of the jobs that had none. */
-async function noteParked(
-  ctx: Context,
-  homes: readonly Home[],
-  by: number,
-  more: (home: Home) => { from?: number; start?: number },
-): Promise<Map<Home, Parked>> {
+async function noteParked(ctx: Context, homes: readonly Home[], by: number): Promise<Map<Home, Parked>> {
+  const now = ctx.clock();
   await keepUntracked(ctx, homes, by);
   const notes = homes.map((home): Parked => {
     const mark = home.untracked ? { mark: drawToken(ctx.random) } : {};
     const { id, revision, expiresAfter } = home;
     const last = expiresAfter === undefined ? {} : { last: lastStart(home) };
-    return { ...parkedKey(home), v: ITEM_VERSION, id, revision, ...more(home), ...last, ...mark };
+    return {
+      ...parkedKey(home),
+      v: ITEM_VERSION,
+      id,
+      revision,
+      ...heldSince(ctx, home, now),
+      ...last,
+      ...mark,
+    };
   });
   const outcomes = await ctx.pool.insert(notes, by);
   for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
@@ -83,6 +81,12 @@ async function noteParked(
     by,
   );
   return own;
+}
+
+/** A late job is held from now on: what the job had lost before stays lateness. */
+function heldSince(ctx: Context, home: Home, now: number): { from?: number; start?: number } {
+  const [from, start] = [heldFromNow(ctx, home, now), startsAt(home)];
+  return { ...(from > home.dueAt && { from }), ...(start > home.dueAt && { start }) };
 }
 
 /**

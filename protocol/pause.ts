@@ -38,10 +38,9 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
     said = now;
     const paused = { state: "paused", since: now, changedAt: now };
     if (!found) return { set: paused, remove: [] };
-    if (isOver(found))
-      return { set: { ...paused, earlier: spansAfter(found, now) }, remove: ["expiresAt", ...OF_RATE] };
-    // How far the resume has given starts away stays: it may go on at the same rate. Its jobs have waited all the while.
-    return { set: { ...paused, since: found.since }, remove: [] };
+    // How far a resume that is not over has given starts away stays: it may go on at the same rate.
+    const remove = isOver(found) ? ["expiresAt", ...OF_RATE] : [];
+    return { set: { ...paused, earlier: spansAfter(found, now) }, remove };
   };
   const paused = await changePause(ctx, topic, wanted);
   if (!paused) throw new MinutehandError("unavailable", `the pause of topic ${topic} is not there`);

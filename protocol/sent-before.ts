@@ -14,19 +14,21 @@ export type Unread = ReadonlyMap<string, Error>;
 /**
  * What became of jobs of limited topics that are looked at later than they were to start: somebody has handed each over, or
  * parked it. Where its note is not there and its topic's consumers are behind, it lies in its queue. Else its message was
- * lost, or never sent, and it needs another start.
+ * lost, or never sent, and it needs another start. `isFirst`: that this is the first look at a job. Such a job lies in no queue,
+ * but whoever filed it may have parked it.
  */
 export async function sentBefore(
   ctx: Context,
   homes: readonly Home[],
   backlogs: Backlogs,
+  isFirst: (home: Home) => boolean = () => false,
 ): Promise<{ looks: Looks; unread: Unread }> {
   const now = ctx.clock();
   const asked = homes.filter((home) => isLimited(ctx, home.topic) && !isStartAhead(home, now));
   if (asked.length === 0) return NOTHING_KNOWN;
   const { noted: parked, unread } = await notedOf(ctx, asked, asked.map(parkedKey));
   const behind = new Set<string>();
-  const others = asked.filter(({ id }) => !parked.has(id) && !unread.has(id));
+  const others = asked.filter((home) => !parked.has(home.id) && !unread.has(home.id) && !isFirst(home));
   for (const [topic, jobs] of Map.groupBy(others, (home) => home.topic))
     if (await backlogs(topic)) for (const { id } of jobs) behind.add(id);
   return { looks: { parked, behind }, unread };

@@ -134,10 +134,14 @@ async function handOver(
   );
   const living = free.filter(({ home }) => home && !ended.has(home.id));
   await askForBacklogs(ctx, living, backlogs);
+  const again = living.flatMap(({ sk, home }) => (home && startsAt(home) < timeOf(sk) ? home : []));
+  const late = living.flatMap(({ home }) => (home && startsAt(home) < now ? home : []));
+  const lookedAt = new Set(again.map(({ id }) => id));
   const before = await sentBefore(
     ctx,
-    living.flatMap(({ sk, home }) => (home && startsAt(home) < timeOf(sk) ? home : [])),
+    [...again, ...late.filter(({ id }) => !lookedAt.has(id))],
     backlogs,
+    ({ id }) => !lookedAt.has(id),
   );
   const due = living.filter(({ home }) => home && !before.unread.has(home.id));
   const outcomes = await send(

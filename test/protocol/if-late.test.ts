@@ -33,12 +33,26 @@ describe("what a pause says of those before", () => {
 
   test("is when the last ten were, those before them taken together with the time between", () => {
     let last = over(undefined, 0, 5);
-    for (let i = 1; i < 10; i++) last = over(spansAfter(last, 0), i * 10, i * 10 + 5);
+    for (let i = 1; i < 10; i++) last = over(spansAfter(last, i * 10), i * 10, i * 10 + 5);
     expect(pausedFor(last, 0, 200)).toBe(50);
     expect(pausedFor(last, 2, 93)).toBe(46);
-    for (let i = 10; i < 13; i++) last = over(spansAfter(last, 0), i * 10, i * 10 + 5);
+    for (let i = 10; i < 13; i++) last = over(spansAfter(last, i * 10), i * 10, i * 10 + 5);
     expect(last.earlier).toHaveLength(10);
     expect(pausedFor(last, 0, 200)).toBe(13 * 5 + 2 * 5);
+  });
+
+  test("is of a resume that is paused again when its consumers had followed, and for jobs of before that it goes on at its rate", () => {
+    const paced = { ...over(undefined, 10, 20), rate: 1, followedAt: 25 };
+    expect(spansAfter(paced, 60)).toEqual([
+      { since: 10, until: 25 },
+      { since: 25, until: 60, startsBefore: 20 },
+    ]);
+    expect(spansAfter({ ...paced, followedAt: 80 }, 60)).toEqual([{ since: 10, until: 60 }]);
+    expect([pausedFor(paced, 5, 60), pausedFor(paced, 19, 60), pausedFor(paced, 20, 60)]).toEqual([
+      50, 41, 5,
+    ]);
+    const { rate: _, ...unpaced } = { ...paced, changedAt: 40, liftedAt: 20 };
+    expect([pausedFor(unpaced, 19, 60), pausedFor(unpaced, 20, 60)]).toEqual([21, 5]);
   });
 
   test("is nothing of when no message of then is left", () => {

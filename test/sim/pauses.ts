@@ -86,12 +86,12 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
       return late > 0 ? late : undefined;
     },
 
-    /** ms from `start` on that pauses took, at the least. */
-    heldFor(topic: string, start: number): number {
+    /** ms from `start` to `end` that pauses took, at the least. */
+    heldFor(topic: string, start: number, end = clock()): number {
       const { held, heldFrom = clock() } = told(topic);
       const spans = [...held, { from: heldFrom, to: clock() }];
       // Each end is by the clock of whoever wrote it.
-      const least = spans.map(({ from, to }) => to - Math.max(from, start) - 2 * skew);
+      const least = spans.map(({ from, to }) => Math.min(to, end) - Math.max(from, start) - 2 * skew);
       return least.reduce((sum, ms) => sum + Math.max(ms, 0), 0);
     },
 

@@ -79,6 +79,8 @@ type Known = {
   oldest: number;
   cancelled: boolean;
   looks: Set<string>;
+  /** When it was parked, by the start that it had then: of notes that stand. ms since the epoch. */
+  parkedAt: Map<number, number>;
   /** When messages that SQS took let it start, by their revision and by their due time. */
   handedOff: Map<string, Starts>;
   /** A message said until when it may run. */
@@ -221,6 +223,7 @@ export function witnessOf(settings: {
       oldest: 0,
       cancelled: false,
       looks: new Set(),
+      parkedAt: new Map(),
       handedOff: new Map(),
       expires: false,
       outlived: false,
@@ -261,6 +264,9 @@ export function witnessOf(settings: {
       if (!before) recurring.created(id, after.body, !after.untracked);
       const wrong = transition(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
+      const overstated = before ? overstatedLoss(job, before, after) : 0;
+      if (overstated > 0)
+        violate("ifLate", id, `${overstated} ms of its hold count as lateness: ${JSON.stringify(after)}`);
       const { dueAt, body, attempt, postponeUntil, askedAt = after.createdAt } = after;
       const isBack =
         before && before.body !== body && job.revisions.some((revision) => revision?.body === body);
@@ -437,6 +443,19 @@ export function witnessOf(settings: {
     return ifLate?.do === then && late > ifLate.after * 1000;
   }
 
+  /**
+   * By how much a job that is given a new start seems to have lost more than it has, in ms. What a pause took, and what has passed
+   * since it was parked, is not lost.
+   */
+  function overstatedLoss({ parkedAt }: Known, before: Home, after: Home): number {
+    const lost = ({ dueAt, heldFrom = dueAt }: Home): number => Math.max(heldFrom - dueAt, 0);
+    if (after.dueAt !== before.dueAt || lost(after) <= lost(before)) return 0;
+    const start = startsAt(before);
+    const end = parkedAt.get(start) ?? clock();
+    const most = Math.max(end - start - pauses.heldFor(before.topic, start, end), 0) + 2 * skew;
+    return lost(after) - lost(before) - most;
+  }
+
   /** Whether an untracked job waits in the pool for its start, acknowledged or not. */
   function isToCome({ home, handedOff }: Known): boolean {
     return (
@@ -529,6 +548,10 @@ export function witnessOf(settings: {
       } else if (row.pk?.S?.startsWith("paused#")) {
         if (!before) parked++;
         parkedRevisions.add(`${row.id?.S} ${row.revision?.N}`);
+        const { home, parkedAt } = known(row.id?.S ?? "");
+        const start = Number(row.start?.N ?? home?.dueAt);
+        if (!after) parkedAt.delete(start);
+        else if (!parkedAt.has(start)) parkedAt.set(start, clock());
       } else if (row.pk?.S?.startsWith("dead#")) {
         const { listed } = known(row.id?.S ?? "");
         if (after) listed.add(timeOf(row.sk?.S ?? ""));

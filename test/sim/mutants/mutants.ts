@@ -727,6 +727,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const lateBy = now - start + lateBefore(job);",
   },
   {
+    name: "the wait of a parked job taken for lateness",
+    file: "protocol/let-go.ts",
+    find: "const from = waitsFrom(ctx, home, notes[0]);",
+    put: "const from = heldFromNow(ctx, home, ctx.clock());",
+  },
+  {
     name: "starts given before Lambda has followed a resume",
     file: "protocol/limit.ts",
     find: "const first = Math.max(await knownFollowedAt(ctx, topic), now);",

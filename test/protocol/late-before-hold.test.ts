@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Home } from "../../core/items.ts";
+import { type Home, noteIn } from "../../core/items.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { parkForLimit } from "../../protocol/park.ts";
-import { pause } from "../../protocol/pause.ts";
+import { lift, pause } from "../../protocol/pause.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { resume } from "../../protocol/release.ts";
 import { tick } from "../../protocol/tick.ts";
@@ -132,4 +132,86 @@ test("what a job had lost before a pause is lateness after a resume at a rate, t
   while (world.visible("orders").length > 0) expect(await consume(world, "orders")).toEqual([]);
   const states = world.pool.items().flatMap((item) => ("dueAt" in item ? [(item as Home).state] : []));
   expect(states).toEqual(jobs.map(() => "cancelled"));
+});
+
+/** A topic whose jobs may be a minute late, or `after` seconds. */
+const punctual = (after = 60, more: object = {}): World =>
+  createWorld({ topics: { t: { ifLate: { after, do: "skip" }, ...more } }, shards: 1 });
+
+const fileMany = async (world: World, count: number, delay: number): Promise<string[]> => {
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++) ids.push((await world.file({ topic: "t", delay })).id);
+  return ids;
+};
+
+test("jobs that wait for the rate of a resume are no later for that", async () => {
+  const world = punctual();
+  await pause(world.ctx, "t");
+  const ids = await fileMany(world, 20, 5 * MINUTE);
+  await world.pass(10 * MINUTE);
+  await resume(world.ctx, "t", 0.02);
+  expect(new Set(await statesAfterRuns(world, ids, 20 * MINUTE))).toEqual(new Set(["done"]));
+});
+
+test("nor are those that SQS had before the pause, and that consumers meet long after the resume", async () => {
+  const world = punctual();
+  const ids = await fileMany(world, 20, 5 * MINUTE);
+  await world.pass(4 * MINUTE);
+  await pause(world.ctx, "t");
+  await world.pass(3 * MINUTE);
+  await resume(world.ctx, "t", 0.02);
+  await world.pass(5 * MINUTE);
+  expect(new Set(await statesAfterRuns(world, ids, 25 * MINUTE))).toEqual(new Set(["done"]));
+});
+
+test("jobs that are parked are no later while a tick has not come to them after the resume", async () => {
+  const world = punctual(5);
+  await pause(world.ctx, "t");
+  const ids = await fileMany(world, 20, 5 * MINUTE);
+  await world.pass(10 * MINUTE + 10 * SECOND);
+  // Whoever resumes dies before letting any of them go.
+  await lift(world.ctx, "t", undefined);
+  expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["done"]));
+});
+
+test("jobs that wait for their limit as their topic is paused and resumed are no later for that", async () => {
+  const world = punctual(60, { maxPerSecond: 1 });
+  await world.tick();
+  const ids = await fileMany(world, 900, 5 * MINUTE);
+  await statesAfterRuns(world, ids, 10 * MINUTE);
+  await pause(world.ctx, "t");
+  await world.pass(MINUTE);
+  await resume(world.ctx, "t", undefined);
+  expect(new Set(await statesAfterRuns(world, ids, 15 * MINUTE))).toEqual(new Set(["done"]));
+});
+
+test("a second pause excuses nothing of the time since the first was lifted", async () => {
+  const world = punctual();
+  const ids = await fileMany(world, 3, 5 * MINUTE);
+  await world.pass(4 * MINUTE);
+  await pause(world.ctx, "t");
+  await world.pass(10 * MINUTE);
+  await resume(world.ctx, "t", undefined);
+  // Nobody consumes.
+  await world.pass(5 * MINUTE);
+  await pause(world.ctx, "t");
+  await world.pass(MINUTE);
+  await resume(world.ctx, "t", undefined);
+  expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["cancelled"]));
+});
+
+test("jobs that were parked for their limit as they were filed wait for a release, when a sweep comes late", async () => {
+  const world = punctual(60, { maxPerSecond: 1 });
+  await world.tick();
+  // No sweep comes to the jobs' minutes before the jobs are due. Some got starts as they were filed.
+  await world.pass(20 * MINUTE, { ticks: false });
+  await enqueueMany(
+    world.ctx,
+    Array.from({ length: 300 }, () => ({ topic: "t", body: "{}", dueAt: world.now() + MINUTE })),
+  );
+  const parked = world.pool.items().flatMap((item) => noteIn(item)?.id ?? []);
+  expect(parked.length).toBeGreaterThan(100);
+  await world.pass(8 * MINUTE, { ticks: false });
+  const states = await statesAfterRuns(world, parked, 30 * MINUTE);
+  expect(new Set(states)).toEqual(new Set(["done"]));
 });
