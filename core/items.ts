@@ -83,6 +83,8 @@ export type Home = Key & {
   token?: string;
   leaseEnd?: number;
   claimedAt?: number;
+  /** How much of the time from its start to its claim pauses took that it spent in its queue: ms; absent: none. */
+  pausedMs?: number;
   finishedAt?: number;
   lastError?: string;
   /** `<verb>:<token>` of the settle that ended the last claim, for a call repeated with its receipt. */

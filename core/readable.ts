@@ -43,7 +43,7 @@ const TIMES_IF_ANY = [
   "postponeUntil",
 ] as const;
 const COUNTS = ["revision", "attempt"] as const;
-const COUNTS_IF_ANY = ["maxAttempts", "restarts", "expiresAt"] as const;
+const COUNTS_IF_ANY = ["maxAttempts", "restarts", "expiresAt", "pausedMs"] as const;
 
 /** The largest time that a `Date` can hold, ms since the epoch. */
 const LATEST = 8.64e15;

@@ -30,15 +30,13 @@ export function timelineOf(home: Home): Happening[] {
 }
 
 /** The message that was met since the last move, and the run that it began. */
-function runOf({ sentAt, claimedAt, token, ...home }: Home): LogEntry[] {
+function runOf({ sentAt, claimedAt, token, pausedMs = 0, ...home }: Home): LogEntry[] {
   const isRun = token !== undefined && claimedAt !== undefined;
   const attempt = isRun ? home.attempt : home.attempt + 1;
   const sent: LogEntry[] = sentAt === undefined ? [] : [{ what: "sent", at: sentAt, attempt }];
   if (!isRun) return sent;
-  return [
-    ...sent,
-    { what: "claimed", at: claimedAt, attempt, late: Math.max(claimedAt - startsAt(home), 0) },
-  ];
+  const late = Math.max(claimedAt - startsAt(home) - pausedMs, 0);
+  return [...sent, { what: "claimed", at: claimedAt, attempt, late }];
 }
 
 /** The end of the run in hand; one that nobody ended has crashed. */
@@ -57,8 +55,9 @@ function finishOf(home: Home): Happening[] {
   if (state === "dead") return deathOf(home);
   if (at === undefined || state === "scheduled" || state === "running") return [];
   if (state === "done") return [{ what: state, at, attempt }];
-  // Whoever met its message ended it for being late, and said so; a caller's cancel says nothing.
-  const why = token === undefined && sentAt !== undefined ? lastError : undefined;
+  // Whoever met its message, or its note, ended it for being late, and said so; a caller's cancel says nothing.
+  const isTooLate = state === "expired" || (token === undefined && sentAt !== undefined);
+  const why = isTooLate ? lastError : undefined;
   return [
     ...endOf(home, at, askedEnd(home)),
     { what: state, at, ...(why === undefined ? {} : { error: short(why) }) },

@@ -8,4 +8,4 @@ const ctx = createContext();
 const app = createApp(createService(ctx, ctx.telemetry.logger), [receiveRoute]);
 
 /** `POST /topics/{topic}/receive` alone: its long polls must not starve the other calls. */
-export const handler = serveEvents(app, ctx.telemetry.flush);
+export const handler = serveEvents(app, { done: ctx.telemetry.flush });

@@ -5,13 +5,15 @@ import { problem } from "./problem.ts";
 /**
  * Serves an HTTP API's events (payload format 2.0). Hono's own adapter takes the path as it comes, but API
  * Gateway decodes `rawPath`: a key sent as `a%23b` would then be read as `a`, and the wrong job cancelled.
- * It also alters headers that are not ASCII, and answers 500 to some. `done` is called after each answer.
+ * It also alters headers that are not ASCII, and answers 500 to some. `begin` is called before each request is looked at, `done`
+ * after each answer.
  */
 export function serveEvents(
   app: { fetch: (request: Request, bindings: Bindings) => Response | Promise<Response> },
-  done: () => void,
+  { begin = () => {}, done = () => {} }: { begin?: () => void; done?: () => void },
 ) {
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
+    begin();
     try {
       const request = requestOf(event);
       const response = request

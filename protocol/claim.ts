@@ -15,6 +15,7 @@ import {
 import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import type { DropReason } from "./events.ts";
 import { endTooLate, findExpired, findTooLate } from "./if-late.ts";
+import { pausedSince } from "./known-pauses.ts";
 import { isCounted, isGiven, isShut } from "./limit.ts";
 import { sendMissed } from "./missed-starts.ts";
 import { parkCarried } from "./park.ts";
@@ -132,6 +133,7 @@ export async function claim(
         claimedAt,
         attempt: job.attempt,
         ...(job.sentAt === undefined ? {} : { sentAt: Date.parse(job.sentAt) }),
+        ...pausedOf(ctx, topic, job, claimedAt),
       },
     })),
     patience(),
@@ -170,6 +172,12 @@ export async function claim(
   const verdictOf = ({ id }: MessageJob): Verdict =>
     verdicts.get(id) ?? { verdict: "left", until: claimedAt + REPEAT_AFTER };
   return { rest: ending.then(() => jobs.map(verdictOf)) };
+}
+
+/** What pauses took of the time since a job's start, while its message lay in the queue. */
+function pausedOf(ctx: Context, topic: string, job: MessageJob, now: number): { pausedMs?: number } {
+  const pausedMs = pausedSince(ctx, topic, startOf(job), now);
+  return pausedMs > 0 ? { pausedMs } : {};
 }
 
 /**

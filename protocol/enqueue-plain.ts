@@ -1,5 +1,5 @@
 import { inParallel } from "../core/batches.ts";
-import { UNTRACKED_AFTER } from "../core/constants.ts";
+import { BATCH_PATIENCE, UNTRACKED_AFTER } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import { type Home, ttl } from "../core/items.ts";
@@ -25,47 +25,68 @@ export async function filePlain(
   const refuse = (some: readonly Home[], cause: unknown): void => {
     for (const { id } of some) refused.set(id, unavailable(cause));
   };
-  const near = homes.filter((home) => home.untracked && isNear(home.dueAt, ctx.clock()));
-  const filed = homes.filter((home) => !near.includes(home));
-  const straight: Home[] = [];
-  // A topic whose limit is throttled refuses no other's jobs.
-  const place = async (topic: string, jobs: readonly Home[]): Promise<void> => {
+  const send = async (stored: readonly Home[]): Promise<void> => {
     try {
-      const placed = await withoutHomes(ctx, topic, jobs, by);
-      straight.push(...placed.straight);
-      filed.push(...placed.held);
+      await sendIfNear(ctx, await asTheyStand(ctx, stored));
     } catch (error) {
-      refuse(jobs, error);
+      // Filed, but perhaps for the audit to find: not on time, so not acknowledged.
+      refuse(
+        stored.filter((home) => isNear(startsAt(home), ctx.clock())),
+        error,
+      );
     }
   };
-  await inParallel([...Map.groupBy(near, (home) => home.topic)], 8, ([topic, jobs]) => place(topic, jobs));
-  const inserted = await ctx.pool.insert(filed, by);
-  for (const [i, home] of filed.entries()) {
-    // An id just drawn that exists is one's own earlier effect.
-    const outcome = inserted[i];
-    if (outcome instanceof Error) refuse([home], outcome);
-  }
-  // Untracked ones too: near only now, the sweep may have passed while they were being written.
-  const stored = filed.filter((home) => !refused.has(home.id));
-  try {
-    await sendIfNear(ctx, await asTheyStand(ctx, stored));
-  } catch (error) {
-    // Filed, but perhaps for the audit to find: not on time, so not acknowledged.
-    refuse(
-      stored.filter((home) => isNear(startsAt(home), ctx.clock())),
-      error,
-    );
-  }
-  // A near untracked job has no home: what SQS does not take is not acknowledged.
-  for (const [id, sent] of await sendNow(ctx, straight, by)) {
-    if (sent.outcome !== "sent") refused.set(id, unavailable(new Error(sent.reason)));
-  }
+  // Jobs that DynamoDB lets through at once are sent before the others are tried again.
+  const store = async (some: readonly Home[]): Promise<void> => {
+    let unstored = some;
+    let failed = new Map<Home, Error>();
+    for (const end of [Math.min(ctx.clock() + BATCH_PATIENCE, by), by]) {
+      if (unstored.length === 0) break;
+      failed = await storeOnce(ctx, unstored, end);
+      const isStored = (home: Home): boolean => !failed.has(home);
+      // Untracked ones too: near only now, the sweep may have passed while they were being written.
+      await send(unstored.filter(isStored));
+      unstored = [...failed.keys()];
+    }
+    for (const [home, error] of failed) refuse([home], error);
+  };
+  // A topic whose limit is throttled refuses no other's jobs.
+  const place = async (topic: string, jobs: readonly Home[]): Promise<void> => {
+    let placed: { straight: Home[]; held: Home[] };
+    try {
+      placed = await withoutHomes(ctx, topic, jobs, by);
+    } catch (error) {
+      return refuse(jobs, error);
+    }
+    // A near untracked job has no home: what SQS does not take is not acknowledged.
+    for (const [id, sent] of await sendNow(ctx, placed.straight, by))
+      if (sent.outcome !== "sent") refused.set(id, unavailable(new Error(sent.reason)));
+    await store(placed.held);
+  };
+  const near = homes.filter((home) => home.untracked && isNear(home.dueAt, ctx.clock()));
+  const topics = [...Map.groupBy(near, (home) => home.topic)];
+  await Promise.all([
+    store(homes.filter((home) => !near.includes(home))),
+    inParallel(topics, 8, ([topic, jobs]) => place(topic, jobs)),
+  ]);
   return homes.map((home) => {
     const refusal = refused.get(home.id);
     if (refusal) return refusal;
     ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
     return { outcome: "created", home };
   });
+}
+
+/** Inserts homes, and answers what kept each of the others from being stored. `by`: the deadline of the writes. */
+async function storeOnce(ctx: Context, homes: readonly Home[], by: number): Promise<Map<Home, Error>> {
+  const inserted = await ctx.pool.insert(homes, by);
+  // An id just drawn that exists is one's own earlier effect.
+  return new Map(
+    homes.flatMap((home, i): [Home, Error][] => {
+      const outcome = inserted[i];
+      return outcome instanceof Error ? [[home, outcome]] : [];
+    }),
+  );
 }
 
 /**

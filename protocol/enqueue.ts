@@ -50,16 +50,17 @@ export async function enqueueMany(
   }
 
   const homes = plain.map(({ home }) => home);
-  for (const [i, outcome] of (await filePlain(ctx, homes, by)).entries()) {
-    results[plain[i]?.at ?? -1] = outcome;
-  }
-  // Jobs of one key are taken in order; different ones do not wait for each other.
+  const filed = filePlain(ctx, homes, by);
+  // Jobs of one key are taken in order. Different ones do not wait for each other, or those of a throttled part of the pool would
+  // keep the rest waiting.
   const lines = Map.groupBy(conditional, ({ at, job }) =>
     job.key === undefined ? at : `${job.topic} ${job.key}`,
   );
-  await inParallel([...lines.values()], 8, async (line) => {
+  const inLines = inParallel([...lines.values()], lines.size, async (line) => {
     for (const { at, job, home } of line) results[at] = await fileConditional(ctx, job, home, by);
   });
+  const [outcomes] = await Promise.all([filed, inLines]);
+  for (const [i, outcome] of outcomes.entries()) results[plain[i]?.at ?? -1] = outcome;
   await keepPromotions(ctx, results.flatMap(promotedBy));
   return results;
 }

@@ -1,4 +1,6 @@
-import type { MessageJob } from "../core/message.ts";
+import { type MessageJob, startOf } from "../core/message.ts";
+import { pausedSince } from "./known-pauses.ts";
+import type { Context } from "./ports.ts";
 
 /** Why a message's claim came to nothing. */
 export type DropReason = "finished" | "moved" | "gone" | "running" | "crashed" | "expired" | "paused";
@@ -40,15 +42,24 @@ export type ProtocolEvent =
   | { type: "unreadable"; what: string; jobs: number; id: string; error: string }
   | { type: "dead-letters-removed"; topic: string; messages: number };
 
-/** A message's job begins to run at `now`, ms since the epoch. */
+/** A message's job begins to run at `now`, ms since the epoch. Whoever runs it has looked at its topic's pause just before. */
 export function startedEvent(
+  ctx: Context,
   topic: string,
-  job: Pick<MessageJob, "id" | "attempt" | "dueAt" | "heldFrom" | "heldUntil">,
+  job: MessageJob,
   now: number,
 ): Extract<ProtocolEvent, { type: "started" }> {
   const { id, attempt, heldFrom, heldUntil } = job;
   const dueAt = Date.parse(job.dueAt);
   const isHeld = heldFrom !== undefined && heldUntil !== undefined;
   const heldMs = isHeld ? Math.max(Date.parse(heldUntil) - Date.parse(heldFrom), 0) : 0;
-  return { type: "started", topic, id, attempt, dueAt, lateMs: now - dueAt, heldMs };
+  return {
+    type: "started",
+    topic,
+    id,
+    attempt,
+    dueAt,
+    lateMs: now - dueAt,
+    heldMs: heldMs + pausedSince(ctx, topic, startOf(job), now),
+  };
 }

@@ -120,8 +120,12 @@ export async function knownFollowedAt(ctx: Context, topic: string): Promise<numb
  * Whoever hands jobs over has read them just before.
  */
 export function heldFromNow(ctx: Context, home: Home, now: number): number {
-  const pause = known.get(ctx.pool)?.get(home.topic)?.pause;
-  return heldFromAt(home, now, pausedFor(pause, startsAt(home), now));
+  return heldFromAt(home, now, pausedSince(ctx, home.topic, startsAt(home), now));
+}
+
+/** How much of the time from `start` to `now` a topic's pauses took, in ms, as this process has read them last. */
+export function pausedSince(ctx: Context, topic: string, start: number, now: number): number {
+  return pausedFor(known.get(ctx.pool)?.get(topic)?.pause, start, now);
 }
 
 function readableOf(pause: Pause | undefined): Pause | undefined {

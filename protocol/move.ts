@@ -44,6 +44,7 @@ const OVER = [
   "expiresAt",
   "heldFrom",
   "heldUntil",
+  "pausedMs",
 ];
 
 /**

@@ -226,7 +226,7 @@ async function take(
   if (failure !== undefined && pulled.length === 0) throw failure;
   if (failure !== undefined)
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(failure) });
-  for (const job of started) ctx.report(startedEvent(topic, job, ctx.clock()));
+  for (const job of started) ctx.report(startedEvent(ctx, topic, job, ctx.clock()));
   return pulled;
 }
 

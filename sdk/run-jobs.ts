@@ -82,7 +82,7 @@ export async function runJobs(
     }
     begun.add(delivery);
     const startedAt = ctx.clock();
-    ctx.report(startedEvent(topic, job, startedAt));
+    ctx.report(startedEvent(ctx, topic, job, startedAt));
     const slot = run(job, topic, abort.signal).then((ending) => {
       running.delete(slot);
       longest = Math.max(longest, ctx.clock() - startedAt);

@@ -20,7 +20,7 @@ function eventOf(method: string, rawPath: string, parts: Parts = {}): APIGateway
 function createHandler() {
   const api = createApi();
   let answered = 0;
-  const handler = serveEvents(api.app, () => answered++);
+  const handler = serveEvents(api.app, { done: () => answered++ });
   return { ...api, handler, answered: () => answered };
 }
 

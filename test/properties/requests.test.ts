@@ -34,7 +34,7 @@ async function arrived({
       return new Response();
     },
   };
-  await serveEvents(app, () => {})(JSON.parse(JSON.stringify(event)));
+  await serveEvents(app, {})(JSON.parse(JSON.stringify(event)));
   if (!request) throw new Error("the request did not reach the application");
   return request;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MinutehandError } from "../../core/errors.ts";
 import type { Key } from "../../core/items.ts";
+import { parseMessage } from "../../core/message.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
 import { unknownPauses } from "../../protocol/known-pauses.ts";
 import type { Change, Context, Pool, Queues } from "../../protocol/ports.ts";
@@ -45,6 +46,72 @@ function throttledWrites(world: World, bucket: string): Pool {
   const transact: Pool["transact"] = (asked, by) => world.pool.transact(asked, by);
   return Object.assign(Object.create(world.pool), { change, transact });
 }
+
+/** The same of jobs that are filed, while others' writes go on beside them. */
+function throttledBucket(world: World, bucket: string): Context {
+  const refused = new MinutehandError("unavailable", `writes of ${bucket} are throttled`);
+  const until = async (by: number): Promise<never> => {
+    while (world.now() < by) await new Promise(setImmediate);
+    throw refused;
+  };
+  const insert: Pool["insert"] = async (items, by) => {
+    const isIts = ({ pk }: Key): boolean => pk === bucket;
+    const others = items.filter((item) => !isIts(item));
+    const outcomes = await world.pool.insert(others, by);
+    if (others.length < items.length) await until(by).catch(() => {});
+    return items.map((item) => outcomes[others.indexOf(item)] ?? refused);
+  };
+  const transact: Pool["transact"] = (writes, by) =>
+    writes.some((write) => ("insert" in write ? write.insert : Object.values(write)[0]?.key)?.pk === bucket)
+      ? until(by)
+      : world.pool.transact(writes, by);
+  return { ...world.ctx, pool: Object.assign(Object.create(world.pool), { insert, transact }) };
+}
+
+/** What `work` comes to, with a clock that goes on meanwhile. */
+async function whileTimePasses<T>(world: World, work: Promise<T>): Promise<T> {
+  let isOver = false;
+  const end = work.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    for (let i = 0; i < 50; i++) await new Promise(setImmediate);
+    await world.pass(100, { ticks: false });
+  }
+  return end;
+}
+
+describe("a batch whose jobs lie in several buckets, of which DynamoDB throttles one,", () => {
+  /** 200 jobs, a quarter of them due a minute later than the others: in the bucket that is throttled. */
+  async function fileBatch(more: (i: number) => object) {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    const jobs = Array.from({ length: 200 }, (_, i) => ({
+      topic: "orders",
+      body: "{}",
+      dueAt: START + 5 * SECOND + (i % 4 === 0 ? MINUTE : 0),
+      ...more(i),
+    }));
+    const ctx = throttledBucket(world, "2026-03-01T09:01#0");
+    const outcomes = await whileTimePasses(world, enqueueMany(ctx, jobs));
+    const sent = world.queues
+      .messages({ topic: "orders" })
+      .flatMap(({ body }) => parseMessage(body)?.jobs ?? []);
+    return { outcomes, sent };
+  }
+
+  test.each<[string, (i: number) => object]>([
+    ["plain", () => ({})],
+    ["keyed", (i) => ({ key: `key ${i}` })],
+    ["with an Idempotency-Key each", (i) => ({ once: { token: `token-${i}`, hash: "h", lasts: MINUTE } })],
+  ])("files and sends the others within two seconds, and refuses its own (%s)", async (_, more) => {
+    const { outcomes, sent } = await fileBatch(more);
+    expect(outcomes.filter((one) => one instanceof Error)).toHaveLength(50);
+    expect(outcomes.filter((one, i) => one instanceof Error && i % 4 === 0)).toHaveLength(50);
+    expect(sent).toHaveLength(150);
+    for (const { sentAt = "" } of sent) expect(Date.parse(sentAt)).toBeLessThanOrEqual(START + 2.5 * SECOND);
+  });
+});
 
 describe("while DynamoDB throttles one job of a batch,", () => {
   test("the others start at once, and it runs from its message later, no attempt lost", async () => {

@@ -3,7 +3,9 @@ import type { Home } from "../../core/items.ts";
 import { jobOf } from "../../http/job-json.ts";
 import { cancel } from "../../protocol/cancel.ts";
 import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
+import { pause } from "../../protocol/pause.ts";
 import { redrive } from "../../protocol/redrive.ts";
+import { resume } from "../../protocol/release.ts";
 import { reschedule } from "../../protocol/reschedule.ts";
 import { consume, crashWhileRunning } from "./consume.ts";
 import { callsOf, fail, key } from "./scenes.ts";
@@ -165,6 +167,43 @@ describe("a timeline", () => {
       expect((await world.home(job.id)).lastError).toMatch(/^the run did not end by/);
     },
   );
+
+  test("counts no pause as lateness of a job that waited in its queue, nor does the metric", async () => {
+    const world = createWorld();
+    // No sweep comes to the job, and parks it.
+    await world.tick();
+    const job = await world.file({ delay: MINUTE });
+    await world.pass(30 * SECOND);
+    await pause(world.ctx, "orders");
+    await world.pass(2 * MINUTE);
+    await resume(world.ctx, "orders", undefined);
+    await world.pass(4 * SECOND);
+    await consume(world, "orders", { run: fail });
+    const claimed = "154 claimed, run 1, late 4";
+    expect((await told(world, job)).slice(0, 4)).toEqual([
+      "0 filed, due 60",
+      "0 sent, run 1",
+      claimed,
+      expect.stringMatching(/^154 failed, run 1/),
+    ]);
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: "started", lateMs: 94 * SECOND, heldMs: 90 * SECOND }),
+    );
+    // Its next run has waited for nothing.
+    await world.pass(15 * SECOND);
+    await consume(world, "orders");
+    expect((await told(world, job)).slice(-2)).toEqual(["169 claimed, run 2, late 0", "169 done, run 2"]);
+  });
+
+  test("says why a job expired that a release ended without a message", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: 20 * MINUTE, expiresAfter: MINUTE });
+    await pause(world.ctx, "orders");
+    await world.pass(30 * MINUTE);
+    await resume(world.ctx, "orders", undefined);
+    const startBy = new Date(START + 21 * MINUTE).toISOString();
+    expect((await told(world, job)).at(-1)).toBe(`1800 expired, it was to start by ${startBy}`);
+  });
 
   test("of a job that asked to be repeated and was cancelled meanwhile says that, and nothing of a run before", async () => {
     const world = createWorld();

@@ -61,6 +61,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   JobsEventsApplier: [
     /^protocol\/cancel\.ts settleDoubt change$/,
     /^protocol\/enqueue-once\.ts (fileOnce transact|noteSent change)$/,
+    /^protocol\/enqueue-plain\.ts storeOnce insert$/,
     /^protocol\/looks\.ts underLook /,
     /^protocol\/move\.ts move change$/,
     /^protocol\/keys\.ts letGo transact$/,

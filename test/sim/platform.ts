@@ -4,6 +4,7 @@ import type {
   SQSBatchResponse,
   SQSEvent,
 } from "aws-lambda";
+import { API_PATIENCE, writingWithin } from "../../aws/impatient.ts";
 import { parseMessage } from "../../core/message.ts";
 import { parseOccurrence } from "../../core/occurrence.ts";
 import { createApp } from "../../http/app.ts";
@@ -62,8 +63,9 @@ export function apiOf(world: World): Api {
           if (machine.alive()) world.witness.defect(`${message}: ${error.stack}`);
         },
       };
-      const service = { ctx, log, version: "simulated", timers: machine.timers };
-      return serveEvents(createApp(service, routes), () => {});
+      const { pool, begin } = writingWithin(ctx.pool, ctx.clock, API_PATIENCE);
+      const service = { ctx: { ...ctx, pool }, log, version: "simulated", timers: machine.timers };
+      return serveEvents(createApp(service, routes), { begin });
     },
   );
   let calls = 0;

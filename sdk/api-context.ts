@@ -1,0 +1,11 @@
+import { API_PATIENCE, writingWithin } from "../aws/impatient.ts";
+import { createContext } from "./context.ts";
+import { createEventSources } from "./event-sources.ts";
+import { createScheduler } from "./scheduler.ts";
+
+/** The context of the HTTP API's function. `begin` is to be called before each call: Lambda gives a function one at a time. */
+export function createApiContext() {
+  const base = createContext();
+  const { pool, begin } = writingWithin(base.pool, base.clock, API_PATIENCE);
+  return { ctx: { ...base, pool, ...createScheduler(), eventSources: createEventSources() }, begin };
+}
