@@ -7,12 +7,14 @@ import { bookStarts, type Limit } from "./book-starts.ts";
 import { type Hold, moveHeld, noteStarts } from "./hold.ts";
 import { heldFromNow, knownFollowedAt, knownLimited } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
-import { parkForLimit } from "./park.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 
-/** Jobs as limits and windows let them: those to send now, each saying when it starts, and those it could not settle. */
-export type Shaped = { going: Home[]; failed: Map<string, Error> };
+/**
+ * Jobs as limits and windows let them. `going`: to be sent now, each saying when it starts. `left`: no start is free soon, and they
+ * are to be parked when the others are sent. `failed`: those that could not be settled.
+ */
+export type Shaped = { going: Home[]; left: Home[]; failed: Map<string, Error> };
 
 /**
  * What a sweep or an audit knows of jobs of limited topics that it sends, by their ids. `parked`: they wait for a release.
@@ -21,9 +23,9 @@ export type Shaped = { going: Home[]; failed: Map<string, Error> };
 export type Looks = { readonly parked: ReadonlySet<string>; readonly behind: ReadonlySet<string> };
 
 /**
- * Gives jobs of a topic with a limit their starts, at most `maxPerSecond` in a second, whoever hands them over, and parks
- * those for which none is free soon. Holds jobs of another topic that would start outside its window till its next opening.
- * A start once given stays, unless it has passed. What goes wrong is told as the failure of the jobs that wait.
+ * Gives jobs of a topic with a limit their starts, at most `maxPerSecond` in a second, whoever hands them over.
+ * Holds jobs of another topic that would start outside its window till its next opening. A start once given stays, unless it has
+ * passed. What goes wrong is told as the failure of the jobs that wait.
  */
 export async function shape(
   ctx: Context,
@@ -33,14 +35,15 @@ export async function shape(
 ): Promise<Shaped> {
   // A crashed run is sent to be settled, not to be run.
   const waiting = jobs.filter(({ state }) => state === "scheduled");
-  const shaped: Shaped = { going: jobs.filter(({ state }) => state !== "scheduled"), failed: new Map() };
+  const crashed = jobs.filter(({ state }) => state !== "scheduled");
+  const shaped: Shaped = { going: crashed, left: [], failed: new Map() };
   try {
     if (policyOf(ctx, topic).maxPerSecond === undefined) await holdShut(ctx, topic, waiting, shaped);
     else await giveStarts(ctx, topic, waiting, shaped, looks);
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(messageOf(error));
-    const going = new Set(shaped.going);
-    for (const home of waiting) if (!going.has(home)) shaped.failed.set(home.id, failure);
+    const settled = new Set([...shaped.going, ...shaped.left]);
+    for (const home of waiting) if (!settled.has(home)) shaped.failed.set(home.id, failure);
   }
   return shaped;
 }
@@ -102,7 +105,7 @@ async function keepHolds(
   }
 }
 
-/** Gives starts to jobs of a limited topic that have none, and parks those for which none is free soon. */
+/** Gives starts to jobs of a limited topic that have none. */
 async function giveStarts(
   ctx: Context,
   topic: string,
@@ -132,7 +135,7 @@ async function giveStarts(
   if (free.length === 0) return;
 
   const { holds, left } = await book(ctx, topic, free);
-  await parkForLimit(ctx, topic, left);
+  shaped.left.push(...left);
   // A sweep may come to it still, and would give it another.
   const isAhead = ({ until }: Hold): boolean =>
     looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;

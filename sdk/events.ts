@@ -51,15 +51,19 @@ async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecor
   }
   let done = true;
   let runs = false;
-  for (const rule of rulesFor(rules, event)) {
-    try {
-      await applyRule(ctx, rule, event);
-    } catch (error) {
-      done = false;
-      if (error instanceof MinutehandError && error.code === "job-running") runs = true;
-      else failed(ctx, rule.topic, `applying event ${event.id}`, error);
+  const topics = [...Map.groupBy(rulesFor(rules, event), ({ topic }) => topic).values()];
+  // One topic's rules in their order; no topic waits for the queue of another.
+  await inParallel(topics, topics.length, async (ofTopic) => {
+    for (const rule of ofTopic) {
+      try {
+        await applyRule(ctx, rule, event);
+      } catch (error) {
+        done = false;
+        if (error instanceof MinutehandError && error.code === "job-running") runs = true;
+        else failed(ctx, rule.topic, `applying event ${event.id}`, error);
+      }
     }
-  }
+  });
   if (runs) await hide(ctx, record);
   return done;
 }

@@ -113,6 +113,19 @@ describe("a batch whose jobs lie in several buckets, of which DynamoDB throttles
   });
 });
 
+test("starts of a limit are used while a partition of the topic's notes is throttled", async () => {
+  const world = createWorld({ shards: 2, topics: { t: { maxPerSecond: 1 } } });
+  await world.tick();
+  const jobs = Array.from({ length: 200 }, () => ({ topic: "t", body: "{}", dueAt: START + 10 * SECOND }));
+  const ctx = throttledBucket(world, "paused#t#0");
+  const outcomes = await whileTimePasses(world, enqueueMany(ctx, jobs));
+  // They are filed: those without a note have a look.
+  expect(outcomes.filter((one) => one instanceof Error)).toEqual([]);
+  const sent = world.queues.messages({ topic: "t" }).flatMap(({ body }) => parseMessage(body)?.jobs ?? []);
+  expect(sent.length).toBeGreaterThan(50);
+  for (const { sentAt = "" } of sent) expect(Date.parse(sentAt)).toBeLessThanOrEqual(START + 2.5 * SECOND);
+});
+
 describe("while DynamoDB throttles one job of a batch,", () => {
   test("the others start at once, and it runs from its message later, no attempt lost", async () => {
     const world = createWorld();

@@ -86,6 +86,22 @@ test("all events of an invocation are applied at once, so that none waits for a 
   expect(most).toBe(10);
 });
 
+test("an event's rules of another topic are applied while the queue of the first one hangs", async () => {
+  const world = shop();
+  const hangs = Promise.withResolvers<void>();
+  const { send } = world.queues;
+  world.queues.send = async (queue, messages) => {
+    if ("topic" in queue && queue.topic === "orders") await hangs.promise;
+    return send(queue, messages);
+  };
+  const rules = [placed, { ...placed, topic: "mails" }];
+  const delivered = deliver(world, rules, [placedEvent(START - 1800 * SECOND)]);
+  await expect.poll(() => world.queues.messages({ topic: "mails" })).toHaveLength(1);
+  hangs.resolve();
+  expect(await delivered).toEqual([]);
+  expect(world.queues.messages({ topic: "orders" })).toHaveLength(1);
+});
+
 test("an event that came first cancels the job for as long as its rule says, from when it happened", async () => {
   const world = shop();
   await world.pass(700, { ticks: false });
