@@ -375,7 +375,7 @@ describe("an untracked topic's held job", () => {
   test("is sent by the second of two sweeps though the first dies after noting its start", async () => {
     const world = createWorld({ shards: 1, topics: TOPICS });
     await world.pass(MINUTE);
-    await fileMany(world, "loose", 400, 4 * MINUTE + 170 * SECOND);
+    await fileMany(world, "loose", 400, 4 * MINUTE + 50 * SECOND);
     await world.pass(4 * MINUTE, { ticks: false });
     const dead = { ...world.ctx, queues: { ...world.queues, send: () => new Promise<never>(() => {}) } };
     const noted = new Promise<void>((resolve) => {
