@@ -37,6 +37,17 @@ export function backoffMs(backoff: Backoff, attempt: number, random: number): nu
   return Math.round(full * (1 - jitter * random) * 1000);
 }
 
+/** ms. */
+const CRASH_SPREAD = { least: 5_000, most: 60_000 };
+
+/**
+ * Within how many ms after its backoff `wait` a crashed job runs again, drawn at random. One of the jobs that ran in a process may
+ * have killed it. Jobs that wait for the same second come in one message, and those of one invocation would all die again each time.
+ */
+export function crashSpread(wait: number): number {
+  return Math.min(Math.max(wait / 2, CRASH_SPREAD.least), CRASH_SPREAD.most);
+}
+
 /** How many runs a policy allows when nobody says: each wait once, after a first run, up to 100 in all. */
 export function attemptsOf(backoff: Backoff): number {
   return "waits" in backoff ? Math.min(backoff.waits.length + 1, MOST_ATTEMPTS) : 10;

@@ -71,3 +71,30 @@ export function anyInParallel<T>(
     inParallel(items, width, askOne).then(() => resolve(false), reject);
   });
 }
+
+/**
+ * Lets calls that come while one is under way go together in the next: `work` is never called beside itself. It answers for each item, in
+ * their order; what it throws is thrown to all whose items it had.
+ */
+export function gathering<T, R>(
+  work: (items: readonly T[]) => Promise<readonly R[]>,
+): (items: readonly T[]) => Promise<R[]> {
+  let last: Promise<unknown> = Promise.resolve();
+  let next: { items: T[]; answers: Promise<readonly R[]> } | undefined;
+  return async (items) => {
+    if (!next) {
+      const gathered: T[] = [];
+      const begin = (): Promise<readonly R[]> => {
+        next = undefined;
+        return work(gathered);
+      };
+      const answers = last.then(begin, begin);
+      last = answers;
+      next = { items: gathered, answers };
+    }
+    const { items: gathered, answers } = next;
+    const from = gathered.length;
+    gathered.push(...items);
+    return (await answers).slice(from, from + items.length);
+  };
+}

@@ -42,7 +42,7 @@ if (LANDS_WITHIN >= AUDIT_AFTER - LOOKAHEAD) {
 export const RETRY_LOOK_AFTER = NEAR + MINUTE;
 /** How far past a sweep's limit the job of a failing queue is looked at again, at first. */
 export const FAILING_TOPIC_WAIT = MINUTE;
-/** A job of a topic that no policy names is given up when it is this late. */
+/** A job of a topic that no policy names is given up when its queue has taken nothing for this long. */
 export const UNKNOWN_TOPIC_AFTER = HOUR;
 /** Looks go this long past their time: no outage may outlast it. */
 export const STALE_AFTER = 90 * DAY;

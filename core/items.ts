@@ -108,7 +108,10 @@ export type LogEntry = {
   error?: string;
 };
 
-/** Look at that job then. `since`: when a job was first met that could not be read, and that this look is for. */
+/**
+ * Look at that job then. `since`: when a job was first met that could not be read, or whose topic no policy names and whose queue
+ * took nothing, and that this look is for.
+ */
 export type Look = Key & { v: number; id: string; expiresAt: number; since?: number };
 export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
 /**

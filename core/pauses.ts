@@ -1,7 +1,7 @@
 import { READY_RETENTION } from "./constants.ts";
 import type { Pause, PauseSpan } from "./items.ts";
 
-const SPANS = 10;
+const SPANS = 20;
 
 /** Whether all is let go that a pause held, and it only says still when it was. */
 export function isOver({ expiresAt }: Pause): boolean {
@@ -9,7 +9,7 @@ export function isOver({ expiresAt }: Pause): boolean {
 }
 
 /**
- * When a topic was paused before, as long as a message of then may be left, for the pause that begins `now`. Of more than ten spans
+ * When a topic was paused before, as long as a message of then may be left, for the pause that begins `now`. Of more than twenty spans
  * the oldest become one with the time between them: rather is a late job run than one ended that was held.
  */
 export function spansAfter(pause: Pause, now: number): PauseSpan[] {

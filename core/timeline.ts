@@ -35,7 +35,9 @@ function runOf({ sentAt, claimedAt, token, pausedMs = 0, ...home }: Home): LogEn
   const attempt = isRun ? home.attempt : home.attempt + 1;
   const sent: LogEntry[] = sentAt === undefined ? [] : [{ what: "sent", at: sentAt, attempt }];
   if (!isRun) return sent;
-  const late = Math.max(claimedAt - startsAt(home) - pausedMs, 0);
+  // With what the job had lost before a hold gave it a new start.
+  const lost = Math.max((home.heldFrom ?? home.dueAt) - home.dueAt, 0);
+  const late = lost + Math.max(claimedAt - startsAt(home) - pausedMs, 0);
   return [...sent, { what: "claimed", at: claimedAt, attempt, late }];
 }
 

@@ -110,7 +110,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     // A pause may last a year, and what is parked is let go without a look.
     const isHeld = left.has(home.id) || outcomes.get(home.id)?.outcome === "held";
     // Nothing was sent that could take its time: nobody could read whether it may go.
-    const isUnread = unread.has(home.id) || before.unread.has(home.id);
+    const isUnread = unknown.has(home.topic) || unread.has(home.id) || before.unread.has(home.id);
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isHeld ? Math.max(after, late) : after;
     looks.push({ id: home.id, time: lookAgainAt(home.id, now, wait) });
   }

@@ -15,7 +15,7 @@ import { afterJob, beforeTime, type Position } from "../core/position.ts";
 import { isUnreadable, jobIn, readHome, type Unreadable } from "../core/readable.ts";
 import type { Context } from "./ports.ts";
 import { readHomes, withoutBody } from "./read-job.ts";
-import { shardCount } from "./shards.ts";
+import { shardsToRead } from "./shards.ts";
 import { reportUnreadable } from "./unreadable.ts";
 
 /** Jobs in due order: with those before, all that are due before `until`. `gone`: that were due among them, or may have been. */
@@ -35,7 +35,7 @@ export async function* dueJobs(
   end: Position,
   wanted: number,
 ): AsyncGenerator<DueJobs> {
-  const shards = await shardCount(ctx);
+  const shards = await shardsToRead(ctx);
   const { page: most, looks, listEntries } = ctx.sizes;
   const fewest = entriesFor(wanted / shards, most);
   const read = { buckets: 0, entries: 0, bytes: 0 };

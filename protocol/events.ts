@@ -42,7 +42,10 @@ export type ProtocolEvent =
   | { type: "unreadable"; what: string; jobs: number; id: string; error: string }
   | { type: "dead-letters-removed"; topic: string; messages: number };
 
-/** A message's job begins to run at `now`, ms since the epoch. Whoever runs it has looked at its topic's pause just before. */
+/**
+ * A message's job begins to run at `now`, ms since the epoch. Whoever claims a job has looked at its topic's pause just before; who
+ * runs an untracked one need not.
+ */
 export function startedEvent(
   ctx: Context,
   topic: string,
@@ -52,6 +55,7 @@ export function startedEvent(
   const { id, attempt, heldFrom, heldUntil } = job;
   const dueAt = Date.parse(job.dueAt);
   const isHeld = heldFrom !== undefined && heldUntil !== undefined;
+  const pausedMs = job.untracked ? 0 : pausedSince(ctx, topic, startOf(job), now);
   const heldMs = isHeld ? Math.max(Date.parse(heldUntil) - Date.parse(heldFrom), 0) : 0;
   return {
     type: "started",
@@ -60,6 +64,6 @@ export function startedEvent(
     attempt,
     dueAt,
     lateMs: now - dueAt,
-    heldMs: heldMs + pausedSince(ctx, topic, startOf(job), now),
+    heldMs: heldMs + pausedMs,
   };
 }

@@ -4,7 +4,7 @@ import { bucketOf, minuteOf } from "../core/items.ts";
 import { beforeTime, justAfter } from "../core/position.ts";
 import { homesDueAt, readEntries } from "./due-jobs.ts";
 import type { Context } from "./ports.ts";
-import { shardCount } from "./shards.ts";
+import { shardsToRead } from "./shards.ts";
 
 export type Forecast = { minutes: { minute: number; count: number }[]; next?: number };
 
@@ -18,7 +18,7 @@ export async function forecast(
   ctx: Context,
   request: { topic?: string; from: number; to: number },
 ): Promise<Forecast> {
-  const shards = await shardCount(ctx);
+  const shards = await shardsToRead(ctx);
   const first = minuteOf(request.from);
   const readable = Math.max(Math.floor(BUCKETS_A_PAGE / shards), 1);
   const last = Math.min(request.to, first + readable * BUCKET);

@@ -16,6 +16,10 @@ type Known = {
   readAt: number;
 };
 const known = new WeakMap<Pool, Map<string, Known>>();
+/** A look that is under way. `begun`: ms since the epoch. */
+type Look = { readonly begun: number; readonly end: Promise<void> };
+/** By topic. */
+const looking = new WeakMap<Pool, Map<string, Look>>();
 /** The topics whose pauses could not be read while others' could, with why, and until when they are not asked for again: ms. */
 const sick = new WeakMap<Pool, Map<string, { error: unknown; until: number }>>();
 /** A read that DynamoDB does not answer takes its client some 15 s, and other topics wait for it: one that fails so slowly is sick. */
@@ -34,10 +38,8 @@ export async function heldBefore(ctx: Context, topics: readonly string[]): Promi
     return readAt !== undefined && ctx.clock() - readAt < PAUSE_KNOWN_FOR;
   };
   const unique = [...new Set(topics)];
-  await lookAtPauses(
-    ctx,
-    unique.filter((topic) => !isFresh(topic)),
-  );
+  const stale = unique.filter((topic) => !isFresh(topic));
+  if (stale.length > 0) await lookTogether(ctx, stale);
   return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? NOTHING]));
 }
 
@@ -147,6 +149,28 @@ function boundOf(pause: Pause | undefined): number {
   return pause?.rate === undefined ? NOTHING : pause.changedAt;
 }
 
+/**
+ * Looks at pauses, but for those at which this process has just begun to look. The jobs of a batch ask one by one, hundreds at once.
+ * What was begun earlier may be of a process that has stood still since.
+ */
+async function lookTogether(ctx: Context, topics: readonly string[]): Promise<void> {
+  const underWay = looking.get(ctx.pool) ?? new Map<string, Look>();
+  looking.set(ctx.pool, underWay);
+  const begun = ctx.clock();
+  const joined = topics.flatMap((topic) => {
+    const look = underWay.get(topic);
+    return look && begun - look.begun < PAUSE_KNOWN_FOR ? { topic, look } : [];
+  });
+  const asked = topics.filter((topic) => !joined.some((one) => one.topic === topic));
+  const own: Look = { begun, end: lookAtPauses(ctx, asked) };
+  for (const topic of asked) underWay.set(topic, own);
+  try {
+    await Promise.all([own.end, ...joined.map(({ look }) => look.end)]);
+  } finally {
+    for (const topic of asked) if (underWay.get(topic) === own) underWay.delete(topic);
+  }
+}
+
 async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<void> {
   if (topics.length === 0) return;
   // Taken before the reading: what changes meanwhile must not be believed for longer.
@@ -213,6 +237,7 @@ async function storedPauses(ctx: Context, topics: readonly string[]): Promise<(P
 
 /** The next look at this topic's pause and limit is a new one. What was seen last stays until then, for who has looked already. */
 export function forgetPause(ctx: Context, topic: string): void {
+  looking.get(ctx.pool)?.delete(topic);
   const cache = known.get(ctx.pool);
   const last = cache?.get(topic);
   if (last) cache?.set(topic, { ...last, readAt: Number.NEGATIVE_INFINITY });

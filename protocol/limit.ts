@@ -1,3 +1,4 @@
+import { gathering } from "../core/batches.ts";
 import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { hasExpired, isBeyondBound, isNear, lastStart, startsAt } from "../core/home.ts";
@@ -180,12 +181,35 @@ export function isCounted({ uncounted, heldUntil }: Home): boolean {
   return uncounted === undefined || uncounted !== heldUntil;
 }
 
-/** Books starts for jobs of a limited topic, which share them with all others. `left`: those that get none now. */
+/** A job's start, `undefined`: none now. By the topic, of whoever does several things at once. */
+type Book = (jobs: readonly Home[]) => Promise<(Hold | undefined)[]>;
+const books = new WeakMap<Context, Map<string, Book>>();
+
+/**
+ * Books starts for jobs of a limited topic, which share them with all others. `left`: those that get none now. The jobs of a batch
+ * may come one by one, hundreds at once. They would all ask for the same starts, so that they are booked together.
+ */
 export async function book(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
 ): Promise<{ holds: Hold[]; left: Home[] }> {
+  const ofContext = books.get(ctx) ?? new Map<string, Book>();
+  books.set(ctx, ofContext);
+  const bookOf = ofContext.get(topic) ?? gathering((some) => bookTogether(ctx, topic, some));
+  ofContext.set(topic, bookOf);
+  const booked = await bookOf(jobs);
+  return {
+    holds: booked.flatMap((hold) => hold ?? []),
+    left: jobs.filter((_, i) => booked[i] === undefined),
+  };
+}
+
+async function bookTogether(
+  ctx: Context,
+  topic: string,
+  jobs: readonly Home[],
+): Promise<(Hold | undefined)[]> {
   const now = ctx.clock();
   const limited = await knownLimited(ctx, topic);
   // While jobs wait, others take no start behind those that were given. When no tick has come since, all may.
@@ -194,14 +218,10 @@ export async function book(
   const first = Math.max(await knownFollowedAt(ctx, topic), now);
   const wanted = jobs.map((home) => ({ start: Math.max(startsAt(home), first), last: lastStart(home) }));
   const starts = await bookStarts(ctx, topic, { ...limitOf(ctx, topic), until, isCrowded }, wanted);
-  const holds: Hold[] = [];
-  const left: Home[] = [];
-  for (const [i, home] of jobs.entries()) {
+  return jobs.map((home, i) => {
     const start = starts[i];
-    if (start === undefined) left.push(home);
-    else holds.push(holdOf(ctx, home, now, start));
-  }
-  return { holds, left };
+    return start === undefined ? undefined : holdOf(ctx, home, now, start);
+  });
 }
 
 /** A topic's limit as its policy says it. */

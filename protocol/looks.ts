@@ -3,7 +3,7 @@ import { messageOf } from "../core/errors.ts";
 import { type Head, lookAt } from "../core/items.ts";
 import type { Context } from "./ports.ts";
 
-/** Files looks; one that is there already is one's own earlier effect, or as good. `since`: of a job that cannot be read. */
+/** Files looks; one that is there already is one's own earlier effect, or as good. `since`: see `Look`. */
 export async function fileLooks(
   ctx: Context,
   looks: readonly { id: string; time: number; since?: number }[],

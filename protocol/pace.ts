@@ -2,7 +2,7 @@ import { WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { lastStart } from "../core/home.ts";
 import { type Home, pauseKey } from "../core/items.ts";
-import { periodOf } from "../core/limit.ts";
+import { type Period, periodOf } from "../core/limit.ts";
 import { nextOpening } from "../cron/window.ts";
 import { readPauses } from "./known-pauses.ts";
 import { policyOf } from "./policy.ts";
@@ -47,7 +47,7 @@ export async function reserveTurns(
     const turns: (number | undefined)[] = [];
     let next = isBeside ? Math.max(nextAt, now) : Math.max(nextAt, now, givenUntil);
     for (const { home } of jobs) {
-      const turn = nextOpening(window, Math.max(next, home.dueAt));
+      const turn = turnFrom(Math.max(next, home.dueAt), window, period);
       if (turn >= bound) break;
       const isLate = turn > lastStart(home);
       turns.push(isLate ? undefined : Math.round(turn));
@@ -59,4 +59,15 @@ export async function reserveTurns(
     if ((await ctx.pool.change(change, now + WRITER_DEADLINE)).changed) return turns;
   }
   throw new MinutehandError("unavailable", `the pause of topic ${topic} keeps changing; repeat the call`);
+}
+
+/**
+ * The first turn at or after `time` (ms since the epoch): in the window, and at the beginning of a period that is longer than a
+ * second. Releases before this one, or those who hand over newer jobs, may have given the start of a period that has begun, and a
+ * turn in it would be lost.
+ */
+function turnFrom(time: number, window: string | undefined, period: Period | undefined): number {
+  const open = nextOpening(window, time);
+  if (period === undefined || period.ms <= 1000) return open;
+  return nextOpening(window, Math.ceil(open / period.ms) * period.ms);
 }

@@ -20,12 +20,13 @@ import type { Met } from "./unreadable.ts";
 
 /**
  * One entry of a bucket: its sort key, the position just before it, and its job as it stands now, if there. `unreadable`: its
- * job is there and cannot be read. `unread`: the id of a job for which DynamoDB gives no answer.
+ * job is there and cannot be read. `unread`: the id of a job for which DynamoDB gives no answer. `since`: what its look says.
  */
 export type Entry = {
   sk: string;
   before: Position;
   home: Home | undefined;
+  since?: number;
   unreadable?: Met;
   unread?: string;
 };
@@ -191,9 +192,10 @@ async function entriesOf(
     }
     if (isLookKey(sk) && !homeOf.has(id)) return { ...place, home: undefined, unread: id };
     const home = isLookKey(sk) ? homeOf.get(id) : readHome(item, id);
-    if (!isUnreadable(home)) return { ...place, home };
-    const { since = timeOf(sk) } = item as Partial<Look>;
-    return { ...place, home: undefined, unreadable: { ...home, since } };
+    const { since } = item as Partial<Look>;
+    if (isUnreadable(home))
+      return { ...place, home: undefined, unreadable: { ...home, since: since ?? timeOf(sk) } };
+    return { ...place, home, ...(since !== undefined && { since }) };
   });
 }
 

@@ -8,7 +8,7 @@ import { EVERYTHING, heldBefore, heldBeforeNow, heldFromNow } from "./known-paus
 import { listLimited } from "./limited-topics.ts";
 import type { Context } from "./ports.ts";
 import { readableHomes } from "./read-job.ts";
-import { shardCount } from "./shards.ts";
+import { shardsToRead } from "./shards.ts";
 import { askUnlessSilent } from "./silence.ts";
 
 /** By topic: writes of its notes. */
@@ -162,7 +162,7 @@ const COUNT_TO = 1000;
 /** How many jobs of a topic are parked that were due before a position, counted up to 1,000. */
 export async function countParked(ctx: Context, topic: string, before: Position = END): Promise<number> {
   let count = 0;
-  for (let shard = 0, shards = await shardCount(ctx); shard < shards && count < COUNT_TO; shard++)
+  for (let shard = 0, shards = await shardsToRead(ctx); shard < shards && count < COUNT_TO; shard++)
     count += (await ctx.pool.page(parkedIn(topic, shard), BEGINNING, before, COUNT_TO)).items.length;
   return Math.min(count, COUNT_TO);
 }

@@ -61,10 +61,11 @@ export async function lift(
   const now = ctx.clock();
   const wanted = (found: Pause | undefined): Wanted | undefined => {
     if (!found || isOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
-    // Without a rate nothing is parked any more, from now on.
-    const changedAt = found.state === "resuming" && rate !== undefined ? found.changedAt : now;
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
+    // Without a rate nothing is parked any more, from now on. A rate holds what was to start before the resume, and no later jobs,
+    // though the rate before may have ended since.
+    const changedAt = rate === undefined ? now : liftedAt;
     const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
     const isSame = found.rate === rate;
     const nextAt = Math.max(isSame ? (found.nextAt ?? now) : now, now, followedAt);

@@ -1,4 +1,4 @@
-import { backoffMs } from "../core/backoff.ts";
+import { backoffMs, crashSpread } from "../core/backoff.ts";
 import { inParallel } from "../core/batches.ts";
 import { BATCH_PATIENCE, ERROR_BYTES, WRITER_DEADLINE } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
@@ -109,7 +109,7 @@ export async function settleOtherwise(
  */
 export async function settleCrash(ctx: Context, home: Home): Promise<Settled> {
   const expect = { state: "running", token: home.token, leaseEnd: home.leaseEnd };
-  return failAttempt(ctx, home, { error: crashOf(home), expect });
+  return failAttempt(ctx, home, { error: crashOf(home), expect, isApart: true });
 }
 
 async function failAttempt(
@@ -121,6 +121,7 @@ async function failAttempt(
     notBefore?: number;
     expect: Expected;
     settledBy?: string;
+    isApart?: true;
   },
 ): Promise<Settled> {
   const policy = policyOf(ctx, home.topic);
@@ -130,8 +131,10 @@ async function failAttempt(
   const says = { lastError: error, ...by };
   return endRun(ctx, { home, expect, says }, async (run) => {
     if (home.attempt >= (home.maxAttempts ?? policy.maxAttempts)) return dieOf(ctx, run, error, by);
-    const [byte = 0] = ctx.random(1);
-    const backoff = Math.max(backoffMs(policy.backoff, home.attempt, byte / 256), failure.notBefore ?? 0);
+    const [byte = 0, second = 0] = ctx.random(2);
+    const wait = backoffMs(policy.backoff, home.attempt, byte / 256);
+    const apart = failure.isApart ? crashSpread(wait) * (second / 256) : 0;
+    const backoff = Math.max(wait + Math.round(apart), failure.notBefore ?? 0);
     const dueAt = ctx.clock() + (failure.retryAfter ?? backoff);
     const end = { what: "failed", error } as const;
     const moved = await move(ctx, run.home, { dueAt, expect: run.expect, set: says, end, why: "failed" });

@@ -1,23 +1,65 @@
 import { AUDIT_AFTER, MAX_SHARDS, WRITER_DEADLINE } from "../core/constants.ts";
-import { MinutehandError } from "../core/errors.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, type Meta, sortable } from "../core/items.ts";
 import type { Context, Pool } from "./ports.ts";
 import { readable } from "./unreadable.ts";
 
 const FRESH_FOR = 60_000;
-const known = new WeakMap<Pool, { shards: number; readAt: number }>();
+/** How long a number serves that could not be read anew: ms. A read that gives no answer takes its caller seconds. */
+const GUESS_FOR = 10_000;
+
+/** `isGuess`: it could not be read. `until`: ms since the epoch. */
+type Known = { readonly shards: number; readonly until: number; readonly isGuess?: true };
+const known = new WeakMap<Pool, Known>();
 
 /**
  * How many shards writers file into: what `meta` says, before the first tick what is configured. It only
- * grows, and only after the new cursors stand, so that an old number is never wrong, merely narrower.
+ * grows, and only after the new cursors stand, so that an old number is never wrong, merely narrower. While `meta` cannot be read
+ * the last number serves, and who has none files into the first shard, which each queue has.
  */
 export async function shardCount(ctx: Context): Promise<number> {
-  const cached = known.get(ctx.pool);
-  const now = ctx.clock();
-  if (cached && now - cached.readAt < FRESH_FOR) return cached.shards;
+  const last = known.get(ctx.pool);
+  if (last && ctx.clock() < last.until) return last.shards;
+  try {
+    return await readShards(ctx);
+  } catch (error) {
+    return guess(ctx, last?.shards ?? 1, error);
+  }
+}
+
+/**
+ * How many shards a reader looks into. A tick may have raised the number within the last minute: then others file into shards that
+ * this process does not know yet, but for its policy. Throws what keeps the number from being read: an answer would be half one.
+ */
+export async function shardsToRead(ctx: Context): Promise<number> {
+  const last = known.get(ctx.pool);
+  const isKnown = last && !last.isGuess && ctx.clock() < last.until;
+  return Math.max(isKnown ? last.shards : await readShards(ctx), ctx.policy.shards);
+}
+
+/** How many shards a tick sweeps: with their cursors, if they can be made, and else as many as were there last. */
+export async function shardsToSweep(ctx: Context): Promise<number> {
+  const last = known.get(ctx.pool);
+  try {
+    return await ensureShards(ctx);
+  } catch (error) {
+    if (error instanceof MinutehandError && error.code === "bad-request") throw error;
+    return guess(ctx, last?.shards ?? ctx.policy.shards, error);
+  }
+}
+
+function guess(ctx: Context, shards: number, error: unknown): number {
+  ctx.report({ type: "trouble", topic: "", what: "reading the number of shards", error: messageOf(error) });
+  known.set(ctx.pool, { shards, until: ctx.clock() + GUESS_FOR, isGuess: true });
+  return shards;
+}
+
+async function readShards(ctx: Context): Promise<number> {
+  // Taken before the reading: what changes meanwhile must not be believed for longer.
+  const until = ctx.clock() + FRESH_FOR;
   const meta = await readMeta(ctx);
   if (!meta) return ctx.policy.shards;
-  known.set(ctx.pool, { shards: meta.shards, readAt: now });
+  known.set(ctx.pool, { shards: meta.shards, until });
   return meta.shards;
 }
 
@@ -31,7 +73,7 @@ async function readMeta(ctx: Context): Promise<Meta | undefined> {
  * cursors begin at its creation; those of a shard that comes later `AUDIT_AFTER` before now, ahead of which
  * no writer can have filed, since `meta` did not name the shard.
  */
-export async function ensureShards(ctx: Context): Promise<number> {
+async function ensureShards(ctx: Context): Promise<number> {
   const wanted = ctx.policy.shards;
   if (!Number.isInteger(wanted) || wanted < 1 || wanted > MAX_SHARDS) {
     throw new MinutehandError("bad-request", `shards must be 1 to ${MAX_SHARDS}, got ${wanted}`);

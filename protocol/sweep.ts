@@ -163,14 +163,14 @@ async function handOver(
     );
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, due)) ? entries.length : first;
-  const failed = new Map<string, { home: Home; sent: HandedOver }>();
-  for (const { home } of entries.slice(0, stopAt)) {
+  const failed = new Map<string, Failed>();
+  for (const { home, since = now } of entries.slice(0, stopAt)) {
     const sent = home && outcomes.get(home.id);
-    if (home && sent && !isSeenTo(sent)) failed.set(home.id, { home, sent });
+    if (!home || !sent || isSeenTo(sent)) continue;
+    const first = failed.get(home.id)?.since ?? since;
+    failed.set(home.id, { home, sent, since: Math.min(first, since) });
   }
-  await inParallel([...failed.values()], WIDTH, ({ home, sent }) =>
-    giveUpOrLookAgain(ctx, home, sent, limit),
-  );
+  await inParallel([...failed.values()], WIDTH, (one) => giveUpOrLookAgain(ctx, one, limit));
   const met = entries.slice(0, stopAt).flatMap(({ unreadable }) => unreadable ?? []);
   await lookAtUnreadableAgain(ctx, "sweeping", met);
   const later = entries.slice(0, stopAt).flatMap(({ unread: id, home }) => {
@@ -242,11 +242,16 @@ async function answersElsewhere(
   return (await answers(first)) || anyInParallel(others, ASKED_AT_ONCE, answers);
 }
 
-async function giveUpOrLookAgain(ctx: Context, home: Home, sent: HandedOver, limit: number): Promise<void> {
+/** A job that could not be handed over. `since`: when a sweep first met it so, as far as its look says: ms since the epoch. */
+type Failed = { readonly home: Home; readonly sent: HandedOver; readonly since: number };
+
+async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, limit: number): Promise<void> {
   const now = ctx.clock();
   const late = now - home.dueAt;
-  const unknown = !Object.hasOwn(ctx.policy.topics, home.topic) && late >= UNKNOWN_TOPIC_AFTER;
-  if (sent.outcome === "refused" || sent.outcome === "missing" || unknown) {
+  const isUnknown = !Object.hasOwn(ctx.policy.topics, home.topic);
+  // However long the job has waited before: a deploy may take a topic away for minutes.
+  const isGivenUp = isUnknown && now - since >= UNKNOWN_TOPIC_AFTER;
+  if (sent.outcome === "refused" || sent.outcome === "missing" || isGivenUp) {
     const reason = "reason" in sent ? sent.reason : sent.outcome;
     const error = `it cannot be handed over: ${reason}`;
     try {
@@ -258,7 +263,8 @@ async function giveUpOrLookAgain(ctx: Context, home: Home, sent: HandedOver, lim
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(thrown) });
     }
   }
-  // Past the limit, where sweeps have not been, and the later the longer, as the trouble may last.
-  const time = lookAgainAt(home.id, limit, Math.max(FAILING_TOPIC_WAIT, late));
-  await fileLooks(ctx, [{ id: home.id, time }], now + WRITER_DEADLINE);
+  // Past the limit, where sweeps have not been, and the longer the trouble lasts, the later.
+  const wait = Math.max(FAILING_TOPIC_WAIT, isUnknown ? now - since : late);
+  const look = { id: home.id, time: lookAgainAt(home.id, limit, wait), ...(isUnknown && { since }) };
+  await fileLooks(ctx, [look], now + WRITER_DEADLINE);
 }

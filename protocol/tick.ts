@@ -6,7 +6,7 @@ import { backlogsOf } from "./backlog.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";
 import { removeDeadLetters } from "./dead-letters.ts";
 import type { Context } from "./ports.ts";
-import { ensureShards } from "./shards.ts";
+import { shardsToSweep } from "./shards.ts";
 import { sweepShard } from "./sweep.ts";
 import { tendPauses } from "./tend-pauses.ts";
 
@@ -19,7 +19,7 @@ import { tendPauses } from "./tend-pauses.ts";
 export async function tick(outer: Context, until: number): Promise<void> {
   const ctx: Context = { ...outer, queues: circuitBreaker(outer.queues) };
   const backlogs = backlogsOf(ctx);
-  const shards = await ensureShards(ctx);
+  const shards = await shardsToSweep(ctx);
   const failures: unknown[] = [];
   const guarded = async (work: Promise<unknown>, what: string): Promise<void> => {
     try {

@@ -1,10 +1,11 @@
-import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START } from "../core/constants.ts";
+import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START, MOST_RECEIVES } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
 import { type Claims, claim, REPEAT_AFTER, type Verdict } from "../protocol/claim.ts";
 import { startedEvent } from "../protocol/events.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
+import { resend } from "../protocol/resend.ts";
 import type { Ending, Held, Settled } from "../protocol/settle.ts";
 import { giveBack } from "./give-back.ts";
 import { type Delivery, deleteMessages, openMessages, putAside, type Work } from "./open-messages.ts";
@@ -216,15 +217,17 @@ async function seeTo(
   ends: UntrackedEnds,
   kept: Set<string>,
 ): Promise<void> {
+  const left = batch.filter((_, i) => verdicts[i]?.verdict === "left");
+  const renewed = await renewWorn(ctx, left);
   for (const [i, one] of batch.entries()) {
-    const verdict = verdicts[i]?.verdict;
-    if (verdict === "void") ends.isThrough(one);
+    if (verdicts[i]?.verdict === "void" || renewed.has(one)) ends.isThrough(one);
     else if (open.has(one.job.id)) kept.add(one.delivery.messageId);
   }
   const aside = new Map<Delivery, number>();
-  for (const [i, { delivery }] of batch.entries()) {
+  for (const [i, one] of batch.entries()) {
     const verdict = verdicts[i];
-    if (verdict?.verdict === "left") aside.set(delivery, Math.max(aside.get(delivery) ?? 0, verdict.until));
+    if (verdict?.verdict !== "left" || renewed.has(one)) continue;
+    aside.set(one.delivery, Math.max(aside.get(one.delivery) ?? 0, verdict.until));
   }
   const topic = batch[0]?.topic ?? "";
   const now = ctx.clock();
@@ -232,4 +235,24 @@ async function seeTo(
     ctx,
     Array.from(aside, ([delivery, until]) => ({ topic, delivery, ms: until + CLOCK_MARGIN - now })),
   );
+}
+
+/**
+ * Sends jobs anew whose message SQS would give to nobody once more: each look at a job that nobody can claim counts as a receive, and
+ * at the last one SQS moves the message to the DLQ. A new message counts anew. Answers those that SQS took.
+ */
+async function renewWorn(ctx: Context, left: readonly Work[]): Promise<Set<Work>> {
+  const worn = left.filter(({ delivery }) => (delivery.receives ?? 1) >= MOST_RECEIVES - 1);
+  const renewed = new Set<Work>();
+  for (const mates of Map.groupBy(worn, ({ topic, group }) => `${topic} ${group ?? ""}`).values()) {
+    const { topic, group } = mates[0] as Work;
+    try {
+      const jobs = mates.map(({ job }) => job);
+      const sent = await resend(ctx, topic, group, jobs);
+      for (const one of mates) if (sent.has(one.job.id)) renewed.add(one);
+    } catch (error) {
+      ctx.report({ type: "trouble", topic, what: "sending jobs anew", error: messageOf(error) });
+    }
+  }
+  return renewed;
 }

@@ -227,7 +227,7 @@ describe("a running job that an event has cancelled", () => {
     for (const name of ["D6", "P9"]) await tell(world, rules, name);
     await pass(world, 60);
     await consume(world, "orders");
-    await pass(world, 15);
+    await pass(world, 23);
     expect(await consume(world, "orders")).toMatchObject([{ attempt: 2 }]);
   });
 

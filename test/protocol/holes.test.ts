@@ -147,7 +147,7 @@ describe("holes", () => {
     await world.pass(61 * SECOND);
     expect(await consume(world, "orders")).toEqual([]);
     expect(await world.home(job.id)).toMatchObject({ state: "scheduled", attempt: 1, revision: 1 });
-    await world.pass(15 * SECOND);
+    await world.pass(23 * SECOND);
     expect(await consume(world, "orders")).toMatchObject([{ attempt: 2 }]);
   });
 

@@ -31,14 +31,14 @@ describe("what a pause says of those before", () => {
     return { pk: "", sk: "", v: 1, state: "resuming", since, changedAt, ...(earlier && { earlier }) };
   };
 
-  test("is when the last ten were, those before them taken together with the time between", () => {
+  test("is when the last twenty were, those before them taken together with the time between", () => {
     let last = over(undefined, 0, 5);
-    for (let i = 1; i < 10; i++) last = over(spansAfter(last, i * 10), i * 10, i * 10 + 5);
-    expect(pausedFor(last, 0, 200)).toBe(50);
+    for (let i = 1; i < 20; i++) last = over(spansAfter(last, i * 10), i * 10, i * 10 + 5);
+    expect(pausedFor(last, 0, 300)).toBe(100);
     expect(pausedFor(last, 2, 93)).toBe(46);
-    for (let i = 10; i < 13; i++) last = over(spansAfter(last, i * 10), i * 10, i * 10 + 5);
-    expect(last.earlier).toHaveLength(10);
-    expect(pausedFor(last, 0, 200)).toBe(13 * 5 + 2 * 5);
+    for (let i = 20; i < 23; i++) last = over(spansAfter(last, i * 10), i * 10, i * 10 + 5);
+    expect(last.earlier).toHaveLength(20);
+    expect(pausedFor(last, 0, 300)).toBe(23 * 5 + 2 * 5);
   });
 
   test("is of a resume that is paused again when its consumers had followed, and for jobs of before that it goes on at its rate", () => {

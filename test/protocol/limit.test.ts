@@ -308,6 +308,29 @@ describe("a limited topic", () => {
     },
   );
 
+  test.each([
+    ["keyed", (i: number) => ({ key: `key ${i}` })],
+    ["with an Idempotency-Key each", (i: number) => ({ once: { token: `t${i}`, hash: "h", lasts: MINUTE } })],
+  ])("books the starts of a batch's jobs together that are filed one by one (%s)", async (_, more) => {
+    const world = createWorld({ topics: { t: { maxPerSecond: 10 } } });
+    await world.tick();
+    const calls: string[] = [];
+    world.pool.hooks.before = async ({ operation, keys }) => {
+      if (operation === "count") calls.push("count");
+      for (const { pk } of keys) if (operation === "read" && pk === "pause#t") calls.push("pause");
+      await new Promise(setImmediate);
+    };
+    const jobs = Array.from({ length: 500 }, (_, i) => ({
+      topic: "t",
+      body: "{}",
+      dueAt: world.now(),
+      ...more(i),
+    }));
+    await enqueueMany(world.ctx, jobs);
+    expect(calls.filter((call) => call === "count").length).toBeLessThan(60);
+    expect(calls.filter((call) => call === "pause").length).toBeLessThan(60);
+  });
+
   test("asks a counter that takes longer than a second for starts that are still to come", async () => {
     const world = createWorld({ topics: { slow: { maxPerSecond: 5 } } });
     let asked = 0;

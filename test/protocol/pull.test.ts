@@ -115,7 +115,7 @@ describe("pull", () => {
     await expect(extend(world.ctx, "work", job.receipt, MINUTE)).rejects.toMatchObject({
       code: "claim-lost",
     });
-    await world.pass(15 * SECOND);
+    await world.pass(23 * SECOND);
     expect(await pullOne(world)).toMatchObject({ id, attempt: 2 });
   });
 

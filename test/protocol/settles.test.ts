@@ -40,7 +40,7 @@ describe("settles", () => {
     const first = await pullOne(world);
     await world.pass(MINUTE);
     await pull(world);
-    await world.pass(15 * SECOND);
+    await world.pass(23 * SECOND);
     const second = await pullOne(world);
     expect(second).toMatchObject({ id, attempt: 2 });
     for (const ending of [{ end: "done" }, { end: "failed", error: "", verb: "retry" }] as const) {

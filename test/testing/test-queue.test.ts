@@ -335,9 +335,9 @@ describe("a queue", () => {
     await queue.advance("1s");
     expect(await queue.client.receive("work")).toMatchObject([{ body: 1, attempt: 1 }]);
     await queue.advance("5m");
-    // Who receives next finds that the run was left, and the backoff counts from then.
+    // Who receives next finds that the run was left. The backoff counts from then, and is up to half longer after a crash.
     expect(await queue.client.receive("work")).toEqual([]);
-    await queue.advance("15s");
+    await queue.advance("23s");
     const [again] = await queue.client.receive("work");
     expect(again).toMatchObject({ body: 1, attempt: 2 });
     expect(await queue.client.finish("work", again?.receipt ?? "")).toMatchObject({ state: "done" });

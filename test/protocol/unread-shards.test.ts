@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { META_KEY } from "../../core/items.ts";
+import { beginBulk, runBulk } from "../../protocol/bulk.ts";
+import { enqueue } from "../../protocol/enqueue.ts";
+import { listJobs } from "../../protocol/list.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { consume } from "./consume.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+
+/** Another process over the same services: it knows nothing yet. */
+const processOf = (world: World): Context => ({ ...world.ctx, pool: Object.create(world.pool) });
+
+/** DynamoDB does not say how many shards there are. */
+function hideMeta(world: World): void {
+  world.pool.hooks.before = ({ keys }) => {
+    if (keys.some(({ pk }) => pk === META_KEY.pk)) throw new Error("throttled");
+  };
+}
+
+test("jobs are filed, swept and on time while the number of shards cannot be read", async () => {
+  const world = createWorld({ shards: 4 });
+  await world.tick();
+  const jobs = [];
+  for (let i = 0; i < 20; i++) jobs.push(await world.file({ delay: 20 * MINUTE + i * SECOND }));
+  hideMeta(world);
+  await world.pass(10 * MINUTE);
+  for (const ctx of [world.ctx, processOf(world)])
+    jobs.push((await enqueue(ctx, { topic: "orders", body: "{}", dueAt: world.now() + 10 * MINUTE })).home);
+  await world.pass(10 * MINUTE + 20 * SECOND);
+  const sent = new Set(world.visible("orders").map(({ id }) => id));
+  expect(jobs.filter(({ id }) => !sent.has(id))).toEqual([]);
+});
+
+test("a list says that it cannot be made then, where it would miss jobs", async () => {
+  const world = createWorld({ shards: 4 });
+  await world.tick();
+  hideMeta(world);
+  const range = { topic: "orders", from: world.now(), to: world.now() + HOUR, limit: 10 };
+  await expect(listJobs(processOf(world), range)).rejects.toThrow("throttled");
+});
+
+test("lists and bulks find what others have filed since the shards were raised a moment ago", async () => {
+  const world = createWorld({ shards: 2 });
+  await world.tick();
+  // Of the new deploy, but it has read the number before the first tick of that.
+  const api = processOf(world);
+  (world.ctx.policy as { shards: number }).shards = 8;
+  const range = { topic: "orders", from: world.now(), to: world.now() + 2 * HOUR };
+  await listJobs(api, { ...range, limit: 1 });
+  await world.tick();
+  const other = processOf(world);
+  for (let i = 0; i < 40; i++)
+    await enqueue(other, { topic: "orders", body: "{}", dueAt: world.now() + HOUR });
+  expect((await listJobs(api, { ...range, limit: 100 })).homes).toHaveLength(40);
+  const asked = { action: "cancel", topic: "orders", dryRun: false } as const;
+  expect((await runBulk(api, asked, beginBulk(api, "cancel", range))).changed).toBe(40);
+  await world.pass(HOUR + MINUTE);
+  expect(await consume(world, "orders")).toEqual([]);
+});
