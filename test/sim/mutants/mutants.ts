@@ -333,8 +333,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an entry that cannot be read stops its shard",
     file: "protocol/pages.ts",
-    find: "if (!isUnreadable(home)) return { ...place, home };",
-    put: "if (isUnreadable(home)) throw new Error(home.unreadable);\n    if (home !== null) return { ...place, home };",
+    find: "    if (isUnreadable(home))\n",
+    put: "    if (isUnreadable(home)) throw new Error(home.unreadable);\n    if (isUnreadable(home))\n",
   },
   {
     name: "audit passes a running job without a look",
@@ -502,8 +502,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a job that gets no start of its limit not parked",
-    file: "protocol/limit.ts",
-    find: "  await parkForLimit(ctx, topic, left);\n",
+    file: "protocol/send.ts",
+    find: "      await parkForLimit(ctx, topic, left);\n",
     put: "",
   },
   {
