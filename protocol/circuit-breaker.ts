@@ -20,7 +20,7 @@ export function circuitBreaker(queues: Queues): Queues {
       const sent = await queues.send(queue, messages);
       const failure = sent.find(({ outcome }) => outcome === "unreachable");
       if (failure && "reason" in failure) {
-        unsent.set(name, `not asked again in this tick: ${failure.reason}`);
+        unsent.set(name, `not asked again for now: ${failure.reason}`);
         unanswered.set(name, new Error(failure.reason));
       }
       return sent;
@@ -40,6 +40,19 @@ export function circuitBreaker(queues: Queues): Queues {
         asking.delete(name);
       }
     },
+  };
+}
+
+/** The queues as a process uses them that lives on: one that nobody reached is asked again at most `ms` later, by `clock`. */
+export function renewedBreaker(queues: Queues, clock: () => number, ms: number): () => Queues {
+  let until = clock() + ms;
+  let breaker = circuitBreaker(queues);
+  return () => {
+    if (clock() >= until) {
+      until = clock() + ms;
+      breaker = circuitBreaker(queues);
+    }
+    return breaker;
   };
 }
 

@@ -18,12 +18,12 @@ import { endTooLate, findExpired, findTooLate } from "./if-late.ts";
 import { pausedSince } from "./known-pauses.ts";
 import { isCounted, isGiven, isShut } from "./limit.ts";
 import { sendMissed } from "./missed-starts.ts";
-import { parkCarried } from "./park.ts";
+import { type Carried, parkCarried } from "./park.ts";
 import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readHomesApart } from "./read-job.ts";
 import { letsVoidGo, send } from "./send.ts";
-import { settleCrash } from "./settle.ts";
+import { settleCrash, settleOtherwise } from "./settle.ts";
 import { reportUnreadable } from "./unreadable.ts";
 
 /**
@@ -86,26 +86,30 @@ export async function claim(
   const expired = findExpired(jobs, claimedAt);
   const isExpired = new Set(expired.map(({ job }) => job));
   const live = jobs.filter((job) => !isExpired.has(job));
+  const later = { verdict: "left", until: claimedAt + REPEAT_AFTER } as const;
+  const putOff = ({ done, unread }: Carried): void => {
+    for (const id of done) {
+      verdicts.set(id, { verdict: "void" });
+      ctx.report({ type: "dropped", topic, id, reason: "paused" });
+    }
+    // Whether it must wait, nobody can say.
+    for (const id of unread) verdicts.set(id, later);
+  };
   const parked = await parkCarried(ctx, topic, live);
-  for (const id of parked) {
-    verdicts.set(id, { verdict: "void" });
-    ctx.report({ type: "dropped", topic, id, reason: "paused" });
-  }
-  const unparked = live.filter(({ id }) => !parked.has(id));
-  for (const id of await sendMissed(ctx, topic, unparked)) {
-    verdicts.set(id, { verdict: "void" });
-    ctx.report({ type: "dropped", topic, id, reason: "paused" });
-  }
+  putOff(parked);
+  const unparked = live.filter(({ id }) => !verdicts.has(id));
+  putOff(await sendMissed(ctx, topic, unparked));
   const unmissed = unparked.filter(({ id }) => !verdicts.has(id));
   const late = [...expired, ...(await findTooLate(ctx, topic, unmissed, claimedAt))];
   const ended = await endTooLate(ctx, topic, late, patience());
   const refused: MessageJob[] = [];
+  const unknown: MessageJob[] = [];
   for (const [i, { job }] of late.entries()) {
     const outcome = ended[i];
     if (outcome === "changed") verdicts.set(job.id, { verdict: "void" });
     // What was refused is looked at as a refused claim is; what is unknown must not run, and comes again.
     else if (outcome === "refused") refused.push(job);
-    else verdicts.set(job.id, { verdict: "left", until: claimedAt + REPEAT_AFTER });
+    else verdicts.set(job.id, later);
   }
 
   const runnable = jobs.filter((job) => !verdicts.has(job.id) && !refused.includes(job));
@@ -145,9 +149,8 @@ export async function claim(
     else {
       if (outcome instanceof Error) {
         ctx.report({ type: "trouble", topic, what: "claiming a job", error: outcome.message });
-      }
-      // Unknown is looked at like refused: it may have been applied.
-      refused.push(job);
+        unknown.push(job);
+      } else refused.push(job);
     }
   }
   const fail = (error: unknown): void =>
@@ -169,8 +172,12 @@ export async function claim(
   } catch (error) {
     fail(error);
   }
-  const verdictOf = ({ id }: MessageJob): Verdict =>
-    verdicts.get(id) ?? { verdict: "left", until: claimedAt + REPEAT_AFTER };
+  // The other jobs do not wait for that: DynamoDB has just not answered for these.
+  if (unknown.length > 0) {
+    const looking = lookAtUnknown(ctx, topic, unknown, tokens, verdicts).catch(fail);
+    ending = Promise.all([ending, looking]).then(() => {});
+  }
+  const verdictOf = ({ id }: MessageJob): Verdict => verdicts.get(id) ?? later;
   return { rest: ending.then(() => jobs.map(verdictOf)) };
 }
 
@@ -178,6 +185,27 @@ export async function claim(
 function pausedOf(ctx: Context, topic: string, job: MessageJob, now: number): { pausedMs?: number } {
   const pausedMs = pausedSince(ctx, topic, startOf(job), now);
   return pausedMs > 0 ? { pausedMs } : {};
+}
+
+/**
+ * Looks at claims of which nothing is known. One that was applied all the same is given back: its caller has gone on to other jobs. No
+ * attempt is counted.
+ */
+async function lookAtUnknown(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  tokens: ReadonlyMap<string, string>,
+  verdicts: Map<string, Verdict>,
+): Promise<void> {
+  const ours: MessageJob[] = [];
+  const met = await meet(ctx, topic, jobs, tokens, (job) => void ours.push(job), verdicts, false);
+  const giveBack = inParallel(ours, 8, async ({ id, attempt }) => {
+    const held = { id, topic, attempt, token: tokens.get(id) ?? "" };
+    if ((await settleOtherwise(ctx, held, { end: "retry-in", wait: 0 })) === "settled")
+      verdicts.set(id, { verdict: "void" });
+  });
+  await Promise.all([endMet(ctx, topic, met, verdicts), giveBack]);
 }
 
 /**
@@ -200,7 +228,7 @@ async function meet(
   verdicts: Map<string, Verdict>,
   canRenew: boolean,
 ): Promise<Met> {
-  const homes = await readHomes(
+  const homes = await readHomesApart(
     ctx,
     jobs.map((job) => job.id),
   );
@@ -212,6 +240,8 @@ async function meet(
   const drop = (job: MessageJob, reason: DropReason): void => dropJob(ctx, topic, job, reason, verdicts);
   for (const [i, job] of jobs.entries()) {
     const home = homes[i];
+    // Its message comes again soon.
+    if (home instanceof Error) continue;
     if (isUnreadable(home)) {
       // A newer version has it in hand. The message serves if that one does not come back; the later it is, the longer it waits.
       const late = Math.min(Math.max(now - startOf(job), REPEAT_AFTER), UNREADABLE_WAIT.longest);

@@ -6,7 +6,7 @@ import { type Message, type MessageJob, parseMessage } from "../core/message.ts"
 import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readHomesApart } from "./read-job.ts";
 
 const HIDE_SECONDS = 30;
 
@@ -38,11 +38,11 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
     if (messages.length === 0) break;
     const parsed = messages.map(({ body }) => parseMessage(body));
     const jobs = parsed.flatMap((letter) => letter?.jobs ?? []);
-    const homes = await readHomes(
+    const homes = await readHomesApart(
       ctx,
       jobs.map((job) => job.id),
     );
-    const homeOf = new Map(homes.flatMap((home) => (home ? [[home.id, home] as const] : [])));
+    const homeOf = new Map(jobs.map(({ id }, i) => [id, homes[i]]));
     // A message that is none of ours stays, for whoever put it there.
     const over = messages.filter((_, at) => {
       const letter = parsed[at];
@@ -67,8 +67,8 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
  * home when its envelope was sent: without one it is over. Any other letter without a home may be all that is left of a
  * job that was filed untracked, before its topic was tracked.
  */
-function isOver({ dead }: Message, job: MessageJob, home: Home | Unreadable | undefined): boolean {
-  if (isUnreadable(home)) return false;
+function isOver({ dead }: Message, job: MessageJob, home: Home | Unreadable | undefined | Error): boolean {
+  if (home instanceof Error || isUnreadable(home)) return false;
   if (!home) return dead === true;
   return home.revision > job.revision || (isFinished(home) && home.state !== "dead");
 }

@@ -7,7 +7,7 @@ import { onceText } from "../core/once.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { differentRequest } from "./calls.ts";
 import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
-import { asTheyStand, filePlain, unavailable } from "./enqueue-plain.ts";
+import { asTheyStand, filePlain, notSent, unavailable } from "./enqueue-plain.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
 import { isOnceOver, onceEnd } from "./once-items.ts";
 import type { Context, Write } from "./ports.ts";
@@ -57,7 +57,9 @@ export async function fileOnce(
     throw error;
   }
   if (!isStored) return fileUnsent(ctx, key, home, by);
-  await sendIfNear(ctx, await asTheyStand(ctx, [noted]));
+  const { standing, unread } = await asTheyStand(ctx, [noted]);
+  for (const error of unread.values()) throw notSent(error);
+  await sendIfNear(ctx, standing);
   if (unsent) await noteSent(ctx, key, noted);
   ctx.report({ type: "enqueued", topic: job.topic, id: home.id, dueAt: home.dueAt });
   return { outcome: "created", home: noted };

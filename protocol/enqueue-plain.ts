@@ -9,7 +9,7 @@ import { fileLooks } from "./looks.ts";
 import type { Enqueued } from "./new-job.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readHomesApart } from "./read-job.ts";
 import { sendIfNear, sendNow } from "./send.ts";
 
 /**
@@ -26,13 +26,14 @@ export async function filePlain(
     for (const { id } of some) refused.set(id, unavailable(cause));
   };
   const send = async (stored: readonly Home[]): Promise<void> => {
+    const { standing, unread } = await asTheyStand(ctx, stored);
+    for (const [home, error] of unread) refuse([home], notSent(error));
     try {
-      await sendIfNear(ctx, await asTheyStand(ctx, stored));
+      await sendIfNear(ctx, standing);
     } catch (error) {
-      // Filed, but perhaps for the audit to find: not on time, so not acknowledged.
       refuse(
-        stored.filter((home) => isNear(startsAt(home), ctx.clock())),
-        error,
+        standing.filter((home) => isNear(startsAt(home), ctx.clock())),
+        notSent(error),
       );
     }
   };
@@ -121,18 +122,34 @@ async function withoutHomes(
 }
 
 /**
- * Which of these jobs their writer may send. Untracked ones that are near are read again: somebody may have cancelled one while
- * the write was slow, and no claim asks. Untracked ones that are not near are left to the sweep, which has not passed them.
+ * Which of these jobs their writer may send (`standing`). Untracked ones that are near are read again: somebody may have cancelled one
+ * while the write was slow, and no claim asks. `unread`: those that gave no answer. Untracked ones that are not near are left to the
+ * sweep, which has not passed them.
  */
-export async function asTheyStand(ctx: Context, filed: readonly Home[]): Promise<Home[]> {
+export async function asTheyStand(
+  ctx: Context,
+  filed: readonly Home[],
+): Promise<{ standing: Home[]; unread: Map<Home, Error> }> {
   const now = ctx.clock();
   const untracked = filed.filter((home) => home.untracked && isNear(startsAt(home), now));
-  const found = await readHomes(
+  const found = await readHomesApart(
     ctx,
     untracked.map(({ id }) => id),
   );
-  const standing = untracked.filter((_, i) => found[i]?.state === "scheduled");
-  return filed.filter((home) => !home.untracked || standing.includes(home));
+  const unread = new Map<Home, Error>();
+  const standing = new Set(filed.filter((home) => !home.untracked));
+  for (const [i, home] of untracked.entries()) {
+    const stands = found[i];
+    if (stands instanceof Error) unread.set(home, stands);
+    else if (stands?.state === "scheduled") standing.add(home);
+  }
+  return { standing: filed.filter((home) => standing.has(home)), unread };
+}
+
+/** What kept a job from being sent in time, which is filed: the audit, or a sweep, will find it. So it is not acknowledged. */
+export function notSent(cause: unknown): MinutehandError {
+  const why = `the job was filed, but perhaps not sent: ${messageOf(cause)}`;
+  return new MinutehandError("unavailable", why, {}, cause);
 }
 
 /** One job's trouble is no other's of its batch. */

@@ -1,7 +1,7 @@
 import { type Home, type KeyItem, keyKey, type Tombstone, tombstoneKey } from "../core/items.ts";
 import { isUnreadable } from "../core/readable.ts";
 import type { Context, Expected, Write } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readHomesApart } from "./read-job.ts";
 import { cannotRead, readable } from "./unreadable.ts";
 
 /** What stands under a caller's own key. */
@@ -23,7 +23,8 @@ export async function readKeyHolder(
   const [read, left] = (await ctx.pool.read(places)) as [KeyItem | undefined, Tombstone | undefined];
   const item = readable(read, `key ${key} of topic ${topic}`);
   const tombstone = readable(left, `what events left of key ${key} of topic ${topic}`);
-  const [holder] = item ? await readHomes(ctx, [item.id]) : [];
+  const [holder] = item ? await readHomesApart(ctx, [item.id]) : [];
+  if (holder instanceof Error) throw holder;
   if (isUnreadable(holder)) throw cannotRead(holder);
   return { item, holder, tombstone };
 }

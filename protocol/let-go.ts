@@ -11,7 +11,7 @@ import { isCounted, isGiven, isShut, isStartAhead, limitOf, openingOf } from "./
 import { reserveTurns } from "./pace.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readHomesApart } from "./read-job.ts";
 import { lookLater, sendIfNear, sendNow } from "./send.ts";
 import { lookAtUnreadableAgain, type Met } from "./unreadable.ts";
 
@@ -23,7 +23,7 @@ const PATIENCE = 10_000;
 
 /**
  * One release of a topic's parked jobs. `bound`: no start is given from then on. `room`: what is left of its limit. `sick`: the
- * partitions whose homes could not be written: their jobs are left to the next tick.
+ * partitions whose homes could not be read or written: their jobs are left to the next tick.
  */
 export type Release = {
   readonly topic: string;
@@ -188,7 +188,7 @@ async function judge(
   run: Release,
   notes: readonly Parked[],
 ): Promise<{ waiting: Waiting[]; going: Home[]; owed: Home[]; expired: Waiting[]; done: Parked[] }> {
-  const homes = await readHomes(
+  const homes = await readHomesApart(
     ctx,
     notes.map(({ id }) => id),
   );
@@ -206,6 +206,11 @@ async function judge(
     isStartKept(home) && !isShut(ctx, home) && (isMoved || !run.pause);
   for (const [i, note] of notes.entries()) {
     const home = homes[i];
+    if (home instanceof Error) {
+      // The next tick tries again.
+      run.sick.add(homeKey(note.id).pk);
+      continue;
+    }
     if (isUnreadable(home)) {
       // Looks take it over from its note.
       unreadable.push({ ...home, since: now });

@@ -4,12 +4,14 @@ import { type Home, homeKey, ITEM_VERSION, type Parked, parkedIn, parkedKey, ttl
 import { drawToken } from "../core/job-id.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
 import { BEGINNING, END, type Position } from "../core/position.ts";
+import { isUnreadable, type Unreadable } from "../core/readable.ts";
 import { EVERYTHING, heldBefore, heldBeforeNow, heldFromNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 import type { Context } from "./ports.ts";
-import { readableHomes } from "./read-job.ts";
+import { readHomesApart } from "./read-job.ts";
 import { shardsToRead } from "./shards.ts";
 import { askUnlessSilent } from "./silence.ts";
+import { reportUnreadable } from "./unreadable.ts";
 
 /** By topic: writes of its notes. */
 const askNotes = askUnlessSilent();
@@ -124,17 +126,21 @@ async function keepUntracked(ctx: Context, homes: readonly Home[], by: number): 
   for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
 }
 
+/** Ids of jobs that came in messages. `done`: what waits now, or has been sent anew. `unread`: jobs whose homes cannot be read for now. */
+export type Carried = { readonly done: ReadonlySet<string>; readonly unread: ReadonlySet<string> };
+
 /** Parks jobs whose messages a paused topic's consumer has met, as far as their messages are their homes' word. */
 export async function parkCarried(
   ctx: Context,
   topic: string,
   jobs: readonly MessageJob[],
-): Promise<ReadonlySet<string>> {
+): Promise<Carried> {
   const before = (await heldBefore(ctx, [topic])).get(topic) ?? 0;
-  const { parked, spare } = await park(ctx, topic, await homesBefore(ctx, jobs, before));
+  const { homes, unread } = await homesBefore(ctx, jobs, before);
+  const { parked, spare } = await park(ctx, topic, homes);
   // Their messages are there.
   await ctx.pool.remove([...spare.values()], ctx.clock() + WRITER_DEADLINE);
-  return parked;
+  return { done: parked, unread };
 }
 
 /** The homes of those of these jobs that start before a time, as far as their messages are their homes' word. */
@@ -142,18 +148,25 @@ export async function homesBefore(
   ctx: Context,
   jobs: readonly MessageJob[],
   before: number,
-): Promise<Home[]> {
+): Promise<{ homes: Home[]; unread: Set<string> }> {
   const held = jobs.filter((job) => startOf(job) < before);
-  if (held.length === 0) return [];
+  if (held.length === 0) return { homes: [], unread: new Set() };
   const now = ctx.clock();
-  const homes = await readableHomes(
+  const found = await readHomesApart(
     ctx,
     held.map(({ id }) => id),
-    "parking jobs",
   );
-  return homes.flatMap((home, i) =>
-    home && home.revision === held[i]?.revision && !isFinished(home) && !isRunning(home, now) ? home : [],
-  );
+  const homes: Home[] = [];
+  const unread = new Set<string>();
+  const unreadable: Unreadable[] = [];
+  for (const [i, { id, revision }] of held.entries()) {
+    const home = found[i];
+    if (home instanceof Error) unread.add(id);
+    else if (isUnreadable(home)) unreadable.push(home);
+    else if (home?.revision === revision && !isFinished(home) && !isRunning(home, now)) homes.push(home);
+  }
+  reportUnreadable(ctx, "parking jobs", unreadable);
+  return { homes, unread };
 }
 
 /** What is counted stops here: the answer is then at least that. */

@@ -4,6 +4,7 @@ import { type Head, type Home, headOf, homeKey } from "../core/items.ts";
 import { isUnreadable, readHome, type Unreadable } from "../core/readable.ts";
 import { jobOfKey } from "./keys.ts";
 import type { Context } from "./ports.ts";
+import { readApart } from "./read-apart.ts";
 import { cannotRead, reportUnreadable } from "./unreadable.ts";
 
 const WIDTH = 2;
@@ -34,6 +35,18 @@ export async function readHomes(
   return ids.map((id, i) => {
     const item = items[i];
     return item && readHome(item, id);
+  });
+}
+
+/** The same, but one bucket's trouble is its own: the error for each job of a bucket that gives no answer (`readApart`). */
+export async function readHomesApart(
+  ctx: Context,
+  ids: readonly string[],
+): Promise<(Home | Unreadable | undefined | Error)[]> {
+  const items = await readApart(ctx, ids.map(homeKey));
+  return ids.map((id, i) => {
+    const item = items[i];
+    return item instanceof Error || item === undefined ? item : readHome(item, id);
   });
 }
 

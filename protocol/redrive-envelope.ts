@@ -5,7 +5,7 @@ import type { Home } from "../core/items.ts";
 import { deadText, type Message } from "../core/message.ts";
 import { isUnreadable } from "../core/readable.ts";
 import type { Context } from "./ports.ts";
-import { readHomes } from "./read-job.ts";
+import { readHomes, readHomesApart } from "./read-job.ts";
 import { redriveJob } from "./redrive.ts";
 import { letsVoidGo, send } from "./send.ts";
 import { cannotRead } from "./unreadable.ts";
@@ -18,13 +18,14 @@ import { cannotRead } from "./unreadable.ts";
  */
 export async function redriveEnvelope(ctx: Context, message: Message): Promise<boolean> {
   try {
-    const homes = await readHomes(
+    const homes = await readHomesApart(
       ctx,
       message.jobs.map((job) => job.id),
     );
     const owed: Home[] = [];
     for (const [i, job] of message.jobs.entries()) {
       const home = homes[i];
+      if (home instanceof Error) throw home;
       // Whether it is dead still, only a newer version knows.
       if (isUnreadable(home)) throw cannotRead(home);
       if (home?.revision !== job.revision) {

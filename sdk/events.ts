@@ -1,10 +1,11 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { writingUntil } from "../aws/impatient.ts";
 import { inParallel } from "../core/batches.ts";
-import { EVENT_WAIT } from "../core/constants.ts";
+import { BUCKET, EVENT_WAIT } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../core/event-rules.ts";
 import { applyRule } from "../protocol/apply-rule.ts";
+import { renewedBreaker } from "../protocol/circuit-breaker.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createContext, type Environment, required } from "./context.ts";
 import { createScheduler } from "./scheduler.ts";
@@ -29,9 +30,11 @@ export function eventConsumer(environment: Environment = process.env): EventFunc
 
 /** The same over any context. `done` is called after each invocation. */
 export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => void): EventFunction {
-  const bounded = { ...ctx, pool: writingUntil(ctx.pool, () => ctx.clock() + PATIENCE) };
+  const pool = writingUntil(ctx.pool, () => ctx.clock() + PATIENCE);
+  const queues = renewedBreaker(ctx.queues, ctx.clock, BUCKET);
   return async ({ Records }) => {
     try {
+      const bounded = { ...ctx, pool, queues: queues() };
       const applied = await inParallel(Records, WIDTH, (record) => apply(bounded, rules, record));
       const kept = Records.filter((_, i) => !applied[i]);
       return { batchItemFailures: kept.map(({ messageId }) => ({ itemIdentifier: messageId })) };

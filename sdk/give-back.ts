@@ -3,7 +3,7 @@ import { messageOf } from "../core/errors.ts";
 import type { MessageJob } from "../core/message.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
-import { readHomes } from "../protocol/read-job.ts";
+import { readHomesApart } from "../protocol/read-job.ts";
 import { dueAgain, resend } from "../protocol/resend.ts";
 import { isSeenTo, send } from "../protocol/send.ts";
 import type { Delivery, Work } from "./open-messages.ts";
@@ -69,12 +69,14 @@ async function sendAgain(
 /** Lets limit and window say when these jobs may start, as far as their homes are as their messages say. */
 async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise<Set<string>> {
   const tracked = jobs.filter((job) => !job.untracked);
-  const homes = await readHomes(
+  const homes = await readHomesApart(
     ctx,
     tracked.map(({ id }) => id),
   );
   const waiting = homes.flatMap((home, i) =>
-    home?.state === "scheduled" && home.revision === tracked[i]?.revision ? home : [],
+    home && !(home instanceof Error) && home.state === "scheduled" && home.revision === tracked[i]?.revision
+      ? home
+      : [],
   );
   const outcomes = await send(ctx, waiting);
   return new Set(waiting.flatMap(({ id }) => (isSeenTo(outcomes.get(id)) ? id : [])));

@@ -1,7 +1,9 @@
+import type { SQSRecord } from "aws-lambda";
 import { expect, test } from "vitest";
 import { CLOCK_MARGIN, EVENT_RECEIVES, LONGEST_LEASE } from "../../core/constants.ts";
 import type { EnqueueRule } from "../../core/event-rules.ts";
 import type { Item } from "../../core/items.ts";
+import { eventsOn } from "../../sdk/events.ts";
 import { consume, crashWhileRunning } from "../protocol/consume.ts";
 import { liveHomes } from "../protocol/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../protocol/world.ts";
@@ -84,6 +86,33 @@ test("all events of an invocation are applied at once, so that none waits for a 
   );
   expect(await deliver(world, [soon], bodies)).toEqual([]);
   expect(most).toBe(10);
+});
+
+test("a queue that hangs is asked once a minute, and its topic's jobs are left to sweeps", async () => {
+  const world = shop();
+  const { send } = world.queues;
+  let asked = 0;
+  world.queues.send = async (queue, messages) => {
+    if (!("topic" in queue) || queue.topic !== "orders") return send(queue, messages);
+    asked += 1;
+    return messages.map(() => ({ outcome: "unreachable", reason: "it hangs" }));
+  };
+  const soon: EnqueueRule = { ...placed, delay: 60 };
+  const apply = eventsOn(world.ctx, [soon], () => {});
+  const told = async (n: number): Promise<void> => {
+    const body = placedEvent(world.now(), { id: `e${n}`, detail: { orderId: `order-${n}` } });
+    const record = { messageId: "m", receiptHandle: "h", body, attributes: { ApproximateReceiveCount: "1" } };
+    const { batchItemFailures } = await apply({ Records: [record as SQSRecord] });
+    expect(batchItemFailures).toEqual([]);
+  };
+  for (let n = 0; n < 10; n++) await told(n);
+  expect(asked).toBe(1);
+  await world.pass(MINUTE, { ticks: false });
+  await told(10);
+  expect(asked).toBe(2);
+  world.queues.send = send;
+  await world.pass(20 * MINUTE);
+  expect(new Set(world.visible("orders").map(({ id }) => id)).size).toBe(11);
 });
 
 test("an event's rules of another topic are applied while the queue of the first one hangs", async () => {

@@ -107,6 +107,8 @@ export async function comeAbout(scenes: Scenes): Promise<void> {
   expect(await home(replaced.id)).toMatchObject({ revision: 1 });
   const asked = newKey();
   await withoutSqs(() => bring([event("Asked", asked)]));
+  // Only then the queue is asked again.
+  pass(MINUTE);
   await bring([event("Again", asked), event("Asked", asked)]);
 
   await hold("orders");

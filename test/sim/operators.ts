@@ -26,7 +26,9 @@ export function operators(
   const { timeline, plan } = world;
   const draws = world.draws("operators");
   const crowded = crowdedTopic(world.seed);
-  const count = draws.chance(crowded === undefined ? 0.4 : 0.8) ? draws.whole(1, 2) : 0;
+  // What a pause makes late is no lateness: where that is judged, there are more pauses.
+  const isOften = crowded !== undefined || world.habit.kind === "late";
+  const count = draws.chance(isOften ? 0.8 : 0.4) ? draws.whole(1, 2) : 0;
   const paused = new Set<string>();
   let busy = 0;
   const goOn = async (operator: () => Promise<void>): Promise<void> => {
