@@ -16,7 +16,7 @@ type Known = {
   readAt: number;
 };
 const known = new WeakMap<Pool, Map<string, Known>>();
-/** A look that is under way. `begun`: ms since the epoch. */
+/** A look at one topic that is under way. `begun`: ms since the epoch. */
 type Look = { readonly begun: number; readonly end: Promise<void> };
 /** By topic. */
 const looking = new WeakMap<Pool, Map<string, Look>>();
@@ -39,7 +39,10 @@ export async function heldBefore(ctx: Context, topics: readonly string[]): Promi
   };
   const unique = [...new Set(topics)];
   const stale = unique.filter((topic) => !isFresh(topic));
-  if (stale.length > 0) await lookTogether(ctx, stale);
+  const [only] = stale;
+  // A look at several topics is nobody else's: it fails for the trouble of any of them.
+  if (stale.length === 1 && only !== undefined) await lookTogether(ctx, only);
+  else await lookAtPauses(ctx, stale);
   return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? NOTHING]));
 }
 
@@ -150,24 +153,21 @@ function boundOf(pause: Pause | undefined): number {
 }
 
 /**
- * Looks at pauses, but for those at which this process has just begun to look. The jobs of a batch ask one by one, hundreds at once.
- * What was begun earlier may be of a process that has stood still since.
+ * Looks at one topic's pause, if this process has not just begun to. The jobs of a batch ask one by one, hundreds at once. What was
+ * begun earlier may be of a process that has stood still since.
  */
-async function lookTogether(ctx: Context, topics: readonly string[]): Promise<void> {
+async function lookTogether(ctx: Context, topic: string): Promise<void> {
   const underWay = looking.get(ctx.pool) ?? new Map<string, Look>();
   looking.set(ctx.pool, underWay);
   const begun = ctx.clock();
-  const joined = topics.flatMap((topic) => {
-    const look = underWay.get(topic);
-    return look && begun - look.begun < PAUSE_KNOWN_FOR ? { topic, look } : [];
-  });
-  const asked = topics.filter((topic) => !joined.some((one) => one.topic === topic));
-  const own: Look = { begun, end: lookAtPauses(ctx, asked) };
-  for (const topic of asked) underWay.set(topic, own);
+  const last = underWay.get(topic);
+  if (last && begun - last.begun < PAUSE_KNOWN_FOR) return last.end;
+  const own: Look = { begun, end: lookAtPauses(ctx, [topic]) };
+  underWay.set(topic, own);
   try {
-    await Promise.all([own.end, ...joined.map(({ look }) => look.end)]);
+    await own.end;
   } finally {
-    for (const topic of asked) if (underWay.get(topic) === own) underWay.delete(topic);
+    if (underWay.get(topic) === own) underWay.delete(topic);
   }
 }
 

@@ -74,7 +74,8 @@ export async function takeTurns(
 ): Promise<Turn> {
   const { topic } = run;
   if (await isPaused(ctx, topic)) return NO_TURN;
-  const { waiting, ...others } = await judge(ctx, run, notes);
+  const { waiting: all, ...others } = await judge(ctx, run, notes);
+  const waiting = await takenNow(ctx, topic, all);
   const turns = run.pause
     ? await reserveTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
@@ -102,8 +103,26 @@ export async function takeTurns(
     ? turns.length < waiting.length
     : inTurn.some((one, i) => starts[i] === undefined && one.last >= run.bound && isInOrder(one)) ||
       firstFree(run, now) === Number.POSITIVE_INFINITY;
-  const isLeft = given.length < waiting.length;
-  return { ...others, given, isLeft, isLast: isLeft && isOver };
+  const isLeft = given.length < all.length;
+  return { ...others, given, isLeft, isLast: isLeft && (isOver || waiting.length < all.length) };
+}
+
+/**
+ * The jobs that may be given starts now. A deploy may have taken their topic away for a while, so that nobody may send to its queue:
+ * starts would be lost, and the time until the topic is back would count as lateness. So one message is tried first. Where the queue
+ * takes none, the jobs stay parked, and die of it as all jobs of such a topic do, by the looks of audits and sweeps. An untracked job
+ * is not tried, since no claim drops its second message.
+ */
+async function takenNow(
+  ctx: Context,
+  topic: string,
+  waiting: readonly Waiting[],
+): Promise<readonly Waiting[]> {
+  const tried = waiting.find(({ home }) => !home.untracked)?.home;
+  if (!tried || Object.hasOwn(ctx.policy.topics, topic)) return waiting;
+  const sent = await sendNow(ctx, [tried]);
+  if (sent.get(tried.id)?.outcome === "sent") return waiting;
+  return waiting.filter(({ home }) => home.untracked);
 }
 
 /** The starts of jobs that have a turn: the next free ones where the topic has a limit, else the turns themselves. */

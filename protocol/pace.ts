@@ -47,11 +47,13 @@ export async function reserveTurns(
     const turns: (number | undefined)[] = [];
     let next = isBeside ? Math.max(nextAt, now) : Math.max(nextAt, now, givenUntil);
     for (const { home } of jobs) {
-      const turn = turnFrom(Math.max(next, home.dueAt), window, period);
+      // The next turn counts from this one as the rate has it: those that are put off to the limit's next period lose no time.
+      const own = nextOpening(window, Math.max(next, home.dueAt));
+      const turn = inPeriod(own, window, period);
       if (turn >= bound) break;
       const isLate = turn > lastStart(home);
       turns.push(isLate ? undefined : Math.round(turn));
-      if (!isLate) next = behind(turn);
+      if (!isLate) next = behind(own);
     }
     if (turns.every((turn) => turn === undefined)) return turns;
     const expect = { state: "resuming", changedAt, rate, nextAt: pause.nextAt };
@@ -62,12 +64,11 @@ export async function reserveTurns(
 }
 
 /**
- * The first turn at or after `time` (ms since the epoch): in the window, and at the beginning of a period that is longer than a
- * second. Releases before this one, or those who hand over newer jobs, may have given the start of a period that has begun, and a
- * turn in it would be lost.
+ * A turn at the beginning of the limit's next period, if periods are longer than a second. Releases before this one, or those who hand
+ * over newer jobs, may have given the start of a period that has begun, and a turn in it would be lost. Turns are at least a period
+ * apart, so that no two come into one.
  */
-function turnFrom(time: number, window: string | undefined, period: Period | undefined): number {
-  const open = nextOpening(window, time);
-  if (period === undefined || period.ms <= 1000) return open;
-  return nextOpening(window, Math.ceil(open / period.ms) * period.ms);
+function inPeriod(turn: number, window: string | undefined, period: Period | undefined): number {
+  if (period === undefined || period.ms <= 1000) return turn;
+  return nextOpening(window, Math.ceil(turn / period.ms) * period.ms);
 }

@@ -9,7 +9,6 @@ import { EVERYTHING, heldBefore, heldBeforeNow, heldFromNow } from "./known-paus
 import { listLimited } from "./limited-topics.ts";
 import type { Context } from "./ports.ts";
 import { readHomesApart } from "./read-job.ts";
-import { shardsToRead } from "./shards.ts";
 import { askUnlessSilent } from "./silence.ts";
 import { reportUnreadable } from "./unreadable.ts";
 
@@ -172,10 +171,15 @@ export async function homesBefore(
 /** What is counted stops here: the answer is then at least that. */
 const COUNT_TO = 1000;
 
-/** How many jobs of a topic are parked that were due before a position, counted up to 1,000. */
-export async function countParked(ctx: Context, topic: string, before: Position = END): Promise<number> {
+/** How many jobs of a topic are parked, counted up to 1,000, in as many `shards`. `before`: of those that were due before it. */
+export async function countParked(
+  ctx: Context,
+  topic: string,
+  shards: number,
+  before: Position = END,
+): Promise<number> {
   let count = 0;
-  for (let shard = 0, shards = await shardsToRead(ctx); shard < shards && count < COUNT_TO; shard++)
+  for (let shard = 0; shard < shards && count < COUNT_TO; shard++)
     count += (await ctx.pool.page(parkedIn(topic, shard), BEGINNING, before, COUNT_TO)).items.length;
   return Math.min(count, COUNT_TO);
 }

@@ -3,7 +3,7 @@ import { messageOf } from "../core/errors.ts";
 import { noteIn, type Parked, parkedIn } from "../core/items.ts";
 import { justAfter, type Position } from "../core/position.ts";
 import type { Context } from "./ports.ts";
-import { shardsToRead } from "./shards.ts";
+import { shardsToRelease } from "./shards.ts";
 
 const WIDTH = 16;
 
@@ -22,7 +22,7 @@ export async function* parkedNotes(
   before: Position,
   count: number,
 ): AsyncGenerator<Parked[]> {
-  const shards = await shardsToRead(ctx);
+  const shards = await shardsToRelease(ctx);
   // A release reads a page of each shard before it knows the oldest note, and soon ends: of many shards the pages are small.
   const page = Math.max(Math.min(ctx.sizes.parkedPage, Math.floor(ctx.sizes.parkedNotes / shards)), 1);
   const lines = Array.from({ length: shards }, (_, shard): Line => {

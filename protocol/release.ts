@@ -12,6 +12,7 @@ import { parkedNotes } from "./parked-notes.ts";
 import { lift } from "./pause.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
+import { shardsToRelease } from "./shards.ts";
 
 /** `released`: how many parked jobs this call let go. `left`: how many are parked still, counted up to 1,000. */
 export type Resumed = { released: number; left: number };
@@ -29,7 +30,7 @@ export async function resume(ctx: Context, topic: string, rate: number | undefin
   const lifted = await lift(ctx, topic, rate);
   if (!lifted) return { released: 0, left: 0 };
   const released = await release(ctx, topic, lifted, until);
-  return { released, left: await countParked(ctx, topic) };
+  return { released, left: await countParked(ctx, topic, await shardsToRelease(ctx)) };
 }
 
 /** Part of a topic's notes, between two positions. `isPaced`: their jobs wait for the turn that a resume's rate gives them. */

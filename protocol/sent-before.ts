@@ -51,8 +51,11 @@ export async function leftToReleases(
   const resuming = new Set(topics.filter((_, i) => resumes[i] !== undefined));
   // Where nobody can say it, each of the jobs is asked for its note.
   const listed = await limitedTopics(ctx).catch(() => undefined);
-  const isLeft = ({ topic, untracked }: Home): boolean =>
+  const mayWait = ({ topic, untracked }: Home): boolean =>
     resuming.has(topic) || (isLimited(ctx, topic) ? untracked === true : (listed?.has(topic) ?? true));
+  // A release lets no tracked job of a topic go that a deploy has taken away, unless its queue takes messages.
+  const isLeft = (home: Home): boolean =>
+    mayWait(home) && (home.untracked === true || Object.hasOwn(ctx.policy.topics, home.topic));
   const asked = homes.filter((home) => home.state === "scheduled" && isLeft(home));
   // A release may have died before it sent a job that it had given its last start: the note of before stands still.
   const now = ctx.clock();

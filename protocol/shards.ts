@@ -37,6 +37,11 @@ export async function shardsToRead(ctx: Context): Promise<number> {
   return Math.max(isKnown ? last.shards : await readShards(ctx), ctx.policy.shards);
 }
 
+/** The same for a release: while the number cannot be read, notes of the shards that it does not know wait for a later one. */
+export async function shardsToRelease(ctx: Context): Promise<number> {
+  return Math.max(await shardCount(ctx), ctx.policy.shards);
+}
+
 /** How many shards a tick sweeps: with their cursors, if they can be made, and else as many as were there last. */
 export async function shardsToSweep(ctx: Context): Promise<number> {
   const last = known.get(ctx.pool);

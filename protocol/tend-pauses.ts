@@ -10,6 +10,7 @@ import { listPaused, pausedTopics, pollQueue } from "./pause.ts";
 import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { release } from "./release.ts";
+import { shardsToRead } from "./shards.ts";
 
 /** Topics at once: a release holds some dozen homes, each of which may be as large as any. */
 const WIDTH = 2;
@@ -116,9 +117,12 @@ async function tend(ctx: Context, topic: string, pause: Pause): Promise<void> {
   if (state === "paused") return;
   // What was due later waits for the topic's limit from now on.
   const hasLimit = isLimited(ctx, topic);
-  if (isRecent || (await countParked(ctx, topic, hasLimit ? beforeTime(changedAt + 1) : END)) > 0) return;
+  if (isRecent) return;
+  // As it is: a resume that ended too soon would leave jobs parked.
+  const shards = await shardsToRead(ctx);
+  if ((await countParked(ctx, topic, shards, hasLimit ? beforeTime(changedAt + 1) : END)) > 0) return;
   // First, or no tick would look for what is left when the pause is over.
-  if (hasLimit && (await countParked(ctx, topic)) > 0)
+  if (hasLimit && (await countParked(ctx, topic, shards)) > 0)
     await listLimited(ctx, topic, ctx.clock() + WRITER_DEADLINE);
   // Lambda may have refused each wish so far, or no tick was there to repeat it.
   if (!(await pollQueue(ctx, topic, true))) return;

@@ -8,7 +8,7 @@ import { readPauses } from "./known-pauses.ts";
 import { countParked } from "./park.ts";
 import { policyOf } from "./policy.ts";
 import type { Context, Depth } from "./ports.ts";
-import { shardCount } from "./shards.ts";
+import { shardCount, shardsToRelease } from "./shards.ts";
 
 export type TopicReport = {
   topic: string;
@@ -37,7 +37,7 @@ export async function reportTopics(ctx: Context, topics: readonly string[]): Pro
     const [queue, dead, parked] = await Promise.all([
       ctx.queues.depth({ topic }),
       ctx.queues.depth({ topic, dead: true }),
-      pause ? countParked(ctx, topic) : 0,
+      pause ? countParked(ctx, topic, await shardsToRelease(ctx)) : 0,
     ]);
     return {
       topic,

@@ -62,3 +62,24 @@ test.each([false, true])(
     expect([...newer].filter((id) => !started.has(id))).toEqual([]);
   },
 );
+
+test.each([
+  [1 / 2, 0.45],
+  [1 / 10, 0.09],
+  [1 / 60, 1 / 61],
+])("a limit of %f that is resumed at a little less, %f a second, keeps up with that", async (limit, rate) => {
+  const world = createWorld({ topics: { t: { maxPerSecond: limit } }, shards: 1 });
+  await world.tick();
+  await pause(world.ctx, "t");
+  const count = Math.ceil(1.2 * rate * (HOUR / SECOND));
+  for (let i = 0; i < count; i++) await world.file({ topic: "t", delay: MINUTE });
+  await world.pass(10 * MINUTE);
+  await resume(world.ctx, "t", rate);
+  let runs = 0;
+  for (const end = world.now() + HOUR; world.now() < end; ) {
+    await world.pass(SECOND);
+    runs += (await consume(world, "t")).length;
+  }
+  expect(runs / (rate * (HOUR / SECOND))).toBeGreaterThan(0.95);
+  expect(runs).toBeLessThanOrEqual(rate * (HOUR / SECOND) + 2);
+});

@@ -3,7 +3,7 @@ import { MinutehandError } from "../../core/errors.ts";
 import type { Key } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import { enqueueMany } from "../../protocol/enqueue.ts";
-import { unknownPauses } from "../../protocol/known-pauses.ts";
+import { heldBefore, unknownPauses } from "../../protocol/known-pauses.ts";
 import type { Change, Context, Pool, Queues } from "../../protocol/ports.ts";
 import { receive, settlePulled } from "../../protocol/pull.ts";
 import { tick } from "../../protocol/tick.ts";
@@ -371,6 +371,22 @@ describe("while nobody can read one topic's pause,", () => {
       0,
     );
     expect(released).toBeGreaterThan(100);
+  });
+
+  test("who asks for another topic alone meanwhile is told of that one", async () => {
+    const world = createWorld({ topics: { orders: {}, other: {} } });
+    const { read } = world.pool;
+    const answers = Promise.withResolvers<void>();
+    world.pool.read = async (keys) => {
+      await answers.promise;
+      if (keys.some(({ pk }) => pk === "pause#orders")) throw new Error("throttled");
+      return read.call(world.pool, keys);
+    };
+    const both = heldBefore(world.ctx, ["orders", "other"]);
+    const other = heldBefore(world.ctx, ["other"]);
+    answers.resolve();
+    await expect(both).rejects.toThrow("throttled");
+    expect((await other).has("other")).toBe(true);
   });
 
   test("its slow reads are not repeated at once", async () => {

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { META_KEY } from "../../core/items.ts";
 import { beginBulk, runBulk } from "../../protocol/bulk.ts";
-import { enqueue } from "../../protocol/enqueue.ts";
+import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
 import { listJobs } from "../../protocol/list.ts";
+import { pause } from "../../protocol/pause.ts";
 import type { Context } from "../../protocol/ports.ts";
+import { resume } from "../../protocol/release.ts";
 import { consume } from "./consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
 
@@ -30,6 +32,28 @@ test("jobs are filed, swept and on time while the number of shards cannot be rea
   const sent = new Set(world.visible("orders").map(({ id }) => id));
   expect(jobs.filter(({ id }) => !sent.has(id))).toEqual([]);
 });
+
+test.each([
+  ["a limit", { maxPerSecond: 1 }, undefined],
+  ["a resume at a rate", {}, 1],
+] as const)(
+  "what %s has parked is let go while the number of shards cannot be read",
+  async (_, policy, rate) => {
+    const world = createWorld({ shards: 4, topics: { t: policy, other: {} } });
+    await world.tick();
+    if (rate !== undefined) await pause(world.ctx, "t");
+    const jobs = Array.from({ length: 300 }, () => ({ topic: "t", body: "{}", dueAt: world.now() }));
+    await enqueueMany(world.ctx, jobs);
+    if (rate !== undefined) await resume(world.ctx, "t", rate);
+    hideMeta(world);
+    const ran = new Set<string>();
+    for (let i = 0; i < 6 * 60; i++) {
+      for (const { id } of await consume(world, "t")) ran.add(id);
+      await world.pass(SECOND);
+    }
+    expect(ran.size).toBe(300);
+  },
+);
 
 test("a list says that it cannot be made then, where it would miss jobs", async () => {
   const world = createWorld({ shards: 4 });
