@@ -76,7 +76,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "clock not looked at after filing",
     file: "protocol/enqueue-plain.ts",
-    find: "    await sendIfNear(ctx, await asTheyStand(ctx, stored));\n",
+    find: "      await sendIfNear(ctx, standing);\n",
     put: "",
   },
   {
