@@ -79,8 +79,8 @@ type Known = {
   oldest: number;
   cancelled: boolean;
   looks: Set<string>;
-  /** When it was parked, by the start that it had then: of notes that stand. ms since the epoch. */
-  parkedAt: Map<number, number>;
+  /** When it was parked, by its revision and the start that it had then: of notes that stand. ms since the epoch. */
+  parkedAt: Map<string, number>;
   /** When messages that SQS took let it start, by their revision and by their due time. */
   handedOff: Map<string, Starts>;
   /** A message said until when it may run. */
@@ -451,7 +451,7 @@ export function witnessOf(settings: {
     const lost = ({ dueAt, heldFrom = dueAt }: Home): number => Math.max(heldFrom - dueAt, 0);
     if (after.dueAt !== before.dueAt || lost(after) <= lost(before)) return 0;
     const start = startsAt(before);
-    const end = parkedAt.get(start) ?? clock();
+    const end = parkedAt.get(`${before.revision} ${start}`) ?? clock();
     const most = Math.max(end - start - pauses.heldFor(before.topic, start, end), 0) + 2 * skew;
     return lost(after) - lost(before) - most;
   }
@@ -548,10 +548,11 @@ export function witnessOf(settings: {
       } else if (row.pk?.S?.startsWith("paused#")) {
         if (!before) parked++;
         parkedRevisions.add(`${row.id?.S} ${row.revision?.N}`);
-        const { home, parkedAt } = known(row.id?.S ?? "");
-        const start = Number(row.start?.N ?? home?.dueAt);
-        if (!after) parkedAt.delete(start);
-        else if (!parkedAt.has(start)) parkedAt.set(start, clock());
+        const { revisions, parkedAt } = known(row.id?.S ?? "");
+        const revision = Number(row.revision?.N);
+        const place = `${revision} ${row.start?.N ?? revisions[revision]?.dueAt}`;
+        if (!after) parkedAt.delete(place);
+        else if (!parkedAt.has(place)) parkedAt.set(place, clock());
       } else if (row.pk?.S?.startsWith("dead#")) {
         const { listed } = known(row.id?.S ?? "");
         if (after) listed.add(timeOf(row.sk?.S ?? ""));
