@@ -1,11 +1,15 @@
 import type { Depth, QueueName, Queues } from "./ports.ts";
 
+/** A call that takes so long to fail has met no answer: ms. */
+const SLOW = 5_000;
+
 /**
- * The queues as one tick uses them: one that nobody reaches is not asked again. A call that hangs takes as long as its client
+ * The queues as one tick uses them: one that hangs is not asked again. A call that hangs takes as long as its client
  * waits, and a tick makes many, for many topics. So a queue that hangs costs each of those who ask it at once one such wait;
- * what is asked later is answered the same without a call. The next tick tries anew.
+ * what is asked later is answered the same without a call. The next tick tries anew. A call that fails soon costs nobody a wait, and
+ * the next one may well be taken.
  */
-export function circuitBreaker(queues: Queues): Queues {
+export function circuitBreaker(queues: Queues, clock: () => number): Queues {
   const unsent = new Map<string, string>();
   const unanswered = new Map<string, unknown>();
   const asking = new Map<string, Promise<Depth>>();
@@ -17,7 +21,9 @@ export function circuitBreaker(queues: Queues): Queues {
       const name = nameOf(queue);
       const reason = unsent.get(name);
       if (reason !== undefined) return messages.map(() => ({ outcome: "unreachable", reason }));
+      const begun = clock();
       const sent = await queues.send(queue, messages);
+      if (clock() - begun < SLOW) return sent;
       const failure = sent.find(({ outcome }) => outcome === "unreachable");
       if (failure && "reason" in failure) {
         unsent.set(name, `not asked again for now: ${failure.reason}`);
@@ -46,11 +52,11 @@ export function circuitBreaker(queues: Queues): Queues {
 /** The queues as a process uses them that lives on: one that nobody reached is asked again at most `ms` later, by `clock`. */
 export function renewedBreaker(queues: Queues, clock: () => number, ms: number): () => Queues {
   let until = clock() + ms;
-  let breaker = circuitBreaker(queues);
+  let breaker = circuitBreaker(queues, clock);
   return () => {
     if (clock() >= until) {
       until = clock() + ms;
-      breaker = circuitBreaker(queues);
+      breaker = circuitBreaker(queues, clock);
     }
     return breaker;
   };

@@ -23,7 +23,8 @@ const PATIENCE = 10_000;
 
 /**
  * One release of a topic's parked jobs. `bound`: no start is given from then on. `room`: what is left of its limit. `sick`: the
- * partitions whose homes could not be read or written: their jobs are left to the next tick.
+ * partitions whose homes could not be read or written: their jobs are left to the next tick. `isClosed`: the topic's queue has not taken a message, so that no further starts are given:
+ * they would be lost.
  */
 export type Release = {
   readonly topic: string;
@@ -31,7 +32,11 @@ export type Release = {
   readonly bound: number;
   readonly room: Map<number, number>;
   readonly sick: Set<string>;
+  isClosed: boolean;
 };
+
+/** What became of a message that SQS did not take, and may take in a minute. */
+const TRIED_AGAIN: ReadonlySet<string> = new Set(["unreachable", "failing"]);
 
 /** A job that waits for a start, or has expired meanwhile, with all notes that say so. */
 type Waiting = { readonly home: Home; readonly notes: Parked[] };
@@ -178,7 +183,15 @@ export async function letGo(ctx: Context, run: Release, turn: Turn): Promise<num
   const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
   // What starts later has a look there, and an untracked job can be cancelled as long as SQS does not have it.
   const near = [...going, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
-  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));
+  const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
+  const isUntaken = ({ id }: Home): boolean => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent");
+  if (near.some(isUntaken)) run.isClosed = true;
+  // A job that has a note waits for the next tick.
+  await lookLater(
+    ctx,
+    near.filter((home) => !(isUntaken(home) && started.includes(home))),
+    sent,
+  );
   // A note of what a job has become says more: its own turn comes.
   const notes = await ctx.pool.read(owed.map(parkedKey));
   await sendIfNear(
@@ -188,7 +201,9 @@ export async function letGo(ctx: Context, run: Release, turn: Turn): Promise<num
   // Another release may have given an untracked job its start, and die before it sends the job.
   const isOver = ({ home }: Hold, outcome: AfterHold): boolean =>
     !(outcome instanceof Error) && (outcome !== undefined || !home.untracked);
-  const over = given.filter(({ hold }, i) => isOver(hold, outcomes[i]));
+  const isLeft = (outcome: AfterHold): boolean =>
+    outcome !== undefined && !(outcome instanceof Error) && near.includes(outcome) && isUntaken(outcome);
+  const over = given.filter(({ hold }, i) => isOver(hold, outcomes[i]) && !isLeft(outcomes[i]));
   const read = [...done, ...[...over, ...ended].flatMap(({ notes }) => notes)];
   await ctx.pool.remove(read, ctx.clock() + WRITER_DEADLINE);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });

@@ -54,7 +54,7 @@ export async function release(
   const now = ctx.clock();
   const bound = now + STARTS_AHEAD;
   if (pause?.state === "paused" || (isLimited && nextOpening(window, now) >= bound)) return 0;
-  const run: Release = { topic, pause, bound, room: new Map(), sick };
+  const run: Release = { topic, pause, bound, room: new Map(), sick, isClosed: false };
   let released = 0;
   let isLeft = false;
   for (const range of rangesOf(pause, isLimited, bound, now)) {
@@ -99,7 +99,7 @@ async function releaseRange(
   let isLeft = false;
   let isLast = false;
   const turnOf = async (some: readonly Parked[]): Promise<Turn> => {
-    const turn = ctx.clock() < until ? await takeTurns(ctx, run, some, isPaced) : NO_TURN;
+    const turn = ctx.clock() < until && !run.isClosed ? await takeTurns(ctx, run, some, isPaced) : NO_TURN;
     isLeft ||= turn.isLeft;
     isLast ||= turn.isLast;
     return turn;

@@ -17,7 +17,7 @@ import { tendPauses } from "./tend-pauses.ts";
  * One shard's failure does not keep the others from their work; it is thrown when all have ended.
  */
 export async function tick(outer: Context, until: number): Promise<void> {
-  const ctx: Context = { ...outer, queues: circuitBreaker(outer.queues) };
+  const ctx: Context = { ...outer, queues: circuitBreaker(outer.queues, outer.clock) };
   const backlogs = backlogsOf(ctx);
   const shards = await shardsToSweep(ctx);
   const failures: unknown[] = [];

@@ -515,12 +515,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a note deleted before its job is sent",
     file: "protocol/let-go.ts",
-    find: "  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
-    put: "",
-    and: {
-      find: "  const asked = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];\n",
-      put: "  const asked = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];\n  await lookLater(ctx, near, await sendNow(ctx, near, begun + WRITER_DEADLINE));\n",
-    },
+    find: "  const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);\n",
+    put: "  await ctx.pool.remove(given.flatMap(({ notes }) => notes), ctx.clock() + WRITER_DEADLINE);\n  const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);\n",
   },
   {
     name: "starts that others booked not counted",
