@@ -451,7 +451,9 @@ export function witnessOf(settings: {
     const lost = ({ dueAt, heldFrom = dueAt }: Home): number => Math.max(heldFrom - dueAt, 0);
     if (after.dueAt !== before.dueAt || lost(after) <= lost(before)) return 0;
     const start = startsAt(before);
-    const end = parkedAt.get(`${before.revision} ${start}`) ?? clock();
+    const parked = parkedAt.get(`${before.revision} ${start}`);
+    // Another sender, that was under way as it was parked, may give it a start.
+    const end = parked === undefined ? clock() : Math.min(parked + WRITER_DEADLINE, clock());
     const most = Math.max(end - start - pauses.heldFor(before.topic, start, end), 0) + 2 * skew;
     return lost(after) - lost(before) - most;
   }
