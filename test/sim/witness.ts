@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { fromAttributes } from "../../aws/attributes.ts";
-import { CLOCK_MARGIN, DAY, KNOWN_CALLS, WRITER_DEADLINE } from "../../core/constants.ts";
+import { CLOCK_MARGIN, DAY, KNOWN_CALLS, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
 import {
   type Home,
@@ -127,6 +127,9 @@ const LONGEST_CLAIM = 60_000;
 
 /** ms that one tick which dies can make a job late whose start a release gives: the next tick sends it. */
 const TICK_MISSED = 62_000;
+
+/** ms for which a sender that was under way may know nothing of a pause, or that its job was parked. */
+const UNKNOWING = PAUSE_KNOWN_FOR + WRITER_DEADLINE;
 
 /** ms from choosing a write's times to its landing. */
 const LATEST_WRITE = WRITER_DEADLINE + 300_000;
@@ -451,10 +454,8 @@ export function witnessOf(settings: {
     const lost = ({ dueAt, heldFrom = dueAt }: Home): number => Math.max(heldFrom - dueAt, 0);
     if (after.dueAt !== before.dueAt || lost(after) <= lost(before)) return 0;
     const start = startsAt(before);
-    const parked = parkedAt.get(`${before.revision} ${start}`);
-    // Another sender, that was under way as it was parked, may give it a start.
-    const end = parked === undefined ? clock() : Math.min(parked + WRITER_DEADLINE, clock());
-    const most = Math.max(end - start - pauses.heldFor(before.topic, start, end), 0) + 2 * skew;
+    const end = parkedAt.get(`${before.revision} ${start}`) ?? clock();
+    const most = Math.max(end - start - pauses.heldFor(before.topic, start, end), 0) + 2 * skew + UNKNOWING;
     return lost(after) - lost(before) - most;
   }
 
