@@ -1,7 +1,9 @@
-import { READY_RETENTION } from "./constants.ts";
+import { BUCKET, READY_RETENTION } from "./constants.ts";
 import type { Pause, PauseSpan } from "./items.ts";
 
 const SPANS = 20;
+/** How far apart the releases of two ticks may be: ms. */
+const BETWEEN_RELEASES = 2 * BUCKET;
 
 /** Whether all is let go that a pause held, and it only says still when it was. */
 export function isOver({ expiresAt }: Pause): boolean {
@@ -32,16 +34,18 @@ export function pausedFor(pause: Pause | undefined, start: number, now: number):
 
 /**
  * A pause holds all jobs, until consumers have followed its resume. A resume at a rate goes on to hold the jobs of before, as long
- * as it lasts. `rate` is removed when it ends, and `changedAt` then says when that was.
+ * as it gives starts: the next one is at `nextAt`, and ticks that are missing hold nothing. `rate` is removed when it ends, and
+ * `changedAt` then says when that was.
  */
 function spansOf(
-  { earlier = [], since, state, changedAt, rate, liftedAt = changedAt, followedAt = liftedAt }: Pause,
+  { earlier = [], since, state, changedAt, rate, nextAt, liftedAt = changedAt, followedAt = liftedAt }: Pause,
   now: number,
 ): PauseSpan[] {
   if (state === "paused") return [...earlier, { since, until: now }];
+  const given = Math.max(nextAt ?? followedAt, followedAt) + BETWEEN_RELEASES;
   const paced =
     rate === undefined
-      ? { since: followedAt, until: changedAt, startsBefore: liftedAt }
-      : { since: followedAt, until: now, startsBefore: changedAt };
+      ? { since: followedAt, until: Math.min(changedAt, given), startsBefore: liftedAt }
+      : { since: followedAt, until: Math.min(now, given), startsBefore: changedAt };
   return [...earlier, { since, until: followedAt }, ...(paced.until > paced.since ? [paced] : [])];
 }

@@ -153,14 +153,14 @@ test("jobs that wait for the rate of a resume are no later for that", async () =
   expect(new Set(await statesAfterRuns(world, ids, 20 * MINUTE))).toEqual(new Set(["done"]));
 });
 
-test("nor are those that SQS had before the pause, and that consumers meet long after the resume", async () => {
+test("nor are those that SQS had before the pause, and that consumers meet two minutes after the resume", async () => {
   const world = punctual();
   const ids = await fileMany(world, 20, 5 * MINUTE);
   await world.pass(4 * MINUTE);
   await pause(world.ctx, "t");
   await world.pass(3 * MINUTE);
   await resume(world.ctx, "t", 0.02);
-  await world.pass(5 * MINUTE);
+  await world.pass(2 * MINUTE);
   expect(new Set(await statesAfterRuns(world, ids, 25 * MINUTE))).toEqual(new Set(["done"]));
 });
 
@@ -214,4 +214,15 @@ test("jobs that were parked for their limit as they were filed wait for a releas
   await world.pass(8 * MINUTE, { ticks: false });
   const states = await statesAfterRuns(world, parked, 30 * MINUTE);
   expect(new Set(states)).toEqual(new Set(["done"]));
+});
+
+test("a resume at a rate holds nothing while ticks are missing", async () => {
+  const world = punctual();
+  await world.tick();
+  await pause(world.ctx, "t");
+  const ids = await fileMany(world, 3, 20 * MINUTE);
+  await world.pass(30 * MINUTE, { ticks: false });
+  await resume(world.ctx, "t", 1);
+  await world.pass(3 * HOUR, { ticks: false });
+  expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["cancelled"]));
 });
