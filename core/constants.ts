@@ -40,6 +40,8 @@ if (LANDS_WITHIN >= AUDIT_AFTER - LOOKAHEAD) {
 
 /** Where a writer files a look when SQS refuses its message for now: past what any sweep has read. */
 export const RETRY_LOOK_AFTER = NEAR + MINUTE;
+/** A call that takes this long to fail has met no answer, and the next one would take as long. Clients try three times, 5 s each. */
+export const NO_ANSWER_AFTER = 5 * SECOND;
 /** How far past a sweep's limit the job of a failing queue is looked at again, at first. */
 export const FAILING_TOPIC_WAIT = MINUTE;
 /** A job of a topic that no policy names is given up when its queue has taken nothing for this long. */

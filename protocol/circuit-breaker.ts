@@ -1,7 +1,5 @@
+import { NO_ANSWER_AFTER } from "../core/constants.ts";
 import type { Depth, QueueName, Queues } from "./ports.ts";
-
-/** A call that takes so long to fail has met no answer: ms. */
-const SLOW = 5_000;
 
 /**
  * The queues as one tick uses them: one that hangs is not asked again. A call that hangs takes as long as its client
@@ -23,7 +21,7 @@ export function circuitBreaker(queues: Queues, clock: () => number): Queues {
       if (reason !== undefined) return messages.map(() => ({ outcome: "unreachable", reason }));
       const begun = clock();
       const sent = await queues.send(queue, messages);
-      if (clock() - begun < SLOW) return sent;
+      if (clock() - begun < NO_ANSWER_AFTER) return sent;
       const failure = sent.find(({ outcome }) => outcome === "unreachable");
       if (failure && "reason" in failure) {
         unsent.set(name, `not asked again for now: ${failure.reason}`);

@@ -18,7 +18,7 @@ import { endTooLate, findExpired, findTooLate } from "./if-late.ts";
 import { pausedSince } from "./known-pauses.ts";
 import { isCounted, isGiven, isShut } from "./limit.ts";
 import { sendMissed } from "./missed-starts.ts";
-import { type Carried, parkCarried } from "./park.ts";
+import { type PutOff, parkCarried } from "./park.ts";
 import { isLimited } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readHomesApart } from "./read-job.ts";
@@ -87,7 +87,7 @@ export async function claim(
   const isExpired = new Set(expired.map(({ job }) => job));
   const live = jobs.filter((job) => !isExpired.has(job));
   const later = { verdict: "left", until: claimedAt + REPEAT_AFTER } as const;
-  const putOff = ({ done, unread }: Carried): void => {
+  const putOff = ({ done, unread }: PutOff): void => {
     for (const id of done) {
       verdicts.set(id, { verdict: "void" });
       ctx.report({ type: "dropped", topic, id, reason: "paused" });

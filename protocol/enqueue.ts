@@ -10,7 +10,7 @@ import { fileOnce } from "./enqueue-once.ts";
 import { filePlain, unavailable } from "./enqueue-plain.ts";
 import { isFar, keepPromotions } from "./far-ahead.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
-import { policyOf } from "./policy.ts";
+import { isNamed, policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { shardCount } from "./shards.ts";
 
@@ -66,7 +66,7 @@ export async function enqueueMany(
 }
 
 function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
-  if (!Object.hasOwn(ctx.policy.topics, job.topic)) {
+  if (!isNamed(ctx, job.topic)) {
     const known = Object.keys(ctx.policy.topics).join(", ");
     return new MinutehandError("unknown-topic", `topic must be one of ${known}, got ${job.topic}`);
   }

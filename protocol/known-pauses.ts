@@ -1,4 +1,4 @@
-import { BUCKET, PAUSE_KNOWN_FOR } from "../core/constants.ts";
+import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { heldFromAt, startsAt } from "../core/home.ts";
 import { type Home, type Limited, limitedKey, type Pause, pauseKey } from "../core/items.ts";
@@ -22,8 +22,7 @@ type Look = { readonly begun: number; readonly end: Promise<void> };
 const looking = new WeakMap<Pool, Map<string, Look>>();
 /** The topics whose pauses could not be read while others' could, with why, and until when they are not asked for again: ms. */
 const sick = new WeakMap<Pool, Map<string, { error: unknown; until: number }>>();
-/** A read that DynamoDB does not answer takes its client some 15 s, and other topics wait for it: one that fails so slowly is sick. */
-const SLOW = 5_000;
+/** How long a topic is sick whose read has met no answer: ms. Other topics wait for such a read. */
 const SICK_FOR = BUCKET;
 
 /**
@@ -67,7 +66,8 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
     const [topic = "", ...others] = asked;
     if (others.length === 0) {
       const isSlow =
-        ctx.clock() - begun >= SLOW && (await isAnotherRead(ctx, new Set([topic, ...failed.keys()])));
+        ctx.clock() - begun >= NO_ANSWER_AFTER &&
+        (await isAnotherRead(ctx, new Set([topic, ...failed.keys()])));
       if (isSlow) failed.set(topic, { error, until: ctx.clock() + SICK_FOR });
       return unknown.set(topic, error);
     }
@@ -78,7 +78,7 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
     asked.map((topic) => heldBefore(ctx, [topic]).catch((error: unknown) => errors.set(topic, error))),
   );
   // Where none can be read it is the pool that fails, which may answer at any moment.
-  const isSlow = ctx.clock() - again >= SLOW && errors.size < asked.length;
+  const isSlow = ctx.clock() - again >= NO_ANSWER_AFTER && errors.size < asked.length;
   for (const [topic, error] of errors) {
     unknown.set(topic, error);
     if (isSlow) failed.set(topic, { error, until: ctx.clock() + SICK_FOR });

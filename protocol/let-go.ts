@@ -9,7 +9,7 @@ import { endExpired } from "./if-late.ts";
 import { heldFromNow, isPaused } from "./known-pauses.ts";
 import { isCounted, isGiven, isShut, isStartAhead, limitOf, openingOf } from "./limit.ts";
 import { reserveTurns } from "./pace.ts";
-import { policyOf } from "./policy.ts";
+import { isNamed, policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readHomesApart } from "./read-job.ts";
 import { lookLater, sendIfNear, sendNow } from "./send.ts";
@@ -124,7 +124,7 @@ async function takenNow(
   waiting: readonly Waiting[],
 ): Promise<readonly Waiting[]> {
   const tried = waiting.find(({ home }) => !home.untracked)?.home;
-  if (!tried || Object.hasOwn(ctx.policy.topics, topic)) return waiting;
+  if (!tried || isNamed(ctx, topic)) return waiting;
   const sent = await sendNow(ctx, [tried]);
   if (sent.get(tried.id)?.outcome === "sent") return waiting;
   return waiting.filter(({ home }) => home.untracked);

@@ -1,4 +1,4 @@
-import { BUCKET, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../core/constants.ts";
+import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../core/constants.ts";
 import { LIMITED_TOPICS, limitedKey } from "../core/items.ts";
 import { forgetPause, knownLimited } from "./known-pauses.ts";
 import { listedTopics, listTopic } from "./listed-topics.ts";
@@ -7,8 +7,7 @@ import type { Context, Pool } from "./ports.ts";
 /** `until`: when they are read anew, ms since the epoch. */
 type Listed = { topics: Promise<ReadonlySet<string>>; until: number };
 const listed = new WeakMap<Pool, Listed>();
-/** A read that DynamoDB does not answer takes its client some 15 s: one that fails so slowly is not repeated for a minute. */
-const SLOW = 5_000;
+/** How long a read that has met no answer is not repeated: ms. */
 const SICK_FOR = BUCKET;
 
 /**
@@ -24,7 +23,7 @@ export function limitedTopics(ctx: Context): Promise<ReadonlySet<string>> {
   listed.set(ctx.pool, read);
   // Who waits for it is told.
   topics.catch(() => {
-    read.until = ctx.clock() - begun >= SLOW ? ctx.clock() + SICK_FOR : begun;
+    read.until = ctx.clock() - begun >= NO_ANSWER_AFTER ? ctx.clock() + SICK_FOR : begun;
   });
   return topics;
 }

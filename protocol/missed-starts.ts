@@ -1,21 +1,21 @@
 import type { MessageJob } from "../core/message.ts";
 import { knownFollowedAt, knownResume } from "./known-pauses.ts";
 import { isShut, type Looks } from "./limit.ts";
-import { type Carried, homesBefore } from "./park.ts";
+import { homesBefore, type PutOff } from "./park.ts";
 import { policyOf } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { lookLater, send } from "./send.ts";
 
 /** No start that has passed counts. */
 const NEW_STARTS: Looks = { parked: new Set(), behind: new Set() };
-const NONE: Carried = { done: new Set(), unread: new Set() };
+const NONE: PutOff = { done: new Set(), unread: new Set() };
 
 /**
  * Gives other starts to jobs that lay in their topic's queue while it was paused, or until its consumers had followed the resume.
- * Their own starts have passed: all these jobs would start at once, or when the window has shut. Their messages
- * are done with.
+ * Their own starts have passed: all these jobs would start at once, or when the window has shut. The
+ * messages of those that are `done` need not stay.
  */
-export async function sendMissed(ctx: Context, topic: string, jobs: readonly MessageJob[]): Promise<Carried> {
+export async function sendMissed(ctx: Context, topic: string, jobs: readonly MessageJob[]): Promise<PutOff> {
   const { maxPerSecond, window } = policyOf(ctx, topic);
   if (maxPerSecond === undefined && window === undefined) return NONE;
   const resumedAt = await knownResume(ctx, topic);

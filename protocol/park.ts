@@ -125,15 +125,11 @@ async function keepUntracked(ctx: Context, homes: readonly Home[], by: number): 
   for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
 }
 
-/** Ids of jobs that came in messages. `done`: what waits now, or has been sent anew. `unread`: jobs whose homes cannot be read for now. */
-export type Carried = { readonly done: ReadonlySet<string>; readonly unread: ReadonlySet<string> };
+/** Jobs whose messages do not run now, by their ids. `done`: parked, or sent anew. `unread`: their homes cannot be read for now. */
+export type PutOff = { readonly done: ReadonlySet<string>; readonly unread: ReadonlySet<string> };
 
 /** Parks jobs whose messages a paused topic's consumer has met, as far as their messages are their homes' word. */
-export async function parkCarried(
-  ctx: Context,
-  topic: string,
-  jobs: readonly MessageJob[],
-): Promise<Carried> {
+export async function parkCarried(ctx: Context, topic: string, jobs: readonly MessageJob[]): Promise<PutOff> {
   const before = (await heldBefore(ctx, [topic])).get(topic) ?? 0;
   const { homes, unread } = await homesBefore(ctx, jobs, before);
   const { parked, spare } = await park(ctx, topic, homes);

@@ -1,13 +1,12 @@
 import { inParallel } from "../core/batches.ts";
-import { BUCKET } from "../core/constants.ts";
+import { BUCKET, NO_ANSWER_AFTER } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Item, Key } from "../core/items.ts";
 import type { Context, Pool } from "./ports.ts";
 
 /** Partitions that gave no answer while others did, with why, and until when they are not asked again: ms since the epoch. */
 const silent = new WeakMap<Pool, Map<string, { error: Error; until: number }>>();
-/** A read that DynamoDB does not answer takes its client some 15 s, and jobs of other topics wait for it: ms. */
-const SLOW = 5_000;
+/** How long a partition that has met a read with no answer is not asked: ms. Jobs of other topics wait for such a read. */
 const SILENT_FOR = BUCKET;
 const WIDTH = 8;
 
@@ -42,7 +41,7 @@ export async function readApart(ctx: Context, keys: readonly Key[]): Promise<(It
     if (isAlone) for (const pk of partitions.keys()) fail(pk, error);
     else await inParallel([...partitions], WIDTH, ([pk, some]) => read(some).catch((why) => fail(pk, why)));
     // Where none of several can be read it is the pool that fails, which may answer at any moment.
-    const isSlow = ctx.clock() - again >= SLOW && (isAlone || failed.size < partitions.size);
+    const isSlow = ctx.clock() - again >= NO_ANSWER_AFTER && (isAlone || failed.size < partitions.size);
     for (const [pk, reason] of failed) {
       if (isSlow) known.set(pk, { error: reason, until: ctx.clock() + SILENT_FOR });
       for (const key of partitions.get(pk) ?? []) found.set(key, reason);

@@ -4,7 +4,7 @@ import type { Backlogs } from "./backlog.ts";
 import { heldBefore, knownResume } from "./known-pauses.ts";
 import { isStartAhead, type Looks } from "./limit.ts";
 import { limitedTopics } from "./limited-topics.ts";
-import { isLimited } from "./policy.ts";
+import { isLimited, isNamed } from "./policy.ts";
 import type { Context } from "./ports.ts";
 import { readApart } from "./read-apart.ts";
 
@@ -55,7 +55,7 @@ export async function leftToReleases(
     resuming.has(topic) || (isLimited(ctx, topic) ? untracked === true : (listed?.has(topic) ?? true));
   // A release lets no tracked job of a topic go that a deploy has taken away, unless its queue takes messages.
   const isLeft = (home: Home): boolean =>
-    mayWait(home) && (home.untracked === true || Object.hasOwn(ctx.policy.topics, home.topic));
+    mayWait(home) && (home.untracked === true || isNamed(ctx, home.topic));
   const asked = homes.filter((home) => home.state === "scheduled" && isLeft(home));
   // A release may have died before it sent a job that it had given its last start: the note of before stands still.
   const now = ctx.clock();

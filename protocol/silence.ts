@@ -1,14 +1,13 @@
+import { NO_ANSWER_AFTER } from "../core/constants.ts";
 import type { Context, Pool } from "./ports.ts";
 
-/** A call that takes so long to fail has met no answer: ms. */
-const SLOW = 5_000;
 /** How long nobody asks it again: ms. The next tick may. */
 const SILENT_FOR = 40_000;
 
 type Silent = { readonly error: unknown; readonly until: number };
 
 /**
- * Makes a function that calls `ask`, and answers and throws as `ask` does. When a call has taken `SLOW` or longer to fail, calls
+ * Makes a function that calls `ask`, and answers and throws as `ask` does. When a call has taken `NO_ANSWER_AFTER` or longer to fail, calls
  * of the same `name` throw that error at once for `SILENT_FOR`: jobs of other topics wait for the caller.
  */
 export function askUnlessSilent(): <T>(ctx: Context, name: string, ask: () => Promise<T>) => Promise<T> {
@@ -22,7 +21,8 @@ export function askUnlessSilent(): <T>(ctx: Context, name: string, ask: () => Pr
     try {
       return await ask();
     } catch (error) {
-      if (ctx.clock() - begun >= SLOW) silent.set(name, { error, until: ctx.clock() + SILENT_FOR });
+      if (ctx.clock() - begun >= NO_ANSWER_AFTER)
+        silent.set(name, { error, until: ctx.clock() + SILENT_FOR });
       throw error;
     }
   };

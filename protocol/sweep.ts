@@ -18,7 +18,7 @@ import { endExpired } from "./if-late.ts";
 import { unknownPauses } from "./known-pauses.ts";
 import { fileLooks } from "./looks.ts";
 import { type Entry, type PassedOver, pages } from "./pages.ts";
-import { isLimited } from "./policy.ts";
+import { isLimited, isNamed } from "./policy.ts";
 import type { Context, Pool } from "./ports.ts";
 import { type HandedOver, isSeenTo, reportFailures, send } from "./send.ts";
 import { leftToReleases, sentBefore } from "./sent-before.ts";
@@ -134,14 +134,14 @@ async function handOver(
   );
   const living = free.filter(({ home }) => home && !ended.has(home.id));
   await askForBacklogs(ctx, living, backlogs);
-  const again = living.flatMap(({ sk, home }) => (home && startsAt(home) < timeOf(sk) ? home : []));
-  const late = living.flatMap(({ home }) => (home && startsAt(home) < now ? home : []));
-  const lookedAt = new Set(again.map(({ id }) => id));
+  const passed = (until: (entry: Entry) => number): Home[] =>
+    living.flatMap((entry) => (entry.home && startsAt(entry.home) < until(entry) ? entry.home : []));
+  const again = new Set(passed(({ sk }) => timeOf(sk)).map(({ id }) => id));
   const before = await sentBefore(
     ctx,
-    [...again, ...late.filter(({ id }) => !lookedAt.has(id))],
+    passed(({ sk }) => Math.max(timeOf(sk), now)),
     backlogs,
-    ({ id }) => !lookedAt.has(id),
+    ({ id }) => !again.has(id),
   );
   const due = living.filter(({ home }) => home && !before.unread.has(home.id));
   const outcomes = await send(
@@ -248,7 +248,7 @@ type Failed = { readonly home: Home; readonly sent: HandedOver; readonly since: 
 async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, limit: number): Promise<void> {
   const now = ctx.clock();
   const late = now - home.dueAt;
-  const isUnknown = !Object.hasOwn(ctx.policy.topics, home.topic);
+  const isUnknown = !isNamed(ctx, home.topic);
   // However long the job has waited before: a deploy may take a topic away for minutes.
   const isGivenUp = isUnknown && now - since >= UNKNOWN_TOPIC_AFTER;
   if (sent.outcome === "refused" || sent.outcome === "missing" || isGivenUp) {

@@ -6,7 +6,7 @@ import type { TopicPolicy } from "../core/policy.ts";
 import { layoutTrouble } from "../core/readable.ts";
 import { readPauses } from "./known-pauses.ts";
 import { countParked } from "./park.ts";
-import { policyOf } from "./policy.ts";
+import { isNamed, policyOf } from "./policy.ts";
 import type { Context, Depth } from "./ports.ts";
 import { shardCount, shardsToRelease } from "./shards.ts";
 
@@ -22,7 +22,7 @@ export type TopicReport = {
 
 /** Throws `unknown-topic`. */
 export function requireTopic(ctx: Context, topic: string): TopicPolicy {
-  if (!Object.hasOwn(ctx.policy.topics, topic)) {
+  if (!isNamed(ctx, topic)) {
     const known = Object.keys(ctx.policy.topics).join(", ");
     throw new MinutehandError("unknown-topic", `topic must be one of ${known}, got ${topic}`, { topic });
   }
