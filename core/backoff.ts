@@ -41,8 +41,8 @@ export function backoffMs(backoff: Backoff, attempt: number, random: number): nu
 const CRASH_SPREAD = { least: 5_000, most: 60_000 };
 
 /**
- * Within how many ms after its backoff `wait` a crashed job runs again, drawn at random. One of the jobs that ran in a process may
- * have killed it. Jobs that wait for the same second come in one message, and those of one invocation would all die again each time.
+ * The longest random time, in ms, that is added to the backoff `wait` of a crashed job. One job of an invocation may have killed the
+ * process of all. Without the random time all of them would wait for the same second, come in one message, and crash together again.
  */
 export function crashSpread(wait: number): number {
   return Math.min(Math.max(wait / 2, CRASH_SPREAD.least), CRASH_SPREAD.most);

@@ -73,8 +73,9 @@ export function anyInParallel<T>(
 }
 
 /**
- * Lets calls that come while one is under way go together in the next: `work` is never called beside itself. It answers for each item, in
- * their order; what it throws is thrown to all whose items it had.
+ * Makes a function that gathers items for `work`. While one call of `work` is under way, the items of further calls wait, and go
+ * together in the next call. Each caller gets the answers for its own items, in their order. An error of `work` is thrown to all
+ * callers whose items it had.
  */
 export function gathering<T, R>(
   work: (items: readonly T[]) => Promise<readonly R[]>,

@@ -33,9 +33,9 @@ export function pausedFor(pause: Pause | undefined, start: number, now: number):
 }
 
 /**
- * A pause holds all jobs, until consumers have followed its resume. A resume at a rate goes on to hold the jobs of before, as long
- * as it gives starts: the next one is at `nextAt`, and ticks that are missing hold nothing. `rate` is removed when it ends, and
- * `changedAt` then says when that was.
+ * When a pause held jobs. It holds all jobs until consumers have followed its resume. A resume at a rate then holds the jobs that were
+ * to start before the resume, as long as it gives starts. The next start is at `nextAt`: while ticks are missing, nobody gives any.
+ * When the rate ends, `rate` is removed, and `changedAt` says when that was.
  */
 function spansOf(
   { earlier = [], since, state, changedAt, rate, nextAt, liftedAt = changedAt, followedAt = liftedAt }: Pause,
@@ -43,9 +43,7 @@ function spansOf(
 ): PauseSpan[] {
   if (state === "paused") return [...earlier, { since, until: now }];
   const given = Math.max(nextAt ?? followedAt, followedAt) + BETWEEN_RELEASES;
-  const paced =
-    rate === undefined
-      ? { since: followedAt, until: Math.min(changedAt, given), startsBefore: liftedAt }
-      : { since: followedAt, until: Math.min(now, given), startsBefore: changedAt };
+  const until = Math.min(rate === undefined ? changedAt : now, given);
+  const paced = { since: followedAt, until, startsBefore: liftedAt };
   return [...earlier, { since, until: followedAt }, ...(paced.until > paced.since ? [paced] : [])];
 }

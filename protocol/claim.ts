@@ -172,7 +172,7 @@ export async function claim(
   } catch (error) {
     fail(error);
   }
-  // The other jobs do not wait for that: DynamoDB has just not answered for these.
+  // Not awaited: DynamoDB has just given no answer for these jobs, and the others can start.
   if (unknown.length > 0) {
     const looking = lookAtUnknown(ctx, topic, unknown, tokens, verdicts).catch(fail);
     ending = Promise.all([ending, looking]).then(() => {});
@@ -188,8 +188,8 @@ function pausedOf(ctx: Context, topic: string, job: MessageJob, now: number): { 
 }
 
 /**
- * Looks at claims of which nothing is known. One that was applied all the same is given back: its caller has gone on to other jobs. No
- * attempt is counted.
+ * Looks at claims for which DynamoDB gave no answer. Such a claim may have been applied. Then the job is given back, and no attempt is
+ * counted: the consumer has gone on to other jobs.
  */
 async function lookAtUnknown(
   ctx: Context,

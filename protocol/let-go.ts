@@ -113,10 +113,10 @@ export async function takeTurns(
 }
 
 /**
- * The jobs that may be given starts now. A deploy may have taken their topic away for a while, so that nobody may send to its queue:
- * starts would be lost, and the time until the topic is back would count as lateness. So one message is tried first. Where the queue
- * takes none, the jobs stay parked, and die of it as all jobs of such a topic do, by the looks of audits and sweeps. An untracked job
- * is not tried, since no claim drops its second message.
+ * The jobs that may be given starts now. A deploy may have removed their topic for a while, and nobody may send to its queue then.
+ * Their starts would be lost, and the time until the topic is back would count as lateness. So one message is tried first. If the queue
+ * does not take it, tracked jobs stay parked. If the topic stays away, audits and sweeps find these jobs dead in the end. An untracked
+ * job is not tried, since no claim drops its second message.
  */
 async function takenNow(
   ctx: Context,

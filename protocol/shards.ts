@@ -37,7 +37,10 @@ export async function shardsToRead(ctx: Context): Promise<number> {
   return Math.max(isKnown ? last.shards : await readShards(ctx), ctx.policy.shards);
 }
 
-/** The same for a release: while the number cannot be read, notes of the shards that it does not know wait for a later one. */
+/**
+ * How many shards a release reads notes from. While the number cannot be read, a release may know too few: notes of the other shards
+ * wait for a later release.
+ */
 export async function shardsToRelease(ctx: Context): Promise<number> {
   return Math.max(await shardCount(ctx), ctx.policy.shards);
 }

@@ -238,8 +238,9 @@ async function seeTo(
 }
 
 /**
- * Sends jobs anew whose message SQS would give to nobody once more: each look at a job that nobody can claim counts as a receive, and
- * at the last one SQS moves the message to the DLQ. A new message counts anew. Answers those that SQS took.
+ * Sends jobs in new messages when their own message may be received only once more. While a job cannot be claimed, each delivery counts
+ * as a receive, and after the last one SQS moves the message to the DLQ. A new message has no receives yet. Answers the jobs that SQS
+ * took.
  */
 async function renewWorn(ctx: Context, left: readonly Work[]): Promise<Set<Work>> {
   const worn = left.filter(({ delivery }) => (delivery.receives ?? 1) >= MOST_RECEIVES - 1);

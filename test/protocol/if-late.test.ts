@@ -51,6 +51,8 @@ describe("what a pause says of those before", () => {
     expect([pausedFor(paced, 5, 60), pausedFor(paced, 19, 60), pausedFor(paced, 20, 60)]).toEqual([
       50, 41, 5,
     ]);
+    // No start was given after the one before `nextAt`, but for those of the next tick.
+    expect(pausedFor({ ...paced, nextAt: 30 }, 19, HOUR)).toBe(11 + 2 * MINUTE);
     const { rate: _, ...unpaced } = { ...paced, changedAt: 40, liftedAt: 20 };
     expect([pausedFor(unpaced, 19, 60), pausedFor(unpaced, 20, 60)]).toEqual([21, 5]);
   });

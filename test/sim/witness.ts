@@ -267,7 +267,7 @@ export function witnessOf(settings: {
       if (!before) recurring.created(id, after.body, !after.untracked);
       const wrong = transition(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
-      // Where much goes wrong, a release may die with the start that it gave, and that time is lost.
+      // Where much goes wrong, a sender may stand still for an hour, and then give a start to a job that was parked meanwhile.
       const overstated = before && weather !== "hurt" ? overstatedLoss(job, before, after) : 0;
       if (overstated > 0)
         violate("ifLate", id, `${overstated} ms of its hold count as lateness: ${JSON.stringify(after)}`);
