@@ -9,7 +9,7 @@ import { type Hold, moveHeld, noteStarts } from "./hold.ts";
 import { heldFromNow, knownFollowedAt, knownLimited } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 import { policyOf } from "./policy.ts";
-import type { Context } from "./ports.ts";
+import type { Context, Deadline } from "./ports.ts";
 
 /**
  * Jobs as limits and windows let them. `going`: to be sent now, each saying when it starts. `left`: no start is free soon, and they
@@ -26,12 +26,13 @@ export type Looks = { readonly parked: ReadonlySet<string>; readonly behind: Rea
 /**
  * Gives jobs of a topic with a limit their starts, at most `maxPerSecond` in a second, whoever hands them over.
  * Holds jobs of another topic that would start outside its window till its next opening. A start once given stays, unless it has
- * passed. What goes wrong is told as the failure of the jobs that wait.
+ * passed. What goes wrong is told as the failure of the jobs that wait. `by`: from then on the jobs are too old to be given starts.
  */
 export async function shape(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
+  by: Deadline,
   looks?: Looks,
 ): Promise<Shaped> {
   // A crashed run is sent to be settled, not to be run.
@@ -40,7 +41,7 @@ export async function shape(
   const shaped: Shaped = { going: crashed, left: [], failed: new Map() };
   try {
     if (policyOf(ctx, topic).maxPerSecond === undefined) await holdShut(ctx, topic, waiting, shaped);
-    else await giveStarts(ctx, topic, waiting, shaped, looks);
+    else await giveStarts(ctx, topic, waiting, shaped, by, looks);
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(messageOf(error));
     const settled = new Set([...shaped.going, ...shaped.left]);
@@ -106,12 +107,18 @@ async function keepHolds(
   }
 }
 
+/** Why a sender that stood still until after `by` hands nothing over. */
+export function readTooLongAgo(by: Deadline): string {
+  return `the topic's jobs, pauses and windows were read too long ago: this had to be done by ${by}`;
+}
+
 /** Gives starts to jobs of a limited topic that have none. */
 async function giveStarts(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
   shaped: Shaped,
+  by: Deadline,
   looks: Looks | undefined,
 ): Promise<void> {
   const now = ctx.clock();
@@ -134,6 +141,8 @@ async function giveStarts(
     await listLimited(ctx, topic, now + WRITER_DEADLINE);
   const free = jobs.filter((home) => !isGoing(home) && !isParked(home));
   if (free.length === 0) return;
+  // A sender that stood still may have jobs that others have parked since. A start counts the time until now as lateness.
+  if (ctx.clock() >= by) throw new Error(readTooLongAgo(by));
 
   const { holds, left } = await book(ctx, topic, free);
   shaped.left.push(...left);

@@ -6,7 +6,7 @@ import type { Home } from "../core/items.ts";
 import { delaySecondsOf, type Pack, packsOf } from "../core/packs.ts";
 import type { TopicPolicy } from "../core/policy.ts";
 import { unknownPauses } from "./known-pauses.ts";
-import { type Looks, shape } from "./limit.ts";
+import { type Looks, readTooLongAgo, shape } from "./limit.ts";
 import { fileLooks } from "./looks.ts";
 import { type Parking, park, parkForLimit } from "./park.ts";
 import { policyOf } from "./policy.ts";
@@ -25,11 +25,13 @@ export async function send(
   looks?: Looks,
 ): Promise<Map<string, HandedOver>> {
   const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
+  const readBy = ctx.clock() + WRITER_DEADLINE;
   const unknown = await unknownPauses(
     ctx,
     unique.map(({ topic }) => topic),
   );
   if (unknown.size > 0 && unique.every(({ topic }) => unknown.has(topic))) throw [...unknown.values()][0];
+  const isTooLate = ctx.clock() >= readBy;
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
   const fail = (topic: string, failed: ReadonlyMap<string, unknown>): void => {
     const reasons = [...failed].map(([id, error]) => ({ id, reason: messageOf(error) }));
@@ -44,6 +46,7 @@ export async function send(
   await inParallel([...Map.groupBy(unique, (home) => home.topic)], 8, async ([topic, jobs]) => {
     const failAll = (error: unknown): void => fail(topic, new Map(jobs.map(({ id }) => [id, error])));
     if (unknown.has(topic)) return failAll(unknown.get(topic));
+    if (isTooLate) return failAll(new Error(readTooLongAgo(readBy)));
     const by = ctx.clock() + WRITER_DEADLINE;
     let parking: Parking;
     try {
@@ -53,7 +56,7 @@ export async function send(
     }
     const { parked, spare } = parking;
     const waiting = jobs.filter(({ id }) => !parked.has(id));
-    const { going, left, failed } = await shape(ctx, topic, waiting, looks);
+    const { going, left, failed } = await shape(ctx, topic, waiting, by, looks);
     fail(topic, failed);
     for (const [id, sent] of await sendNow(ctx, going, by)) outcomes.set(id, sent);
     try {
@@ -88,7 +91,7 @@ export async function sendNow(
 ): Promise<Map<string, Sent>> {
   const outcomes = new Map<string, Sent>();
   if (ctx.clock() >= by) {
-    const reason = `the pauses and windows of its topic were looked at too long ago, before ${by}`;
+    const reason = readTooLongAgo(by);
     return new Map(homes.map(({ id }) => [id, { outcome: "failing", reason }]));
   }
   const topics = Map.groupBy(homes, (home) => home.topic);

@@ -5,6 +5,7 @@ import { parkForLimit } from "../../protocol/park.ts";
 import { lift, pause } from "../../protocol/pause.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { resume } from "../../protocol/release.ts";
+import { send } from "../../protocol/send.ts";
 import { tick } from "../../protocol/tick.ts";
 import { consume } from "./consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
@@ -73,6 +74,33 @@ test("a job that waited for its limit is no later by the note of a writer that w
   await world.pass(MINUTE);
   // It had lost its start by then, as nobody consumes, and nothing before that.
   expect(await world.home(stale.id)).toMatchObject({ heldFrom: stale.dueAt + (world.now() - heldUntil) });
+});
+
+test("a sender that stood still for an hour gives no start to a job that others have parked", async () => {
+  const world = createWorld({
+    topics: { t: { maxPerSecond: 1, ifLate: { after: 600, do: "skip" } } },
+    shards: 1,
+  });
+  await world.tick();
+  const jobs = [];
+  for (let i = 0; i < 200; i++) jobs.push(await world.file({ topic: "t", delay: MINUTE }));
+  await world.pass(2 * MINUTE);
+  const homes = await Promise.all(jobs.map(({ id }) => world.home(id)));
+  const parked = homes.findLast(({ heldUntil }) => heldUntil === undefined);
+  if (!parked) throw new Error("no job waits");
+  const pool = Object.create(world.pool);
+  pool.read = async (keys: Parameters<typeof world.pool.read>[0]) => {
+    delete pool.read;
+    await world.pass(HOUR, { ticks: false });
+    return world.pool.read(keys);
+  };
+  const sent = await send({ ...world.ctx, pool }, [parked]);
+  expect(sent.get(parked.id)).toMatchObject({
+    outcome: "failing",
+    reason: expect.stringMatching(/too long ago/),
+  });
+  const [state] = await statesAfterRuns(world, [parked.id], 30 * MINUTE);
+  expect(state).toBe("done");
 });
 
 test("a pause is no lateness of the first jobs that a topic parks for its limit", async () => {

@@ -268,7 +268,7 @@ export function witnessOf(settings: {
       const wrong = transition(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
       // Where much goes wrong, a sender may stand still for an hour, and then give a start to a job that was parked meanwhile.
-      const overstated = before && weather !== "hurt" ? overstatedLoss(job, before, after) : 0;
+      const overstated = before ? overstatedLoss(job, before, after) : 0;
       if (overstated > 0)
         violate("ifLate", id, `${overstated} ms of its hold count as lateness: ${JSON.stringify(after)}`);
       const { dueAt, body, attempt, postponeUntil, askedAt = after.createdAt } = after;
