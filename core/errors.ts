@@ -65,3 +65,15 @@ export function reasonOf(thrown: unknown, deeper = DEEPEST_CAUSE): string {
   }
   return messageOf(thrown);
 }
+
+/** What kept one job of a batch from being filed or changed, as callers know it: the trouble of one job is no other's. */
+export function notFiled(cause: unknown): MinutehandError {
+  if (cause instanceof MinutehandError) return cause;
+  return new MinutehandError("unavailable", `the job was not filed: ${messageOf(cause)}`, {}, cause);
+}
+
+/** What kept a job from being sent in time, which is filed: the audit, or a sweep, will find it. So it is not acknowledged. */
+export function notSent(cause: unknown): MinutehandError {
+  const why = `the job was filed, but perhaps not sent: ${messageOf(cause)}`;
+  return new MinutehandError("unavailable", why, {}, cause);
+}

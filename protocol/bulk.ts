@@ -8,7 +8,7 @@ import {
   PAGE_JOBS,
   WRITER_DEADLINE,
 } from "../core/constants.ts";
-import { MinutehandError, messageOf } from "../core/errors.ts";
+import { MinutehandError, messageOf, notFiled } from "../core/errors.ts";
 import { isFinished, isOwed } from "../core/home.ts";
 import { type Begun, begunKey, type Head, ITEM_VERSION, sortable, timeOf, ttl } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
@@ -16,7 +16,7 @@ import { beforeTime, type Position } from "../core/position.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { cancelMany, isDoubtful, refusalOf } from "./cancel.ts";
 import { deadPage } from "./dead-jobs.ts";
-import { unavailable } from "./enqueue-plain.ts";
+
 import { knownFollowedAt } from "./known-pauses.ts";
 import { openingOf } from "./limit.ts";
 import { type JobPage, listJobs } from "./list.ts";
@@ -108,7 +108,7 @@ export async function beginOnce(ctx: Context, topic: string, bulk: Bulk): Promis
   if (!begun || begun.expiresAt * 1000 <= startedAt) {
     const expect = { expiresAt: begun?.expiresAt };
     const changed = await ctx.pool.change({ key, expect, set: noted }, by);
-    if (!changed.changed) throw unavailable(new Error("the same bulk was being begun elsewhere"));
+    if (!changed.changed) throw notFiled(new Error("the same bulk was being begun elsewhere"));
     return bulk;
   }
   return {

@@ -1,5 +1,5 @@
 import { LANDS_WITHIN, UNTRACKED_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
-import { MinutehandError, messageOf } from "../core/errors.ts";
+import { MinutehandError, messageOf, notFiled, notSent } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Key, type OnceItem, onceKey, ttl } from "../core/items.ts";
 import { addressOf } from "../core/job-id.ts";
@@ -7,7 +7,7 @@ import { onceText } from "../core/once.ts";
 import { isUnreadable } from "../core/readable.ts";
 import { differentRequest } from "./calls.ts";
 import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
-import { asTheyStand, filePlain, notSent, unavailable } from "./enqueue-plain.ts";
+import { asTheyStand, filePlain } from "./enqueue-plain.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
 import { isOnceOver, onceEnd } from "./once-items.ts";
 import type { Context, Write } from "./ports.ts";
@@ -48,7 +48,7 @@ export async function fileOnce(
     if (job.key !== undefined) return await fileKeyed(ctx, job, noted, nameOnce, by);
     const { write } = nameOnce(noted);
     const { done } = await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);
-    if (!done) throw unavailable(new Error("the same request was being filed elsewhere"));
+    if (!done) throw notFiled(new Error("the same request was being filed elsewhere"));
   } catch (error) {
     // The same request may have been filed meanwhile, by a repeat of it.
     const theirs = await readOnce(ctx, job.topic, once.token);
@@ -77,7 +77,7 @@ function mayBeMissed({ untracked, dueAt }: Home, now: number): boolean {
 /** Files an untracked job that its once item names as `unsent`. */
 async function fileUnsent(ctx: Context, key: Key, home: Home, by: number): Promise<Enqueued> {
   const [result] = await filePlain(ctx, [home], by);
-  if (!result || result instanceof Error) throw result ?? unavailable(new Error("no answer"));
+  if (!result || result instanceof Error) throw result ?? notFiled(new Error("no answer"));
   await noteSent(ctx, key, home);
   return result;
 }

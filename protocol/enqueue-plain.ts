@@ -1,6 +1,6 @@
 import { inParallel } from "../core/batches.ts";
 import { BATCH_PATIENCE, UNTRACKED_AFTER } from "../core/constants.ts";
-import { MinutehandError, messageOf } from "../core/errors.ts";
+import { type MinutehandError, notFiled, notSent } from "../core/errors.ts";
 import { isNear, startsAt } from "../core/home.ts";
 import { type Home, ttl } from "../core/items.ts";
 import { isPaused } from "./known-pauses.ts";
@@ -23,7 +23,7 @@ export async function filePlain(
 ): Promise<(Enqueued | MinutehandError)[]> {
   const refused = new Map<string, MinutehandError>();
   const refuse = (some: readonly Home[], cause: unknown): void => {
-    for (const { id } of some) refused.set(id, unavailable(cause));
+    for (const { id } of some) refused.set(id, notFiled(cause));
   };
   const send = async (stored: readonly Home[]): Promise<void> => {
     const { standing, unread } = await asTheyStand(ctx, stored);
@@ -61,7 +61,7 @@ export async function filePlain(
     }
     // A near untracked job has no home: what SQS does not take is not acknowledged.
     for (const [id, sent] of await sendNow(ctx, placed.straight, by))
-      if (sent.outcome !== "sent") refused.set(id, unavailable(new Error(sent.reason)));
+      if (sent.outcome !== "sent") refused.set(id, notFiled(new Error(sent.reason)));
     await store(placed.held);
   };
   const near = homes.filter((home) => home.untracked && isNear(home.dueAt, ctx.clock()));
@@ -144,16 +144,4 @@ export async function asTheyStand(
     else if (stands?.state === "scheduled") standing.add(home);
   }
   return { standing: filed.filter((home) => standing.has(home)), unread };
-}
-
-/** What kept a job from being sent in time, which is filed: the audit, or a sweep, will find it. So it is not acknowledged. */
-export function notSent(cause: unknown): MinutehandError {
-  const why = `the job was filed, but perhaps not sent: ${messageOf(cause)}`;
-  return new MinutehandError("unavailable", why, {}, cause);
-}
-
-/** One job's trouble is no other's of its batch. */
-export function unavailable(cause: unknown): MinutehandError {
-  if (cause instanceof MinutehandError) return cause;
-  return new MinutehandError("unavailable", `the job was not filed: ${messageOf(cause)}`, {}, cause);
 }

@@ -1,13 +1,13 @@
 import { inParallel } from "../core/batches.ts";
 import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../core/constants.ts";
-import { MinutehandError } from "../core/errors.ts";
+import { MinutehandError, notFiled } from "../core/errors.ts";
 import { type Home, homeKey, ITEM_VERSION, ttl } from "../core/items.ts";
 import { drawJobId } from "../core/job-id.ts";
 import { jobOptionsOf } from "../core/job-options.ts";
 import { drawWithin } from "../core/spread.ts";
 import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
-import { filePlain, unavailable } from "./enqueue-plain.ts";
+import { filePlain } from "./enqueue-plain.ts";
 import { isFar, keepPromotions } from "./far-ahead.ts";
 import type { Enqueued, NewJob } from "./new-job.ts";
 import { isNamed, policyOf } from "./policy.ts";
@@ -127,6 +127,6 @@ async function fileConditional(
     if (job.once) return await fileOnce(ctx, job, job.once, home, by);
     return await fileKeyed(ctx, job, home, undefined, by);
   } catch (error) {
-    return unavailable(error);
+    return notFiled(error);
   }
 }

@@ -1,7 +1,3 @@
-import { type MessageJob, startOf } from "../core/message.ts";
-import { pausedSince } from "./known-pauses.ts";
-import type { Context } from "./ports.ts";
-
 /** Why a message's claim came to nothing. */
 export type DropReason = "finished" | "moved" | "gone" | "running" | "crashed" | "expired" | "paused";
 
@@ -41,29 +37,3 @@ export type ProtocolEvent =
   /** Jobs that a newer version wrote, or that are malformed: they are left alone. `id`: one of them. */
   | { type: "unreadable"; what: string; jobs: number; id: string; error: string }
   | { type: "dead-letters-removed"; topic: string; messages: number };
-
-/**
- * A message's job begins to run at `now`, ms since the epoch. Whoever claims a job has looked at its topic's pause just before; who
- * runs an untracked one need not.
- */
-export function startedEvent(
-  ctx: Context,
-  topic: string,
-  job: MessageJob,
-  now: number,
-): Extract<ProtocolEvent, { type: "started" }> {
-  const { id, attempt, heldFrom, heldUntil } = job;
-  const dueAt = Date.parse(job.dueAt);
-  const isHeld = heldFrom !== undefined && heldUntil !== undefined;
-  const pausedMs = job.untracked ? 0 : pausedSince(ctx, topic, startOf(job), now);
-  const heldMs = isHeld ? Math.max(Date.parse(heldUntil) - Date.parse(heldFrom), 0) : 0;
-  return {
-    type: "started",
-    topic,
-    id,
-    attempt,
-    dueAt,
-    lateMs: now - dueAt,
-    heldMs: heldMs + pausedMs,
-  };
-}

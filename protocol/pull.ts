@@ -27,7 +27,6 @@ import { hideSecondsOf } from "../core/packs.ts";
 import type { TopicPolicy } from "../core/policy.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../core/receipt.ts";
 import { claim, REPEAT_AFTER, type Verdict } from "./claim.ts";
-import { startedEvent } from "./events.ts";
 import { isPaused } from "./known-pauses.ts";
 import { openingOf } from "./limit.ts";
 import { policyOf } from "./policy.ts";
@@ -36,6 +35,7 @@ import { notFound, readJob } from "./read-job.ts";
 import { redriveEnvelope } from "./redrive-envelope.ts";
 import { resend } from "./resend.ts";
 import { claimLost, type Ending, type Held, settleDone, settleOtherwise } from "./settle.ts";
+import { startedEvent } from "./started-event.ts";
 import { requireTopic } from "./topics.ts";
 
 /** ms that whoever does not wait, too, goes past void messages: what is due may lie behind them. */

@@ -2,11 +2,11 @@ import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START, MOST_RECEIVES } 
 import { messageOf } from "../core/errors.ts";
 import { type MessageJob, startOf } from "../core/message.ts";
 import { type Claims, claim, REPEAT_AFTER, type Verdict } from "../protocol/claim.ts";
-import { startedEvent } from "../protocol/events.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
 import { resend } from "../protocol/resend.ts";
 import type { Ending, Held, Settled } from "../protocol/settle.ts";
+import { startedEvent } from "../protocol/started-event.ts";
 import { giveBack } from "./give-back.ts";
 import { type Delivery, deleteMessages, openMessages, putAside, type Work } from "./open-messages.ts";
 import { createSettler } from "./settler.ts";
