@@ -29,7 +29,8 @@ export default defineConfig({
           name: "unit",
           sequence: AFTER_TEMPLATE,
           include: [
-            "test/{cli,core,cron,examples,protocol,webhook,sdk,functions,http,local,bench,deploy,package,properties,security,testing,torture}/**/*.test.ts",
+            "test/layers.test.ts",
+            "test/{cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,security,testing,torture}/**/*.test.ts",
           ],
           exclude: ["test/testing/memory-*.test.ts"],
           testTimeout: 60_000,

@@ -8,11 +8,11 @@ import {
   PutItemCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import { inParallel } from "../core/batches.ts";
 import type { Item, Key } from "../core/items.ts";
 import type { RandomBytes } from "../core/job-id.ts";
 import { newerCounters } from "../core/readable.ts";
 import { SIZES } from "../core/sizes.ts";
+import { inParallel } from "../general/batches.ts";
 import type { Change, Changed, Deadline, Pool } from "../protocol/ports.ts";
 import { fromAttributes, itemIfAny, toAttributes, toKey } from "./attributes.ts";
 import { capacityMeter, type OnCapacity } from "./capacity.ts";

@@ -5,8 +5,8 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import { chunksOf, inParallel } from "../core/batches.ts";
 import { SQS_BATCH_ENTRIES } from "../core/constants.ts";
+import { chunksOf, inParallel } from "../general/batches.ts";
 import type { QueueName, Queues } from "../protocol/ports.ts";
 import { REQUEST_TIMEOUT } from "./clients.ts";
 import { assertWhole } from "./ranges.ts";

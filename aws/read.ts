@@ -5,9 +5,9 @@ import {
   QueryCommand,
   type QueryCommandOutput,
 } from "@aws-sdk/client-dynamodb";
-import { chunksOf, inParallel } from "../core/batches.ts";
 import type { Item, Key } from "../core/items.ts";
 import type { Position } from "../core/position.ts";
+import { chunksOf, inParallel } from "../general/batches.ts";
 import type { Page } from "../protocol/ports.ts";
 import { fromAttributes, itemIfAny, toKey } from "./attributes.ts";
 import type { Connection } from "./connection.ts";

@@ -3,8 +3,8 @@ import {
   type BatchStatementRequest,
   type BatchStatementResponse,
 } from "@aws-sdk/client-dynamodb";
-import { chunksOf, inParallel } from "../core/batches.ts";
 import { ITEM_VERSION, type Item } from "../core/items.ts";
+import { chunksOf, inParallel } from "../general/batches.ts";
 import type { Change, Deadline } from "../protocol/ports.ts";
 import { toAttribute, toAttributes } from "./attributes.ts";
 import type { Connection } from "./connection.ts";

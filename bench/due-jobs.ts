@@ -1,7 +1,7 @@
-import { chunksOf } from "../core/batches.ts";
 import { BATCH_JOBS } from "../core/constants.ts";
 import type { Home } from "../core/items.ts";
-import { enqueueMany } from "../protocol/enqueue.ts";
+import { chunksOf } from "../general/batches.ts";
+import { enqueueMany } from "../protocol/file/enqueue.ts";
 import type { NewJob } from "../protocol/new-job.ts";
 import { policyOf } from "../protocol/policy.ts";
 import { homesOf } from "./jobs.ts";

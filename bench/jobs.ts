@@ -1,6 +1,6 @@
 import { DAY } from "../core/constants.ts";
 import type { Home } from "../core/items.ts";
-import { enqueueMany } from "../protocol/enqueue.ts";
+import { enqueueMany } from "../protocol/file/enqueue.ts";
 import type { NewJob } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
 

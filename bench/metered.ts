@@ -1,7 +1,7 @@
+import { runJobs } from "../consumer/run-jobs.ts";
 import type { Policy } from "../core/policy.ts";
 import { TIMERS } from "../http/timers.ts";
 import type { Context } from "../protocol/ports.ts";
-import { runJobs } from "../sdk/run-jobs.ts";
 import { contextOf, type Rig } from "./rig.ts";
 
 /** What requests came to, as DynamoDB counts its units and SQS its requests. */

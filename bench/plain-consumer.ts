@@ -7,9 +7,9 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BatchStatementRequest } from "@aws-sdk/client-dynamodb";
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
-import { chunksOf } from "../core/batches.ts";
 import { STATEMENT_BATCH } from "../core/constants.ts";
 import { homeKey } from "../core/items.ts";
+import { chunksOf } from "../general/batches.ts";
 import { type Emulators, plainClients } from "./plain-clients.ts";
 import { runStatements } from "./plain-table.ts";
 

@@ -3,9 +3,9 @@ import { dynamoClient, sqsClient } from "../aws/clients.ts";
 import { dynamoPool } from "../aws/pool.ts";
 import { type OnRequest, sqsQueues } from "../aws/queues.ts";
 import type { Policy } from "../core/policy.ts";
+import { createContext, type Environment } from "../environment/context.ts";
 import { type LocalStack, startLocal } from "../local/stack.ts";
 import type { Context } from "../protocol/ports.ts";
-import { createContext, type Environment } from "../sdk/context.ts";
 import { type Emulators, type PlainClients, plainClients } from "./plain-clients.ts";
 import { observeStarts, type Starts } from "./starts.ts";
 

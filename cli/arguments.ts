@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from "commander";
 import { DAY, LONGEST_DELAY } from "../core/constants.ts";
-import { parseDuration } from "../core/durations.ts";
-import { parseInstant } from "../core/instant.ts";
 import { isJobId } from "../core/job-id.ts";
+import { parseDuration } from "../general/durations.ts";
+import { parseInstant } from "../general/instant.ts";
 
 /** How the words of a command line are read. What they refuse says its rule; the program adds which option it was. */
 

@@ -1,7 +1,7 @@
 import type { DeployedStack } from "../aws/account.ts";
+import type { TopicReport } from "../client/client.ts";
 import { LOOKAHEAD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import type { TopicReport } from "../sdk/client.ts";
 import { many } from "./words.ts";
 
 /** One thing that `doctor` looked at. `todo` is for what is not ok. */

@@ -1,6 +1,6 @@
+import type { Client, JobSummary } from "../client/client.ts";
 import { CLOCK_MARGIN, LIST_JOBS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
-import type { Client, JobSummary } from "../sdk/client.ts";
 import { allOf } from "./lists.ts";
 
 /** What is followed, and how closely. Times are ms. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { EnqueueOptions } from "../sdk/client.ts";
+import type { EnqueueOptions } from "../client/client.ts";
 import { duration, header, wholeNumber } from "./arguments.ts";
 import { readBody } from "./body.ts";
 import type { Surroundings } from "./surroundings.ts";

@@ -1,4 +1,4 @@
-import type { BulkRequest, BulkResult } from "../sdk/client.ts";
+import type { BulkRequest, BulkResult } from "../client/client.ts";
 import { CliError, UsageError } from "./cli-error.ts";
 import type { Caution } from "./selection.ts";
 import type { Session } from "./session.ts";

@@ -1,9 +1,9 @@
 import type { DeployedStack } from "../aws/account.ts";
+import { regionOf } from "../client/authorize.ts";
+import type { ClientOptions } from "../client/client.ts";
 import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../core/loopback.ts";
 import { API_OUTPUT } from "../core/outputs.ts";
-import { regionOf } from "../sdk/authorize.ts";
-import type { ClientOptions } from "../sdk/client.ts";
 import { CliError, UsageError } from "./cli-error.ts";
 
 /** Where the API is, how it knows who calls, and the stack it was found by. */

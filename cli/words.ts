@@ -1,4 +1,4 @@
-import type { JobState, JobSummary } from "../sdk/client.ts";
+import type { JobState, JobSummary } from "../client/client.ts";
 import type { Style } from "./output.ts";
 import type { Column } from "./table.ts";
 

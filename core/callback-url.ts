@@ -1,8 +1,8 @@
+import { portOf } from "../general/port.ts";
+import { truncate } from "../general/text.ts";
 import { CALLBACK_URL_CHARS } from "./constants.ts";
 import type { WebhookPolicy } from "./policy.ts";
-import { portOf } from "./port.ts";
 import { isPublicAddress } from "./public-address.ts";
-import { truncate } from "./text.ts";
 
 /** Bytes of a refused URL that its refusal shows. */
 const SHOWN = 100;

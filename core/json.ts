@@ -1,6 +1,6 @@
+import { truncate } from "../general/text.ts";
 import { BODY_DEPTH } from "./constants.ts";
 import { MinutehandError } from "./errors.ts";
-import { truncate } from "./text.ts";
 
 // XML, which SQS checks messages by, has no such characters; lone surrogates JSON.stringify escapes itself.
 const NOT_XML = /[\ufffe\uffff]/g;

@@ -1,4 +1,4 @@
-import { batchesOf } from "./batches.ts";
+import { batchesOf } from "../general/batches.ts";
 import { LONGEST_HIDE, PACK_BYTES, RELEASE_EARLY, SQS_MAX_DELAY } from "./constants.ts";
 import { startsAt } from "./home.ts";
 import type { Home } from "./items.ts";

@@ -1,5 +1,5 @@
+import { portOf } from "../general/port.ts";
 import { attemptsOf, type Backoff, DEFAULT_BACKOFF } from "./backoff.ts";
-import { portOf } from "./port.ts";
 
 /** Whom a webhook topic may call, and how. */
 export type WebhookPolicy = {

@@ -1,8 +1,8 @@
+import { truncate } from "../general/text.ts";
 import { LOG_ENTRIES, LOG_ERROR_BYTES } from "./constants.ts";
 import { crashOf, startsAt } from "./home.ts";
 import type { Home, LogEntry, State } from "./items.ts";
 import { addressOf } from "./job-id.ts";
-import { truncate } from "./text.ts";
 
 /**
  * What happened to a job. A home logs what its next move makes it forget, in the move's own write: the run in hand, how

@@ -1,8 +1,8 @@
+import { createApiContext } from "../environment/api-context.ts";
 import { createApp } from "../http/app.ts";
 import { serveEvents } from "../http/lambda.ts";
 import { routes } from "../http/route-table.ts";
 import { createService } from "../http/service.ts";
-import { createApiContext } from "../sdk/api-context.ts";
 
 const { ctx, begin } = createApiContext();
 const app = createApp(createService(ctx, ctx.telemetry.logger), routes);

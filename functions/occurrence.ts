@@ -1,7 +1,7 @@
 import { MinutehandError } from "../core/errors.ts";
 import { parseOccurrence } from "../core/occurrence.ts";
-import { fileOccurrence } from "../protocol/recurring.ts";
-import { createContext } from "../sdk/context.ts";
+import { createContext } from "../environment/context.ts";
+import { fileOccurrence } from "../protocol/file/recurring.ts";
 
 const ctx = createContext();
 

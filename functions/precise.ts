@@ -1,4 +1,4 @@
-import { consumer } from "../sdk/consumer.ts";
+import { consumer } from "../consumer/consumer.ts";
 
 /** The app's example of `precision: "millisecond"`: logs when each job was due and when it started. */
 export const handler = consumer(async (job) => {

@@ -1,5 +1,5 @@
-import { promote } from "../protocol/promote.ts";
-import { createContext } from "../sdk/context.ts";
+import { createContext } from "../environment/context.ts";
+import { promote } from "../protocol/hand-over/promote.ts";
 
 const ctx = createContext();
 

@@ -1,8 +1,8 @@
+import { createContext } from "../environment/context.ts";
 import { createApp } from "../http/app.ts";
 import { serveEvents } from "../http/lambda.ts";
 import { receiveRoute } from "../http/routes/receive.ts";
 import { createService } from "../http/service.ts";
-import { createContext } from "../sdk/context.ts";
 
 const ctx = createContext();
 const app = createApp(createService(ctx, ctx.telemetry.logger), [receiveRoute]);

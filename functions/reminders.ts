@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { consumer, type Job } from "../sdk/consumer.ts";
+import { consumer, type Job } from "../consumer/consumer.ts";
 
 /** Beside its text, a reminder may say how its run is to go, so that each way can be tried out. */
 type Reminder = {

@@ -1,7 +1,7 @@
 import type { Context as LambdaContext } from "aws-lambda";
-import { tick } from "../protocol/tick.ts";
-import { createContext } from "../sdk/context.ts";
-import { createEventSources } from "../sdk/event-sources.ts";
+import { createContext } from "../environment/context.ts";
+import { createEventSources } from "../environment/event-sources.ts";
+import { tick } from "../protocol/hand-over/tick.ts";
 
 /** ms that what is begun last, and the telemetry, have before Lambda ends the function: a call that hangs takes 15 s. */
 const MARGIN = 20_000;

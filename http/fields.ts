@@ -11,9 +11,9 @@ import {
   MOST_ATTEMPTS,
   TAG_BYTES,
 } from "../core/constants.ts";
-import { parseDuration } from "../core/durations.ts";
 import { isJobId } from "../core/job-id.ts";
 import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
+import { parseDuration } from "../general/durations.ts";
 
 /**
  * The single values of requests. Each schema says its rule as the words that follow the field's name; what

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { parseInstant } from "../core/instant.ts";
+import { parseInstant } from "../general/instant.ts";
 
 const RULE = "must be an instant of ISO 8601 with its zone, such as 2026-03-01T09:30:00.000Z";
 

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import { MinutehandError } from "../core/errors.ts";
-import { truncate } from "../core/text.ts";
+import { truncate } from "../general/text.ts";
 
 /** Bytes of a refused value that its refusal shows. */
 const SHOWN = 60;

@@ -1,7 +1,7 @@
 import { DAY, LONGEST_BULK } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
-import type { BulkAction } from "../protocol/bulk.ts";
-import { LONGEST_SPAN } from "../protocol/list.ts";
+import type { BulkAction } from "../protocol/change/bulk.ts";
+import { LONGEST_SPAN } from "../protocol/read/list.ts";
 import { iso } from "./instants.ts";
 
 const HOUR = 3_600_000;

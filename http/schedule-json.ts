@@ -1,6 +1,6 @@
 import { MinutehandError } from "../core/errors.ts";
 import type { Schedule } from "../core/occurrence.ts";
-import { nextOf } from "../protocol/recurring.ts";
+import { nextOf } from "../protocol/file/recurring.ts";
 import type { ScheduleJson, ScheduleSummary } from "./answers.ts";
 import { iso } from "./instants.ts";
 

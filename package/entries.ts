@@ -17,8 +17,8 @@ export function readManifest(root: string): Manifest {
 }
 
 /**
- * The sources of what package.json's `exports` and `bin` name, relative to the root: `dist/npm/sdk/client.js` is made from
- * `sdk/client.ts`.
+ * The sources of what package.json's `exports` and `bin` name, relative to the root: `dist/npm/client/client.js` is made from
+ * `client/client.ts`.
  */
 export function entriesOf({ exports, bin = {} }: Manifest): string[] {
   const targets = Object.values(exports).map((target) =>

@@ -4,7 +4,7 @@ import type { Schedule } from "../core/occurrence.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Position } from "../core/position.ts";
 import type { Sizes } from "../core/sizes.ts";
-import type { ProtocolEvent } from "./events.ts";
+import type { ProtocolEvent } from "./reports.ts";
 
 /** ms since the epoch, on the clock of the context. No try of a write is issued at or after it. */
 export type Deadline = number;

@@ -1,7 +1,7 @@
-import type { ProtocolEvent } from "../protocol/events.ts";
+import type { RunJob } from "../consumer/run-jobs.ts";
+import { runJobs } from "../consumer/run-jobs.ts";
 import type { Context } from "../protocol/ports.ts";
-import type { RunJob } from "../sdk/run-jobs.ts";
-import { runJobs } from "../sdk/run-jobs.ts";
+import type { ProtocolEvent } from "../protocol/reports.ts";
 import type { MemoryMessage, MemoryQueues } from "./memory-queues.ts";
 import { runOf, type TestTopic } from "./topics.ts";
 

@@ -1,6 +1,6 @@
-import { batchesOf } from "../core/batches.ts";
 import { LONGEST_LEASE, SQS_BATCH_BYTES, SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
+import { batchesOf } from "../general/batches.ts";
 import type { Depth, Outgoing, QueueName, Queues, Received, Sent } from "../protocol/ports.ts";
 import { assertWhole, DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, refusalOf } from "./sqs-limits.ts";
 

@@ -1,18 +1,18 @@
+import type { Duration } from "../client/client.ts";
+import type { Consumer } from "../consumer/consumer.ts";
+import { type JobHandler, runWith } from "../consumer/run-handler.ts";
+import type { RunJob } from "../consumer/run-jobs.ts";
+import type { Call, Reply } from "../consumer/webhook/call.ts";
+import { webhookRun } from "../consumer/webhook/run.ts";
 import { brokenIn } from "../core/check.ts";
-import { parseDuration } from "../core/durations.ts";
 import { eventChecks } from "../core/event-checks.ts";
 import type { EventRule } from "../core/event-rules.ts";
 import type { Policy, TopicPolicy, WebhookPolicy } from "../core/policy.ts";
 import { type CheckedTopic, topicChecks } from "../core/topic-checks.ts";
 import { eventRulesOf, type TopicSettings, timedPolicy, timedSettings } from "../core/topic-settings.ts";
 import { windowFault } from "../cron/window.ts";
+import { parseDuration } from "../general/durations.ts";
 import type { Context } from "../protocol/ports.ts";
-import type { Duration } from "../sdk/client.ts";
-import type { Consumer } from "../sdk/consumer.ts";
-import { type JobHandler, runWith } from "../sdk/run-handler.ts";
-import type { RunJob } from "../sdk/run-jobs.ts";
-import type { Call, Reply } from "../webhook/call.ts";
-import { webhookRun } from "../webhook/run.ts";
 import { shown } from "./check-options.ts";
 
 /** What stands for the network: what a webhook's receiver answers to a call. One that throws could not be reached. */

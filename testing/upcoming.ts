@@ -1,9 +1,9 @@
 import { BUCKET, LOOKAHEAD } from "../core/constants.ts";
 import { bucketOf, minuteOf, parkedIn } from "../core/items.ts";
 import { parseMessage, startOf } from "../core/message.ts";
-import { readPauses } from "../protocol/known-pauses.ts";
+import { listSchedules, nextOf } from "../protocol/file/recurring.ts";
+import { readPauses } from "../protocol/gate/known-pauses.ts";
 import type { Context } from "../protocol/ports.ts";
-import { listSchedules, nextOf } from "../protocol/recurring.ts";
 import type { MemoryPool } from "./memory-pool.ts";
 import type { MemoryMessage, MemoryQueues } from "./memory-queues.ts";
 

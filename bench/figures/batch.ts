@@ -1,5 +1,5 @@
+import { directOn } from "../../client/direct-client.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
-import { directOn } from "../../sdk/direct-client.ts";
 import type { Figure } from "../figure.ts";
 import { httpClient } from "../http-client.ts";
 import { BODY, FAR, homesOf, newJobs } from "../jobs.ts";

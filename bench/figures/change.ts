@@ -1,8 +1,8 @@
 import { GetItemCommand, PutItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
+import { directOn } from "../../client/direct-client.ts";
 import { DAY } from "../../core/constants.ts";
 import { type Home, homeKey, lookAt } from "../../core/items.ts";
-import { directOn } from "../../sdk/direct-client.ts";
 import type { Figure } from "../figure.ts";
 import { FAR, homesOf, newJobs } from "../jobs.ts";
 import { load } from "../load.ts";

@@ -1,5 +1,5 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { directOn } from "../../sdk/direct-client.ts";
+import { directOn } from "../../client/direct-client.ts";
 import type { Figure } from "../figure.ts";
 import { httpClient } from "../http-client.ts";
 import { BODY, FAR, homesOf, newJobs } from "../jobs.ts";

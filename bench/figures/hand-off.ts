@@ -1,12 +1,12 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { GetQueueAttributesCommand } from "@aws-sdk/client-sqs";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import { chunksOf } from "../../core/batches.ts";
 import { BATCH_JOBS, BUCKET, DAY } from "../../core/constants.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, minuteOf, sortable } from "../../core/items.ts";
-import { backlogsOf } from "../../protocol/backlog.ts";
+import { chunksOf } from "../../general/batches.ts";
+import { backlogsOf } from "../../protocol/hand-over/backlog.ts";
+import { sweepShard } from "../../protocol/hand-over/sweep.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { sweepShard } from "../../protocol/sweep.ts";
 import type { Figure } from "../figure.ts";
 import { homesOf, newJobs } from "../jobs.ts";
 import { createQueue, emptyQueue } from "../plain-queue.ts";

@@ -1,6 +1,6 @@
 import { BatchWriteItemCommand } from "@aws-sdk/client-dynamodb";
-import { chunksOf } from "../../core/batches.ts";
 import { BATCH_JOBS, DAY } from "../../core/constants.ts";
+import { chunksOf } from "../../general/batches.ts";
 import { createApp } from "../../http/app.ts";
 import { routes } from "../../http/route-table.ts";
 import { createService } from "../../http/service.ts";

@@ -1,9 +1,9 @@
-import { chunksOf } from "../../core/batches.ts";
 import { BATCH_JOBS, BUCKET, NEAR } from "../../core/constants.ts";
 import { minuteOf } from "../../core/items.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
-import { enqueueMany } from "../../protocol/enqueue.ts";
-import { tick } from "../../protocol/tick.ts";
+import { chunksOf } from "../../general/batches.ts";
+import { enqueueMany } from "../../protocol/file/enqueue.ts";
+import { tick } from "../../protocol/hand-over/tick.ts";
 import type { Figure } from "../figure.ts";
 import { newJobs } from "../jobs.ts";
 import { type Bill, consume, meter, NOTHING } from "../metered.ts";

@@ -1,8 +1,8 @@
 import { Argument, type Command } from "commander";
-import { chunksOf } from "../../core/batches.ts";
+import type { JobSummary } from "../../client/client.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import type { JobSummary } from "../../sdk/client.ts";
+import { chunksOf } from "../../general/batches.ts";
 import { jobIds } from "../arguments.ts";
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { DeadQuery, JobSummary } from "../../sdk/client.ts";
+import type { DeadQuery, JobSummary } from "../../client/client.ts";
 import { wholeNumber } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import { firstOf, pageSizeFor } from "../lists.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { inParallel } from "../../core/batches.ts";
+import type { Client, TopicReport } from "../../client/client.ts";
+import { inParallel } from "../../general/batches.ts";
 import { printable } from "../../local/printable.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import type { Client, TopicReport } from "../../sdk/client.ts";
 import {
   type Check,
   DEAD_COUNTED,

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
+import type { ListQuery } from "../../client/client.ts";
 import { STATES } from "../../http/answers.ts";
-import type { ListQuery } from "../../sdk/client.ts";
 import { instant, wholeNumber } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import { firstOf, pageSizeFor } from "../lists.ts";

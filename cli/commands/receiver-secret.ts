@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
+import { receiverSecret } from "../../consumer/webhook/receiver-secret.ts";
 import { messageOf } from "../../core/errors.ts";
-import { receiverSecret } from "../../webhook/receiver-secret.ts";
 import { UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import type { Open } from "../session.ts";

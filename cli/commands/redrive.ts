@@ -1,8 +1,8 @@
 import { Argument, type Command } from "commander";
-import { chunksOf } from "../../core/batches.ts";
+import type { Duration, Redriven } from "../../client/client.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
-import { parseDuration } from "../../core/durations.ts";
-import type { Duration, Redriven } from "../../sdk/client.ts";
+import { chunksOf } from "../../general/batches.ts";
+import { parseDuration } from "../../general/durations.ts";
 import { duration, jobIds, rate, wholeNumber } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from "commander";
-import type { Changes, Duration } from "../../sdk/client.ts";
+import type { Changes, Duration } from "../../client/client.ts";
 import { duration, instant, jobId, rate } from "../arguments.ts";
 import { readBody } from "../body.ts";
 import { UsageError } from "../cli-error.ts";

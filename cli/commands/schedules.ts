@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { NewSchedule, Schedule, ScheduleSummary } from "../../sdk/client.ts";
+import type { NewSchedule, Schedule, ScheduleSummary } from "../../client/client.ts";
 import { duration, instant } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import { addJobOptions, type JobFlags, jobOf } from "../job-options.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { parseDuration } from "../../core/durations.ts";
+import type { JobSummary } from "../../client/client.ts";
+import { parseDuration } from "../../general/durations.ts";
 import { printable } from "../../local/printable.ts";
-import type { JobSummary } from "../../sdk/client.ts";
 import { duration } from "../arguments.ts";
 import { examples } from "../examples.ts";
 import { follow } from "../follow.ts";

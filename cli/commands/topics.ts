@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { TopicReport } from "../../sdk/client.ts";
+import type { TopicReport } from "../../client/client.ts";
 import { examples } from "../examples.ts";
 import type { Open } from "../session.ts";
 import type { Column } from "../table.ts";

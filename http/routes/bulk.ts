@@ -1,7 +1,7 @@
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { BULK_ID_CHARS, type Bulk, beginBulk, beginOnce, runBulk } from "../../protocol/bulk.ts";
+import { BULK_ID_CHARS, type Bulk, beginBulk, beginOnce, runBulk } from "../../protocol/change/bulk.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { requireTopic } from "../../protocol/topics.ts";
+import { requireTopic } from "../../protocol/read/topics.ts";
 import { bulkPart } from "../answers.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
 import { iso } from "../instants.ts";

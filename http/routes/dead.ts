@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { LIST_JOBS, PAGE_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { deadPage } from "../../protocol/dead-jobs.ts";
+import { redrive } from "../../protocol/change/redrive.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { redrive } from "../../protocol/redrive.ts";
-import { requireTopic } from "../../protocol/topics.ts";
+import { deadPage } from "../../protocol/read/dead-jobs.ts";
+import { requireTopic } from "../../protocol/read/topics.ts";
 import { jobPage, redriven } from "../answers.ts";
 import { decodeDeadCursor, encodeDeadCursor, tie, untie } from "../cursors.ts";
 import { digits, group, tag, topic } from "../fields.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import { bodyText } from "../../core/body-text.ts";
-import { cancel } from "../../protocol/cancel.ts";
-import { enqueue } from "../../protocol/enqueue.ts";
-import { readJob } from "../../protocol/read-job.ts";
-import { reschedule } from "../../protocol/reschedule.ts";
+import { cancel } from "../../protocol/change/cancel.ts";
+import { reschedule } from "../../protocol/change/reschedule.ts";
+import { enqueue } from "../../protocol/file/enqueue.ts";
+import { readJob } from "../../protocol/store/read-job.ts";
 import { job } from "../answers.ts";
 import { idempotencyKey, jobId } from "../fields.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";

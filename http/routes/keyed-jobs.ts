@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { MinutehandError } from "../../core/errors.ts";
-import { cancelByKey } from "../../protocol/cancel.ts";
-import { enqueue } from "../../protocol/enqueue.ts";
+import { cancelByKey } from "../../protocol/change/cancel.ts";
+import { enqueue } from "../../protocol/file/enqueue.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { idOfKey, readJob } from "../../protocol/read-job.ts";
-import { requireTopic } from "../../protocol/topics.ts";
+import { requireTopic } from "../../protocol/read/topics.ts";
+import { idOfKey, readJob } from "../../protocol/store/read-job.ts";
 import { job } from "../answers.ts";
 import { key, topic } from "../fields.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";

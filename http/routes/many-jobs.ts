@@ -1,9 +1,9 @@
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { toJson } from "../../core/json.ts";
-import { truncate } from "../../core/text.ts";
-import { cancelMany } from "../../protocol/cancel.ts";
-import { enqueueMany } from "../../protocol/enqueue.ts";
+import { truncate } from "../../general/text.ts";
+import { cancelMany } from "../../protocol/change/cancel.ts";
+import { enqueueMany } from "../../protocol/file/enqueue.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
 import { batchResults, cancelResults } from "../answers.ts";
 import { jobId } from "../fields.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { pause } from "../../protocol/pause.ts";
-import { resume } from "../../protocol/release.ts";
-import { requireTopic } from "../../protocol/topics.ts";
+import { pause } from "../../protocol/change/pause.ts";
+import { resume } from "../../protocol/hand-over/release.ts";
+import { requireTopic } from "../../protocol/read/topics.ts";
 import { paused, resumed } from "../answers.ts";
 import { topic } from "../fields.ts";
 import { iso } from "../instants.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { receive } from "../../protocol/pull.ts";
+import { receive } from "../../protocol/run/pull.ts";
 import { pulledJobs } from "../answers.ts";
 import { topic } from "../fields.ts";
 import { iso } from "../instants.ts";

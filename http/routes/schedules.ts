@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 import type { Schedule } from "../../core/occurrence.ts";
-import type { Context } from "../../protocol/ports.ts";
 import {
   listSchedules,
   type NewSchedule,
@@ -9,8 +8,9 @@ import {
   readSchedule,
   removeSchedule,
   runSchedule,
-} from "../../protocol/recurring.ts";
-import { requireTopic } from "../../protocol/topics.ts";
+} from "../../protocol/file/recurring.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { requireTopic } from "../../protocol/read/topics.ts";
 import { job, schedule, schedulePage } from "../answers.ts";
 import { decodeScheduleCursor, encodeScheduleCursor, tie, untie } from "../cursors.ts";
 import { digits, scheduleName } from "../fields.ts";

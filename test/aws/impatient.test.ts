@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { API_PATIENCE, writingWithin } from "../../aws/impatient.ts";
 import type { Pool } from "../../protocol/ports.ts";
-import { createWorld, MINUTE, SECOND } from "../protocol/world.ts";
+import { createWorld, MINUTE, SECOND } from "../support/world.ts";
 
 test("the writes of each call have an end of their own, before API Gateway gives the call up", async () => {
   const world = createWorld();

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { secretsClient } from "../../aws/clients.ts";
 import { secretVersions } from "../../aws/secrets.ts";
-import { MINUTE, SECOND, START } from "../protocol/world.ts";
+import { MINUTE, SECOND, START } from "../support/world.ts";
 import { useEndpoint } from "./emulators.ts";
 import {
   type Answer,

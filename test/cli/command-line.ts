@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { run } from "../../cli/run.ts";
-import { START } from "../protocol/world.ts";
+import { START } from "../support/world.ts";
 import type { ServedApi } from "./served-api.ts";
 
 export type Typed = {

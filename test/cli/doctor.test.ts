@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { createApi } from "../http/api.ts";
-import { createWorld, MINUTE, SECOND, START } from "../protocol/world.ts";
-import { startReceiver } from "../webhook/receiver.ts";
+import { createApi } from "../support/api.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { createWorld, MINUTE, SECOND, START } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
 import { serveApi } from "./served-api.ts";

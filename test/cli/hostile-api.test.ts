@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startReceiver } from "../webhook/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { type } from "./command-line.ts";
 
 /** What moves a cursor, splits a line, turns the writing, or is not seen. */

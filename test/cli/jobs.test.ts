@@ -3,7 +3,7 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { HOUR, MINUTE } from "../protocol/world.ts";
+import { HOUR, MINUTE } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { serveApi } from "./served-api.ts";
 

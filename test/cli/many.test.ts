@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SECOND, START } from "../protocol/world.ts";
+import { SECOND, START } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { type ServedApi, serveApi } from "./served-api.ts";
 

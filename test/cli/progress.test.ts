@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createProgress } from "../../cli/progress.ts";
-import { SECOND } from "../protocol/world.ts";
+import { SECOND } from "../support/world.ts";
 
 test("where nobody looks long work has a line each ten seconds, and short work none", () => {
   let [now, written] = [0, ""];

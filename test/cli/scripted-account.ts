@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import { startReceiver } from "../webhook/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 type Output = { key: string; value: string; description?: string };
 

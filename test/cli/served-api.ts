@@ -1,5 +1,5 @@
-import { type Api, createApi } from "../http/api.ts";
-import { type Received, startReceiver } from "../webhook/receiver.ts";
+import { type Api, createApi } from "../support/api.ts";
+import { type Received, startReceiver } from "../support/receiver.ts";
 
 export type ServedApi = Api &
   AsyncDisposable & {

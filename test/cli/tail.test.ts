@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { follow } from "../../cli/follow.ts";
+import { createClient } from "../../client/http-client.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { createClient } from "../../sdk/http-client.ts";
-import { MINUTE, SECOND } from "../protocol/world.ts";
+import { MINUTE, SECOND } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { type ServedApi, serveApi } from "./served-api.ts";
 

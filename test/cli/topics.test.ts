@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { counted } from "../../cli/words.ts";
-import type { Json } from "../http/api.ts";
-import { createApi } from "../http/api.ts";
-import { createWorld, MINUTE, SECOND } from "../protocol/world.ts";
+import type { Json } from "../support/api.ts";
+import { createApi } from "../support/api.ts";
+import { createWorld, MINUTE, SECOND } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { type ServedApi, serveApi } from "./served-api.ts";
 

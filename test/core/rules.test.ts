@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { attemptsOf, backoffMs, DEFAULT_BACKOFF } from "../../core/backoff.ts";
-import { batchesOf, inParallel } from "../../core/batches.ts";
 import { CLOCK_MARGIN, NEAR, PACK_BYTES } from "../../core/constants.ts";
-import { parseDuration } from "../../core/durations.ts";
 import { hasCrashed, isRunning, stateAt } from "../../core/home.ts";
 import type { TrailEntry } from "../../core/items.ts";
 import { bucketOf, type Home, homeKey, lookAt, sortable, timeOf } from "../../core/items.ts";
@@ -13,8 +11,10 @@ import { delaySecondsOf, packsOf } from "../../core/packs.ts";
 import { topicPolicy } from "../../core/policy.ts";
 import { beforeTime } from "../../core/position.ts";
 import { decodeReceipt, encodeReceipt } from "../../core/receipt.ts";
-import { truncate } from "../../core/text.ts";
 import { reachedBy, trailAfter } from "../../core/trail.ts";
+import { batchesOf, inParallel } from "../../general/batches.ts";
+import { parseDuration } from "../../general/durations.ts";
+import { truncate } from "../../general/text.ts";
 
 const TIME = Date.UTC(2026, 2, 1, 9, 30, 15, 250);
 const counting = (count: number): Uint8Array => Uint8Array.from({ length: count }, (_, i) => i * 7 + 3);

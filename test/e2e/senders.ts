@@ -1,11 +1,11 @@
 import { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import { AwsClient } from "aws4fetch";
+import { createContext } from "../../environment/context.ts";
+import { createEventSources } from "../../environment/event-sources.ts";
+import { createScheduler } from "../../environment/scheduler.ts";
 import { createApp } from "../../http/app.ts";
 import { routes } from "../../http/route-table.ts";
 import { createService } from "../../http/service.ts";
-import { createContext } from "../../sdk/context.ts";
-import { createEventSources } from "../../sdk/event-sources.ts";
-import { createScheduler } from "../../sdk/scheduler.ts";
 import type { ApiAccess } from "./target.ts";
 
 type Call = { method: string; headers: Record<string, string>; body?: string };

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { type Api, createApi } from "../http/api.ts";
-import { createWorld, MINUTE } from "../protocol/world.ts";
-import { serveInTrouble, type Trouble } from "../sdk/troubled-api.ts";
+import { type Api, createApi } from "../support/api.ts";
+import { serveInTrouble, type Trouble } from "../support/troubled-api.ts";
+import { createWorld, MINUTE } from "../support/world.ts";
 
 const WORKER = join(import.meta.dirname, "../../examples/python-worker/worker.py");
 

@@ -1,5 +1,5 @@
 import { onTestFinished, vi } from "vitest";
-import { startReceiver } from "../webhook/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 export type Shop = {
   /** The paths called so far. */

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2, Context as LambdaContext, SQSRecord } from "aws-lambda";
 import { afterEach, expect, test, vi } from "vitest";
-import { createWorld, SECOND, type World } from "../protocol/world.ts";
+import { createWorld, SECOND, type World } from "../support/world.ts";
 
 const shared = vi.hoisted(() => {
   const rule = {
@@ -13,7 +13,7 @@ const shared = vi.hoisted(() => {
   return { world: undefined as World | undefined, flushed: 0, rules: JSON.stringify([rule]) };
 });
 
-vi.mock("../../sdk/context.ts", () => ({
+vi.mock("../../environment/context.ts", () => ({
   required: (_: unknown, name: string) => (name === "MINUTEHAND_EVENTS" ? shared.rules : "{}"),
   createContext: () => {
     shared.world = createWorld();

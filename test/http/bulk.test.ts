@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { tie } from "../../http/cursors.ts";
-import { HOUR, SECOND } from "../protocol/world.ts";
-import { type Api, createApi, type Json } from "./api.ts";
+import { type Api, createApi, type Json } from "../support/api.ts";
+import { HOUR, SECOND } from "../support/world.ts";
 
 const RANGE = { from: "2026-03-01T09:00:00.000Z", to: "2026-03-01T11:00:00.000Z" };
 const cancel = { action: "cancel", topic: "orders", ...RANGE };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { directOn } from "../../sdk/direct-client.ts";
-import { createWorld } from "../protocol/world.ts";
-import { type Api, createApi, type Json } from "./api.ts";
+import { directOn } from "../../client/direct-client.ts";
+import { type Api, createApi, type Json } from "../support/api.ts";
+import { createWorld } from "../support/world.ts";
 
 const URL_GIVEN = "https://shop.example/hooks?order=17";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { routes } from "../../http/route-table.ts";
-import { createApi } from "./api.ts";
+import { createApi } from "../support/api.ts";
 import { hostileRequests } from "./hostile-requests.ts";
 
 describe("nothing that is sent makes an error of the API's own:", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
-import { createWorld, HOUR, MINUTE, SECOND, START } from "../protocol/world.ts";
-import { createApi } from "./api.ts";
+import { cancelByEvent } from "../../protocol/change/cancel-by-event.ts";
+import { createApi } from "../support/api.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START } from "../support/world.ts";
 
 describe("a job", () => {
   test("is filed, and answered whole with its place", async () => {

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { describe, expect, test } from "vitest";
 import { serveEvents } from "../../http/lambda.ts";
-import { createApi } from "./api.ts";
+import { createApi } from "../support/api.ts";
 
 type Parts = Partial<Pick<APIGatewayProxyEventV2, "body" | "isBase64Encoded" | "rawQueryString" | "headers">>;
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { consume } from "../protocol/consume.ts";
-import { fail } from "../protocol/scenes.ts";
-import { createWorld, MINUTE, SECOND } from "../protocol/world.ts";
-import { createApi } from "./api.ts";
+import { createApi } from "../support/api.ts";
+import { consume } from "../support/consume.ts";
+import { fail } from "../support/scenes.ts";
+import { createWorld, MINUTE, SECOND } from "../support/world.ts";
 
 const window = "10:00-09:00 UTC";
 const ifLate = { after: 60, do: "skip" } as const;

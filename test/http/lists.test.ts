@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { tie } from "../../http/cursors.ts";
-import { createWorld, MINUTE } from "../protocol/world.ts";
-import { type Api, createApi, type Json } from "./api.ts";
+import { type Api, createApi, type Json } from "../support/api.ts";
+import { createWorld, MINUTE } from "../support/world.ts";
 
 const idsOf = (json: Json) => (json.jobs as { id: string }[]).map(({ id }) => id);
 

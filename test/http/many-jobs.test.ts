@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createApi } from "./api.ts";
+import { createApi } from "../support/api.ts";
 
 const good = { topic: "orders", body: 1, delay: "1h" };
 

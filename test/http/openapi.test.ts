@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { routes } from "../../http/route-table.ts";
-import { createApi, type Json } from "./api.ts";
+import { createApi, type Json } from "../support/api.ts";
 
 const { call } = createApi();
 const document = (await call("GET", "/openapi.json")).json;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { HOUR, MINUTE, SECOND } from "../protocol/world.ts";
-import { createApi } from "./api.ts";
+import { createApi } from "../support/api.ts";
+import { HOUR, MINUTE, SECOND } from "../support/world.ts";
 
 test("a topic is paused, tells so, and is resumed at a rate", async () => {
   const { call, world } = createApi();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { MINUTE, SECOND } from "../protocol/world.ts";
-import { type Api, createApi } from "./api.ts";
+import { type Api, createApi } from "../support/api.ts";
+import { MINUTE, SECOND } from "../support/world.ts";
 
 /** Files a job that is due, and pulls it. */
 async function pull({ file, receive }: Api, topic = "work") {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { encodeReceipt } from "../../core/receipt.ts";
-import { createApi, type Sent } from "./api.ts";
+import { createApi, type Sent } from "../support/api.ts";
 
 const job = { topic: "orders", body: 1, delay: 1 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createApi, type Sent } from "./api.ts";
+import { createApi, type Sent } from "../support/api.ts";
 
 type Case = [what: string, status: number, code: string, detail: RegExp | string, sent: Sent];
 

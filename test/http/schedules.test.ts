@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { MinutehandError } from "../../core/errors.ts";
 import { parseOccurrence } from "../../core/occurrence.ts";
-import { fileOccurrence } from "../../protocol/recurring.ts";
-import { createWorld, HOUR, START } from "../protocol/world.ts";
-import { createApi, type Json } from "./api.ts";
+import { fileOccurrence } from "../../protocol/file/recurring.ts";
+import { createApi, type Json } from "../support/api.ts";
+import { createWorld, HOUR, START } from "../support/world.ts";
 
 const hourly = { expression: "cron(0 * * * ? *)", topic: "orders", body: { n: 1 } };
 const put = (api: ReturnType<typeof createApi>, more: Json = {}, name = "hourly") =>

@@ -1,3 +1,3 @@
-import { consumer } from "../../sdk/consumer.ts";
+import { consumer } from "../../consumer/consumer.ts";
 
 export const handler = consumer(async () => {});

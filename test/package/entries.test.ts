@@ -8,11 +8,11 @@ const manifest = readManifest(ROOT);
 
 test("a target is made from the source in the same folder, and what is no code from none", () => {
   const exports = {
-    "./client": { types: "./dist/npm/sdk/client.d.ts", default: "./dist/npm/sdk/client.js" },
+    "./client": { types: "./dist/npm/client/client.d.ts", default: "./dist/npm/client/client.js" },
     "./package.json": "./package.json",
   };
   const bin = { minutehand: "dist/npm/cli/main.js" };
-  expect(entriesOf({ ...manifest, exports, bin })).toEqual(["sdk/client.ts", "cli/main.ts"]);
+  expect(entriesOf({ ...manifest, exports, bin })).toEqual(["client/client.ts", "cli/main.ts"]);
 });
 
 test("all that package.json exports is code of this repository, with its types beside it", () => {

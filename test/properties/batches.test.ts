@@ -1,12 +1,12 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { batchesOf, chunksOf, inParallel } from "../../core/batches.ts";
 import { PACK_BYTES } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import { type Pack, packsOf } from "../../core/packs.ts";
 import { topicPolicy } from "../../core/policy.ts";
+import { batchesOf, chunksOf, inParallel } from "../../general/batches.ts";
 import { homeDueAt, NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 

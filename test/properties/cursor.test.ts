@@ -3,8 +3,8 @@ import { describe, expect } from "vitest";
 import { BUCKET } from "../../core/constants.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, sortable } from "../../core/items.ts";
 import { beforeTime } from "../../core/position.ts";
-import { advance, readCursor } from "../../protocol/cursor.ts";
-import { createWorld } from "../protocol/world.ts";
+import { advance, readCursor } from "../../protocol/hand-over/cursor.ts";
+import { createWorld } from "../support/world.ts";
 import { NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { BODY_DEPTH } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isExact, parseJson, toJson } from "../../core/json.ts";
-import { truncate } from "../../core/text.ts";
+import { truncate } from "../../general/text.ts";
 import { anyText, json, SQS_TEXT } from "./kinds.ts";
 import { property } from "./property.ts";
 

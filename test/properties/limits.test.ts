@@ -4,9 +4,9 @@ import { STARTS_AHEAD } from "../../core/constants.ts";
 import { minuteOf } from "../../core/items.ts";
 import { beginOf, type Period, periodOf, startsFarAhead, type Wanted } from "../../core/limit.ts";
 import { nextOpening } from "../../cron/window.ts";
-import { bookStarts } from "../../protocol/book-starts.ts";
+import { bookStarts } from "../../protocol/gate/book-starts.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { createWorld, START } from "../protocol/world.ts";
+import { createWorld, START } from "../support/world.ts";
 import { property } from "./property.ts";
 
 const limits = fc.oneof(

@@ -22,14 +22,14 @@ import {
   encodeListCursor,
 } from "../../http/cursors.ts";
 import { bound, iso } from "../../http/instants.ts";
-import { type Bulk, type BulkPart, beginBulk, runBulk } from "../../protocol/bulk.ts";
-import { deadJobs } from "../../protocol/dead-jobs.ts";
-import { forecast } from "../../protocol/forecast.ts";
-import { listJobs } from "../../protocol/list.ts";
-import { type Entry, pages } from "../../protocol/pages.ts";
+import { type Bulk, type BulkPart, beginBulk, runBulk } from "../../protocol/change/bulk.ts";
 import type { Context, Pool } from "../../protocol/ports.ts";
+import { deadJobs } from "../../protocol/read/dead-jobs.ts";
+import { forecast } from "../../protocol/read/forecast.ts";
+import { listJobs } from "../../protocol/read/list.ts";
+import { type Entry, pages } from "../../protocol/store/pages.ts";
 import { byBytes } from "../../testing/stored-value.ts";
-import { createWorld } from "../protocol/world.ts";
+import { createWorld } from "../support/world.ts";
 import { homeDueAt, LAST, NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 

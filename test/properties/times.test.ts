@@ -11,10 +11,10 @@ import {
   RELEASE_EARLY,
   SQS_MAX_DELAY,
 } from "../../core/constants.ts";
-import { parseDuration } from "../../core/durations.ts";
-import { parseInstant } from "../../core/instant.ts";
 import { lookAgainAt, onGrid } from "../../core/look-again.ts";
 import { delaySecondsOf, hideSecondsOf } from "../../core/packs.ts";
+import { parseDuration } from "../../general/durations.ts";
+import { parseInstant } from "../../general/instant.ts";
 import { instant, iso } from "../../http/instants.ts";
 import { anyText, NOW, time } from "./kinds.ts";
 import { property } from "./property.ts";

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
-import { cancel } from "../../protocol/cancel.ts";
-import { enqueue } from "../../protocol/enqueue.ts";
+import { cancel } from "../../protocol/change/cancel.ts";
+import { enqueue } from "../../protocol/file/enqueue.ts";
+import { tick } from "../../protocol/hand-over/tick.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { receive, settlePulled } from "../../protocol/pull.ts";
-import { tick } from "../../protocol/tick.ts";
-import { consume } from "./consume.ts";
-import { fail } from "./scenes.ts";
-import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+import { receive, settlePulled } from "../../protocol/run/pull.ts";
+import { consume } from "../support/consume.ts";
+import { fail } from "../support/scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 
 const BACKOFF = { backoff: { waits: [15] } };
 

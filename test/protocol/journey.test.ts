@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { cancel } from "../../protocol/cancel.ts";
-import { reschedule } from "../../protocol/reschedule.ts";
-import { consume } from "./consume.ts";
-import { createWorld, HOUR, MINUTE, SECOND } from "./world.ts";
+import { cancel } from "../../protocol/change/cancel.ts";
+import { reschedule } from "../../protocol/change/reschedule.ts";
+import { consume } from "../support/consume.ts";
+import { createWorld, HOUR, MINUTE, SECOND } from "../support/world.ts";
 
 describe("a job's way", () => {
   it("a near job is sent by its writer and runs when it is due, once", async () => {

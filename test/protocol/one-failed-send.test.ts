@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { enqueueMany } from "../../protocol/enqueue.ts";
-import { pause } from "../../protocol/pause.ts";
-import { resume } from "../../protocol/release.ts";
-import { consume } from "./consume.ts";
-import { createWorld, MINUTE, SECOND, type World } from "./world.ts";
+import { pause } from "../../protocol/change/pause.ts";
+import { enqueueMany } from "../../protocol/file/enqueue.ts";
+import { resume } from "../../protocol/hand-over/release.ts";
+import { consume } from "../support/consume.ts";
+import { createWorld, MINUTE, SECOND, type World } from "../support/world.ts";
 
 const IF_LATE = { ifLate: { after: 60, do: "skip" } } as const;
 

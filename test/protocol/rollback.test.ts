@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import type { Item } from "../../core/items.ts";
-import { cancel } from "../../protocol/cancel.ts";
-import { enqueue } from "../../protocol/enqueue.ts";
-import { pause } from "../../protocol/pause.ts";
+import { cancel } from "../../protocol/change/cancel.ts";
+import { pause } from "../../protocol/change/pause.ts";
+import { enqueue } from "../../protocol/file/enqueue.ts";
+import { promote } from "../../protocol/hand-over/promote.ts";
+import { resume } from "../../protocol/hand-over/release.ts";
+import { tick } from "../../protocol/hand-over/tick.ts";
 import type { Context, Queues } from "../../protocol/ports.ts";
-import { promote } from "../../protocol/promote.ts";
-import { receive, settlePulled } from "../../protocol/pull.ts";
-import { resume } from "../../protocol/release.ts";
-import { tick } from "../../protocol/tick.ts";
-import { consume, crashWhileRunning } from "./consume.ts";
-import { createWorld, HOUR, MINUTE, SECOND, type World } from "./world.ts";
+import { receive, settlePulled } from "../../protocol/run/pull.ts";
+import { consume, crashWhileRunning } from "../support/consume.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 
 type Row = Record<string, unknown> & Item;
 

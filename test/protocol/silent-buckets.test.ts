@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Home, Key } from "../../core/items.ts";
-import { enqueueMany } from "../../protocol/enqueue.ts";
-import { pause } from "../../protocol/pause.ts";
-import { resume } from "../../protocol/release.ts";
-import { consume } from "./consume.ts";
-import { createWorld, MINUTE, SECOND, type World } from "./world.ts";
+import { pause } from "../../protocol/change/pause.ts";
+import { enqueueMany } from "../../protocol/file/enqueue.ts";
+import { resume } from "../../protocol/hand-over/release.ts";
+import { consume } from "../support/consume.ts";
+import { createWorld, MINUTE, SECOND, type World } from "../support/world.ts";
 
 /** DynamoDB answers no read of this partition, and its client gives up after `takes` ms. Answers how often that happened. */
 function hideReads(world: World, partition: string, takes = 0): () => number {

@@ -3,14 +3,14 @@ import { DAY } from "../../core/constants.ts";
 import { bucketOf, type Item, type Key, keyKey, minuteOf, onceKey, parkedIn } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import { SIZES } from "../../core/sizes.ts";
-import { enqueueMany } from "../../protocol/enqueue.ts";
-import { pause } from "../../protocol/pause.ts";
+import { pause } from "../../protocol/change/pause.ts";
+import { enqueueMany } from "../../protocol/file/enqueue.ts";
+import { resume } from "../../protocol/hand-over/release.ts";
+import { tick } from "../../protocol/hand-over/tick.ts";
 import type { Change, Pool } from "../../protocol/ports.ts";
-import { readApart } from "../../protocol/read-apart.ts";
-import { resume } from "../../protocol/release.ts";
-import { tick } from "../../protocol/tick.ts";
-import { consume } from "./consume.ts";
-import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "./world.ts";
+import { readApart } from "../../protocol/store/read-apart.ts";
+import { consume } from "../support/consume.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../support/world.ts";
 
 const TOPICS = {
   well: {},

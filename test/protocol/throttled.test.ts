@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
+import { createSettler } from "../../consumer/settler.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import type { Key } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
-import { enqueueMany } from "../../protocol/enqueue.ts";
-import { heldBefore, unknownPauses } from "../../protocol/known-pauses.ts";
+import { enqueueMany } from "../../protocol/file/enqueue.ts";
+import { heldBefore, unknownPauses } from "../../protocol/gate/known-pauses.ts";
+import { tick } from "../../protocol/hand-over/tick.ts";
 import type { Change, Context, Pool, Queues } from "../../protocol/ports.ts";
-import { receive, settlePulled } from "../../protocol/pull.ts";
-import { tick } from "../../protocol/tick.ts";
-import { createSettler } from "../../sdk/settler.ts";
-import { consume } from "./consume.ts";
-import { fail, pull, pullOne } from "./scenes.ts";
-import { createWorld, MINUTE, SECOND, START, type World } from "./world.ts";
+import { receive, settlePulled } from "../../protocol/run/pull.ts";
+import { consume } from "../support/consume.ts";
+import { fail, pull, pullOne } from "../support/scenes.ts";
+import { createWorld, MINUTE, SECOND, START, type World } from "../support/world.ts";
 
 /** DynamoDB throttles every change of this job for `ms`; what it decides of others is told at once. */
 function throttle(world: World, id: string, ms: number): void {

@@ -10,6 +10,7 @@ import type {
   SQSEvent,
 } from "aws-lambda";
 import { vi } from "vitest";
+import type { DirectClient } from "../../client/direct-client.ts";
 import type { TopicProps } from "../../infra/props.ts";
 import { scopeOf } from "../../local/naming.ts";
 import { createQueues } from "../../local/queues.ts";
@@ -21,7 +22,6 @@ import { startOwnServices } from "../../local/services/own-services.ts";
 import { createTables } from "../../local/tables.ts";
 import type { Scope, Template } from "../../local/template.ts";
 import type { Context } from "../../protocol/ports.ts";
-import type { DirectClient } from "../../sdk/direct-client.ts";
 import { startDynamo, startSqs, useEndpoint } from "../aws/emulators.ts";
 import { resourcesOf, type StackTemplate } from "../infra/resources.ts";
 import { shopWith, someFunction, templateOf } from "../infra/shop-stack.ts";
@@ -69,7 +69,7 @@ export const ENTRIES = {
   Orders: "functions/reminders.ts",
   Precise: "functions/reminders.ts",
   Notes: "functions/reminders.ts",
-  Shop: "sdk/direct-client.ts",
+  Shop: "client/direct-client.ts",
 } as const;
 export type FunctionName = keyof typeof ENTRIES;
 
@@ -177,8 +177,8 @@ export async function deploy(): Promise<Deployment> {
   vi.spyOn(Date, "now").mockImplementation(() => wallClock() + ahead);
 
   enter("JobsApiHandler");
-  const { createContext } = await import("../../sdk/context.ts");
-  const { createScheduler } = await import("../../sdk/scheduler.ts");
+  const { createContext } = await import("../../environment/context.ts");
+  const { createScheduler } = await import("../../environment/scheduler.ts");
   const ctx = { ...createContext(), ...createScheduler() };
 
   const recorder = createRecorder();
@@ -210,7 +210,7 @@ export async function deploy(): Promise<Deployment> {
   }
   const hooks = await load("JobsWebhookhooksCaller", () => import("../../functions/webhook.ts"));
   consumers.set("hooks", hooks.handler);
-  const { directClient } = await load("Shop", () => import("../../sdk/direct-client.ts"));
+  const { directClient } = await load("Shop", () => import("../../client/direct-client.ts"));
   const producer = directClient();
 
   return {

@@ -6,14 +6,14 @@ import type {
   SQSEvent,
 } from "aws-lambda";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { httpPost } from "../../consumer/webhook/post.ts";
+import { webhookOn } from "../../consumer/webhook.ts";
 import type { Home } from "../../core/items.ts";
 import { jobText, messageText } from "../../core/message.ts";
+import { createContext } from "../../environment/context.ts";
 import { TIMERS } from "../../http/timers.ts";
-import { createContext } from "../../sdk/context.ts";
-import { webhookOn } from "../../sdk/webhook.ts";
-import { httpPost } from "../../webhook/post.ts";
-import { createWorld, MINUTE, SECOND, type World } from "../protocol/world.ts";
-import { type Receiver, startReceiver } from "../webhook/receiver.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { createWorld, MINUTE, SECOND, type World } from "../support/world.ts";
 import { hostileBusEvents, hostileEvents } from "./hostile-events.ts";
 import { hostileMessages } from "./hostile-messages.ts";
 
@@ -25,8 +25,8 @@ const shared = vi.hoisted(() => {
 });
 
 /** The services in memory, under the telemetry that the functions really have. */
-vi.mock("../../sdk/context.ts", async () => {
-  const { createTelemetry } = await import("../../sdk/telemetry.ts");
+vi.mock("../../environment/context.ts", async () => {
+  const { createTelemetry } = await import("../../environment/telemetry.ts");
   /** A part of whatever world there is by then. */
   const partOf = (part: "pool" | "queues" | "policy" | "sizes" | "promotions" | "schedules") =>
     new Proxy({}, { get: (_, name) => Reflect.get(shared.world?.ctx[part] ?? {}, name) });

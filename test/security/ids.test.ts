@@ -2,9 +2,9 @@ import * as crypto from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import { drawJobId, drawToken } from "../../core/job-id.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../../core/receipt.ts";
-import { createContext } from "../../sdk/context.ts";
-import { createApi, type Json } from "../http/api.ts";
-import { createWorld, HOUR, START } from "../protocol/world.ts";
+import { createContext } from "../../environment/context.ts";
+import { createApi, type Json } from "../support/api.ts";
+import { createWorld, HOUR, START } from "../support/world.ts";
 
 vi.mock("node:crypto", async (original) => {
   const actual = await original<typeof crypto>();

@@ -2,7 +2,7 @@ import { DynamoDBClient, ScanCommand, TransactionCanceledException } from "@aws-
 import { describe, expect, test } from "vitest";
 import { ERROR_BYTES } from "../../core/constants.ts";
 import { decodeReceipt } from "../../core/receipt.ts";
-import { MINUTE } from "../protocol/world.ts";
+import { MINUTE } from "../support/world.ts";
 import { type Deployment, MARK } from "./deployment.ts";
 import { createScenes, marked } from "./scenes.ts";
 

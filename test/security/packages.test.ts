@@ -65,18 +65,18 @@ const AWS = /^node_modules\/(?:@aws|@aws-lambda-powertools|@aws-sdk|@smithy)\//;
 const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   "@aws-sdk/client-lambda": ["functions/api.ts", "functions/tick.ts"],
   // Only who files jobs for others keeps schedules beside them.
-  "@aws-sdk/client-scheduler": ["functions/api.ts", "functions/event.ts", "sdk/direct-client.ts"],
+  "@aws-sdk/client-scheduler": ["functions/api.ts", "functions/event.ts", "client/direct-client.ts"],
   "@aws-sdk/client-secrets-manager": ["functions/webhook.ts"],
   // Which addresses may be called, judged where a job is filed and where it is sent.
-  "ipaddr.js": ["functions/api.ts", "functions/webhook.ts", "sdk/direct-client.ts"],
+  "ipaddr.js": ["functions/api.ts", "functions/webhook.ts", "client/direct-client.ts"],
   // Signatures of calls.
   standardwebhooks: ["functions/webhook.ts"],
   "@stablelib/base64": ["functions/webhook.ts"],
   "fast-sha256": ["functions/webhook.ts"],
   // The calendar of recurring schedules: the API says when they come next.
   croner: ["functions/api.ts", "functions/occurrence.ts"],
-  hono: ["functions/api.ts", "functions/receive.ts", "sdk/direct-client.ts"],
-  zod: ["functions/api.ts", "functions/receive.ts", "sdk/direct-client.ts"],
+  hono: ["functions/api.ts", "functions/receive.ts", "client/direct-client.ts"],
+  zod: ["functions/api.ts", "functions/receive.ts", "client/direct-client.ts"],
 };
 /** Of others, what every function holds: what the SDK brings to keep its endpoints. */
 const HELD_BY_ALL = ["mnemonist", "obliterator"];

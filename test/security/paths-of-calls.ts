@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
-import { lift } from "../../protocol/pause.ts";
-import { MINUTE, SECOND } from "../protocol/world.ts";
+import { lift } from "../../protocol/change/pause.ts";
+import { MINUTE, SECOND } from "../support/world.ts";
 import { type Answer, MARK } from "./deployment.ts";
 import { isNote, isPause, marked, type Scenes, type Step, secrets, TOPICS } from "./scenes.ts";
 

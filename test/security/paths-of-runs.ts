@@ -2,9 +2,9 @@ import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
 import { jobText, messageText } from "../../core/message.ts";
+import { lift } from "../../protocol/change/pause.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
-import { lift } from "../../protocol/pause.ts";
-import { MINUTE, SECOND } from "../protocol/world.ts";
+import { MINUTE, SECOND } from "../support/world.ts";
 import { type ConsumedTopic, MARK } from "./deployment.ts";
 import { isNote, isReceive, marked, type Scenes, type Step, secrets } from "./scenes.ts";
 

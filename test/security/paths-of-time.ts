@@ -1,11 +1,11 @@
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import { ITEM_VERSION, parkedKey } from "../../core/items.ts";
-import { claim } from "../../protocol/claim.ts";
-import { enqueue, enqueueMany } from "../../protocol/enqueue.ts";
+import { lift } from "../../protocol/change/pause.ts";
+import { enqueue, enqueueMany } from "../../protocol/file/enqueue.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
-import { lift } from "../../protocol/pause.ts";
-import { MINUTE, SECOND } from "../protocol/world.ts";
+import { claim } from "../../protocol/run/claim.ts";
+import { MINUTE, SECOND } from "../support/world.ts";
 import { MARK } from "./deployment.ts";
 import { isNote, isPause, marked, type Scenes, type Step, TOPICS, TRACKED } from "./scenes.ts";
 

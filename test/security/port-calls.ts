@@ -15,7 +15,7 @@ const PORTS = [
 ].map(([port, methods]) => `${port}\\.(?:${methods})`);
 const CALL = new RegExp(`(?:${PORTS.join("|")})(?=\\()`, "g");
 /** The circuit breaker only passes calls on. */
-const FRAME = /^((?:protocol\/(?!circuit-breaker)|sdk\/)[\w-]+\.ts):(\d+):/;
+const FRAME = /^((?:protocol\/(?:[\w-]+\/)?(?!circuit-breaker)|consumer\/)[\w-]+\.ts):(\d+):/;
 
 /**
  * Every place where a function can call a port, as `file:line function method`. Asked of its bundle, since
@@ -57,7 +57,8 @@ export function callerOf(method: string): string {
   const stack = new Error("where").stack ?? "";
   const frames = stack.split(ROOT).flatMap((rest) => FRAME.exec(rest) ?? []);
   const [, file, line] = frames;
-  if (file === undefined) throw new Error(`${method} is called by nobody of protocol/ or sdk/:\n${stack}`);
+  if (file === undefined)
+    throw new Error(`${method} is called by nobody of protocol/ or consumer/:\n${stack}`);
   return callAt(file, Number(line), method);
 }
 

@@ -1,4 +1,4 @@
-import { startReceiver } from "../webhook/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 export type Receivers = {
   readonly url: string;

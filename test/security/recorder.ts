@@ -75,16 +75,16 @@ export function createRecorder(): Recorder {
         promotionsClient: () => recorded(actual.promotionsClient()),
       } satisfies typeof actual;
     });
-    vi.doMock("../../sdk/context.ts", async (original) => {
-      const actual = await original<typeof import("../../sdk/context.ts")>();
+    vi.doMock("../../environment/context.ts", async (original) => {
+      const actual = await original<typeof import("../../environment/context.ts")>();
       const createContext: typeof actual.createContext = (environment) => {
         const ctx = actual.createContext(environment);
         return { ...ctx, pool: traced(ctx.pool, places), queues: traced(ctx.queues, places) };
       };
       return { ...actual, createContext };
     });
-    vi.doMock("../../sdk/scheduler.ts", async (original) => {
-      const actual = await original<typeof import("../../sdk/scheduler.ts")>();
+    vi.doMock("../../environment/scheduler.ts", async (original) => {
+      const actual = await original<typeof import("../../environment/scheduler.ts")>();
       const createScheduler: typeof actual.createScheduler = (environment) => {
         const { promotions, schedules } = actual.createScheduler(environment);
         return {
@@ -94,8 +94,8 @@ export function createRecorder(): Recorder {
       };
       return { createScheduler };
     });
-    vi.doMock("../../sdk/event-sources.ts", async (original) => {
-      const actual = await original<typeof import("../../sdk/event-sources.ts")>();
+    vi.doMock("../../environment/event-sources.ts", async (original) => {
+      const actual = await original<typeof import("../../environment/event-sources.ts")>();
       return { createEventSources: () => traced(actual.createEventSources(), places) };
     });
     return module();

@@ -40,40 +40,43 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 const STORED =
-  /^protocol\/(book-starts|claim|die|hold|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle)\.ts /;
+  /^protocol\/[\w-]+\/(book-starts|claim|die|hold|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle)\.ts /;
 /** Places that a bundle holds and its function never comes to. */
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
-    /^protocol\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|take|messagesOf|putBack) /,
-    /^protocol\/(park\.ts parkCarried remove|resend\.ts resend send)$/,
+    /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|take|messagesOf|putBack) /,
+    /^protocol\/[\w-]+\/(park\.ts parkCarried remove|resend\.ts resend send)$/,
   ],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
-  JobsTickSweeper: [/^protocol\/die\.ts die send$/],
+  JobsTickSweeper: [/^protocol\/[\w-]+\/die\.ts die send$/],
   // It files looks only for jobs that wait for a window, and no topic has one here. It sends nothing merely to be sure.
-  JobsPromotionsPromote: [/^protocol\/looks\.ts fileLooks insert$/, /^protocol\/limit\.ts notedAmong read$/],
+  JobsPromotionsPromote: [
+    /^protocol\/[\w-]+\/looks\.ts fileLooks insert$/,
+    /^protocol\/[\w-]+\/limit\.ts notedAmong read$/,
+  ],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
-    /^protocol\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
-    /^protocol\/far-ahead\.ts /,
+    /^protocol\/[\w-]+\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
+    /^protocol\/[\w-]+\/far-ahead\.ts /,
   ],
   // Jobs of events are tracked, have keys and come one by one; it records no deaths.
   JobsEventsApplier: [
-    /^protocol\/cancel\.ts settleDoubt change$/,
-    /^protocol\/enqueue-once\.ts (fileOnce transact|noteSent change)$/,
-    /^protocol\/enqueue-plain\.ts storeOnce insert$/,
-    /^protocol\/looks\.ts underLook /,
-    /^protocol\/move\.ts move change$/,
-    /^protocol\/keys\.ts letGo transact$/,
+    /^protocol\/[\w-]+\/cancel\.ts settleDoubt change$/,
+    /^protocol\/[\w-]+\/enqueue-once\.ts (fileOnce transact|noteSent change)$/,
+    /^protocol\/[\w-]+\/enqueue-plain\.ts storeOnce insert$/,
+    /^protocol\/[\w-]+\/looks\.ts underLook /,
+    /^protocol\/[\w-]+\/move\.ts move change$/,
+    /^protocol\/[\w-]+\/keys\.ts letGo transact$/,
   ],
   // Its topic is tracked.
-  JobsWebhookhooksCaller: [/^sdk\/settle-untracked\.ts settleUntracked /],
-  Orders: [/^sdk\/settle-untracked\.ts settleUntracked /],
-  Precise: [/^sdk\/settle-untracked\.ts settleUntracked /],
+  JobsWebhookhooksCaller: [/^consumer\/settle-untracked\.ts settleUntracked /],
+  Orders: [/^consumer\/settle-untracked\.ts settleUntracked /],
+  Precise: [/^consumer\/settle-untracked\.ts settleUntracked /],
   // Its topic is not. Its queue has only some tracked jobs of the time before, so that not each of their ways is met.
   Notes: [STORED],
   // It records no deaths.
-  Shop: [/^protocol\/keys\.ts letGo transact$/],
+  Shop: [/^protocol\/[\w-]+\/keys\.ts letGo transact$/],
 };
 
 const among =

@@ -16,13 +16,13 @@ import {
 import { counterOf } from "../../core/limit.ts";
 import { deadText, jobText, messageText } from "../../core/message.ts";
 import { bulkIdOf } from "../../http/routes/bulk.ts";
-import { cancelByEvent } from "../../protocol/cancel-by-event.ts";
-import { claim } from "../../protocol/claim.ts";
-import { enqueue } from "../../protocol/enqueue.ts";
+import { cancelByEvent } from "../../protocol/change/cancel-by-event.ts";
+import { lift, pause } from "../../protocol/change/pause.ts";
+import { enqueue } from "../../protocol/file/enqueue.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
-import { lift, pause } from "../../protocol/pause.ts";
-import { readJob } from "../../protocol/read-job.ts";
-import { MINUTE, SECOND } from "../protocol/world.ts";
+import { claim } from "../../protocol/run/claim.ts";
+import { readJob } from "../../protocol/store/read-job.ts";
+import { MINUTE, SECOND } from "../support/world.ts";
 import { type Answer, type Deployment, LIMIT, MARK } from "./deployment.ts";
 import type { AwsRequest } from "./rights.ts";
 

@@ -9,7 +9,7 @@ import { startOwnServices } from "../../local/services/own-services.ts";
 import { startDynamo, startSqs } from "../aws/emulators.ts";
 import { scriptedService } from "../aws/scripted-service.ts";
 import { freshDataDir, type RunningStack, removeDataDir, startStack } from "../e2e/running-stack.ts";
-import { startReceiver } from "../webhook/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { beyondLoopback, dotted, familyOf, listenersOf } from "./listeners.ts";
 
 let stack: RunningStack;

@@ -1,4 +1,4 @@
-import type { Job } from "../../sdk/consumer.ts";
+import type { Job } from "../../consumer/consumer.ts";
 import type { Machine } from "./machine.ts";
 import type { Run } from "./witness.ts";
 import type { World } from "./world.ts";

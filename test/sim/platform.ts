@@ -5,20 +5,20 @@ import type {
   SQSEvent,
 } from "aws-lambda";
 import { API_PATIENCE, writingWithin } from "../../aws/impatient.ts";
+import { type ConsumerFunction, consumeOn } from "../../consumer/consume.ts";
+import type { Job } from "../../consumer/consumer.ts";
+import type { Post } from "../../consumer/webhook/call.ts";
+import { webhookOn } from "../../consumer/webhook.ts";
 import { parseMessage } from "../../core/message.ts";
 import { parseOccurrence } from "../../core/occurrence.ts";
 import { createApp } from "../../http/app.ts";
 import { serveEvents } from "../../http/lambda.ts";
 import { routes } from "../../http/route-table.ts";
 import { LONGEST_CHAIN } from "../../local/lineage.ts";
+import { fileOccurrence } from "../../protocol/file/recurring.ts";
+import { promote } from "../../protocol/hand-over/promote.ts";
+import { tick } from "../../protocol/hand-over/tick.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { promote } from "../../protocol/promote.ts";
-import { fileOccurrence } from "../../protocol/recurring.ts";
-import { tick } from "../../protocol/tick.ts";
-import { type ConsumerFunction, consumeOn } from "../../sdk/consume.ts";
-import type { Job } from "../../sdk/consumer.ts";
-import { webhookOn } from "../../sdk/webhook.ts";
-import type { Post } from "../../webhook/call.ts";
 import { type Invoked, lambdaOf, type SimulatedLambda } from "./lambda.ts";
 import type { Machine } from "./machine.ts";
 import { NO_TROUBLE } from "./services/service.ts";

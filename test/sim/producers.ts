@@ -1,6 +1,6 @@
+import { directOn } from "../../client/direct-client.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { directOn } from "../../sdk/direct-client.ts";
 import type { Machine } from "./machine.ts";
 import type { Answer, Api } from "./platform.ts";
 import type { World } from "./world.ts";

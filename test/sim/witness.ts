@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { fromAttributes } from "../../aws/attributes.ts";
+import type { Call } from "../../consumer/webhook/call.ts";
 import { CLOCK_MARGIN, DAY, KNOWN_CALLS, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
 import {
@@ -15,7 +16,6 @@ import { type MessageJob, startOf } from "../../core/message.ts";
 import { onceNotesOf } from "../../core/once.ts";
 import type { Policy } from "../../core/policy.ts";
 import { DEAD_RETENTION } from "../../testing/sqs-limits.ts";
-import type { Call } from "../../webhook/call.ts";
 import { bulksOf } from "./bulks.ts";
 import type { Weather } from "./faults.ts";
 import { limitsOf } from "./limits.ts";

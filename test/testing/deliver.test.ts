@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { deliverer, throwTrouble } from "../../testing/deliver.ts";
-import { createWorld } from "../protocol/world.ts";
+import { createWorld } from "../support/world.ts";
 
 test("an end that cannot be recorded is thrown, with its reason, and not tried for ever", async () => {
   const { ctx, pool, queues, file } = createWorld();

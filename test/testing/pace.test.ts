@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Run } from "../../testing/deliver.ts";
 import { paceOf } from "../../testing/pace.ts";
-import { START } from "../protocol/world.ts";
+import { START } from "../support/world.ts";
 
 const RUN: Run = { topic: "orders", id: "x", attempt: 1, at: new Date(START), body: 1 };
 

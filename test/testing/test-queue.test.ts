@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { consumer, type Job } from "../../sdk/consumer.ts";
+import { consumer, type Job } from "../../consumer/consumer.ts";
 import { createTestQueue, type Run } from "../../testing/test-queue.ts";
 import type { TestTopic } from "../../testing/topics.ts";
 

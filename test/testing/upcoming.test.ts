@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { nextTick } from "../../testing/upcoming.ts";
-import { createWorld, HOUR, MINUTE } from "../protocol/world.ts";
+import { createWorld, HOUR, MINUTE } from "../support/world.ts";
 
 const DAY = 24 * HOUR;
 

@@ -1,4 +1,4 @@
-import { consumer } from "../../sdk/consumer.ts";
+import { consumer } from "../../consumer/consumer.ts";
 import type { Body } from "../load.ts";
 import { runJob } from "../run-job.ts";
 

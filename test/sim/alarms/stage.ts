@@ -1,10 +1,10 @@
+import { eventsOn } from "../../../consumer/apply-events.ts";
+import { webhookOn } from "../../../consumer/webhook.ts";
 import type { EventRule } from "../../../core/event-rules.ts";
 import { SIZES } from "../../../core/sizes.ts";
+import { measuresOf } from "../../../environment/telemetry.ts";
 import { METRICS_NAMESPACE } from "../../../infra/environment.ts";
-import { enqueueMany } from "../../../protocol/enqueue.ts";
-import { eventsOn } from "../../../sdk/events.ts";
-import { measuresOf } from "../../../sdk/telemetry.ts";
-import { webhookOn } from "../../../sdk/webhook.ts";
+import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { type Fate, planOf } from "../faults.ts";
 import { habitOf } from "../habits.ts";
 import type { Machine } from "../machine.ts";

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { inParallel } from "../../../core/batches.ts";
 import { messageOf } from "../../../core/errors.ts";
+import { inParallel } from "../../../general/batches.ts";
 import { wholeOf } from "../options.ts";
 import { MUTANTS, type Mutant } from "./mutants.ts";
 

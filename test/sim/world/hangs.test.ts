@@ -1,12 +1,12 @@
 import { SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import { expect, it } from "vitest";
 import { sqsQueues } from "../../../aws/queues.ts";
-import { cancel } from "../../../protocol/cancel.ts";
-import { enqueue } from "../../../protocol/enqueue.ts";
+import { cancel } from "../../../protocol/change/cancel.ts";
+import { enqueue } from "../../../protocol/file/enqueue.ts";
 import type { Context } from "../../../protocol/ports.ts";
-import { receive } from "../../../protocol/pull.ts";
+import { receive } from "../../../protocol/run/pull.ts";
 import { memoryPool } from "../../../testing/memory-pool.ts";
-import { createWorld } from "../../protocol/world.ts";
+import { createWorld } from "../../support/world.ts";
 import { drawsOf } from "../draws.ts";
 import { type Fate, type Plan, planOf, type Spell } from "../faults.ts";
 import { startMachine } from "../machine.ts";

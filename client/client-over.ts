@@ -1,0 +1,231 @@
+import { RECEIVE_WAIT_SECONDS } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { truncate } from "../general/text.ts";
+import type { BulkPart, JobSummary, Problem, TopicJson } from "../http/answers.ts";
+import {
+  type Call,
+  callOver,
+  errorOf,
+  QUOTED,
+  type Query,
+  type Shape,
+  segment,
+  type Transport,
+} from "./call.ts";
+import type {
+  BulkResult,
+  Client,
+  EnqueueArguments,
+  Instant,
+  PulledJob,
+  PutArguments,
+  TopicBodies,
+} from "./client.ts";
+
+const HOUR = 3_600_000;
+/** ms that a receive may take beside its wait. */
+const CLAIMING = 10_000;
+
+/** As plain JavaScript may call it: the API says what is missing. */
+type Given<Arguments extends readonly [unknown, unknown, object]> = [
+  Arguments[0],
+  Arguments[1],
+  Partial<Arguments[2]>?,
+];
+
+export type ClientParts = {
+  readonly transport: Transport;
+  /** Of the API. */
+  readonly url: string;
+  /** ms since the epoch. */
+  readonly clock: () => number;
+  /** An Idempotency-Key for a call that takes one and has none; absent where no call is repeated. */
+  readonly newKey?: () => string;
+};
+
+/** The one client, over whatever carries its requests. */
+export function clientOver<Topics = TopicBodies>({
+  transport,
+  url,
+  clock,
+  newKey,
+}: ClientParts): Client<Topics> {
+  const call = callOver(transport, url);
+  const jobPath = (id: string) => `/jobs/${segment(id)}`;
+  const topicPath = (topic: string) => `/topics/${segment(topic)}`;
+  const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
+  const schedulePath = (name: string) => `/schedules/${segment(name)}`;
+  return {
+    enqueue(...job) {
+      const [topic, body, { idempotencyKey = newKey?.(), signal, ...options } = {}] =
+        job as Given<EnqueueArguments>;
+      return call("POST", "/jobs", JOB, { body: { topic, body, ...options }, idempotencyKey, signal });
+    },
+    async enqueueMany(jobs, { idempotencyKey = newKey?.(), signal } = {}) {
+      const sent = { body: { jobs }, idempotencyKey, signal };
+      return outcomesOf(await call("POST", "/jobs/batch", RESULTS, sent));
+    },
+    put(...job) {
+      const [topic, key, { idempotencyKey = newKey?.(), signal, ...body } = {}] = job as Given<PutArguments>;
+      return call("PUT", keyPath(topic, key), JOB, { body, idempotencyKey, signal });
+    },
+    get: (id, options) => call("GET", jobPath(id), JOB, options),
+    getByKey: (topic, key, options) => call("GET", keyPath(topic, key), JOB, options),
+    reschedule: (id, { idempotencyKey = newKey?.(), signal, ...body }) =>
+      call("PATCH", jobPath(id), JOB, { body, idempotencyKey, signal }),
+    cancel: (id, options) => call("DELETE", jobPath(id), JOB, options),
+    cancelByKey: (topic, key, options) => call("DELETE", keyPath(topic, key), JOB, options),
+    async cancelMany(ids, { signal } = {}) {
+      return outcomesOf(await call("POST", "/jobs/cancel", RESULTS, { body: { ids }, signal }));
+    },
+    list: ({ pageSize, signal, ...query } = {}) =>
+      pages(call, "/jobs", "jobs", { query: { ...query, limit: pageSize }, signal }),
+    async *forecast({ topic, from = new Date(clock()), to = hourAfter(from), signal } = {}) {
+      type Part = { minutes: { minute: string; count: number }[]; next?: string };
+      const isNew = unrepeated("/forecast");
+      let start: string | Date | undefined = from;
+      while (start !== undefined) {
+        const query = { topic, from: start, to };
+        const part: Part = await call("GET", "/forecast", { minutes: "array" }, { query, signal });
+        yield* part.minutes;
+        start = isNew(part.next);
+      }
+    },
+    async bulk({ cursor: start, idempotencyKey = newKey?.(), signal, ...request }, onProgress) {
+      const isNew = unrepeated("/jobs/bulk");
+      let sums: BulkResult | undefined;
+      let at = isNew(start);
+      do {
+        const cursor = at === undefined ? {} : { cursor: at };
+        const sent = { body: { ...request, ...cursor }, idempotencyKey, signal };
+        try {
+          const part = await call<BulkPart>("POST", "/jobs/bulk", BULK, sent);
+          at = isNew(part.cursor);
+          sums = sums ? sumOf(sums, part) : part;
+        } catch (error) {
+          if (error instanceof MinutehandError) Object.assign(error.data, cursor);
+          throw error;
+        }
+        onProgress?.(sums);
+      } while (at !== undefined);
+      return sums;
+    },
+
+    async topics(options) {
+      return (await call<{ topics: TopicJson[] }>("GET", "/topics", { topics: "array" }, options)).topics;
+    },
+    topic: (name, options) => call("GET", topicPath(name), TOPIC, options),
+    pause: (topic, options) => call("POST", `${topicPath(topic)}/pause`, TOPIC, options),
+    resume: (topic, { signal, ...body } = {}) =>
+      call("POST", `${topicPath(topic)}/resume`, { released: "number", left: "number" }, { body, signal }),
+    dead: (topic, { pageSize, signal, ...query } = {}) =>
+      pages(call, `${topicPath(topic)}/dead`, "jobs", { query: { ...query, limit: pageSize }, signal }),
+    redrive(topic, { idempotencyKey = newKey?.(), signal, ...body } = {}) {
+      const shape = { redriven: "number", left: "number" } as const;
+      return call("POST", `${topicPath(topic)}/redrive`, shape, { body, idempotencyKey, signal });
+    },
+
+    schedules: (options) => pages(call, "/schedules", "schedules", options),
+    schedule: (name, options) => call("GET", schedulePath(name), SCHEDULE, options),
+    putSchedule: (name, body, { signal } = {}) => call("PUT", schedulePath(name), SCHEDULE, { body, signal }),
+    removeSchedule: (name, options) => call("DELETE", schedulePath(name), SCHEDULE, options),
+    pauseSchedule: (name, options) => call("POST", `${schedulePath(name)}/pause`, SCHEDULE, options),
+    resumeSchedule: (name, options) => call("POST", `${schedulePath(name)}/resume`, SCHEDULE, options),
+    runSchedule: (name, { idempotencyKey = newKey?.(), signal } = {}) =>
+      call("POST", `${schedulePath(name)}/run`, JOB, { body: {}, idempotencyKey, signal }),
+
+    async receive(topic, { signal, ...body } = {}) {
+      // The jobs of an answer that nobody waits for any more are claimed, which burns an attempt.
+      const patience = Math.min(Number(body.waitSeconds) || 0, RECEIVE_WAIT_SECONDS) * 1000 + CLAIMING;
+      // A repeat would claim other jobs, and what a lost answer named would wait for its lease's end all the same.
+      const sent = { body, signal, carrying: { patience, once: true } } as const;
+      return (await call<Pulled>("POST", `${topicPath(topic)}/receive`, { jobs: "array" }, sent)).jobs;
+    },
+    finish: (topic, receipt, { signal } = {}) =>
+      call("POST", `${topicPath(topic)}/finish`, SETTLED, { body: { receipt }, signal }),
+    extend: (topic, receipt, seconds, { signal } = {}) =>
+      call(
+        "POST",
+        `${topicPath(topic)}/extend`,
+        { leaseUntil: "string" },
+        { body: { receipt, seconds }, signal },
+      ),
+    retry: (topic, receipt, { signal, ...options } = {}) =>
+      call("POST", `${topicPath(topic)}/retry`, SETTLED, { body: { receipt, ...options }, signal }),
+    bury: (topic, receipt, { signal, ...options } = {}) =>
+      call("POST", `${topicPath(topic)}/bury`, SETTLED, { body: { receipt, ...options }, signal }),
+
+    health: (options) => call("GET", "/health", { status: "string" }, options),
+  };
+}
+
+type Pulled = { jobs: PulledJob[] };
+
+// What the answers of the API have that the client and its callers count on: another server's have it not.
+const JOB: Shape = { id: "string", topic: "string", state: "string", dueAt: "string" };
+const RESULTS: Shape = { results: "array" };
+const BULK: Shape = { matched: "number", changed: "number", skipped: "object", errors: "array" };
+const TOPIC: Shape = { topic: "string" };
+const SCHEDULE: Shape = { name: "string", expression: "string" };
+/** Of an untracked job nothing is told. */
+const SETTLED: Shape = {};
+
+/** `undefined` for what is no time, which the API then refuses. */
+function hourAfter(from: Instant): Date | undefined {
+  const time = new Date(from).getTime();
+  return Number.isNaN(time) ? undefined : new Date(time + HOUR);
+}
+
+/** Of a batch, entry by entry. */
+function outcomesOf({
+  results,
+}: {
+  results: ({ job: JobSummary } | { error: Problem })[];
+}): (JobSummary | MinutehandError)[] {
+  return results.map((result) => ("job" in result ? result.job : errorOf(result.error)));
+}
+
+async function* pages<T>(
+  call: Call,
+  path: string,
+  name: string,
+  { query, signal }: { query?: Query; signal?: AbortSignal | undefined } = {},
+): AsyncGenerator<T, void> {
+  type Page = { cursor?: string } & Record<string, T[]>;
+  const isNew = unrepeated(path);
+  let cursor: string | undefined;
+  do {
+    const page: Page = await call("GET", path, { [name]: "array" }, { query: { ...query, cursor }, signal });
+    yield* page[name] ?? [];
+    cursor = isNew(page.cursor);
+  } while (cursor !== undefined);
+}
+
+/** Passes each cursor on, and throws `bad-answer` for one that was there before: the list would have no end. */
+function unrepeated(path: string): (cursor: string | undefined) => string | undefined {
+  const before = new Set<string>();
+  return (cursor) => {
+    if (cursor === undefined) return undefined;
+    if (before.has(cursor)) {
+      const text = `${path} was answered a cursor twice, expected another one or none: ${JSON.stringify(truncate(cursor, QUOTED))}`;
+      throw new MinutehandError("bad-answer", text);
+    }
+    before.add(cursor);
+    return cursor;
+  };
+}
+
+const TOLD = 10;
+
+function sumOf(before: BulkResult, part: BulkResult): BulkResult {
+  const skipped = { ...before.skipped };
+  for (const [code, count] of Object.entries(part.skipped)) skipped[code] = (skipped[code] ?? 0) + count;
+  return {
+    ...part,
+    examined: before.examined + part.examined,
+    matched: before.matched + part.matched,
+    changed: before.changed + part.changed,
+    skipped,
+    errors: [...before.errors, ...part.errors].slice(0, TOLD),
+  };
+}

@@ -1,0 +1,91 @@
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
+import { writingUntil } from "../aws/impatient.ts";
+import { BUCKET, EVENT_WAIT } from "../core/constants.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../core/event-rules.ts";
+import { createContext, type Environment, required } from "../environment/context.ts";
+import { createScheduler } from "../environment/scheduler.ts";
+import { inParallel } from "../general/batches.ts";
+import { applyRule } from "../protocol/file/apply-rule.ts";
+import type { Context } from "../protocol/ports.ts";
+import { renewedBreaker } from "../protocol/send/circuit-breaker.ts";
+
+/** What Lambda calls with events that EventBridge's rules have put into the events' queue. */
+export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
+
+/** As many as an invocation brings, so that none waits for a hanging one. */
+const WIDTH = 10;
+/**
+ * ms that each write is tried for. Few invocations run at once, and a throttled write would keep one from the events of other
+ * topics. An event whose write was given up comes again after a minute.
+ */
+const PATIENCE = 5_000;
+
+/** The Lambda function that does what topics say about events, as the environment describes it. */
+export function eventConsumer(environment: Environment = process.env): EventFunction {
+  const ctx = { ...createContext(environment), ...createScheduler(environment) };
+  const rules = JSON.parse(required(environment, "MINUTEHAND_EVENTS")) as EventRule[];
+  return eventsOn(ctx, rules, ctx.telemetry.flush);
+}
+
+/** The same over any context. `done` is called after each invocation. */
+export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => void): EventFunction {
+  const pool = writingUntil(ctx.pool, () => ctx.clock() + PATIENCE);
+  const queues = renewedBreaker(ctx.queues, ctx.clock, BUCKET);
+  return async ({ Records }) => {
+    try {
+      const bounded = { ...ctx, pool, queues: queues() };
+      const applied = await inParallel(Records, WIDTH, (record) => apply(bounded, rules, record));
+      const kept = Records.filter((_, i) => !applied[i]);
+      return { batchItemFailures: kept.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+    } finally {
+      done();
+    }
+  };
+}
+
+/** Whether the message has served: what fails is tried again, all of it, and nothing is done twice. */
+async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecord): Promise<boolean> {
+  let event: BusEvent;
+  try {
+    event = parseEvent(record.body);
+  } catch (error) {
+    return failed(ctx, "", "reading an event", error);
+  }
+  let done = true;
+  let runs = false;
+  const topics = [...Map.groupBy(rulesFor(rules, event), ({ topic }) => topic).values()];
+  // One topic's rules in their order; no topic waits for the queue of another.
+  await inParallel(topics, topics.length, async (ofTopic) => {
+    for (const rule of ofTopic) {
+      try {
+        await applyRule(ctx, rule, event);
+      } catch (error) {
+        done = false;
+        if (error instanceof MinutehandError && error.code === "job-running") runs = true;
+        else failed(ctx, rule.topic, `applying event ${event.id}`, error);
+      }
+    }
+  });
+  if (runs) await hide(ctx, record);
+  return done;
+}
+
+/**
+ * Keeps an event for when the job that it is about does not run any more: most runs end long before their lease. If SQS does
+ * not hide it, it comes back when its visibility timeout is over.
+ */
+async function hide(ctx: Context, { receiptHandle, attributes }: SQSRecord): Promise<void> {
+  const received = Number(attributes.ApproximateReceiveCount);
+  const seconds = Math.min(EVENT_WAIT.first * 2 ** (received - 1), EVENT_WAIT.longest) / 1000;
+  try {
+    await ctx.queues.hide({ events: true }, [{ handle: receiptHandle, seconds }]);
+  } catch (error) {
+    failed(ctx, "", "hiding an event", error);
+  }
+}
+
+function failed(ctx: Context, topic: string, what: string, error: unknown): false {
+  ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
+  return false;
+}

@@ -1,0 +1,75 @@
+import { DAY, LONGEST_DELAY, LONGEST_UNTRACKED_WAIT } from "../core/constants.ts";
+import { messageOf, reasonOf } from "../core/errors.ts";
+import type { MessageJob } from "../core/message.ts";
+import { parseDuration } from "../general/durations.ts";
+import type { Ending } from "../protocol/run/settle.ts";
+import type { RunJob } from "./run-jobs.ts";
+
+/** A job as its handler sees it. */
+export type Job<Body = unknown> = {
+  readonly id: string;
+  readonly topic: string;
+  readonly body: Body;
+  /** When it was due. */
+  readonly dueAt: Date;
+  /** 1 in the first run. */
+  readonly attempt: number;
+  readonly key: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Aborted shortly before the function times out. A handler that goes on is killed, which counts as a failed attempt. */
+  readonly signal: AbortSignal;
+  /**
+   * Asks for another run after `duration` (seconds, or such as `"10m"`), when the handler returns. It is no
+   * failure and counts no attempt. At most ten years; for an untracked job at most 7 days, since SQS alone keeps it until
+   * then. Throws a RangeError for anything else.
+   */
+  retryIn(duration: number | string): void;
+  /** Makes the job dead when the handler returns, whatever attempts it has left. */
+  bury(reason: string): void;
+};
+
+export type JobHandler<Body> = (job: Job<Body>) => unknown;
+
+/** Calls the handler with one job, and says how that ended. */
+export function runWith<Body>(handler: JobHandler<Body>): RunJob {
+  return async (job: MessageJob, topic: string, signal: AbortSignal) => {
+    let asked: Ending = { end: "done" };
+    const view: Job<Body> = {
+      id: job.id,
+      topic,
+      // An untracked job's next message, and its dead letter, say what this one said, whatever the handler makes of it.
+      body: (job.untracked ? structuredClone(job.body) : job.body) as Body,
+      dueAt: new Date(job.dueAt),
+      attempt: job.attempt,
+      key: job.key,
+      headers: { ...job.headers },
+      signal,
+      retryIn(duration) {
+        const wait = parseDuration(duration);
+        const longest = job.untracked ? LONGEST_UNTRACKED_WAIT : LONGEST_DELAY;
+        if (wait === undefined || wait > longest) {
+          const most = job.untracked ? `${longest / DAY} days for an untracked job` : "ten years";
+          const allowed = `seconds (0 or more) or a string such as "10m", at most ${most}`;
+          throw new RangeError(`retryIn takes ${allowed}, got ${duration}`);
+        }
+        asked = { end: "retry-in", wait };
+      },
+      bury(reason) {
+        // Whatever JavaScript passes: an error, or nothing.
+        asked = { end: "buried", error: messageOf(reason) };
+      },
+    };
+    try {
+      await handler(view);
+      return asked;
+    } catch (error) {
+      return { end: "failed", error: wordsOf(error) };
+    }
+  };
+}
+
+/** `fetch failed` says little without what it came from. */
+function wordsOf(error: unknown): string {
+  const [said, reason] = [messageOf(error), reasonOf(error)];
+  return said.includes(reason) ? said : `${said}: ${reason}`;
+}

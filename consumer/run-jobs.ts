@@ -1,0 +1,259 @@
+import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START, MOST_RECEIVES } from "../core/constants.ts";
+import { messageOf } from "../core/errors.ts";
+import { type MessageJob, startOf } from "../core/message.ts";
+import { policyOf } from "../protocol/policy.ts";
+import type { Context, Timers } from "../protocol/ports.ts";
+import { type Claims, claim, REPEAT_AFTER, type Verdict } from "../protocol/run/claim.ts";
+import type { Ending, Held, Settled } from "../protocol/run/settle.ts";
+import { startedEvent } from "../protocol/run/started-event.ts";
+import { resend } from "../protocol/send/resend.ts";
+import { giveBack } from "./give-back.ts";
+import { type Delivery, deleteMessages, openMessages, putAside, type Work } from "./open-messages.ts";
+import { createSettler } from "./settler.ts";
+import { createUntrackedEnds, type UntrackedEnds } from "./untracked-ends.ts";
+
+/** Runs one job and says how it ended; never throws. */
+export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<Ending>;
+
+/**
+ * Runs the jobs of an invocation's messages: holds each until it is due, claims as many as there are free
+ * slots in one call, and settles in batches meanwhile. `deadline`: when the runtime kills this process, ms
+ * since the epoch; the leases end then. `longestRun`: ms that a run may take by its own rule, so that none is
+ * started which could not end before; 0: nobody knows.
+ *
+ * Answers the ids of the messages that SQS must keep.
+ */
+export async function runJobs(
+  ctx: Context,
+  deliveries: readonly Delivery[],
+  run: RunJob,
+  deadline: number,
+  timers: Timers,
+  longestRun = 0,
+): Promise<Set<string>> {
+  const kept = new Set<string>();
+  const span = deadline - ctx.clock();
+  // Where Lambda was throttled others have these messages before the deadline: what is not started by then must be given back.
+  const end = Math.min(deadline, ...deliveries.flatMap(({ visibleAt }) => visibleAt ?? []));
+  const lastStart = end - longestRun - Math.min(LAST_START, span / 4);
+  // ms. The next run may take as long as the longest of this invocation. It is forgotten with the invocation: one run that took
+  // nearly all the time must not keep later invocations from starting any.
+  let longest = longestRun;
+  const isTooLate = (): boolean => isLastCall || ctx.clock() >= lastStart + longestRun - longest;
+  // The timer may fire a millisecond before the clock says so: whoever asked the clock alone would spin until then.
+  let isLastCall = false;
+  const lastCall = Promise.withResolvers<void>();
+  const abort = new AbortController();
+  const lastWord = Promise.withResolvers<void>();
+  const cancels = [
+    timers.after(deadline - Math.min(ANSWER_BEFORE, span / 16) - ctx.clock(), lastWord.resolve),
+    timers.after(lastStart - ctx.clock(), () => {
+      isLastCall = true;
+      lastCall.resolve();
+    }),
+    timers.after(deadline - Math.min(ABORT_BEFORE, span / 8) - ctx.clock(), () =>
+      abort.abort(new Error("the function is about to time out")),
+    ),
+  ];
+  const settler = createSettler(ctx, deadline, timers.wait);
+  const running = new Set<Promise<void>>();
+  const begun = new Set<Delivery>();
+  let mates: Work[] = [];
+  const settles: Promise<void>[] = [];
+  const removals: Promise<void>[] = [];
+  /** Claims of which some were refused, and not all is known yet: other jobs do not wait for that. */
+  const undecided = new Set<Rest>();
+  const remove = (topic: string, some: readonly Delivery[]): void =>
+    void removals.push(deleteMessages(ctx, topic, some));
+
+  const work = await openMessages(ctx, deliveries, kept);
+  const untrackedEnds = createUntrackedEnds(ctx, work, settler.settle, remove, kept);
+  void lastCall.promise.then(untrackedEnds.removeThrough);
+
+  const start = (one: Work, held: Held | undefined): void => {
+    const { job, topic, delivery } = one;
+    const settle = (record: () => Promise<Settled>): void => {
+      const settled = settler.settle(record, () => kept.add(delivery.messageId));
+      settles.push(settled.then(() => untrackedEnds.isThrough(one)));
+    };
+    if (held && isTooLate()) {
+      // Its claim took too long for a run. It waits again at once, and no attempt is counted.
+      settle(() => settler.record(held, { end: "retry-in", wait: 0 }));
+      return;
+    }
+    begun.add(delivery);
+    const startedAt = ctx.clock();
+    ctx.report(startedEvent(ctx, topic, job, startedAt));
+    const slot = run(job, topic, abort.signal).then((ending) => {
+      running.delete(slot);
+      longest = Math.max(longest, ctx.clock() - startedAt);
+      // Not waited for: the slot is free when the handler has ended.
+      if (held) settle(() => settler.record(held, ending));
+      else untrackedEnds.ended(one, ending);
+    });
+    running.add(slot);
+  };
+
+  while (work.length > 0) {
+    const [{ job, topic }] = work as [Work];
+    const { concurrency } = policyOf(ctx, topic);
+    const early = startOf(job) - ctx.clock();
+    if (isTooLate()) {
+      const left = work.splice(0);
+      mates = left.filter((one) => begun.has(one.delivery));
+      await giveBackWhole(ctx, left, begun, remove, kept);
+    } else if (running.size >= concurrency) await Promise.race([...running, lastCall.promise]);
+    else if (early > 0) await Promise.race([timers.wait(early), lastCall.promise]);
+    else {
+      const batch = work.splice(0, startable(ctx, work, topic, concurrency - running.size));
+      const untracked = batch.filter((one) => one.job.untracked);
+      startUntracked(ctx, untracked, start, untrackedEnds);
+      const tracked = batch.filter((one) => !one.job.untracked);
+      if (tracked.length > 0) {
+        const rest = await claimAndStart(ctx, tracked, { deadline, lastStart }, start, untrackedEnds, kept);
+        undecided.add(rest);
+        void rest.end.then(() => undecided.delete(rest));
+      }
+    }
+  }
+  await Promise.all(running);
+  // Not before: when a handler outlasts the function, SQS brings their message again, and each copy would come beside it.
+  await giveBack(ctx, mates, kept);
+  for (const one of mates) untrackedEnds.isThrough(one);
+  await Promise.all(settles);
+  await Promise.race([Promise.all(Array.from(undecided, ({ end }) => end)), lastWord.promise]);
+  for (const { messageIds } of undecided) for (const id of messageIds) kept.add(id);
+  await untrackedEnds.idle();
+  await settler.idle();
+  // Lambda deletes what SQS is slow to delete, but only when this process lives to say so.
+  await Promise.race([Promise.all(removals), lastWord.promise]);
+  for (const cancel of cancels) cancel();
+  return kept;
+}
+
+/**
+ * Gives back the messages none of whose jobs was started, and deletes them at once: if this process is killed before it can say
+ * so, SQS would bring them again beside their copies, and those would double with each such process.
+ */
+async function giveBackWhole(
+  ctx: Context,
+  left: readonly Work[],
+  begun: ReadonlySet<Delivery>,
+  remove: (topic: string, deliveries: readonly Delivery[]) => void,
+  kept: Set<string>,
+): Promise<void> {
+  const whole = left.filter(({ delivery }) => !begun.has(delivery));
+  await giveBack(ctx, whole, kept);
+  const gone = whole.filter(({ delivery }) => !kept.has(delivery.messageId));
+  for (const [topic, some] of Map.groupBy(gone, (one) => one.topic))
+    remove(topic, [...new Set(some.map(({ delivery }) => delivery))]);
+}
+
+/** How many of the first jobs are due, of this topic, and have a free slot. */
+function startable(ctx: Context, work: readonly Work[], topic: string, free: number): number {
+  const now = ctx.clock();
+  const end = work.findIndex((one) => one.topic !== topic || startOf(one.job) > now);
+  return Math.min(end === -1 ? work.length : end, free);
+}
+
+function startUntracked(
+  ctx: Context,
+  batch: readonly Work[],
+  start: (work: Work, held: undefined) => void,
+  ends: UntrackedEnds,
+): void {
+  for (const one of batch) {
+    const { id, expiresAt } = one.job;
+    if (expiresAt === undefined || ctx.clock() <= Date.parse(expiresAt)) start(one, undefined);
+    else {
+      ctx.report({ type: "expired", topic: one.topic, id });
+      ends.isThrough(one);
+    }
+  }
+}
+
+/** Jobs of a batch that were not claimed. `end`: their messages are seen to; it never rejects. Until then they must stay. */
+type Rest = { readonly messageIds: readonly string[]; readonly end: Promise<void> };
+
+/** Starts each job as soon as it is claimed. Resolves when all of those are known. */
+async function claimAndStart(
+  ctx: Context,
+  batch: readonly Work[],
+  { deadline, lastStart }: { deadline: number; lastStart: number },
+  start: (work: Work, held: Held | undefined) => void,
+  ends: UntrackedEnds,
+  kept: Set<string>,
+): Promise<Rest> {
+  const topic = batch[0]?.topic ?? "";
+  const jobs = batch.map(({ job }) => job);
+  const workOf = new Map(batch.map((one) => [one.job.id, one]));
+  let claims: Claims = { rest: Promise.resolve([]) };
+  try {
+    claims = await claim(ctx, topic, jobs, deadline, {
+      by: lastStart,
+      onClaimed({ job, token }) {
+        const { id, attempt, key } = job;
+        const one = workOf.get(id);
+        workOf.delete(id);
+        if (one) start({ ...one, job }, { id, topic, attempt, token, ...(key === undefined ? {} : { key }) });
+      },
+    });
+  } catch (error) {
+    // What runs already must not be left alone for it.
+    ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(error) });
+    const later = { verdict: "left", until: ctx.clock() + REPEAT_AFTER } as const;
+    claims = { rest: Promise.resolve(jobs.map(() => later)) };
+  }
+  const messageIds = batch.filter(({ job }) => workOf.has(job.id)).map(({ delivery }) => delivery.messageId);
+  return { messageIds, end: claims.rest.then((verdicts) => seeTo(ctx, batch, verdicts, workOf, ends, kept)) };
+}
+
+/** Puts aside the messages of a batch's jobs that others hold, and keeps those of all that were not claimed; `open`: these. */
+async function seeTo(
+  ctx: Context,
+  batch: readonly Work[],
+  verdicts: readonly Verdict[],
+  open: ReadonlyMap<string, Work>,
+  ends: UntrackedEnds,
+  kept: Set<string>,
+): Promise<void> {
+  const left = batch.filter((_, i) => verdicts[i]?.verdict === "left");
+  const renewed = await renewWorn(ctx, left);
+  for (const [i, one] of batch.entries()) {
+    if (verdicts[i]?.verdict === "void" || renewed.has(one)) ends.isThrough(one);
+    else if (open.has(one.job.id)) kept.add(one.delivery.messageId);
+  }
+  const aside = new Map<Delivery, number>();
+  for (const [i, one] of batch.entries()) {
+    const verdict = verdicts[i];
+    if (verdict?.verdict !== "left" || renewed.has(one)) continue;
+    aside.set(one.delivery, Math.max(aside.get(one.delivery) ?? 0, verdict.until));
+  }
+  const topic = batch[0]?.topic ?? "";
+  const now = ctx.clock();
+  await putAside(
+    ctx,
+    Array.from(aside, ([delivery, until]) => ({ topic, delivery, ms: until + CLOCK_MARGIN - now })),
+  );
+}
+
+/**
+ * Sends jobs in new messages when their own message may be received only once more. While a job cannot be claimed, each delivery counts
+ * as a receive, and after the last one SQS moves the message to the DLQ. A new message has no receives yet. Answers the jobs that SQS
+ * took.
+ */
+async function renewWorn(ctx: Context, left: readonly Work[]): Promise<Set<Work>> {
+  const worn = left.filter(({ delivery }) => (delivery.receives ?? 1) >= MOST_RECEIVES - 1);
+  const renewed = new Set<Work>();
+  for (const mates of Map.groupBy(worn, ({ topic, group }) => `${topic} ${group ?? ""}`).values()) {
+    const { topic, group } = mates[0] as Work;
+    try {
+      const jobs = mates.map(({ job }) => job);
+      const sent = await resend(ctx, topic, group, jobs);
+      for (const one of mates) if (sent.has(one.job.id)) renewed.add(one);
+    } catch (error) {
+      ctx.report({ type: "trouble", topic, what: "sending jobs anew", error: messageOf(error) });
+    }
+  }
+  return renewed;
+}

@@ -1,0 +1,93 @@
+import type { Context } from "../protocol/ports.ts";
+import type { Ending, Settled } from "../protocol/run/settle.ts";
+import type { Delivery, Work } from "./open-messages.ts";
+import { isLastRun, settleUntracked } from "./settle-untracked.ts";
+
+/** Repeats `record` until it works; `keep` is told when it never did. */
+type Settle = (record: () => Promise<Settled>, keep: () => void) => Promise<void>;
+
+/**
+ * Ends the runs of untracked jobs, message by message. What is to run again, or is dead, goes out in messages of its own: not
+ * before all jobs of the old message are through, and then the old one is deleted at once. If this process were killed between,
+ * SQS would bring the old message again beside those new ones, and they would double with each such process.
+ */
+export function createUntrackedEnds(
+  ctx: Context,
+  work: readonly Work[],
+  settle: Settle,
+  remove: (topic: string, deliveries: readonly Delivery[]) => void,
+  kept: Set<string>,
+): UntrackedEnds {
+  // Of a message that a topic's change of tracking has left with jobs of both kinds, the tracked ones count as well.
+  const open = new Map(
+    [...Map.groupBy(work, ({ delivery }) => delivery)].flatMap(([delivery, mates]) =>
+      mates.some(({ job }) => job.untracked) ? [[delivery, mates.length] as const] : [],
+    ),
+  );
+  const waiting = new Map<Delivery, { isDeath: boolean; end: () => Promise<Settled> }[]>();
+  const through = new Map<Delivery, string>();
+  const removals: Promise<void>[] = [];
+  let isLast = false;
+
+  async function close(delivery: Delivery, topic: string): Promise<void> {
+    const ends = waiting.get(delivery) ?? [];
+    // Deaths first: while the DLQ takes none, the message comes again, each time beside the retries that went out.
+    const { deaths = [], others = [] } = Object.groupBy(ends, ({ isDeath }) =>
+      isDeath ? "deaths" : "others",
+    );
+    for (const some of [deaths, others]) {
+      if (kept.has(delivery.messageId)) return;
+      await Promise.all(some.map(({ end }) => settle(end, () => kept.add(delivery.messageId))));
+    }
+    if (kept.has(delivery.messageId)) return;
+    if (ends.length > 0 || isLast) remove(topic, [delivery]);
+    else through.set(delivery, topic);
+  }
+
+  const ends: UntrackedEnds = {
+    ended({ job, topic, group, delivery }, ending) {
+      const endedAt = ctx.clock();
+      const end = (): Promise<Settled> => settleUntracked(ctx, topic, group, job, ending, endedAt);
+      if (ending.end === "done") removals.push(settle(end, () => kept.add(delivery.messageId)));
+      else {
+        const isDeath = isLastRun(ctx, topic, job, ending);
+        waiting.set(delivery, [...(waiting.get(delivery) ?? []), { isDeath, end }]);
+      }
+      ends.isThrough({ topic, delivery });
+    },
+    isThrough({ topic, delivery }) {
+      const before = open.get(delivery);
+      if (before === undefined) return;
+      const left = before - 1;
+      open.set(delivery, left);
+      if (left === 0) removals.push(close(delivery, topic));
+    },
+    removeThrough() {
+      isLast = true;
+      for (const [topic, some] of Map.groupBy(through.keys(), (delivery) => through.get(delivery) ?? ""))
+        remove(topic, some);
+      through.clear();
+    },
+    async idle() {
+      for (let done = 0; done < removals.length; ) {
+        done = removals.length;
+        await Promise.all(removals);
+      }
+    },
+  };
+  return ends;
+}
+
+export type UntrackedEnds = {
+  /** A job's run has ended. */
+  ended(work: Work, ending: Ending): void;
+  /** Nothing is left to do for one of a message's jobs here. Messages without untracked ones are none of its business. */
+  isThrough(work: Pick<Work, "topic" | "delivery">): void;
+  /**
+   * Deletes the messages all of whose jobs are through, and from now on each as soon as that is so. Other runs may outlast this
+   * process, which then never says what to delete, and what is done would run again.
+   */
+  removeThrough(): void;
+  /** Resolves when all of that is done. */
+  idle(): Promise<void>;
+};

@@ -1,0 +1,24 @@
+import type { MessageJob } from "../../core/message.ts";
+import type { WebhookPolicy } from "../../core/policy.ts";
+
+/** One POST to a receiver. Header names are lower case. */
+export type Call = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly policy: WebhookPolicy;
+};
+
+/** What a receiver answered; of the body the start. */
+export type Reply = { readonly status: number; readonly retryAfter?: string; readonly body: string };
+
+/** Makes one call. Throws when no answer came, whatever the reason, or `signal` was aborted. */
+export type Post = (call: Call, signal: AbortSignal) => Promise<Reply>;
+
+/**
+ * A call's `webhook-id`: the same on each retry, so that receivers can drop repeats; another after a redrive, and after
+ * a change of a job that has been called before.
+ */
+export function callId({ id, restarts = 0 }: Pick<MessageJob, "id" | "restarts">): string {
+  return restarts === 0 ? id : `${id}-${restarts}`;
+}

@@ -1,0 +1,47 @@
+import { ERROR_BYTES } from "../../core/constants.ts";
+import { truncate } from "../../general/text.ts";
+import type { Ending } from "../../protocol/run/settle.ts";
+import type { Reply } from "./call.ts";
+
+/** ms. A receiver can put a job off, not out of sight. */
+const LONGEST_RETRY_AFTER = 24 * 3_600_000;
+/**
+ * Attempts whose `Retry-After` stands for the backoff; later ones' only where it is longer. A receiver that says one
+ * second to everybody, again and again, would have all attempts within seconds.
+ */
+const BELIEVED = 3;
+/** What HTTP sends ("Date/Time Formats", RFC 9110), such as `Sun, 01 Mar 2026 09:00:00 GMT`. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** How run `attempt` of a job ended by what its receiver answered at `now` (ms since the epoch). */
+export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, now: number): Ending {
+  if (status >= 200 && status < 300) return { end: "done" };
+  const said = isRedirect(status) ? "redirects are not followed" : body;
+  const error = errorText(`HTTP ${status}${said === "" ? "" : `: ${said}`}`);
+  if (status === 410) return { end: "buried", error };
+  const wait = status === 429 || status === 503 ? waitOf(retryAfter, now) : undefined;
+  if (wait === undefined) return { end: "failed", error };
+  return attempt <= BELIEVED
+    ? { end: "failed", error, retryAfter: wait }
+    : { end: "failed", error, notBefore: wait };
+}
+
+/** Words of a receiver as a job's `lastError`: on one line, and no longer than is kept. */
+export function errorText(text: string): string {
+  return truncate(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), ERROR_BYTES);
+}
+
+/** ms that `Retry-After` asks for; `undefined` where it asks for none, or for no time. */
+function waitOf(retryAfter: string | undefined, now: number): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  const wait = /^\d+$/.test(retryAfter)
+    ? Number(retryAfter) * 1000
+    : HTTP_DATE.test(retryAfter)
+      ? Date.parse(retryAfter) - now
+      : 0;
+  return wait > 0 ? Math.min(wait, LONGEST_RETRY_AFTER) : undefined;
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400 && status !== 304;
+}

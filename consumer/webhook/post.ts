@@ -1,0 +1,93 @@
+import { lookup as lookUp } from "node:dns";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { LookupFunction } from "node:net";
+import { hostOf } from "../../core/callback-url.ts";
+import { isPublicAddress } from "../../core/public-address.ts";
+import type { Call, Post, Reply } from "./call.ts";
+
+/** Bytes of an answer's body that are read: enough for its error. */
+const READ_BYTES = 4096;
+
+/**
+ * Calls receivers over the network. Every call has a connection of its own, so that the addresses judged are those
+ * it is made to, and follows no redirect. `lookup` is Node's own resolver unless a test has another.
+ */
+export function httpPost(lookup: LookupFunction = lookUp as LookupFunction): Post {
+  return async (call, signal) => {
+    const timeout = AbortSignal.timeout(call.policy.timeout * 1000);
+    try {
+      return await exchange(call, AbortSignal.any([signal, timeout]), lookup);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (timeout.aborted) throw new Error(`no answer within ${call.policy.timeout} s`, { cause: error });
+      throw error;
+    }
+  };
+}
+
+async function exchange(call: Call, signal: AbortSignal, lookup: LookupFunction): Promise<Reply> {
+  const response = await respond(call, signal, lookup);
+  const retryAfter = response.headers["retry-after"];
+  return {
+    status: response.statusCode ?? 0,
+    body: await startOf(response),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  };
+}
+
+/** The start of an answer's body, as far as it came: what the answer means stands in its status. */
+async function startOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    // Leaving the loop closes the connection, however much the receiver has left to say.
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= READ_BYTES) break;
+    }
+  } catch {
+    // It stalled until the call's time was over, or broke off.
+  }
+  return Buffer.concat(chunks).subarray(0, READ_BYTES).toString();
+}
+
+function respond(call: Call, signal: AbortSignal, lookup: LookupFunction): Promise<IncomingMessage> {
+  const url = new URL(call.url);
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  const allowed = call.policy.allowHosts.includes(hostOf(url));
+  return new Promise((resolve, reject) => {
+    const sent = request(url, {
+      method: "POST",
+      headers: call.headers,
+      agent: false,
+      signal,
+      lookup: judged(lookup, allowed ? () => true : isPublicAddress),
+    });
+    sent.once("response", resolve);
+    sent.once("error", reject);
+    // Such as an answer that asks for another protocol.
+    sent.once("close", () => reject(new Error("the connection was closed without an answer")));
+    sent.end(call.body);
+  });
+}
+
+/**
+ * A resolver whose answers are those that the socket connects to, as Node asks it and nobody else: a name that
+ * leads elsewhere a moment later gains nothing. One address that may not be called is enough to be refused.
+ */
+function judged(lookup: LookupFunction, mayBeCalled: (address: string) => boolean): LookupFunction {
+  return (hostname, options, told) => {
+    lookup(hostname, options, (error, found, family) => {
+      if (error) return told(error, found, family);
+      const addresses = typeof found === "string" ? [found] : found.map(({ address }) => address);
+      const refused = addresses.find((address) => !mayBeCalled(address));
+      if (refused !== undefined)
+        return told(new Error(`${hostname} is at ${refused}, which is not a public address`), []);
+      // Node would fail for want of one, with an error of its own code.
+      if (addresses.length === 0) return told(new Error(`${hostname} has no address`), []);
+      told(null, found, family);
+    });
+  };
+}

@@ -1,0 +1,118 @@
+import { globSync, readFileSync } from "node:fs";
+import { join, normalize } from "node:path";
+import { parseSync } from "oxc-parser";
+
+/**
+ * Which room may import which: each may import itself, and the rooms in its row. A room that is not named may import nothing, so that
+ * whoever builds one names it here first. `node layers.ts`, which is a part of `npm run check`, lists each import that breaks this.
+ */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  general: [],
+  cron: [],
+  core: ["general"],
+  // The protocol, from the bottom up. The files beside its rooms are its vocabulary: ports, policy, reports, new jobs.
+  protocol: ["core", "general"],
+  "protocol/store": ["protocol", "core", "general"],
+  "protocol/gate": ["protocol/store", "protocol", "core", "general", "cron"],
+  "protocol/send": ["protocol/gate", "protocol/store", "protocol", "core", "general"],
+  "protocol/read": ["protocol/gate", "protocol/store", "protocol", "core", "general"],
+  "protocol/change": [
+    ...["protocol/send", "protocol/read", "protocol/gate", "protocol/store", "protocol", "core", "general"],
+  ],
+  "protocol/run": [
+    ...["protocol/change", "protocol/send", "protocol/read", "protocol/gate", "protocol/store", "protocol"],
+    ...["core", "general"],
+  ],
+  "protocol/file": [
+    ...["protocol/change", "protocol/send", "protocol/gate", "protocol/store", "protocol"],
+    ...["core", "general", "cron"],
+  ],
+  "protocol/hand-over": [
+    ...["protocol/run", "protocol/change", "protocol/send", "protocol/gate", "protocol/store", "protocol"],
+    ...["core", "general", "cron"],
+  ],
+  aws: ["protocol", "core", "general"],
+  http: [
+    ...["protocol/file", "protocol/change", "protocol/run", "protocol/read", "protocol/hand-over"],
+    ...["protocol/store", "protocol", "core", "general"],
+  ],
+  environment: ["aws", "protocol", "core"],
+  client: ["environment", "http", "aws", "protocol", "core", "general"],
+  consumer: [
+    ...["environment", "http", "aws", "protocol/run", "protocol/file", "protocol/send", "protocol/store"],
+    ...["protocol", "core", "general"],
+  ],
+  functions: ["environment", "consumer", "http", "protocol/file", "protocol/hand-over", "core"],
+  infra: ["core", "general", "cron"],
+  // The local stack knows the template, not the code.
+  local: ["cron"],
+  testing: [
+    ...["client", "consumer", "http", "protocol/file", "protocol/hand-over", "protocol/gate", "protocol"],
+    ...["core", "general", "cron"],
+  ],
+  cli: ["client", "consumer", "http", "aws", "local", "core", "general"],
+  package: ["infra"],
+  // As its users do: the package by its name.
+  examples: [],
+};
+
+/** What shows that the rest holds may import all of it. */
+const FREE = /^(?:bench|torture|test)\//;
+/** The rooms that import the AWS SDK: the ports, and the local stack, which plays AWS's services. */
+const WITH_SDK = ["aws", "local"];
+const SDK = /^@(?:aws-sdk|smithy)\//;
+
+export type Broken = { readonly file: string; readonly imports: string; readonly rule: string };
+
+/** The imports of these files, by their paths from `root`, that the table does not allow. */
+export function brokenImports(root: string, files: readonly string[]): Broken[] {
+  return files
+    .filter((file) => !FREE.test(file))
+    .flatMap((file) =>
+      importsOf(join(root, file)).flatMap((imports): Broken[] => {
+        const rule = brokenRule(file, imports);
+        return rule === undefined ? [] : [{ file, imports, rule }];
+      }),
+    );
+}
+
+function brokenRule(file: string, imports: string): string | undefined {
+  const room = roomOf(file);
+  if (SDK.test(imports) && !WITH_SDK.includes(room))
+    return `only ${WITH_SDK.join(" and ")} import the AWS SDK`;
+  if (!imports.startsWith(".") || imports.endsWith(".json")) return undefined;
+  const other = roomOf(normalize(join(file, "..", imports)));
+  const allowed = MAY_IMPORT[room];
+  if (!allowed) return `room ${room} is not named in layers.ts`;
+  if (other === room || allowed.includes(other)) return undefined;
+  return `${room} may import only ${[room, ...allowed].join(", ")}`;
+}
+
+/** `protocol/run` of `protocol/run/claim.ts`, `http` of `http/routes/jobs.ts`. */
+function roomOf(file: string): string {
+  const [top = "", second = "", ...rest] = file.split("/");
+  return top === "protocol" && rest.length > 0 ? `${top}/${second}` : top;
+}
+
+/** What a file imports, types too. */
+function importsOf(path: string): string[] {
+  const { module } = parseSync(path, readFileSync(path, "utf8"));
+  const dynamic = module.dynamicImports.flatMap(({ moduleRequest: { start, end } }) => {
+    const text = readFileSync(path, "utf8").slice(start, end);
+    return /^["'](.*)["']$/.exec(text)?.[1] ?? [];
+  });
+  const exported = module.staticExports.flatMap(({ entries }) =>
+    entries.flatMap(({ moduleRequest }) => moduleRequest?.value ?? []),
+  );
+  return [...module.staticImports.map(({ moduleRequest }) => moduleRequest.value), ...exported, ...dynamic];
+}
+
+if (import.meta.main) {
+  const files = globSync("*/**/*.ts", {
+    cwd: import.meta.dirname,
+    exclude: ["node_modules/**", "dist/**", "cdk.out/**", ".minutehand/**"],
+  });
+  const broken = brokenImports(import.meta.dirname, files);
+  for (const { file, imports, rule } of broken) console.error(`${file} imports ${imports}: ${rule}`);
+  if (broken.length > 0) process.exitCode = 1;
+}

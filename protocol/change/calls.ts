@@ -1,0 +1,18 @@
+import { MinutehandError } from "../../core/errors.ts";
+import type { Home } from "../../core/items.ts";
+import { type CallMark, knownCall } from "../../core/once.ts";
+
+/** Whether this very call has changed a job before. Throws `idempotency-mismatch` if a different one with its key has. */
+export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: CallMark): boolean {
+  const known = knownCall(calls, call);
+  if (known === "other") throw differentRequest({ id });
+  return known;
+}
+
+export function differentRequest(data: Record<string, unknown>): MinutehandError {
+  return new MinutehandError(
+    "idempotency-mismatch",
+    "an Idempotency-Key names one request: it was used with a different one",
+    data,
+  );
+}

@@ -1,0 +1,170 @@
+import { LANDS_WITHIN, UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { MinutehandError, messageOf, notFiled, notSent } from "../../core/errors.ts";
+import { isNear, startsAt } from "../../core/home.ts";
+import { type Home, homeKey, ITEM_VERSION, type Key, type OnceItem, onceKey, ttl } from "../../core/items.ts";
+import { addressOf } from "../../core/job-id.ts";
+import { onceText } from "../../core/once.ts";
+import { isUnreadable } from "../../core/readable.ts";
+import { differentRequest } from "../change/calls.ts";
+import type { Enqueued, NewJob } from "../new-job.ts";
+import type { Context, Write } from "../ports.ts";
+import { sendIfNear } from "../send/send.ts";
+import { isOnceOver, onceEnd } from "../store/once-items.ts";
+import { readHomes } from "../store/read-job.ts";
+import { cannotRead, readable } from "../store/unreadable.ts";
+import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
+import { asTheyStand, filePlain } from "./enqueue-plain.ts";
+
+/**
+ * Files a job that came with an `Idempotency-Key`, and perhaps a key: the once item is written with it, or with
+ * the change that a duplicate makes. A repeat of the request answers the same job, as long as that lives and a day longer.
+ */
+export async function fileOnce(
+  ctx: Context,
+  job: NewJob,
+  once: NonNullable<NewJob["once"]>,
+  home: Home,
+  by: number,
+): Promise<Enqueued> {
+  const before = await readOnce(ctx, job.topic, once.token);
+  const replayed = before && !before.isOver && (await replay(ctx, before, once.hash, home, by));
+  if (replayed) return replayed;
+  // Only now: a deploy may have changed what its topic allows since the request was filed.
+  if (job.refusal) throw job.refusal;
+  const key = onceKey(job.topic, once.token);
+  const unsent = mayBeMissed(home, ctx.clock());
+  const isStored = !home.untracked || !isNear(home.dueAt, ctx.clock());
+  const filedAs: OnceItem["filedAs"] = isStored ? "home" : "message";
+  const nameOnce: NameOnce = (named) => {
+    const expiresAt = onceEnd(nextProlongedBy(named, ctx.clock()), once.lasts);
+    return {
+      write: onceWrite(named, { hash: once.hash, expiresAt, unsent, filedAs }, key, before?.item),
+      note: { token: once.token, expiresAt },
+    };
+  };
+  // Nobody moves an untracked job.
+  const noted = home.untracked ? home : { ...home, once: onceText([nameOnce(home).note]) };
+  try {
+    if (job.key !== undefined) return await fileKeyed(ctx, job, noted, nameOnce, by);
+    const { write } = nameOnce(noted);
+    const { done } = await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);
+    if (!done) throw notFiled(new Error("the same request was being filed elsewhere"));
+  } catch (error) {
+    // The same request may have been filed meanwhile, by a repeat of it.
+    const theirs = await readOnce(ctx, job.topic, once.token);
+    const outcome = theirs && !theirs.isOver && (await replay(ctx, theirs, once.hash, home, by));
+    if (outcome) return outcome;
+    throw error;
+  }
+  if (!isStored) return fileUnsent(ctx, key, home, by);
+  const { standing, unread } = await asTheyStand(ctx, [noted]);
+  for (const error of unread.values()) throw notSent(error);
+  await sendIfNear(ctx, standing);
+  if (unsent) await noteSent(ctx, key, noted);
+  ctx.report({ type: "enqueued", topic: job.topic, id: home.id, dueAt: home.dueAt });
+  return { outcome: "created", home: noted };
+}
+
+/**
+ * Whether a sweep may pass the place of an untracked job before the job is written there. No audit finds such a job: so its once
+ * item comes no later than the job, and says `unsent` until the job is sent, or a sweep is sure to come to it. A repeat of the
+ * request then files no other job, and sends this one if the writer has died. The job may so come twice.
+ */
+function mayBeMissed({ untracked, dueAt }: Home, now: number): boolean {
+  return untracked === true && isNear(dueAt, now + LANDS_WITHIN);
+}
+
+/** Files an untracked job that its once item names as `unsent`. */
+async function fileUnsent(ctx: Context, key: Key, home: Home, by: number): Promise<Enqueued> {
+  const [result] = await filePlain(ctx, [home], by);
+  if (!result || result instanceof Error) throw result ?? notFiled(new Error("no answer"));
+  await noteSent(ctx, key, home);
+  return result;
+}
+
+/** Lets the once item of an untracked job say that nobody need send the job any more. */
+async function noteSent(ctx: Context, { pk, sk }: Key, { id, topic }: Home): Promise<void> {
+  const by = ctx.clock() + WRITER_DEADLINE;
+  try {
+    await ctx.pool.change({ key: { pk, sk }, expect: { id }, set: {}, remove: ["unsent"] }, by);
+  } catch (error) {
+    // The job is on its way: a refusal now would only bring it twice. A repeat of the request does so too.
+    ctx.report({ type: "trouble", topic, what: "noting that a job was sent", error: messageOf(error) });
+  }
+}
+
+/**
+ * The latest time at which the audit next prolongs the once items of a job. The audit looks at a held job again when the job
+ * has waited up to twice as long.
+ */
+function nextProlongedBy({ dueAt }: Home, now: number): number {
+  return dueAt < now ? now + 2 * (now - dueAt) : dueAt;
+}
+
+/** A once item as it stands, and whether it answers no more. */
+type Once = { item: OnceItem; isOver: boolean };
+
+async function readOnce(ctx: Context, topic: string, token: string): Promise<Once | undefined> {
+  const [read] = (await ctx.pool.read([onceKey(topic, token)])) as [OnceItem | undefined];
+  const item = readable(read, `the Idempotency-Key of a job of topic ${topic}`);
+  if (!item) return undefined;
+  if (!isOnceOver(item, undefined, ctx.clock())) return { item, isOver: false };
+  const [home] = await readHomes(ctx, [item.id]);
+  return { item, isOver: !isUnreadable(home) && isOnceOver(item, home, ctx.clock()) };
+}
+
+/** `over`: the item that the key's last job has left there. */
+function onceWrite(
+  { id }: Home,
+  { unsent, ...named }: Required<Pick<OnceItem, "hash" | "expiresAt" | "filedAs">> & { unsent: boolean },
+  key: Key,
+  over: OnceItem | undefined,
+): Write {
+  const says = { id, ...named, ...(unsent ? { unsent: true as const } : {}) };
+  return over
+    ? { change: { key, expect: { id: over.id }, set: says, remove: unsent ? [] : ["unsent"] } }
+    : { insert: { ...key, v: ITEM_VERSION, ...says } };
+}
+
+/**
+ * The job that the item names. `undefined`: an untracked job that may never have been sent, whose topic is tracked by now. It is
+ * filed anew, as what the topic has now can be cancelled and is audited.
+ */
+async function replay(
+  ctx: Context,
+  { item }: Once,
+  hash: string,
+  asked: Home,
+  by: number,
+): Promise<Enqueued | undefined> {
+  if (item.hash !== hash) throw differentRequest({ id: item.id });
+  const now = ctx.clock();
+  const [home] = await readHomes(ctx, [item.id]);
+  if (isUnreadable(home)) throw cannotRead(home);
+  // What got a home with its once item, and has none, was cancelled or has ended, and TTL has taken it.
+  const { filedAs = asked.untracked || item.unsent ? "message" : "home" } = item;
+  if (!home && filedAs === "message") {
+    if (item.unsent && !asked.untracked) return undefined;
+    // Never stored: the same request and the id say all there is to say. A deploy may have made its topic tracked since.
+    const { time: dueAt } = addressOf(item.id);
+    const untracked = { untracked: true as const, expiresAt: ttl(dueAt + UNTRACKED_AFTER) };
+    const same = { ...asked, ...homeKey(item.id), id: item.id, dueAt, wantedAt: dueAt, ...untracked };
+    if (item.unsent) await fileUnsent(ctx, item, same, by);
+    return { outcome: "replayed", home: same };
+  }
+  if (!home) {
+    throw new MinutehandError(
+      "job-not-found",
+      `job ${item.id} of this Idempotency-Key is not stored any more`,
+      {
+        id: item.id,
+      },
+    );
+  }
+  // Its writer may have died before sending. What is not near, as it was read at `now`, a sweep sends, and it may be cancelled.
+  const isUnsent = item.unsent === true && isNear(startsAt(home), now);
+  if (home.state === "scheduled" && (!home.untracked || isUnsent))
+    await sendIfNear(ctx, [{ ...home, spare: true }]);
+  if (isUnsent) await noteSent(ctx, item, home);
+  return { outcome: "replayed", home };
+}

@@ -1,0 +1,132 @@
+import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { MinutehandError, notFiled } from "../../core/errors.ts";
+import { type Home, homeKey, ITEM_VERSION, ttl } from "../../core/items.ts";
+import { drawJobId } from "../../core/job-id.ts";
+import { jobOptionsOf } from "../../core/job-options.ts";
+import { drawWithin } from "../../core/spread.ts";
+import { inParallel } from "../../general/batches.ts";
+import type { Enqueued, NewJob } from "../new-job.ts";
+import { isNamed, policyOf } from "../policy.ts";
+import type { Context } from "../ports.ts";
+import { isFar, keepPromotions } from "../send/far-ahead.ts";
+import { shardCount } from "../store/shards.ts";
+import { fileKeyed } from "./enqueue-keyed.ts";
+import { fileOnce } from "./enqueue-once.ts";
+import { filePlain } from "./enqueue-plain.ts";
+
+/**
+ * Files one job. Throws `unknown-topic`, `bad-request` (a key on an untracked topic), `job-already-exists`,
+ * `job-running`, `idempotency-mismatch`, or `unavailable`: then nothing was acknowledged and the call can be
+ * repeated.
+ */
+export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
+  const [result] = await enqueueMany(ctx, [job]);
+  if (!result) throw new MinutehandError("unavailable", "the job was not filed");
+  if (result instanceof Error) throw result;
+  return result;
+}
+
+/** Files many jobs, each on its own, and answers in their order. */
+export async function enqueueMany(
+  ctx: Context,
+  jobs: readonly NewJob[],
+): Promise<(Enqueued | MinutehandError)[]> {
+  const results: (Enqueued | MinutehandError)[] = [];
+  const shards = await shardCount(ctx);
+  const now = ctx.clock();
+  const by = now + WRITER_DEADLINE;
+  const plain: { at: number; home: Home }[] = [];
+  const conditional: { at: number; job: NewJob; home: Home }[] = [];
+  for (const [at, asked] of jobs.entries()) {
+    const refusal = refusalOf(ctx, asked);
+    if (refusal && (!asked.once || refusal.code === "unknown-topic")) {
+      results[at] = refusal;
+      continue;
+    }
+    const job = { ...asked, dueAt: dueAtOf(ctx, asked, now), ...(refusal && { refusal }) };
+    const home = homeOf(ctx, job, shards, now);
+    if (job.key !== undefined || job.once) conditional.push({ at, job, home });
+    else plain.push({ at, home });
+  }
+
+  const homes = plain.map(({ home }) => home);
+  const filed = filePlain(ctx, homes, by);
+  // Jobs of one key are taken in order. Different ones do not wait for each other, or those of a throttled part of the pool would
+  // keep the rest waiting.
+  const lines = Map.groupBy(conditional, ({ at, job }) =>
+    job.key === undefined ? at : `${job.topic} ${job.key}`,
+  );
+  const inLines = inParallel([...lines.values()], lines.size, async (line) => {
+    for (const { at, job, home } of line) results[at] = await fileConditional(ctx, job, home, by);
+  });
+  const [outcomes] = await Promise.all([filed, inLines]);
+  for (const [i, outcome] of outcomes.entries()) results[plain[i]?.at ?? -1] = outcome;
+  await keepPromotions(ctx, results.flatMap(promotedBy));
+  return results;
+}
+
+function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
+  if (!isNamed(ctx, job.topic)) {
+    const known = Object.keys(ctx.policy.topics).join(", ");
+    return new MinutehandError("unknown-topic", `topic must be one of ${known}, got ${job.topic}`);
+  }
+  if (job.key !== undefined && policyOf(ctx, job.topic).tracking === "none") {
+    return new MinutehandError("bad-request", `a job of the untracked topic ${job.topic} can have no key`);
+  }
+  return job.refusal;
+}
+
+/** Kept and replayed jobs have what their own enqueue gave them. */
+function promotedBy(result: Enqueued | MinutehandError): Home[] {
+  if (result instanceof Error) return [];
+  return result.outcome === "kept" || result.outcome === "replayed" ? [] : [result.home];
+}
+
+/** A time in the past becomes now; from there on jobs are spread. */
+function dueAtOf(ctx: Context, job: NewJob, now: number): number {
+  const { spread = (policyOf(ctx, job.topic).spread ?? 0) * 1000 } = job;
+  const dueAt = Math.max(job.dueAt, now);
+  return spread === 0 ? dueAt : dueAt + drawWithin(spread, ctx.random);
+}
+
+function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
+  const { topic, body, key, maxDelay } = job;
+  const { createdAt = now } = job;
+  const postponeUntil = maxDelay === undefined ? undefined : createdAt + maxDelay;
+  const dueAt = Math.max(Math.min(job.dueAt, postponeUntil ?? job.dueAt), now);
+  const id = drawJobId(dueAt, shards, ctx.random);
+  const untracked = policyOf(ctx, job.topic).tracking === "none";
+  return {
+    ...homeKey(id),
+    v: ITEM_VERSION,
+    id,
+    topic,
+    body,
+    state: "scheduled",
+    dueAt,
+    wantedAt: dueAt,
+    revision: 0,
+    attempt: 0,
+    createdAt,
+    ...(job.createdAt === undefined ? {} : { eventAt: job.createdAt, askedAt: now }),
+    ...(key === undefined ? {} : { key }),
+    ...(postponeUntil === undefined ? {} : { postponeUntil }),
+    ...jobOptionsOf(job),
+    ...(untracked ? { untracked: true, expiresAt: ttl(dueAt + UNTRACKED_AFTER) } : {}),
+    ...(!untracked && isFar(ctx, dueAt) ? { hasSchedule: true } : {}),
+  };
+}
+
+async function fileConditional(
+  ctx: Context,
+  job: NewJob,
+  home: Home,
+  by: number,
+): Promise<Enqueued | MinutehandError> {
+  try {
+    if (job.once) return await fileOnce(ctx, job, job.once, home, by);
+    return await fileKeyed(ctx, job, home, undefined, by);
+  } catch (error) {
+    return notFiled(error);
+  }
+}

@@ -1,0 +1,199 @@
+import { isDeepStrictEqual } from "node:util";
+import { EVENT_AFTER, SCHEDULE_INPUT_BYTES } from "../../core/constants.ts";
+import { MinutehandError } from "../../core/errors.ts";
+import { type Occurrence, occurrenceInput, type Schedule, storedInput } from "../../core/occurrence.ts";
+import { parseExpression, type Recurrence } from "../../cron/expression.ts";
+import { inParallel } from "../../general/batches.ts";
+import type { Enqueued, NewJob } from "../new-job.ts";
+import type { Context, Schedules } from "../ports.ts";
+import { enqueue } from "./enqueue.ts";
+
+const TRIES = 5;
+const WIDTH = 8;
+const MINUTE = 60_000;
+
+/** A schedule to put. Times are ms since the epoch. */
+export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt">;
+
+/**
+ * Files a recurring schedule, or gives the one of that name all these fields and leaves whether it is paused. A rate
+ * counts from its start, else from the minute after it was first put so. One that has all these fields is left alone:
+ * to write it again would begin it anew, and Scheduler may not have fired its last occurrence yet.
+ * Throws `bad-request`, `too-large`, `unavailable`.
+ */
+export async function putSchedule(
+  ctx: Context,
+  wanted: NewSchedule,
+): Promise<{ outcome: "created" | "replaced"; schedule: Schedule }> {
+  const schedules = schedulesOf(ctx);
+  for (let i = 0; i < TRIES; i++) {
+    const stored = await schedules.read(wanted.name);
+    const before = stored?.schedule;
+    const schedule = scheduleOf(wanted, before, ctx.clock());
+    if (stored?.isAimed && isDeepStrictEqual(asStored(schedule), before))
+      return { outcome: "replaced", schedule };
+    const from = firstOf(schedule, ctx.clock());
+    assertFits(schedule);
+    if (before) {
+      if ((await schedules.update(schedule, from)) === "updated") return { outcome: "replaced", schedule };
+    } else if ((await schedules.create(schedule, from)) === "created")
+      return { outcome: "created", schedule };
+  }
+  throw keepsChanging(wanted.name);
+}
+
+/**
+ * Lets a schedule come round or not; while it is paused its occurrences are lost. Throws `schedule-not-found`,
+ * `bad-request` when it would never come again.
+ */
+export async function pauseSchedule(ctx: Context, name: string, paused: boolean): Promise<Schedule> {
+  const before = await readSchedule(ctx, name);
+  if (before.paused === paused) return before;
+  const schedule = { ...before, paused };
+  if (!paused) assertComes(schedule, ctx.clock());
+  if ((await schedulesOf(ctx).update(schedule, startDateOf(schedule, ctx.clock()))) === "missing")
+    throw scheduleNotFound(name);
+  return schedule;
+}
+
+/** Throws `schedule-not-found`. */
+export async function readSchedule(ctx: Context, name: string): Promise<Schedule> {
+  const stored = await schedulesOf(ctx).read(name);
+  if (!stored) throw scheduleNotFound(name);
+  return stored.schedule;
+}
+
+/** Answers the schedule as it was; jobs that it has filed stay. Throws `schedule-not-found`. */
+export async function removeSchedule(ctx: Context, name: string): Promise<Schedule> {
+  const schedule = await readSchedule(ctx, name);
+  if ((await schedulesOf(ctx).remove(name)) === "missing") throw scheduleNotFound(name);
+  return schedule;
+}
+
+/** A page of schedules. One that is gone by the time it is read is left out. */
+export async function listSchedules(
+  ctx: Context,
+  limit: number,
+  cursor: string | undefined,
+): Promise<{ schedules: Schedule[]; cursor?: string }> {
+  const schedules = schedulesOf(ctx);
+  const { names, ...next } = await schedules.list(limit, cursor);
+  const found = await inParallel(names, WIDTH, (name) => schedules.read(name));
+  return { schedules: found.flatMap((stored) => stored?.schedule ?? []), ...next };
+}
+
+/** Files a schedule's job now, whatever its times. Throws as `enqueue`, and `schedule-not-found`. */
+export async function runSchedule(ctx: Context, name: string, once: NewJob["once"]): Promise<Enqueued> {
+  const { job } = await readSchedule(ctx, name);
+  // The key is the schedule's, not its topic's, which may be another by the repeat. No schedule's name has a space.
+  const named = once && { once: { ...once, token: `§run ${name}§${once.token}` } };
+  return enqueue(ctx, { ...job, spread: 0, dueAt: ctx.clock(), ...named });
+}
+
+/**
+ * Files the job of one occurrence: once, however often it is told of, as long as its DLQ may keep it, and though the schedule
+ * was changed meanwhile. Throws as `enqueue`: `job-not-found` when it was told before, and its job's retention is over.
+ */
+export async function fileOccurrence(ctx: Context, { name, time, job }: Occurrence): Promise<Enqueued> {
+  // No Idempotency-Key of a caller is the same: those are printable ASCII.
+  const token = `§${name}§${new Date(time).toISOString()}`;
+  return enqueue(ctx, { ...job, dueAt: time, once: { token, hash: "occurrence", lasts: EVENT_AFTER } });
+}
+
+/** The next occurrences after `now`, paused or not. */
+export function nextOf(schedule: Schedule, now: number, count: number): number[] {
+  const recurrence = recurrenceOf(schedule);
+  const times: number[] = [];
+  let time = recurrence.next(now);
+  while (time !== undefined && times.length < count) {
+    times.push(time);
+    time = recurrence.next(time);
+  }
+  return times;
+}
+
+function scheduleOf(wanted: NewSchedule, before: Schedule | undefined, now: number): Schedule {
+  const kept = before?.expression === wanted.expression && before.start === wanted.start;
+  const minuteAfter = now - (now % MINUTE) + MINUTE;
+  return {
+    ...wanted,
+    anchor: wanted.start ?? (kept ? before.anchor : minuteAfter),
+    paused: before?.paused ?? false,
+    createdAt: before?.createdAt ?? now,
+  };
+}
+
+/** As it is read once it is put. */
+function asStored(schedule: Schedule): Schedule {
+  return { ...schedule, ...storedInput(occurrenceInput(schedule)) };
+}
+
+/** Throws `bad-request` when it is no expression, or never comes. */
+function firstOf(schedule: Schedule, now: number): number | undefined {
+  const { expression, start, end } = schedule;
+  if (expression.startsWith("at(") && (start !== undefined || end !== undefined)) {
+    throw new MinutehandError(
+      "bad-request",
+      "start and end are for cron and rate, at comes once in any case",
+    );
+  }
+  assertComes(schedule, now);
+  return startDateOf(schedule, now);
+}
+
+function assertComes(schedule: Schedule, now: number): void {
+  if (nextOf(schedule, now, 1).length > 0) return;
+  throw new MinutehandError(
+    "bad-request",
+    `expression must have an occurrence after ${new Date(now).toISOString()}, within start and end if given, got ` +
+      JSON.stringify(schedule.expression),
+  );
+}
+
+/**
+ * What Scheduler is told to begin at. It counts a rate from there, and takes none that is long past: so the first
+ * occurrence ahead, which is of the same row. A cron needs it only while it lies ahead.
+ */
+function startDateOf(schedule: Schedule, now: number): number | undefined {
+  const { expression, start } = schedule;
+  if (expression.startsWith("rate(")) return nextOf(schedule, now, 1)[0];
+  return expression.startsWith("cron(") && start !== undefined && start > now ? start : undefined;
+}
+
+function recurrenceOf({ expression, timezone, anchor, start, end }: Schedule): Recurrence {
+  try {
+    return parseExpression(expression, {
+      timezone,
+      anchor,
+      ...(start === undefined ? {} : { start }),
+      ...(end === undefined ? {} : { end }),
+    });
+  } catch (error) {
+    if (error instanceof RangeError) throw new MinutehandError("bad-request", error.message, {}, error);
+    throw error;
+  }
+}
+
+function assertFits(schedule: Schedule): void {
+  const bytes = Buffer.byteLength(occurrenceInput(schedule));
+  if (bytes <= SCHEDULE_INPUT_BYTES) return;
+  throw new MinutehandError(
+    "too-large",
+    `a schedule's job can have ${SCHEDULE_INPUT_BYTES} bytes (256 KB) as EventBridge Scheduler keeps it, each < as ` +
+      `six, this one has ${bytes}; keep it in S3 and send where`,
+  );
+}
+
+function schedulesOf({ schedules }: Context): Schedules {
+  if (!schedules)
+    throw new MinutehandError("unavailable", "this function is not given EventBridge Scheduler");
+  return schedules;
+}
+
+function scheduleNotFound(name: string): MinutehandError {
+  return new MinutehandError("schedule-not-found", `there is no schedule ${name}`, { name });
+}
+
+function keepsChanging(name: string): MinutehandError {
+  return new MinutehandError("unavailable", `schedule ${name} keeps changing; repeat the call`);
+}

@@ -1,0 +1,100 @@
+import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { isNear } from "../../core/home.ts";
+import { type Home, homeKey, ttl } from "../../core/items.ts";
+import type { Attribute, Context } from "../ports.ts";
+import { fileLooks } from "../store/looks.ts";
+import { readableHomes } from "../store/read-job.ts";
+
+/**
+ * A waiting job, when it may start, and from when on it waits for that alone: ms since the epoch. `isSent`: its caller alone
+ * sends it, and sweeps leave it. So another's start is none of the caller's.
+ */
+export type Hold = {
+  readonly home: Home;
+  readonly from: number;
+  readonly until: number;
+  readonly isSent?: boolean;
+};
+
+/** A held job's home as it is then, `undefined` for one that is no longer as read, or what kept it unknown. */
+export type AfterHold = Home | undefined | Error;
+
+/**
+ * Moves waiting jobs to later starts, many at once: they stay due when they were, so that anybody can see how long they
+ * are held. As in any move the looks stand before the homes say so, and the caller looks at the clock after. `patience`: for how
+ * long what DynamoDB leaves unknown is tried again, ms.
+ */
+export async function moveHeld(
+  ctx: Context,
+  holds: readonly Hold[],
+  patience = WRITER_DEADLINE,
+): Promise<AfterHold[]> {
+  const now = ctx.clock();
+  const by = now + patience;
+  await fileLooks(
+    ctx,
+    holds.map(({ home, until }) => ({ id: home.id, time: until })),
+    by,
+  );
+  return hold(ctx, holds, by, ({ home, until }) => ({
+    revision: home.revision + 1,
+    // Limits give starts that are near alone.
+    ...(isNear(until, now) ? {} : { uncounted: until }),
+  }));
+}
+
+/** Notes the starts of jobs that are sent at once, so that whoever sends them again gives them no other. */
+export function noteStarts(
+  ctx: Context,
+  holds: readonly Hold[],
+  patience = WRITER_DEADLINE,
+): Promise<AfterHold[]> {
+  return hold(ctx, holds, ctx.clock() + patience, () => ({}));
+}
+
+async function hold(
+  ctx: Context,
+  holds: readonly Hold[],
+  by: number,
+  more: (hold: Hold) => Record<string, Attribute>,
+): Promise<AfterHold[]> {
+  const changes = holds.map((one) => {
+    const { home, from, until, isSent = false } = one;
+    const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };
+    // A job that was parked would stay for years.
+    const expires = home.untracked ? { expiresAt: ttl(until + UNTRACKED_AFTER) } : {};
+    return {
+      key: homeKey(home.id),
+      expect,
+      set: {
+        heldFrom: from,
+        heldUntil: until,
+        ...(home.uncounted === undefined ? {} : { uncounted: 0 }),
+        ...expires,
+        ...(isSent ? { sentFor: until } : {}),
+        ...more(one),
+      },
+    };
+  });
+  const outcomes = await ctx.pool.changeMany(changes, by);
+  const refused = holds.filter((_, i) => outcomes[i] === "refused");
+  const found = await readableHomes(
+    ctx,
+    refused.map(({ home }) => home.id),
+    "holding jobs",
+  );
+  return holds.map((one, i) => {
+    const outcome = outcomes[i] ?? new Error("no answer");
+    if (outcome instanceof Error) return outcome;
+    const held: Home = { ...one.home, ...changes[i]?.set };
+    if (outcome === "changed") return held;
+    if (one.isSent) return undefined;
+    // A repeat after a lost answer finds its own work, and another's start serves as well.
+    const stands = found[refused.indexOf(one)];
+    return stands?.state === "scheduled" &&
+      stands.revision === held.revision &&
+      stands.heldUntil !== undefined
+      ? { ...stands, ...(one.home.spare && { spare: true as const }) }
+      : undefined;
+  });
+}

@@ -1,0 +1,115 @@
+import { type Head, type Home, homeKey, type Pause, pauseKey, ttl } from "../../core/items.ts";
+import { heldUntilOf, lateBefore, type MessageJob, startOf } from "../../core/message.ts";
+import { pausedFor } from "../../core/pauses.ts";
+import { policyOf } from "../policy.ts";
+import type { Context, Deadline } from "../ports.ts";
+import { releaseKey } from "../store/keys.ts";
+import { readable } from "../store/unreadable.ts";
+
+/** A job that is not run any more, though its message has come, and why. */
+export type TooLate = { job: MessageJob; state: "expired" | "cancelled"; why: string };
+
+/** Those of these jobs that are past their `expiresAfter`. `now`: ms since the epoch. */
+export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[] {
+  return jobs.flatMap((job) => {
+    const { expiresAt } = job;
+    if (expiresAt === undefined || now <= Date.parse(expiresAt)) return [];
+    return { job, state: "expired", why: whyExpired(expiresAt) };
+  });
+}
+
+/**
+ * Those of these jobs that are later than their topic's `ifLate` lets them start. What a pause, a limit or a window held is no
+ * lateness. `now`: ms since the epoch. Throws when the pool does not say whether the topic was paused.
+ */
+export async function findTooLate(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  now: number,
+): Promise<TooLate[]> {
+  const { ifLate } = policyOf(ctx, topic);
+  if (!ifLate) return [];
+  const perhaps = jobs.filter((job) => now - startOf(job) + lateBefore(job) > ifLate.after * 1000);
+  if (perhaps.length === 0) return [];
+  // Its message may have lain in the queue through pauses that no look met.
+  const [read] = (await ctx.pool.read([pauseKey(topic)])) as [Pause | undefined];
+  const pause = readable(read, `the pause of topic ${topic}`);
+  return perhaps.flatMap((job) => {
+    const start = startOf(job);
+    // What pauses took before its hold was left out when the job was given that.
+    const lateBy = now - start - pausedFor(pause, start, now) + lateBefore(job);
+    if (lateBy <= ifLate.after * 1000) return [];
+    const why = `it would have started ${lateBy / 1000} s late, and its topic allows ${ifLate.after} s`;
+    return { job, state: ifLate.do === "skip" ? "cancelled" : "expired", why };
+  });
+}
+
+/** What became of jobs that were to be ended. `refused`: such a job is no longer as its caller knew it. */
+type Endings = ("changed" | "refused" | Error)[];
+
+/** Records such jobs as finished, if they are as their messages say, and answers what became of each. */
+export function endTooLate(
+  ctx: Context,
+  topic: string,
+  late: readonly TooLate[],
+  by: Deadline,
+): Promise<Endings> {
+  const ends = late.map(({ job: { id, revision, key, sentAt, ...job }, state, why }): End => {
+    const sent = sentAt === undefined ? {} : { sentAt: Date.parse(sentAt) };
+    return {
+      job: { id, revision, heldUntil: heldUntilOf(job), ...(key !== undefined && { key }) },
+      state,
+      why,
+      more: sent,
+    };
+  });
+  return end(ctx, topic, ends, by);
+}
+
+/**
+ * Records expired jobs as finished, without a message: the messages of thousands of them would lie in the queue before those of
+ * jobs that have a start. Answers what became of each.
+ */
+export function endExpired(
+  ctx: Context,
+  topic: string,
+  expired: readonly Head[],
+  by: Deadline,
+): Promise<Endings> {
+  const ends = expired.map((job): End => {
+    const startBy = new Date(job.wantedAt + (job.expiresAfter ?? 0)).toISOString();
+    return { job, state: "expired", why: whyExpired(startBy), more: {} };
+  });
+  return end(ctx, topic, ends, by);
+}
+
+function whyExpired(startBy: string): string {
+  return `it was to start by ${startBy}`;
+}
+
+type End = Pick<TooLate, "state" | "why"> & {
+  readonly job: Pick<Home, "id" | "revision" | "key"> & { readonly heldUntil?: number | undefined };
+  readonly more: Partial<Home>;
+};
+
+async function end(ctx: Context, topic: string, ends: readonly End[], by: Deadline): Promise<Endings> {
+  if (ends.length === 0) return [];
+  const now = ctx.clock();
+  const expiresAt = ttl(now + ctx.policy.retention * 1000);
+  const outcomes = await ctx.pool.changeMany(
+    ends.map(({ job, state, why, more }) => ({
+      key: homeKey(job.id),
+      // A start that was noted since says that the job was held meanwhile, and has a message of its own.
+      expect: { revision: job.revision, state: "scheduled", heldUntil: job.heldUntil },
+      set: { state, finishedAt: now, lastError: why, expiresAt, ...more } satisfies Partial<Home>,
+    })),
+    by,
+  );
+  for (const [i, { job, state }] of ends.entries()) {
+    if (outcomes[i] !== "changed") continue;
+    await releaseKey(ctx, { ...job, topic }, expiresAt, by);
+    ctx.report({ type: state === "expired" ? "expired" : "skipped", topic, id: job.id });
+  }
+  return outcomes;
+}

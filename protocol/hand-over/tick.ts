@@ -1,0 +1,66 @@
+import { BUCKET } from "../../core/constants.ts";
+import { messageOf } from "../../core/errors.ts";
+import { minuteOf } from "../../core/items.ts";
+import type { Context } from "../ports.ts";
+import { removeDeadLetters } from "../run/dead-letters.ts";
+import { circuitBreaker } from "../send/circuit-breaker.ts";
+import { shardsToSweep } from "../store/shards.ts";
+import { auditShard } from "./audit.ts";
+import { backlogsOf } from "./backlog.ts";
+import { sweepShard } from "./sweep.ts";
+import { tendPauses } from "./tend-pauses.ts";
+
+/**
+ * One pass over everything: each shard swept, then audited, several shards at a time, what is being resumed let go, and
+ * the DLQs put in order. `until`: ms on the context's clock after which nothing new is begun.
+ *
+ * One shard's failure does not keep the others from their work; it is thrown when all have ended.
+ */
+export async function tick(outer: Context, until: number): Promise<void> {
+  const ctx: Context = { ...outer, queues: circuitBreaker(outer.queues, outer.clock) };
+  const backlogs = backlogsOf(ctx);
+  const shards = await shardsToSweep(ctx);
+  const failures: unknown[] = [];
+  const guarded = async (work: Promise<unknown>, what: string): Promise<void> => {
+    try {
+      await work;
+    } catch (error) {
+      failures.push(error);
+      ctx.report({ type: "trouble", topic: "", what, error: messageOf(error) });
+    }
+  };
+  await Promise.all([
+    guarded(tendPauses(ctx, until), "looking at pauses"),
+    workThrough(ctx, shards, async (shard, step) => {
+      const work =
+        step === "sweep" ? sweepShard(ctx, shard, until, backlogs) : auditShard(ctx, shard, until, backlogs);
+      await guarded(work, `the ${step} of shard ${shard}`);
+    }),
+  ]);
+  await removeDeadLetters(ctx, until);
+  if (failures.length > 0) throw new AggregateError(failures, messageOf(failures[0]));
+}
+
+type Step = "sweep" | "audit";
+
+/**
+ * Sweeps all shards and audits each after its sweep, as many at a time as fit into memory (`core/sizes.ts`). Audits wait until
+ * each sweep has begun. Each tick begins with other shards, so that none is always the one for which no time is left.
+ */
+async function workThrough(
+  ctx: Context,
+  shards: number,
+  work: (shard: number, step: Step) => Promise<void>,
+): Promise<void> {
+  const atOnce = Math.min(ctx.sizes.shards, shards);
+  const first = ((minuteOf(ctx.clock()) / BUCKET) * atOnce) % shards;
+  const waiting = Array.from({ length: shards }, (_, i): [number, Step] => [(first + i) % shards, "sweep"]);
+  const lane = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [shard, step] = next;
+      await work(shard, step);
+      if (step === "sweep") waiting.push([shard, "audit"]);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
+}

@@ -1,0 +1,70 @@
+import { AUDIT_AFTER, LOOKAHEAD } from "../../core/constants.ts";
+import { MinutehandError } from "../../core/errors.ts";
+import { type Cursor, cursorKey, type Pause, timeOf } from "../../core/items.ts";
+import type { TopicPolicy } from "../../core/policy.ts";
+import { layoutTrouble } from "../../core/readable.ts";
+import { inParallel } from "../../general/batches.ts";
+import { readPauses } from "../gate/known-pauses.ts";
+import { countParked } from "../gate/park.ts";
+import { isNamed, policyOf } from "../policy.ts";
+import type { Context, Depth } from "../ports.ts";
+import { shardCount, shardsToRelease } from "../store/shards.ts";
+
+export type TopicReport = {
+  topic: string;
+  policy: TopicPolicy;
+  queue: Depth;
+  dead: number;
+  sweepLag: number;
+  /** `parked`: how many jobs wait for its end, counted up to 1,000. Absent: it is neither paused nor being resumed. */
+  pause?: { state: "paused" | "resuming"; since: number; ratePerSecond?: number; parked: number };
+};
+
+/** Throws `unknown-topic`. */
+export function requireTopic(ctx: Context, topic: string): TopicPolicy {
+  if (!isNamed(ctx, topic)) {
+    const known = Object.keys(ctx.policy.topics).join(", ");
+    throw new MinutehandError("unknown-topic", `topic must be one of ${known}, got ${topic}`, { topic });
+  }
+  return policyOf(ctx, topic);
+}
+
+/** Each topic's policy, the depths of its queues as SQS counts them (approximately), and the sweep lag in ms. */
+export async function reportTopics(ctx: Context, topics: readonly string[]): Promise<TopicReport[]> {
+  const [lag, pauses] = await Promise.all([sweepLag(ctx), readPauses(ctx, topics)]);
+  return inParallel([...topics.entries()], 8, async ([i, topic]) => {
+    const pause = pauses[i];
+    const [queue, dead, parked] = await Promise.all([
+      ctx.queues.depth({ topic }),
+      ctx.queues.depth({ topic, dead: true }),
+      pause ? countParked(ctx, topic, await shardsToRelease(ctx)) : 0,
+    ]);
+    return {
+      topic,
+      policy: requireTopic(ctx, topic),
+      queue,
+      dead: dead.ready + dead.inFlight,
+      sweepLag: lag,
+      ...(pause ? { pause: pauseReport(pause, parked) } : {}),
+    };
+  });
+}
+
+function pauseReport({ state, since, rate }: Pause, parked: number): NonNullable<TopicReport["pause"]> {
+  return { state, since, parked, ...(rate === undefined ? {} : { ratePerSecond: rate }) };
+}
+
+/**
+ * How far the slowest shard's sweep is behind `LOOKAHEAD` from now, in ms; a minute is normal. A shard that nothing has
+ * swept counts from `AUDIT_AFTER` before now, where its first sweep begins at the latest.
+ */
+async function sweepLag(ctx: Context): Promise<number> {
+  const shards = await shardCount(ctx);
+  const keys = Array.from({ length: shards }, (_, shard) => cursorKey(shard));
+  const cursors = (await ctx.pool.read(keys)) as (Cursor | undefined)[];
+  const now = ctx.clock();
+  const positions = cursors.map((cursor) =>
+    cursor && layoutTrouble(cursor) === undefined ? timeOf(cursor.swept) : now - AUDIT_AFTER,
+  );
+  return Math.max(0, now + LOOKAHEAD - Math.min(...positions));
+}

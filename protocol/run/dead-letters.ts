@@ -1,0 +1,74 @@
+import { messageOf } from "../../core/errors.ts";
+import { isFinished } from "../../core/home.ts";
+import type { Home } from "../../core/items.ts";
+import { type Message, type MessageJob, parseMessage } from "../../core/message.ts";
+import { isUnreadable, type Unreadable } from "../../core/readable.ts";
+import { inParallel } from "../../general/batches.ts";
+import { policyOf } from "../policy.ts";
+import type { Context } from "../ports.ts";
+import { readHomesApart } from "../store/read-job.ts";
+
+const HIDE_SECONDS = 30;
+
+/**
+ * One bounded pass over each DLQ that is not empty: what was redriven, moved on or ended otherwise is deleted,
+ * the rest stays, so that a DLQ's depth is the number of its dead jobs. An untracked topic's is left alone:
+ * nobody knows of its jobs but the messages themselves.
+ */
+export async function removeDeadLetters(ctx: Context, until: number): Promise<void> {
+  await inParallel(Object.keys(ctx.policy.topics), 8, async (topic) => {
+    if (ctx.clock() >= until) return;
+    try {
+      if (policyOf(ctx, topic).tracking === "full") await removeOf(ctx, topic, until);
+    } catch (error) {
+      // One topic's trouble is its own, and the next tick comes in a minute.
+      ctx.report({ type: "trouble", topic, what: "looking through the DLQ", error: messageOf(error) });
+    }
+  });
+}
+
+async function removeOf(ctx: Context, topic: string, until: number): Promise<void> {
+  const queue = { topic, dead: true } as const;
+  const { ready } = await ctx.queues.depth(queue);
+  if (ready === 0) return;
+  const kept: string[] = [];
+  let removed = 0;
+  for (let i = 0; i < ctx.sizes.deadLetterBatches && ctx.clock() < until; i++) {
+    const messages = await ctx.queues.receive(queue, { max: 10, waitSeconds: 0, hideSeconds: HIDE_SECONDS });
+    if (messages.length === 0) break;
+    const parsed = messages.map(({ body }) => parseMessage(body));
+    const jobs = parsed.flatMap((letter) => letter?.jobs ?? []);
+    const homes = await readHomesApart(
+      ctx,
+      jobs.map((job) => job.id),
+    );
+    const homeOf = new Map(jobs.map(({ id }, i) => [id, homes[i]]));
+    // A message that is none of ours stays, for whoever put it there.
+    const over = messages.filter((_, at) => {
+      const letter = parsed[at];
+      return letter?.jobs.length && letter.jobs.every((job) => isOver(letter, job, homeOf.get(job.id)));
+    });
+    await ctx.queues.remove(
+      queue,
+      over.map(({ handle }) => handle),
+    );
+    removed += over.length;
+    kept.push(...messages.filter((message) => !over.includes(message)).map(({ handle }) => handle));
+  }
+  await ctx.queues.hide(
+    queue,
+    kept.map((handle) => ({ handle, seconds: 0 })),
+  );
+  if (removed > 0) ctx.report({ type: "dead-letters-removed", topic, messages: removed });
+}
+
+/**
+ * Whether a dead letter has nothing more to say: the mark in its home comes last, so "not dead yet" stays. A job had its
+ * home when its envelope was sent: without one it is over. Any other letter without a home may be all that is left of a
+ * job that was filed untracked, before its topic was tracked.
+ */
+function isOver({ dead }: Message, job: MessageJob, home: Home | Unreadable | undefined | Error): boolean {
+  if (home instanceof Error || isUnreadable(home)) return false;
+  if (!home) return dead === true;
+  return home.revision > job.revision || (isFinished(home) && home.state !== "dead");
+}

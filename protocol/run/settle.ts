@@ -1,0 +1,208 @@
+import { backoffMs, crashSpread } from "../../core/backoff.ts";
+import { BATCH_PATIENCE, ERROR_BYTES, WRITER_DEADLINE } from "../../core/constants.ts";
+import { MinutehandError } from "../../core/errors.ts";
+import { crashOf } from "../../core/home.ts";
+import { type Home, homeKey, ttl } from "../../core/items.ts";
+import { isUnreadable, readHome } from "../../core/readable.ts";
+import { inParallel } from "../../general/batches.ts";
+import { truncate } from "../../general/text.ts";
+import { asCancelled } from "../change/cancel.ts";
+import { isAsSet, move } from "../change/move.ts";
+import { policyOf } from "../policy.ts";
+import type { Context, Expected } from "../ports.ts";
+import { sendIfNear } from "../send/send.ts";
+import { releaseKey } from "../store/keys.ts";
+import { readableHomes } from "../store/read-job.ts";
+import { die } from "./die.ts";
+
+/** A claim in hand. */
+export type Held = { id: string; topic: string; token: string; attempt: number; key?: string };
+
+/** How a run ended. Durations are ms. */
+export type Ending =
+  | { end: "done" }
+  /** `retryAfter`: instead of the backoff; `notBefore`: where the backoff is shorter. */
+  | { end: "failed"; error: string; retryAfter?: number; notBefore?: number; verb?: string }
+  /** Asked for by the handler: no failure, counts no attempt. */
+  | { end: "retry-in"; wait: number }
+  | { end: "buried"; error: string; verb?: string };
+
+/** `lost`: the claim is not ours any more; whatever ended it stands. */
+export type Settled = "settled" | "lost";
+
+/**
+ * Records runs that succeeded, in one batch. An `Error` is an unknown outcome: repeat it. What DynamoDB throttles is given
+ * up after `BATCH_PATIENCE`, and `by` at the latest: other settles wait behind this batch.
+ */
+export async function settleDone(
+  ctx: Context,
+  held: readonly Held[],
+  by: number,
+): Promise<(Settled | Error)[]> {
+  const now = ctx.clock();
+  const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);
+  const expiresAt = ttl(now + ctx.policy.retention * 1000);
+  const outcomes = await ctx.pool.changeMany(
+    held.map(({ id, token }) => ({
+      key: homeKey(id),
+      expect: { token, state: "running" },
+      set: { state: "done", finishedAt: now, expiresAt },
+    })),
+    patience(),
+  );
+  const refused = held.filter((_, i) => outcomes[i] === "refused");
+  const homes = await readableHomes(
+    ctx,
+    refused.map(({ id }) => id),
+    "settling jobs",
+  );
+  const found = new Map(homes.flatMap((home) => (home ? [[home.id, home] as const] : [])));
+  return inParallel([...held.entries()], 8, async ([i, run]): Promise<Settled | Error> => {
+    const outcome = outcomes[i];
+    if (outcome instanceof Error) return outcome;
+    const home = found.get(run.id);
+    // Our own settle, whose answer was lost, finds its token in a job that is done.
+    if (outcome === "refused" && !(home?.state === "done" && home.token === run.token)) return "lost";
+    await releaseKey(ctx, run, expiresAt, patience());
+    ctx.report({ type: "done", topic: run.topic, id: run.id, attempt: run.attempt });
+    return "settled";
+  });
+}
+
+/** Records a run that did not succeed: moved by its backoff, by what the handler asked, or dead. */
+export async function settleOtherwise(
+  ctx: Context,
+  held: Held,
+  ending: Exclude<Ending, { end: "done" }>,
+): Promise<Settled> {
+  const [home] = await readableHomes(ctx, [held.id], "settling a job");
+  if (!home) return "lost";
+  const verb =
+    "verb" in ending && ending.verb !== undefined ? { settledBy: `${ending.verb}:${held.token}` } : {};
+  if (home.token !== held.token || home.state !== "running") {
+    if (!("settledBy" in verb) || home.settledBy !== verb.settledBy) return "lost";
+    // The first call may have died before sending.
+    if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
+    return "settled";
+  }
+  const expect = { token: held.token, state: "running" };
+  if (ending.end === "failed") return failAttempt(ctx, home, { ...ending, expect, ...verb });
+  if (ending.end === "buried") {
+    const says = { lastError: truncate(ending.error, ERROR_BYTES), ...verb };
+    return endRun(ctx, { home, expect, says }, (run) => dieOf(ctx, run, ending.error, verb));
+  }
+  return endRun(ctx, { home, expect }, async (run) => {
+    const moved = await move(ctx, run.home, {
+      dueAt: ctx.clock() + ending.wait,
+      expect: run.expect,
+      set: { attempt: run.home.attempt - 1 },
+      end: { what: "asked-to-retry" },
+      why: "asked to retry",
+    });
+    return moved.moved ? "settled" : moved.home;
+  });
+}
+
+/**
+ * Records a run whose lease has ended as a failed attempt, on the condition that nobody else did: never a
+ * claim over a claim, so that its repeat cannot run the attempt twice.
+ */
+export async function settleCrash(ctx: Context, home: Home): Promise<Settled> {
+  const expect = { state: "running", token: home.token, leaseEnd: home.leaseEnd };
+  return failAttempt(ctx, home, { error: crashOf(home), expect, isApart: true });
+}
+
+async function failAttempt(
+  ctx: Context,
+  home: Home,
+  failure: {
+    error: string;
+    retryAfter?: number;
+    notBefore?: number;
+    expect: Expected;
+    settledBy?: string;
+    isApart?: true;
+  },
+): Promise<Settled> {
+  const policy = policyOf(ctx, home.topic);
+  const { settledBy, expect } = failure;
+  const error = truncate(failure.error, ERROR_BYTES);
+  const by = settledBy === undefined ? {} : { settledBy };
+  const says = { lastError: error, ...by };
+  return endRun(ctx, { home, expect, says }, async (run) => {
+    if (home.attempt >= (home.maxAttempts ?? policy.maxAttempts)) return dieOf(ctx, run, error, by);
+    const [byte = 0, second = 0] = ctx.random(2);
+    const wait = backoffMs(policy.backoff, home.attempt, byte / 256);
+    const apart = failure.isApart ? crashSpread(wait) * (second / 256) : 0;
+    const backoff = Math.max(wait + Math.round(apart), failure.notBefore ?? 0);
+    const dueAt = ctx.clock() + (failure.retryAfter ?? backoff);
+    const end = { what: "failed", error } as const;
+    const moved = await move(ctx, run.home, { dueAt, expect: run.expect, set: says, end, why: "failed" });
+    if (!moved.moved) return moved.home;
+    ctx.report({ type: "failed", topic: home.topic, id: home.id, attempt: home.attempt, error });
+    return "settled";
+  });
+}
+
+/** A run that did not succeed, as it was read. `says`: why; absent: it asked to be repeated. */
+type Unfinished = { home: Home; expect: Expected; says?: { lastError: string; settledBy?: string } };
+/** Or what stands there instead. */
+type Ended = "settled" | Home | undefined;
+
+/**
+ * Ends a run by `unlessAsked`, or its job, if an event has cancelled that meanwhile. One that cancels it, or that keeps it, may
+ * come between the reading and the writing: then as the home says now.
+ */
+async function endRun(
+  ctx: Context,
+  read: Unfinished,
+  unlessAsked: (run: Unfinished) => Promise<Ended>,
+): Promise<Settled> {
+  for (let { home } = read; ; ) {
+    const { cancelAskedAt, token, once } = home;
+    const run = { ...read, home, expect: { ...read.expect, cancelAskedAt } };
+    const ended = await (cancelAskedAt === undefined ? unlessAsked(run) : cancelRun(ctx, run));
+    if (ended === "settled") return ended;
+    const isOurs = ended?.state === "running" && ended.token === token;
+    if (!isOurs || (ended.cancelAskedAt === cancelAskedAt && ended.once === once)) return "lost";
+    home = ended;
+  }
+}
+
+async function dieOf(
+  ctx: Context,
+  { home, expect }: Unfinished,
+  error: string,
+  by: { settledBy?: string },
+): Promise<Ended> {
+  if (await die(ctx, home, { error, expect, ...by })) return "settled";
+  return (await readableHomes(ctx, [home.id], "settling a job"))[0];
+}
+
+/** Ends a job instead of running it again. */
+async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Promise<Ended> {
+  const now = ctx.clock();
+  const set = { ...says, ...asCancelled(ctx, now) };
+  const change = {
+    key: homeKey(home.id),
+    expect: { ...expect, revision: home.revision },
+    set,
+    ...(says ? {} : { remove: ["lastError"] }),
+  };
+  const { changed, item } = await ctx.pool.change(change, now + WRITER_DEADLINE);
+  const found = item && readHome(item, home.id);
+  if (!found || isUnreadable(found)) return undefined;
+  if (!changed && !isAsSet(found, set)) return found;
+  await releaseKey(ctx, home, set.expiresAt, now + WRITER_DEADLINE);
+  ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
+  return "settled";
+}
+
+/** Throws what a settle met, for a caller who is told. */
+export function claimLost(id: string): MinutehandError {
+  return new MinutehandError(
+    "claim-lost",
+    `job ${id} is not held by this receipt any more: its lease ended, or it was settled by another call`,
+    { id },
+  );
+}

@@ -1,0 +1,30 @@
+import { type MessageJob, startOf } from "../../core/message.ts";
+import { pausedSince } from "../gate/known-pauses.ts";
+import type { Context } from "../ports.ts";
+import type { ProtocolEvent } from "../reports.ts";
+
+/**
+ * A message's job begins to run at `now`, ms since the epoch. Whoever claims a job has looked at its topic's pause just before; who
+ * runs an untracked one need not.
+ */
+export function startedEvent(
+  ctx: Context,
+  topic: string,
+  job: MessageJob,
+  now: number,
+): Extract<ProtocolEvent, { type: "started" }> {
+  const { id, attempt, heldFrom, heldUntil } = job;
+  const dueAt = Date.parse(job.dueAt);
+  const isHeld = heldFrom !== undefined && heldUntil !== undefined;
+  const pausedMs = job.untracked ? 0 : pausedSince(ctx, topic, startOf(job), now);
+  const heldMs = isHeld ? Math.max(Date.parse(heldUntil) - Date.parse(heldFrom), 0) : 0;
+  return {
+    type: "started",
+    topic,
+    id,
+    attempt,
+    dueAt,
+    lateMs: now - dueAt,
+    heldMs: heldMs + pausedMs,
+  };
+}

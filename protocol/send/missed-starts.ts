@@ -1,0 +1,33 @@
+import type { MessageJob } from "../../core/message.ts";
+import { knownFollowedAt, knownResume } from "../gate/known-pauses.ts";
+import { isShut, type Looks } from "../gate/limit.ts";
+import { homesBefore, type PutOff } from "../gate/park.ts";
+import { policyOf } from "../policy.ts";
+import type { Context } from "../ports.ts";
+import { lookLater, send } from "./send.ts";
+
+/** No start that has passed counts. */
+const NEW_STARTS: Looks = { parked: new Set(), behind: new Set() };
+const NONE: PutOff = { done: new Set(), unread: new Set() };
+
+/**
+ * Gives other starts to jobs that lay in their topic's queue while it was paused, or until its consumers had followed the resume.
+ * Their own starts have passed: all these jobs would start at once, or when the window has shut. The
+ * messages of those that are `done` need not stay.
+ */
+export async function sendMissed(ctx: Context, topic: string, jobs: readonly MessageJob[]): Promise<PutOff> {
+  const { maxPerSecond, window } = policyOf(ctx, topic);
+  if (maxPerSecond === undefined && window === undefined) return NONE;
+  const resumedAt = await knownResume(ctx, topic);
+  if (resumedAt === undefined) return NONE;
+  // A start that was given before the pause may lie between the resume and the time when consumers are back.
+  const backAt = Math.max(resumedAt, await knownFollowedAt(ctx, topic));
+  const missed = await homesBefore(ctx, jobs, backAt);
+  const homes = missed.homes.flatMap((home) => {
+    const isHeld = maxPerSecond !== undefined || isShut(ctx, home);
+    // Spare, so that each start is noted in its home: another message of the job then takes no other.
+    return home.state === "scheduled" && isHeld ? { ...home, spare: true as const } : [];
+  });
+  if (homes.length > 0) await lookLater(ctx, homes, await send(ctx, homes, NEW_STARTS));
+  return { done: new Set(homes.map(({ id }) => id)), unread: missed.unread };
+}

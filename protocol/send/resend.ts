@@ -1,0 +1,54 @@
+import { toJson } from "../../core/json.ts";
+import { MESSAGE_VERSION, type MessageJob, startOf } from "../../core/message.ts";
+import { delaySecondsOf } from "../../core/packs.ts";
+import { batchesOf } from "../../general/batches.ts";
+import { openingOf } from "../gate/limit.ts";
+import { policyOf } from "../policy.ts";
+import type { Context } from "../ports.ts";
+
+/**
+ * Sends jobs of one topic and group in new messages, as their old messages had them: they say when the first of them was sent,
+ * as that tells how old the job is at least. Answers the ids of those that SQS took.
+ */
+export async function resend(
+  ctx: Context,
+  topic: string,
+  group: string | undefined,
+  jobs: readonly MessageJob[],
+): Promise<Set<string>> {
+  const now = ctx.clock();
+  const sentAt = new Date(now).toISOString();
+  const { pack, precision } = policyOf(ctx, topic);
+  const limits = { count: pack, bytes: ctx.sizes.packBytes };
+  const byDelay = Map.groupBy(jobs, (job) => delaySecondsOf(startOf(job), now, precision));
+  const packs = [...byDelay].flatMap(([delaySeconds, mates]) =>
+    batchesOf(mates, (job) => Buffer.byteLength(toJson(job)), limits).map((carried) => ({
+      delaySeconds,
+      carried,
+    })),
+  );
+  const sent = await ctx.queues.send(
+    { topic },
+    packs.map(({ delaySeconds, carried }) => ({
+      body: toJson({
+        v: MESSAGE_VERSION,
+        topic,
+        group,
+        jobs: carried.map((job): MessageJob => ({ sentAt, ...job })),
+      }),
+      delaySeconds,
+      ...(group === undefined ? {} : { group }),
+    })),
+  );
+  return new Set(
+    packs.flatMap(({ carried }, i) => (sent[i]?.outcome === "sent" ? carried.map(({ id }) => id) : [])),
+  );
+}
+
+/** The job as a message says it for its next run at `dueAt` (ms since the epoch), which its topic's window may put off. */
+export function dueAgain(ctx: Context, topic: string, job: MessageJob, dueAt: number): MessageJob {
+  const { heldFrom: _, heldUntil: __, ...same } = job;
+  const due = new Date(dueAt).toISOString();
+  const start = new Date(openingOf(ctx, topic, dueAt)).toISOString();
+  return { ...same, dueAt: due, ...(start > due ? { heldFrom: due, heldUntil: start } : {}) };
+}

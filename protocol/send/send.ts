@@ -1,0 +1,205 @@
+import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { messageOf } from "../../core/errors.ts";
+import { isNear, startsAt } from "../../core/home.ts";
+import type { Home } from "../../core/items.ts";
+import { delaySecondsOf, type Pack, packsOf } from "../../core/packs.ts";
+import type { TopicPolicy } from "../../core/policy.ts";
+import { inParallel } from "../../general/batches.ts";
+import { unknownPauses } from "../gate/known-pauses.ts";
+import { type Looks, readTooLongAgo, shape } from "../gate/limit.ts";
+import { type Parking, park, parkForLimit } from "../gate/park.ts";
+import { policyOf } from "../policy.ts";
+import type { Context, Deadline, Outgoing, Sent } from "../ports.ts";
+import { fileLooks } from "../store/looks.ts";
+
+/** `held`: its topic is paused, or a limit or window lets it start only later. The pool knows; nothing is left to do. */
+export type HandedOver = Sent | { outcome: "held" };
+
+/**
+ * Hands over the current revision of each of these jobs as their topics' pauses, limits and windows let it, and says by job id
+ * what became of it. `looks`: what a sweep or an audit says of them. Throws when the pause of none of them can be read.
+ */
+export async function send(
+  ctx: Context,
+  homes: readonly Home[],
+  looks?: Looks,
+): Promise<Map<string, HandedOver>> {
+  const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
+  const readBy = ctx.clock() + WRITER_DEADLINE;
+  const unknown = await unknownPauses(
+    ctx,
+    unique.map(({ topic }) => topic),
+  );
+  if (unknown.size > 0 && unique.every(({ topic }) => unknown.has(topic))) throw [...unknown.values()][0];
+  const isTooLate = ctx.clock() >= readBy;
+  const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
+  const fail = (topic: string, failed: ReadonlyMap<string, unknown>): void => {
+    const reasons = [...failed].map(([id, error]) => ({ id, reason: messageOf(error) }));
+    for (const { id, reason } of reasons) outcomes.set(id, { outcome: "failing", reason });
+    reportFailures(
+      ctx,
+      topic,
+      reasons.map(({ reason }) => reason),
+    );
+  };
+  // A topic whose pause, limit, notes or homes are throttled keeps no other waiting until its time is over.
+  await inParallel([...Map.groupBy(unique, (home) => home.topic)], 8, async ([topic, jobs]) => {
+    const failAll = (error: unknown): void => fail(topic, new Map(jobs.map(({ id }) => [id, error])));
+    if (unknown.has(topic)) return failAll(unknown.get(topic));
+    if (isTooLate) return failAll(new Error(readTooLongAgo(readBy)));
+    const by = ctx.clock() + WRITER_DEADLINE;
+    let parking: Parking;
+    try {
+      parking = await park(ctx, topic, jobs);
+    } catch (error) {
+      return failAll(error);
+    }
+    const { parked, spare } = parking;
+    const waiting = jobs.filter(({ id }) => !parked.has(id));
+    const { going, left, failed } = await shape(ctx, topic, waiting, by, looks);
+    fail(topic, failed);
+    for (const [id, sent] of await sendNow(ctx, going, by)) outcomes.set(id, sent);
+    try {
+      // Last: a throttled partition of notes takes its time, and starts that were given would pass.
+      await parkForLimit(ctx, topic, left);
+    } catch (error) {
+      fail(topic, new Map(left.map(({ id }) => [id, error])));
+    }
+    // Until then sweeps leave the job to its note. What was not sent is let go with it.
+    const done = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
+    try {
+      await ctx.pool.remove(
+        done.map(([, note]) => note),
+        ctx.clock() + WRITER_DEADLINE,
+      );
+    } catch (error) {
+      // They wait for a release. It sends the jobs again: a tracked job's second message is void.
+      ctx.report({ type: "trouble", topic, what: "removing notes", error: messageOf(error) });
+    }
+  });
+  return outcomes;
+}
+
+/**
+ * Sends these jobs' messages, packed, whatever their topics say of it. `by`: from then on nothing is sent, because what the
+ * sender knows of pauses, limits and windows is too old. A process can stand still for an hour and then go on.
+ */
+export async function sendNow(
+  ctx: Context,
+  homes: readonly Home[],
+  by: Deadline = Number.POSITIVE_INFINITY,
+): Promise<Map<string, Sent>> {
+  const outcomes = new Map<string, Sent>();
+  if (ctx.clock() >= by) {
+    const reason = readTooLongAgo(by);
+    return new Map(homes.map(({ id }) => [id, { outcome: "failing", reason }]));
+  }
+  const topics = Map.groupBy(homes, (home) => home.topic);
+  await Promise.all([...topics].map(([topic, jobs]) => sendTopic(ctx, topic, jobs, outcomes)));
+  return outcomes;
+}
+
+/** Whether nothing more is to be done for a job that was handed over so. */
+export function isSeenTo(outcome: HandedOver | undefined): boolean {
+  return outcome?.outcome === "sent" || outcome?.outcome === "held";
+}
+
+/**
+ * Whether a void message may go whose follower was handed over so. A follower that SQS refuses for good never comes: the
+ * sweep or the audit meets its job and says that it is dead. Until then a void message that stays would be copied for hours.
+ */
+export function letsVoidGo(outcome: HandedOver | undefined): boolean {
+  return isSeenTo(outcome) || outcome?.outcome === "refused";
+}
+
+async function sendTopic(
+  ctx: Context,
+  topic: string,
+  homes: Home[],
+  outcomes: Map<string, Sent>,
+): Promise<void> {
+  const now = ctx.clock();
+  const packsBy = (policy: TopicPolicy, some: readonly Home[]): Pack[] =>
+    packsOf(topic, policy, some, now, ctx.sizes.packBytes);
+  let policy: TopicPolicy;
+  let packs: Pack[];
+  try {
+    policy = policyOf(ctx, topic);
+    packs = packsBy(policy, homes);
+  } catch (error) {
+    // Settings that nobody can go by are this topic's own trouble: the others go on.
+    const reason = messageOf(error);
+    for (const { id } of homes) outcomes.set(id, { outcome: "failing", reason });
+    ctx.report({ type: "hand-over-failed", topic, jobs: homes.length, reason });
+    return;
+  }
+  const packed = await sendPacks(ctx, topic, policy, packs);
+  // What SQS refuses in one job's text is no fault of its mates: those go alone.
+  const refused = packed.filter(({ pack, sent }) => sent.outcome === "refused" && pack.homes.length > 1);
+  const mates = refused.flatMap(({ pack }) => pack.homes);
+  const alone = await sendPacks(ctx, topic, policy, packsBy({ ...policy, pack: 1 }, mates));
+  const refusals: string[] = [];
+  let jobs = 0;
+  let messages = 0;
+  for (const { pack, sent } of [...packed.filter((one) => !refused.includes(one)), ...alone]) {
+    for (const home of pack.homes) outcomes.set(home.id, sent);
+    if (sent.outcome === "sent") {
+      jobs += pack.homes.length;
+      messages += 1;
+    } else refusals.push(...pack.homes.map(() => sent.reason));
+  }
+  if (jobs > 0) ctx.report({ type: "handed-over", topic, jobs, messages });
+  reportFailures(ctx, topic, refusals);
+}
+
+/** `reasons`: of each job whose hand-over failed. */
+export function reportFailures(ctx: Context, topic: string, reasons: readonly string[]): void {
+  for (const [reason, { length: jobs }] of Map.groupBy(reasons, (reason) => reason))
+    ctx.report({ type: "hand-over-failed", topic, jobs, reason });
+}
+
+async function sendPacks(
+  ctx: Context,
+  topic: string,
+  policy: TopicPolicy,
+  packs: readonly Pack[],
+): Promise<{ pack: Pack; sent: Sent }[]> {
+  const now = ctx.clock();
+  const messages = packs.map(
+    ({ body, start, group }): Outgoing => ({
+      body,
+      delaySeconds: delaySecondsOf(start, now, policy.precision),
+      ...(group === undefined ? {} : { group }),
+    }),
+  );
+  const sent = await ctx.queues.send({ topic }, messages);
+  return packs.map((pack, i) => {
+    return { pack, sent: sent[i] ?? { outcome: "failing", reason: "no answer for this message" } };
+  });
+}
+
+/**
+ * The last step of everyone who files or moves a job: look at the clock, and send what the sweep may already
+ * have passed. What SQS does not take now gets a look that the next sweeps reach; whether it is refused for
+ * good, the sweep decides.
+ */
+export async function sendIfNear(ctx: Context, homes: readonly Home[]): Promise<void> {
+  const near = homes.filter((home) => isNear(startsAt(home), ctx.clock()));
+  if (near.length === 0) return;
+  await lookLater(ctx, near, await send(ctx, near));
+}
+
+/** Files a look that the next sweeps reach at each of these jobs that was not handed over. */
+export async function lookLater(
+  ctx: Context,
+  homes: readonly Home[],
+  outcomes: ReadonlyMap<string, HandedOver>,
+): Promise<void> {
+  const unsent = homes.filter((home) => !isSeenTo(outcomes.get(home.id)));
+  const now = ctx.clock();
+  await fileLooks(
+    ctx,
+    unsent.map((home) => ({ id: home.id, time: now + RETRY_LOOK_AFTER })),
+    now + WRITER_DEADLINE,
+  );
+}

@@ -1,0 +1,51 @@
+import { BUCKET, NO_ANSWER_AFTER } from "../../core/constants.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { Item, Key } from "../../core/items.ts";
+import { inParallel } from "../../general/batches.ts";
+import type { Context, Pool } from "../ports.ts";
+
+/** Partitions that gave no answer while others did, with why, and until when they are not asked again: ms since the epoch. */
+const silent = new WeakMap<Pool, Map<string, { error: Error; until: number }>>();
+/** How long a partition that has met a read with no answer is not asked: ms. Jobs of other topics wait for such a read. */
+const SILENT_FOR = BUCKET;
+const WIDTH = 8;
+
+/**
+ * Reads items as `Pool.read` does, but one partition's trouble is its own: where they cannot be read together, each partition is
+ * read by itself. Answers in the order of the keys, with the error for each item of a partition that cannot be read. For callers
+ * whom the pool has just answered something else.
+ */
+export async function readApart(ctx: Context, keys: readonly Key[]): Promise<(Item | undefined | Error)[]> {
+  const known = silent.get(ctx.pool) ?? new Map<string, { error: Error; until: number }>();
+  silent.set(ctx.pool, known);
+  const begun = ctx.clock();
+  const found = new Map<Key, Item | undefined | Error>();
+  for (const key of keys) {
+    const last = known.get(key.pk);
+    if (last && begun < last.until) found.set(key, last.error);
+  }
+  const asked = keys.filter((key) => !found.has(key));
+  const read = async (some: readonly Key[]): Promise<void> => {
+    const items = await ctx.pool.read(some);
+    for (const [i, key] of some.entries()) found.set(key, items[i]);
+  };
+  try {
+    await read(asked);
+  } catch (error) {
+    const partitions = Map.groupBy(asked, ({ pk }) => pk);
+    const failed = new Map<string, Error>();
+    const fail = (pk: string, reason: unknown): void =>
+      void failed.set(pk, reason instanceof Error ? reason : new Error(messageOf(reason)));
+    const isAlone = partitions.size === 1;
+    const again = isAlone ? begun : ctx.clock();
+    if (isAlone) for (const pk of partitions.keys()) fail(pk, error);
+    else await inParallel([...partitions], WIDTH, ([pk, some]) => read(some).catch((why) => fail(pk, why)));
+    // Where none of several can be read it is the pool that fails, which may answer at any moment.
+    const isSlow = ctx.clock() - again >= NO_ANSWER_AFTER && (isAlone || failed.size < partitions.size);
+    for (const [pk, reason] of failed) {
+      if (isSlow) known.set(pk, { error: reason, until: ctx.clock() + SILENT_FOR });
+      for (const key of partitions.get(pk) ?? []) found.set(key, reason);
+    }
+  }
+  return keys.map((key) => found.get(key));
+}

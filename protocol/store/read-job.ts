@@ -1,0 +1,89 @@
+import { MinutehandError } from "../../core/errors.ts";
+import { type Head, type Home, headOf, homeKey } from "../../core/items.ts";
+import { isUnreadable, readHome, type Unreadable } from "../../core/readable.ts";
+import { chunksOf, inParallel } from "../../general/batches.ts";
+import type { Context } from "../ports.ts";
+import { jobOfKey } from "./keys.ts";
+import { readApart } from "./read-apart.ts";
+import { cannotRead, reportUnreadable } from "./unreadable.ts";
+
+const WIDTH = 2;
+
+/** A job as it stands. Throws `job-not-found`, or `unavailable` where it cannot be read. */
+export async function readJob(ctx: Context, id: string): Promise<Home> {
+  const [home] = await readHomes(ctx, [id]);
+  if (!home) throw notFound(id);
+  if (isUnreadable(home)) throw cannotRead(home);
+  return home;
+}
+
+export function notFound(id: string): MinutehandError {
+  return new MinutehandError(
+    "job-not-found",
+    `there is no job ${id}; finished jobs go after their retention, and an untracked job that was due within ` +
+      "210 s when it was enqueued is never stored",
+    { id },
+  );
+}
+
+/** The homes of these jobs, in their order; `undefined`: there is none. */
+export async function readHomes(
+  ctx: Context,
+  ids: readonly string[],
+): Promise<(Home | Unreadable | undefined)[]> {
+  const items = await ctx.pool.read(ids.map(homeKey));
+  return ids.map((id, i) => {
+    const item = items[i];
+    return item && readHome(item, id);
+  });
+}
+
+/** The same, but one bucket's trouble is its own: the error for each job of a bucket that gives no answer (`readApart`). */
+export async function readHomesApart(
+  ctx: Context,
+  ids: readonly string[],
+): Promise<(Home | Unreadable | undefined | Error)[]> {
+  const items = await readApart(ctx, ids.map(homeKey));
+  return ids.map((id, i) => {
+    const item = items[i];
+    return item instanceof Error || item === undefined ? item : readHome(item, id);
+  });
+}
+
+/** The same for those who pass over what cannot be read, which is reported. `what`: what they are doing. */
+export async function readableHomes(
+  ctx: Context,
+  ids: readonly string[],
+  what: string,
+): Promise<(Home | undefined)[]> {
+  const homes = await readHomes(ctx, ids);
+  reportUnreadable(ctx, what, homes.filter(isUnreadable));
+  return homes.map((home) => (isUnreadable(home) ? undefined : home));
+}
+
+/**
+ * The same homes without their bodies, of as many jobs as there may be: no more bodies than those of `heads` jobs, twice, are
+ * in memory at once.
+ */
+export async function readHeads(
+  ctx: Context,
+  ids: readonly string[],
+): Promise<(Head | Unreadable | undefined)[]> {
+  const parts = await inParallel(chunksOf(ids, ctx.sizes.heads), WIDTH, async (part) =>
+    (await readHomes(ctx, part)).map(withoutBody),
+  );
+  return parts.flat();
+}
+
+export function withoutBody(home: Home | Unreadable | undefined): Head | Unreadable | undefined {
+  return home === undefined || isUnreadable(home) ? home : headOf(home);
+}
+
+/** The id that a caller's own key names. Throws `job-not-found`. */
+export async function idOfKey(ctx: Context, topic: string, key: string): Promise<string> {
+  const id = await jobOfKey(ctx, topic, key);
+  if (id === undefined) {
+    throw new MinutehandError("job-not-found", `topic ${topic} has no job with key ${key}`, { key });
+  }
+  return id;
+}

@@ -1,0 +1,120 @@
+import { createHash, createHmac } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { authorizeBy, type Outgoing, signed } from "../../client/authorize.ts";
+import { createClient } from "../../client/client.ts";
+
+const CREDENTIALS = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "s3cr3t", sessionToken: "token" };
+const HOST = "a1b2.execute-api.eu-central-1.amazonaws.com";
+
+const call = (path: string, body = "", method = "POST"): Outgoing => ({
+  method,
+  url: `https://${HOST}${path}`,
+  headers: new Headers({ "content-type": "application/json", "idempotency-key": "a  b" }),
+  body,
+});
+
+const sha = (text: string) => createHash("sha256").update(text).digest("hex");
+const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
+
+/** The signature of a call as "Create a signed AWS API request", IAM User Guide, makes it. `path`: encoded as it is sent. */
+function signatureOf({ method, body }: Outgoing, path: string, query: string, headers: Headers): string {
+  const authorization = headers.get("authorization") ?? "";
+  const [, names = ""] = /SignedHeaders=([^,]+)/.exec(authorization) ?? [];
+  const date = headers.get("x-amz-date") ?? "";
+  const lines = names.split(";").map((name) => {
+    const value = name === "host" ? HOST : (headers.get(name) ?? "");
+    return `${name}:${value.trim().replace(/ +/g, " ")}\n`;
+  });
+  const twice = path.split("/").map(encodeURIComponent).join("/");
+  const canonical = [method, twice, query, lines.join(""), names, sha(body)].join("\n");
+  const scope = `${date.slice(0, 8)}/eu-central-1/execute-api/aws4_request`;
+  const key = scope.split("/").reduce<string | Buffer>(hmac, `AWS4${CREDENTIALS.secretAccessKey}`);
+  return hmac(key, ["AWS4-HMAC-SHA256", date, scope, sha(canonical)].join("\n")).toString("hex");
+}
+
+describe("a signed call", () => {
+  test.each([
+    ["POST", "/jobs", "", '{"topic":"orders","body":"ä"}'],
+    ["GET", "/jobs", "from=2026-03-01T09%3A00%3A00.000Z&topic=orders", ""],
+    ["DELETE", "/topics/orders/jobs/order%3A17%40x", "", ""],
+  ])("%s %s has the signature that API Gateway works out", async (method, path, query, body) => {
+    const outgoing = call(`${path}${query === "" ? "" : `?${query}`}`, body, method);
+    const headers = await signed(async () => CREDENTIALS, "eu-central-1")(outgoing);
+    const authorization = headers.get("authorization") ?? "";
+    const scope = `${headers.get("x-amz-date")?.slice(0, 8)}/eu-central-1/execute-api/aws4_request`;
+    expect(authorization).toContain(`Credential=AKIDEXAMPLE/${scope}`);
+    expect(authorization).toMatch(/SignedHeaders=host;idempotency-key;x-amz-date;x-amz-security-token,/);
+    expect(authorization).toContain(`Signature=${signatureOf(outgoing, path, query, headers)}`);
+    expect(headers.get("x-amz-security-token")).toBe("token");
+    expect(headers.get("content-type")).toBe("application/json");
+  });
+
+  test("is signed anew by the credentials of the moment", async () => {
+    let asked = 0;
+    const authorize = signed(async () => ({ ...CREDENTIALS, accessKeyId: `AKID${++asked}` }), "eu-central-1");
+    await authorize(call("/jobs"));
+    expect((await authorize(call("/jobs"))).get("authorization")).toContain("Credential=AKID2/");
+  });
+
+  test("that nobody has credentials for is refused", async () => {
+    const authorize = signed(() => Promise.reject(new Error("no profile")), "eu-central-1");
+    await expect(authorize(call("/jobs"))).rejects.toMatchObject({
+      code: "forbidden",
+      message: "no AWS credentials to sign with: no profile",
+    });
+  });
+});
+
+describe("who calls is said", () => {
+  test.each(["http://localhost:3000", "http://127.0.0.1:3000", "http://[::1]:3000"])(
+    "to nobody at %s, unless it is asked for",
+    async (url) => {
+      const outgoing = call("/jobs");
+      expect(await authorizeBy({ url })(outgoing)).toEqual(outgoing.headers);
+      const headers = await authorizeBy({ url, auth: { bearer: "t" } })(outgoing);
+      expect(headers.get("authorization")).toBe("Bearer t");
+      expect(outgoing.headers.has("authorization")).toBe(false);
+    },
+  );
+
+  test("by a signature to API Gateway of its region, with the credentials of the environment", async () => {
+    const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env;
+    Object.assign(process.env, { AWS_ACCESS_KEY_ID: "AKIDHERE", AWS_SECRET_ACCESS_KEY: "s" });
+    const headers = await authorizeBy({ url: `https://${HOST}`, region: "us-east-1" })(call("/jobs"));
+    expect(headers.get("authorization")).toMatch(/Credential=AKIDHERE\/\d{8}\/eu-central-1\/execute-api\//);
+    for (const [name, value] of Object.entries({ AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY })) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+
+  test.each(["", "se cret", "secret\nsecret", "sécret"])(
+    "by no token that a header cannot have: %j",
+    async (token) => {
+      const rule = "bearer must be a token of printable ASCII without spaces or line breaks";
+      const url = "https://api.example.com";
+      expect(() => createClient({ url, auth: { bearer: token } })).toThrow(new RangeError(rule));
+      const authorize = authorizeBy({ url, auth: { bearer: async () => token } });
+      await expect(authorize(call("/jobs"))).rejects.toThrow(new RangeError(rule));
+    },
+  );
+
+  test.each([
+    [
+      { url: "https://api.example.com" },
+      'auth must be given for api.example.com: "iam", "none" or { bearer }',
+    ],
+    [
+      { url: "https://api.example.com", auth: "iam" },
+      "region must be given to sign calls of api.example.com",
+    ],
+    [
+      { url: "api.example.com" },
+      "url must be the API's, such as https://api.example.com, got api.example.com",
+    ],
+    [{ url: "ftp://api.example.com" }, "got ftp://api.example.com"],
+  ] as const)("or a client cannot be made: %j", (options, message) => {
+    expect(() => createClient(options)).toThrow(message);
+    expect(() => createClient(options)).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,454 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Transport } from "../../client/call.ts";
+import { type BulkResult, type Client, MinutehandError } from "../../client/client.ts";
+import { clientOver } from "../../client/client-over.ts";
+import { directOn } from "../../client/direct-client.ts";
+import { createTelemetry } from "../../environment/telemetry.ts";
+import { enqueue } from "../../protocol/file/enqueue.ts";
+import { type Api, createApi } from "../support/api.ts";
+import { createWorld, MINUTE, START } from "../support/world.ts";
+
+const URL_OF_API = "https://api.example.com/v1/";
+
+/** The client over the API in memory, whose stage is `v1`, and what was asked of it. */
+function createClient(api: Api = createApi()) {
+  const asked: string[] = [];
+  const transport: Transport = async (request) => {
+    const { pathname, search } = new URL(request.url);
+    asked.push(`${request.method} ${pathname}${search}`);
+    return api.app.fetch(new Request(`https://api${pathname.replace("/v1", "")}${search}`, request));
+  };
+  const client: Client = clientOver({ transport, url: URL_OF_API, clock: api.world.now });
+  return { client, api, asked };
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+/** A client of a server that gives this answer to everything. */
+function answeredBy(status: number, type: string, body: string): Client {
+  const transport: Transport = async () => new Response(body, { status, headers: { "content-type": type } });
+  return clientOver({ transport, url: "https://api.example.com", clock: Date.now });
+}
+
+describe("the client", () => {
+  test("leads a job through its life", async () => {
+    const { client } = createClient();
+    const filed = await client.enqueue("orders", { n: 1 }, { delay: "1h", key: "17", tag: "eu" });
+    expect(filed).toMatchObject({ topic: "orders", outcome: "created", body: { n: 1 }, tag: "eu" });
+    expect(await client.getByKey("orders", "17")).toMatchObject({ id: filed.id });
+    const dueAt = new Date(START + 30 * MINUTE);
+    expect(await client.reschedule(filed.id, { dueAt })).toMatchObject({ dueAt: dueAt.toISOString() });
+    expect(await client.put("orders", "17", { body: 2, delay: 90 })).toMatchObject({ outcome: "replaced" });
+    expect(await client.cancelByKey("orders", "17")).toMatchObject({ state: "cancelled", body: 2 });
+    expect(await client.get(filed.id)).toMatchObject({ state: "cancelled" });
+  });
+
+  test("takes a batch apart again", async () => {
+    const { client } = createClient();
+    const [first, second] = await client.enqueueMany([
+      { topic: "orders", body: 1, delay: 60 },
+      { topic: "nowhere", body: 2, delay: 60 },
+    ]);
+    expect(first).toMatchObject({ state: "scheduled", outcome: "created" });
+    expect(second).toBeInstanceOf(MinutehandError);
+    expect(second).toMatchObject({ code: "unknown-topic", status: 404 });
+    const cancelled = await client.cancelMany([(first as { id: string }).id, "x"]);
+    expect(cancelled).toMatchObject([{ state: "cancelled" }, { code: "bad-request", status: 400 }]);
+  });
+
+  test("pulls jobs and settles them", async () => {
+    const { client } = createClient();
+    for (const body of ["done", "again", "dead"])
+      await client.enqueue("work", body, { delay: 0, tag: body, group: "g" });
+    const [done, again, dead] = await client.receive("work", { max: 10 });
+    const receipts = [done, again, dead].map((job) => job?.receipt ?? "");
+    expect(await client.extend("work", receipts[0] ?? "", 60)).toMatchObject({
+      leaseUntil: expect.any(String),
+    });
+    expect(await client.finish("work", receipts[0] ?? "")).toMatchObject({ state: "done" });
+    expect(await client.retry("work", receipts[1] ?? "", { delay: "1m", error: "no" })).toMatchObject({
+      state: "scheduled",
+      lastError: "no",
+    });
+    expect(await client.bury("work", receipts[2] ?? "", { error: "gone" })).toMatchObject({ state: "dead" });
+    expect(await all(client.dead("work"))).toMatchObject([{ lastError: "gone" }]);
+    expect(await all(client.dead("work", { tag: "dead", group: "g" }))).toHaveLength(1);
+    expect(await all(client.dead("work", { tag: "done" }))).toEqual([]);
+    expect(await client.redrive("work", { max: 1 })).toEqual({ redriven: 1, left: 0 });
+  });
+
+  test("looks after topics and schedules", async () => {
+    const { client } = createClient();
+    expect((await client.topics()).map(({ topic }) => topic)).toContain("orders");
+    expect(await client.pause("orders")).toMatchObject({ state: "paused" });
+    expect(await client.topic("orders")).toMatchObject({ pause: { state: "paused" } });
+    expect(await client.resume("orders", { ratePerSecond: 10 })).toMatchObject({ topic: "orders" });
+    const put = { expression: "rate(1 hour)", topic: "orders", body: 1 };
+    expect(await client.putSchedule("hourly", put)).toMatchObject({ name: "hourly", paused: false });
+    expect(await client.pauseSchedule("hourly")).toMatchObject({ paused: true });
+    expect(await client.resumeSchedule("hourly")).toMatchObject({ paused: false });
+    expect(await client.runSchedule("hourly")).toMatchObject({ topic: "orders", body: 1 });
+    expect(await all(client.schedules())).toMatchObject([{ name: "hourly" }]);
+    expect(await client.schedule("hourly")).toMatchObject({ body: 1 });
+    expect(await client.removeSchedule("hourly")).toMatchObject({ name: "hourly" });
+    expect(await client.health()).toEqual({ status: "ok", version: "1.2.3" });
+  });
+
+  test("goes through a list page by page, no further than it is asked to", async () => {
+    const { client, asked } = createClient();
+    const jobs = Array.from({ length: 150 }, (_, n) => ({ topic: "orders", body: n, delay: n }));
+    await client.enqueueMany(jobs);
+    asked.length = 0;
+    for await (const job of client.list({ topic: "orders" })) if (job) break;
+    expect(asked).toHaveLength(1);
+    const found = await all(client.list({ topic: "orders", to: new Date(START + 10 * MINUTE) }));
+    expect(new Set(found.map(({ id }) => id)).size).toBe(150);
+    expect(found.map(({ dueAt }) => dueAt)).toEqual(found.map(({ dueAt }) => dueAt).sort());
+    expect(asked.length).toBeGreaterThan(2);
+    asked.length = 0;
+    expect(await all(client.list({ topic: "orders", pageSize: 1000 }))).toHaveLength(150);
+    expect(asked).toEqual(["GET /v1/jobs?topic=orders&limit=1000"]);
+  });
+
+  test("goes through a forecast to the end of its range", async () => {
+    const { client, asked } = createClient();
+    await client.enqueue("orders", 1, { delay: "5m" });
+    await client.enqueue("orders", 2, { delay: "23h" });
+    const to = new Date(START + 24 * 60 * MINUTE).toISOString();
+    asked.length = 0;
+    expect((await all(client.forecast({ to }))).map(({ count }) => count)).toEqual([1, 1]);
+    expect(asked.length).toBeGreaterThan(1);
+    expect(await all(client.forecast({ topic: "orders" }))).toEqual([
+      { minute: new Date(START + 5 * MINUTE).toISOString(), count: 1 },
+    ]);
+  });
+
+  test("goes on with a bulk until all of it is done, and says how far it is", async () => {
+    const part = { action: "cancel", dryRun: false, from: "a", to: "c" } as const;
+    const problem = { type: "about:blank", title: "x", status: 503, code: "unavailable", detail: "no" };
+    const error = { id: "x", problem };
+    const counts = { examined: 5, matched: 3, changed: 2, skipped: { "job-running": 1 }, errors: [error] };
+    const parts = [
+      { ...part, ...counts, reached: "b", cursor: "next" },
+      { ...part, ...counts, reached: "c" },
+    ];
+    const sent: unknown[] = [];
+    const transport: Transport = async (request) => {
+      sent.push(await request.json());
+      return Response.json(parts.shift());
+    };
+    const client = clientOver({ transport, url: URL_OF_API, clock: () => START });
+    const reached: string[] = [];
+    const request = { action: "cancel", topic: "orders", tag: "eu" } as const;
+    const result: BulkResult = await client.bulk(request, (sums) =>
+      reached.push(`${sums.reached} ${sums.changed} ${sums.cursor}`),
+    );
+    expect(sent).toEqual([request, { ...request, cursor: "next" }]);
+    expect(reached).toEqual(["b 2 next", "c 4 undefined"]);
+    expect(result).toEqual({
+      ...part,
+      reached: "c",
+      examined: 10,
+      matched: 6,
+      changed: 4,
+      skipped: { "job-running": 2 },
+      errors: [error, error],
+    });
+  });
+
+  test("goes on with a bulk that failed on its way, and moves no job again", async () => {
+    const { client, api } = createClient();
+    const { hooks } = api.world.pool;
+    for (const part of [1, 2]) {
+      await client.enqueueMany(
+        Array.from({ length: 300 }, (_, n) => ({ topic: "orders", body: part * n, delay: n + 300 })),
+      );
+    }
+    const request = { action: "move", topic: "orders", delay: "6h" } as const;
+    const begun: (string | undefined)[] = [];
+    const failing = client.bulk(request, ({ cursor }) => {
+      begun.push(cursor);
+      hooks.before = ({ operation }) => {
+        if (operation === "page") throw new Error("crash");
+      };
+    });
+    const error = await failing.catch((error) => error);
+    delete hooks.before;
+    expect(error).toMatchObject({ status: 500, data: { cursor: expect.any(String) } });
+    expect(begun).toEqual([error.data.cursor]);
+    expect(await client.bulk({ ...request, cursor: error.data.cursor })).toMatchObject({ changed: 100 });
+    const moved = await all(client.list({ topic: "orders", to: new Date(START + 7 * 60 * MINUTE) }));
+    expect(moved.map(({ revision }) => revision)).toEqual(Array.from({ length: 600 }, () => 1));
+  });
+
+  test("counts many jobs first, and then cancels them", async () => {
+    const { client } = createClient();
+    for (const part of [1, 2]) {
+      await client.enqueueMany(
+        Array.from({ length: 300 }, (_, n) => ({ topic: "orders", body: part * n, delay: n, tag: "eu" })),
+      );
+    }
+    const request = { action: "cancel", topic: "orders", tag: "eu" } as const;
+    expect(await client.bulk({ ...request, dryRun: true })).toMatchObject({ matched: 600, changed: 0 });
+    const sums: BulkResult[] = [];
+    expect(await client.bulk(request, (part) => sums.push(part))).toMatchObject({ changed: 600, errors: [] });
+    expect(sums.length).toBeGreaterThan(1);
+    expect(await all(client.list({ topic: "orders", state: "scheduled" }))).toEqual([]);
+  });
+
+  test("refuses what JSON cannot hold, and calls nobody", async () => {
+    const { client, asked } = createClient();
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    for (const [body, reason] of [
+      [{ orderId: 17n }, "Do not know how to serialize a BigInt"],
+      [circle, "Converting circular structure to JSON --> starting at"],
+    ] as const) {
+      const refused = await client.enqueue("orders", body, { delay: 60 }).catch((error) => error);
+      expect(refused).toBeInstanceOf(MinutehandError);
+      expect(refused.code).toBe("bad-request");
+      expect(refused.message).toContain(`the request must be something that JSON can hold: ${reason}`);
+    }
+    expect(asked).toEqual([]);
+  });
+
+  test("refuses what HTTP cannot carry, and what is no time, as the API would", async () => {
+    const { client, asked } = createClient();
+    const never = new Date("x");
+    const refused = (message: string) => expect.objectContaining({ code: "bad-request", message });
+    const key = client.enqueue("orders", 1, { delay: 60, idempotencyKey: "ключ" });
+    await expect(key).rejects.toEqual(
+      refused(expect.stringMatching(/^the request cannot be sent: .*ByteString/)),
+    );
+    await expect(all(client.list({ from: never }))).rejects.toEqual(
+      refused("from must be a time, got an invalid Date"),
+    );
+    expect(asked).toEqual([]);
+    await expect(all(client.forecast({ from: "x" }))).rejects.toEqual(
+      refused(expect.stringContaining("from")),
+    );
+  });
+
+  test("leaves it to the API to say what plain JavaScript left out", async () => {
+    const { client } = createClient();
+    const [enqueue, put] = [client.enqueue, client.put] as ((...given: unknown[]) => Promise<unknown>)[];
+    const missing = {
+      code: "bad-request",
+      message: expect.stringContaining("exactly one of delay and dueAt"),
+    };
+    await expect(enqueue?.("orders", 1)).rejects.toMatchObject(missing);
+    await expect(put?.("orders", "17")).rejects.toMatchObject({ code: "bad-request", status: 400 });
+  });
+
+  test("tells a refusal with its code, its data and its status", async () => {
+    const { client } = createClient();
+    const { id } = await client.enqueue("orders", 1, { delay: "1h", key: "17" });
+    await expect(client.enqueue("orders", 1, { delay: "1h", key: "17" })).rejects.toMatchObject({
+      name: "MinutehandError",
+      code: "job-already-exists",
+      status: 409,
+      data: { id },
+    });
+    await expect(client.enqueue("orders", 1, { delay: "soon" })).rejects.toMatchObject({
+      code: "bad-request",
+      data: { errors: [{ path: "delay", message: expect.any(String) }] },
+    });
+  });
+
+  test.each(["..", ".", "a/b", "a?b", "", "\ud800"])("never takes %j for another call", async (name) => {
+    const { client, api } = createClient();
+    const { id } = await api.file({ key: "17" });
+    await expect(client.cancelByKey(name, String(id))).rejects.toThrow(MinutehandError);
+    await expect(client.cancelByKey("orders", name)).rejects.toThrow(MinutehandError);
+    await expect(client.cancel(name)).rejects.toThrow(MinutehandError);
+    expect(await client.get(String(id))).toMatchObject({ state: "scheduled" });
+  });
+
+  test.each([
+    [200, "text/html", "<!doctype html>", "bad-answer"],
+    [200, "application/json", "17", "bad-answer"],
+    [404, "application/json", '{"message":"Not Found"}', "bad-answer"],
+    [403, "application/json", '{"message":"Forbidden"}', "forbidden"],
+    [401, "text/plain", "", "forbidden"],
+    [429, "application/json", '{"message":"Too Many Requests"}', "unavailable"],
+    [502, "text/html", `<html>${"x".repeat(1000)}`, "unavailable"],
+  ])("says in one line that %i %s is no answer of the API's", async (status, type, body, code) => {
+    const call = answeredBy(status, type, body).get("x");
+    await expect(call).rejects.toMatchObject({ code, status });
+    const start = `GET https://api.example.com/jobs/x was answered ${status} (${type}), not by Minutehand's API: `;
+    await expect(call).rejects.toThrow(start);
+    await expect(call).rejects.toMatchObject({ message: expect.stringMatching(/^.{1,260}$/) });
+  });
+});
+
+describe("another server", () => {
+  const receipt = "r";
+  const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
+    "an object whose id is a string": (client) => client.get("x"),
+    "an object whose results is an array": (client) => client.cancelMany([]),
+    "an object whose jobs is an array": (client) => client.receive("work"),
+    "an object whose topics is an array": (client) => client.topics(),
+    "an object whose minutes is an array": (client) => all(client.forecast()),
+    "an object whose schedules is an array": (client) => all(client.schedules()),
+    "an object whose matched is a number": (client) => client.bulk({ action: "cancel", topic: "orders" }),
+    "an object whose redriven is a number": (client) => client.redrive("orders"),
+    "an object whose leaseUntil is a string": (client) => client.extend("work", receipt, 1),
+    "an object whose name is a string": (client) => client.removeSchedule("x"),
+    "an object whose topic is a string": (client) => client.pause("x"),
+  };
+  test.each(Object.keys(CALLS))("that answers {} is told by what was expected: %s", async (expected) => {
+    const call = CALLS[expected]?.(answeredBy(200, "application/json", "{}"));
+    await expect(call).rejects.toMatchObject({ code: "bad-answer", status: 200 });
+    await expect(call).rejects.toThrow(new RegExp(`not by Minutehand's API: "{}", expected ${expected}$`));
+  });
+
+  test("that answers a list where an object is expected is told so", async () => {
+    for (const call of [
+      (client: Client) => client.finish("work", receipt),
+      (client: Client) => client.get("x"),
+    ])
+      await expect(call(answeredBy(200, "application/json", "[]"))).rejects.toThrow("expected an object");
+    expect(await answeredBy(200, "application/json", "{}").finish("work", receipt)).toEqual({});
+  });
+
+  test("that repeats its cursors ends a list with an error, and a bulk", async () => {
+    const answers = ["a", "b", "a"];
+    const counts = { matched: 0, changed: 0, skipped: {}, errors: [], examined: 0 };
+    const client = () => {
+      let at = 0;
+      const transport: Transport = async () =>
+        Response.json({ ...counts, jobs: [], minutes: [], cursor: answers[at], next: answers[at++] });
+      return clientOver({ transport, url: URL_OF_API, clock: () => START });
+    };
+    const error = { code: "bad-answer", message: expect.stringMatching(/was answered a cursor twice.*"a"$/) };
+    await expect(all(client().list())).rejects.toMatchObject(error);
+    await expect(all(client().forecast())).rejects.toMatchObject(error);
+    await expect(client().bulk({ action: "cancel", topic: "orders" })).rejects.toMatchObject(error);
+  });
+});
+
+describe("an abort signal", () => {
+  const reason = new Error("enough");
+  const signal = AbortSignal.abort(reason);
+  const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
+    enqueue: (client) => client.enqueue("orders", 1, { delay: 1, signal }),
+    enqueueMany: (client) => client.enqueueMany([], { signal }),
+    put: (client) => client.put("orders", "17", { body: 1, delay: 1, signal }),
+    get: (client) => client.get("x", { signal }),
+    getByKey: (client) => client.getByKey("orders", "17", { signal }),
+    reschedule: (client) => client.reschedule("x", { delay: 1, signal }),
+    cancel: (client) => client.cancel("x", { signal }),
+    cancelByKey: (client) => client.cancelByKey("orders", "17", { signal }),
+    cancelMany: (client) => client.cancelMany([], { signal }),
+    list: (client) => all(client.list({ signal })),
+    forecast: (client) => all(client.forecast({ signal })),
+    bulk: (client) => client.bulk({ action: "run", topic: "orders", signal }),
+    topics: (client) => client.topics({ signal }),
+    topic: (client) => client.topic("orders", { signal }),
+    pause: (client) => client.pause("orders", { signal }),
+    resume: (client) => client.resume("orders", { signal }),
+    dead: (client) => all(client.dead("orders", { signal })),
+    redrive: (client) => client.redrive("orders", { signal }),
+    schedules: (client) => all(client.schedules({ signal })),
+    schedule: (client) => client.schedule("x", { signal }),
+    putSchedule: (client) =>
+      client.putSchedule("x", { expression: "rate(1 hour)", topic: "orders", body: 1 }, { signal }),
+    removeSchedule: (client) => client.removeSchedule("x", { signal }),
+    pauseSchedule: (client) => client.pauseSchedule("x", { signal }),
+    resumeSchedule: (client) => client.resumeSchedule("x", { signal }),
+    runSchedule: (client) => client.runSchedule("x", { signal }),
+    receive: (client) => client.receive("work", { signal }),
+    finish: (client) => client.finish("work", "r", { signal }),
+    extend: (client) => client.extend("work", "r", 1, { signal }),
+    retry: (client) => client.retry("work", "r", { signal }),
+    bury: (client) => client.bury("work", "r", { signal }),
+    health: (client) => client.health({ signal }),
+  };
+  test.each(Object.keys(CALLS))("that is aborted keeps %s from calling anybody", async (name) => {
+    const { client, asked } = createClient();
+    await expect(CALLS[name]?.(client)).rejects.toBe(reason);
+    expect(asked).toEqual([]);
+  });
+
+  test("is taken by every call", () => {
+    expect(Object.keys(CALLS).sort()).toEqual(Object.keys(createClient().client).sort());
+  });
+});
+
+describe("typed topics", () => {
+  type Topics = { orders: { orderId: number }; work: string };
+  const good = { orderId: 1 };
+
+  test("take their bodies and no others", async () => {
+    const { client: untyped, api } = createClient();
+    const client = directOn<Topics>(api.world.ctx, console);
+    await client.enqueue("orders", good, { delay: 60 });
+    await untyped.enqueue<Topics>("work", "text", { delay: 60 });
+    await client.put("orders", "17", { body: good, delay: 60 });
+    await client.enqueueMany([{ topic: "work", body: "text", delay: 60 }]);
+    // @ts-expect-error: an order's body has a number.
+    await client.enqueue("orders", { orderId: "1" }, { delay: 60 });
+    // @ts-expect-error: this is the other topic's body.
+    await client.enqueue("work", good, { delay: 60 });
+    // @ts-expect-error: this is the other topic's body.
+    await untyped.enqueue<Topics>("orders", "text", { delay: 60 });
+    // @ts-expect-error: this is the other topic's body.
+    await client.put("orders", "18", { body: "text", delay: 60 });
+    // @ts-expect-error: this is the other topic's body.
+    await client.enqueueMany([{ topic: "work", body: good, delay: 60 }]);
+    // @ts-expect-error: there is no such topic.
+    await expect(client.enqueue("order", good, { delay: 60 })).rejects.toThrow("topic must be one of");
+    // @ts-expect-error: there is no such option.
+    await expect(client.enqueue("orders", good, { after: 60 })).rejects.toThrow("after");
+  });
+});
+
+describe("the direct client", () => {
+  test("asks no more of DynamoDB and SQS than the operation does", async () => {
+    const callsOf = async (work: (world: ReturnType<typeof createWorld>) => Promise<unknown>) => {
+      const world = createWorld();
+      const calls: string[] = [];
+      const note = ({ operation }: { operation: string }) => void calls.push(operation);
+      world.pool.hooks.before = note;
+      world.queues.hooks.before = note;
+      await work(world);
+      return calls;
+    };
+    for (const delay of [0, 3600]) {
+      const job = { topic: "orders", body: "1", dueAt: START + delay * 1000 };
+      const plain = await callsOf(({ ctx }) => enqueue(ctx, job));
+      expect(plain.length).toBeGreaterThan(0);
+      expect(await callsOf(({ ctx }) => directOn(ctx, console).enqueue("orders", 1, { delay }))).toEqual(
+        plain,
+      );
+    }
+  });
+
+  test("writes the metrics of each request at its end", async () => {
+    // `POWERTOOLS_DEV`: to the global console, not to one of its own.
+    const settings = { DEV: "true", METRICS_DISABLED: "false", METRICS_NAMESPACE: "Minutehand" };
+    for (const [name, value] of Object.entries(settings)) vi.stubEnv(`POWERTOOLS_${name}`, value);
+    const log = vi.spyOn(console, "log").mockImplementation(() => {});
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      vi.restoreAllMocks();
+    });
+    const { logger, report, flush } = createTelemetry();
+    const client = directOn({ ...createWorld().ctx, report }, logger, flush);
+    await client.enqueue("orders", 1, { delay: 0 });
+    const [[line] = []] = log.mock.calls;
+    expect(JSON.parse(String(line))).toMatchObject({ topic: "orders", HandedOver: 1 });
+  });
+
+  test("has the API's rules and codes", async () => {
+    const client = directOn(createWorld().ctx, console);
+    await expect(client.get("x")).rejects.toMatchObject({ code: "bad-request", status: 400 });
+    expect(await client.enqueueMany([{ topic: "orders", body: 1, delay: -1 }])).toMatchObject([
+      { code: "bad-request" },
+    ]);
+  });
+});

@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { type JobHandler, runWith } from "../../consumer/run-handler.ts";
+
+const job = { id: "01KJMA0FM001HA2ZQ31MBWX213", revision: 0, attempt: 2, dueAt: "2026-03-01T09:00:00.000Z" };
+const signal = new AbortController().signal;
+
+const ending = (handler: JobHandler<unknown>) =>
+  runWith(handler)({ ...job, body: { n: 1 } }, "orders", signal);
+
+describe("a handler", () => {
+  it("sees its job", async () => {
+    const seen: unknown[] = [];
+    await ending(({ id, topic, body, attempt, dueAt, headers, key }) => {
+      seen.push({ id, topic, body, attempt, dueAt, headers, key });
+    });
+    expect(seen).toEqual([
+      {
+        id: job.id,
+        topic: "orders",
+        body: { n: 1 },
+        attempt: 2,
+        dueAt: new Date(job.dueAt),
+        headers: {},
+        key: undefined,
+      },
+    ]);
+  });
+
+  it("of an untracked job can ask for seven days at most, as long as SQS surely keeps it", async () => {
+    const asks = (days: string) =>
+      runWith((view) => view.retryIn(days))({ ...job, untracked: true, body: 1 }, "logs", signal);
+    expect(await asks("7d")).toEqual({ end: "retry-in", wait: 7 * 86_400_000 });
+    expect(await asks("8d")).toEqual({
+      end: "failed",
+      error: expect.stringContaining("at most 7 days for an untracked job, got 8d"),
+    });
+    expect(await ending((view) => view.retryIn("8d"))).toMatchObject({ end: "retry-in" });
+  });
+
+  it("of an untracked job that changes body or headers changes nothing of the next run", async () => {
+    const untracked = { ...job, untracked: true as const, body: { n: 1, list: [1] }, headers: { a: "b" } };
+    const before = structuredClone(untracked);
+    await runWith<{ n: number; list: number[] }>((view) => {
+      view.body.n = 2;
+      view.body.list.shift();
+      (view.headers as Record<string, string>).a = "c";
+      throw new Error("no bank");
+    })(untracked, "logs", signal);
+    expect(untracked).toEqual(before);
+  });
+
+  it("that returns is done, that throws has failed", async () => {
+    expect(await ending(() => 17)).toEqual({ end: "done" });
+    expect(await ending(() => Promise.reject(new Error("no bank")))).toEqual({
+      end: "failed",
+      error: "no bank",
+    });
+  });
+
+  it.each([
+    ["its cause", new Error("fetch failed", { cause: new Error("no route") }), "fetch failed: no route"],
+    ["the first of several", new Error("x", { cause: new AggregateError([new Error("a")]) }), "x: a"],
+    ["what it says already", new Error("x: a", { cause: new Error("a") }), "x: a"],
+  ])("that throws an error from %s says so once", async (_, thrown, error) => {
+    expect(await ending(() => Promise.reject(thrown))).toEqual({ end: "failed", error });
+  });
+
+  it("that throws an error which is its own cause has failed all the same", async () => {
+    const thrown = new Error("x");
+    thrown.cause = thrown;
+    expect(await ending(() => Promise.reject(thrown))).toEqual({ end: "failed", error: "x" });
+  });
+
+  it("that asks for another run gets it, unless it throws after", async () => {
+    expect(await ending((asked) => asked.retryIn("10m"))).toEqual({ end: "retry-in", wait: 600_000 });
+    const both = ending((asked) => {
+      asked.retryIn(5);
+      throw new Error("no");
+    });
+    expect(await both).toEqual({ end: "failed", error: "no" });
+  });
+
+  it.each(["soon", -1, Number.NaN, "11000d"])(
+    "that asks for %s is told what it may ask for",
+    async (duration) => {
+      expect(await ending((asked) => asked.retryIn(duration))).toMatchObject({
+        end: "failed",
+        error: expect.stringContaining("retryIn takes seconds"),
+      });
+    },
+  );
+
+  it.each([
+    ["text", "closed", "closed"],
+    ["an error", new Error("closed"), "closed"],
+    ["nothing", undefined, "undefined"],
+    ["an object", { x: 1 }, '{"x":1}'],
+    [
+      "an object with no words",
+      Object.create({
+        toJSON: () => {
+          throw new Error("never");
+        },
+      }),
+      "something that cannot be put into words",
+    ],
+  ])("may bury with %s and throw it too", async (_, reason, error) => {
+    expect(await ending((asked) => asked.bury(reason as string))).toEqual({ end: "buried", error });
+    expect(await ending(() => Promise.reject(reason))).toEqual({ end: "failed", error });
+  });
+});

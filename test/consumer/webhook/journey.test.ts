@@ -1,0 +1,171 @@
+import type { Context as LambdaContext, SQSEvent } from "aws-lambda";
+import { describe, expect, it } from "vitest";
+import type { Call, Reply } from "../../../consumer/webhook/call.ts";
+import { webhookRun } from "../../../consumer/webhook/run.ts";
+import { webhookOn } from "../../../consumer/webhook.ts";
+import { DEFAULT_BACKOFF } from "../../../core/backoff.ts";
+import type { Home } from "../../../core/items.ts";
+import { redrive } from "../../../protocol/change/redrive.ts";
+import type { Timers } from "../../../protocol/ports.ts";
+import { consume, type Run } from "../../support/consume.ts";
+import { createWorld, SECOND, START, type World } from "../../support/world.ts";
+
+const topic = "callbacks";
+const secrets = ["A".repeat(44)];
+const { signal } = new AbortController();
+
+function createHooks(): World {
+  return createWorld({ topics: { [topic]: { webhook: { timeout: 5 } } } });
+}
+
+async function file(world: World): Promise<Home> {
+  return world.file({ topic, callbackUrl: "https://shop.example/hooks", body: '{"paid":true}' });
+}
+
+/** A receiver that answers these in turn, the last again and again, and what it was called with. */
+function receiver(...replies: (Partial<Reply> | Error)[]) {
+  const calls: Call[] = [];
+  const post = async (call: Call): Promise<Reply> => {
+    const reply = replies[Math.min(calls.push(call), replies.length) - 1];
+    if (reply instanceof Error) throw reply;
+    return { status: 200, body: "", ...reply };
+  };
+  return { calls, post };
+}
+
+/** Lets the function meet what is visible once. */
+function call(world: World, { post }: ReturnType<typeof receiver>): Promise<Run[]> {
+  const run = webhookRun(world.ctx, { secrets, post });
+  return consume(world, topic, { run: (job) => run(job, topic, signal) });
+}
+
+describe("a webhook job's way", () => {
+  it("is called until its receiver takes it, by the ladder", async () => {
+    const world = createHooks();
+    const shop = receiver({ status: 500, body: "down" }, new Error("no answer within 5 s"), {});
+    const job = await file(world);
+    await call(world, shop);
+    expect(await world.home(job.id)).toMatchObject({
+      state: "scheduled",
+      lastError: "HTTP 500: down",
+      dueAt: START + 15 * SECOND,
+    });
+    await world.pass(15 * SECOND);
+    await call(world, shop);
+    expect(await world.home(job.id)).toMatchObject({
+      lastError: "no answer within 5 s",
+      dueAt: START + 195 * SECOND,
+    });
+    await world.pass(180 * SECOND);
+    await call(world, shop);
+    expect(await world.home(job.id)).toMatchObject({ state: "done", attempt: 3 });
+    expect(shop.calls.map(({ headers }) => headers["webhook-id"])).toEqual([job.id, job.id, job.id]);
+    expect(shop.calls.map(({ headers }) => headers["minutehand-attempt"])).toEqual(["1", "2", "3"]);
+    expect(shop.calls.map(({ url, body }) => `${url} ${body}`)).toEqual(
+      Array(3).fill('https://shop.example/hooks {"paid":true}'),
+    );
+  });
+
+  it("waits as long as its receiver asks", async () => {
+    const world = createHooks();
+    const job = await file(world);
+    await call(world, receiver({ status: 503, retryAfter: "3600" }));
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled", dueAt: START + 3600 * SECOND });
+  });
+
+  it("ends at a 410, for good", async () => {
+    const world = createHooks();
+    const job = await file(world);
+    await call(world, receiver({ status: 410 }));
+    expect(await world.home(job.id)).toMatchObject({ state: "dead", attempt: 1, lastError: "HTTP 410" });
+    expect(world.queues.messages({ topic, dead: true })).toHaveLength(1);
+  });
+
+  it("is dead when the ladder is out, and is called by another id after a redrive", async () => {
+    const world = createHooks();
+    const shop = receiver({ status: 500 });
+    const job = await file(world);
+    const waits = "waits" in DEFAULT_BACKOFF ? DEFAULT_BACKOFF.waits : [];
+    for (const wait of [...waits, 0]) {
+      await call(world, shop);
+      await world.pass(wait * SECOND);
+    }
+    expect(shop.calls).toHaveLength(10);
+    expect(await world.home(job.id)).toMatchObject({ state: "dead", attempt: 10, lastError: "HTTP 500" });
+    expect(world.queues.messages({ topic, dead: true })).toHaveLength(1);
+
+    expect(await redrive(world.ctx, topic, { max: 10, delay: 0 })).toEqual({ redriven: 1, left: 0 });
+    const up = receiver({});
+    await call(world, up);
+    expect(up.calls.map(({ headers }) => headers["webhook-id"])).toEqual([`${job.id}-1`]);
+    expect(await world.home(job.id)).toMatchObject({ state: "done", attempt: 1 });
+  });
+
+  it("has another id after each redrive", async () => {
+    const world = createHooks();
+    const shop = receiver({ status: 410 });
+    const job = await file(world);
+    await call(world, shop);
+    for (const _ of [1, 2]) {
+      await redrive(world.ctx, topic, { max: 1, delay: 0 });
+      await call(world, shop);
+    }
+    const ids = shop.calls.map(({ headers }) => headers["webhook-id"]);
+    expect(ids).toEqual([job.id, `${job.id}-1`, `${job.id}-2`]);
+  });
+});
+
+describe("a webhook's function", () => {
+  const timers: Timers = { wait: async () => {}, after: () => () => {} };
+
+  /** One invocation that has so many ms, on what is visible. */
+  async function invoke(
+    world: World,
+    remaining: number,
+    settings: Partial<Parameters<typeof webhookOn>[1]> = {},
+  ) {
+    const messages = await world.queues.receive({ topic }, { max: 10, waitSeconds: 0, hideSeconds: 60 });
+    const shop = receiver({});
+    const handler = webhookOn(
+      world.ctx,
+      { topic, secrets: async () => secrets, post: shop.post, ...settings },
+      timers,
+      () => {},
+    );
+    const Records = messages.map(({ body, handle }) => ({ messageId: handle, receiptHandle: handle, body }));
+    const answer = await handler(
+      { Records } as SQSEvent,
+      { getRemainingTimeInMillis: () => remaining } as LambdaContext,
+    );
+    return { answer, shop };
+  }
+
+  it("claims nothing while it has no secret, so that no attempt is burnt", async () => {
+    const world = createHooks();
+    const job = await file(world);
+    const failing = { secrets: () => Promise.reject(new Error("no secret")) };
+    await expect(invoke(world, 30_000, failing)).rejects.toThrow("no secret");
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled", attempt: 0, revision: 0 });
+    expect(world.queues.messages({ topic })).toHaveLength(1);
+    await world.pass(60 * SECOND);
+    const { shop } = await invoke(world, 30_000);
+    expect(shop.calls).toHaveLength(1);
+  });
+
+  it("claims nothing while its secret cannot sign", async () => {
+    const world = createHooks();
+    const job = await file(world);
+    await expect(invoke(world, 30_000, { secrets: async () => ["{}"] })).rejects.toThrow("must be base64");
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled", attempt: 0 });
+  });
+
+  it("begins no call that could last past its deadline", async () => {
+    const world = createHooks();
+    const job = await file(world);
+    const late = await invoke(world, 6_000);
+    expect(late.shop.calls).toEqual([]);
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled", attempt: 0 });
+    const { shop } = await invoke(world, 8_000);
+    expect(shop.calls).toHaveLength(1);
+  });
+});

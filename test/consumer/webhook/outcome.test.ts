@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { errorText, outcomeOf } from "../../../consumer/webhook/outcome.ts";
+
+const NOW = Date.UTC(2026, 2, 1, 9, 0, 0);
+const DAY = 86_400_000;
+const answered = (status: number, retryAfter?: string, body = "", attempt = 1) =>
+  outcomeOf({ status, body, ...(retryAfter === undefined ? {} : { retryAfter }) }, attempt, NOW);
+
+describe("an answer", () => {
+  it.each([200, 201, 202, 204, 299])("of %i is done", (status) => {
+    expect(answered(status, "60", "thanks")).toEqual({ end: "done" });
+  });
+
+  it("of 410 buries the job", () => {
+    expect(answered(410, "60", "no such hook")).toEqual({ end: "buried", error: "HTTP 410: no such hook" });
+  });
+
+  it.each([301, 302, 303, 307, 308])("of %i fails, as redirects are not followed", (status) => {
+    const error = `HTTP ${status}: redirects are not followed`;
+    expect(answered(status, undefined, "moved")).toEqual({ end: "failed", error });
+  });
+
+  it.each([304, 400, 401, 404, 408, 500, 502, 504, 599])(
+    "of %i fails, whatever it says of later",
+    (status) => {
+      expect(answered(status, "60", "no")).toEqual({ end: "failed", error: `HTTP ${status}: no` });
+    },
+  );
+
+  it("without a body says its status", () => {
+    expect(answered(500)).toEqual({ end: "failed", error: "HTTP 500" });
+  });
+});
+
+describe("Retry-After", () => {
+  it.each([429, 503])("of a %i is when the job runs again, in seconds or as a date", (status) => {
+    expect(answered(status, "120")).toMatchObject({ end: "failed", retryAfter: 120_000 });
+    expect(answered(status, "Sun, 01 Mar 2026 09:30:00 GMT")).toMatchObject({ retryAfter: 1_800_000 });
+  });
+
+  it("is believed three times, and later only puts a job off", () => {
+    expect(answered(429, "1", "", 3)).toMatchObject({ retryAfter: 1000 });
+    const error = "HTTP 429";
+    expect(answered(429, "1", "", 4)).toEqual({ end: "failed", error, notBefore: 1000 });
+  });
+
+  it("puts a job off for a day at most", () => {
+    expect(answered(503, "86401")).toMatchObject({ retryAfter: DAY });
+    expect(answered(503, "9".repeat(400))).toMatchObject({ retryAfter: DAY });
+    expect(answered(503, "Mon, 01 Mar 2027 09:00:00 GMT")).toMatchObject({ retryAfter: DAY });
+  });
+
+  it.each(["0", "-5", "soon", "", "1.5", "Sun, 01 Mar 2026 08:00:00 GMT", "Xyz, 99 Mar 2026 09:30:00 GMT"])(
+    "of %j asks for nothing, so that the topic's backoff decides",
+    (retryAfter) => expect(answered(429, retryAfter)).toEqual({ end: "failed", error: "HTTP 429" }),
+  );
+});
+
+describe("a receiver's words", () => {
+  it("are kept on one line, without what a terminal would obey", () => {
+    expect(errorText("no\r\n\u001b[31mway\u0000\u2028 \u202eout ")).toBe("no [31mway out");
+  });
+
+  it("are kept up to 256 bytes, whole characters only", () => {
+    expect(errorText("é".repeat(200))).toBe("é".repeat(128));
+  });
+});

@@ -1,0 +1,185 @@
+import type { LookupFunction } from "node:net";
+import { describe, expect, it } from "vitest";
+import type { Call } from "../../../consumer/webhook/call.ts";
+import { httpPost } from "../../../consumer/webhook/post.ts";
+import type { WebhookPolicy } from "../../../core/policy.ts";
+import { startReceiver } from "../../support/receiver.ts";
+
+const POLICY: WebhookPolicy = {
+  timeout: 5,
+  allowHttp: true,
+  allowHosts: ["127.0.0.1"],
+  ports: [80, 443],
+  sharedSecret: false,
+};
+const { signal } = new AbortController();
+
+function callTo(url: string, policy: Partial<WebhookPolicy> = {}): Call {
+  return { url, headers: { "x-shop": "7" }, body: '{"n":1}', policy: { ...POLICY, ...policy } };
+}
+
+/** A resolver that answers these addresses, one list a question, and counts the questions. */
+function resolver(...answers: string[][]): LookupFunction & { asked: () => number } {
+  let asked = 0;
+  const lookup: LookupFunction = (_hostname, { all }, told) => {
+    const addresses = answers[asked++] ?? [];
+    const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+    if (all) told(null, found);
+    else told(null, addresses[0] ?? "", found[0]?.family);
+  };
+  return Object.assign(lookup, { asked: () => asked });
+}
+
+describe("a call", () => {
+  it("brings its headers and body, and the answer back", async () => {
+    await using receiver = await startReceiver((_, response) => {
+      response.writeHead(429, { "retry-after": "7" }).end("later");
+    });
+    const reply = await httpPost()(callTo(receiver.url), signal);
+    expect(reply).toEqual({ status: 429, retryAfter: "7", body: "later" });
+    expect(receiver.received).toMatchObject([
+      { path: "/hooks", body: '{"n":1}', headers: { "x-shop": "7", "content-length": "7" } },
+    ]);
+  });
+
+  it("follows no redirect", async () => {
+    await using receiver = await startReceiver((_, response) => {
+      response.writeHead(307, { location: "/elsewhere" }).end();
+    });
+    expect(await httpPost()(callTo(receiver.url), signal)).toMatchObject({ status: 307 });
+    expect(receiver.received.map(({ path }) => path)).toEqual(["/hooks"]);
+  });
+
+  it("reads the start of an endless answer, and hangs up", async () => {
+    const hungUp = Promise.withResolvers<void>();
+    await using receiver = await startReceiver((_, response) => {
+      response.writeHead(500).on("close", hungUp.resolve);
+      const write = () => {
+        while (!response.destroyed && response.write("x".repeat(1000)));
+      };
+      response.on("drain", write);
+      write();
+    });
+    const { status, body } = await httpPost()(callTo(receiver.url), signal);
+    expect({ status, length: body.length }).toEqual({ status: 500, length: 4096 });
+    await hungUp.promise;
+  });
+
+  it("waits for no answer longer than its topic's timeout", async () => {
+    await using receiver = await startReceiver(() => {});
+    await expect(httpPost()(callTo(receiver.url, { timeout: 0.1 }), signal)).rejects.toThrow(
+      "no answer within 0.1 s",
+    );
+  });
+
+  it("takes the status for the answer when its body stalls, but waits no longer than the timeout", async () => {
+    await using receiver = await startReceiver((_, response) => void response.writeHead(503).write("begun"));
+    const reply = await httpPost()(callTo(receiver.url, { timeout: 1 }), signal);
+    expect(reply).toEqual({ status: 503, body: "begun" });
+  });
+
+  it("counts looking up its host towards its timeout", async () => {
+    const never: LookupFunction = () => {};
+    const call = callTo("http://hooks.example/", { timeout: 0.1 });
+    await expect(httpPost(never)(call, signal)).rejects.toThrow("no answer within 0.1 s");
+  });
+
+  it("ends when its run must", async () => {
+    const abort = new AbortController();
+    await using receiver = await startReceiver(() =>
+      abort.abort(new Error("the function is about to time out")),
+    );
+    await expect(httpPost()(callTo(receiver.url), abort.signal)).rejects.toThrow("about to time out");
+  });
+
+  it("fails when nobody listens, when the connection breaks, and when the other side speaks no TLS", async () => {
+    await using breaking = await startReceiver((request) => request.socket.destroy());
+    await expect(httpPost()(callTo(breaking.url), signal)).rejects.toThrow("socket hang up");
+    const overTls = callTo(breaking.url.replace("http:", "https:"));
+    await expect(httpPost()(overTls, signal)).rejects.toThrow();
+    const { port } = breaking;
+    await breaking[Symbol.asyncDispose]();
+    await expect(httpPost()(callTo(`http://127.0.0.1:${port}/`), signal)).rejects.toThrow("ECONNREFUSED");
+  });
+
+  it("fails when the answer asks for another protocol, not when its body ends before its end", async () => {
+    await using upgrading = await startReceiver((_, response) => {
+      response.socket?.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n");
+    });
+    await expect(httpPost()(callTo(upgrading.url), signal)).rejects.toThrow();
+    await using short = await startReceiver((_, response) => {
+      response.socket?.end("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nxx");
+    });
+    expect(await httpPost()(callTo(short.url), signal)).toEqual({ status: 200, body: "xx" });
+  });
+});
+
+describe("the address that is connected to", () => {
+  const NOT_PUBLIC = [
+    "10.0.0.1",
+    "127.0.0.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "0.0.0.0",
+    "::1",
+    "::",
+    "::ffff:127.0.0.1",
+    "::ffff:a9fe:a9fe",
+    "::7f00:1",
+    "64:ff9b::a00:1",
+    "2002:7f00:1::",
+    "fd00:ec2::254",
+    "fe80::1",
+  ];
+
+  it.each(NOT_PUBLIC)("is not %s", async (address) => {
+    await using receiver = await startReceiver((_, response) => response.end());
+    const call = callTo(`http://hooks.example:${receiver.port}/`);
+    await expect(httpPost(resolver([address]))(call, signal)).rejects.toThrow(
+      `hooks.example is at ${address}, which is not a public address`,
+    );
+    expect(receiver.received).toEqual([]);
+  });
+
+  it("is none of a host that has one that is not public among others", async () => {
+    const lookup = resolver(["1.1.1.1", "127.0.0.1"]);
+    await expect(httpPost(lookup)(callTo("http://hooks.example/"), signal)).rejects.toThrow(
+      "is at 127.0.0.1",
+    );
+  });
+
+  it.each([[[]], [["hooks.example"]]])(
+    "fails in words for a host without an address, allowed: %j",
+    async (allowHosts) => {
+      const call = callTo("http://hooks.example/", { allowHosts });
+      await expect(httpPost(resolver([]))(call, signal)).rejects.toThrow("hooks.example has no address");
+    },
+  );
+
+  it("is the one that was judged: a host is looked up once a call, and again for the next", async () => {
+    await using receiver = await startReceiver((_, response) => response.end());
+    const lookup = resolver(["1.1.1.1"], ["127.0.0.1"]);
+    const abort = new AbortController();
+    // So that nothing is sent to the Internet once it is found fit to be called.
+    const leaving: LookupFunction = (hostname, options, told) => {
+      lookup(hostname, options, (...found) => {
+        abort.abort(new Error("would connect"));
+        told(...found);
+      });
+    };
+    const call = callTo(`http://hooks.example:${receiver.port}/`);
+    await expect(httpPost(leaving)(call, abort.signal)).rejects.toThrow("would connect");
+    expect(lookup.asked()).toBe(1);
+    await expect(httpPost(lookup)(call, signal)).rejects.toThrow("is at 127.0.0.1");
+    expect(receiver.received).toEqual([]);
+  });
+
+  it("is whatever it is of a host that its topic allows", async () => {
+    await using receiver = await startReceiver((_, response) => response.end());
+    const lookup = resolver(["127.0.0.1"]);
+    const call = callTo(`http://hooks.internal:${receiver.port}/`, { allowHosts: ["hooks.internal"] });
+    expect(await httpPost(lookup)(call, signal)).toMatchObject({ status: 200 });
+    expect(lookup.asked()).toBe(1);
+    expect(receiver.received).toHaveLength(1);
+  });
+});

@@ -1,0 +1,792 @@
+import { describe, expect, it } from "vitest";
+import { MinutehandError } from "../../../core/errors.ts";
+import type { Home, Key } from "../../../core/items.ts";
+import { type MessageJob, parseMessage } from "../../../core/message.ts";
+import { beforeTime } from "../../../core/position.ts";
+import {
+  type Bulk,
+  type BulkPart,
+  type BulkRequest,
+  beginBulk,
+  runBulk,
+} from "../../../protocol/change/bulk.ts";
+import { cancel } from "../../../protocol/change/cancel.ts";
+import { cancelByEvent } from "../../../protocol/change/cancel-by-event.ts";
+import { pause } from "../../../protocol/change/pause.ts";
+import { redrive } from "../../../protocol/change/redrive.ts";
+import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { enqueue } from "../../../protocol/file/enqueue.ts";
+import { consume, crashWhileRunning } from "../../support/consume.ts";
+import { dead, fail, isLook, key, meanwhile } from "../../support/scenes.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
+
+type Asked = Partial<BulkRequest> & { from?: number; to?: number; dueAt?: number };
+
+const requestOf = ({ from: _, to: __, dueAt: ___, ...asked }: Asked): BulkRequest => ({
+  action: "cancel",
+  topic: "orders",
+  dryRun: false,
+  ...asked,
+});
+
+function begin(
+  { ctx }: World,
+  { from = START, to = START + 2 * HOUR, dueAt, action = "cancel" }: Asked,
+): Bulk {
+  return beginBulk(ctx, action, { from, to }, dueAt === undefined ? {} : { dueAt });
+}
+
+/** All parts of a bulk; `between` happens after each. */
+async function whole(world: World, asked: Asked, between = async () => {}): Promise<BulkPart[]> {
+  const parts: BulkPart[] = [];
+  let at: Bulk | undefined = begin(world, asked);
+  while (at) {
+    const part: BulkPart = await runBulk(world.ctx, requestOf(asked), at);
+    parts.push(part);
+    at = part.next;
+    await between();
+  }
+  return parts;
+}
+
+async function only(world: World, asked: Asked): Promise<BulkPart> {
+  const [part, ...more] = await whole(world, asked);
+  expect(more).toEqual([]);
+  return part as BulkPart;
+}
+
+async function filed(
+  world: World,
+  count: number,
+  job: (index: number) => object = () => ({}),
+): Promise<Home[]> {
+  const homes = [];
+  for (let i = 0; i < count; i++) homes.push(await world.file({ delay: HOUR + i, ...job(i) }));
+  return homes;
+}
+
+const now = (world: World, homes: readonly Home[]): Promise<Home[]> =>
+  Promise.all(homes.map(({ id }) => world.home(id)));
+/** Its home is read alone, not among a minute's. */
+const isReadOf =
+  (home: Home | undefined) =>
+  ({ operation, keys }: { operation: string; keys: readonly Key[] }): boolean =>
+    operation === "read" && keys.some(({ sk }) => sk === home?.sk);
+const sum = (parts: readonly BulkPart[], name: "examined" | "matched" | "changed"): number =>
+  parts.reduce((total, part) => total + part[name], 0);
+
+describe("a bulk", () => {
+  it("cancels the waiting jobs of a topic, a tag, a group and a range, and no others", async () => {
+    const world = createWorld();
+    const meant = { tag: "spring", group: "shop-1" };
+    const [wanted] = await filed(world, 1, () => meant);
+    const others = [
+      await world.file({ delay: HOUR, ...meant, tag: "autumn" }),
+      await world.file({ delay: HOUR, ...meant, group: "shop-2" }),
+      await world.file({ delay: HOUR, ...meant, topic: "precise" }),
+      await world.file({ delay: HOUR }),
+      await world.file({ delay: 2 * HOUR, ...meant }),
+      await world.file({ delay: MINUTE, ...meant }),
+    ];
+    const ended = await world.file({ delay: HOUR, ...meant });
+    await cancel(world.ctx, ended.id);
+    const part = await only(world, { ...meant, from: START + HOUR });
+    expect(part).toEqual({
+      examined: 6,
+      matched: 1,
+      changed: 1,
+      skipped: {},
+      errors: [],
+      reached: START + 2 * HOUR,
+    });
+    expect((await world.home(wanted?.id ?? "")).state).toBe("cancelled");
+    for (const home of await now(world, others)) expect(home.state).toBe("scheduled");
+  });
+
+  it("leaves running jobs to run, and says how many and which", async () => {
+    const world = createWorld();
+    const [running] = [await world.file({}), await world.file({ delay: HOUR })];
+    const parts: BulkPart[] = [];
+    await consume(world, "orders", {
+      run: async () => {
+        parts.push(await only(world, { dryRun: true }), await only(world, {}));
+        return { end: "done" };
+      },
+    });
+    const code = "job-running";
+    for (const [i, changed] of [0, 1].entries())
+      expect(parts[i]).toMatchObject({
+        matched: 2,
+        changed,
+        skipped: { [code]: 1 },
+        errors: [{ id: running.id }],
+      });
+    expect(await world.home(running.id)).toMatchObject({ state: "done" });
+  });
+
+  it("names ten of those that stay as they are, and counts all", async () => {
+    const world = createWorld();
+    for (let i = 0; i < 12; i++) await world.file({ topic: "events", delay: 4 * MINUTE });
+    await world.pass(MINUTE, { ticks: false });
+    const part = await only(world, { topic: "events" });
+    expect(part).toMatchObject({ matched: 12, changed: 0, skipped: { "job-handed-off": 12 } });
+    expect(part.errors).toHaveLength(10);
+  });
+
+  it.each(["cancel", "move", "run", "redrive"] as const)(
+    "to %s, run dry, counts the same and writes nothing",
+    async (action) => {
+      const world = createWorld();
+      for (let i = 0; i < 3; i++) await dead(world);
+      await filed(world, 5);
+      const asked = { action, ...(action === "move" ? { dueAt: START + 3 * HOUR } : {}) };
+      await world.pass(SECOND);
+      const before = world.pool.items();
+      const dry = await only(world, { ...asked, dryRun: true });
+      expect(world.pool.items()).toEqual(before);
+      const { changed } = await only(world, asked);
+      expect(dry).toMatchObject({ matched: action === "redrive" ? 3 : 5, changed: 0, skipped: {} });
+      expect(changed).toBe(dry.matched);
+    },
+  );
+
+  it("does a part of 500 jobs a call, and goes on behind it", async () => {
+    const world = createWorld();
+    const [ended, ...homes] = await filed(world, 1235, (i) => ({ delay: HOUR + 10 * i }));
+    await cancel(world.ctx, ended?.id ?? "");
+    const parts = await whole(world, {});
+    expect(parts.map(({ matched }) => matched)).toEqual([500, 500, 234]);
+    expect(sum(parts, "changed")).toBe(1234);
+    expect(sum(parts, "examined")).toBe(1235);
+    expect(parts.map(({ reached }) => reached)).toEqual([
+      START + HOUR + 5000,
+      START + HOUR + 10_000,
+      START + 2 * HOUR,
+    ]);
+    for (const home of await now(world, homes)) expect(home.state).toBe("cancelled");
+  });
+
+  it("ends a call after 5 s", async () => {
+    const world = createWorld();
+    await filed(world, 300);
+    world.pool.hooks.after = async ({ operation }) => {
+      if (operation === "page") await world.pass(SECOND, { ticks: false });
+    };
+    const [first, ...parts] = await whole(world, { action: "cancel" });
+    expect(first).toMatchObject({ next: { position: expect.any(String) } });
+    expect(sum([first as BulkPart, ...parts], "changed")).toBe(300);
+  });
+
+  it("goes on when one job cannot be changed, and names it", async () => {
+    const world = createWorld();
+    const [, broken] = await filed(world, 3);
+    world.pool.hooks.before = ({ operation, keys }) => {
+      if (operation === "changeMany" && keys.some(({ sk }) => sk.includes(broken?.id ?? "")))
+        throw new MinutehandError("unavailable", "throttled");
+    };
+    expect(await only(world, {})).toMatchObject({
+      matched: 3,
+      changed: 2,
+      skipped: { unavailable: 1 },
+      errors: [{ id: broken?.id, error: { code: "unavailable" } }],
+    });
+  });
+
+  it("leaves alone what others have filed or moved since it began, but for what clocks may differ by", async () => {
+    const world = createWorld();
+    const [early, moved, retried] = await filed(world, 3);
+    const asked = {};
+    const at = begin(world, asked);
+    const ahead = world.skewed(15 * SECOND);
+    const job = { topic: "orders", body: "{}", dueAt: START + HOUR };
+    const { home: justFiled } = await enqueue(ahead, job);
+    await world.pass(16 * SECOND, { ticks: false });
+    const late = await world.file({ delay: HOUR });
+    const put = (home: Home | undefined, changes: object) =>
+      world.pool.put({ ...(home as Home), ...changes });
+    const { dueAt = 0 } = retried ?? {};
+    await reschedule(world.ctx, moved?.id ?? "", { dueAt: START + HOUR + MINUTE });
+    put(retried, { wantedAt: START, log: [{ what: "moved", at: world.now(), dueAt }] });
+    expect((await runBulk(world.ctx, requestOf(asked), at)).changed).toBe(3);
+    const states = (await now(world, [early, justFiled, retried, moved, late] as Home[])).map(
+      ({ state }) => state,
+    );
+    expect(states).toEqual(["cancelled", "cancelled", "cancelled", "scheduled", "scheduled"]);
+  });
+});
+
+describe("a part of a bulk that is sent again", () => {
+  it.each([
+    ["cancel", {}],
+    ["run", {}],
+    ["run", { ratePerSecond: 1 }],
+    ["move", { dueAt: START + 90 * MINUTE }],
+    ["move", { dueAt: START + HOUR }],
+  ] as const)("to %s %j answers what it has changed, and what its last try found", async (action, more) => {
+    const world = createWorld();
+    const homes = await filed(world, 9, (i) => (i % 3 === 0 ? { key: `${i}` } : {}));
+    // Some have other places before and after, where they are not due any more.
+    await reschedule(world.ctx, homes[1]?.id ?? "", { dueAt: START + HOUR + 30 * MINUTE });
+    await reschedule(world.ctx, homes[2]?.id ?? "", { dueAt: START + 10 * MINUTE });
+    const asked = { action, ...more };
+    const at = begin(world, asked);
+    const first = await runBulk(world.ctx, requestOf(asked), at);
+    expect(first).toMatchObject({ matched: 9, changed: 9, skipped: {} });
+    await world.file({ delay: HOUR });
+    expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({ matched: 10, changed: 10 });
+  });
+
+  const actions = [
+    ["run", {}],
+    ["run", { key }],
+    ["move", { dueAt: START + 10 * SECOND }],
+    ["redrive", {}],
+    ["redrive", { key }],
+  ] as const;
+
+  it.each(actions)("to %s %j sends what its last try has moved and not sent", async (action, more) => {
+    const { world, asked, ids } = await twoFor(action, more);
+    const at = begin(world, asked);
+    breakOnce(world, "after", isChangeOf(ids[1]));
+    await expect(runBulk(world.ctx, requestOf(asked), at)).rejects.toThrow("crash");
+    expect(sentIds(world)).toEqual([ids[0]]);
+    await runBulk(world.ctx, requestOf({ ...asked, dryRun: true }), at);
+    expect(sentIds(world)).toEqual([ids[0]]);
+    await runBulk(world.ctx, requestOf(asked), at);
+    expect(sent(world).filter(({ id }) => id === ids[1])).toMatchObject([{ revision: 1, spare: true }]);
+    await world.pass(20 * SECOND, { ticks: false });
+    expect((await consume(world, "orders")).map(({ id }) => id).sort()).toEqual([...ids].sort());
+  });
+
+  /** A first call that moves two jobs of three; what the second answers. */
+  const twice = async (
+    world: World,
+    asked: Asked,
+    homes: readonly Home[],
+    between: () => Promise<unknown>,
+  ) => {
+    const refused = homes.filter((_, i) => i % 3 === 0).map(({ id }) => isChangeOf(id));
+    world.pool.hooks.before = (call) => {
+      if (refused.some((isIt) => isIt(call))) throw new MinutehandError("unavailable", "throttled");
+    };
+    const at = begin(world, asked);
+    const first = await runBulk(world.ctx, requestOf(asked), at);
+    expect(first).toMatchObject({ changed: 333, skipped: { unavailable: 167 } });
+    delete world.pool.hooks.before;
+    await between();
+    const second = await runBulk(world.ctx, requestOf(asked), at);
+    expect(second.skipped).toEqual({});
+    return second;
+  };
+
+  it.each([
+    { action: "run", ratePerSecond: 1 },
+    { action: "move", ratePerSecond: 1, dueAt: START + 5 * MINUTE },
+  ] as const)("starts what is left, and those behind, where nothing does: %j", async (asked) => {
+    const world = createWorld();
+    const homes = await filed(world, 600);
+    const { next } = await twice(world, asked, homes, () => world.pass(2500, { ticks: false }));
+    expect(await runBulk(world.ctx, requestOf(asked), next as Bulk)).not.toHaveProperty("next");
+    const moved = await now(world, homes);
+    for (const { revision } of moved) expect(revision).toBe(1);
+    const starts = moved.map(({ wantedAt }) => wantedAt).sort((a, b) => a - b);
+    const intervals = starts.slice(1).map((start, i) => start - (starts[i] ?? 0));
+    expect(Math.min(...intervals)).toBe(SECOND);
+  });
+
+  it("starts those behind in time though a job has been moved far ahead since", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 600);
+    const asked = { action: "run", ratePerSecond: 1 } as const;
+    const { next } = await twice(world, asked, homes, () =>
+      reschedule(world.ctx, homes[1]?.id ?? "", { dueAt: START + 24 * HOUR }),
+    );
+    expect(next?.nextAt).toBeLessThan(START + 11 * MINUTE);
+  });
+
+  describe("at a rate keeps it", () => {
+    const asked = { action: "run", ratePerSecond: 10, from: START + HOUR, to: START + 3 * HOUR } as const;
+    const each = async (world: World, count: number, delay: number, every: number): Promise<string[]> => {
+      const ids = [];
+      for (let i = 0; i < count; i++) ids.push((await world.file({ delay: delay + i * every })).id);
+      return ids;
+    };
+    const mostInASecond = async (world: World, ids: readonly string[]): Promise<number> => {
+      const homes = await Promise.all(ids.map((id) => world.home(id)));
+      const bySecond = Map.groupBy(homes, ({ dueAt }) => Math.floor(dueAt / SECOND));
+      return Math.max(...[...bySecond.values()].map((at) => at.length));
+    };
+
+    it("where a page of jobs was filed since", async () => {
+      const world = createWorld();
+      const ids = await each(world, 400, HOUR + MINUTE, SECOND);
+      const at = beginBulk(world.ctx, "run", asked, { id: "abcdefgh" });
+      await runBulk(world.ctx, requestOf(asked), at);
+      await world.pass(10 * SECOND, { ticks: false });
+      ids.push(...(await each(world, 200, HOUR + 50 * SECOND, 2 * SECOND)));
+      let again: Bulk | undefined = beginBulk(world.ctx, "run", asked, { id: "abcdefgh" });
+      while (again) again = (await runBulk(world.ctx, requestOf(asked), again)).next;
+      expect(await mostInASecond(world, ids)).toBe(10);
+    });
+
+    it("where DynamoDB throttled some hundred jobs before, and gives those the starts that are free", async () => {
+      const world = createWorld();
+      const ids = await each(world, 500, HOUR + MINUTE, SECOND);
+      const at = begin(world, asked);
+      const hot = ids.slice(0, 200).map(isChangeOf);
+      world.pool.hooks.before = (call) => {
+        if (hot.some((isIt) => isIt(call))) throw new MinutehandError("unavailable", "throttled");
+      };
+      expect((await runBulk(world.ctx, requestOf(asked), at)).skipped).toEqual({ unavailable: 200 });
+      delete world.pool.hooks.before;
+      await world.pass(10 * SECOND, { ticks: false });
+      expect((await runBulk(world.ctx, requestOf(asked), at)).changed).toBe(500);
+      expect(await mostInASecond(world, ids)).toBe(10);
+      // 100 of the starts have passed.
+      const homes = await Promise.all(ids.map((id) => world.home(id)));
+      expect(Math.max(...homes.map(({ dueAt }) => dueAt))).toBe(START + 60 * SECOND - 100);
+    });
+  });
+
+  it("counts what another bulk has done not as its own", async () => {
+    const world = createWorld();
+    await filed(world, 5);
+    await only(world, {});
+    expect(await only(world, {})).toMatchObject({ matched: 0, changed: 0 });
+  });
+
+  it("counts no cancel that came too late and was undone", async () => {
+    const world = createWorld();
+    const [home] = [await world.file({ topic: "events", delay: 215 * SECOND })];
+    const at = begin(world, {});
+    world.pool.hooks.after = async ({ operation }) => {
+      if (operation !== "changeMany") return;
+      delete world.pool.hooks.after;
+      await world.pass(20 * SECOND, { ticks: false });
+    };
+    const late = { matched: 1, changed: 0, skipped: { "job-handed-off": 1 } };
+    expect(await runBulk(world.ctx, requestOf({ topic: "events" }), at)).toMatchObject(late);
+    expect(await world.home(home.id)).toMatchObject({ state: "scheduled" });
+    expect((await runBulk(world.ctx, requestOf({ topic: "events" }), at)).changed).toBe(0);
+  });
+});
+
+/** Two jobs that a bulk is to change, the second one with a key if asked. */
+async function twoFor(
+  action: "run" | "move" | "redrive",
+  { dueAt, ...more }: { dueAt?: number; key?: string },
+): Promise<{ world: World; asked: Asked; ids: string[] }> {
+  const world = createWorld();
+  const file = (job: object) =>
+    action === "redrive" ? dead(world, job) : world.file({ delay: HOUR, ...job });
+  const homes = [await file({})];
+  await world.pass(1, { ticks: false });
+  homes.push(await file(more));
+  await world.pass(1, { ticks: false });
+  const asked = { action, ...(dueAt === undefined ? {} : { dueAt }) };
+  return { world, asked, ids: homes.map(({ id }) => id) };
+}
+
+const isChangeOf =
+  (id = "") =>
+  ({ operation, keys }: { operation: string; keys: readonly Key[] }): boolean =>
+    ["change", "transact"].includes(operation) && keys.some(({ sk }) => sk.endsWith(id));
+const sent = (world: World): MessageJob[] =>
+  world.queues.messages({ topic: "orders" }).flatMap(({ body }) => parseMessage(body)?.jobs ?? []);
+const sentIds = (world: World): string[] => sent(world).map(({ id }) => id);
+
+describe("a change of a bulk whose answer is lost", () => {
+  it.each(["run", "redrive"] as const)("is found, and the job sent: %s", async (action) => {
+    const { world, asked, ids } = await twoFor(action, {});
+    const at = begin(world, asked);
+    loseAnswerOf(world, ids[1]);
+    expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({
+      matched: 2,
+      changed: 2,
+      skipped: {},
+    });
+    expect(sentIds(world).sort()).toEqual([...ids].sort());
+  });
+
+  it.each(["run", "redrive"] as const)(
+    "stays unknown while the job cannot be read, and a repeat sends that: %s",
+    async (action) => {
+      const { world, asked, ids } = await twoFor(action, {});
+      const at = begin(world, asked);
+      loseAnswerOf(world, ids[1], () => {
+        world.pool.hooks.before = ({ operation, keys }) => {
+          if (operation === "read" && keys.some(({ sk }) => sk.endsWith(ids[1] ?? "")))
+            throw new MinutehandError("unavailable", "throttled");
+        };
+      });
+      expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({
+        changed: 1,
+        skipped: { unavailable: 1 },
+        errors: [{ id: ids[1] }],
+      });
+      delete world.pool.hooks.before;
+      await runBulk(world.ctx, requestOf(asked), at);
+      expect(new Set(sentIds(world))).toEqual(new Set(ids));
+    },
+  );
+
+  it("that was never made stays unknown, and nothing is sent", async () => {
+    const { world, asked, ids } = await twoFor("run", {});
+    world.pool.hooks.before = (call) => {
+      if (isChangeOf(ids[1])(call)) throw new MinutehandError("unavailable", "throttled");
+    };
+    const part = await runBulk(world.ctx, requestOf(asked), begin(world, asked));
+    expect(part).toMatchObject({ changed: 1, skipped: { unavailable: 1 } });
+    expect(sentIds(world)).toEqual([ids[0]]);
+  });
+});
+
+function loseAnswerOf(world: World, id: string | undefined, then = () => {}): void {
+  world.pool.hooks.after = (call) => {
+    if (!isChangeOf(id)(call)) return;
+    delete world.pool.hooks.after;
+    then();
+    throw new MinutehandError("unavailable", "the answer is lost");
+  };
+}
+
+it("a repeated bulk counts no cancel that may have come too late, its first try being dead", async () => {
+  const world = createWorld();
+  await world.pass(80 * SECOND);
+  const { id } = await world.file({ topic: "events", delay: 215 * SECOND });
+  const at = begin(world, {});
+  meanwhile(
+    world,
+    ({ operation }) => operation === "changeMany",
+    () => world.pass(40 * SECOND),
+  );
+  world.pool.hooks.after = ({ operation }) => {
+    if (operation !== "changeMany") return;
+    delete world.pool.hooks.after;
+    throw new Error("crash");
+  };
+  await expect(runBulk(world.ctx, requestOf({ topic: "events" }), at)).rejects.toThrow("crash");
+  expect((await runBulk(world.ctx, requestOf({ topic: "events" }), at)).changed).toBe(0);
+  await world.pass(5 * MINUTE);
+  expect(await consume(world, "events")).toMatchObject([{ id }]);
+});
+
+describe("a bulk leaves alone what", () => {
+  const anew = { cancel: {}, move: { dueAt: START + 3 * HOUR } } as const;
+  const atEachCall = (world: World): void => {
+    world.pool.hooks.before = () => world.pass(1, { ticks: false });
+  };
+
+  it("others have moved to now since it began, however long their calls took", async () => {
+    const world = createWorld();
+    const [moved] = await filed(world, 1);
+    const died = await dead(world, { key });
+    await pause(world.ctx, "orders");
+    const at = begin(world, {});
+    await world.pass(30 * SECOND, { ticks: false });
+    atEachCall(world);
+    await reschedule(world.ctx, moved?.id ?? "", { dueAt: world.now() });
+    await redrive(world.ctx, "orders", { ids: [died.id], max: 1, delay: 0 });
+    expect(await runBulk(world.ctx, requestOf({}), at)).toMatchObject({ matched: 0 });
+  });
+
+  it("an event has filed since it began, though the event happened before", async () => {
+    const world = createWorld();
+    const at = begin(world, {});
+    await world.pass(30 * SECOND, { ticks: false });
+    await filed(world, 1, () => ({ createdAt: START - MINUTE }));
+    expect(await runBulk(world.ctx, requestOf({}), at)).toMatchObject({ examined: 1, matched: 0 });
+  });
+
+  it.each([
+    ["cancel", 0],
+    ["cancel", 4],
+    ["move", 0],
+    ["move", 4],
+  ] as const)(
+    "somebody asks for between its reading and its writing, when it is to %s: by a clock that is %i s behind",
+    async (action, behind) => {
+      const world = createWorld();
+      const [moved, other] = await filed(world, 2);
+      await world.pass(MINUTE, { ticks: false });
+      const at = begin(world, { action, ...anew[action] });
+      await world.pass(behind === 0 ? 30 * SECOND : SECOND, { ticks: false });
+      const elsewhere = { ...world.ctx, clock: () => world.now() - behind * SECOND };
+      meanwhile(world, isReadOf(moved), () =>
+        reschedule(elsewhere, moved?.id ?? "", { dueAt: START + 4 * HOUR }),
+      );
+      const part = await runBulk(world.ctx, requestOf({ action }), at);
+      expect(part).toMatchObject({ matched: 1, changed: 1, skipped: {} });
+      const later = { state: "scheduled", dueAt: START + 4 * HOUR };
+      expect(await world.home(moved?.id ?? "")).toMatchObject(later);
+      expect((await world.home(other?.id ?? "")).revision).toBe(action === "move" ? 1 : 0);
+    },
+  );
+});
+
+describe("a bulk that moves", () => {
+  const target = START + 90 * MINUTE;
+
+  it.each([undefined, 1, 7, 1000])("into its own range at %s a second moves each job once", async (rate) => {
+    const world = createWorld();
+    const homes = await filed(world, 1100, (i) => ({ delay: HOUR + i * SECOND }));
+    const asked: Asked = {
+      action: "move",
+      dueAt: target,
+      ...(rate === undefined ? {} : { ratePerSecond: rate }),
+    };
+    const parts = await whole(world, asked, () => world.pass(MINUTE, { ticks: false }));
+    expect(sum(parts, "changed")).toBe(1100);
+    const moved = await now(world, homes);
+    for (const { revision } of moved) expect(revision).toBe(1);
+    const starts = moved.map(
+      ({ dueAt }, i) => dueAt - (rate === undefined ? 0 : Math.round((i * 1000) / rate)),
+    );
+    for (const start of starts) expect(Math.abs(start - target)).toBeLessThanOrEqual(parts.length);
+  });
+
+  it("sends nothing twice that its later pages and parts meet again where it has moved it", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 600, (i) => ({ delay: MINUTE + i }));
+    // Near, and ahead of its place.
+    const parts = await whole(world, { action: "move", dueAt: START + 3 * MINUTE });
+    expect(parts).toHaveLength(2);
+    expect(sent(world).filter(({ revision }) => revision === 1)).toHaveLength(homes.length);
+  });
+
+  it("moves nothing twice when a part of it is repeated, after it or beside it", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 60);
+    const asked: Asked = { action: "move", dueAt: target, ratePerSecond: 1 };
+    const at = begin(world, asked);
+    const part = () => runBulk(world.ctx, requestOf(asked), at);
+    await Promise.all([part(), part()]);
+    expect(await part()).toMatchObject({ matched: 60, changed: 60 });
+    for (const { revision } of await now(world, homes)) expect(revision).toBe(1);
+  });
+
+  it.each([
+    ["by another bulk", { action: "run" }],
+    ["by nine others", { action: "move", dueAt: START + 90 * MINUTE }],
+  ] as const)(
+    "moves nothing twice when it is begun again after its jobs were moved %s",
+    async (who, asked) => {
+      const world = createWorld();
+      const homes = await filed(world, 5);
+      const first: Asked = { action: "move", dueAt: target };
+      const range = { from: START, to: START + 2 * HOUR };
+      const part = () =>
+        runBulk(
+          world.ctx,
+          requestOf(first),
+          beginBulk(world.ctx, "move", range, { dueAt: target, id: "same-key" }),
+        );
+      const others = who === "by another bulk" ? 1 : 9;
+      await part();
+      for (let i = 0; i < others; i++) {
+        await world.pass(20 * SECOND, { ticks: false });
+        await whole(world, asked);
+      }
+      await world.pass(20 * SECOND, { ticks: false });
+      expect(await part()).toMatchObject({ matched: 5, changed: 5 });
+      for (const { revision } of await now(world, homes)) expect(revision).toBe(1 + others);
+    },
+  );
+
+  it("moves nothing twice when the same part, begun later, is faster", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 60);
+    const asked = { action: "run", ratePerSecond: 10 } as const;
+    const at = begin(world, asked);
+    const part = () => runBulk(world.ctx, requestOf(asked), at);
+    meanwhile(world, isLook, async () => {
+      await world.pass(SECOND, { ticks: false });
+      await part();
+    });
+    await part();
+    for (const { revision } of await now(world, homes)) expect(revision).toBe(1);
+  });
+
+  it.each([
+    ["move", false],
+    ["move", true],
+    ["run", false],
+    ["cancel", false],
+  ] as const)(
+    "revives no crashed run that an event has cancelled: %s, as it comes: %s",
+    async (action, late) => {
+      const world = createWorld();
+      const { id } = await world.file({ key });
+      await crashWhileRunning(world, "orders");
+      const mark = () =>
+        cancelByEvent(late ? world.skewed(-20 * SECOND) : world.ctx, {
+          id: "e",
+          topic: "orders",
+          key,
+          at: START,
+          until: START,
+        });
+      if (!late) await mark();
+      await world.pass(MINUTE, { ticks: false });
+      if (late) meanwhile(world, isLook, mark);
+      const asked = { action, from: START, to: START + HOUR, dueAt: world.now() + HOUR };
+      // A run begins with what is due from now on.
+      const bulk = { ...begin(world, asked), from: START, position: beforeTime(START) };
+      const dry = await runBulk(world.ctx, requestOf({ ...asked, dryRun: true }), bulk);
+      const part = await runBulk(world.ctx, requestOf(asked), bulk);
+      const ends = action === "cancel";
+      expect(part).toMatchObject({
+        matched: 1,
+        changed: ends ? 1 : 0,
+        skipped: ends ? {} : { "job-finished": 1 },
+      });
+      if (!late) expect(dry.skipped).toEqual(part.skipped);
+      expect(await consume(world, "orders")).toEqual([]);
+      expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+    },
+  );
+
+  it("leaves alone what was filed while its topic was untracked", async () => {
+    const world = createWorld();
+    const [home] = await filed(world, 1);
+    world.pool.put({ ...(home as Home), untracked: true });
+    for (const dryRun of [true, false]) {
+      const part = await only(world, { action: "move", dueAt: target, dryRun });
+      expect(part).toMatchObject({ changed: 0, skipped: { "untracked-topic": 1 } });
+    }
+    expect(await only(world, {})).toMatchObject({ changed: 1 });
+  });
+
+  it("goes on with the same part where it has crashed", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 60);
+    const asked: Asked = { action: "move", dueAt: target };
+    const at = begin(world, asked);
+    let changes = 0;
+    world.pool.hooks.after = ({ operation }) => {
+      if (operation === "change" && ++changes > 20) throw new Error("crash");
+    };
+    await expect(runBulk(world.ctx, requestOf(asked), at)).rejects.toThrow("crash");
+    delete world.pool.hooks.after;
+    const part = await runBulk(world.ctx, requestOf(asked), at);
+    expect(part).toMatchObject({ matched: 60, changed: 60 });
+    expect(part).not.toHaveProperty("next");
+    for (const home of await now(world, homes)) expect(home).toMatchObject({ revision: 1, dueAt: target });
+  });
+
+  it("leaves a job that it has moved to its own retries", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 600, (i) => ({ delay: 4 * MINUTE + 5 * i }));
+    const asked = { action: "run" } as const;
+    const at = begin(world, asked);
+    const first = await runBulk(world.ctx, requestOf(asked), at);
+    expect(first).toMatchObject({ changed: 500 });
+    for (let i = 0; i < 50; i++) await consume(world, "orders", { run: fail });
+    await world.pass(30 * SECOND, { ticks: false });
+    for (let i = 0; i < 50; i++) await consume(world, "orders", { run: fail });
+    const failed = (await now(world, homes)).filter(({ attempt }) => attempt === 2);
+    expect(failed).toHaveLength(500);
+    // Their next attempt lies ahead of the bulk.
+    const far = await world.file({ delay: 5 * MINUTE });
+    const rest = await runBulk(world.ctx, requestOf(asked), first.next as Bulk);
+    expect(rest.changed).toBe(100);
+    expect((await world.home(far.id)).revision).toBe(0);
+    expect(await now(world, failed)).toEqual(failed);
+  });
+
+  it("gives starts at its rate over its parts, and none that has passed while nobody went on", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 1000);
+    const asked = { action: "run", ratePerSecond: 10 } as const;
+    let parts = 0;
+    await whole(world, asked, async () => {
+      if (parts++ === 0) await world.pass(10 * MINUTE, { ticks: false });
+    });
+    const starts = (await now(world, homes)).map(({ dueAt }) => dueAt);
+    const begins = [START, START + 10 * MINUTE];
+    expect(starts).toEqual(begins.flatMap((begin) => Array.from({ length: 500 }, (_, i) => begin + i * 100)));
+  });
+
+  it("never gives a start further ahead than a job may lie", async () => {
+    const world = createWorld();
+    const homes = await filed(world, 2);
+    await only(world, { action: "move", dueAt: START + 3660 * 24 * HOUR - 1, ratePerSecond: 0.001 });
+    const starts = (await now(world, homes)).map(({ dueAt }) => dueAt);
+    expect(Math.max(...starts)).toBe(START + 3660 * 24 * HOUR);
+  });
+
+  it("to now leaves alone what is due already", async () => {
+    const world = createWorld();
+    const due = await world.file({});
+    const [later] = await filed(world, 1);
+    await world.pass(MINUTE, { ticks: false });
+    expect(await only(world, { action: "run" })).toMatchObject({ matched: 1, changed: 1 });
+    expect(await world.home(later?.id ?? "")).toMatchObject({ dueAt: world.now(), revision: 1 });
+    expect((await world.home(due.id)).revision).toBe(0);
+  });
+});
+
+describe("a bulk that redrives", () => {
+  const asked = { action: "redrive" } as const;
+
+  it("takes the dead of a tag and a group, of a range of time, and no others", async () => {
+    const world = createWorld();
+    const early = await dead(world, { tag: "spring" });
+    await world.pass(MINUTE);
+    const meant = [await dead(world, { tag: "spring" }), await dead(world, { tag: "spring" })];
+    await dead(world, { tag: "autumn" });
+    await world.pass(SECOND, { ticks: false });
+    const part = await only(world, { ...asked, tag: "spring", from: START + MINUTE });
+    expect(part).toMatchObject({ examined: 3, matched: 2, changed: 2 });
+    for (const home of await now(world, meant))
+      expect(home).toMatchObject({ state: "scheduled", attempt: 0 });
+    expect((await world.home(early.id)).state).toBe("dead");
+  });
+
+  it("leaves alone who died since it began, though it was its own doing, or after its range", async () => {
+    const world = createWorld();
+    const homes = [await dead(world), await dead(world)];
+    await world.pass(SECOND, { ticks: false });
+    const at = begin(world, asked);
+    const part = () => runBulk(world.ctx, requestOf(asked), at);
+    expect((await part()).changed).toBe(2);
+    for (let i = 0; i < 2; i++) await consume(world, "orders", { run: fail });
+    await dead(world);
+    for (const home of await now(world, homes)) expect(home).toMatchObject({ state: "dead", revision: 1 });
+    expect(await part()).toMatchObject({ examined: 0, matched: 0 });
+    await world.pass(SECOND, { ticks: false });
+    expect((await only(world, { ...asked, to: START + SECOND })).matched).toBe(0);
+    expect((await only(world, asked)).matched).toBe(3);
+  });
+
+  it("skips a job whose key names another by now, and takes for done what another has redriven", async () => {
+    const world = createWorld();
+    const old = await dead(world, { key });
+    const other = await dead(world);
+    await world.file({ key, delay: HOUR });
+    await world.pass(SECOND, { ticks: false });
+    world.pool.hooks.before = async ({ operation, keys }) => {
+      if (operation !== "insert" || !keys.some(({ sk }) => sk.includes(other.id))) return;
+      delete world.pool.hooks.before;
+      await redrive(world.ctx, "orders", { ids: [other.id], max: 1, delay: 0 });
+    };
+    expect(await only(world, asked)).toMatchObject({
+      matched: 2,
+      changed: 1,
+      skipped: { "job-already-exists": 1 },
+      errors: [{ id: old.id }],
+    });
+    expect(await world.home(other.id)).toMatchObject({ revision: 1 });
+  });
+
+  it("goes on over its parts at its rate", async () => {
+    const world = createWorld();
+    const homes: Home[] = [];
+    for (let i = 0; i < 510; i++) homes.push(await dead(world));
+    await world.pass(SECOND, { ticks: false });
+    const parts = await whole(world, { ...asked, ratePerSecond: 100 });
+    expect(parts.map(({ changed }) => changed)).toEqual([500, 10]);
+    const starts = (await now(world, homes)).map(({ dueAt }) => dueAt).sort((a, b) => a - b);
+    expect(starts).toEqual(starts.map((_, i) => world.now() + i * 10));
+  });
+});

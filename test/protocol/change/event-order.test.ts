@@ -1,0 +1,436 @@
+import { describe, expect, it } from "vitest";
+import { CLOCK_MARGIN } from "../../../core/constants.ts";
+import type { EnqueueRule, EventRule } from "../../../core/event-rules.ts";
+import type { Home, Item } from "../../../core/items.ts";
+import { redrive } from "../../../protocol/change/redrive.ts";
+import { enqueue } from "../../../protocol/file/enqueue.ts";
+import type { Ending } from "../../../protocol/run/settle.ts";
+import { busEvent, deliver, paid } from "../../support/bus.ts";
+import { consume, crashWhileRunning } from "../../support/consume.ts";
+import { type Call, dead, fail, isAt, isLook, key, meanwhile } from "../../support/scenes.ts";
+import { createWorld, HOUR, SECOND, START, type World } from "../../support/world.ts";
+
+type Duplicates = Pick<EnqueueRule, "onDuplicate" | "maxDelay">;
+
+/** What becomes of a live job: as it is, replaced, or replaced within a bound. */
+const WAYS: [string, Duplicates][] = [
+  ["keep", { onDuplicate: "keep" }],
+  ["replace", { onDuplicate: "replace" }],
+  ["postpone", { onDuplicate: "postpone", maxDelay: 10 * 86_400 }],
+];
+
+const shop = (): World =>
+  createWorld({ topics: { orders: { cancelledByEvents: true, maxAttempts: 3, backoff: { waits: [15] } } } });
+const placedBy = (ways: Duplicates, delay: number): EnqueueRule => ({
+  topic: "orders",
+  do: "enqueue",
+  detailType: "OrderPlaced",
+  key: "$.detail.orderId",
+  body: "$.detail.n",
+  delay,
+  ...ways,
+});
+/** An event such as `P10`: of so many seconds after the start, which files a job of its own name, or cancels (`D`). */
+function eventOf(name: string): string {
+  const detail = { orderId: key, n: name };
+  const kind = name.startsWith("P") ? { "detail-type": "OrderPlaced" } : {};
+  return busEvent(START + Number(name.slice(1)) * SECOND, { id: name, detail, ...kind });
+}
+/** Which of an event's messages stay. */
+const tell = (world: World, rules: readonly EventRule[], name: string, receives = 1) =>
+  deliver(world, rules, [eventOf(name)], receives);
+const isLive = (item: Item): item is Home =>
+  "state" in item && (item.state === "scheduled" || item.state === "running");
+const live = (world: World): Home[] => world.pool.items().filter(isLive);
+const bodies = (world: World): string[] => live(world).map(({ body }) => JSON.parse(body) as string);
+
+function orders<T>(things: readonly T[]): T[][] {
+  if (things.length < 2) return [[...things]];
+  return things.flatMap((thing, i) => orders(things.toSpliced(i, 1)).map((rest) => [thing, ...rest]));
+}
+
+it.each(WAYS.slice(1))(
+  "an event leaves a caller's job with %s that a later one has cancelled just then",
+  async (_, ways) => {
+    const world = shop();
+    await world.pass(HOUR, { ticks: false });
+    await enqueue(world.ctx, { topic: "orders", key, body: '"caller"', dueAt: world.now() + HOUR });
+    const rules = [placedBy(ways, 0), paid];
+    meanwhile(world, isLook, () => tell(world, rules, "D5"));
+    expect(await tell(world, rules, "P0")).toEqual([]);
+    expect(bodies(world)).toEqual(["caller"]);
+  },
+);
+
+it.each(WAYS.slice(1))(
+  "an event cancels a caller's job that an earlier one makes its own with %s just then",
+  async (_, ways) => {
+    const world = shop();
+    await world.pass(HOUR, { ticks: false });
+    await enqueue(world.ctx, { topic: "orders", key, body: '"caller"', dueAt: world.now() + HOUR });
+    const rules = [placedBy(ways, 2 * 3600), paid];
+    meanwhile(world, isAt("tombstone#", "transact"), () => tell(world, rules, "P0"));
+    expect(await tell(world, rules, "D5")).toEqual([]);
+    expect(bodies(world)).toEqual([]);
+  },
+);
+
+it.each(WAYS.slice(1))(
+  "an event changes a job with %s though an old rule has left a tombstone",
+  async (_, ways) => {
+    const world = shop();
+    await tell(world, [paid], "D0");
+    await world.pass(HOUR, { ticks: false });
+    const { cancelledByEvents: __, ...orders } = world.ctx.policy.topics.orders ?? {};
+    const deployed: World = {
+      ...world,
+      ctx: { ...world.ctx, policy: { ...world.ctx.policy, topics: { orders } } },
+    };
+    const rules = [placedBy(ways, 86_400)];
+    expect(await tell(deployed, rules, "P3601")).toEqual([]);
+    expect(await tell(deployed, rules, "P3602")).toEqual([]);
+    expect(bodies(world)).toEqual(["P3602"]);
+  },
+);
+
+it.each(WAYS.slice(1))(
+  "an event told twice at once changes a job with %s, and tries it once each",
+  async (_, ways) => {
+    const world = shop();
+    await enqueue(world.ctx, { topic: "orders", key, body: '"caller"', dueAt: world.now() + 60 * SECOND });
+    const rules = [placedBy(ways, 10)];
+    let tries = 0;
+    world.pool.hooks.before = async ({ operation }) => {
+      if (operation !== "transact" || ++tries > 1) return;
+      await world.pass(SECOND, { ticks: false });
+      await tell(world, rules, "P0");
+    };
+    expect(await tell(world, rules, "P0")).toEqual([]);
+    expect(tries).toBe(2);
+    expect(live(world)).toMatchObject([{ body: '"P0"', revision: 1 }]);
+  },
+);
+
+describe.each(WAYS)("events of one key, which meet a live job with %s", (_, ways) => {
+  it.each<[string, number, string[], string | undefined]>([
+    ["filed, cancelled", 300, ["P0", "D5"], undefined],
+    ["in one second", 0, ["P0", "D0"], undefined],
+    ["filed, asked for again, cancelled", 0, ["P0", "P5", "D10"], undefined],
+    ["filed, cancelled, filed", 0, ["P0", "D5", "P10"], "P10"],
+    ["filed, cancelled, filed after its tombstone", 300, ["P0", "D5", "P400"], "P400"],
+    ["cancelled ahead, filed after its tombstone", 300, ["D5", "P7", "P400"], "P400"],
+    ["filed, cancelled twice, filed", 0, ["P0", "D5", "D6", "P10"], "P10"],
+    ["filed, cancelled, filed, cancelled", 0, ["P0", "D5", "P10", "D15"], undefined],
+    ["filed, cancelled, filed, asked for again", 0, ["P0", "D5", "P10", "P15"], "P15"],
+  ])(
+    "leave the same in whatever order they are told, and told again: %s",
+    async (__, tombstone, names, last) => {
+      const rules = [placedBy(ways, 86_400), { ...paid, tombstone }];
+      for (const order of orders(names)) {
+        const world = shop();
+        await world.pass(HOUR, { ticks: false });
+        for (const name of order) {
+          expect(await tell(world, rules, name)).toEqual([]);
+          await world.pass(SECOND, { ticks: false });
+        }
+        for (const name of order) expect(await tell(world, rules, name, 2)).toEqual([]);
+        expect(bodies(world), order.join()).toHaveLength(last === undefined ? 0 : 1);
+        if (last !== undefined && ways.onDuplicate !== "keep") expect(bodies(world)).toEqual([last]);
+      }
+    },
+  );
+});
+
+const pass = (world: World, seconds: number) => world.pass(seconds * SECOND, { ticks: false });
+const afterLease = (world: World) => world.pass(30 * SECOND + CLOCK_MARGIN, { ticks: false });
+/** An event that files a job due at once, as `P0`. */
+const begun = async (ways: Duplicates) => {
+  const world = shop();
+  const rules = [placedBy(ways, 0), paid];
+  await tell(world, rules, "P0");
+  return { world, rules };
+};
+/** A run of the job in which `act` happens. */
+const runs = (world: World, act: () => Promise<unknown>, ending: Ending = fail()) =>
+  consume(world, "orders", {
+    run: async () => {
+      await act();
+      return ending;
+    },
+  });
+
+describe("an event that has to wait for a run", () => {
+  it.each(["done", "failed", "crash"] as const)(
+    "does nothing more when a later one has cancelled that meanwhile: %s",
+    async (end) => {
+      const { world, rules } = await begun({ onDuplicate: "postpone", maxDelay: 600 });
+      const meet = async () => {
+        await pass(world, 3);
+        expect(await tell(world, rules, "P3")).toEqual([0]);
+        await pass(world, 3);
+        expect(await tell(world, rules, "D6")).toEqual([]);
+      };
+      if (end === "crash") {
+        await crashWhileRunning(world, "orders");
+        await meet();
+      } else await runs(world, meet, end === "done" ? { end } : fail());
+      await afterLease(world);
+      expect(await tell(world, rules, "P3", 2)).toEqual([]);
+      await world.pass(HOUR);
+      expect(await consume(world, "orders")).toEqual([]);
+      expect(live(world)).toEqual([]);
+    },
+  );
+
+  it("files its job when an earlier one has cancelled the run meanwhile", async () => {
+    const { world, rules } = await begun({ onDuplicate: "replace" });
+    await runs(world, async () => {
+      await pass(world, 9);
+      expect(await tell(world, rules, "P9")).toEqual([0]);
+      expect(await tell(world, rules, "D6")).toEqual([]);
+    });
+    expect(await tell(world, rules, "P9", 2)).toEqual([]);
+    expect(bodies(world)).toEqual(["P9"]);
+  });
+});
+
+describe("a running job that an event has cancelled", () => {
+  it.each<[string, number, (world: World, rules: EventRule[]) => Promise<unknown>]>([
+    ["a later event keeps", 1, (world, rules) => tell(world, rules, "P9")],
+    ["a caller keeps", 1, (world) => world.file({ key, onDuplicate: "keep" })],
+    ["an earlier event meets", 0, (world, rules) => tell(world, rules, "P3")],
+    [
+      "is cancelled again by a later one after it was kept",
+      0,
+      async (world, rules) => {
+        await tell(world, rules, "P9");
+        await pass(world, 9);
+        await tell(world, rules, "D12");
+      },
+    ],
+  ])("runs again, or not, as %s it", async (_, left, act) => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    await runs(world, async () => {
+      await pass(world, 9);
+      await tell(world, rules, "D6");
+      await act(world, rules);
+      await tell(world, rules, "D6", 2);
+    });
+    expect(live(world)).toHaveLength(left);
+    if (left > 0) expect(live(world)).toMatchObject([{ state: "scheduled", revision: 1 }]);
+  });
+
+  it("runs again once it has crashed, if it was kept", async () => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    await crashWhileRunning(world, "orders");
+    await pass(world, 9);
+    for (const name of ["D6", "P9"]) await tell(world, rules, name);
+    await pass(world, 60);
+    await consume(world, "orders");
+    await pass(world, 23);
+    expect(await consume(world, "orders")).toMatchObject([{ attempt: 2 }]);
+  });
+
+  it("runs again though it is kept between the reading and the record of its end", async () => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    const isEnd = ({ operation, keys }: Call) =>
+      operation === "change" && keys.some(({ sk }) => sk.length > 20);
+    await runs(world, async () => {
+      await pass(world, 9);
+      await tell(world, rules, "D6");
+      meanwhile(world, isEnd, () => tell(world, rules, "P9"));
+    });
+    expect(world.pool.hooks.before).toBeUndefined();
+    expect(live(world)).toMatchObject([{ state: "scheduled", revision: 1 }]);
+  });
+
+  it.each([[["D6"]], [[]]])(
+    "does not run again when a later one cancels it as one keeps it, after %j",
+    async (before) => {
+      const { world, rules } = await begun({ onDuplicate: "keep" });
+      await runs(world, async () => {
+        await pass(world, 12);
+        for (const name of before) await tell(world, rules, name);
+        meanwhile(world, isAt("once#", "transact"), () => tell(world, rules, "D12"));
+        await tell(world, rules, "P9");
+      });
+      expect(live(world)).toEqual([]);
+    },
+  );
+});
+
+describe("an event that replaces a job whose run has crashed", () => {
+  it("sees a later one cancel that by a clock which is behind", async () => {
+    const { world, rules } = await begun({ onDuplicate: "replace" });
+    await crashWhileRunning(world, "orders");
+    await afterLease(world);
+    meanwhile(world, isAt("once#", "transact"), () =>
+      deliver({ ...world, ctx: world.skewed(-SECOND) }, rules, [eventOf("D12")]),
+    );
+    expect(await tell(world, rules, "P9")).toEqual([]);
+    expect(await consume(world, "orders")).toEqual([]);
+    expect(live(world)).toEqual([]);
+  });
+});
+
+describe("an event that keeps a job", () => {
+  it("lets an earlier one replace it all the same", async () => {
+    const { world, rules } = await begun({ onDuplicate: "replace" });
+    const seen: EnqueueRule = { ...placedBy({ onDuplicate: "keep" }, 0), detailType: "OrderSeen" };
+    await pass(world, 20);
+    const detail = { orderId: key, n: "seen" };
+    await deliver(
+      world,
+      [...rules, seen],
+      [busEvent(START + 15 * SECOND, { id: "seen", "detail-type": "OrderSeen", detail })],
+    );
+    await tell(world, rules, "P9");
+    await tell(world, rules, "D6");
+    expect(bodies(world)).toEqual(["P9"]);
+  });
+
+  it("files one when the job is cancelled as it comes", async () => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    await pass(world, 9);
+    meanwhile(world, isAt("once#", "transact"), () => tell(world, rules, "D6"));
+    expect(await tell(world, rules, "P9")).toEqual([]);
+    expect(bodies(world)).toEqual(["P9"]);
+  });
+
+  it.each([false, true])(
+    "is seen by an earlier one that cancels the job as it comes, running: %s",
+    async (running) => {
+      const { world, rules } = await begun({ onDuplicate: "keep" });
+      const meet = async () => {
+        await pass(world, 9);
+        meanwhile(world, isAt("tombstone#", "transact"), () => tell(world, rules, "P9"));
+        await tell(world, rules, "D6");
+      };
+      if (running) await runs(world, meet);
+      else await meet();
+      expect(bodies(world)).toEqual(["P0"]);
+    },
+  );
+});
+
+describe("an event that cancels, told again", () => {
+  it("leaves what a caller has filed since, within its tombstone", async () => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    await pass(world, 9);
+    await tell(world, rules, "D6");
+    await world.file({ key, delay: HOUR });
+    for (const name of ["D6", "D3"]) await tell(world, rules, name, 2);
+    expect(live(world)).toHaveLength(1);
+  });
+
+  it("is known among others of its second", async () => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    await pass(world, 9);
+    const closed = busEvent(START + 6 * SECOND, { id: "closed", detail: { orderId: key, n: "closed" } });
+    await tell(world, rules, "D6");
+    await deliver(world, rules, [closed]);
+    await world.file({ key, delay: HOUR });
+    await tell(world, rules, "D6", 2);
+    await deliver(world, rules, [closed], 2);
+    expect(live(world)).toHaveLength(1);
+  });
+
+  it.each(["D24", "D3600"])("is known behind a later one though its time was to come: %s", async (toCome) => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    await pass(world, 8);
+    for (const name of [toCome, "D9"]) {
+      await tell(world, rules, name);
+      await world.file({ key, delay: HOUR });
+      await pass(world, 1);
+    }
+    for (const name of [toCome, "D9"]) await tell(world, rules, name, 2);
+    expect(live(world)).toHaveLength(1);
+  });
+
+  it("is known though a clock that was behind told it first", async () => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    await pass(world, 9);
+    await deliver({ ...world, ctx: world.skewed(-2 * SECOND) }, rules, [eventOf("D9")]);
+    await tell(world, rules, "D8");
+    await world.file({ key, delay: HOUR });
+    await tell(world, rules, "D9", 2);
+    expect(live(world)).toHaveLength(1);
+  });
+
+  it("leaves a dead job that is redriven since", async () => {
+    const world = shop();
+    const { id } = await dead(world, { key });
+    await pass(world, 9);
+    await tell(world, [paid], "D6");
+    await redrive(world.ctx, "orders", { max: 1, delay: 60 });
+    await tell(world, [paid], "D6", 2);
+    expect(live(world)).toMatchObject([{ id }]);
+  });
+
+  it("leaves a job that was filed after its tombstone by a clock that is behind", async () => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    await pass(world, 9);
+    await tell(world, rules, "D9");
+    expect(await world.file({ key, delay: HOUR, createdAt: START + 8 * SECOND })).toMatchObject({
+      state: "cancelled",
+    });
+    const job = { topic: "orders", key, body: "1", dueAt: START + HOUR };
+    expect(await enqueue(world.skewed(-CLOCK_MARGIN), job)).toMatchObject({ home: { state: "scheduled" } });
+  });
+});
+
+it("an event cancels a dead job that a redrive brings back to life just then", async () => {
+  const world = shop();
+  await dead(world, { key });
+  await pass(world, 9);
+  meanwhile(world, isAt("tombstone#", "transact"), () => redrive(world.ctx, "orders", { max: 1, delay: 60 }));
+  await tell(world, [paid], "D6");
+  expect(live(world)).toEqual([]);
+});
+
+it.each([[["P5", "D3"]], [["D3", "P5"]]])(
+  "of two events that happened just before a caller filed, by his clock, the later one stands: %j",
+  async (order) => {
+    const world = shop();
+    const rules = [placedBy({ onDuplicate: "keep" }, 86_400), { ...paid, tombstone: 0 }];
+    await pass(world, 10);
+    await world.file({ key, delay: HOUR });
+    for (const name of order) await tell(world, rules, name);
+    for (const name of order) await tell(world, rules, name, 2);
+    expect(live(world)).toHaveLength(1);
+  },
+);
+
+it("what a caller makes of a later event's job is none of an earlier one that cancels", async () => {
+  const { world, rules } = await begun({ onDuplicate: "replace" });
+  await pass(world, 20);
+  await tell(world, rules, "P15");
+  await world.file({ key, onDuplicate: "replace", delay: HOUR, body: '"new"' });
+  await tell(world, rules, "D5");
+  expect(bodies(world)).toEqual(["new"]);
+});
+
+it("what a caller replaces while a later event keeps it is none of an earlier one that cancels", async () => {
+  const { world, rules } = await begun({ onDuplicate: "keep" });
+  await pass(world, 20);
+  meanwhile(world, isLook, () => tell(world, rules, "P15"));
+  await world.file({ key, onDuplicate: "replace", delay: HOUR, body: '"new"' });
+  await tell(world, rules, "D5");
+  expect(bodies(world)).toEqual(["new"]);
+});
+
+it.each([[["D10", "X12"]], [["X12", "D10"]]])(
+  "a longer tombstone holds beside a later event's shorter one: %j",
+  async (order) => {
+    const world = shop();
+    const closed = { ...paid, detailType: "OrderClosed", tombstone: 0 };
+    const rules = [{ ...paid, tombstone: 300 }, closed];
+    await pass(world, 20);
+    for (const name of order) {
+      const kind = name.startsWith("X") ? { "detail-type": "OrderClosed" } : {};
+      const at = START + Number(name.slice(1)) * SECOND;
+      await deliver(world, rules, [busEvent(at, { id: name, detail: { orderId: key }, ...kind })]);
+    }
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
+  },
+);

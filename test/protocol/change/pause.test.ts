@@ -1,0 +1,749 @@
+import { describe, expect, test } from "vitest";
+import { DAY, PAUSE_KNOWN_FOR } from "../../../core/constants.ts";
+import { type Home, type Item, type Pause, pausedTopicKey, pauseKey } from "../../../core/items.ts";
+import { cancel } from "../../../protocol/change/cancel.ts";
+import { lift, pause } from "../../../protocol/change/pause.ts";
+import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { park } from "../../../protocol/gate/park.ts";
+import { backlogsOf } from "../../../protocol/hand-over/backlog.ts";
+import { resume } from "../../../protocol/hand-over/release.ts";
+import { sweepShard } from "../../../protocol/hand-over/sweep.ts";
+import { tendPauses } from "../../../protocol/hand-over/tend-pauses.ts";
+import { tick } from "../../../protocol/hand-over/tick.ts";
+import type { Context } from "../../../protocol/ports.ts";
+import { reportTopics } from "../../../protocol/read/topics.ts";
+import { receive } from "../../../protocol/run/pull.ts";
+import { consume, crashWhileRunning } from "../../support/consume.ts";
+import { fail, isAt, liveHomes, meanwhile, orders } from "../../support/scenes.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
+
+const parked = (world: World, topic = "orders"): Item[] =>
+  world.pool.items().filter(({ pk }) => pk.startsWith(`paused#${topic}#`));
+const pauseItem = (world: World, topic = "orders"): Pause | undefined =>
+  world.pool.items().find(({ pk }) => pk === pauseKey(topic).pk) as Pause | undefined;
+const sweepShards = (world: World) =>
+  Promise.all(
+    [0, 1].map((shard) => sweepShard(world.ctx, shard, world.now() + MINUTE, backlogsOf(world.ctx))),
+  );
+/** What is visible, run as a consumer does; several rounds, with ticks. */
+const runFor = async (world: World, ms: number, topic = "orders") => {
+  const runs = [];
+  for (const end = world.now() + ms; world.now() < end; ) {
+    await world.pass(10 * SECOND);
+    runs.push(...(await consume(world, topic)));
+  }
+  return runs;
+};
+
+/** What is run, one message a receive: two of one job in the same receive run once. */
+const runOneByOne = async (world: World, ms: number) => {
+  const runs = [];
+  for (const end = world.now() + ms; world.now() < end; ) {
+    await world.pass(10 * SECOND);
+    for (let some = await consume(world, "events", { max: 1 }); some.length > 0; ) {
+      runs.push(...some);
+      some = await consume(world, "events", { max: 1 });
+    }
+  }
+  return runs;
+};
+
+describe("a paused topic's jobs", () => {
+  test("are parked as they become due, hold up no other topic, and start when it is resumed", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const near = await world.file({ delay: MINUTE });
+    const far = await world.file({ delay: 20 * MINUTE });
+    const other = await world.file({ topic: "precise", delay: 20 * MINUTE });
+    expect(parked(world)).toHaveLength(1);
+    await world.pass(20 * MINUTE);
+    expect((await consume(world, "precise")).map(({ id }) => id)).toEqual([other.id]);
+    await world.pass(10 * MINUTE);
+    expect(parked(world)).toHaveLength(2);
+    expect(world.queues.messages(orders)).toEqual([]);
+    expect(world.events.filter(({ type }) => type === "audited")).not.toContainEqual(
+      expect.objectContaining({ found: 1 }),
+    );
+
+    expect(await resume(world.ctx, "orders", undefined)).toEqual({ released: 2, left: 0 });
+    const runs = await consume(world, "orders");
+    expect(runs.map(({ id }) => id).sort()).toEqual([near.id, far.id].sort());
+    expect(await world.home(far.id)).toMatchObject({ dueAt: far.dueAt, state: "done" });
+    expect(parked(world)).toEqual([]);
+    const started = world.events.filter(({ type }) => type === "started");
+    expect(started).toContainEqual(
+      expect.objectContaining({ id: far.id, lateMs: 10 * MINUTE, heldMs: 10 * MINUTE }),
+    );
+  });
+
+  test("start when it is resumed though whoever moved them to another time has died before sending", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const home = await world.file({ delay: 0 });
+    let isDead = false;
+    const dies = {
+      ...world.ctx,
+      pool: {
+        ...world.pool,
+        insert: async (items: readonly Item[], by: number) => {
+          isDead ||= items.some(({ pk }) => pk.startsWith("paused#"));
+          if (isDead) throw new Error("dies");
+          return world.pool.insert(items, by);
+        },
+      },
+    };
+    await expect(reschedule(dies, home.id, { dueAt: world.now() + MINUTE })).rejects.toThrow("dies");
+    expect(await world.home(home.id)).toMatchObject({ revision: 1 });
+    await resume(world.ctx, "orders", undefined);
+    await world.pass(2 * MINUTE, { ticks: false });
+    expect(await consume(world, "orders")).toMatchObject([{ id: home.id }]);
+  });
+
+  test("start at the rate that the resume asks for, the oldest first, and say when in heldUntil", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const ids: string[] = [];
+    for (let i = 0; i < 6; i++) ids.push((await world.file({ delay: i * SECOND })).id);
+    await world.pass(HOUR);
+    const start = world.now();
+    expect(await resume(world.ctx, "orders", 0.01)).toEqual({ released: 1, left: 5 });
+    const runs = await runFor(world, 10 * MINUTE);
+    for (const [i, id] of ids.entries())
+      expect(await world.home(id)).toMatchObject({ heldUntil: start + i * 100 * SECOND, revision: 1 });
+    expect(runs.map(({ id }) => id)).toEqual(ids);
+    for (const [i, { at }] of runs.entries()) expect(at).toBeGreaterThanOrEqual(start + i * 100 * SECOND);
+  });
+
+  test("keep to the resume's rate though SQS had their messages before, and new ones do not wait for them", async () => {
+    const world = createWorld();
+    // The sweep has passed the place of what is filed now.
+    await world.tick();
+    for (let i = 0; i < 4; i++) await world.file({ delay: MINUTE });
+    await pause(world.ctx, "orders");
+    await world.pass(5 * MINUTE);
+    const from = world.now();
+    await resume(world.ctx, "orders", 0.1);
+    const late = await world.file({ delay: 5 * SECOND });
+    expect(await consume(world, "orders")).toEqual([]);
+    const runs = await runFor(world, 3 * MINUTE);
+    expect(runs).toHaveLength(5);
+    expect(runs[0]).toMatchObject({ id: late.id });
+    const times = runs.slice(1).map(({ at }) => at - from);
+    for (const [i, time] of times.entries()) expect(time).toBeGreaterThanOrEqual(i * 10 * SECOND);
+    expect(parked(world)).toEqual([]);
+  });
+
+  test("are cancelled and moved as ever", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const dropped = await world.file({ delay: 0 });
+    const moved = await world.file({ delay: 0 });
+    const kept = await world.file({ delay: 0 });
+    await world.pass(HOUR);
+    expect(await cancel(world.ctx, dropped.id)).toMatchObject({ state: "cancelled" });
+    const later = world.now() + 2 * HOUR;
+    await reschedule(world.ctx, moved.id, { dueAt: later });
+    expect(await resume(world.ctx, "orders", undefined)).toEqual({ released: 1, left: 0 });
+    expect((await consume(world, "orders")).map(({ id }) => id)).toEqual([kept.id]);
+    expect(await world.home(moved.id)).toMatchObject({ dueAt: later, revision: 1 });
+    expect((await runFor(world, 3 * HOUR)).map(({ id }) => id)).toEqual([moved.id]);
+  });
+
+  test("that SQS has already are parked where a consumer meets them, and run once", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: MINUTE });
+    await pause(world.ctx, "orders");
+    await world.pass(2 * MINUTE);
+    expect(await consume(world, "orders")).toEqual([]);
+    expect(world.queues.messages(orders)).toEqual([]);
+    expect(world.events).toContainEqual({ type: "dropped", topic: "orders", id, reason: "paused" });
+    await resume(world.ctx, "orders", undefined);
+    expect(await runFor(world, HOUR)).toHaveLength(1);
+  });
+
+  test("are held from consumers that knew no pause after five seconds", async () => {
+    const world = createWorld();
+    await world.file({ delay: 0 });
+    expect(await consume(world, "orders")).toHaveLength(1);
+    // Another process pauses it: this one's knowledge is as old as its last look.
+    const others = { ...world.ctx, pool: { ...world.pool } };
+    await pause(others, "orders");
+    await world.pass(PAUSE_KNOWN_FOR);
+    await world.file({ delay: 0 });
+    await world.pass(SECOND);
+    expect(await consume(world, "orders")).toEqual([]);
+  });
+
+  test("whose run crashed are sent to be settled when it is resumed", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: 0 });
+    await crashWhileRunning(world, "orders");
+    world.queues.purge(orders);
+    await pause(world.ctx, "orders");
+    await world.pass(2 * HOUR);
+    expect(parked(world)).toHaveLength(1);
+    await resume(world.ctx, "orders", undefined);
+    expect(await runFor(world, HOUR)).toMatchObject([{ id, attempt: 2 }]);
+  });
+
+  test("that are redriven or fail stay held", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: 0 });
+    await consume(world, "orders", { run: fail });
+    await pause(world.ctx, "orders");
+    expect(await runFor(world, 10 * MINUTE)).toEqual([]);
+    expect(parked(world)).toHaveLength(1);
+    await resume(world.ctx, "orders", undefined);
+    expect(await runFor(world, MINUTE)).toMatchObject([{ id, attempt: 2 }]);
+  });
+});
+
+describe("a pause", () => {
+  test("of a year loses nothing and costs few looks", async () => {
+    const world = createWorld({ shards: 1 });
+    await pause(world.ctx, "orders");
+    const { id } = await world.file({ delay: 0 });
+    for (let day = 0; day < 366; day += 6) {
+      await world.pass(6 * DAY, { ticks: false });
+      // What the ticks of six days would do.
+      await world.tick();
+      await world.pass(11 * MINUTE, { ticks: false });
+      await world.tick();
+    }
+    const looks = world.pool.items().filter(({ pk, sk }) => sk.endsWith("#look") && !pk.startsWith("paused"));
+    expect(looks.length).toBeLessThan(30);
+    expect(await resume(world.ctx, "orders", undefined)).toEqual({ released: 1, left: 0 });
+    expect(await consume(world, "orders")).toMatchObject([{ id }]);
+  });
+
+  test("is the same when it is paused again, and resuming what is not paused does nothing", async () => {
+    const world = createWorld();
+    expect(await resume(world.ctx, "orders", undefined)).toEqual({ released: 0, left: 0 });
+    expect(pauseItem(world)).toBeUndefined();
+    const { since } = await pause(world.ctx, "orders");
+    await world.pass(MINUTE);
+    expect((await pause(world.ctx, "orders")).since).toBe(since);
+  });
+
+  test("whose answer is lost is paused all the same, and so is its resume resumed", async () => {
+    const world = createWorld();
+    breakOnce(world, "after", isAt("pause#", "insert"));
+    await expect(pause(world.ctx, "orders")).rejects.toThrow("crash");
+    await world.file({ delay: 0 });
+    expect(parked(world)).toHaveLength(1);
+    breakOnce(world, "after", isAt("pause#", "change"));
+    await expect(resume(world.ctx, "orders", undefined)).rejects.toThrow("crash");
+    expect(await runFor(world, 2 * MINUTE)).toHaveLength(1);
+  });
+
+  test("that comes while the topic is being resumed holds what is not yet let go", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
+    await world.pass(SECOND);
+    await resume(world.ctx, "orders", 1 / 60);
+    expect(await consume(world, "orders")).toHaveLength(1);
+    await pause(world.ctx, "orders");
+    expect(await runFor(world, 10 * MINUTE)).toEqual([]);
+    await resume(world.ctx, "orders", undefined);
+    expect(await runFor(world, MINUTE)).toHaveLength(2);
+  });
+
+  test("that ends while a sweep parks a job lets that job go on at once", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    meanwhile(world, isAt("paused#orders", "insert"), () => resume(world.ctx, "orders", undefined));
+    await world.file({ delay: 0 });
+    expect(parked(world)).toEqual([]);
+    expect(await consume(world, "orders")).toHaveLength(1);
+  });
+
+  test("is forgotten once nobody can have met it unseen, its queue polled again", async () => {
+    const asked: [string, boolean][] = [];
+    const world = createWorld();
+    const eventSources = { enable: async (topic: string, on: boolean) => void asked.push([topic, on]) };
+    Object.assign(world.ctx, { eventSources });
+    await pause(world.ctx, "orders");
+    await world.pass(30 * MINUTE);
+    expect(new Set(asked.map(String))).toEqual(new Set(["orders,false"]));
+    expect(asked.length).toBeLessThan(15);
+    asked.length = 0;
+    await resume(world.ctx, "orders", undefined);
+    expect(asked[0]).toEqual(["orders", true]);
+    await world.pass(9 * MINUTE);
+    expect(pauseItem(world)).toMatchObject({ state: "resuming" });
+    expect(pauseItem(world)?.expiresAt).toBeUndefined();
+    expect(asked.length).toBeGreaterThan(8);
+    await world.pass(3 * MINUTE);
+    expect(pauseItem(world)?.expiresAt).toBeDefined();
+    expect((await reportTopics(world.ctx, ["orders"]))[0]?.pause).toBeUndefined();
+    await pause(world.ctx, "orders");
+    expect(pauseItem(world)).toMatchObject({ state: "paused" });
+    expect(pauseItem(world)?.expiresAt).toBeUndefined();
+  });
+
+  test("does not fail when Lambda does: ticks try again", async () => {
+    const world = createWorld();
+    let failing = true;
+    let enabled = true;
+    const enable = async (_: string, on: boolean): Promise<void> => {
+      if (failing) throw new Error("down");
+      enabled = on;
+    };
+    Object.assign(world.ctx, { eventSources: { enable } });
+    await pause(world.ctx, "orders");
+    expect(enabled).toBe(true);
+    failing = false;
+    await world.pass(MINUTE);
+    expect(enabled).toBe(false);
+  });
+
+  test("has its queue polled again in the course of a long resume, though Lambda refused at first and no tick came", async () => {
+    const world = createWorld();
+    let failing = false;
+    let enabled = true;
+    const enable = async (_: string, on: boolean): Promise<void> => {
+      if (failing) throw new Error("down");
+      enabled = on;
+    };
+    Object.assign(world.ctx, { eventSources: { enable } });
+    await pause(world.ctx, "orders");
+    for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
+    failing = true;
+    await resume(world.ctx, "orders", 0.0001);
+    failing = false;
+    await world.pass(11 * MINUTE, { ticks: false });
+    expect(enabled).toBe(false);
+    await world.pass(11 * MINUTE);
+    expect(parked(world).length).toBeGreaterThan(0);
+    expect(enabled).toBe(true);
+  });
+
+  test("tells in a topic's report since when, and how many jobs it holds", async () => {
+    const world = createWorld();
+    const { since } = await pause(world.ctx, "orders");
+    for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
+    const [report] = await reportTopics(world.ctx, ["orders"]);
+    expect(report?.pause).toEqual({ state: "paused", since, parked: 3 });
+  });
+});
+
+test.each([0.01, undefined])(
+  "a resume, at a rate of %s, goes on though a deploy removes its topic: its jobs are sent to its queue",
+  async (rate) => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    for (let i = 0; i < 3; i++) await world.file({ delay: i * SECOND });
+    await world.pass(HOUR);
+    await lift(world.ctx, "orders", rate);
+    const { orders: _, ...topics } = world.ctx.policy.topics;
+    const deployed = { ...world.ctx, policy: { ...world.ctx.policy, topics } };
+    for (let minute = 0; minute < 30; minute++) {
+      await world.pass(MINUTE, { ticks: false });
+      await tick(deployed, world.now() + MINUTE);
+    }
+    expect(parked(world)).toEqual([]);
+    expect(new Set(world.visible("orders").map(({ id }) => id)).size).toBe(3);
+    expect(pauseItem(world)).toHaveProperty("expiresAt");
+  },
+);
+
+test("a tick lists a pause that a version of before has begun", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  const { pk, sk } = pausedTopicKey("orders");
+  await world.pool.remove([{ pk, sk }], world.now() + MINUTE);
+  await world.tick();
+  expect(world.pool.items()).toContainEqual(expect.objectContaining({ pk, sk }));
+});
+
+test.each([0, 5000])(
+  "a pause that is said again holds against a resume of before that is still on its way, with clocks %i ms apart",
+  async (skew) => {
+    const world = createWorld();
+    const since = world.now() + skew;
+    await pause(world.skewed(skew), "orders");
+    await world.pass(SECOND);
+    let land = async (): Promise<unknown> => undefined;
+    const change: Context["pool"]["change"] = async (wanted, by) => {
+      land = () => world.pool.change(wanted, by + MINUTE);
+      throw new Error("no answer");
+    };
+    const slow = { ...world.ctx, pool: { ...world.pool, change } };
+    await expect(resume(slow, "orders", undefined)).rejects.toThrow("no answer");
+    await world.pass(SECOND);
+    await pause(world.ctx, "orders");
+    await land();
+    expect(pauseItem(world)).toMatchObject({ state: "paused", since });
+  },
+);
+
+test("a resume that dies after moving jobs leaves notes that move none twice", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push((await world.file({ delay: 0 })).id);
+  breakOnce(world, "before", isAt("paused#", "remove"));
+  await expect(resume(world.ctx, "orders", 0.05)).rejects.toThrow("crash");
+  expect(parked(world)).toHaveLength(3);
+  await world.pass(MINUTE);
+  expect(parked(world)).toEqual([]);
+  for (const id of ids) expect((await world.home(id)).revision).toBe(1);
+  expect(await runFor(world, 10 * MINUTE)).toHaveLength(3);
+});
+
+test("a resume that dies before it moves untracked jobs, which no audit finds, leaves their notes", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "events");
+  const { id } = await world.file({ topic: "events", delay: 0 });
+  await world.pass(15 * MINUTE);
+  breakOnce(world, "before", (call) => call.operation === "changeMany");
+  await expect(resume(world.ctx, "events", undefined)).rejects.toThrow("crash");
+  expect(world.visible("events")).toEqual([]);
+  await world.pass(MINUTE);
+  expect(world.visible("events")).toMatchObject([{ id }]);
+});
+
+test("a job that was parked, moved and parked again is sent when it is resumed", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  const { id } = await world.file({ delay: 0 });
+  await reschedule(world.ctx, id, { body: "1" });
+  expect(parked(world)).toHaveLength(2);
+  await resume(world.ctx, "orders", undefined);
+  expect(world.visible("orders")).toMatchObject([{ id, revision: 2 }]);
+});
+
+test("jobs that are parked ahead of their due time keep to the resume's rate from then on", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push((await world.file({ delay: 2 * MINUTE })).id);
+  await resume(world.ctx, "orders", 0.1);
+  await world.pass(2 * MINUTE);
+  const starts = await Promise.all(ids.map(async (id) => (await world.home(id)).heldUntil));
+  expect(starts.sort()).toEqual([0, 10, 20].map((seconds) => START + 2 * MINUTE + seconds * SECOND));
+});
+
+test("a job parked for a resume's rate just when that is over is let go all the same", async () => {
+  const world = createWorld();
+  await world.tick();
+  await pause(world.ctx, "events");
+  await world.file({ topic: "events", delay: 10 * MINUTE });
+  await world.pass(11 * MINUTE, { ticks: false });
+  await resume(world.ctx, "events", 1);
+  await world.pass(11 * MINUTE, { ticks: false });
+  meanwhile(world, isAt("pause#events", "change"), () => sweepShards(world));
+  await tendPauses(world.ctx, world.now() + MINUTE);
+  expect(parked(world, "events")).toHaveLength(1);
+  await world.pass(MINUTE);
+  expect(parked(world, "events")).toEqual([]);
+  expect(world.visible("events")).toHaveLength(1);
+  await world.pass(15 * MINUTE);
+  expect(pauseItem(world, "events")?.expiresAt).toBeDefined();
+});
+
+test("a resume is not over before Lambda took the wish to poll, however long that takes", async () => {
+  const world = createWorld();
+  let asked: boolean | undefined;
+  const enable = async (_: string, on: boolean): Promise<void> => {
+    if (on && world.now() < START + HOUR) throw new Error("down");
+    asked = on;
+  };
+  Object.assign(world.ctx, { eventSources: { enable } });
+  await pause(world.ctx, "orders");
+  await resume(world.ctx, "orders", undefined);
+  await world.pass(HOUR);
+  expect(asked).toBe(true);
+});
+
+test("a resume that dies after moving an untracked job, whose queue fails next, loses nothing", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "events");
+  const { id } = await world.file({ topic: "events" });
+  breakOnce(world, "after", isAt("2026-", "changeMany"));
+  await expect(resume(world.ctx, "events", undefined)).rejects.toThrow("crash");
+  expect(await world.home(id)).toMatchObject({ revision: 1 });
+  world.queues.trouble({ topic: "events" }, "failing");
+  await world.pass(2 * MINUTE);
+  world.queues.trouble({ topic: "events" }, undefined);
+  await world.pass(HOUR);
+  expect(world.visible("events").map((job) => job.id)).toContain(id);
+});
+
+test("a second resume at the same rate goes on where the first has given starts", async () => {
+  const world = createWorld();
+  const file = (count: number) => Promise.all(Array.from({ length: count }, () => world.file({ delay: 0 })));
+  await pause(world.ctx, "orders");
+  await file(50);
+  await resume(world.ctx, "orders", 5);
+  await pause(world.ctx, "orders");
+  await file(50);
+  await resume(world.ctx, "orders", 5);
+  const starts = liveHomes(world).map(({ heldUntil = 0 }) => Math.floor(heldUntil / SECOND));
+  expect(starts).toHaveLength(100);
+  expect(Math.max(...[...Map.groupBy(starts, (second) => second).values()].map((at) => at.length))).toBe(5);
+});
+
+test("a held job's new body keeps its time and its start", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  const [first, second] = [await world.file({ delay: 0 }), await world.file({ delay: SECOND })];
+  await world.pass(MINUTE);
+  await resume(world.ctx, "orders", 1 / 60);
+  const { heldFrom, heldUntil } = await world.home(second.id);
+  expect(heldUntil).toBe(world.now() + MINUTE);
+  await reschedule(world.ctx, second.id, { body: '"new"' });
+  const changed = { dueAt: second.dueAt, heldFrom, heldUntil, body: '"new"', revision: 2 };
+  expect(await world.home(second.id)).toMatchObject(changed);
+  expect(await consume(world, "orders")).toMatchObject([{ id: first.id }]);
+  expect(await runFor(world, 10 * MINUTE)).toMatchObject([{ id: second.id, revision: 2 }]);
+});
+
+test("what a caller's resume has no time for the ticks let go", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  for (let i = 0; i < 250; i++) await world.file({ delay: 0 });
+  let pages = 0;
+  world.pool.hooks.before = async ({ operation, keys }) => {
+    if (operation === "changeMany" && keys.length > 0 && ++pages === 50)
+      await world.pass(6 * SECOND, { ticks: false });
+  };
+  const { released, left } = await resume(world.ctx, "orders", undefined);
+  delete world.pool.hooks.before;
+  expect(released + left).toBe(250);
+  expect(left).toBeGreaterThan(0);
+  await world.pass(MINUTE);
+  expect(parked(world)).toEqual([]);
+});
+
+test("a limit holds for jobs that lay in the queue during a pause, when it is resumed without a rate", async () => {
+  const world = createWorld({ topics: { slow: { consumer: "pull", maxPerSecond: 1 } } });
+  for (let i = 0; i < 200; i++) await world.file({ topic: "slow", delay: 5 * MINUTE + i * SECOND });
+  await world.pass(5 * MINUTE - 5 * SECOND);
+  await pause(world.ctx, "slow");
+  await world.pass(5 * MINUTE);
+  await resume(world.ctx, "slow", undefined);
+  const isWaiting = (): boolean =>
+    world.queues.messages({ topic: "slow" }).some(({ visibleAt }) => visibleAt <= world.now());
+  const starts: number[] = [];
+  for (let second = 0; second < 10 * 60; second++) {
+    while (isWaiting())
+      starts.push(...(await consume(world, "slow")).map(({ at }) => Math.floor(at / SECOND)));
+    await world.pass(SECOND);
+  }
+  expect(starts).toHaveLength(200);
+  const most = Math.max(...[...Map.groupBy(starts, (at) => at).values()].map(({ length }) => length));
+  expect(most).toBe(1);
+});
+
+test("a window holds for jobs that lay in the queue during a pause", async () => {
+  const world = createWorld({ topics: { shop: { consumer: "pull", window: "09:00-09:05 UTC" } } });
+  for (let i = 0; i < 3; i++) await world.file({ topic: "shop", delay: 4 * MINUTE });
+  await world.pass(4 * MINUTE - 5 * SECOND);
+  await pause(world.ctx, "shop");
+  await world.pass(3 * MINUTE);
+  await resume(world.ctx, "shop", undefined);
+  expect(await runFor(world, 5 * MINUTE, "shop")).toEqual([]);
+  await world.pass(DAY - 12 * MINUTE);
+  const runs = await runFor(world, 5 * MINUTE, "shop");
+  expect(runs.map(({ at }) => new Date(at).toISOString().slice(11, 16))).toEqual(Array(3).fill("09:00"));
+});
+
+test.each([
+  ["of an untracked topic", { tracking: "none" }],
+  ["of an untracked topic with a limit", { tracking: "none", maxPerSecond: 1 }],
+  ["of a tracked topic with a limit", { maxPerSecond: 1 }],
+] as const)(
+  "a parked job %s is sent by the third to let it go when two in a row have died before they sent it",
+  async (_, topic) => {
+    const world = createWorld({ topics: { events: topic } });
+    const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
+    await pause(world.ctx, "events");
+    await world.file({ topic: "events", delay: MINUTE });
+    await world.pass(2 * MINUTE);
+    for (const act of [
+      () => resume(process(), "events", undefined),
+      () => tick(process(), world.now() + MINUTE),
+    ]) {
+      const dead = Promise.withResolvers<void>();
+      world.queues.hooks.before = ({ operation }) =>
+        operation === "send" ? new Promise(() => dead.resolve()) : undefined;
+      void act();
+      await dead.promise;
+      delete world.queues.hooks.before;
+      await world.pass(61 * SECOND, { ticks: false });
+    }
+    await tick(world.ctx, world.now() + MINUTE);
+    expect(await runOneByOne(world, MINUTE)).toHaveLength(1);
+  },
+);
+
+describe("an untracked topic's parked jobs", () => {
+  test.each([150, 195, 205])("run once when a resume comes %i s before they are due", async (seconds) => {
+    const world = createWorld();
+    await world.pass(10 * MINUTE + 5 * SECOND);
+    await pause(world.ctx, "events");
+    for (let i = 0; i < 3; i++) await world.file({ topic: "events", delay: seconds * SECOND });
+    await world.pass(5 * SECOND);
+    await resume(world.ctx, "events", undefined);
+    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(3);
+  });
+
+  test.each([
+    ["with a limit, at once", { maxPerSecond: 1 }, undefined],
+    ["with a limit, at its rate", { maxPerSecond: 1 }, 1],
+    ["without a limit, slowly", {}, 0.05],
+  ])("run once when sweeps meet them before their release does: %s", async (_, limit, rate) => {
+    const world = createWorld({ topics: { events: { tracking: "none", ...limit } } });
+    await world.pass(30 * SECOND);
+    await pause(world.ctx, "events");
+    await world.pass(40 * SECOND);
+    // Parked by their writer, where no sweep has been yet.
+    for (let i = 0; i < 10; i++) await world.file({ topic: "events", delay: (190 + i) * SECOND });
+    await world.pass(5 * SECOND);
+    await resume(world.ctx, "events", rate);
+    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(10);
+  });
+
+  test("run once when a resume comes while no ticks do", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "events");
+    for (let i = 0; i < 3; i++) await world.file({ topic: "events", delay: 4 * MINUTE });
+    await world.pass(10 * MINUTE);
+    await world.pass(5 * MINUTE, { ticks: false });
+    await resume(world.ctx, "events", undefined);
+    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(3);
+  });
+
+  test("run though SQS does not take their messages when they are let go", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "events");
+    await world.file({ topic: "events", delay: 2 * MINUTE });
+    await world.pass(SECOND);
+    world.queues.hooks.before = () => Promise.reject(new Error("SQS is down"));
+    await resume(world.ctx, "events", undefined);
+    delete world.queues.hooks.before;
+    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(1);
+  });
+
+  test("run though whoever lets them go dies before it sends them", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "events");
+    await world.file({ topic: "events", delay: 2 * MINUTE });
+    await world.pass(SECOND);
+    await new Promise<void>((resolve) => {
+      world.queues.hooks.before = ({ operation }) => {
+        if (operation !== "send") return;
+        delete world.queues.hooks.before;
+        resolve();
+        return new Promise(() => {});
+      };
+      void resume(world.ctx, "events", undefined);
+    });
+    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(1);
+  });
+
+  test.each([
+    ["", {}],
+    [" with a limit", { maxPerSecond: 50 }],
+  ])("run once though a resume and two ticks let them go at the same time%s", async (_, limit) => {
+    const world = createWorld({ topics: { events: { tracking: "none", ...limit } } });
+    const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
+    await pause(world.ctx, "events");
+    for (let i = 0; i < 200; i++) await world.file({ topic: "events" });
+    await world.pass(MINUTE);
+    const until = world.now() + MINUTE;
+    await Promise.all([
+      resume(process(), "events", undefined),
+      tick(process(), until),
+      tick(process(), until),
+    ]);
+    const runs = await runOneByOne(world, 10 * MINUTE);
+    expect(runs).toHaveLength(200);
+  });
+
+  test("run though a tick leaves one to the note of another tick, which dies before it sends", async () => {
+    const world = createWorld({ shards: 1 });
+    /** Another process, with its own memory of pauses. */
+    const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
+    await world.pass(10 * SECOND);
+    await world.file({ topic: "events", delay: 320 * SECOND });
+    await pause(process(), "events");
+    await world.pass(140 * SECOND);
+    await world.pass(28 * SECOND, { ticks: false });
+    let isNoted = false;
+    world.pool.hooks.after = ({ operation, keys }) => {
+      isNoted ||= operation === "insert" && keys.some(({ pk }) => pk.startsWith("paused#"));
+    };
+    // It looks at the pause again.
+    meanwhile(
+      world,
+      ({ operation }) => isNoted && operation === "read",
+      async () => {
+        await resume(process(), "events", 1);
+        await world.pass(2 * SECOND, { ticks: false });
+        await tick(process(), world.now() + MINUTE);
+        world.queues.hooks.before = ({ operation }) =>
+          operation === "send" ? new Promise(() => dead.resolve()) : undefined;
+      },
+    );
+    const dead = Promise.withResolvers<void>();
+    void tick(process(), world.now() + MINUTE);
+    await dead.promise;
+    delete world.queues.hooks.before;
+    delete world.pool.hooks.after;
+    expect(await runOneByOne(world, HOUR)).toHaveLength(1);
+  });
+
+  test("wait on though an older deletion of their note comes late", async () => {
+    const world = createWorld({ topics: { events: { tracking: "none", consumer: "pull" } } });
+    await pause(world.ctx, "events");
+    const { id } = await world.file({ topic: "events", delay: 2 * MINUTE });
+    const [before] = parked(world, "events");
+    await world.pool.remove([before as Item], world.now() + MINUTE);
+    const home = liveHomes(world).find((one) => one.id === id) as Home;
+    await park(world.ctx, "events", [home]);
+    await world.pool.remove([before as Item], world.now() + MINUTE);
+    expect(parked(world, "events")).toHaveLength(1);
+  });
+
+  test("wait on though whoever parked them first deletes its note", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "events");
+    const { id } = await world.file({ topic: "events", delay: 2 * MINUTE });
+    const [before] = parked(world, "events");
+    const home = liveHomes(world).find((one) => one.id === id) as Home;
+    await park(world.ctx, "events", [home]);
+    await world.pool.remove([before as Item], world.now() + MINUTE);
+    expect(parked(world, "events")).toHaveLength(1);
+  });
+});
+
+describe("a paused pull topic", () => {
+  test("hands nothing out, and waits as long as it was asked to for its end", async () => {
+    const world = createWorld();
+    await world.file({ topic: "work", delay: 0 });
+    await pause(world.ctx, "work");
+    const asked = world.now();
+    expect(await receive(world.ctx, "work", { max: 10, waitSeconds: 12 }, world.timers)).toEqual([]);
+    expect(world.now()).toBe(asked + 12 * SECOND);
+    await resume(world.ctx, "work", undefined);
+    expect(await receive(world.ctx, "work", { max: 10, waitSeconds: 0 }, world.timers)).toHaveLength(1);
+  });
+
+  test("that is untracked keeps its jobs too: those that come are stored meanwhile", async () => {
+    const world = createWorld();
+    const early = await world.file({ topic: "events", delay: 0 });
+    await pause(world.ctx, "events");
+    const late = await world.file({ topic: "events", delay: MINUTE });
+    const far = await world.file({ topic: "events", delay: HOUR });
+    await world.pass(2 * HOUR);
+    expect(await receive(world.ctx, "events", { max: 10, waitSeconds: 0 }, world.timers)).toEqual([]);
+    expect(parked(world, "events")).toHaveLength(2);
+    expect((await world.home(late.id)).expiresAt).toBeGreaterThan((world.now() + 3650 * DAY) / 1000);
+    await resume(world.ctx, "events", undefined);
+    const jobs = await receive(world.ctx, "events", { max: 10, waitSeconds: 0 }, world.timers);
+    expect(jobs.map(({ id }) => id).sort()).toEqual([early.id, late.id, far.id].sort());
+  });
+});

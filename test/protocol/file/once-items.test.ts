@@ -1,0 +1,495 @@
+import { describe, expect, it } from "vitest";
+import { DAY } from "../../../core/constants.ts";
+import type { Home, OnceItem } from "../../../core/items.ts";
+import { cancel } from "../../../protocol/change/cancel.ts";
+import { pause } from "../../../protocol/change/pause.ts";
+import { redrive } from "../../../protocol/change/redrive.ts";
+import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { enqueue } from "../../../protocol/file/enqueue.ts";
+import { resume } from "../../../protocol/hand-over/release.ts";
+import type { Enqueued, NewJob } from "../../../protocol/new-job.ts";
+import { consume } from "../../support/consume.ts";
+import { type Call, callsOf, isLook, meanwhile } from "../../support/scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
+
+const once = { token: "t", hash: "h" };
+const key = "k";
+
+/** What TTL deletes as soon as it may. */
+async function deleteExpired(world: World): Promise<void> {
+  const over = world.pool
+    .items()
+    .filter((item) => "expiresAt" in item && Number(item.expiresAt) * SECOND <= world.now());
+  await world.pool.remove(over, world.now() + HOUR);
+}
+
+/** Time without anybody, and TTL at once. */
+async function leap(world: World, ms: number): Promise<void> {
+  await world.pass(ms, { ticks: false });
+  await deleteExpired(world);
+}
+
+/** Days with a tick an hour, and TTL at once. */
+async function live(world: World, days: number): Promise<void> {
+  for (let hour = 0; hour < days * 24; hour++) {
+    await leap(world, HOUR);
+    await world.tick();
+  }
+}
+
+const isOnce = (item: object): item is OnceItem => "hash" in item;
+const onceItems = (world: World): OnceItem[] => world.pool.items().filter(isOnce);
+const homes = (world: World): Home[] => world.pool.items().filter((item): item is Home => "dueAt" in item);
+
+async function expectRepeatIs(
+  world: World,
+  job: Partial<NewJob> & { delay?: number },
+  id: string,
+): Promise<void> {
+  expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed", home: { id } });
+}
+
+describe("an Idempotency-Key names its job as long as that lives, and a day longer", () => {
+  it("when the job is moved by just so much that its item lasts, runs late and for long", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await reschedule(world.ctx, id, { dueAt: world.now() + DAY - MINUTE });
+    await leap(world, DAY + 9 * MINUTE);
+    await world.tick();
+    await consume(world, "orders");
+    expect(await world.home(id)).toMatchObject({ state: "done" });
+    await leap(world, DAY - MINUTE);
+    await expectRepeatIs(world, { once }, id);
+  });
+
+  it("when the job is moved so, and no tick comes for two days then", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await reschedule(world.ctx, id, { dueAt: world.now() + DAY - MINUTE });
+    await leap(world, 3 * DAY - 2 * MINUTE);
+    await expectRepeatIs(world, { once }, id);
+  });
+
+  it("when the job is rescheduled far beyond its first time", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: HOUR, once });
+    await reschedule(world.ctx, id, { dueAt: world.now() + 30 * DAY });
+    await leap(world, 29 * DAY);
+    await expectRepeatIs(world, { delay: HOUR, once }, id);
+    expect(homes(world)).toHaveLength(1);
+  });
+
+  it("when the job's own replacement is replaced by another caller, and is not replaced again", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ key, delay: HOUR });
+    const first = { key, body: '"first"', delay: 2 * HOUR, onDuplicate: "replace", once } as const;
+    await world.file(first);
+    const later = { key, body: '"later"', delay: 40 * DAY, onDuplicate: "replace" } as const;
+    await world.file({ ...later, once: { token: "u", hash: "h" } });
+    await leap(world, 5 * DAY);
+    await expectRepeatIs(world, first, id);
+    expect(await world.home(id)).toMatchObject({ body: '"later"', revision: 2 });
+  });
+
+  it("when the job is postponed again and again, for each of the last ten calls", async () => {
+    const world = createWorld();
+    const call = (n: number) =>
+      ({
+        key,
+        delay: 20 * HOUR,
+        onDuplicate: "postpone",
+        maxDelay: 40 * DAY,
+        once: { token: `${n}`, hash: "h" },
+      }) as const;
+    const { id } = await world.file(call(0));
+    for (let n = 1; n <= 12; n++) {
+      await leap(world, 10 * HOUR);
+      await world.file(call(n));
+    }
+    await reschedule(world.ctx, id, { dueAt: world.now() + 20 * DAY });
+    await leap(world, 15 * DAY);
+    for (let n = 3; n <= 12; n++) await expectRepeatIs(world, call(n), id);
+    expect((await world.home(id)).once?.split("\n")).toHaveLength(10);
+  });
+
+  it("when its attempts fail for days", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    for (let day = 0; day < 5; day++) {
+      await consume(world, "orders", { run: () => ({ end: "retry-in", wait: DAY }) });
+      await leap(world, DAY);
+      await world.tick();
+      await world.tick();
+    }
+    await expectRepeatIs(world, { once }, id);
+  });
+
+  it("when nobody runs it for days", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await live(world, 5);
+    await expectRepeatIs(world, { once }, id);
+    expect(homes(world)).toHaveLength(1);
+  });
+
+  it("when its topic is paused for days and resumed at a rate", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: HOUR, once });
+    await world.file({ delay: HOUR + SECOND, once: { token: "u", hash: "h" } });
+    await pause(world.ctx, "orders");
+    await live(world, 6);
+    await expectRepeatIs(world, { delay: HOUR, once }, id);
+    await resume(world.ctx, "orders", 1 / (4 * 86_400));
+    await live(world, 3);
+    const request = { delay: HOUR + SECOND, once: { token: "u", hash: "h" } };
+    expect(await world.fileAll(request)).toMatchObject({ outcome: "replayed" });
+    expect(homes(world)).toHaveLength(2);
+  });
+
+  it("when ticks are missing for days and TTL is late", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await world.pass(4 * DAY, { ticks: false });
+    await expectRepeatIs(world, { once }, id);
+    await consume(world, "orders");
+    await world.pass(23 * HOUR, { ticks: false });
+    await expectRepeatIs(world, { once }, id);
+    await world.pass(2 * HOUR, { ticks: false });
+    expect((await world.file({ once })).id).not.toBe(id);
+  });
+
+  it("when it died and is redriven within the day", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await consume(world, "orders", { run: () => ({ end: "buried", error: "x" }) });
+    await leap(world, 23 * HOUR);
+    await redrive(world.ctx, "orders", { ids: [id], max: 1, delay: 9 * DAY });
+    await leap(world, 8 * DAY);
+    await expectRepeatIs(world, { once }, id);
+  });
+
+  it("when two move it at once, whichever move holds", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: HOUR, once });
+    let isMet = false;
+    world.pool.hooks.before = async ({ operation, keys }) => {
+      if (isMet || operation !== "change" || keys[0]?.sk !== "once") return;
+      isMet = true;
+      await reschedule(world.ctx, id, { dueAt: world.now() + 30 * DAY });
+    };
+    await reschedule(world.ctx, id, { dueAt: world.now() + 10 * DAY });
+    await reschedule(world.ctx, id, { dueAt: world.now() + 20 * DAY });
+    expect(onceItems(world)[0]?.expiresAt).toBeGreaterThanOrEqual((world.now() + 31 * DAY) / SECOND);
+  });
+
+  it("and then names another", async () => {
+    const world = createWorld();
+    const first = await world.file({ once });
+    await consume(world, "orders");
+    await world.pass(23 * HOUR, { ticks: false });
+    await expectRepeatIs(world, { once }, first.id);
+    await world.pass(2 * HOUR, { ticks: false });
+    expect((await world.file({ once })).id).not.toBe(first.id);
+  });
+
+  it("and a day from when it ended, if it ran late", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await live(world, 3);
+    await consume(world, "orders");
+    await leap(world, 23 * HOUR);
+    await expectRepeatIs(world, { once }, id);
+    await leap(world, 2 * DAY);
+    expect((await world.file({ once })).id).not.toBe(id);
+  });
+});
+
+describe("a call that kept a job is remembered with its Idempotency-Key", () => {
+  const kept = { key, delay: HOUR, onDuplicate: "keep", once } as const;
+  /** A job runs, and half a day later TTL has deleted what it may. */
+  const runToday = async (world: World): Promise<void> => {
+    await world.tick();
+    expect(await consume(world, "orders")).toHaveLength(1);
+    await leap(world, 12 * HOUR);
+  };
+
+  it("as long as the job lives and a day longer, though the job is moved", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ key, delay: HOUR });
+    expect(await world.fileAll(kept)).toMatchObject({ outcome: "kept", home: { id } });
+    await reschedule(world.ctx, id, { dueAt: world.now() + 30 * DAY });
+    await leap(world, 30 * DAY);
+    await expectRepeatIs(world, kept, id);
+    await runToday(world);
+    await expectRepeatIs(world, kept, id);
+    expect(homes(world)).toHaveLength(1);
+  });
+
+  it("though the job runs as it is kept, and asks to run again much later", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ key });
+    const run = async () => {
+      await world.fileAll(kept);
+      return { end: "retry-in", wait: 5 * DAY } as const;
+    };
+    await consume(world, "orders", { run });
+    await leap(world, 5 * DAY);
+    await runToday(world);
+    await expectRepeatIs(world, kept, id);
+  });
+
+  it.each([
+    ["moved", (world: World, id: string) => reschedule(world.ctx, id, { dueAt: world.now() + 30 * DAY })],
+    [
+      "replaced",
+      (world: World) =>
+        world.file({ key, delay: 30 * DAY, onDuplicate: "replace", once: { ...once, token: "u" } }),
+    ],
+  ])("though the job is being %s by somebody who has not read of it", async (_, change) => {
+    const world = createWorld();
+    const { id } = await world.file({ key, delay: HOUR });
+    meanwhile(world, isLook, () => world.fileAll(kept));
+    await change(world, id);
+    await leap(world, 30 * DAY);
+    await runToday(world);
+    await expectRepeatIs(world, kept, id);
+  });
+
+  it("though the end of its run is being recorded by somebody who has not read of it", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ key });
+    const run = () => {
+      meanwhile(world, isLook, () => world.fileAll(kept));
+      return { end: "retry-in", wait: 5 * DAY } as const;
+    };
+    await consume(world, "orders", { run });
+    expect(await world.home(id)).toMatchObject({ state: "scheduled", revision: 1 });
+    await leap(world, 5 * DAY);
+    await runToday(world);
+    await expectRepeatIs(world, kept, id);
+  });
+
+  it("though its topic has been paused for long, and goes on to be", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const { id } = await world.file({ key, delay: HOUR });
+    await live(world, 20);
+    await world.fileAll(kept);
+    await live(world, 12);
+    await resume(world.ctx, "orders", undefined);
+    await runToday(world);
+    await expectRepeatIs(world, kept, id);
+  });
+
+  it("also when many keep the job at once: each is answered", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ key, delay: HOUR });
+    const calls = Array.from({ length: 40 }, (__, n) => ({ ...kept, once: { ...once, token: `${n}` } }));
+    const answers = await Promise.all(calls.map((call) => world.fileAll(call)));
+    for (const answer of answers) expect(answer).toMatchObject({ outcome: "kept", home: { id } });
+    expect((await world.home(id)).once?.split("\n")).toHaveLength(10);
+  });
+
+  it("and costs a call without one, or an event, no write to the job", async () => {
+    const world = createWorld();
+    await world.file({ key, delay: HOUR });
+    const { once: _, ...plain } = kept;
+    const writes = async (job: typeof plain) => {
+      const calls = await callsOf(world, () => world.fileAll(job));
+      return calls.filter(({ operation }) => operation !== "read");
+    };
+    expect(await writes(plain)).toEqual([]);
+    const told = { ...kept, eventAt: world.now(), createdAt: world.now() };
+    expect(await writes(told)).toMatchObject([{ operation: "transact", keys: [{ sk: "once" }] }]);
+  });
+});
+
+describe("a once item", () => {
+  it("is over with its time though its job was cancelled long before it was due", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: 3 * DAY, once });
+    await cancel(world.ctx, id);
+    await world.pass(4 * DAY + HOUR, { ticks: false });
+    expect((await world.file({ delay: HOUR, once })).id).not.toBe(id);
+  });
+
+  it("costs a job that is moved, or retried, within a day nothing", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: HOUR, once });
+    const calls: string[] = [];
+    world.pool.hooks.before = ({ keys }) => void calls.push(...keys.map(({ sk }) => sk));
+    await reschedule(world.ctx, id, { dueAt: world.now() + 23 * HOUR });
+    expect(calls).not.toContain("once");
+  });
+
+  it("that names another job by now is left alone by a redrive of the first", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ once });
+    await consume(world, "orders", { run: () => ({ end: "buried", error: "x" }) });
+    await world.pass(3 * DAY, { ticks: false });
+    const second = await world.file({ once });
+    const [before] = onceItems(world);
+    await redrive(world.ctx, "orders", { ids: [id], max: 1, delay: 9 * DAY });
+    expect(onceItems(world)).toEqual([before]);
+    expect(before?.id).toBe(second.id);
+  });
+});
+
+describe("of an untracked job whose write came too late for the sweep, its writer dead,", () => {
+  const unsent = async () => {
+    const world = createWorld();
+    await world.pass(80 * SECOND);
+    const job = { topic: "events", body: "{}", dueAt: world.now() + 212 * SECOND, once };
+    meanwhile(
+      world,
+      ({ operation }) => operation === "transact",
+      () => world.pass(40 * SECOND),
+    );
+    // It dies as soon as that is written.
+    await new Promise<void>((resolve) => {
+      world.pool.hooks.after = ({ operation }) => {
+        if (operation !== "transact") return;
+        delete world.pool.hooks.after;
+        resolve();
+        return new Promise(() => {});
+      };
+      void world.fileAll(job);
+    });
+    return { world, job };
+  };
+
+  it.each([0, HOUR])("one repeat sends it, %i ms later, and no further one", async (later) => {
+    const { world, job } = await unsent();
+    await world.pass(later);
+    for (let i = 0; i < 5; i++)
+      expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed", home: { topic: "events" } });
+    expect(world.queues.messages({ topic: "events" })).toHaveLength(1);
+    await world.pass(4 * MINUTE);
+    expect(await consume(world, "events")).toHaveLength(1);
+    await world.pass(HOUR);
+    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+    expect(await consume(world, "events")).toEqual([]);
+  });
+
+  it("a repeat that dies before it sends leaves the job to the next repeat, hours later too", async () => {
+    const { world, job } = await unsent();
+    await new Promise<void>((resolve) => {
+      world.queues.hooks.before = () => {
+        delete world.queues.hooks.before;
+        resolve();
+        return new Promise(() => {});
+      };
+      void world.fileAll(job);
+    });
+    await world.pass(3 * HOUR);
+    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+    expect(await consume(world, "events")).toHaveLength(1);
+    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+    expect(await consume(world, "events")).toEqual([]);
+  });
+});
+
+describe("of an untracked job that goes straight to SQS", () => {
+  const soon = async () => {
+    const world = createWorld();
+    await world.pass(10 * SECOND);
+    return { world, job: { topic: "events", body: "{}", dueAt: world.now() + 30 * SECOND, once } };
+  };
+  const isName = ({ operation }: Call): boolean => operation === "transact";
+
+  it("a repeat while the first call is under way names the same job", async () => {
+    const { world, job } = await soon();
+    let second: Enqueued | undefined;
+    world.queues.hooks.before = async () => {
+      delete world.queues.hooks.before;
+      second = await world.fileAll(job);
+    };
+    const first = await world.fileAll(job);
+    expect(second?.home.id).toBe(first.home.id);
+    await world.pass(MINUTE);
+    const ids = (await consume(world, "events")).map(({ id }) => id);
+    expect(new Set(ids)).toEqual(new Set([first.home.id]));
+  });
+
+  it("one repeat sends it whose writer has died, and no later one", async () => {
+    const { world, job } = await soon();
+    world.pool.hooks.after = async (call) => {
+      if (isName(call)) throw new Error("crash");
+    };
+    world.queues.hooks.before = () => Promise.reject(new Error("crash"));
+    await expect(world.fileAll(job)).rejects.toThrow();
+    delete world.pool.hooks.after;
+    delete world.queues.hooks.before;
+    for (let i = 0; i < 3; i++) expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+    await world.pass(MINUTE);
+    expect(await consume(world, "events")).toHaveLength(1);
+  });
+
+  it("a call whose name cannot be written is refused, and files nothing", async () => {
+    const { world, job } = await soon();
+    world.pool.hooks.before = async (call) => {
+      if (isName(call)) throw new Error("throttled");
+    };
+    await expect(world.fileAll(job)).rejects.toThrow();
+    delete world.pool.hooks.before;
+    await world.pass(MINUTE);
+    expect(await consume(world, "events")).toEqual([]);
+  });
+});
+
+it("a repeat says that an untracked job which was cancelled long before it is due is stored no more", async () => {
+  const world = createWorld();
+  await world.tick();
+  const asked = {
+    topic: "events",
+    body: "1",
+    dueAt: world.now() + 30 * DAY,
+    once: { token: "k", hash: "h" },
+  };
+  const { home } = await enqueue(world.ctx, asked);
+  await cancel(world.ctx, home.id);
+  await leap(world, 8 * DAY);
+  await expect(enqueue(world.ctx, asked)).rejects.toMatchObject({ code: "job-not-found" });
+});
+
+it("a repeat sends no unsent job that was stored and cancelled, though TTL has taken its home", async () => {
+  const world = createWorld({ retention: DAY / SECOND });
+  await world.tick();
+  const asked = {
+    topic: "events",
+    body: "1",
+    dueAt: world.now() + 8 * MINUTE,
+    once: { token: "k", hash: "h" },
+  };
+  // The first call dies as its job is filed.
+  world.pool.hooks.after = () => {
+    world.pool.hooks.before = () => {
+      throw new Error("dead");
+    };
+  };
+  await enqueue(world.ctx, asked).catch(() => undefined);
+  delete world.pool.hooks.after;
+  delete world.pool.hooks.before;
+  const { home } = await enqueue(world.ctx, asked);
+  await cancel(world.ctx, home.id);
+  await leap(world, DAY + 2 * MINUTE);
+  await expect(enqueue(world.ctx, asked)).rejects.toMatchObject({ code: "job-not-found" });
+  expect(world.queues.messages({ topic: "events" })).toEqual([]);
+});
+
+it("says that it cannot keep an item for longer that a newer version wrote, and moves the job", async () => {
+  const world = createWorld();
+  const { id } = await world.file({ once });
+  const written = { ...onceItems(world)[0], v: 2 } as OnceItem;
+  world.pool.put(written);
+  await reschedule(world.ctx, id, { dueAt: world.now() + 3 * DAY });
+  expect(await world.home(id)).toMatchObject({ dueAt: world.now() + 3 * DAY });
+  expect(onceItems(world)).toEqual([written]);
+  expect(world.events).toContainEqual(
+    expect.objectContaining({
+      type: "trouble",
+      what: `keeping the once item of job ${id} for longer`,
+      error: "its layout is version 2, and this code reads version 1",
+    }),
+  );
+});

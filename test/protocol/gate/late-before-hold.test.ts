@@ -1,0 +1,256 @@
+import { expect, test } from "vitest";
+import { type Home, noteIn } from "../../../core/items.ts";
+import { lift, pause } from "../../../protocol/change/pause.ts";
+import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { parkForLimit } from "../../../protocol/gate/park.ts";
+import { resume } from "../../../protocol/hand-over/release.ts";
+import { tick } from "../../../protocol/hand-over/tick.ts";
+import type { Context } from "../../../protocol/ports.ts";
+import { send } from "../../../protocol/send/send.ts";
+import { consume } from "../../support/consume.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
+
+/** The states of three jobs, due ten seconds apart in a topic that starts one a second. */
+async function statesAfter(trouble: (world: World) => Promise<void>): Promise<string[]> {
+  const world = createWorld({
+    topics: { t: { maxPerSecond: 1, ifLate: { after: 60, do: "skip" } } },
+    shards: 1,
+  });
+  await world.tick();
+  await world.pass(20 * SECOND);
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push((await world.file({ topic: "t", delay: (300 + i * 10) * SECOND })).id);
+  await trouble(world);
+  return statesAfterRuns(world, ids, 30 * MINUTE);
+}
+
+/** The states of these jobs when consumers have run them for so many ms. */
+async function statesAfterRuns(world: World, ids: readonly string[], ms: number): Promise<string[]> {
+  for (const end = world.now() + ms; world.now() < end; ) {
+    await world.pass(SECOND);
+    await consume(world, "t");
+  }
+  return Promise.all(ids.map(async (id) => (await world.home(id)).state));
+}
+
+test.each<[string, (world: World) => Promise<void>]>([
+  ["no tick has come", (world) => world.pass(2 * HOUR, { ticks: false })],
+  [
+    "its queue took nothing",
+    async (world) => {
+      world.queues.trouble({ topic: "t" }, "failing");
+      await world.pass(HOUR);
+      world.queues.trouble({ topic: "t" }, undefined);
+    },
+  ],
+  ["nobody consumed, and the audit sent it again", (world) => world.pass(1080 * SECOND)],
+  [
+    "it was paused for an hour, and nobody consumed after that",
+    async (world) => {
+      await world.pass(MINUTE);
+      await pause(world.ctx, "t");
+      await world.pass(HOUR);
+      await resume(world.ctx, "t", undefined);
+      await world.pass(40 * MINUTE);
+    },
+  ],
+])("a job of a limited topic is as late as it was before its start, when %s", async (_, trouble) => {
+  expect(await statesAfter(trouble)).toEqual(["cancelled", "cancelled", "cancelled"]);
+});
+
+test("a job that waited for its limit is no later by the note of a writer that was slow", async () => {
+  const world = createWorld({ topics: { t: { maxPerSecond: 1 } }, shards: 1 });
+  await world.tick();
+  const jobs = [];
+  for (let i = 0; i < 200; i++) jobs.push(await world.file({ topic: "t", delay: MINUTE }));
+  await world.pass(2 * MINUTE);
+  const parked = await Promise.all(jobs.map(({ id }) => world.home(id)));
+  const stale = parked.findLast(({ heldUntil }) => heldUntil === undefined);
+  if (!stale) throw new Error("no job waits");
+  // It has its start by now, and the writer has read its home before.
+  await world.pass(5 * MINUTE);
+  const { heldUntil = 0 } = await world.home(stale.id);
+  await parkForLimit(world.ctx, "t", [stale]);
+  await world.pass(MINUTE);
+  // It had lost its start by then, as nobody consumes, and nothing before that.
+  expect(await world.home(stale.id)).toMatchObject({ heldFrom: stale.dueAt + (world.now() - heldUntil) });
+});
+
+test("a sender that stood still for an hour gives no start to a job that others have parked", async () => {
+  const world = createWorld({
+    topics: { t: { maxPerSecond: 1, ifLate: { after: 600, do: "skip" } } },
+    shards: 1,
+  });
+  await world.tick();
+  const jobs = [];
+  for (let i = 0; i < 200; i++) jobs.push(await world.file({ topic: "t", delay: MINUTE }));
+  await world.pass(2 * MINUTE);
+  const homes = await Promise.all(jobs.map(({ id }) => world.home(id)));
+  const parked = homes.findLast(({ heldUntil }) => heldUntil === undefined);
+  if (!parked) throw new Error("no job waits");
+  const pool = Object.create(world.pool);
+  pool.read = async (keys: Parameters<typeof world.pool.read>[0]) => {
+    delete pool.read;
+    await world.pass(HOUR, { ticks: false });
+    return world.pool.read(keys);
+  };
+  const sent = await send({ ...world.ctx, pool }, [parked]);
+  expect(sent.get(parked.id)).toMatchObject({
+    outcome: "failing",
+    reason: expect.stringMatching(/too long ago/),
+  });
+  const [state] = await statesAfterRuns(world, [parked.id], 30 * MINUTE);
+  expect(state).toBe("done");
+});
+
+test("a pause is no lateness of the first jobs that a topic parks for its limit", async () => {
+  const world = createWorld({
+    topics: { t: { maxPerSecond: 1, ifLate: { after: 1800, do: "skip" } } },
+    shards: 1,
+  });
+  await world.tick();
+  await world.pass(20 * SECOND);
+  const ids: string[] = [];
+  for (let i = 0; i < 100; i++) ids.push((await world.file({ topic: "t", delay: 30 * MINUTE })).id);
+  await world.pass(20 * MINUTE, { ticks: false });
+  await pause(world.ctx, "t");
+  await world.pass(65 * MINUTE, { ticks: false });
+  await resume(world.ctx, "t", undefined);
+  // No tick has come until the resume is over: the first one parks what it gives no start.
+  await world.pass(15 * MINUTE, { ticks: false });
+  const states = await statesAfterRuns(world, ids, 5 * MINUTE);
+  expect(states.filter((state) => state !== "done")).toEqual([]);
+});
+
+test("a job is as late as it was when a release died before it sent the job, and no tick came for an hour", async () => {
+  const world = createWorld({
+    topics: { t: { maxPerSecond: 1, ifLate: { after: 60, do: "skip" } } },
+    shards: 1,
+  });
+  await world.tick();
+  const ids: string[] = [];
+  for (let i = 0; i < 200; i++) ids.push((await world.file({ topic: "t", delay: 3 * MINUTE })).id);
+  await world.pass(4 * MINUTE - SECOND);
+  const process: Context = { ...world.ctx, pool: Object.create(world.pool) };
+  const dead = Promise.withResolvers<void>();
+  world.queues.hooks.before = ({ operation }) =>
+    operation === "send" ? new Promise(() => dead.resolve()) : undefined;
+  await world.pass(SECOND, { ticks: false });
+  void tick(process, world.now() + MINUTE);
+  await dead.promise;
+  delete world.queues.hooks.before;
+  const homes = await Promise.all(ids.map((id) => world.home(id)));
+  const started = homes.filter(({ heldUntil = 0 }) => heldUntil > world.now()).map(({ id }) => id);
+  expect(started).not.toEqual([]);
+  await world.pass(HOUR, { ticks: false });
+  const states = await statesAfterRuns(world, started, 5 * MINUTE);
+  expect(new Set(states)).toEqual(new Set(["cancelled"]));
+});
+
+test("what a job had lost before a pause is lateness after a resume at a rate, too", async () => {
+  const world = createWorld({ topics: { orders: { ifLate: { after: 3600, do: "skip" } } } });
+  const jobs = Array.from({ length: 5 }, () => ({ topic: "orders", body: "{}", dueAt: world.now() }));
+  await enqueueMany(world.ctx, jobs);
+  await world.pass(2 * HOUR);
+  await pause(world.ctx, "orders");
+  await world.pass(MINUTE);
+  expect(await consume(world, "orders")).toEqual([]);
+  await resume(world.ctx, "orders", 1);
+  await world.pass(2 * MINUTE);
+  while (world.visible("orders").length > 0) expect(await consume(world, "orders")).toEqual([]);
+  const states = world.pool.items().flatMap((item) => ("dueAt" in item ? [(item as Home).state] : []));
+  expect(states).toEqual(jobs.map(() => "cancelled"));
+});
+
+/** A topic whose jobs may be a minute late, or `after` seconds. */
+const punctual = (after = 60, more: object = {}): World =>
+  createWorld({ topics: { t: { ifLate: { after, do: "skip" }, ...more } }, shards: 1 });
+
+const fileMany = async (world: World, count: number, delay: number): Promise<string[]> => {
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++) ids.push((await world.file({ topic: "t", delay })).id);
+  return ids;
+};
+
+test("jobs that wait for the rate of a resume are no later for that", async () => {
+  const world = punctual();
+  await pause(world.ctx, "t");
+  const ids = await fileMany(world, 20, 5 * MINUTE);
+  await world.pass(10 * MINUTE);
+  await resume(world.ctx, "t", 0.02);
+  expect(new Set(await statesAfterRuns(world, ids, 20 * MINUTE))).toEqual(new Set(["done"]));
+});
+
+test("nor are those that SQS had before the pause, and that consumers meet two minutes after the resume", async () => {
+  const world = punctual();
+  const ids = await fileMany(world, 20, 5 * MINUTE);
+  await world.pass(4 * MINUTE);
+  await pause(world.ctx, "t");
+  await world.pass(3 * MINUTE);
+  await resume(world.ctx, "t", 0.02);
+  await world.pass(2 * MINUTE);
+  expect(new Set(await statesAfterRuns(world, ids, 25 * MINUTE))).toEqual(new Set(["done"]));
+});
+
+test("jobs that are parked are no later while a tick has not come to them after the resume", async () => {
+  const world = punctual(5);
+  await pause(world.ctx, "t");
+  const ids = await fileMany(world, 20, 5 * MINUTE);
+  await world.pass(10 * MINUTE + 10 * SECOND);
+  // Whoever resumes dies before letting any of them go.
+  await lift(world.ctx, "t", undefined);
+  expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["done"]));
+});
+
+test("jobs that wait for their limit as their topic is paused and resumed are no later for that", async () => {
+  const world = punctual(60, { maxPerSecond: 1 });
+  await world.tick();
+  const ids = await fileMany(world, 900, 5 * MINUTE);
+  await statesAfterRuns(world, ids, 10 * MINUTE);
+  await pause(world.ctx, "t");
+  await world.pass(MINUTE);
+  await resume(world.ctx, "t", undefined);
+  expect(new Set(await statesAfterRuns(world, ids, 15 * MINUTE))).toEqual(new Set(["done"]));
+});
+
+test("a second pause excuses nothing of the time since the first was lifted", async () => {
+  const world = punctual();
+  const ids = await fileMany(world, 3, 5 * MINUTE);
+  await world.pass(4 * MINUTE);
+  await pause(world.ctx, "t");
+  await world.pass(10 * MINUTE);
+  await resume(world.ctx, "t", undefined);
+  // Nobody consumes.
+  await world.pass(5 * MINUTE);
+  await pause(world.ctx, "t");
+  await world.pass(MINUTE);
+  await resume(world.ctx, "t", undefined);
+  expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["cancelled"]));
+});
+
+test("jobs that were parked for their limit as they were filed wait for a release, when a sweep comes late", async () => {
+  const world = punctual(60, { maxPerSecond: 1 });
+  await world.tick();
+  // No sweep comes to the jobs' minutes before the jobs are due. Some got starts as they were filed.
+  await world.pass(20 * MINUTE, { ticks: false });
+  await enqueueMany(
+    world.ctx,
+    Array.from({ length: 300 }, () => ({ topic: "t", body: "{}", dueAt: world.now() + MINUTE })),
+  );
+  const parked = world.pool.items().flatMap((item) => noteIn(item)?.id ?? []);
+  expect(parked.length).toBeGreaterThan(100);
+  await world.pass(8 * MINUTE, { ticks: false });
+  const states = await statesAfterRuns(world, parked, 30 * MINUTE);
+  expect(new Set(states)).toEqual(new Set(["done"]));
+});
+
+test("a resume at a rate holds nothing while ticks are missing", async () => {
+  const world = punctual();
+  await world.tick();
+  await pause(world.ctx, "t");
+  const ids = await fileMany(world, 3, 20 * MINUTE);
+  await world.pass(30 * MINUTE, { ticks: false });
+  await resume(world.ctx, "t", 1);
+  await world.pass(3 * HOUR, { ticks: false });
+  expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["cancelled"]));
+});

@@ -1,0 +1,451 @@
+import { describe, expect, test } from "vitest";
+import { STARTS_AHEAD } from "../../../core/constants.ts";
+import { startsAt } from "../../../core/home.ts";
+import type { Home, Item } from "../../../core/items.ts";
+import { addressOf } from "../../../core/job-id.ts";
+import { parseMessage, startOf } from "../../../core/message.ts";
+import { summaryOf } from "../../../http/job-json.ts";
+import { cancel } from "../../../protocol/change/cancel.ts";
+import { pause } from "../../../protocol/change/pause.ts";
+import { enqueue, enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { bookStarts } from "../../../protocol/gate/book-starts.ts";
+import { backlogsOf } from "../../../protocol/hand-over/backlog.ts";
+import { promote } from "../../../protocol/hand-over/promote.ts";
+import { resume } from "../../../protocol/hand-over/release.ts";
+import { sentBefore } from "../../../protocol/hand-over/sent-before.ts";
+import { tick } from "../../../protocol/hand-over/tick.ts";
+import type { Pool } from "../../../protocol/ports.ts";
+import { send } from "../../../protocol/send/send.ts";
+import { consume } from "../../support/consume.ts";
+import { callsOf, isAt, liveHomes } from "../../support/scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
+
+const TOPICS = {
+  slow: { maxPerSecond: 2 },
+  slower: { maxPerSecond: 0.1 },
+  loose: { maxPerSecond: 2, consumer: "pull", tracking: "none" },
+  free: {},
+  bare: { consumer: "pull", tracking: "none" },
+} as const;
+const limited = (): World => createWorld({ topics: TOPICS });
+
+const fileMany = (world: World, topic: string, count: number, delay = 0) =>
+  enqueueMany(
+    world.ctx,
+    Array.from({ length: count }, () => ({ topic, body: "{}", dueAt: world.now() + delay })),
+  );
+/** A job that whoever asks for it again keeps. */
+const kept = (world: World) =>
+  ({ topic: "slow", key: "a", body: "{}", dueAt: world.now() + MINUTE, onDuplicate: "keep" }) as const;
+/** How many starts are counted in each second. */
+const starts = (world: World): Item[] => world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
+/** A start that a job wants which never expires. */
+const wanted = (start: number) => ({ start, last: Number.POSITIVE_INFINITY });
+/** Books starts at two a second, as whoever hands jobs over does. */
+const limitOfTwo = () => {
+  const world = limited();
+  const now = world.now();
+  const limit = { maxPerSecond: 2, until: now + STARTS_AHEAD };
+  const book = (starts: number[]) => bookStarts(world.ctx, "slow", limit, starts.map(wanted));
+  return { world, now, book };
+};
+/** When each job in a topic's queue starts by its message, and when SQS lets it go. */
+const sent = (world: World, topic: string) =>
+  world.queues
+    .messages({ topic })
+    .flatMap(({ body, visibleAt }) =>
+      (parseMessage(body)?.jobs ?? []).map((job) => ({ id: job.id, start: startOf(job), visibleAt })),
+    );
+const mostInASecond = (times: readonly number[]): number =>
+  Math.max(
+    0,
+    ...[...Map.groupBy(times, (time) => Math.floor(time / SECOND)).values()].map((at) => at.length),
+  );
+
+describe("a limited topic", () => {
+  test("starts no more jobs in a second than its limit, the others in the seconds after, saying so", async () => {
+    const world = limited();
+    await fileMany(world, "slow", 7, MINUTE);
+    const starts = sent(world, "slow");
+    const due = world.now() + MINUTE;
+    expect(starts.map(({ start }) => start - due)).toEqual([0, 0, 1000, 1000, 2000, 2000, 3000]);
+    for (const { start, visibleAt } of starts) expect(visibleAt).toBe(start);
+    const runs = [];
+    for (let i = 0; i < 5; i++) {
+      await world.pass(i === 0 ? MINUTE : SECOND, { ticks: false });
+      runs.push(...(await consume(world, "slow")));
+    }
+    expect(runs.map(({ at }) => at - due)).toEqual([0, 0, 1000, 1000, 2000, 2000, 3000]);
+    expect(await world.home(runs[6]?.id ?? "")).toMatchObject({ dueAt: due, heldUntil: due + 3 * SECOND });
+    const first = await world.home(runs[0]?.id ?? "");
+    expect(summaryOf(world.ctx, first)).not.toHaveProperty("heldUntil");
+    expect(world.events.filter(({ type }) => type === "started").at(-1)).toMatchObject({
+      lateMs: 3 * SECOND,
+      heldMs: 3 * SECOND,
+    });
+  });
+
+  test("spreads what an outage has left behind, part of it by later looks, each job booked once", async () => {
+    const world = limited();
+    await world.tick();
+    await fileMany(world, "slow", 1000, 10 * MINUTE);
+    await world.pass(HOUR, { ticks: false });
+    await world.tick();
+    const recovered = world.now();
+    // What SQS can hold for now; the rest has its looks ahead.
+    const near = sent(world, "slow");
+    expect(near.length).toBeLessThan(450);
+    expect(mostInASecond(near.map(({ start }) => start))).toBe(2);
+    const started: number[] = [];
+    while (started.length < 1000 && world.now() < recovered + HOUR) {
+      for (const { at } of await consume(world, "slow")) started.push(at);
+      await world.pass(SECOND);
+    }
+    expect(started).toHaveLength(1000);
+    // At two a second and no slower.
+    expect(mostInASecond(started)).toBe(2);
+    expect(world.now() - recovered).toBeLessThan(520 * SECOND);
+    const counted = world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
+    const booked = counted.flatMap((item) => Object.entries(item).filter(([name]) => /^s\d+$/.test(name)));
+    const total = booked.reduce((sum, [, count]) => sum + Math.min(Number(count), 2), 0);
+    expect(total).toBeLessThan(1020);
+  });
+
+  test("below one a second starts a job each so many seconds", async () => {
+    const world = limited();
+    await fileMany(world, "slower", 4);
+    const starts = sent(world, "slower").map(({ start }) => start - world.now());
+    expect(starts).toEqual([0, 10_000, 20_000, 30_000]);
+  });
+
+  test("shapes jobs that are filed one by one, by many at once", async () => {
+    const world = limited();
+    await Promise.all(Array.from({ length: 10 }, () => world.file({ topic: "slow", delay: 30 * SECOND })));
+    expect(mostInASecond(sent(world, "slow").map(({ start }) => start))).toBe(2);
+  });
+
+  test("parks what finds no start within about a minute, cancellable till then, its home as it was", async () => {
+    const world = limited();
+    await fileMany(world, "slow", 500);
+    const ids = new Set(sent(world, "slow").map(({ id }) => id));
+    expect(ids.size).toBe((2 * STARTS_AHEAD) / SECOND);
+    const later = liveHomes(world).filter(({ id }) => !ids.has(id));
+    expect(later).toHaveLength(500 - ids.size);
+    for (const home of later) expect(home).not.toHaveProperty("heldUntil");
+    await cancel(world.ctx, later[0]?.id ?? "");
+    let runs = 0;
+    for (let i = 0; i < 300; i++) {
+      await world.pass(SECOND);
+      runs += (await consume(world, "slow")).length;
+    }
+    expect(runs).toBe(499);
+  });
+
+  test("of untracked jobs stores what it parks", async () => {
+    const world = limited();
+    const filed = await fileMany(world, "loose", 500);
+    expect(filed.every((result) => "home" in result)).toBe(true);
+    const ids = new Set(sent(world, "loose").map(({ id }) => id));
+    expect(ids.size).toBe((2 * STARTS_AHEAD) / SECOND);
+    expect(mostInASecond(sent(world, "loose").map(({ start }) => start))).toBe(2);
+    const stored = world.pool.items().filter((item) => "untracked" in item);
+    expect(stored).toHaveLength(500 - ids.size);
+    await world.pass(5 * MINUTE);
+    expect(new Set(sent(world, "loose").map(({ id }) => id)).size).toBe(500);
+  });
+
+  test("is resumed within its limit", async () => {
+    const world = limited();
+    await pause(world.ctx, "slow");
+    await fileMany(world, "slow", 20);
+    await resume(world.ctx, "slow", undefined);
+    expect(mostInASecond(sent(world, "slow").map(({ start }) => start))).toBe(2);
+  });
+
+  test("does not count what has a start already, when the audit or a second sweep sends it again", async () => {
+    const world = limited();
+    await world.tick();
+    await fileMany(world, "slow", 100, 5 * MINUTE);
+    await world.pass(5 * MINUTE);
+    const given = world.pool.items().filter((item) => "heldUntil" in item) as Home[];
+    expect(given.length).toBeGreaterThan(50);
+    const before = starts(world);
+    await send(world.ctx, given);
+    const { looks } = await sentBefore(world.ctx, given, backlogsOf(world.ctx));
+    await send(world.ctx, given, looks);
+    expect(starts(world)).toEqual(before);
+    expect((await Promise.all(given.map(({ id }) => world.home(id)))).map(startsAt)).toEqual(
+      given.map(startsAt),
+    );
+  });
+
+  test("gives one start more at most to a job that callers keep again and again", async () => {
+    const world = limited();
+    const job = kept(world);
+    for (let i = 0; i < 10; i++) await enqueue(world.ctx, job);
+    const [counted] = starts(world);
+    const booked = Object.entries(counted ?? {}).filter(([name]) => /^s\d+$/.test(name));
+    expect(booked.map(([, count]) => count)).toEqual([2]);
+  });
+
+  test("marks each message as spare that is sent to be sure", async () => {
+    const world = limited();
+    const job = kept(world);
+    await enqueue(world.ctx, job);
+    await Promise.all(Array.from({ length: 10 }, () => enqueue(world.ctx, job)));
+    const spare = world.queues
+      .messages({ topic: "slow" })
+      .map(({ body }) => parseMessage(body)?.jobs[0]?.spare);
+    expect(spare).toEqual([undefined, ...Array(10).fill(true)]);
+  });
+
+  test("whose counter is throttled keeps no other topic's jobs from being sent", async () => {
+    const world = limited();
+    const jobs = [
+      await world.file({ topic: "slow", delay: HOUR }),
+      await world.file({ topic: "free", delay: HOUR }),
+    ];
+    await world.pass(HOUR - MINUTE, { ticks: false });
+    const count = async (): Promise<never> => {
+      // The message of the other topic is sent while this one is repeated.
+      await new Promise(setImmediate);
+      await world.pass(2 * MINUTE, { ticks: false });
+      throw new Error("throttled until the deadline");
+    };
+    await send({ ...world.ctx, pool: { ...world.pool, count } }, jobs);
+    expect(sent(world, "slow")).toEqual([]);
+    expect(sent(world, "free")).toHaveLength(1);
+  });
+
+  test("whose counter is throttled refuses its own untracked jobs of a batch, and no other topic's", async () => {
+    const world = limited();
+    const count = async (): Promise<never> => {
+      throw new Error("throttled until the deadline");
+    };
+    const ctx = { ...world.ctx, pool: { ...world.pool, count } };
+    const jobs = ["loose", "bare"].map((topic) => ({ topic, body: "{}", dueAt: world.now() }));
+    expect(await enqueueMany(ctx, jobs)).toMatchObject([{ code: "unavailable" }, { outcome: "created" }]);
+    expect(sent(world, "loose")).toEqual([]);
+    expect(sent(world, "bare")).toHaveLength(1);
+  });
+
+  test("passes over no second before those that are full", async () => {
+    const { now, book } = limitOfTwo();
+    const ahead = now + MINUTE;
+    expect(await book([ahead, ahead, ahead])).toEqual([ahead, ahead, ahead + SECOND]);
+    expect(await book([ahead])).toEqual([ahead + SECOND]);
+    expect(await book([now])).toEqual([now]);
+  });
+
+  test("gives no start behind its bound but a job's own, and no more than half of a minute's so far ahead", async () => {
+    const { now, book } = limitOfTwo();
+    const far = Array.from({ length: 180 }, (_, i) => now + 2 * MINUTE + Math.floor(i / 3) * SECOND);
+    const given = (await book(far)).filter((start) => start !== undefined);
+    expect(given).toHaveLength(60);
+    expect(mostInASecond(given)).toBe(2);
+    const near = await book(Array.from({ length: 300 }, () => now));
+    expect(near.filter((start) => start !== undefined)).toHaveLength((2 * STARTS_AHEAD) / SECOND);
+  });
+
+  test("touches the counters of three minutes, however many jobs wait, and only adds where nobody waits", async () => {
+    const { world, now, book } = limitOfTwo();
+    expect(await callsOf(world, () => book([now]))).toMatchObject([{ operation: "count" }]);
+    await book(Array.from({ length: 10_000 }, () => now));
+    const calls = await callsOf(world, () => book([now]));
+    expect(calls.map(({ operation }) => operation)).toEqual(["count", "read"]);
+    expect(calls.flatMap(({ keys }) => keys).length).toBeLessThanOrEqual(4);
+  });
+
+  test("shares the starts among many who book at once with few calls each, whatever the limit", async () => {
+    for (const maxPerSecond of [1 / 60, 2]) {
+      const world = limited();
+      const limit = { maxPerSecond, until: world.now() + STARTS_AHEAD };
+      const starts = Array.from({ length: 500 }, () => wanted(world.now()));
+      let given: (number | undefined)[][] = [];
+      const calls = await callsOf(world, async () => {
+        given = await Promise.all(
+          Array.from({ length: 32 }, () => bookStarts(world.ctx, "slow", limit, starts)),
+        );
+      });
+      expect(given.flat().filter((start) => start !== undefined)).toHaveLength(maxPerSecond === 2 ? 150 : 2);
+      expect(calls.length).toBeLessThan(32 * 8);
+    }
+  });
+
+  test("counts a job few times though hundreds of callers file one each at once", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 5 } } });
+    const file = () => Promise.all(Array.from({ length: 300 }, () => world.file({ topic: "slow" })));
+    const counts = (await callsOf(world, file)).filter(({ operation }) => operation === "count");
+    expect(counts.length).toBeLessThan(4 * 300);
+    const times = world.queues
+      .messages({ topic: "slow" })
+      .flatMap(({ body }) => parseMessage(body)?.jobs.map(startOf) ?? []);
+    const seconds = [...Map.groupBy(times, (time) => Math.floor(time / SECOND)).values()].map(
+      (at) => at.length,
+    );
+    expect(Math.max(...seconds)).toBe(5);
+    expect(seconds.length).toBeGreaterThan(55);
+  });
+
+  test.each([1, 5])(
+    "lets no job have a start that passed while its counter did not answer for %i s",
+    async (seconds) => {
+      const world = createWorld({ topics: { slow: { maxPerSecond: 5 } } });
+      let isSlow = true;
+      const count: Pool["count"] = async (...asked) => {
+        if (isSlow) await world.pass(seconds * SECOND, { ticks: false });
+        isSlow = false;
+        return world.pool.count(...asked);
+      };
+      const jobs = Array.from({ length: 5 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() }));
+      const begun = world.now();
+      await enqueueMany({ ...world.ctx, pool: { ...world.pool, count } }, jobs);
+      const times = world.queues
+        .messages({ topic: "slow" })
+        .flatMap(({ body }) => parseMessage(body)?.jobs.map(startOf) ?? []);
+      expect(times).toHaveLength(5);
+      expect(Math.min(...times)).toBeGreaterThanOrEqual(begun + seconds * SECOND);
+    },
+  );
+
+  test.each([
+    ["keyed", (i: number) => ({ key: `key ${i}` })],
+    ["with an Idempotency-Key each", (i: number) => ({ once: { token: `t${i}`, hash: "h", lasts: MINUTE } })],
+  ])("books the starts of a batch's jobs together that are filed one by one (%s)", async (_, more) => {
+    const world = createWorld({ topics: { t: { maxPerSecond: 10 } } });
+    await world.tick();
+    const calls: string[] = [];
+    world.pool.hooks.before = async ({ operation, keys }) => {
+      if (operation === "count") calls.push("count");
+      for (const { pk } of keys) if (operation === "read" && pk === "pause#t") calls.push("pause");
+      await new Promise(setImmediate);
+    };
+    const jobs = Array.from({ length: 500 }, (_, i) => ({
+      topic: "t",
+      body: "{}",
+      dueAt: world.now(),
+      ...more(i),
+    }));
+    await enqueueMany(world.ctx, jobs);
+    expect(calls.filter((call) => call === "count").length).toBeLessThan(60);
+    expect(calls.filter((call) => call === "pause").length).toBeLessThan(60);
+  });
+
+  test("asks a counter that takes longer than a second for starts that are still to come", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 5 } } });
+    let asked = 0;
+    const count: Pool["count"] = async (...amounts) => {
+      asked += 1;
+      await world.pass(1100, { ticks: false });
+      return world.pool.count(...amounts);
+    };
+    const jobs = Array.from({ length: 5 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() }));
+    await enqueueMany({ ...world.ctx, pool: { ...world.pool, count } }, jobs);
+    expect(asked).toBe(2);
+    expect(sent(world, "slow")).toHaveLength(5);
+  });
+
+  test("moves no job that its schedule sends four minutes ahead and the limit does not hold", async () => {
+    const world = limited();
+    const { id } = await world.file({ topic: "slow", delay: 4 * MINUTE });
+    await promote(world.ctx, id);
+    expect(sent(world, "slow")).toMatchObject([{ id, visibleAt: world.now() + 4 * MINUTE }]);
+    expect(await world.home(id)).toMatchObject({ revision: 0 });
+    expect(world.events.map(({ type }) => type)).not.toContain("deferred");
+  });
+
+  test("whose writer dies between the start and the message is found by the audit", async () => {
+    const world = limited();
+    await world.tick();
+    const counted = new Promise<void>((resolve) => {
+      world.pool.hooks.after = ({ operation }) => {
+        if (operation !== "count") return;
+        resolve();
+        return new Promise(() => {});
+      };
+    });
+    void world.file({ topic: "slow", delay: 0 });
+    await counted;
+    delete world.pool.hooks.after;
+    const [home] = liveHomes(world);
+    expect(sent(world, "slow")).toEqual([]);
+    await world.pass(20 * MINUTE);
+    expect(await consume(world, "slow")).toMatchObject([{ id: home?.id }]);
+  });
+
+  test("that cannot be counted is looked at later and told of, keeps no other topic, and is not acknowledged unfiled", async () => {
+    const world = limited();
+    world.pool.hooks.before = (call) => {
+      if (isAt("starts#", "count")(call)) throw new Error("down");
+    };
+    await fileMany(world, "free", 1, 10 * MINUTE);
+    const [loose] = await fileMany(world, "loose", 1);
+    expect(loose).toMatchObject({ code: "unavailable" });
+    await fileMany(world, "slow", 2);
+    const type = "hand-over-failed";
+    expect(world.events).toContainEqual({ type, topic: "slow", jobs: 2, reason: "down" });
+    await fileMany(world, "slow", 1, 10 * MINUTE);
+    await world.pass(9 * MINUTE);
+    expect(sent(world, "free")).toHaveLength(1);
+    expect([...sent(world, "slow"), ...sent(world, "loose")]).toEqual([]);
+    delete world.pool.hooks.before;
+    await world.pass(10 * MINUTE);
+    expect(new Set(sent(world, "slow").map(({ id }) => id)).size).toBe(3);
+  });
+});
+
+describe("an untracked topic's held job", () => {
+  test("is sent by the second of two sweeps though the first dies after noting its start", async () => {
+    const world = createWorld({ shards: 1, topics: TOPICS });
+    await world.pass(MINUTE);
+    await fileMany(world, "loose", 400, 4 * MINUTE + 50 * SECOND);
+    await world.pass(4 * MINUTE, { ticks: false });
+    const dead = { ...world.ctx, queues: { ...world.queues, send: () => new Promise<never>(() => {}) } };
+    const noted = new Promise<void>((resolve) => {
+      world.pool.hooks.after = ({ operation, keys }) => {
+        if (operation === "changeMany" && keys.length > 0) setImmediate(resolve);
+      };
+    });
+    void tick(dead, world.now() + MINUTE);
+    await noted;
+    delete world.pool.hooks.after;
+    await world.pass(5 * SECOND, { ticks: false });
+    await world.tick();
+    await world.pass(HOUR);
+    expect(new Set(sent(world, "loose").map(({ id }) => id)).size).toBe(400);
+  });
+});
+
+test("a job that waits in SQS behind slow consumers keeps its start, however often it is sent again", async () => {
+  const world = limited();
+  await fileMany(world, "slow", 1000);
+  await world.pass(20 * MINUTE);
+  const before = new Map(liveHomes(world).map(({ id, heldUntil }) => [id, heldUntil]));
+  const counted = starts(world);
+  await world.pass(6 * HOUR);
+  for (const { id, heldUntil } of liveHomes(world)) expect(heldUntil).toBe(before.get(id));
+  expect(starts(world)).toEqual(counted);
+});
+
+test("jobs whose messages were lost, or never sent, share their limit when they are sent again", async () => {
+  const world = limited();
+  await world.tick();
+  await fileMany(world, "slow", 100, 5 * MINUTE);
+  await world.pass(9 * MINUTE);
+  world.queues.purge({ topic: "slow" });
+  const times: number[] = [];
+  for (let i = 0; i < 20 * 60 && times.length < 100; i++) {
+    await world.pass(SECOND);
+    for (const { at } of await consume(world, "slow")) times.push(at);
+  }
+  expect(times).toHaveLength(100);
+  expect(mostInASecond(times)).toBe(2);
+});
+
+test("a topic without a limit counts nothing", async () => {
+  const world = limited();
+  await fileMany(world, "free", 20);
+  expect(world.pool.items().filter(({ pk }) => pk.startsWith("starts#"))).toEqual([]);
+  expect(sent(world, "free").map(({ start }) => start)).toEqual(Array(20).fill(world.now()));
+  expect(addressOf(sent(world, "free")[0]?.id ?? "").time).toBe(world.now());
+});

@@ -1,0 +1,419 @@
+import { describe, expect, test } from "vitest";
+import { DAY } from "../../../core/constants.ts";
+import type { Home } from "../../../core/items.ts";
+import { parseMessage, startOf } from "../../../core/message.ts";
+import { summaryOf } from "../../../http/job-json.ts";
+import { type Bulk, type BulkRequest, beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
+import { cancel } from "../../../protocol/change/cancel.ts";
+import { pause } from "../../../protocol/change/pause.ts";
+import { redrive } from "../../../protocol/change/redrive.ts";
+import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { bookStarts } from "../../../protocol/gate/book-starts.ts";
+import { resume } from "../../../protocol/hand-over/release.ts";
+import { tick } from "../../../protocol/hand-over/tick.ts";
+import { settlePulled } from "../../../protocol/run/pull.ts";
+import { send } from "../../../protocol/send/send.ts";
+import { consume } from "../../support/consume.ts";
+import { type Call, callsOf, fail, isAt, isLook, meanwhile, pull, pullOne } from "../../support/scenes.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
+
+// The world begins at 09:00 UTC, which is 17:00 in Shanghai: an hour before these windows close, for an hour.
+const window = "19:00-18:00 Asia/Shanghai";
+const CLOSES = START + HOUR;
+const OPENS = START + 2 * HOUR;
+const windowed = (): World =>
+  createWorld({
+    topics: {
+      day: { window },
+      slow: { window, maxPerSecond: 2 },
+      precise: { window, precision: "millisecond" },
+      pulled: { window, consumer: "pull" },
+      loose: { window, consumer: "pull", tracking: "none" },
+      free: { window, tracking: "none" },
+      gone: { window: "09:00-18:00 Mars/Olympus" },
+      short: { window: "09:14-09:04 UTC" },
+    },
+  });
+
+/** When each message of a topic lets its job start. */
+const sent = (world: World, topic: string): number[] =>
+  world.queues.messages({ topic }).flatMap(({ body }) => (parseMessage(body)?.jobs ?? []).map(startOf));
+const writesOf = async (world: World, act: () => Promise<unknown>): Promise<string[]> => {
+  const ofJobs = (await callsOf(world, act)).filter(({ keys }) => keys.some(({ pk }) => /^\d{4}-/.test(pk)));
+  return ofJobs.map(({ operation }) => operation).filter((one) => one !== "read" && one !== "page");
+};
+const held = async (world: World, { id }: Home) => {
+  const { dueAt, heldFrom, heldUntil, revision } = await world.home(id);
+  return { dueAt, heldFrom, heldUntil, revision };
+};
+
+describe("a topic with a window", () => {
+  test("runs what is due inside it as any other does, with no write more", async () => {
+    const world = windowed();
+    const job = await world.file({ topic: "day", delay: HOUR - 1 });
+    await world.pass(58 * MINUTE, { ticks: false });
+    expect(await writesOf(world, world.tick)).toEqual([]);
+    expect(sent(world, "day")).toEqual([CLOSES - 1]);
+    expect(await held(world, job)).toEqual({ dueAt: CLOSES - 1, revision: 0 });
+  });
+
+  test("holds what is due outside it till it opens, due when it was, with two writes and never again", async () => {
+    const world = windowed();
+    const job = await world.file({ topic: "day", delay: 90 * MINUTE });
+    await world.pass(87 * MINUTE);
+    expect(await writesOf(world, () => world.pass(MINUTE))).toEqual(["insert", "changeMany"]);
+    const hold = {
+      dueAt: CLOSES + 30 * MINUTE,
+      heldFrom: CLOSES + 30 * MINUTE,
+      heldUntil: OPENS,
+      revision: 1,
+    };
+    expect(await held(world, job)).toEqual(hold);
+    expect(summaryOf(world.ctx, await world.home(job.id))).toMatchObject({
+      heldUntil: "2026-03-01T11:00:00.000Z",
+    });
+    await world.pass(30 * MINUTE);
+    expect(await held(world, job)).toEqual(hold);
+    expect(sent(world, "day")).toEqual([OPENS]);
+    // A job that waits for its opening is not overdue.
+    expect(world.events.filter((event) => event.type === "audited" && event.found > 0)).toEqual([]);
+    await world.pass(2 * MINUTE);
+    expect((await consume(world, "day")).map(({ at }) => at)).toEqual([OPENS]);
+    expect(world.events.findLast(({ type }) => type === "started")).toMatchObject({
+      lateMs: 30 * MINUTE,
+      heldMs: 30 * MINUTE,
+    });
+  });
+
+  test("costs a job that waits for it two writes, counted to its end", async () => {
+    const lifeOf = async (delay: number, starts: number): Promise<string[]> => {
+      const world = windowed();
+      await world.file({ topic: "day", delay });
+      return writesOf(world, async () => {
+        await world.pass(starts);
+        expect(await consume(world, "day")).toHaveLength(1);
+        await world.pass(HOUR);
+      });
+    };
+    const any = await lifeOf(30 * MINUTE, 30 * MINUTE);
+    expect(await lifeOf(90 * MINUTE, 2 * HOUR)).toEqual(["insert", "changeMany", ...any]);
+  });
+
+  test("runs what an audit has noted to start soon, and died before sending", async () => {
+    const world = windowed();
+    const job = await world.file({ topic: "short", delay: 3 * MINUTE });
+    await world.pass(5 * MINUTE);
+    world.queues.purge({ topic: "short" });
+    const send = () => Promise.reject(new Error("crash"));
+    const dead = { ...world.ctx, queues: { ...world.queues, send } };
+    while ((await world.home(job.id)).heldUntil === undefined) {
+      await world.pass(MINUTE, { ticks: false });
+      await tick(dead, world.now() + MINUTE).catch(() => {});
+    }
+    expect(await held(world, job)).toMatchObject({ heldUntil: START + 14 * MINUTE, revision: 0 });
+    await world.pass(30 * MINUTE);
+    expect(await consume(world, "short")).toMatchObject([{ id: job.id }]);
+  });
+
+  test("keeps what opens soon in SQS, noted once however often it is handed over", async () => {
+    const world = windowed();
+    await world.pass(2 * HOUR - 2 * MINUTE, { ticks: false });
+    const job = await world.file({ topic: "day" });
+    expect(sent(world, "day")).toEqual([OPENS]);
+    const hold = { dueAt: OPENS - 2 * MINUTE, heldFrom: OPENS - 2 * MINUTE, heldUntil: OPENS, revision: 0 };
+    expect(await held(world, job)).toEqual(hold);
+    expect(await writesOf(world, () => world.pass(MINUTE))).toEqual([]);
+    expect(await held(world, job)).toEqual(hold);
+  });
+
+  test("hands over what it opens for between two looks at the clock", async () => {
+    const world = windowed();
+    const job = await world.file({ topic: "day", delay: 90 * MINUTE });
+    await world.pass(2 * HOUR - 1, { ticks: false });
+    for (let looks = 0; looks < 10; looks++) {
+      let looked = 0;
+      const ctx = { ...world.ctx, clock: () => OPENS - (looked++ < looks ? 1 : 0) };
+      const home = await world.home(job.id);
+      expect((await send(ctx, [home])).get(job.id)).toEqual({ outcome: "sent" });
+    }
+  });
+
+  test("starts precise jobs at the opening, not before", async () => {
+    const world = windowed();
+    await world.file({ topic: "precise", delay: 90 * MINUTE });
+    await world.pass(2 * HOUR - 500);
+    expect((await consume(world, "precise")).map(({ at }) => at)).toEqual([OPENS]);
+  });
+
+  test("lets what it has handed over start late, and what is looked at again wait for the next opening", async () => {
+    const world = windowed();
+    const slow = await world.file({ topic: "day", delay: HOUR - 2 * SECOND });
+    const lost = await world.file({ topic: "day", delay: HOUR - SECOND });
+    await world.pass(HOUR);
+    expect(await consume(world, "day", { max: 1 })).toMatchObject([{ id: slow.id, at: CLOSES }]);
+    world.queues.purge({ topic: "day" });
+    await world.pass(20 * MINUTE);
+    expect(await held(world, lost)).toMatchObject({ heldUntil: OPENS, revision: 1 });
+    await world.pass(HOUR);
+    expect((await consume(world, "day")).map(({ id }) => id)).toEqual([lost.id]);
+  });
+
+  test("holds retries, and jobs that are told to run now", async () => {
+    const world = windowed();
+    const retried = await world.file({ topic: "day", delay: HOUR - SECOND });
+    const waiting = await world.file({ topic: "day", delay: 30 * HOUR });
+    await world.pass(HOUR);
+    await consume(world, "day", { run: fail });
+    await reschedule(world.ctx, waiting.id, { dueAt: world.now() });
+    expect(await held(world, retried)).toMatchObject({ dueAt: CLOSES + 15 * SECOND, heldUntil: OPENS });
+    expect(await held(world, waiting)).toMatchObject({ dueAt: CLOSES, heldUntil: OPENS });
+    // A new body alone changes nothing of that.
+    await reschedule(world.ctx, waiting.id, { body: "1" });
+    expect(await held(world, waiting)).toMatchObject({ dueAt: CLOSES, heldUntil: OPENS });
+    await world.pass(HOUR);
+    expect((await consume(world, "day")).map(({ at }) => at)).toEqual([OPENS, OPENS]);
+  });
+
+  test("books no start of a limited topic outside, however many wait", async () => {
+    const world = windowed();
+    await world.pass(HOUR - 10 * SECOND, { ticks: false });
+    await enqueueMany(
+      world.ctx,
+      Array.from({ length: 50 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() })),
+    );
+    expect(sent(world, "slow").filter((start) => start < CLOSES)).toHaveLength(20);
+    await world.pass(10 * SECOND, { ticks: false });
+    for (let runs = 0; runs < 20; ) runs += (await consume(world, "slow")).length;
+    await world.pass(HOUR + MINUTE);
+    const starts = sent(world, "slow").filter((start) => start >= CLOSES);
+    expect(starts).toHaveLength(30);
+    expect([Math.min(...starts), Math.max(...starts)]).toEqual([OPENS, OPENS + 14 * SECOND]);
+    const counted = world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
+    expect(counted.map(({ pk }) => pk)).toEqual([
+      "starts#slow#2026-03-01T09:59",
+      "starts#slow#2026-03-01T11:00",
+    ]);
+  });
+
+  test("parks what its limit does not start before it closes, and looks for nothing till it opens", async () => {
+    const world = windowed();
+    await world.pass(HOUR - 10 * SECOND, { ticks: false });
+    await enqueueMany(
+      world.ctx,
+      Array.from({ length: 50 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() })),
+    );
+    await world.pass(20 * MINUTE);
+    const calls = await callsOf(world, world.tick);
+    expect(calls.filter(({ keys }) => keys.some(({ pk }) => pk.startsWith("paused#")))).toEqual([]);
+  });
+
+  test("keeps what a limit has parked, though a deploy takes the limit away", async () => {
+    const world = windowed();
+    await world.pass(HOUR);
+    const topic = "slow";
+    await enqueueMany(world.ctx, Array(5).fill({ topic, body: "{}", dueAt: world.now() }));
+    const deployed = { ...world.ctx, policy: { ...world.ctx.policy, topics: { slow: { window } } } };
+    await world.pass(MINUTE, { ticks: false });
+    await tick(deployed, world.now() + 150 * SECOND);
+    expect(sent(world, topic)).toEqual([]);
+    while (world.now() < OPENS) {
+      await world.pass(MINUTE, { ticks: false });
+      await tick(deployed, world.now() + 150 * SECOND);
+    }
+    expect(sent(world, topic)).toEqual(Array(5).fill(OPENS));
+  });
+
+  test("keeps to a limit whose periods begin before the opening", async () => {
+    const { ctx } = windowed();
+    const wanted = { start: START + 208 * SECOND, last: Number.POSITIVE_INFINITY };
+    const limit = { maxPerSecond: 1 / 16, window: "08:58-09:04 UTC", until: START + 2 * DAY };
+    const starts = await bookStarts(ctx, "slow", limit, [wanted, wanted, wanted]);
+    const written = starts.map((start = 0) => new Date(start).toISOString().slice(8, 19));
+    expect(written).toEqual(["01T09:03:28", "01T09:03:44", "02T08:58:00"]);
+  });
+
+  test("gives a resume's jobs their starts inside it, at its rate", async () => {
+    const world = windowed();
+    await pause(world.ctx, "day");
+    const jobs = await Promise.all([1, 2, 3].map(() => world.file({ topic: "day", delay: 30 * MINUTE })));
+    await world.pass(HOUR - 10 * SECOND);
+    await resume(world.ctx, "day", 0.1);
+    expect(await consume(world, "day")).toHaveLength(1);
+    await world.pass(HOUR + MINUTE);
+    const starts = await Promise.all(jobs.map(async ({ id }) => (await world.home(id)).heldUntil));
+    expect(starts.sort()).toEqual([CLOSES - 10 * SECOND, OPENS, OPENS + 10 * SECOND]);
+    const later = await Promise.all(jobs.map(({ id }) => held(world, { id } as Home)));
+    for (const { revision } of later) expect(revision).toBe(1);
+  });
+
+  test.for(["day", "slow"])(
+    "lets nothing of topic %s go outside it when a release stands still",
+    async (topic) => {
+      const world = windowed();
+      await pause(world.ctx, topic);
+      await world.file({ topic });
+      await world.pass(HOUR - MINUTE);
+      world.pool.hooks.after = async ({ operation }) => {
+        if (operation !== "changeMany") return;
+        delete world.pool.hooks.after;
+        await world.pass(5 * MINUTE, { ticks: false });
+      };
+      await resume(world.ctx, topic, undefined);
+      expect(world.now()).toBeGreaterThan(CLOSES);
+      expect(sent(world, topic)).toEqual([]);
+      await world.pass(HOUR);
+      expect(sent(world, topic)).toEqual([OPENS]);
+    },
+  );
+
+  test("gives the jobs of a bulk, or of a redrive, their starts inside it, at their rate", async () => {
+    const world = windowed();
+    await world.tick();
+    const jobs = 300;
+    const dead = Array.from({ length: jobs }, () => ({
+      topic: "day",
+      body: "{}",
+      dueAt: world.now(),
+      maxAttempts: 1,
+    }));
+    await enqueueMany(world.ctx, dead);
+    while (world.visible("day").length > 0) await consume(world, "day", { run: fail });
+    await enqueueMany(
+      world.ctx,
+      dead.map((job) => ({ ...job, dueAt: OPENS + HOUR })),
+    );
+    await world.pass(CLOSES - 2 * MINUTE - world.now());
+    await redrive(world.ctx, "day", { max: jobs, delay: 0, ratePerSecond: 1 });
+    const request: BulkRequest = { action: "run", topic: "day", dryRun: false, ratePerSecond: 1 };
+    let at: Bulk | undefined = beginBulk(world.ctx, "run", { from: OPENS, to: OPENS + 2 * HOUR }, {});
+    while (at) at = (await runBulk(world.ctx, request, at)).next;
+    const runs: number[] = [];
+    while (runs.length < 2 * jobs && world.now() < OPENS + HOUR) {
+      await world.pass(SECOND);
+      runs.push(...(await consume(world, "day")).map((run) => run.at));
+    }
+    expect(runs).toHaveLength(2 * jobs);
+    expect(runs.filter((time) => time >= CLOSES && time < OPENS)).toEqual([]);
+    // Two a second: one of each.
+    expect(runs.filter((time) => time < OPENS).length).toBeGreaterThan(200);
+    for (let second = OPENS; second < OPENS + 3 * MINUTE; second += SECOND)
+      expect(runs.filter((time) => time >= second && time < second + SECOND).length).toBeLessThanOrEqual(4);
+  });
+
+  test("leaves an untracked job in the pool whose note is met again after it was given its opening", async () => {
+    const world = windowed();
+    await pause(world.ctx, "free");
+    const { id } = await world.file({ topic: "free" });
+    await world.pass(HOUR);
+    breakOnce(world, "before", isAt("paused#", "remove"));
+    await expect(resume(world.ctx, "free", undefined)).rejects.toThrow("crash");
+    await world.pass(MINUTE);
+    expect(sent(world, "free")).toEqual([]);
+    await cancel(world.ctx, id);
+    await world.pass(2 * HOUR);
+    expect(sent(world, "free")).toEqual([]);
+  });
+
+  test("of untracked jobs stores what waits for it, cancellable till then, and holds their retries", async () => {
+    const world = windowed();
+    await world.pass(HOUR - SECOND);
+    const early = await world.file({ topic: "loose" });
+    const [message] = world.queues.messages({ topic: "loose" });
+    expect(message?.body).not.toContain("heldUntil");
+    const { id, receipt } = await pullOne(world, "loose");
+    expect(id).toBe(early.id);
+    const failed = { end: "failed", error: "", retryAfter: 5_000 } as const;
+    await settlePulled(world.ctx, "loose", receipt, failed);
+    expect(world.queues.messages({ topic: "loose" }).map(({ visibleAt }) => visibleAt)).toEqual([OPENS]);
+    await world.pass(SECOND);
+    const job = await world.file({ topic: "loose" });
+    const other = await world.file({ topic: "loose" });
+    expect(sent(world, "loose")).toHaveLength(1);
+    expect(await held(world, job)).toMatchObject({ dueAt: CLOSES, heldUntil: OPENS });
+    expect((await world.home(job.id)).expiresAt).toBe((OPENS + 240 * HOUR) / SECOND);
+    await cancel(world.ctx, other.id);
+    await world.pass(HOUR);
+    expect((await pull(world, "loose")).map(({ id }) => id).sort()).toEqual([early.id, job.id].sort());
+  });
+
+  test("holds the retries of an untracked topic's consumer in their messages", async () => {
+    const world = windowed();
+    await world.pass(HOUR - SECOND);
+    await world.file({ topic: "free" });
+    await consume(world, "free", { run: fail });
+    expect(sent(world, "free")).toEqual([OPENS]);
+    await world.pass(HOUR - 14 * MINUTE);
+    expect(await consume(world, "free")).toEqual([]);
+    await world.pass(15 * MINUTE);
+    expect(await consume(world, "free")).toMatchObject([{ attempt: 2 }]);
+  });
+
+  test.for(["free", "day"])(
+    "sends nothing of topic %s by what it knew before it stood still",
+    async (topic) => {
+      const world = windowed();
+      await world.pass(HOUR - MINUTE);
+      const near = { topic, body: "{}" };
+      meanwhile(world, isLook, () => world.pass(5 * MINUTE, { ticks: false }));
+      const jobs = [
+        { ...near, dueAt: world.now() },
+        { ...near, dueAt: CLOSES + MINUTE },
+      ];
+      const filed = await enqueueMany(world.ctx, jobs);
+      expect(sent(world, topic)).toEqual([]);
+      await world.pass(HOUR);
+      const acknowledged = filed.filter((one) => "home" in one);
+      expect(acknowledged).toHaveLength(topic === "free" ? 0 : 2);
+      expect(sent(world, topic)).toEqual(acknowledged.map(() => OPENS));
+    },
+  );
+
+  test("holds an untracked job whose cancel came too late", async () => {
+    const world = windowed();
+    await world.pass(57 * MINUTE);
+    const job = await world.file({ topic: "free", delay: 215 * SECOND });
+    const isCancel = ({ operation }: Call) => operation === "changeMany";
+    meanwhile(world, isCancel, () => world.pass(10 * SECOND, { ticks: false }));
+    await expect(cancel(world.ctx, job.id)).rejects.toMatchObject({ code: "job-handed-off" });
+    expect(sent(world, "free")).toEqual([]);
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled", heldUntil: OPENS });
+  });
+
+  test("holds what somebody else let start just before it closed, and did not send", async () => {
+    const world = windowed();
+    await world.pass(HOUR - 30 * SECOND);
+    world.pool.hooks.before = async ({ operation, keys: [key] }) => {
+      if (operation !== "changeMany" || key === undefined) return;
+      delete world.pool.hooks.before;
+      const set = { revision: 1, heldFrom: world.now(), heldUntil: world.now() };
+      await world.pool.change({ key, expect: {}, set }, Number.POSITIVE_INFINITY);
+      await world.pass(40 * SECOND, { ticks: false });
+    };
+    await world.file({ topic: "day", delay: 45 * SECOND });
+    expect(sent(world, "day")).toEqual([]);
+    await world.pass(HOUR);
+    expect(sent(world, "day")).toEqual([OPENS]);
+  });
+
+  test("gives pulled jobs out inside it", async () => {
+    const world = windowed();
+    await world.file({ topic: "pulled", delay: 90 * MINUTE });
+    await world.pass(2 * HOUR - 10 * SECOND);
+    expect(await pull(world, "pulled")).toEqual([]);
+    await world.pass(10 * SECOND);
+    expect(await pull(world, "pulled")).toHaveLength(1);
+  });
+
+  test("in a zone that this runtime does not know keeps its jobs, and no other topic from its own", async () => {
+    const world = windowed();
+    const job = await world.file({ topic: "gone", delay: 10 * MINUTE });
+    const other = await world.file({ topic: "day", delay: 10 * MINUTE });
+    await world.pass(11 * MINUTE);
+    expect((await consume(world, "day")).map(({ id }) => id)).toEqual([other.id]);
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled" });
+    expect(
+      world.pool.items().filter((item) => isAt("2026-03-01T09:1")({ operation: "", keys: [item] })).length,
+    ).toBeGreaterThan(2);
+  });
+});

@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { HEALTHY_READY } from "../../../core/constants.ts";
+import { SIZES } from "../../../core/sizes.ts";
+import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { consume } from "../../support/consume.ts";
+import { orders } from "../../support/scenes.ts";
+import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
+
+const BACKLOG = HEALTHY_READY + 1;
+
+/** Files jobs that are due now, all in one second, and answers their ids. */
+async function fileMany(world: World, count: number): Promise<string[]> {
+  const jobs = Array.from({ length: count }, () => ({ topic: "orders", body: "{}", dueAt: world.now() }));
+  return (await enqueueMany(world.ctx, jobs)).map((filed) => ("home" in filed ? filed.home.id : ""));
+}
+
+/** Files so many jobs one by one: each has a message of its own. */
+async function fileSingly(world: World, count: number, delay = 0): Promise<void> {
+  for (let i = 0; i < count; i++) await world.file({ delay });
+}
+
+async function consumeAll(world: World): Promise<string[]> {
+  const ids: string[] = [];
+  while (world.visible("orders").length > 0)
+    ids.push(...(await consume(world, "orders")).map(({ id }) => id));
+  return ids;
+}
+
+/** Lets minutes pass: `busy` files just before each tick, and just after it consumers take all. Answers what ran. */
+async function passBusily(world: World, minutes: number, busy: () => Promise<unknown>): Promise<string[]> {
+  const ids: string[] = [];
+  for (let i = 0; i < minutes; i++) {
+    await world.pass(MINUTE - SECOND);
+    await busy();
+    await world.pass(SECOND);
+    ids.push(...(await consumeAll(world)));
+  }
+  return ids;
+}
+
+test("while a ready queue shows a backlog, a job less than an hour late gets no second message", async () => {
+  const world = createWorld();
+  await world.tick();
+  await fileSingly(world, BACKLOG);
+  await world.pass(50 * MINUTE);
+  expect(world.queues.messages(orders)).toHaveLength(BACKLOG);
+});
+
+test("the jobs of a purged queue come back in a quarter of an hour though a message lies ready at each audit", async () => {
+  const world = createWorld();
+  await world.tick();
+  const lost = await fileMany(world, 20);
+  world.queues.purge(orders);
+  const ran = await passBusily(world, 15, () => fileSingly(world, 1));
+  expect(ran).toEqual(expect.arrayContaining(lost));
+});
+
+test("so they do where many lie ready at each audit, as the next minutes bring more", async () => {
+  const world = createWorld();
+  await world.tick();
+  const lost = await fileMany(world, 20);
+  world.queues.purge(orders);
+  const ran = await passBusily(world, 15, async () => {
+    await fileSingly(world, BACKLOG);
+    await fileSingly(world, BACKLOG, 90 * SECOND);
+  });
+  expect(ran).toEqual(expect.arrayContaining(lost));
+});
+
+test("what an audit sends again is no backlog for the shards that are audited after it", async () => {
+  const world = createWorld({ shards: 32 });
+  await world.tick();
+  const lost = await fileMany(world, 500);
+  world.queues.purge(orders);
+  await world.pass(15 * MINUTE);
+  expect(new Set(world.visible("orders").map(({ id }) => id))).toEqual(new Set(lost));
+});
+
+test("what a sweep sends after an outage is no backlog for the audits that follow it", async () => {
+  const world = createWorld({}, { ...SIZES, healthyReady: 10 });
+  await world.tick();
+  const lost = await fileMany(world, 20);
+  world.queues.purge(orders);
+  await fileSingly(world, 1_000, 10 * MINUTE);
+  await world.pass(30 * MINUTE, { ticks: false });
+  await world.tick();
+  const sent = new Set(world.visible("orders").map(({ id }) => id));
+  expect(lost.filter((id) => !sent.has(id))).toEqual([]);
+});
+
+test("a lost job that was taken for one of a backlog is judged again some minutes later", async () => {
+  const world = createWorld();
+  await world.tick();
+  const { id } = await world.file({});
+  world.queues.purge(orders);
+  await world.pass(6 * MINUTE);
+  await fileSingly(world, BACKLOG);
+  await world.pass(6 * MINUTE);
+  expect(await consumeAll(world)).not.toContain(id);
+  await world.pass(8 * MINUTE);
+  expect(await consumeAll(world)).toEqual([id]);
+});

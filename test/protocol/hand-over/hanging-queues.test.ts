@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { type Cursor, cursorKey } from "../../../core/items.ts";
+import { parseMessage } from "../../../core/message.ts";
+import { SIZES } from "../../../core/sizes.ts";
+import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { tick } from "../../../protocol/hand-over/tick.ts";
+import type { Pool, QueueName, Queues } from "../../../protocol/ports.ts";
+import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
+
+/** How long the client waits for a call that hangs, with all its tries. */
+const HANGS = 15 * SECOND;
+const FUNCTION_TIMEOUT = 180 * SECOND;
+const JOBS = 1_500;
+
+type Stage = { world: World; hung: Set<string>; sent: Map<string, number>; runTick: () => Promise<number> };
+
+/**
+ * A world whose calls to `hung` queues take as long as their client waits, and whose ticks are killed at their function's
+ * timeout. `runTick` answers how long one took.
+ */
+function stage(topics: readonly string[], shards = 1): Stage {
+  const policy = { shards, topics: Object.fromEntries(topics.map((topic) => [topic, {}])) };
+  const world = createWorld(policy, { ...SIZES, page: 100 });
+  const hung = new Set<string>();
+  const sent = new Map<string, number>();
+  // Calls that hang at once overlap.
+  let lost = 0;
+  let killedAt = Number.POSITIVE_INFINITY;
+  const clock = (): number => world.now() + lost;
+  const hangs = async (queue: QueueName): Promise<boolean> => {
+    if (!hung.has(`${queue.events ? "events" : queue.topic}${queue.dead ? " dead" : ""}`)) return false;
+    const until = lost + HANGS;
+    await new Promise(setImmediate);
+    lost = Math.max(lost, until);
+    return true;
+  };
+  const queues: Queues = {
+    ...world.queues,
+    async send(queue, messages) {
+      if (await hangs(queue)) return messages.map(() => ({ outcome: "unreachable", reason: "TimeoutError" }));
+      for (const { body } of messages)
+        for (const { id } of parseMessage(body)?.jobs ?? []) sent.set(id, (sent.get(id) ?? 0) + 1);
+      return messages.map(() => ({ outcome: "sent" }));
+    },
+    async depth(queue) {
+      if (await hangs(queue)) throw new Error("TimeoutError");
+      return world.queues.depth(queue);
+    },
+  };
+  const alive =
+    <A extends unknown[], R>(call: (...asked: A) => Promise<R>) =>
+    (...asked: A): Promise<R> =>
+      clock() < killedAt ? call(...asked) : Promise.reject(new Error("killed"));
+  const { pool } = world;
+  const mortal: Pool = { ...pool, page: alive(pool.page), read: alive(pool.read) };
+  // The world's own clock stands still in a tick, so that its deadlines are those of the tick's begin.
+  mortal.change = alive((change) => pool.change(change, Number.POSITIVE_INFINITY));
+  mortal.insert = alive((items) => pool.insert(items, Number.POSITIVE_INFINITY));
+  return {
+    world,
+    hung,
+    sent,
+    async runTick() {
+      lost = 0;
+      killedAt = world.now() + FUNCTION_TIMEOUT;
+      const ctx = { ...world.ctx, pool: mortal, queues, clock };
+      await tick(ctx, killedAt - 20 * SECOND).catch(() => {});
+      const took = lost;
+      lost = 0;
+      return took;
+    },
+  };
+}
+
+function sweptOf({ world }: Pick<Stage, "world">): string {
+  return (world.pool.items().find(({ pk }) => pk === cursorKey(0).pk) as Cursor).swept;
+}
+
+async function fileJobs(
+  { world }: Pick<Stage, "world">,
+  topics: readonly string[],
+  count: number,
+  delay = 10 * MINUTE,
+): Promise<Set<string>> {
+  const dueAt = world.now() + delay;
+  const ids = new Set<string>();
+  for (const topic of topics) {
+    const jobs = Array.from({ length: count }, (_, i) => ({ topic, body: "{}", dueAt: dueAt + i * 30 }));
+    for (const filed of await enqueueMany(world.ctx, jobs)) if ("home" in filed) ids.add(filed.home.id);
+  }
+  return ids;
+}
+
+describe("one queue whose calls hang", () => {
+  it("keeps no job of another topic waiting, and each tick goes on", async () => {
+    const scene = stage(["hung", "well"]);
+    const { world, hung, sent, runTick } = scene;
+    await world.tick();
+    const [sick, healthy] = [await fileJobs(scene, ["hung"], JOBS), await fileJobs(scene, ["well"], JOBS)];
+    await world.pass(8 * MINUTE, { ticks: false });
+    hung.add("hung");
+    for (let i = 0; i < 4; i++) {
+      const before = sweptOf(scene);
+      expect(await runTick()).toBeLessThan(3 * HANGS);
+      expect(sweptOf(scene) > before).toBe(true);
+      expect([...healthy].filter((id) => !sent.has(id))).toEqual([]);
+      await world.pass(MINUTE, { ticks: false });
+    }
+    expect([...sent.values()].filter((times) => times > 1)).toEqual([]);
+    hung.clear();
+    for (let i = 0; i < 6; i++) {
+      await runTick();
+      await world.pass(MINUTE, { ticks: false });
+    }
+    expect([...sick].filter((id) => !sent.has(id))).toEqual([]);
+  });
+
+  it("keeps the audit and the DLQs of others from nothing", async () => {
+    const scene = stage(["hung", "well"]);
+    const { world, hung, sent, runTick } = scene;
+    await world.tick();
+    const healthy = await fileJobs(scene, ["hung", "well"], 300);
+    for (let i = 0; i < 10; i++, await world.pass(MINUTE, { ticks: false })) await runTick();
+    for (const name of ["hung", "hung dead"]) hung.add(name);
+    sent.clear();
+    for (let i = 0; i < 20; i++) {
+      expect(await runTick()).toBeLessThan(4 * HANGS);
+      await world.pass(MINUTE, { ticks: false });
+    }
+    // Nobody ran them, so that the audit sends them again.
+    expect([...healthy].filter((id) => sent.has(id))).toHaveLength(300);
+  });
+
+  it("is told from an SQS that nobody reaches even if another hangs too", async () => {
+    const scene = stage(["hung", "hung-too", "well"]);
+    const { world, hung, sent, runTick } = scene;
+    await world.tick();
+    await fileJobs(scene, ["hung"], 200);
+    const healthy = await fileJobs(scene, ["well"], 200, 10 * MINUTE + 20 * SECOND);
+    await world.pass(8 * MINUTE, { ticks: false });
+    for (const topic of ["hung", "hung-too"]) hung.add(topic);
+    // The first pages hold the jobs of one topic alone.
+    await runTick();
+    expect([...healthy].filter((id) => !sent.has(id))).toEqual([]);
+  });
+
+  it("is told from an SQS that nobody reaches though dozens hang", async () => {
+    const sick = Array.from({ length: 40 }, (_, i) => `hung-${i}`);
+    const scene = stage([...sick, "well"]);
+    const { world, hung, sent, runTick } = scene;
+    await world.tick();
+    await fileJobs(scene, ["hung-0"], 200);
+    const healthy = await fileJobs(scene, ["well"], 200, 10 * MINUTE + 20 * SECOND);
+    await world.pass(8 * MINUTE, { ticks: false });
+    for (const topic of sick) hung.add(topic);
+    expect(await runTick()).toBeLessThan(5 * HANGS);
+    expect([...healthy].filter((id) => !sent.has(id))).toEqual([]);
+  });
+
+  it("repeats, when it is slow and its tick killed, no more than some seconds' work", async () => {
+    const world = createWorld({ shards: 1 }, { ...SIZES, page: 20 });
+    await world.tick();
+    await fileJobs({ world }, ["orders"], 1_000);
+    await world.pass(8 * MINUTE, { ticks: false });
+    let lost = 0;
+    const sent: number[] = [];
+    const queues: Queues = {
+      ...world.queues,
+      async send(_, messages) {
+        lost += 4 * SECOND;
+        if (lost > 2 * MINUTE) throw new Error("killed");
+        sent.push(...messages.flatMap(({ body }) => parseMessage(body)?.jobs ?? []).map(() => lost));
+        return messages.map(() => ({ outcome: "sent" }));
+      },
+    };
+    const ctx = { ...world.ctx, queues, clock: () => world.now() + lost };
+    const change: Pool["change"] = (wanted) => world.pool.change(wanted, Number.POSITIVE_INFINITY);
+    await tick({ ...ctx, pool: { ...world.pool, change } }, world.now() + 150 * SECOND).catch(() => {});
+    const swept = sweptOf({ world });
+    const done = world.pool.items().filter(({ sk, ...item }) => "state" in item && sk < swept).length;
+    expect(done).toBeGreaterThanOrEqual(sent.filter((at) => at <= (2 * 60 - 16) * SECOND).length);
+    expect(done).toBeGreaterThan(100);
+  });
+});

@@ -1,0 +1,171 @@
+import { expect, test } from "vitest";
+import { STARTS_AHEAD } from "../../../core/constants.ts";
+import { lift, pause } from "../../../protocol/change/pause.ts";
+import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { tick } from "../../../protocol/hand-over/tick.ts";
+import type { Context, Pool } from "../../../protocol/ports.ts";
+import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
+
+const FUNCTION_TIMEOUT = 180 * SECOND;
+/** How long the client waits for a call that hangs, with all its tries. */
+const HANGS = 15 * SECOND;
+
+/**
+ * A tick whose changes and reads of the pool, and whose calls to Lambda, take so long. Answers how long it took, how many jobs
+ * each topic let go, and when its first ones.
+ */
+async function slowTick(world: World, { pool: poolTakes = 0, reads = 0, lambda = 0 }) {
+  let lost = 0;
+  const clock = (): number => world.now() + lost;
+  // Calls at once overlap.
+  const takes = async (ms: number): Promise<void> => {
+    const until = lost + ms;
+    await new Promise(setImmediate);
+    lost = Math.max(lost, until);
+  };
+  const changeMany: Pool["changeMany"] = async (...asked) => {
+    await takes(poolTakes);
+    return world.pool.changeMany(...asked);
+  };
+  const read: Pool["read"] = async (...asked) => {
+    if (reads > 0) await takes(reads);
+    return world.pool.read(...asked);
+  };
+  const enable = async (): Promise<void> => {
+    await takes(lambda);
+    throw new Error("TimeoutError");
+  };
+  const released = new Map<string, number>();
+  const servedAt = new Map<string, number>();
+  const report: Context["report"] = (event) => {
+    if (event.type !== "released") return;
+    const { topic, jobs } = event;
+    if (!released.has(topic)) servedAt.set(topic, clock());
+    released.set(topic, (released.get(topic) ?? 0) + jobs);
+  };
+  const pool = { ...world.pool, changeMany, read };
+  await tick(
+    { ...world.ctx, clock, report, pool, eventSources: { enable } },
+    clock() + FUNCTION_TIMEOUT - 20 * SECOND,
+  );
+  return { took: lost, released, servedAt };
+}
+
+const fileMany = (world: World, topic: string, count: number, more: object = {}) =>
+  enqueueMany(
+    world.ctx,
+    Array.from({ length: count }, () => ({ topic, body: "{}", dueAt: world.now(), ...more })),
+  );
+
+test("a limited topic's jobs start though others that are resumed have more jobs than a tick has time for", async () => {
+  const world = createWorld({ shards: 1, topics: { first: {}, second: {}, slow: { maxPerSecond: 2 } } });
+  await world.tick();
+  for (const topic of ["first", "second"]) {
+    await pause(world.ctx, topic);
+    for (let i = 0; i < 2; i++) await fileMany(world, topic, 500);
+  }
+  await fileMany(world, "slow", 400);
+  for (const topic of ["first", "second"]) await lift(world.ctx, topic, undefined);
+  await world.pass(MINUTE, { ticks: false });
+  const { took, released } = await slowTick(world, { pool: 8 * SECOND });
+  expect(took).toBeLessThan(FUNCTION_TIMEOUT);
+  for (const topic of ["first", "second"]) expect(released.get(topic) ?? 1000).toBeLessThan(1000);
+  expect(released.get("slow") ?? 0).toBeGreaterThan(50);
+});
+
+test("a limited topic's jobs start though thousands before them have expired", async () => {
+  const world = createWorld({ shards: 1, topics: { slow: { maxPerSecond: 2 } } });
+  await world.tick();
+  for (let i = 0; i < 6; i++) await fileMany(world, "slow", 500, { expiresAfter: 10 * SECOND });
+  await world.pass(MINUTE, { ticks: false });
+  await fileMany(world, "slow", 400);
+  const { released } = await slowTick(world, { reads: SECOND / 10 });
+  expect(released.get("slow")).toBeGreaterThan(100);
+});
+
+test("a limited topic's jobs start though Lambda hangs when it is told of many topics' pauses", async () => {
+  const paused = Array.from({ length: 60 }, (_, i) => `paused-${i}`);
+  const topics = { ...Object.fromEntries(paused.map((topic) => [topic, {}])), slow: { maxPerSecond: 2 } };
+  const world = createWorld({ shards: 1, topics });
+  await world.tick();
+  for (const topic of paused) await pause(world.ctx, topic);
+  await fileMany(world, "slow", 400);
+  await world.pass(MINUTE, { ticks: false });
+  const { took, released } = await slowTick(world, { lambda: HANGS });
+  expect(released.get("slow") ?? 0).toBeGreaterThan(20);
+  expect(took).toBeLessThan(FUNCTION_TIMEOUT);
+});
+
+test("a tick lets jobs go until shortly before the next one, which would send untracked ones again", async () => {
+  const world = createWorld({ shards: 1, topics: { events: { tracking: "none" } } });
+  await world.tick();
+  await pause(world.ctx, "events");
+  for (let i = 0; i < 2; i++) await fileMany(world, "events", 500);
+  await lift(world.ctx, "events", undefined);
+  await world.pass(MINUTE, { ticks: false });
+  const { took, released } = await slowTick(world, { pool: 3 * SECOND });
+  expect(released.get("events") ?? 0).toBeGreaterThan(100);
+  expect(took).toBeLessThan(MINUTE + 5 * SECOND);
+});
+
+test("no topic's turn comes later than its starts reach, however many topics have limits and are busy", async () => {
+  const names = Array.from({ length: 21 }, (_, i) => `busy-${i}`);
+  const topics = Object.fromEntries(names.map((topic) => [topic, { maxPerSecond: 1 }]));
+  const world = createWorld({ shards: 1, topics });
+  await world.tick();
+  for (const topic of names) for (let i = 0; i < 2; i++) await fileMany(world, topic, 300);
+  let before: Map<string, number> | undefined;
+  for (let minute = 0; minute < 8; minute++) {
+    await world.pass(MINUTE, { ticks: false });
+    const { took, servedAt } = await slowTick(world, { reads: 150 });
+    expect(took).toBeGreaterThan(STARTS_AHEAD - MINUTE);
+    for (const topic of names) {
+      const at = servedAt.get(topic) ?? Number.POSITIVE_INFINITY;
+      expect(at - (before?.get(topic) ?? at)).toBeLessThan(STARTS_AHEAD);
+    }
+    before = servedAt;
+  }
+});
+
+test("a shard whose notes cannot be read keeps no other shard's jobs from their starts", async () => {
+  const world = createWorld({ shards: 2, topics: { slow: { maxPerSecond: 5 } } });
+  await world.tick();
+  for (let i = 0; i < 3; i++) await fileMany(world, "slow", 500);
+  await world.pass(MINUTE, { ticks: false });
+  world.events.length = 0;
+  const page: Pool["page"] = async (pk, ...asked) => {
+    if (pk === "paused#slow#1") throw new Error("DynamoDB did not answer a read");
+    return world.pool.page(pk, ...asked);
+  };
+  await tick({ ...world.ctx, pool: { ...world.pool, page } }, world.now() + FUNCTION_TIMEOUT);
+  const released = world.events.reduce((sum, event) => sum + (event.type === "released" ? event.jobs : 0), 0);
+  expect(released).toBeGreaterThan(5 * 55);
+  expect(world.events).toContainEqual(expect.objectContaining({ what: "reading the notes of parked jobs" }));
+});
+
+test("jobs whose homes cannot be written keep no others from their starts", async () => {
+  const world = createWorld({ shards: 2, topics: { slow: { maxPerSecond: 5 } } });
+  await world.tick();
+  // Their homes lie where the minute does that they are due in.
+  await fileMany(world, "slow", 500);
+  const minute = "T09:00#";
+  await world.pass(MINUTE, { ticks: false });
+  for (let i = 0; i < 2; i++) await fileMany(world, "slow", 500);
+  await world.pass(MINUTE, { ticks: false });
+  world.events.length = 0;
+  let lost = 0;
+  const changeMany: Pool["changeMany"] = async (changes, by) => {
+    const isSick = changes.map(({ key }) => key.pk.includes(minute));
+    const well = await world.pool.changeMany(
+      changes.filter((_, i) => !isSick[i]),
+      by,
+    );
+    // What is unknown is tried again until the deadline.
+    if (isSick.includes(true)) lost = Math.max(lost, by - world.now());
+    return isSick.map((sick) => (sick ? new Error("throttled") : (well.shift() ?? new Error("no answer"))));
+  };
+  const ctx = { ...world.ctx, clock: () => world.now() + lost, pool: { ...world.pool, changeMany } };
+  await tick(ctx, world.now() + FUNCTION_TIMEOUT);
+  const released = world.events.reduce((sum, event) => sum + (event.type === "released" ? event.jobs : 0), 0);
+  expect(released).toBeGreaterThan(5 * 45);
+});

@@ -1,0 +1,231 @@
+import { describe, expect, it } from "vitest";
+import { LOOKAHEAD, WRITER_DEADLINE } from "../../../core/constants.ts";
+import { addressOf } from "../../../core/job-id.ts";
+import { SIZES } from "../../../core/sizes.ts";
+import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { tick } from "../../../protocol/hand-over/tick.ts";
+import type { Pool } from "../../../protocol/ports.ts";
+import { extend, type Pulled } from "../../../protocol/run/pull.ts";
+import { consume, crashWhileRunning } from "../../support/consume.ts";
+import { cursors, isAt, isLook, meanwhile, orders, pull, pullOne } from "../../support/scenes.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";
+
+describe("sweep and audit", () => {
+  it("an audit that dies after its sends repeats the page", async () => {
+    const world = createWorld();
+    await world.tick();
+    await world.file({ delay: SECOND });
+    world.queues.purge(orders);
+    breakOnce(world, "before", isLook);
+    for (let i = 0; i < 30 && world.pool.hooks.before; i++) await world.pass(MINUTE).catch(() => {});
+    expect(world.pool.hooks.before).toBeUndefined();
+    world.queues.purge(orders);
+    await world.pass(2 * MINUTE);
+    expect(world.queues.messages(orders)).toHaveLength(1);
+  });
+
+  it("an audit slower than its writer's deadline files no look and keeps its place", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    await world.file({ delay: SECOND });
+    world.queues.purge(orders);
+    world.queues.hooks.before = async ({ operation }) => {
+      if (operation !== "send") return;
+      delete world.queues.hooks.before;
+      await world.pass(WRITER_DEADLINE, { ticks: false });
+    };
+    await expect(world.pass(30 * MINUTE)).rejects.toThrow("must be issued before");
+  });
+
+  it("a run under a live lease is not sent again, and is looked at when its lease has ended", async () => {
+    const world = createWorld();
+    await world.tick();
+    const { id } = await world.file({ topic: "work" });
+    await extend(world.ctx, "work", (await pullOne(world)).receipt, 2 * HOUR);
+    world.queues.purge({ topic: "work" });
+    await world.pass(HOUR);
+    expect(world.queues.messages({ topic: "work" })).toEqual([]);
+    let runs: Pulled[] = [];
+    for (let i = 0; i < 60 && runs.length === 0; i++) {
+      await world.pass(5 * MINUTE);
+      runs = await pull(world);
+    }
+    expect(runs).toMatchObject([{ id, attempt: 2 }]);
+  });
+
+  it("a crashed run whose message is lost is found", async () => {
+    const world = createWorld();
+    await world.tick();
+    const { id } = await world.file({});
+    await crashWhileRunning(world, "orders");
+    world.queues.purge(orders);
+    const runs = [];
+    for (let i = 0; i < 60; i++) {
+      await world.pass(MINUTE);
+      runs.push(...(await consume(world, "orders")));
+    }
+    expect(runs).toMatchObject([{ id, attempt: 2 }]);
+  });
+
+  it("a sweep or audit that was overtaken does not set the cursor back", async () => {
+    for (const field of ["swept", "audited"] as const) {
+      const world = createWorld({ shards: 1 });
+      await world.pass(30 * MINUTE);
+      let seen = "";
+      let cursorReads = 0;
+      world.pool.hooks.before = async (call) => {
+        // In a tick the sweep reads its cursor first, then the audit.
+        if (isAt("cursor#", "read")(call)) cursorReads++;
+        if (call.operation !== "page" || cursorReads < (field === "swept" ? 1 : 2)) return;
+        delete world.pool.hooks.before;
+        await world.pass(2 * MINUTE);
+        seen = cursors(world)[0]?.[field] ?? "";
+      };
+      await world.pass(MINUTE);
+      expect(seen).not.toBe("");
+      expect(cursors(world)[0]?.[field]).toBe(seen);
+    }
+  });
+
+  it("a sweep's limit is fixed before its first read", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.pass(MINUTE);
+    const limit = world.now() + MINUTE + LOOKAHEAD;
+    meanwhile(world, isAt("2026-", "page"), () => world.pass(30 * SECOND, { ticks: false }));
+    await world.pass(MINUTE);
+    expect(Number(cursors(world)[0]?.swept.slice(0, 13))).toBeLessThanOrEqual(limit);
+  });
+
+  it("the old place of a job that was moved later sends nothing", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: 10 * MINUTE });
+    await reschedule(world.ctx, job.id, { dueAt: world.now() + 2 * HOUR });
+    await world.pass(HOUR);
+    expect(world.queues.messages(orders)).toEqual([]);
+  });
+
+  it("when SQS as a whole is unreachable no look is filed: the cursor waits", async () => {
+    const world = createWorld();
+    await world.file({ delay: 10 * MINUTE });
+    await world.pass(6 * MINUTE);
+    world.queues.trouble("all", "unreachable");
+    await world.pass(10 * MINUTE);
+    expect(world.pool.items().filter(({ sk }) => sk.endsWith("#look"))).toEqual([]);
+    world.queues.trouble("all", undefined);
+    await world.tick();
+    expect(world.visible("orders")).toHaveLength(1);
+  });
+
+  it("a queue that fails for long is tried less and less often", async () => {
+    const world = createWorld();
+    await world.file({ delay: 10 * MINUTE });
+    await world.pass(6 * MINUTE);
+    world.queues.trouble(orders, "failing");
+    await world.pass(5 * HOUR);
+    const tries = world.events.filter(({ type }) => type === "hand-over-failed").length;
+    expect(tries).toBeGreaterThan(3);
+    expect(tries).toBeLessThan(100);
+  });
+
+  it("a job moved while its queue is found missing does not die by its old revision", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: 10 * MINUTE });
+    world.queues.trouble(orders, "missing");
+    meanwhile(world, isAt("dead#", "insert"), () =>
+      reschedule(world.ctx, job.id, { dueAt: world.now() + 5 * HOUR }),
+    );
+    await world.pass(10 * MINUTE);
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled", revision: 1 });
+  });
+
+  it("writers learn of a new shard only when its cursor stands", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    let standing = 0;
+    meanwhile(world, isAt("meta", "change"), async () => {
+      standing = cursors(world).length;
+    });
+    await tick({ ...world.ctx, policy: { ...world.ctx.policy, shards: 4 } }, world.now() + MINUTE);
+    expect(standing).toBe(4);
+  });
+
+  it("one shard's failure does not keep the others from their work", async () => {
+    const world = createWorld({ shards: 4 });
+    await world.pass(MINUTE);
+    const jobs = await Promise.all(Array.from({ length: 40 }, () => world.file({ delay: 10 * MINUTE })));
+    await world.pass(7 * MINUTE);
+    breakOnce(world, "before", isAt("cursor#2", "read"));
+    await expect(world.pass(MINUTE)).rejects.toThrow();
+    const others = jobs.filter(({ id }) => addressOf(id).shard !== 2);
+    const sent = world.queues.messages(orders).flatMap(({ body }) => JSON.parse(body).jobs);
+    expect(sent).toHaveLength(others.length);
+  });
+
+  it("a long sweep marks its cursor on the way, so that a crash repeats little", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    const dueAt = world.now() + HOUR;
+    await enqueueMany(
+      world.ctx,
+      Array.from({ length: 2_600 }, () => ({ topic: "orders", body: "{}", dueAt })),
+    );
+    await world.pass(HOUR - 2 * MINUTE, { ticks: false });
+    const marks: string[] = [];
+    world.pool.hooks.after = ({ operation, keys }) => {
+      if (operation === "change" && keys[0]?.pk === "cursor#0") marks.push(cursors(world)[0]?.swept ?? "");
+    };
+    await world.tick();
+    const messages = world.queues.messages({ topic: "orders" });
+    expect(messages.flatMap(({ body }) => JSON.parse(body).jobs)).toHaveLength(2_600);
+    expect(messages.length).toBeLessThan(265);
+    expect(marks.filter((position) => position.includes("#")).length).toBe(1);
+  });
+
+  it("a sweep that fails, or whose turn does not come, tells how far behind it is all the same", async () => {
+    const world = createWorld({ shards: 2 });
+    await world.tick();
+    await world.pass(20 * MINUTE, { ticks: false });
+    world.events.length = 0;
+    const page: Pool["page"] = () => Promise.reject(new Error("a partition fails"));
+    await tick({ ...world.ctx, pool: { ...world.pool, page } }, world.now() + MINUTE).catch(() => {});
+    await tick(world.ctx, world.now() - 1);
+    const lags = world.events.flatMap((event) => (event.type === "swept" ? [event.lagMs] : []));
+    expect(lags).toEqual(Array.from({ length: 4 }, () => 20 * MINUTE));
+  });
+
+  it("an audit that fails at one place for hours leaves the cursor small, and goes on from there", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    await world.pass(5 * MINUTE);
+    const { id } = await world.file({ delay: 5 * MINUTE });
+    await world.pass(6 * MINUTE);
+    world.queues.purge(orders);
+    world.pool.hooks.before = (call) => {
+      if (isLook(call)) throw new Error("a partition fails");
+    };
+    for (let i = 0; i < 2 * 60; i++) await world.pass(MINUTE).catch(() => {});
+    expect(cursors(world)[0]?.trail.length).toBeLessThan(20);
+    delete world.pool.hooks.before;
+    world.queues.purge(orders);
+    await world.pass(2 * MINUTE);
+    expect(world.visible("orders")).toMatchObject([{ id }]);
+  });
+
+  it("ticks that have time for one shard alone come to each in turn", async () => {
+    const world = createWorld({ shards: 5 }, { ...SIZES, shards: 1 });
+    await world.tick();
+    await world.pass(20 * MINUTE, { ticks: false });
+    for (let i = 0; i < 5; i++) {
+      let isOver = false;
+      world.pool.hooks.before = ({ operation, keys }) => {
+        if (operation === "change" && keys[0]?.pk.startsWith("cursor#")) isOver = true;
+      };
+      const clock = (): number => world.now() + (isOver ? MINUTE : 0);
+      await tick({ ...world.ctx, clock }, world.now() + MINUTE);
+      await world.pass(MINUTE, { ticks: false });
+    }
+    const behind = cursors(world).map(({ swept }) => world.now() - Number(swept.slice(0, 13)));
+    expect(Math.max(...behind)).toBeLessThan(10 * MINUTE);
+  });
+});

@@ -1,0 +1,26 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+
+const run = promisify(execFile);
+const CALL = join(import.meta.dirname, "../../support/large/call.ts");
+/** Less than 500 bodies take. The function of the API has 1024 MiB, of which the SDK's copies of answers need most. */
+const HEAP_MIB = 96;
+
+describe("a call over jobs whose bodies have 200 KiB each keeps few of them in memory:", () => {
+  test.concurrent.each([
+    "list",
+    "list of the dead",
+    "forecast",
+    "bulk cancel",
+    "bulk move",
+    "bulk run",
+    "bulk redrive",
+    "cancel of 500",
+    "redrive of 500",
+  ])("%s", { timeout: 120_000 }, async (name) => {
+    const { stdout } = await run(process.execPath, [`--max-old-space-size=${HEAP_MIB}`, CALL, name]);
+    expect(stdout).toBe(`${name} is answered\n`);
+  });
+});

@@ -1,0 +1,254 @@
+import { describe, expect, test } from "vitest";
+import type { Home } from "../../../core/items.ts";
+import { jobOf } from "../../../http/job-json.ts";
+import { cancel } from "../../../protocol/change/cancel.ts";
+import { cancelByEvent } from "../../../protocol/change/cancel-by-event.ts";
+import { pause } from "../../../protocol/change/pause.ts";
+import { redrive } from "../../../protocol/change/redrive.ts";
+import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { resume } from "../../../protocol/hand-over/release.ts";
+import { consume, crashWhileRunning } from "../../support/consume.ts";
+import { callsOf, fail, key } from "../../support/scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
+
+/** What its timeline tells of a job, each event with its seconds since the start. */
+async function told(world: World, { id }: Home): Promise<string[]> {
+  return jobOf(world.ctx, await world.home(id)).timeline.map(
+    ({ event, at, attempt, dueAt, lateness, error }) =>
+      [
+        `${(Date.parse(at) - START) / SECOND} ${event}`,
+        ...(attempt === undefined ? [] : [`run ${attempt}`]),
+        ...(dueAt === undefined ? [] : [`due ${(Date.parse(dueAt) - START) / SECOND}`]),
+        ...(lateness === undefined ? [] : [`late ${lateness}`]),
+        ...(error === undefined ? [] : [error]),
+      ].join(", "),
+  );
+}
+
+/** What `act` does to the pool. */
+async function operationsOf(world: World, act: () => Promise<unknown>): Promise<string[]> {
+  const calls = await callsOf(world, act);
+  return calls.filter(({ keys }) => keys.length > 0).map(({ operation }) => operation);
+}
+
+const bytesOf = (home: Home): number => Buffer.byteLength(JSON.stringify(home));
+
+describe("a timeline", () => {
+  test("tells of a first run from filing to its end, and its home keeps no more for it than when it was sent", async () => {
+    const world = createWorld();
+    const filed = await world.file({ delay: 10 * SECOND });
+    expect(await told(world, filed)).toEqual(["0 filed, due 10"]);
+    await world.pass(10.5 * SECOND);
+    const calls = await operationsOf(world, () => consume(world, "orders"));
+    // Whether it is paused, the claim, the settle.
+    expect(calls).toEqual(["read", "changeMany", "changeMany"]);
+    expect(await told(world, filed)).toEqual([
+      "0 filed, due 10",
+      "0 sent, run 1",
+      "10.5 claimed, run 1, late 0.5",
+      "10.5 done, run 1",
+    ]);
+    const before = new Set(Object.keys(filed));
+    const added = Object.keys(await world.home(filed.id)).filter((name) => !before.has(name));
+    expect(added.sort()).toEqual(["claimedAt", "expiresAt", "finishedAt", "leaseEnd", "sentAt", "token"]);
+  });
+
+  test("tells of each run that failed or asked for another, with what is written anyway", async () => {
+    const world = createWorld();
+    const job = await world.file({});
+    const calls = await operationsOf(world, () => consume(world, "orders", { run: fail }));
+    // The claim; the home, the look and the move.
+    expect(calls).toEqual(["changeMany", "read", "insert", "change"]);
+    await world.pass(15 * SECOND);
+    await consume(world, "orders", { run: () => ({ end: "retry-in", wait: 30 * SECOND }) });
+    await world.pass(30 * SECOND);
+    await consume(world, "orders");
+    expect(await told(world, job)).toEqual([
+      "0 claimed, run 1, late 0",
+      "0 failed, run 1, no",
+      "0 moved, due 15",
+      "0 sent, run 2",
+      "15 claimed, run 2, late 0",
+      "15 asked-to-retry, run 2",
+      "15 moved, due 45",
+      "15 sent, run 2",
+      "45 claimed, run 2, late 0",
+      "45 done, run 2",
+    ]);
+  });
+
+  test("goes on after a death, a redrive and a second death", async () => {
+    const world = createWorld();
+    const job = await world.file({ maxAttempts: 1 });
+    await consume(world, "orders", { run: fail });
+    expect(await told(world, job)).toEqual([
+      "0 filed, due 0",
+      "0 sent, run 1",
+      "0 claimed, run 1, late 0",
+      "0 dead, run 1, no",
+    ]);
+    await world.pass(5 * SECOND);
+    await redrive(world.ctx, "orders", { max: 1, delay: 0 });
+    await consume(world, "orders", { run: () => ({ end: "buried", error: "hopeless" }) });
+    expect(await told(world, job)).toEqual([
+      "0 filed, due 0",
+      "0 sent, run 1",
+      "0 claimed, run 1, late 0",
+      "0 dead, run 1, no",
+      "5 moved, due 5",
+      "5 sent, run 1",
+      "5 claimed, run 1, late 0",
+      "5 dead, run 1, hopeless",
+    ]);
+  });
+
+  test("says of a run that crashed that it did, whoever meets it", async () => {
+    for (const meet of ["message", "reschedule", "cancel"]) {
+      const world = createWorld();
+      const job = await world.file({});
+      await crashWhileRunning(world, "orders", 10 * SECOND);
+      await world.pass(MINUTE, { ticks: false });
+      if (meet === "message") await consume(world, "orders");
+      if (meet === "reschedule") await reschedule(world.ctx, job.id, { dueAt: START + HOUR });
+      if (meet === "cancel") await cancel(world.ctx, job.id);
+      const crash =
+        "60 failed, run 1, the run did not end by 2026-03-01T09:00:10.000Z: it crashed, or was stopped";
+      const moved = expect.stringMatching(/^60 moved, due (7[5-9]|8[0-3])/);
+      const then = { message: moved, reschedule: "60 moved, due 3600", cancel: "60 cancelled" }[meet];
+      expect((await told(world, job)).slice(2)).toEqual(["0 claimed, run 1, late 0", crash, then]);
+    }
+  });
+
+  test("says why a job was not run that came too late, and nothing of a job that its caller cancelled", async () => {
+    const world = createWorld();
+    const late = await world.file({ expiresAfter: 10 * SECOND });
+    const gone = await world.file({});
+    await world.pass(11 * SECOND);
+    await cancel(world.ctx, gone.id);
+    await consume(world, "orders");
+    const why = "it was to start by 2026-03-01T09:00:10.000Z";
+    expect(await told(world, late)).toEqual(["0 filed, due 0", "0 sent, run 1", `11 expired, ${why}`]);
+    expect(await told(world, gone)).toEqual(["0 filed, due 0", "11 cancelled"]);
+  });
+
+  test("of a job that failed before and is cancelled shows the error where it was", async () => {
+    const world = createWorld();
+    const job = await world.file({});
+    await consume(world, "orders", { run: fail });
+    await cancel(world.ctx, job.id);
+    expect((await told(world, job)).slice(-3)).toEqual([
+      "0 failed, run 1, no",
+      "0 moved, due 15",
+      "0 cancelled",
+    ]);
+  });
+
+  test.each(["a caller", "an event", "an event while it ran, and a caller"])(
+    "of a job that %s cancels when its run has crashed says that it did, and nothing of a run before",
+    async (who) => {
+      const world = createWorld();
+      const job = await world.file({ key });
+      await consume(world, "orders", { run: fail });
+      await world.pass(15 * SECOND, { ticks: false });
+      await crashWhileRunning(world, "orders");
+      const at = world.now();
+      const byEvent = () => cancelByEvent(world.ctx, { id: "e", topic: "orders", key, at, until: at });
+      if (who.includes("while")) await byEvent();
+      await world.pass(MINUTE, { ticks: false });
+      await (who.includes("caller") ? cancel(world.ctx, job.id) : byEvent());
+      const lines = (await told(world, job)).slice(-4);
+      expect(lines).toEqual([
+        expect.stringMatching(/^15 sent|^0 sent/),
+        "15 claimed, run 2, late 0",
+        expect.stringMatching(/^75 failed, run 2, the run did not end by/),
+        "75 cancelled",
+      ]);
+      expect((await world.home(job.id)).lastError).toMatch(/^the run did not end by/);
+    },
+  );
+
+  test("counts no pause as lateness of a job that waited in its queue, nor does the metric", async () => {
+    const world = createWorld();
+    // No sweep comes to the job, and parks it.
+    await world.tick();
+    const job = await world.file({ delay: MINUTE });
+    await world.pass(30 * SECOND);
+    await pause(world.ctx, "orders");
+    await world.pass(2 * MINUTE);
+    await resume(world.ctx, "orders", undefined);
+    await world.pass(4 * SECOND);
+    await consume(world, "orders", { run: fail });
+    const claimed = "154 claimed, run 1, late 4";
+    expect((await told(world, job)).slice(0, 4)).toEqual([
+      "0 filed, due 60",
+      "0 sent, run 1",
+      claimed,
+      expect.stringMatching(/^154 failed, run 1/),
+    ]);
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: "started", lateMs: 94 * SECOND, heldMs: 90 * SECOND }),
+    );
+    // Its next run has waited for nothing.
+    await world.pass(15 * SECOND);
+    await consume(world, "orders");
+    expect((await told(world, job)).slice(-2)).toEqual(["169 claimed, run 2, late 0", "169 done, run 2"]);
+  });
+
+  test("counts what a job had lost before a pause held it", async () => {
+    const world = createWorld();
+    const job = await world.file({});
+    await world.pass(2 * HOUR);
+    await pause(world.ctx, "orders");
+    await world.pass(MINUTE);
+    await consume(world, "orders");
+    await resume(world.ctx, "orders", undefined);
+    while (!(await told(world, job)).some((line) => line.includes("claimed"))) {
+      await world.pass(SECOND);
+      await consume(world, "orders");
+    }
+    const claimed = (await told(world, job)).find((line) => line.includes("claimed"));
+    expect(claimed).toMatch(/late 720\d/);
+  });
+
+  test("says why a job expired that a release ended without a message", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: 20 * MINUTE, expiresAfter: MINUTE });
+    await pause(world.ctx, "orders");
+    await world.pass(30 * MINUTE);
+    await resume(world.ctx, "orders", undefined);
+    const startBy = new Date(START + 21 * MINUTE).toISOString();
+    expect((await told(world, job)).at(-1)).toBe(`1800 expired, it was to start by ${startBy}`);
+  });
+
+  test("of a job that asked to be repeated and was cancelled meanwhile says that, and nothing of a run before", async () => {
+    const world = createWorld();
+    const job = await world.file({ key });
+    await consume(world, "orders", { run: fail });
+    await world.pass(15 * SECOND, { ticks: false });
+    const at = world.now();
+    const run = async () => {
+      await cancelByEvent(world.ctx, { id: "e", topic: "orders", key, at, until: at });
+      return { end: "retry-in", wait: MINUTE } as const;
+    };
+    await consume(world, "orders", { run });
+    expect((await told(world, job)).slice(-2)).toEqual(["15 asked-to-retry, run 2", "15 cancelled"]);
+    expect(await world.home(job.id)).not.toHaveProperty("lastError");
+  });
+
+  test("survives replacing and moving, and stays at ten entries and under 1 KiB", async () => {
+    const world = createWorld();
+    const job = await world.file({ key, maxAttempts: 100 });
+    for (let run = 1; run <= 12; run++) {
+      await consume(world, "orders", { run: () => ({ end: "failed", error: "ü".repeat(300) }) });
+      await world.pass(3 * MINUTE);
+    }
+    await world.file({ key, onDuplicate: "replace", delay: HOUR });
+    const moved = await reschedule(world.ctx, job.id, { dueAt: world.now() + 2 * HOUR });
+    expect(moved.log).toHaveLength(10);
+    const run = ["sent", "claimed", "failed", "moved"];
+    const events = (await told(world, job)).map((line) => line.split(/[ ,]+/)[1]);
+    expect(events).toEqual([...run, ...run, "moved", "moved"]);
+    for (const { error = "" } of moved.log ?? []) expect(Buffer.byteLength(error)).toBeLessThanOrEqual(80);
+    expect(bytesOf(moved) - bytesOf({ ...moved, log: [] })).toBeLessThan(1024);
+  });
+});

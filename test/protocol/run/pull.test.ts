@@ -1,0 +1,235 @@
+import { describe, expect, it } from "vitest";
+import { cancel } from "../../../protocol/change/cancel.ts";
+import { extend, receive, settlePulled } from "../../../protocol/run/pull.ts";
+import { pull, pullOne } from "../../support/scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";
+
+describe("pull", () => {
+  it("a received job is leased, and finished by its receipt, again and again", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "work", body: '{"n":1}' });
+    const job = await pullOne(world);
+    expect(job).toMatchObject({ id, attempt: 1, body: { n: 1 }, leaseUntil: world.now() + 30 * SECOND });
+    expect(await pull(world)).toEqual([]);
+    expect(await settlePulled(world.ctx, "work", job.receipt, { end: "done" })).toMatchObject({
+      state: "done",
+    });
+    expect(await settlePulled(world.ctx, "work", job.receipt, { end: "done" })).toMatchObject({
+      state: "done",
+    });
+    const retry = settlePulled(world.ctx, "work", job.receipt, { end: "failed", error: "", verb: "retry" });
+    await expect(retry).rejects.toMatchObject({ code: "claim-lost" });
+    expect(world.queues.messages({ topic: "work" })).toEqual([]);
+  });
+
+  it("a job whose lease ended while other messages were put away waits again, and no attempt is counted", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "work", maxAttempts: 1 });
+    await world.file({ topic: "work" });
+    const cancelled = await world.file({ topic: "work" });
+    await cancel(world.ctx, cancelled.id);
+    world.queues.hooks.before = async ({ operation }) => {
+      if (operation === "remove") await world.pass(31 * SECOND, { ticks: false });
+    };
+    expect(await pull(world)).toEqual([]);
+    delete world.queues.hooks.before;
+    expect(await pull(world)).toHaveLength(2);
+    expect(await world.home(id)).toMatchObject({ state: "running", attempt: 1 });
+  });
+
+  it("a job whose lease is prolonged for hours does not die in the DLQ, though SQS delivers its message twice", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "work" });
+    const job = await pullOne(world);
+    const [message] = world.queues.messages({ topic: "work" });
+    world.queues.duplicate({ topic: "work" }, message?.id ?? "");
+    for (let minute = 0; minute < 120; minute++) {
+      // Another worker meets the message, whose handle the first one has lost.
+      expect(await pull(world)).toEqual([]);
+      await extend(world.ctx, "work", job.receipt, 2 * MINUTE);
+      await world.pass(MINUTE);
+    }
+    expect(world.queues.messages({ topic: "work", dead: true })).toEqual([]);
+    expect(world.queues.messages({ topic: "work" })).toHaveLength(1);
+    expect(await world.home(id)).toMatchObject({ state: "running", revision: 0 });
+  });
+
+  it("jobs of a `millisecond` topic do not wait for each other, though one call may take ten", async () => {
+    const world = createWorld({ topics: { exact: { consumer: "pull", precision: "millisecond" } } });
+    for (let i = 0; i < 5; i++) await world.file({ topic: "exact", delay: 5 * SECOND + i * 200 });
+    await world.pass(4.9 * SECOND);
+    for (let i = 0; i < 5; i++) {
+      const jobs = await pull(world, "exact");
+      expect(jobs.map(({ dueAt }) => world.now() - dueAt)).toEqual([0]);
+    }
+  });
+
+  it("no job is handed out early where a timer fires a millisecond too soon", async () => {
+    const world = createWorld({ topics: { exact: { consumer: "pull", precision: "millisecond" } } });
+    const { dueAt } = await world.file({ topic: "exact", delay: 5 * SECOND });
+    await world.pass(4.5 * SECOND);
+    const hasty = { ...world.timers, wait: (ms: number) => world.pass(ms > 1 ? ms - 1 : ms) };
+    expect(await receive(world.ctx, "exact", { max: 10, waitSeconds: 0 }, hasty)).toHaveLength(1);
+    expect(world.now()).toBe(dueAt);
+  });
+
+  it("jobs of a `millisecond` topic that is late are taken ten at a time, or one where the second call fails", async () => {
+    const world = createWorld({ topics: { exact: { consumer: "pull", precision: "millisecond" } } });
+    for (let i = 0; i < 14; i++) await world.file({ topic: "exact" });
+    await world.pass(3 * SECOND);
+    expect(await pull(world, "exact")).toHaveLength(10);
+    let calls = 0;
+    world.queues.hooks.before = async ({ operation }) => {
+      if (operation === "receive" && ++calls === 2) throw new Error("SQS is busy");
+    };
+    expect(await pull(world, "exact")).toHaveLength(1);
+    expect(await pull(world, "exact")).toHaveLength(3);
+  });
+
+  it("a retry by its receipt moves the job, and can be repeated; finish then is too late", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "work" });
+    const job = await pullOne(world);
+    const ending = { end: "failed", error: "busy", retryAfter: 5 * SECOND, verb: "retry" } as const;
+    expect(await settlePulled(world.ctx, "work", job.receipt, ending)).toMatchObject({
+      revision: 1,
+      lastError: "busy",
+    });
+    expect(await settlePulled(world.ctx, "work", job.receipt, ending)).toMatchObject({ revision: 1 });
+    await expect(settlePulled(world.ctx, "work", job.receipt, { end: "done" })).rejects.toMatchObject({
+      code: "claim-lost",
+    });
+    await world.pass(5 * SECOND);
+    expect(await pullOne(world)).toMatchObject({ id, attempt: 2 });
+  });
+
+  it("an ended lease is a failed attempt, and its receipt is worth nothing", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "work" });
+    const job = await pullOne(world);
+    await world.pass(61 * SECOND);
+    expect(await pull(world)).toEqual([]);
+    await expect(settlePulled(world.ctx, "work", job.receipt, { end: "done" })).rejects.toMatchObject({
+      code: "claim-lost",
+    });
+    await expect(extend(world.ctx, "work", job.receipt, MINUTE)).rejects.toMatchObject({
+      code: "claim-lost",
+    });
+    await world.pass(23 * SECOND);
+    expect(await pullOne(world)).toMatchObject({ id, attempt: 2 });
+  });
+
+  it("extend prolongs the lease and keeps the message hidden, twelve hours in all", async () => {
+    const world = createWorld();
+    await world.file({ topic: "work" });
+    const job = await pullOne(world);
+    const claimed = world.now();
+    await world.pass(20 * SECOND);
+    expect(await extend(world.ctx, "work", job.receipt, 10 * MINUTE)).toMatchObject({
+      leaseUntil: world.now() + 10 * MINUTE,
+    });
+    await world.pass(9 * MINUTE);
+    expect(await pull(world)).toEqual([]);
+    expect(await extend(world.ctx, "work", job.receipt, 12 * HOUR)).toMatchObject({
+      leaseUntil: claimed + 12 * HOUR,
+    });
+    await world.pass(HOUR);
+    expect(await settlePulled(world.ctx, "work", job.receipt, { end: "done" })).toMatchObject({
+      state: "done",
+    });
+  });
+
+  it("bury makes it dead at once, and can be repeated", async () => {
+    const world = createWorld();
+    await world.file({ topic: "work" });
+    const job = await pullOne(world);
+    const ending = { end: "buried", error: "broken", verb: "bury" } as const;
+    expect(await settlePulled(world.ctx, "work", job.receipt, ending)).toMatchObject({ state: "dead" });
+    expect(await settlePulled(world.ctx, "work", job.receipt, ending)).toMatchObject({ state: "dead" });
+    expect(world.queues.messages({ topic: "work", dead: true })).toHaveLength(1);
+  });
+
+  it("a receipt of another topic, or garbage, settles nothing", async () => {
+    const world = createWorld();
+    await world.file({ topic: "work" });
+    const job = await pullOne(world);
+    await expect(settlePulled(world.ctx, "orders", job.receipt, { end: "done" })).rejects.toMatchObject({
+      code: "not-a-pull-topic",
+    });
+    await expect(settlePulled(world.ctx, "work", "%%%", { end: "done" })).rejects.toMatchObject({
+      code: "bad-request",
+    });
+    await expect(settlePulled(world.ctx, "work", "eyJ2IjoxfQ", { end: "done" })).rejects.toMatchObject({
+      code: "bad-request",
+    });
+  });
+
+  it("a cancelled job is not handed out, and its message is dropped", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "work" });
+    await cancel(world.ctx, id);
+    expect(await pull(world)).toEqual([]);
+    expect(world.queues.messages({ topic: "work" })).toEqual([]);
+  });
+
+  it("what lies behind void messages is handed to who does not wait, too", async () => {
+    const world = createWorld();
+    const cancelled = await world.file({ topic: "work" });
+    const { id } = await world.file({ topic: "work" });
+    await cancel(world.ctx, cancelled.id);
+    const asked = { max: 1, waitSeconds: 0 };
+    expect(await receive(world.ctx, "work", asked, world.timers)).toMatchObject([{ id }]);
+  });
+
+  it("a message less than two seconds early is held until its job is due", async () => {
+    const world = createWorld();
+    const job = await world.file({ topic: "work", delay: 500 });
+    const [message] = world.queues.messages({ topic: "work" });
+    await world.queues.send({ topic: "work" }, [{ body: message?.body ?? "", delaySeconds: 0 }]);
+    await pullOne(world);
+    expect(world.now()).toBe(job.dueAt);
+  });
+});
+
+describe("untracked topics", () => {
+  it("a near job goes straight to SQS and is never stored", async () => {
+    const world = createWorld();
+    await world.file({ topic: "events", delay: MINUTE });
+    expect(world.pool.items().filter((item) => "state" in item)).toEqual([]);
+    expect(world.queues.messages({ topic: "events" })).toHaveLength(1);
+  });
+
+  it("what SQS does not take is not acknowledged", async () => {
+    const world = createWorld();
+    world.queues.trouble({ topic: "events" }, "failing");
+    await expect(world.file({ topic: "events" })).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("a far job is stored once, swept, and finished by SQS alone", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "events", delay: HOUR });
+    await world.pass(HOUR);
+    const job = await pullOne(world, "events");
+    expect(job.id).toBe(id);
+    expect(await settlePulled(world.ctx, "events", job.receipt, { end: "done" })).toBeUndefined();
+    expect(world.queues.messages({ topic: "events" })).toEqual([]);
+    const bury = settlePulled(world.ctx, "events", job.receipt, { end: "buried", error: "" });
+    await expect(bury).rejects.toMatchObject({ code: "untracked-topic" });
+  });
+
+  it("a stored one can be cancelled until it is handed off", async () => {
+    const world = createWorld();
+    const first = await world.file({ topic: "events", delay: HOUR });
+    const second = await world.file({ topic: "events", delay: HOUR });
+    expect(await cancel(world.ctx, first.id)).toMatchObject({ state: "cancelled" });
+    await world.pass(57 * MINUTE);
+    await expect(cancel(world.ctx, second.id)).rejects.toMatchObject({ code: "job-handed-off" });
+    await world.pass(3 * MINUTE);
+    expect((await pull(world, "events")).map(({ id }) => id)).toEqual([second.id]);
+  });
+
+  it("a key is refused", async () => {
+    const world = createWorld();
+    await expect(world.file({ topic: "events", key: "k" })).rejects.toMatchObject({ code: "bad-request" });
+  });
+});

@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { pause } from "../../../protocol/change/pause.ts";
+import { resume } from "../../../protocol/hand-over/release.ts";
+import { receive } from "../../../protocol/run/pull.ts";
+import { consume } from "../../support/consume.ts";
+import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
+
+/** All messages that were sent so far. */
+function countingSends(world: World): () => number {
+  let sends = 0;
+  world.queues.hooks.after = ({ operation, count }) => {
+    if (operation === "send") sends += count;
+  };
+  return () => sends;
+}
+
+const KEYED = { topic: "orders", key: "device-1", onDuplicate: "replace" } as const;
+
+describe("the number of messages grows with the calls, not with their square,", () => {
+  const consumers = {
+    "a consumer of one message at a time": (world: World) => consume(world, "orders", { max: 1 }),
+    "a consumer of three": (world: World) => consume(world, "orders", { max: 3 }),
+    "a puller of one": (world: World) =>
+      receive(world.ctx, "orders", { max: 1, waitSeconds: 0 }, world.timers),
+  };
+  test.each(Object.entries(consumers))("where a key is replaced each second, with %s", async (name, take) => {
+    const world = createWorld({
+      topics: { orders: name.startsWith("a puller") ? { consumer: "pull" } : {} },
+    });
+    const sent = countingSends(world);
+    const CALLS = 600;
+    for (let i = 0; i < CALLS; i++) {
+      await world.fileAll({ ...KEYED, delay: 60 * SECOND });
+      await world.pass(SECOND);
+      while (world.visible("orders").length > 0) expect(await take(world)).toEqual([]);
+    }
+    // Of a tick a few.
+    expect(sent()).toBeLessThanOrEqual(CALLS + 10);
+  });
+
+  test("where what follows a void message can never be sent, while no tick comes", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "orders", key: "a", delay: 30 * SECOND });
+    await world.fileAll({
+      topic: "orders",
+      key: "a",
+      delay: 40 * SECOND,
+      onDuplicate: "replace",
+      body: '"\ufffe"',
+    });
+    const sent = countingSends(world);
+    for (let s = 0; s < 3 * 60; s++) {
+      await world.pass(MINUTE, { ticks: false });
+      expect(await consume(world, "orders")).toEqual([]);
+    }
+    expect(world.queues.messages({ topic: "orders" })).toEqual([]);
+    expect(sent()).toBe(1);
+    await world.tick();
+    expect(await world.home(id)).toMatchObject({ state: "dead", attempt: 0 });
+  });
+
+  test("where each message meets the very next revision", async () => {
+    const world = createWorld();
+    const sent = countingSends(world);
+    const CALLS = 100;
+    for (let i = 0; i < CALLS; i++) {
+      await world.fileAll({ ...KEYED, delay: SECOND });
+      while (world.visible("orders").length > 0)
+        expect(await consume(world, "orders", { max: 1 })).toEqual([]);
+      await world.pass(SECOND);
+    }
+    // Of a tick a few.
+    expect(sent()).toBeLessThanOrEqual(2 * CALLS + 10);
+  });
+
+  test("where a job is kept again and again, and then fails", async () => {
+    const world = createWorld();
+    const sent = countingSends(world);
+    const CALLS = 50;
+    for (let i = 0; i < CALLS; i++) await world.fileAll({ ...KEYED, onDuplicate: "keep", delay: SECOND });
+    await world.pass(SECOND);
+    let runs = 0;
+    for (let s = 0; s < 120; s++) {
+      const run = () =>
+        ++runs === 1 ? ({ end: "failed", error: "no" } as const) : ({ end: "done" } as const);
+      while (world.visible("orders").length > 0) await consume(world, "orders", { max: 1, run });
+      await world.pass(SECOND);
+    }
+    expect(runs).toBe(2);
+    expect(sent()).toBeLessThanOrEqual(CALLS + 2);
+  });
+
+  test("where a paused topic's key is replaced each second, and then the topic is resumed", async () => {
+    const world = createWorld();
+    await pause(world.ctx, "orders");
+    const CALLS = 600;
+    for (let i = 0; i < CALLS; i++) {
+      await world.fileAll({ ...KEYED, delay: 60 * SECOND });
+      await world.pass(SECOND);
+    }
+    const sent = countingSends(world);
+    await resume(world.ctx, "orders", undefined);
+    await world.pass(120 * SECOND);
+    let runs = 0;
+    while (world.visible("orders").length > 0) runs += (await consume(world, "orders")).length;
+    expect(runs).toBe(1);
+    expect(sent()).toBeLessThanOrEqual(4);
+  });
+
+  test("where a key is replaced each second while no tick comes, and what was sent is lost", async () => {
+    const world = createWorld();
+    for (let i = 0; i < 600; i++) {
+      await world.fileAll({ ...KEYED, delay: 60 * SECOND });
+      await world.pass(SECOND, { ticks: false });
+    }
+    const sent = countingSends(world);
+    await world.tick();
+    // Of the sweep, which meets a look of each revision.
+    expect(sent()).toBe(1);
+    world.queues.purge({ topic: "orders" });
+    // Of the audit, which meets them too.
+    await world.pass(20 * MINUTE);
+    expect(sent()).toBe(2);
+  });
+});

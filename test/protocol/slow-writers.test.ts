@@ -1,0 +1,304 @@
+import { describe, expect, it } from "vitest";
+import { AUDIT_AFTER, CLOCK_MARGIN, LOOKAHEAD, NEAR, WRITER_DEADLINE } from "../../core/constants.ts";
+import { cancel, cancelMany } from "../../protocol/change/cancel.ts";
+import { redrive } from "../../protocol/change/redrive.ts";
+import { reschedule } from "../../protocol/change/reschedule.ts";
+import type { Change } from "../../protocol/ports.ts";
+import { consume } from "../support/consume.ts";
+import {
+  type Call,
+  callsOf,
+  dead,
+  fail,
+  isAt,
+  isLook,
+  key,
+  liveHomes,
+  meanwhile,
+  orders,
+} from "../support/scenes.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
+
+describe("writers", () => {
+  it("no writer outlives the audit: the sum that the constants must keep", () => {
+    expect(WRITER_DEADLINE + 5 * MINUTE + CLOCK_MARGIN).toBeLessThan(AUDIT_AFTER - LOOKAHEAD);
+  });
+
+  it("an enqueue slower than its deadline gives up, plain, keyed or with a token", async () => {
+    for (const more of [{}, { key }, { once: { token: "t", hash: "h" } }]) {
+      const world = createWorld();
+      const isWrite = ({ operation }: Call) => operation === "insert" || operation === "transact";
+      meanwhile(world, isWrite, () => world.pass(WRITER_DEADLINE, { ticks: false }));
+      await expect(world.file({ delay: HOUR, ...more })).rejects.toMatchObject({ code: "unavailable" });
+      expect(liveHomes(world)).toEqual([]);
+    }
+  });
+
+  it("a cancel that lands after a later reschedule leaves the job alone", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ delay: HOUR });
+    const original = world.pool.change;
+    const stuck: Change[] = [];
+    world.pool.change = async (change) => {
+      stuck.push(change);
+      throw new Error("no answer");
+    };
+    await expect(cancel(world.ctx, id)).rejects.toThrow("no answer");
+    world.pool.change = original;
+    await reschedule(world.ctx, id, { dueAt: world.now() + 2 * HOUR });
+    for (const change of stuck) await world.pool.change(change, world.now() + MINUTE);
+    expect(await world.home(id)).toMatchObject({ state: "scheduled", revision: 1 });
+  });
+
+  it("a cancel of a job as it was filed takes one call, of a moved one three", async () => {
+    const world = createWorld();
+    const [filed, moved] = [await world.file({ delay: HOUR }), await world.file({ delay: HOUR })];
+    await reschedule(world.ctx, moved.id, { dueAt: world.now() + 2 * HOUR });
+    expect(await callsOf(world, () => cancel(world.ctx, filed.id))).toHaveLength(1);
+    expect(await callsOf(world, () => cancel(world.ctx, moved.id))).toHaveLength(3);
+    expect(await world.home(moved.id)).toMatchObject({ state: "cancelled" });
+  });
+
+  it("a writer looks at the clock after its write: the sweep may have passed meanwhile", async () => {
+    for (const more of [{}, { key }, { once: { token: "t", hash: "h" } }]) {
+      const world = createWorld();
+      await world.tick();
+      const isWrite = ({ operation }: Call) => operation === "insert" || operation === "transact";
+      meanwhile(world, isWrite, () => world.pass(50 * SECOND, { ticks: false }).then(world.tick));
+      await world.file({ delay: 215 * SECOND, ...more });
+      expect(world.queues.messages(orders)).toHaveLength(1);
+    }
+  });
+
+  it("a mover looks at the clock after its write", async () => {
+    const world = createWorld();
+    await world.tick();
+    const job = await world.file({ delay: HOUR });
+    meanwhile(world, isLook, () => world.pass(50 * SECOND, { ticks: false }).then(world.tick));
+    await reschedule(world.ctx, job.id, { dueAt: world.now() + 215 * SECOND });
+    expect(world.queues.messages(orders)).toHaveLength(1);
+  });
+
+  it("a move into the past is a move to now, its look too", async () => {
+    const world = createWorld();
+    await world.tick();
+    const job = await world.file({ delay: HOUR });
+    expect(await reschedule(world.ctx, job.id, { dueAt: world.now() - 40 * HOUR })).toMatchObject({
+      dueAt: world.now(),
+    });
+    world.queues.purge(orders);
+    for (let i = 0; i < 20 && world.visible("orders").length === 0; i++) await world.pass(MINUTE);
+    expect(await consume(world, "orders")).toMatchObject([{ id: job.id, revision: 1 }]);
+  });
+
+  it("two movers at once make two revisions", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: HOUR });
+    meanwhile(world, isLook, () => reschedule(world.ctx, job.id, { body: "1" }));
+    expect(await reschedule(world.ctx, job.id, { body: "2" })).toMatchObject({ revision: 2, body: "2" });
+  });
+
+  it("a cancel of many beside a move answers the job as it was cancelled", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: HOUR });
+    meanwhile(
+      world,
+      ({ operation }) => operation === "changeMany",
+      () => reschedule(world.ctx, job.id, { body: "1" }),
+    );
+    expect(await cancelMany(world.ctx, [job.id])).toMatchObject([{ state: "cancelled", revision: 1 }]);
+    expect(await world.home(job.id)).toMatchObject({ state: "cancelled", body: "1" });
+  });
+
+  it("an untracked job that the sweep passed while it was cancelled counts as handed off", async () => {
+    const world = createWorld();
+    const job = await world.file({ topic: "events", delay: 215 * SECOND });
+    meanwhile(
+      world,
+      ({ operation }) => operation === "changeMany",
+      () => world.pass(10 * SECOND),
+    );
+    await expect(cancel(world.ctx, job.id)).rejects.toMatchObject({ code: "job-handed-off" });
+  });
+
+  it.each([{}, { once: { token: "t", hash: "h" } }])(
+    "an untracked job that was cancelled while its write was slow is not sent (%o)",
+    async (more) => {
+      const world = createWorld();
+      world.pool.hooks.after = async ({ operation }) => {
+        if (operation !== "insert" && operation !== "transact") return;
+        delete world.pool.hooks.after;
+        for (const { id } of liveHomes(world)) await cancel(world.ctx, id);
+        await world.pass(10 * SECOND);
+      };
+      await world.file({ topic: "events", delay: NEAR + SECOND, ...more });
+      await world.pass(5 * MINUTE);
+      expect(await consume(world, "events")).toEqual([]);
+    },
+  );
+
+  it("an untracked job that is cancelled while a call that files it is repeated is not sent", async () => {
+    const world = createWorld();
+    const job = { topic: "events", dueAt: world.now() + NEAR + SECOND, once: { token: "t", hash: "h" } };
+    const { id } = await world.file(job);
+    world.pool.hooks.after = async (call) => {
+      if (!isAt("2026-", "read")(call)) return;
+      delete world.pool.hooks.after;
+      await cancel(world.ctx, id);
+      await world.pass(10 * SECOND);
+    };
+    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
+    await world.pass(5 * MINUTE);
+    expect(await consume(world, "events")).toEqual([]);
+  });
+
+  describe("two cancels of an untracked job that is almost near", () => {
+    const lateBy = { code: "job-handed-off" };
+    /** Something happens just after the first cancel is written. */
+    const whenWritten = (world: World, act: () => Promise<unknown>): void => {
+      world.pool.hooks.after = async ({ operation }) => {
+        if (operation !== "changeMany") return;
+        delete world.pool.hooks.after;
+        await act();
+      };
+    };
+
+    /** A job whose first cancel will be written when a sweep has sent the job. */
+    const cancelledBehindTheSweep = async (whenSent = (_: World): void => {}) => {
+      const world = createWorld();
+      await world.pass(80 * SECOND);
+      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
+      meanwhile(
+        world,
+        ({ operation }) => operation === "changeMany",
+        async () => {
+          await world.pass(40 * SECOND);
+          whenSent(world);
+        },
+      );
+      return { world, id };
+    };
+
+    it("are both answered by the one that comes in time", async () => {
+      const world = createWorld();
+      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
+      whenWritten(world, async () => {
+        await expect(cancel(world.ctx, id)).resolves.toMatchObject({ state: "cancelled" });
+        await world.pass(2 * SECOND);
+      });
+      await expect(cancel(world.ctx, id)).resolves.toMatchObject({ state: "cancelled" });
+      await world.pass(5 * MINUTE);
+      expect(await consume(world, "events")).toEqual([]);
+    });
+
+    it("are both refused when each comes too late, and the job runs", async () => {
+      const world = createWorld();
+      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
+      whenWritten(world, async () => {
+        await world.pass(2 * SECOND);
+        await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      });
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      await world.pass(5 * MINUTE);
+      expect(await consume(world, "events")).toMatchObject([{ id }]);
+    });
+
+    it("are refused when the first one died after a write that came behind the sweep", async () => {
+      const { world, id } = await cancelledBehindTheSweep();
+      whenWritten(world, () => Promise.reject(new Error("crash")));
+      await expect(cancel(world.ctx, id)).rejects.toThrow("crash");
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      await world.pass(5 * MINUTE);
+      expect(await consume(world, "events")).toMatchObject([{ id }]);
+    });
+
+    it("lose no job when the process of a late one dies before it sends the job", async () => {
+      const { world, id } = await cancelledBehindTheSweep((world) =>
+        breakOnce(world, "after", ({ operation }) => operation === "change"),
+      );
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject({ code: "unavailable" });
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      world.queues.purge({ topic: "events" });
+      await world.pass(8 * MINUTE);
+      expect(await consume(world, "events")).toMatchObject([{ id }]);
+    });
+
+    it("are answered truly though the look of an undone one stays", async () => {
+      const { world, id } = await cancelledBehindTheSweep((world) =>
+        breakOnce(world, "before", ({ operation }) => operation === "remove"),
+      );
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      expect(world.events).toContainEqual(
+        expect.objectContaining({ type: "trouble", what: "removing a look" }),
+      );
+    });
+
+    it("let no job run an hour late when the first one died, its cancel in time", async () => {
+      const world = createWorld();
+      const { id } = await world.file({ topic: "events", delay: NEAR + MINUTE });
+      whenWritten(world, () => Promise.reject(new Error("crash")));
+      await expect(cancel(world.ctx, id)).rejects.toThrow("crash");
+      await world.pass(HOUR);
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
+      expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+      expect(await consume(world, "events")).toEqual([]);
+    });
+
+    it("are answered as the first one was, however near the job is by then", async () => {
+      const world = createWorld();
+      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
+      await cancel(world.ctx, id);
+      await world.pass(3 * MINUTE);
+      await expect(cancel(world.ctx, id)).resolves.toMatchObject({ state: "cancelled" });
+      await world.pass(5 * MINUTE);
+      expect(await consume(world, "events")).toEqual([]);
+    });
+  });
+
+  it("a look outlives an outage of weeks: what TTL removes is far past its time", async () => {
+    const world = createWorld();
+    await world.tick();
+    const job = await world.file({ delay: HOUR });
+    await reschedule(world.ctx, job.id, { dueAt: world.now() + 2 * HOUR });
+    // Sweep and audit pass the home's own place; only the look is left.
+    await world.pass(80 * MINUTE);
+    await world.pass(30 * 24 * HOUR, { ticks: false });
+    const gone = world.pool
+      .items()
+      .filter((item) => "expiresAt" in item && Number(item.expiresAt) * 1000 <= world.now());
+    await world.pool.remove(gone, Number.POSITIVE_INFINITY);
+    await world.tick();
+    expect(await consume(world, "orders")).toMatchObject([{ id: job.id, revision: 1 }]);
+  });
+
+  it("a move leaves nothing of the last claim, nor a time for TTL", async () => {
+    const world = createWorld();
+    const { id } = await dead(world);
+    expect(await world.home(id)).toHaveProperty("expiresAt");
+    await redrive(world.ctx, "orders", { max: 1, delay: HOUR });
+    for (const name of ["expiresAt", "token", "leaseEnd", "finishedAt"])
+      expect(await world.home(id)).not.toHaveProperty(name);
+  });
+
+  it("a reschedule and a replace begin with a full set of attempts", async () => {
+    const world = createWorld();
+    const job = await world.file({ key });
+    await consume(world, "orders", { run: fail });
+    expect(await world.home(job.id)).toMatchObject({ attempt: 1 });
+    expect(await reschedule(world.ctx, job.id, { dueAt: world.now() })).toMatchObject({ attempt: 0 });
+    await consume(world, "orders", { run: fail });
+    expect((await world.fileAll({ key, onDuplicate: "replace" })).home).toMatchObject({ attempt: 0 });
+  });
+
+  it("expiresAfter counts from the due time a user set last", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: SECOND, expiresAfter: MINUTE });
+    await reschedule(world.ctx, job.id, { dueAt: world.now() + 10 * MINUTE });
+    await world.pass(2 * MINUTE);
+    // The old message, by whose word the job would have expired, is void.
+    expect(await consume(world, "orders")).toEqual([]);
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled" });
+    await world.pass(8 * MINUTE);
+    expect(await consume(world, "orders")).toMatchObject([{ id: job.id }]);
+  });
+});

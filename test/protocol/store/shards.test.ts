@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import { AUDIT_AFTER } from "../../../core/constants.ts";
+import type { Cursor } from "../../../core/items.ts";
+import { addressOf } from "../../../core/job-id.ts";
+import { cancel } from "../../../protocol/change/cancel.ts";
+import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { tick } from "../../../protocol/hand-over/tick.ts";
+import { forecast } from "../../../protocol/read/forecast.ts";
+import { listJobs } from "../../../protocol/read/list.ts";
+import { consume } from "../../support/consume.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
+
+describe("shards", () => {
+  const cursors = (world: World): Cursor[] =>
+    world.pool.items().filter((item): item is Cursor => "swept" in item);
+
+  it("a new table's cursors begin at its creation, so that jobs filed before the first tick are found", async () => {
+    const world = createWorld();
+    await world.file({ delay: 4 * MINUTE });
+    await world.pass(30 * MINUTE, { ticks: false });
+    await world.tick();
+    expect(cursors(world)).toHaveLength(2);
+    expect(await consume(world, "orders")).toHaveLength(1);
+  });
+
+  it("a shard that comes later starts AUDIT_AFTER ago, and writers use it only then", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    const more = { ...world.ctx, policy: { ...world.ctx.policy, shards: 4 } };
+    await world.pass(20 * MINUTE);
+    const before = await Promise.all(Array.from({ length: 20 }, () => world.file({ delay: HOUR })));
+    expect(new Set(before.map(({ id }) => addressOf(id).shard))).toEqual(new Set([0]));
+    await tick(more, world.now() + MINUTE);
+    expect(cursors(world).map(({ audited }) => Number(audited))).toEqual([
+      expect.any(Number),
+      ...Array(3).fill(world.now() - AUDIT_AFTER),
+    ]);
+    await world.pass(2 * MINUTE);
+    const after = await Promise.all(Array.from({ length: 40 }, () => world.file({ delay: HOUR })));
+    expect(new Set(after.map(({ id }) => addressOf(id).shard))).toEqual(new Set([0, 1, 2, 3]));
+    await world.pass(2 * HOUR);
+    const runs = [];
+    for (let i = 0; i < 10; i++) runs.push(...(await consume(world, "orders")));
+    expect(runs).toHaveLength(60);
+  });
+
+  it("fewer shards in the configuration than the table has orphan no job", async () => {
+    const world = createWorld({ shards: 4 });
+    await world.tick();
+    for (let i = 0; i < 20; i++) await world.file({ delay: HOUR });
+    const fewer = { ...world.ctx, policy: { ...world.ctx.policy, shards: 1 } };
+    for (let i = 0; i < 61; i++) {
+      await world.pass(MINUTE, { ticks: false });
+      await tick(fewer, world.now() + MINUTE);
+    }
+    const runs = [];
+    for (let i = 0; i < 5; i++) runs.push(...(await consume(world, "orders")));
+    expect(runs).toHaveLength(20);
+  });
+});
+
+describe("lists", () => {
+  const list = (world: World, more: object = {}) =>
+    listJobs(world.ctx, { from: START, to: START + 2 * HOUR, limit: 10, ...more });
+
+  it("come in due order over all shards, page by page, each job once", async () => {
+    const world = createWorld({ shards: 3 });
+    const due: number[] = [];
+    for (let i = 0; i < 35; i++) {
+      const delay = ((i * 37) % 90) * MINUTE + i;
+      due.push((await world.file({ delay })).dueAt);
+    }
+    const seen: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await list(world, cursor === undefined ? {} : { cursor });
+      expect(page.homes.length).toBeLessThanOrEqual(10);
+      seen.push(...page.homes.map(({ dueAt }) => dueAt));
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    expect(seen).toEqual(due.sort((a, b) => a - b));
+  });
+
+  it("name a moved job at its new time only", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: MINUTE });
+    await reschedule(world.ctx, job.id, { dueAt: START + HOUR });
+    expect((await list(world)).homes.map(({ dueAt }) => dueAt)).toEqual([START + HOUR]);
+    await reschedule(world.ctx, job.id, { dueAt: START + MINUTE });
+    expect((await list(world)).homes.map(({ dueAt }) => dueAt)).toEqual([START + MINUTE]);
+    expect((await list(world, { limit: 1 })).homes).toHaveLength(1);
+  });
+
+  it("can be narrowed by topic and state, the end excluded", async () => {
+    const world = createWorld();
+    const first = await world.file({ delay: MINUTE });
+    await world.file({ delay: MINUTE, topic: "precise" });
+    await world.file({ delay: 2 * HOUR });
+    await cancel(world.ctx, first.id);
+    expect((await list(world)).homes).toHaveLength(2);
+    expect((await list(world, { topic: "precise" })).homes).toHaveLength(1);
+    expect((await list(world, { state: "cancelled" })).homes.map(({ id }) => id)).toEqual([first.id]);
+    expect((await list(world, { to: START + 2 * HOUR + 1 })).homes).toHaveLength(3);
+  });
+
+  it("a minute with more jobs than a read holds is told whole", async () => {
+    const world = createWorld({ shards: 2 });
+    for (let i = 0; i < 1300; i++) await world.file({ delay: HOUR + (i % 50) * SECOND });
+    const seen = new Set<string>();
+    let cursor: string | undefined;
+    do {
+      const page = await list(world, { limit: 1000, ...(cursor === undefined ? {} : { cursor }) });
+      for (const { id } of page.homes) seen.add(id);
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    expect(seen.size).toBe(1300);
+  });
+
+  it("a forecast counts what is pending in each minute", async () => {
+    const world = createWorld();
+    for (let i = 0; i < 5; i++) await world.file({ delay: 10 * MINUTE + i * SECOND });
+    const moved = await world.file({ delay: 10 * MINUTE });
+    await reschedule(world.ctx, moved.id, { dueAt: START + 20 * MINUTE });
+    const gone = await world.file({ delay: 10 * MINUTE });
+    await cancel(world.ctx, gone.id);
+    expect(await forecast(world.ctx, { from: START, to: START + HOUR })).toEqual({
+      minutes: [
+        { minute: START + 10 * MINUTE, count: 5 },
+        { minute: START + 20 * MINUTE, count: 1 },
+      ],
+    });
+  });
+});

@@ -1,0 +1,72 @@
+import { DAY } from "../../../core/constants.ts";
+import { SIZES } from "../../../core/sizes.ts";
+import { type BulkAction, beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
+import { cancelMany } from "../../../protocol/change/cancel.ts";
+import { redrive } from "../../../protocol/change/redrive.ts";
+import type { Context, Queues } from "../../../protocol/ports.ts";
+import { deadPage } from "../../../protocol/read/dead-jobs.ts";
+import { forecast } from "../../../protocol/read/forecast.ts";
+import { listJobs } from "../../../protocol/read/list.ts";
+import { memoryQueues } from "../../../testing/memory-queues.ts";
+import { seededBytes } from "../../../testing/random.ts";
+import { idsOf, type LargeTable, largePool } from "./large-table.ts";
+
+/** A process of its own, with the heap that it is given, makes one call of the API over jobs with large bodies. */
+
+const MINUTE = 60_000;
+const now = Date.UTC(2026, 2, 1, 9);
+const soon = { from: now + 10 * MINUTE, to: now + 20 * MINUTE };
+const LARGE: LargeTable = {
+  now,
+  shards: 32,
+  bodyBytes: 200 * 1024,
+  homes: 10,
+  looks: 20,
+  state: "scheduled",
+  deadToday: 100,
+};
+
+const DEAD: LargeTable = { ...LARGE, state: "dead" };
+
+function contextOf(table: LargeTable): Context {
+  const policy = {
+    shards: table.shards,
+    retention: 7 * 86_400,
+    deadRetention: 90 * 86_400,
+    topics: { orders: {} },
+  };
+  const clock = () => now;
+  const queues: Queues = {
+    ...memoryQueues({ clock, topics: ["orders"] }),
+    send: async (_, messages) => messages.map(() => ({ outcome: "sent" })),
+  };
+  const pool = largePool(table);
+  // A bulk goes on page by page: more pages take time and no more memory.
+  const sizes = { ...SIZES, bulkJobs: 50 };
+  return { pool, queues, clock, random: seededBytes(3), policy, sizes, report: () => {} };
+}
+
+async function bulk(action: BulkAction): Promise<object> {
+  const ctx = contextOf(action === "redrive" ? DEAD : LARGE);
+  const range = action === "redrive" ? { from: now - DAY, to: now } : soon;
+  const begun = beginBulk(ctx, action, range, { dueAt: now + DAY });
+  return runBulk(ctx, { action, topic: "orders", dryRun: false }, begun);
+}
+
+const calls: Record<string, () => Promise<object>> = {
+  list: () => listJobs(contextOf(LARGE), { ...soon, limit: 1000 }),
+  "list of the dead": () => deadPage(contextOf(DEAD), { topic: "orders", limit: 1000 }),
+  forecast: () => forecast(contextOf({ ...LARGE, homes: 5, looks: 50 }), { ...soon, to: soon.from + MINUTE }),
+  "bulk cancel": () => bulk("cancel"),
+  "bulk move": () => bulk("move"),
+  "bulk run": () => bulk("run"),
+  "bulk redrive": () => bulk("redrive"),
+  "cancel of 500": () => cancelMany(contextOf(LARGE), idsOf(LARGE, 500)),
+  "redrive of 500": () => redrive(contextOf(DEAD), "orders", { ids: idsOf(DEAD, 500), max: 500, delay: DAY }),
+};
+
+const name = process.argv[2] ?? "";
+const call = calls[name];
+if (!call) throw new Error(`one of ${Object.keys(calls).join(", ")} must be named, got ${name}`);
+await call();
+console.log(`${name} is answered`);

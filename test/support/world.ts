@@ -1,0 +1,118 @@
+import type { Home } from "../../core/items.ts";
+import { parseMessage } from "../../core/message.ts";
+import type { Policy } from "../../core/policy.ts";
+import { isUnreadable } from "../../core/readable.ts";
+import { SIZES, type Sizes } from "../../core/sizes.ts";
+import { enqueue } from "../../protocol/file/enqueue.ts";
+import { tick } from "../../protocol/hand-over/tick.ts";
+import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
+import type { Context, Timers } from "../../protocol/ports.ts";
+import type { ProtocolEvent } from "../../protocol/reports.ts";
+import { readHomes } from "../../protocol/store/read-job.ts";
+import { type MemoryPool, memoryPool } from "../../testing/memory-pool.ts";
+import { type MemoryPromotions, memoryPromotions } from "../../testing/memory-promotions.ts";
+import { type MemoryQueues, memoryQueues } from "../../testing/memory-queues.ts";
+import { type MemorySchedules, memorySchedules } from "../../testing/memory-schedules.ts";
+import { seededBytes } from "../../testing/random.ts";
+
+export const SECOND = 1000;
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const START = Date.UTC(2026, 2, 1, 9, 0, 0);
+
+export type World = {
+  ctx: Context;
+  pool: MemoryPool;
+  queues: MemoryQueues;
+  promotions: MemoryPromotions;
+  schedules: MemorySchedules;
+  events: ProtocolEvent[];
+  now: () => number;
+  /** Lets time pass, with a tick at each whole minute on the way unless told otherwise. */
+  pass: (ms: number, options?: { ticks?: false }) => Promise<void>;
+  /** Whoever waits lets time pass; nothing is called back. */
+  timers: Timers;
+  tick: () => Promise<void>;
+  file: (job: Partial<NewJob> & { delay?: number }) => Promise<Home>;
+  fileAll: (job: Partial<NewJob> & { delay?: number }) => Promise<Enqueued>;
+  home: (id: string) => Promise<Home>;
+  /** The jobs of all messages of a topic that are visible now, not received. */
+  visible: (topic: string) => { id: string; revision: number; attempt: number }[];
+  /** Another writer or consumer on the same services, whose clock is `skew` ms ahead. */
+  skewed: (skew: number) => Context;
+};
+
+const POLICY: Policy = {
+  shards: 2,
+  retention: 7 * 86_400,
+  deadRetention: 90 * 86_400,
+  topics: {
+    orders: { backoff: { waits: [15, 180] }, maxAttempts: 3 },
+    work: { consumer: "pull" },
+    events: { consumer: "pull", tracking: "none" },
+    precise: { precision: "millisecond" },
+  },
+};
+
+/** The protocol over the in-memory services, on a clock that only moves when told. */
+export function createWorld(policy: Partial<Policy> = {}, sizes: Sizes = SIZES): World {
+  let time = START;
+  const now = (): number => time;
+  const whole = { ...POLICY, ...policy };
+  const pool = memoryPool({ clock: now, createdAt: START - HOUR });
+  const queues = memoryQueues({ clock: now, topics: Object.keys(whole.topics) });
+  const promotions = memoryPromotions({ clock: now });
+  const schedules = memorySchedules({ clock: now });
+  const events: ProtocolEvent[] = [];
+  const report = (event: ProtocolEvent): void => void events.push(event);
+  const ports = { pool, queues, promotions, schedules };
+  const ctx: Context = { ...ports, clock: now, random: seededBytes(0), policy: whole, sizes, report };
+  const runTick = (): Promise<void> => tick(ctx, time + 150 * SECOND);
+
+  const fileAll: World["fileAll"] = ({ delay = 0, ...job }) =>
+    enqueue(ctx, { topic: "orders", body: "{}", dueAt: time + delay, ...job });
+  const pass: World["pass"] = async (ms, { ticks } = {}) => {
+    const end = time + ms;
+    while (time < end) {
+      const minute = time - (time % MINUTE) + MINUTE;
+      time = Math.min(minute, end);
+      if (time === minute && ticks !== false) await runTick();
+    }
+  };
+  return {
+    ctx,
+    ...ports,
+    events,
+    now,
+    tick: runTick,
+    pass,
+    timers: { wait: (ms) => pass(ms), after: () => () => {} },
+    fileAll,
+    file: async (job) => (await fileAll(job)).home,
+    async home(id) {
+      const [home] = await readHomes(ctx, [id]);
+      if (!home || isUnreadable(home)) throw new Error(`no job ${id} that can be read`);
+      return home;
+    },
+    visible: (topic) =>
+      queues
+        .messages({ topic })
+        .filter(({ visibleAt }) => visibleAt <= time)
+        .flatMap(({ body }) => parseMessage(body)?.jobs ?? [])
+        .map(({ id, revision, attempt }) => ({ id, revision, attempt })),
+    skewed: (skew) => ({ ...ctx, clock: () => time + skew }),
+  };
+}
+
+/** Makes the first pool call that `matches` fail with `where`: before its effect, or after it (a lost answer). */
+export function breakOnce(
+  world: World,
+  where: "before" | "after",
+  matches: (call: { operation: string; keys: readonly { pk: string; sk: string }[] }) => boolean,
+): void {
+  world.pool.hooks[where] = (call) => {
+    if (!matches(call)) return;
+    delete world.pool.hooks[where];
+    throw new Error("crash");
+  };
+}
