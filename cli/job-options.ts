@@ -1,25 +1,38 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { EnqueueOptions } from "../client/client.ts";
+import { JOB_OPTIONS, type JobOption, OPTION_NAMES } from "../core/job-options.ts";
 import { duration, header, wholeNumber } from "./arguments.ts";
 import { readBody } from "./body.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** What a job may have however it is filed, as its options say it. */
+/** What a command that files a job is told about the job. */
 export type JobFlags = Omit<EnqueueOptions, "headers"> & { body: string; header?: Record<string, string> };
 
+/** Adds a flag for the body and for each option of a job. */
 export function addJobOptions(command: Command): Command {
-  return command
-    .requiredOption("--body <json>", "its body: JSON, @file, or - for stdin")
-    .option("--callback-url <url>", "where a webhook topic's job is sent")
-    .option("--header <name=value>", "what a handler or receiver gets beside it; can be repeated", header)
-    .option("--expires-after <duration>", "later than that it is not run any more", duration)
-    .option("--max-attempts <n>", "instead of the topic's", wholeNumber(1, 100))
-    .option("--tag <tag>", "to find it by")
-    .option("--group <group>", "a tenant, to be fair to")
-    .option("--spread <duration>", "due by up to so much later, evenly drawn", duration);
+  command.requiredOption("--body <json>", "its body: JSON, @file, or - for stdin");
+  for (const name of OPTION_NAMES) command.addOption(flagOf(name));
+  return command;
 }
 
-/** The same as the client takes it. Throws `UsageError` for a body that is none. */
+/** `--expires-after <duration>` of `expiresAfter`. */
+function flagOf(name: JobOption): Option {
+  const option = JOB_OPTIONS[name];
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const { description } = option;
+  switch (option.kind) {
+    case "headers":
+      return new Option("--header <name=value>", `${description} Can be repeated.`).argParser(header);
+    case "duration":
+      return new Option(`--${flag} <duration>`, description).argParser(duration);
+    case "count":
+      return new Option(`--${flag} <n>`, description).argParser(wholeNumber(option.least, option.most));
+    default:
+      return new Option(`--${flag} <${flag.split("-").at(-1)}>`, description);
+  }
+}
+
+/** The body and the options as the client takes them. Throws `UsageError` for a body that is no JSON. */
 export async function jobOf<Flags extends JobFlags>(
   { body, header, ...options }: Flags,
   surroundings: Surroundings,

@@ -1,4 +1,5 @@
 import type { MinutehandError } from "../core/errors.ts";
+import type { JOB_OPTIONS, JobOptions as StoredOptions } from "../core/job-options.ts";
 import type {
   BulkPart,
   Health,
@@ -43,17 +44,11 @@ export type RepeatableOptions = CallOptions & {
   idempotencyKey?: string;
 };
 
-/** What a job may have however it is filed. */
+/** What a job may have however it is filed: the core's options with durations as a caller says them. */
 type JobOptions = {
-  /** Where a webhook topic's job is sent, if not to the topic's own URL. */
-  callbackUrl?: string;
-  headers?: Record<string, string>;
-  expiresAfter?: Duration;
-  maxAttempts?: number;
-  tag?: string;
-  group?: string;
-  /** Its due time is later by up to so much, evenly drawn. */
-  spread?: Duration;
+  [Name in keyof StoredOptions]: (typeof JOB_OPTIONS)[Name]["kind"] extends "duration"
+    ? Duration
+    : StoredOptions[Name];
 };
 
 /** Exactly one of both. */

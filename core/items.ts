@@ -1,5 +1,6 @@
 import { BUCKET, STALE_AFTER } from "./constants.ts";
 import { addressOf, isJobId } from "./job-id.ts";
+import type { KeptOptions } from "./job-options.ts";
 import type { Position } from "./position.ts";
 
 /**
@@ -17,80 +18,73 @@ export type Key = { readonly pk: string; readonly sk: string };
 export type State = "scheduled" | "running" | "done" | "cancelled" | "dead" | "expired";
 
 /** A job. It is written three times in a usual life, and an update is billed by the whole item. */
-export type Home = Key & {
-  v: number;
-  id: string;
-  topic: string;
-  /** JSON text as it stands in messages. */
-  body: string;
-  state: State;
-  /** When it runs next, or ran. */
-  dueAt: number;
-  /** What a user asked for last; retries keep it, and `expiresAfter` counts from it. */
-  wantedAt: number;
-  /** How often the job was moved. */
-  revision: number;
-  /** The number of the latest run, 0 before the first. */
-  attempt: number;
-  /** When it was filed; of a job that an event has filed when that happened. */
-  createdAt: number;
-  /** When the event happened that filed it, or replaced it last. */
-  eventAt?: number;
-  /** When the latest event happened that found it and kept it, or whose job a caller has replaced since. */
-  keptAt?: number;
-  /** When a caller or an event last had it moved, replaced or redriven, or an event had it filed. */
-  askedAt?: number;
-  untracked?: true;
-  /** Never stored: its message is a spare one (`MessageJob`). */
-  spare?: true;
-  /** When it may start, as its topic was paused, or has a limit or a window; from `heldFrom` on it waits for that alone. */
-  heldUntil?: number;
-  heldFrom?: number;
-  /** The `heldUntil` that a window gave far ahead, which no limit has counted: it is no start for a limit of a later deploy. */
-  uncounted?: number;
-  /** A schedule was asked to promote it. */
-  hasSchedule?: true;
-  /** How often it got a full set of attempts again after a run: redriven, or changed by its user. */
-  restarts?: number;
-  key?: string;
-  /** Where a webhook topic's job is sent. */
-  callbackUrl?: string;
-  /** Of an untracked job that a release lets go: the start that the release itself sends it for, so that no sweep does. */
-  sentFor?: number;
-  /** Of a cancelled untracked job: when the cancel was seen to have come before any sweep could send the job. */
-  inTimeAt?: number;
-  /** When an event cancelled it while it ran: it does not run again, however that run ends. */
-  cancelAskedAt?: number;
-  /** As long as postponing it may put it off. */
-  postponeUntil?: number;
-  /** When the message was sent that its claim, or what ended it instead, met since the last move. */
-  sentAt?: number;
-  /** The last ten bulks that moved or cancelled it, the newest first, and when it was due until then: `<id> <ms>` of each. */
-  bulk?: string;
-  /** The once items that name it: `<expiresAt> <token>` in lines, the last ten. They must outlive the job. */
-  once?: string;
-  /** The calls with an `Idempotency-Key` that changed it: `<hash of the key>.<hash of the request>` in lines, the last ten. */
-  calls?: string;
-  /** What happened to it before, as whoever moved it knew: oldest first, the last ones only. */
-  log?: LogEntry[];
-  headers?: Record<string, string>;
-  tag?: string;
-  group?: string;
-  /** ms past `wantedAt` after which the job is expired, not run. */
-  expiresAfter?: number;
-  maxAttempts?: number;
-  /** Of the claim in hand, or of the last one when done. */
-  token?: string;
-  leaseEnd?: number;
-  claimedAt?: number;
-  /** How much of the time from its start to its claim pauses took that it spent in its queue: ms; absent: none. */
-  pausedMs?: number;
-  finishedAt?: number;
-  lastError?: string;
-  /** `<verb>:<token>` of the settle that ended the last claim, for a call repeated with its receipt. */
-  settledBy?: string;
-  expiresAt?: number;
-};
+export type Home = Key &
+  KeptOptions & {
+    v: number;
+    id: string;
+    topic: string;
+    /** JSON text as it stands in messages. */
+    body: string;
+    state: State;
+    /** When it runs next, or ran. */
+    dueAt: number;
+    /** What a user asked for last; retries keep it, and `expiresAfter` counts from it. */
+    wantedAt: number;
+    /** How often the job was moved. */
+    revision: number;
+    /** The number of the latest run, 0 before the first. */
+    attempt: number;
+    /** When it was filed; of a job that an event has filed when that happened. */
+    createdAt: number;
+    /** When the event happened that filed it, or replaced it last. */
+    eventAt?: number;
+    /** When the latest event happened that found it and kept it, or whose job a caller has replaced since. */
+    keptAt?: number;
+    /** When a caller or an event last had it moved, replaced or redriven, or an event had it filed. */
+    askedAt?: number;
+    untracked?: true;
+    /** Never stored: its message is a spare one (`MessageJob`). */
+    spare?: true;
+    /** When it may start, as its topic was paused, or has a limit or a window; from `heldFrom` on it waits for that alone. */
+    heldUntil?: number;
+    heldFrom?: number;
+    /** The `heldUntil` that a window gave far ahead, which no limit has counted: it is no start for a limit of a later deploy. */
+    uncounted?: number;
+    /** A schedule was asked to promote it. */
+    hasSchedule?: true;
+    /** How often it got a full set of attempts again after a run: redriven, or changed by its user. */
+    restarts?: number;
+    key?: string;
+    /** Of an untracked job that a release lets go: the start that the release itself sends it for, so that no sweep does. */
+    sentFor?: number;
+    /** Of a cancelled untracked job: when the cancel was seen to have come before any sweep could send the job. */
+    inTimeAt?: number;
+    /** When an event cancelled it while it ran: it does not run again, however that run ends. */
+    cancelAskedAt?: number;
+    /** As long as postponing it may put it off. */
+    postponeUntil?: number;
+    /** When the message was sent that its claim, or what ended it instead, met since the last move. */
+    sentAt?: number;
+    /** The last ten bulks that moved or cancelled it, the newest first, and when it was due until then: `<id> <ms>` of each. */
+    bulk?: string;
+    /** The once items that name it: `<expiresAt> <token>` in lines, the last ten. They must outlive the job. */
+    once?: string;
+    /** The calls with an `Idempotency-Key` that changed it: `<hash of the key>.<hash of the request>` in lines, the last ten. */
+    calls?: string;
+    /** What happened to it before, as whoever moved it knew: oldest first, the last ones only. */
+    log?: LogEntry[];
+    /** Of the claim in hand, or of the last one when done. */
+    token?: string;
+    leaseEnd?: number;
+    claimedAt?: number;
+    /** How much of the time from its start to its claim pauses took that it spent in its queue: ms; absent: none. */
+    pausedMs?: number;
+    finishedAt?: number;
+    lastError?: string;
+    /** `<verb>:<token>` of the settle that ended the last claim, for a call repeated with its receipt. */
+    settledBy?: string;
+    expiresAt?: number;
+  };
 
 /** A job without its body, which may have 200 KiB: what is kept of jobs that are many. */
 export type Head = Omit<Home, "body">;

@@ -1,6 +1,7 @@
 import { UNREADABLE_WAIT } from "./constants.ts";
 import type { Home } from "./items.ts";
 import { isJobId } from "./job-id.ts";
+import { CARRIED_OPTIONS, type CarriedOptions, optionTrouble } from "./job-options.ts";
 import { toJson } from "./json.ts";
 
 /**
@@ -10,7 +11,7 @@ import { toJson } from "./json.ts";
  */
 export const MESSAGE_VERSION = 1;
 
-export type MessageJob = {
+export type MessageJob = CarriedOptions & {
   id: string;
   revision: number;
   /** The number of the run this message asks for, from 1. */
@@ -18,11 +19,8 @@ export type MessageJob = {
   /** ISO 8601, UTC. */
   dueAt: string;
   body: unknown;
-  headers?: Record<string, string>;
   /** From then on the job is not run any more. */
   expiresAt?: string;
-  /** Its own, where it has any: an untracked job has no home that says so. */
-  maxAttempts?: number;
   /** Set where the home has one, so that a settle knows there is a key item without reading. */
   key?: string;
   /**
@@ -33,8 +31,6 @@ export type MessageJob = {
   heldFrom?: string;
   /** ISO 8601, UTC: when its message was sent, or the first of those that carried it on as it is. */
   sentAt?: string;
-  /** Where a webhook topic's job is sent. */
-  callbackUrl?: string;
   /** How often it got a full set of attempts again after a run; absent: never. */
   restarts?: number;
   /** The job was filed untracked: it runs without a claim, whatever its topic says by now. */
@@ -63,18 +59,17 @@ export type Message = {
  * it on the way. Written by hand but for what a caller named, as a sweep writes thousands at a time.
  */
 export function jobText(home: Home, sentAt?: string): string {
-  const { id, revision, attempt, dueAt, headers, expiresAfter, wantedAt, maxAttempts, key } = home;
-  const { heldFrom, heldUntil, callbackUrl, restarts, untracked, spare } = home;
+  const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
+  const { heldFrom, heldUntil, restarts, untracked, spare } = home;
   const time = new Date(dueAt).toISOString();
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
-  if (headers !== undefined) text += `,"headers":${toJson(headers)}`;
+  for (const name of CARRIED_OPTIONS)
+    if (home[name] !== undefined) text += `,"${name}":${toJson(home[name])}`;
   if (expiresAfter !== undefined) text += `,"expiresAt":"${new Date(wantedAt + expiresAfter).toISOString()}"`;
-  if (maxAttempts !== undefined) text += `,"maxAttempts":${maxAttempts}`;
   if (key !== undefined) text += `,"key":${toJson(key)}`;
   if (heldUntil !== undefined) text += `,"heldUntil":"${new Date(heldUntil).toISOString()}"`;
   if (heldFrom !== undefined) text += `,"heldFrom":"${new Date(heldFrom).toISOString()}"`;
   if (sentAt !== undefined) text += `,"sentAt":"${sentAt}"`;
-  if (callbackUrl !== undefined) text += `,"callbackUrl":${toJson(callbackUrl)}`;
   if (restarts !== undefined) text += `,"restarts":${restarts}`;
   if (untracked !== undefined) text += `,"untracked":true`;
   if (spare !== undefined) text += `,"spare":true`;
@@ -164,7 +159,7 @@ function isMessage(value: unknown): value is Message {
 function isMessageJob(value: unknown): value is MessageJob {
   if (typeof value !== "object" || value === null) return false;
   const job = value as Partial<MessageJob>;
-  const { id, revision, attempt, dueAt, headers, expiresAt, maxAttempts, key } = job;
+  const { id, revision, attempt, dueAt, expiresAt, key } = job;
   return (
     typeof id === "string" &&
     isJobId(id) &&
@@ -172,8 +167,7 @@ function isMessageJob(value: unknown): value is MessageJob {
     isCount(attempt) &&
     isTime(dueAt) &&
     (expiresAt === undefined || isTime(expiresAt)) &&
-    (maxAttempts === undefined || isCount(maxAttempts)) &&
-    (headers === undefined || (typeof headers === "object" && headers !== null)) &&
+    CARRIED_OPTIONS.every((name) => optionTrouble(name, job[name]) === undefined) &&
     (job.heldUntil === undefined || isTime(job.heldUntil)) &&
     (job.heldFrom === undefined || isTime(job.heldFrom)) &&
     (job.sentAt === undefined || isTime(job.sentAt)) &&
@@ -181,7 +175,6 @@ function isMessageJob(value: unknown): value is MessageJob {
     (job.receives === undefined || isCount(job.receives)) &&
     (job.untracked === undefined || job.untracked === true) &&
     (job.spare === undefined || job.spare === true) &&
-    isTextIfAny(job.callbackUrl) &&
     isTextIfAny(key)
   );
 }

@@ -1,16 +1,8 @@
-import { LONGEST_DELAY, LONGEST_SPREAD } from "./constants.ts";
-import { type JobOptions, jobOptionsOf } from "./job-options.ts";
+import { type JobOptions, OPTION_NAMES, optionsOf, optionTrouble } from "./job-options.ts";
 import { toJson } from "./json.ts";
 
-/**
- * What each job of a recurring schedule has. `body` is JSON text as it stands in messages; `spread`, in ms, how long
- * after an occurrence it may be due.
- */
-export type Template = JobOptions & {
-  readonly topic: string;
-  readonly body: string;
-  readonly spread?: number;
-};
+/** What each job of a recurring schedule has. `body` is JSON text as it stands in messages. */
+export type Template = JobOptions & { readonly topic: string; readonly body: string };
 
 /** A recurring schedule as EventBridge Scheduler keeps it. Times are ms since the epoch. */
 export type Schedule = {
@@ -90,29 +82,17 @@ function inputOf(text: string): Input | undefined {
 }
 
 /** Only what a schedule's job can have: an event that somebody else has written may say more. */
-function templateOf({ topic, body, spread, ...rest }: Input["job"]): Template {
-  return { topic, body: toJson(body), ...(spread === undefined ? {} : { spread }), ...jobOptionsOf(rest) };
+function templateOf({ topic, body, ...options }: Input["job"]): Template {
+  return { topic, body: toJson(body), ...optionsOf(options) };
 }
 
 /** Whether each field is of its kind: a job that cannot be sent would keep all others of its page from it. */
 function isTemplate(value: unknown): value is Input["job"] {
   if (typeof value !== "object" || value === null) return false;
   const job = value as Partial<Input["job"]>;
-  const { topic, body, callbackUrl, headers = {}, expiresAfter = 0, maxAttempts = 1, tag, group } = job;
-  const { spread = 0 } = job;
   return (
-    typeof topic === "string" &&
-    body !== undefined &&
-    [callbackUrl, tag, group].every((text) => text === undefined || typeof text === "string") &&
-    typeof headers === "object" &&
-    headers !== null &&
-    Object.values(headers).every((text) => typeof text === "string") &&
-    isWithin(expiresAfter, 0, LONGEST_DELAY) &&
-    isWithin(spread, 0, LONGEST_SPREAD) &&
-    isWithin(maxAttempts, 1, Number.MAX_SAFE_INTEGER)
+    typeof job.topic === "string" &&
+    job.body !== undefined &&
+    OPTION_NAMES.every((name) => optionTrouble(name, job[name]) === undefined)
   );
-}
-
-function isWithin(value: unknown, least: number, most: number): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
 }

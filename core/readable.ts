@@ -1,6 +1,7 @@
 import { MinutehandError } from "./errors.ts";
 import { type Head, type Home, ITEM_VERSION, type Item, idIn, isLookKey, type Key, timeOf } from "./items.ts";
 import { addressOf } from "./job-id.ts";
+import { KEPT_OPTIONS, optionTrouble } from "./job-options.ts";
 
 /**
  * A job whose home this code cannot read: a newer version wrote it, or something in it is malformed. Nobody may change
@@ -10,18 +11,7 @@ export type Unreadable = { readonly id: string; readonly unreadable: string; rea
 
 const STATES = new Set<unknown>(["scheduled", "running", "done", "cancelled", "dead", "expired"]);
 const TEXTS = ["topic", "body"] as const;
-const TEXTS_IF_ANY = [
-  "key",
-  "tag",
-  "group",
-  "callbackUrl",
-  "token",
-  "once",
-  "calls",
-  "lastError",
-  "settledBy",
-  "bulk",
-] as const;
+const TEXTS_IF_ANY = ["key", "token", "once", "calls", "lastError", "settledBy", "bulk"] as const;
 /** Keys of other items hold them, and DynamoDB refuses a long one. */
 const NAMES = ["topic", "key"] as const;
 const LONGEST_NAME = 512;
@@ -43,7 +33,7 @@ const TIMES_IF_ANY = [
   "postponeUntil",
 ] as const;
 const COUNTS = ["revision", "attempt"] as const;
-const COUNTS_IF_ANY = ["maxAttempts", "restarts", "expiresAt", "pausedMs"] as const;
+const COUNTS_IF_ANY = ["restarts", "expiresAt", "pausedMs"] as const;
 
 /** The largest time that a `Date` can hold, ms since the epoch. */
 const LATEST = 8.64e15;
@@ -93,9 +83,10 @@ function fieldTrouble(home: Home, id: string): string | undefined {
   for (const name of COUNTS) if (!isCount(home[name])) return wrong(name, "a count");
   for (const name of COUNTS_IF_ANY)
     if (home[name] !== undefined && !isCount(home[name])) return wrong(name, "a count");
-  if (home.expiresAfter !== undefined && !isTime(home.wantedAt + home.expiresAfter))
-    return wrong("expiresAfter", "a number of ms");
-  if (home.headers !== undefined && !isMap(home.headers)) return wrong("headers", "a map");
+  for (const name of KEPT_OPTIONS) {
+    const wanted = optionTrouble(name, home[name]);
+    if (wanted !== undefined) return wrong(name, wanted);
+  }
   if (home.log !== undefined && !Array.isArray(home.log)) return wrong("log", "a list");
   return undefined;
 }
@@ -110,8 +101,4 @@ function isTime(value: unknown): boolean {
 
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isMap(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { answeredOptions, answeredScheduleOptions } from "./job-options.ts";
 import { answer } from "./named.ts";
 
 /** What answers look like. Times are ISO 8601 UTC with ms, durations seconds. */
@@ -20,6 +21,8 @@ const jobSummary = answer(
     dueAt: time,
     revision: count,
     attempt: count,
+    ...answeredOptions,
+    // Its topic's, if the job says nothing.
     maxAttempts: count,
     createdAt: time,
     claimedAt: z.exactOptional(time),
@@ -35,13 +38,8 @@ const jobSummary = answer(
     postponeUntil: z.exactOptional(
       time.check(z.meta({ description: "As long as onDuplicate postpone may put it off." })),
     ),
-    callbackUrl: z.exactOptional(text),
     leaseUntil: z.exactOptional(time),
     lastError: z.exactOptional(text),
-    headers: z.exactOptional(z.record(text, text)),
-    tag: z.exactOptional(text),
-    group: z.exactOptional(text),
-    expiresAfter: z.exactOptional(z.number()),
     outcome: z.exactOptional(z.enum(["created", "kept", "replaced", "postponed", "replayed"])),
   }),
 );
@@ -248,13 +246,7 @@ const scheduleSummary = answer(
     end: z.exactOptional(time),
     flexibleWindow: z.exactOptional(z.number()),
     topic: text,
-    callbackUrl: z.exactOptional(text),
-    headers: z.exactOptional(z.record(text, text)),
-    expiresAfter: z.exactOptional(z.number()),
-    maxAttempts: z.exactOptional(count),
-    spread: z.exactOptional(z.number()),
-    tag: z.exactOptional(text),
-    group: z.exactOptional(text),
+    ...answeredScheduleOptions,
     paused: z.boolean(),
     createdAt: time,
     next: z

@@ -2,14 +2,10 @@ import * as z from "zod/mini";
 import {
   DAY,
   EXPRESSION_CHARS,
-  GROUP_CHARS,
   HEADERS_BYTES,
   IDEMPOTENCY_KEY_CHARS,
   LONGEST_DELAY,
-  LONGEST_SPREAD,
   LONGEST_WINDOW_MINUTES,
-  MOST_ATTEMPTS,
-  TAG_BYTES,
 } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
 import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
@@ -53,11 +49,6 @@ export const jobId = z
   .string({ error: JOB_ID_RULE })
   .check(z.refine(isJobId, { error: JOB_ID_RULE }), z.meta({ pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }));
 
-export const group = matching(
-  new RegExp(`^[!-~]{1,${GROUP_CHARS}}$`),
-  `must be 1 to ${GROUP_CHARS} ASCII letters, digits or punctuation`,
-);
-
 /** HTTP joins headers of one name with commas: two keys would be taken for a third. */
 export const idempotencyKey = matching(
   new RegExp(`^[ -+\\--~]{1,${IDEMPOTENCY_KEY_CHARS}}$`),
@@ -93,26 +84,33 @@ function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: str
 const NOT_NEGATIVE = z.minimum(0, { error: DURATION_RULE });
 
 /** A duration in ms, 0 to 10 years. */
-export const duration = durationWithin(NOT_NEGATIVE, LONGEST_DELAY, DURATION_RULE);
+export const duration = durationUpTo(LONGEST_DELAY);
 
 const LONGER_RULE = "must be a duration longer than 0";
 /** A duration in ms, at least 1 ms. */
-export const longDuration = durationWithin(
-  z.gt(0, { error: LONGER_RULE }),
-  LONGEST_DELAY,
-  DURATION_RULE,
-).check(
-  z.refine((ms) => ms > 0, { error: LONGER_RULE }),
-  z.meta({ description: "Longer than 0." }),
-);
+export const longDuration = longerThan0(LONGEST_DELAY);
 
-const SPREAD_RULE = `must be a duration of at most ${LONGEST_SPREAD / DAY} day`;
-/** In ms. */
-export const spread = durationWithin(NOT_NEGATIVE, LONGEST_SPREAD, SPREAD_RULE).check(
-  z.meta({
-    description: "It is due up to so much later, evenly drawn; at most 1 day. Absent: its topic's spread.",
-  }),
-);
+/** A duration in ms, at least 1 ms and at most `most`. */
+export function longerThan0(most: number) {
+  return durationWithin(z.gt(0, { error: LONGER_RULE }), most, ruleUpTo(most)).check(
+    z.refine((ms) => ms > 0, { error: LONGER_RULE }),
+    z.meta({ description: "Longer than 0." }),
+  );
+}
+
+/** A duration in ms, 0 to `most`. */
+export function durationUpTo(most: number) {
+  const schema = durationWithin(NOT_NEGATIVE, most, ruleUpTo(most));
+  return most === LONGEST_DELAY ? schema : schema.check(z.meta({ description: `At most ${daysOf(most)}.` }));
+}
+
+function ruleUpTo(most: number): string {
+  return most === LONGEST_DELAY ? DURATION_RULE : `must be a duration of at most ${daysOf(most)}`;
+}
+
+function daysOf(ms: number): string {
+  return ms === DAY ? "1 day" : `${ms / DAY} days`;
+}
 
 const WINDOW_RULE = `must be a duration of whole minutes, 1 to ${LONGEST_WINDOW_MINUTES}`;
 const MINUTE = 60_000;
@@ -131,51 +129,52 @@ export const expression = z
   .check(z.maxLength(EXPRESSION_CHARS, { error: EXPRESSION_RULE }));
 export const timezone = z.string({ error: "must be an IANA name such as Europe/Berlin or UTC" });
 
-export const maxAttempts = wholeNumber(1, MOST_ATTEMPTS);
-
 /** Such text, if it is well formed, DynamoDB, SQS and HTTP headers all keep as it is. */
 // By ranges: JSON Schema has no place for the flag that a property of characters needs.
 const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
 const NO_CONTROLS = new RegExp(`^[^${CONTROLS}]*$`);
 
-const TAG_RULE = `must be 1 to ${TAG_BYTES} bytes of UTF-8 without control characters`;
-export const tag = z.string({ error: TAG_RULE }).check(
-  z.minLength(1, { error: TAG_RULE }),
-  // Text never has more UTF-16 units than bytes, so that the document may say this much.
-  z.maxLength(TAG_BYTES, { error: TAG_RULE }),
-  z.regex(NO_CONTROLS, { error: TAG_RULE }),
-  z.refine((text) => Buffer.byteLength(text) <= TAG_BYTES && text.isWellFormed(), { error: TAG_RULE }),
-  z.meta({ description: `At most ${TAG_BYTES} bytes of UTF-8.` }),
-);
+/** Text of 1 to `mostBytes` bytes of UTF-8. */
+export function plainText(mostBytes: number) {
+  const rule = `must be 1 to ${mostBytes} bytes of UTF-8 without control characters`;
+  return z.string({ error: rule }).check(
+    z.minLength(1, { error: rule }),
+    // Text never has more UTF-16 units than bytes, so that the document may say this much.
+    z.maxLength(mostBytes, { error: rule }),
+    z.regex(NO_CONTROLS, { error: rule }),
+    z.refine((text) => Buffer.byteLength(text) <= mostBytes && text.isWellFormed(), { error: rule }),
+    z.meta({ description: `At most ${mostBytes} bytes of UTF-8.` }),
+  );
+}
 
 const HEADER_NAME_RULE = "must have names of letters, digits and !#$%&'*+.^_`|~-";
 const HEADER_VALUE_RULE = "must be text without control characters";
 const HEADERS_RULE = `must be names and values of together at most ${HEADERS_BYTES} bytes as JSON`;
 
 /**
- * Headers of a job. zod passes over a `__proto__` in a record, so it is looked for before; and it runs out of
- * stack over the issues of 100,000 names, so their size is too.
+ * Headers of a job. zod passes over a `__proto__` in a record, so it is looked for before; and it runs out of stack over the issues of 100,000
+ * names, so their size is too.
  */
-export const headers = z.pipe(
-  z.transform((value: unknown, context) => {
-    if (typeof value === "object" && value !== null && Object.hasOwn(value, "__proto__")) {
-      context.issues.push({ code: "custom", message: 'must not have the name "__proto__"', input: value });
-    }
-    if (Buffer.byteLength(JSON.stringify(value) ?? "") > HEADERS_BYTES) {
-      context.issues.push({ code: "custom", message: HEADERS_RULE, input: value });
-    }
-    return value;
-  }),
-  z
-    .record(
+export const headers = z
+  .pipe(
+    z.transform((value: unknown, context) => {
+      if (typeof value === "object" && value !== null && Object.hasOwn(value, "__proto__")) {
+        context.issues.push({ code: "custom", message: 'must not have the name "__proto__"', input: value });
+      }
+      if (Buffer.byteLength(JSON.stringify(value) ?? "") > HEADERS_BYTES) {
+        context.issues.push({ code: "custom", message: HEADERS_RULE, input: value });
+      }
+      return value;
+    }),
+    z.record(
       matching(/^(?!__proto__$)[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, HEADER_NAME_RULE),
       matching(NO_CONTROLS, HEADER_VALUE_RULE).check(
         z.refine((text) => text.isWellFormed(), { error: HEADER_VALUE_RULE }),
       ),
       { error: HEADERS_RULE },
-    )
-    .check(z.meta({ description: `Names and values have together at most ${HEADERS_BYTES} bytes as JSON.` })),
-);
+    ),
+  )
+  .check(z.meta({ description: `Names and values have together at most ${HEADERS_BYTES} bytes as JSON.` }));
 
 /** Any JSON value, but there must be one. */
 export const body = z.unknown().check(

@@ -1,14 +1,16 @@
 import { stateAt } from "../core/home.ts";
 import type { Head, Home } from "../core/items.ts";
+import { keptOptionsOf } from "../core/job-options.ts";
 import { type Happening, timelineOf } from "../core/timeline.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { JobJson, JobSummary } from "./answers.ts";
 import { iso } from "./instants.ts";
+import { answerOf } from "./job-options.ts";
 
 /** A job without its body, as it is at this moment. */
 export function summaryOf(ctx: Context, home: Head): JobSummary {
-  const { id, topic, key, revision, attempt, headers, tag, group, lastError } = home;
+  const { id, topic, key, revision, attempt, lastError } = home;
   const state = stateAt(home, ctx.clock());
   return {
     id,
@@ -18,19 +20,15 @@ export function summaryOf(ctx: Context, home: Head): JobSummary {
     dueAt: iso(home.dueAt),
     revision,
     attempt,
+    ...answerOf(keptOptionsOf(home)),
     maxAttempts: home.maxAttempts ?? policyOf(ctx, topic).maxAttempts,
     createdAt: iso(home.createdAt),
     ...heldOf(home),
     ...(home.postponeUntil === undefined ? {} : { postponeUntil: iso(home.postponeUntil) }),
-    ...(home.callbackUrl === undefined ? {} : { callbackUrl: home.callbackUrl }),
     ...(home.claimedAt === undefined ? {} : { claimedAt: iso(home.claimedAt) }),
     ...(home.finishedAt === undefined ? {} : { finishedAt: iso(home.finishedAt) }),
     ...(state === "running" && home.leaseEnd !== undefined ? { leaseUntil: iso(home.leaseEnd) } : {}),
     ...(lastError === undefined ? {} : { lastError }),
-    ...(headers === undefined ? {} : { headers }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(group === undefined ? {} : { group }),
-    ...(home.expiresAfter === undefined ? {} : { expiresAfter: home.expiresAfter / 1000 }),
   };
 }
 

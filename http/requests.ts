@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import {
   BATCH_JOBS,
-  CALLBACK_URL_CHARS,
   LONGEST_LEASE,
   RATES,
   RECEIVE_WAIT_SECONDS,
@@ -12,20 +11,16 @@ import {
   duration,
   expression,
   flexibleWindow,
-  group,
-  headers,
   jobId,
   key,
   longDuration,
   matching,
-  maxAttempts,
-  spread,
-  tag,
   timezone,
   topic,
   wholeNumber,
 } from "./fields.ts";
 import { bound, instant } from "./instants.ts";
+import { requestedOptions } from "./job-options.ts";
 import { described, request } from "./named.ts";
 
 const time = { delay: z.exactOptional(duration), dueAt: z.exactOptional(instant) };
@@ -39,25 +34,8 @@ const exactlyOneTime = [
   z.meta({ oneOf: [{ required: ["delay"] }, { required: ["dueAt"] }] }),
 ] as const;
 
-/** What a job may have however it came to be filed. */
-const optional = {
-  callbackUrl: z.exactOptional(
-    z.string({ error: "must be a URL" }).check(
-      z.meta({
-        description: `For topics with a webhook consumer; at most ${CALLBACK_URL_CHARS} characters.`,
-      }),
-    ),
-  ),
-  headers: z.exactOptional(headers),
-  expiresAfter: z.exactOptional(longDuration),
-  maxAttempts: z.exactOptional(maxAttempts),
-  spread: z.exactOptional(spread),
-  tag: z.exactOptional(tag),
-  group: z.exactOptional(group),
-};
-
 /** What a job has under its own id and under its caller's key alike. */
-const fields = { body, ...time, ...optional };
+const fields = { body, ...time, ...requestedOptions };
 
 /** `PUT` by key: all fields but those the path says. */
 export const keyedJob = request("KeyedJob", z.strictObject(fields).check(...exactlyOneTime));
@@ -102,7 +80,7 @@ export const newSchedule = request(
       flexibleWindow: z.exactOptional(flexibleWindow),
       topic,
       body,
-      ...optional,
+      ...requestedOptions,
     })
     .check(
       z.refine(({ start, end }) => start === undefined || end === undefined || start <= end, {
@@ -176,8 +154,8 @@ export const resuming = request(
 
 const which = {
   topic,
-  tag: z.exactOptional(tag),
-  group: z.exactOptional(group),
+  tag: requestedOptions.tag,
+  group: requestedOptions.group,
   from: z.exactOptional(bound),
   to: z.exactOptional(bound),
   dryRun: z._default(z.boolean(), false),

@@ -1,15 +1,16 @@
 import { MinutehandError } from "../core/errors.ts";
+import { optionsOf } from "../core/job-options.ts";
 import type { Schedule } from "../core/occurrence.ts";
 import { nextOf } from "../protocol/file/recurring.ts";
 import type { ScheduleJson, ScheduleSummary } from "./answers.ts";
 import { iso } from "./instants.ts";
+import { answerOf } from "./job-options.ts";
 
 const TOLD = 5;
 
 /** A schedule without its jobs' body, as it is at this moment. */
 export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSummary {
   const { name, expression, timezone, start, end, flexibleWindow, paused, createdAt } = schedule;
-  const { body: _, expiresAfter, spread, ...job } = schedule.job;
   return {
     name,
     expression,
@@ -17,9 +18,8 @@ export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSumm
     ...(start === undefined ? {} : { start: iso(start) }),
     ...(end === undefined ? {} : { end: iso(end) }),
     ...(flexibleWindow === undefined ? {} : { flexibleWindow: flexibleWindow / 1000 }),
-    ...job,
-    ...(expiresAfter === undefined ? {} : { expiresAfter: expiresAfter / 1000 }),
-    ...(spread === undefined ? {} : { spread: spread / 1000 }),
+    topic: schedule.job.topic,
+    ...answerOf(optionsOf(schedule.job)),
     paused,
     createdAt: iso(createdAt),
     next: nextTimesOf(schedule, now).map(iso),

@@ -17,8 +17,6 @@ export type NewJob = JobOptions & {
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
   /** ms after its first job was filed that postponing may put a key's job off; with `postpone` only. */
   maxDelay?: number;
-  /** ms: it is due up to so much later, evenly drawn. Absent: its topic's. */
-  spread?: number;
   /** An `Idempotency-Key` and the hash of the request it came with. `lasts`: ms past the due time, a day if absent. */
   once?: { token: string; hash: string; lasts?: number };
   /** What its topic's settings say against it. A request that was filed before they changed is answered all the same. */

@@ -7,8 +7,9 @@ import { deadPage } from "../../protocol/read/dead-jobs.ts";
 import { requireTopic } from "../../protocol/read/topics.ts";
 import { jobPage, redriven } from "../answers.ts";
 import { decodeDeadCursor, encodeDeadCursor, tie, untie } from "../cursors.ts";
-import { digits, group, tag, topic } from "../fields.ts";
+import { digits, topic } from "../fields.ts";
 import { summaryOf } from "../job-json.ts";
+import { requestedOptions } from "../job-options.ts";
 import { callOf } from "../new-job.ts";
 import { redriving } from "../requests.ts";
 import { route } from "../route.ts";
@@ -32,8 +33,8 @@ export const deadRoutes = [
       "Lists a topic's dead jobs with their last errors, oldest first. A page may be short, or empty with a cursor.",
     params,
     query: z.strictObject({
-      tag: z.exactOptional(tag),
-      group: z.exactOptional(group),
+      tag: requestedOptions.tag,
+      group: requestedOptions.group,
       limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS),
       cursor: z.exactOptional(z.string()),
     }),

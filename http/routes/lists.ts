@@ -7,9 +7,10 @@ import { listJobs } from "../../protocol/read/list.ts";
 import { requireTopic } from "../../protocol/read/topics.ts";
 import { forecast as forecastAnswer, jobPage, STATES } from "../answers.ts";
 import { decodeListCursor, encodeListCursor, tie, untie } from "../cursors.ts";
-import { digits, group, tag, topic } from "../fields.ts";
+import { digits, topic } from "../fields.ts";
 import { bound, iso } from "../instants.ts";
 import { summaryOf } from "../job-json.ts";
+import { requestedOptions } from "../job-options.ts";
 import { rangeOf } from "../range.ts";
 import { route } from "../route.ts";
 
@@ -22,8 +23,8 @@ const range = {
 const listQuery = z.strictObject({
   ...range,
   state: z.exactOptional(z.enum(STATES)),
-  tag: z.exactOptional(tag),
-  group: z.exactOptional(group),
+  tag: requestedOptions.tag,
+  group: requestedOptions.group,
   limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS),
   cursor: z.exactOptional(z.string()),
 });

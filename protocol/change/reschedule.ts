@@ -1,7 +1,7 @@
 import { MinutehandError } from "../../core/errors.ts";
 import { hasCrashed, isBeyondBound, isFinished, isRunning } from "../../core/home.ts";
 import type { Head, Home } from "../../core/items.ts";
-import { absentOptionsOf, jobOptionsOf } from "../../core/job-options.ts";
+import { absentOptionsOf, keptOptionsOf } from "../../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../../core/once.ts";
 import type { NewJob } from "../new-job.ts";
 import type { Attribute, Context, Expected, Write } from "../ports.ts";
@@ -87,7 +87,7 @@ export async function replaceJob(
     wantedAt,
     askedAt: ctx.clock(),
     ...restarted(holder),
-    ...jobOptionsOf(job),
+    ...keptOptionsOf(job),
   };
   if (isFar(ctx, job.dueAt)) set.hasSchedule = true;
   const remove = ["lastError", ...absentOptionsOf(job)];

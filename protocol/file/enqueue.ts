@@ -2,7 +2,7 @@ import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, notFiled } from "../../core/errors.ts";
 import { type Home, homeKey, ITEM_VERSION, ttl } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
-import { jobOptionsOf } from "../../core/job-options.ts";
+import { keptOptionsOf } from "../../core/job-options.ts";
 import { drawWithin } from "../../core/spread.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
@@ -111,7 +111,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     ...(job.createdAt === undefined ? {} : { eventAt: job.createdAt, askedAt: now }),
     ...(key === undefined ? {} : { key }),
     ...(postponeUntil === undefined ? {} : { postponeUntil }),
-    ...jobOptionsOf(job),
+    ...keptOptionsOf(job),
     ...(untracked ? { untracked: true, expiresAt: ttl(dueAt + UNTRACKED_AFTER) } : {}),
     ...(!untracked && isFar(ctx, dueAt) ? { hasSchedule: true } : {}),
   };
