@@ -157,7 +157,10 @@ const backoff = z.union([
 ]);
 
 const parked = count.check(
-  z.meta({ description: "Jobs that wait for the pause's end, counted up to 1,000." }),
+  z.meta({
+    description:
+      "Jobs that wait for the pause's end, counted up to 1,000. Those cancelled or changed since count until a release meets them.",
+  }),
 );
 
 export const topicReport = answer(

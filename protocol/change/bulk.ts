@@ -8,7 +8,7 @@ import {
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
 import { MinutehandError, messageOf, notFiled } from "../../core/errors.ts";
-import { isFinished, isOwed } from "../../core/home.ts";
+import { isFinished, isOwed, startsAt } from "../../core/home.ts";
 import { type Begun, begunKey, type Head, ITEM_VERSION, sortable, timeOf, ttl } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
@@ -74,7 +74,7 @@ const SENDING_AGAIN = "sending what a bulk has moved";
 export const BULK_ID_CHARS = 8;
 
 /**
- * `dueAt`: where a move is to. What is due runs by itself, and who dies later has died of something else. `id`: 8 characters,
+ * `dueAt`: where a move is to. Who dies later has died of something else. `id`: 8 characters,
  * the same where the same call begins its bulk again, as it got no answer.
  */
 export function beginBulk(
@@ -85,7 +85,7 @@ export function beginBulk(
 ): Bulk {
   const startedAt = ctx.clock();
   const to = action === "redrive" ? Math.min(range.to, startedAt) : range.to;
-  const from = Math.min(action === "run" ? Math.max(range.from, startedAt) : range.from, to);
+  const from = Math.min(range.from, to);
   return { id, startedAt, from, to, position: beforeTime(from), nextAt: dueAt ?? startedAt };
 }
 
@@ -144,7 +144,9 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
   const turns = turnsOf(ctx, request, bulk, taken);
   let at = bulk;
   for (const page of pages) {
-    const matched = page.homes.filter((home) => isFor(request.action, home) && isFromBefore(home, at));
+    const matched = page.homes.filter(
+      (home) => isFor(request.action, home, at.startedAt) && isFromBefore(home, at),
+    );
     const now = ctx.clock();
     const refused = matched.map((home) => refusal(request.action, home, now));
     const changeable = matched.filter((_, i) => refused[i] === undefined);
@@ -177,7 +179,9 @@ async function pagesOf(ctx: Context, request: BulkRequest, bulk: Bulk, until: nu
   for (let at = bulk; ; ) {
     const page = await pageOf(ctx, request, at, Math.min(ctx.sizes.bulkJobs - matched, PAGE_JOBS));
     pages.push(page);
-    matched += page.homes.filter((home) => isFor(request.action, home) && isFromBefore(home, at)).length;
+    matched += page.homes.filter(
+      (home) => isFor(request.action, home, at.startedAt) && isFromBefore(home, at),
+    ).length;
     held += page.homes.length + page.gone.length;
     const isEnough = matched >= ctx.sizes.bulkJobs || held >= HELD * ctx.sizes.bulkJobs;
     if (page.cursor === undefined || isEnough || ctx.clock() >= until) return pages;
@@ -199,8 +203,9 @@ function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Pr
   return listJobs(ctx, { ...filter, limit, from, to, cursor });
 }
 
-/** The dead are redriven, and only what has not ended is anything else. */
-function isFor(action: BulkAction, home: Head): boolean {
+/** The dead are redriven, and only what has not ended is anything else. What may start already needs no `run`. */
+function isFor(action: BulkAction, home: Head, now: number): boolean {
+  if (action === "run" && home.state === "scheduled" && startsAt(home) <= now) return false;
   return isFinished(home) === (action === "redrive");
 }
 

@@ -14,7 +14,10 @@ export type Move = {
   dueAt: number;
   /** Keeps a hold that is not over, and then `dueAt` as it is though it has passed. */
   hold?: Pick<Home, "heldFrom" | "heldUntil">;
-  /** Keeps a start of the limit that was given, also one that has come just now: the job keeps its turn among others. */
+  /**
+   * Keeps the due time of a waiting job that is due sooner, and a start of the limit that was given, also one that has come
+   * just now: the job keeps its turn among others.
+   */
   keepsTurn?: boolean;
   /** Beside the revision, what makes sure that nobody runs the job. */
   expect: Expected;
@@ -59,8 +62,9 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const hold = heldFrom !== undefined &&
     heldUntil !== undefined &&
     heldUntil > (keepsTurn ? now - BOOKED_FOR : now) && { heldFrom, heldUntil };
-  const dueAt = hold && !keepsTurn ? request.dueAt : Math.max(request.dueAt, now);
-  const start = startsAt({ dueAt, ...hold });
+  const dueAt = dueAtOf(home, request, hold !== false, now);
+  // A look behind the audit would be none.
+  const start = hold ? startsAt({ dueAt, ...hold }) : Math.max(dueAt, now);
   await fileLooks(ctx, [{ id: home.id, time: start }], by);
 
   // Stored longer before the job lives longer: TTL would take an item in between.
@@ -85,6 +89,18 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   ctx.report({ type: "moved", topic: home.topic, id: home.id, dueAt, why: request.why });
   await sendIfNear(ctx, [found]);
   return { moved: true, home: found };
+}
+
+/** When a job that is moved is due. */
+function dueAtOf(
+  home: Home,
+  { dueAt, keepsTurn = false }: Pick<Move, "dueAt" | "keepsTurn">,
+  isHeld: boolean,
+  now: number,
+): number {
+  // Were it due anew at each call, callers whose clocks are ahead would put it off for ever, and it would overtake a resume.
+  if (keepsTurn && home.state === "scheduled") return Math.min(home.dueAt, Math.max(dueAt, now));
+  return isHeld && !keepsTurn ? dueAt : Math.max(dueAt, now);
 }
 
 export function isAsSet(item: object, set: object): boolean {

@@ -1,9 +1,9 @@
-import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { BATCH_PATIENCE, UNTRACKED_AFTER } from "../../core/constants.ts";
 import { isNear } from "../../core/home.ts";
-import { type Home, homeKey, ttl } from "../../core/items.ts";
-import type { Attribute, Context } from "../ports.ts";
-import { fileLooks } from "../store/looks.ts";
+import { type Home, homeKey, lookAt, ttl } from "../../core/items.ts";
+import type { Attribute, Context, Deadline } from "../ports.ts";
 import { readableHomes } from "../store/read-job.ts";
+import { changeApart, insertApart } from "../store/write-apart.ts";
 
 /**
  * A waiting job, when it may start, and from when on it waits for that alone: ms since the epoch. `isSent`: its caller alone
@@ -22,32 +22,31 @@ export type AfterHold = Home | undefined | Error;
 /**
  * Moves waiting jobs to later starts, many at once: they stay due when they were, so that anybody can see how long they
  * are held. As in any move the looks stand before the homes say so, and the caller looks at the clock after. `patience`: for how
- * long what DynamoDB leaves unknown is tried again, ms.
+ * long what DynamoDB leaves unknown is tried again, ms. A job whose look is not filed is not moved, and gets the error.
  */
 export async function moveHeld(
   ctx: Context,
   holds: readonly Hold[],
-  patience = WRITER_DEADLINE,
+  patience = BATCH_PATIENCE,
 ): Promise<AfterHold[]> {
   const now = ctx.clock();
-  const by = now + patience;
-  await fileLooks(
-    ctx,
-    holds.map(({ home, until }) => ({ id: home.id, time: until })),
-    by,
-  );
-  return hold(ctx, holds, by, ({ home, until }) => ({
+  const looks = holds.map(({ home, until }) => lookAt(home.id, until));
+  const filed = await insertApart(ctx, looks, now + patience);
+  const moved = holds.filter((_, i) => !(filed[i] instanceof Error));
+  // A deadline of its own: looks that nobody takes must not use up the time of the other jobs.
+  const outcomes = await hold(ctx, moved, ctx.clock() + patience, ({ home, until }) => ({
     revision: home.revision + 1,
     // Limits give starts that are near alone.
     ...(isNear(until, now) ? {} : { uncounted: until }),
   }));
+  return filed.map((look) => (look instanceof Error ? look : outcomes.shift()));
 }
 
 /** Notes the starts of jobs that are sent at once, so that whoever sends them again gives them no other. */
 export function noteStarts(
   ctx: Context,
   holds: readonly Hold[],
-  patience = WRITER_DEADLINE,
+  patience = BATCH_PATIENCE,
 ): Promise<AfterHold[]> {
   return hold(ctx, holds, ctx.clock() + patience, () => ({}));
 }
@@ -55,7 +54,7 @@ export function noteStarts(
 async function hold(
   ctx: Context,
   holds: readonly Hold[],
-  by: number,
+  by: Deadline,
   more: (hold: Hold) => Record<string, Attribute>,
 ): Promise<AfterHold[]> {
   const changes = holds.map((one) => {
@@ -76,7 +75,7 @@ async function hold(
       },
     };
   });
-  const outcomes = await ctx.pool.changeMany(changes, by);
+  const outcomes = await changeApart(ctx, changes, by);
   const refused = holds.filter((_, i) => outcomes[i] === "refused");
   const found = await readableHomes(
     ctx,

@@ -5,6 +5,7 @@ import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { releaseKey } from "../store/keys.ts";
 import { readable } from "../store/unreadable.ts";
+import { changeApart } from "../store/write-apart.ts";
 
 /** A job that is not run any more, though its message has come, and why. */
 export type TooLate = { job: MessageJob; state: "expired" | "cancelled"; why: string };
@@ -97,7 +98,8 @@ async function end(ctx: Context, topic: string, ends: readonly End[], by: Deadli
   if (ends.length === 0) return [];
   const now = ctx.clock();
   const expiresAt = ttl(now + ctx.policy.retention * 1000);
-  const outcomes = await ctx.pool.changeMany(
+  const outcomes = await changeApart(
+    ctx,
     ends.map(({ job, state, why, more }) => ({
       key: homeKey(job.id),
       // A start that was noted since says that the job was held meanwhile, and has a message of its own.

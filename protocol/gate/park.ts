@@ -5,7 +5,7 @@ import { drawToken } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { BEGINNING, END, type Position } from "../../core/position.ts";
 import { isUnreadable, type Unreadable } from "../../core/readable.ts";
-import type { Context } from "../ports.ts";
+import type { Context, Deadline } from "../ports.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { askUnlessSilent } from "../store/silence.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
@@ -43,11 +43,16 @@ export async function park(ctx: Context, topic: string, homes: readonly Home[]):
 
 /**
  * Parks jobs of a topic that get no start of its limit now: the next release that finds one free lets them go. Throws what
- * kept a job from being noted.
+ * kept a job from being noted. `by`: counted from when the homes were read. A later note could come when a release has let the
+ * job go, and would have an untracked job sent twice.
  */
-export async function parkForLimit(ctx: Context, topic: string, homes: readonly Home[]): Promise<void> {
+export async function parkForLimit(
+  ctx: Context,
+  topic: string,
+  homes: readonly Home[],
+  by: Deadline,
+): Promise<void> {
   if (homes.length === 0) return;
-  const by = ctx.clock() + WRITER_DEADLINE;
   // First, or a tick of a deployment without this limit would not look for the notes. It stays for ever.
   await listLimited(ctx, topic, by);
   await askNotes(ctx, topic, () => noteParked(ctx, homes, by));
@@ -167,15 +172,21 @@ export async function homesBefore(
 /** What is counted stops here: the answer is then at least that. */
 const COUNT_TO = 1000;
 
-/** How many jobs of a topic are parked, counted up to 1,000, in as many `shards`. `before`: of those that were due before it. */
+/**
+ * How many jobs of a topic are parked, counted up to 1,000, in as many `shards`; those that were cancelled or changed meanwhile
+ * count until a release meets their notes. `before`: of those that were due before it.
+ */
 export async function countParked(
   ctx: Context,
   topic: string,
   shards: number,
   before: Position = END,
 ): Promise<number> {
-  let count = 0;
-  for (let shard = 0; shard < shards && count < COUNT_TO; shard++)
-    count += (await ctx.pool.page(parkedIn(topic, shard), BEGINNING, before, COUNT_TO)).items.length;
-  return Math.min(count, COUNT_TO);
+  const ids = new Set<string>();
+  for (let shard = 0; shard < shards && ids.size < COUNT_TO; shard++) {
+    const { items } = await ctx.pool.page(parkedIn(topic, shard), BEGINNING, before, COUNT_TO);
+    // Each call that changes a parked job leaves a note, until a release meets them.
+    for (const item of items) ids.add("id" in item ? item.id : item.sk);
+  }
+  return Math.min(ids.size, COUNT_TO);
 }

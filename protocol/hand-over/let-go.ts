@@ -1,6 +1,16 @@
-import { AUDIT_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { AUDIT_AFTER, BATCH_PATIENCE, WRITER_DEADLINE } from "../../core/constants.ts";
+import { messageOf } from "../../core/errors.ts";
 import { hasCrashed, hasExpired, isNear, isOwed, lastStart, startsAt } from "../../core/home.ts";
-import { type Home, homeKey, type Parked, type Pause, parkedKey, timeOf, turnOf } from "../../core/items.ts";
+import {
+  type Home,
+  homeKey,
+  noteIn,
+  type Parked,
+  type Pause,
+  parkedKey,
+  timeOf,
+  turnOf,
+} from "../../core/items.ts";
 import type { Wanted } from "../../core/limit.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { bookStarts } from "../gate/book-starts.ts";
@@ -23,7 +33,7 @@ const PATIENCE = 10_000;
 
 /**
  * One release of a topic's parked jobs. `bound`: no start is given from then on. `room`: what is left of its limit. `sick`: the
- * partitions whose homes could not be read or written: their jobs are left to the next tick. `isClosed`: the topic's queue has not taken a message, so that no further starts are given:
+ * partitions whose homes could not be read or written, or whose notes could not be removed: their jobs are left to the next tick. `isClosed`: the topic's queue has not taken a message, so that no further starts are given:
  * they would be lost.
  */
 export type Release = {
@@ -89,11 +99,12 @@ export async function takeTurns(
     const start = turns[i];
     return start === undefined ? [] : [{ ...one, start, last: lastStart(one.home) }];
   });
+  const froms = await waitFroms(ctx, inTurn);
   const starts = await findStarts(ctx, run, inTurn, isPaced);
   const given = inTurn.flatMap(({ home, notes }, i) => {
     const until = starts[i];
     if (until === undefined) return [];
-    const from = waitsFrom(ctx, home, notes[0]);
+    const from = froms[i] ?? heldFromNow(ctx, home, ctx.clock());
     const start = Math.max(until, ctx.clock());
     // No claim drops what a sweep would send as well. Until it is sent its note stands.
     const isSent = home.untracked === true && isNear(start, ctx.clock());
@@ -205,12 +216,32 @@ export async function letGo(ctx: Context, run: Release, turn: Turn): Promise<num
     outcome !== undefined && !(outcome instanceof Error) && near.includes(outcome) && isUntaken(outcome);
   const over = given.filter(({ hold }, i) => isOver(hold, outcomes[i]) && !isLeft(outcomes[i]));
   const read = [...done, ...[...over, ...ended].flatMap(({ notes }) => notes)];
-  await ctx.pool.remove(read, ctx.clock() + WRITER_DEADLINE);
+  await removeNotes(ctx, run, read);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
   const asked = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];
   for (const [i, outcome] of [...outcomes, ...endings].entries())
     if (outcome instanceof Error) run.sick.add(homeKey(asked[i]?.id ?? "").pk);
   return started.length;
+}
+
+/** Removes notes. A partition that deletes nothing keeps its own for the next tick, and stops no others. */
+async function removeNotes(ctx: Context, run: Release, notes: readonly Parked[]): Promise<void> {
+  try {
+    return await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
+  } catch (error) {
+    ctx.report({ type: "trouble", topic: run.topic, what: "removing notes", error: messageOf(error) });
+  }
+  const partitions = [...Map.groupBy(notes, ({ pk }) => pk)];
+  await Promise.all(partitions.map(([pk, those]) => removeApart(ctx, run, pk, those)));
+}
+
+async function removeApart(ctx: Context, run: Release, pk: string, notes: readonly Parked[]): Promise<void> {
+  try {
+    await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
+  } catch {
+    // Said above. The release throws at its end, and says which partitions are left.
+    run.sick.add(pk);
+  }
 }
 
 /**
@@ -297,13 +328,22 @@ function isBeingSent({ sentFor, ...home }: Home, now: number): boolean {
 }
 
 /**
- * Since when a job waits for its pause or its limit. Its note says so for the start that the job had when it was parked. If the job has been
- * given another start since, the note is out of date: a release died before it sent the job, or the note's writer was slow. What
- * has passed since that other start is then lost.
+ * Since when each of these jobs waits for its pause or its limit, as a note says for the start that the job has. `undefined`: no
+ * note does, because the job was given another start since: a release died before it sent the job, or a note's writer was slow.
+ * What has passed since that other start is then lost.
  */
-function waitsFrom(ctx: Context, home: Home, note: Parked | undefined): number {
-  const { start = home.dueAt, from = home.dueAt } = note ?? {};
-  return start === startsAt(home) ? from : heldFromNow(ctx, home, ctx.clock());
+async function waitFroms(ctx: Context, waiting: readonly Waiting[]): Promise<(number | undefined)[]> {
+  const noteFor = ({ home }: Waiting, notes: readonly Parked[]): Parked | undefined =>
+    notes.find(({ start = home.dueAt }) => start === startsAt(home));
+  // A job that was parked again since has a note of its own revision, which may come in a later turn.
+  const unknown = waiting.filter((one) => one.home.revision > 0 && !noteFor(one, one.notes));
+  const read = unknown.length === 0 ? [] : await ctx.pool.read(unknown.map(({ home }) => parkedKey(home)));
+  const own = new Map(unknown.map((one, i) => [one, read[i] ? noteIn(read[i]) : undefined]));
+  return waiting.map((one) => {
+    const other = own.get(one);
+    const note = noteFor(one, other ? [...one.notes, other] : one.notes);
+    return note && (note.from ?? one.home.dueAt);
+  });
 }
 
 /** Writes the starts into the homes, as far as nobody can tell them without. Answers in order. */

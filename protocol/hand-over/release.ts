@@ -114,7 +114,7 @@ async function releaseRange(
       for (const note of some.value) {
         const { last = Number.POSITIVE_INFINITY } = note;
         // No start is left that its job could use: its home need not be read to know that.
-        if (run.sick.size > 0 && run.sick.has(homeKey(note.id).pk)) continue;
+        if (run.sick.size > 0 && (run.sick.has(note.pk) || run.sick.has(homeKey(note.id).pk))) continue;
         if (last >= first) waiting.push(note);
         else if (isLongPast(last, now) && expired.length < HELD) expired.push(note);
       }

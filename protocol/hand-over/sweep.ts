@@ -1,4 +1,5 @@
 import {
+  BATCH_PATIENCE,
   BUCKET,
   FAILING_TOPIC_WAIT,
   LOOKAHEAD,
@@ -193,7 +194,7 @@ async function endLimited(ctx: Context, homes: readonly Home[]): Promise<Set<str
   const unique = new Map(expired.map((home) => [home.id, home]));
   const ended = new Set<string>();
   for (const [topic, jobs] of Map.groupBy(unique.values(), (home) => home.topic)) {
-    const outcomes = await endExpired(ctx, topic, jobs, now + WRITER_DEADLINE);
+    const outcomes = await endExpired(ctx, topic, jobs, ctx.clock() + BATCH_PATIENCE);
     for (const [i, { id }] of jobs.entries()) if (outcomes[i] === "changed") ended.add(id);
   }
   return ended;

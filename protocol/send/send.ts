@@ -61,7 +61,7 @@ export async function send(
     for (const [id, sent] of await sendNow(ctx, going, by)) outcomes.set(id, sent);
     try {
       // Last: a throttled partition of notes takes its time, and starts that were given would pass.
-      await parkForLimit(ctx, topic, left);
+      await parkForLimit(ctx, topic, left, by);
     } catch (error) {
       fail(topic, new Map(left.map(({ id }) => [id, error])));
     }

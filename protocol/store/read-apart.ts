@@ -2,12 +2,11 @@ import { BUCKET, NO_ANSWER_AFTER } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Item, Key } from "../../core/items.ts";
 import { inParallel } from "../../general/batches.ts";
-import type { Context, Pool } from "../ports.ts";
+import type { Context } from "../ports.ts";
+import { createSilences } from "./silence.ts";
 
-/** Partitions that gave no answer while others did, with why, and until when they are not asked again: ms since the epoch. */
-const silent = new WeakMap<Pool, Map<string, { error: Error; until: number }>>();
-/** How long a partition that has met a read with no answer is not asked: ms. Jobs of other topics wait for such a read. */
-const SILENT_FOR = BUCKET;
+/** Partitions that have met a read with no answer while others answered. */
+const silences = createSilences(BUCKET);
 const WIDTH = 8;
 
 /**
@@ -16,15 +15,13 @@ const WIDTH = 8;
  * whom the pool has just answered something else.
  */
 export async function readApart(ctx: Context, keys: readonly Key[]): Promise<(Item | undefined | Error)[]> {
-  const known = silent.get(ctx.pool) ?? new Map<string, { error: Error; until: number }>();
-  silent.set(ctx.pool, known);
-  const begun = ctx.clock();
   const found = new Map<Key, Item | undefined | Error>();
   for (const key of keys) {
-    const last = known.get(key.pk);
-    if (last && begun < last.until) found.set(key, last.error);
+    const last = silences.errorOf(ctx, key.pk);
+    if (last) found.set(key, last);
   }
   const asked = keys.filter((key) => !found.has(key));
+  const begun = ctx.clock();
   const read = async (some: readonly Key[]): Promise<void> => {
     const items = await ctx.pool.read(some);
     for (const [i, key] of some.entries()) found.set(key, items[i]);
@@ -43,7 +40,7 @@ export async function readApart(ctx: Context, keys: readonly Key[]): Promise<(It
     // Where none of several can be read it is the pool that fails, which may answer at any moment.
     const isSlow = ctx.clock() - again >= NO_ANSWER_AFTER && (isAlone || failed.size < partitions.size);
     for (const [pk, reason] of failed) {
-      if (isSlow) known.set(pk, { error: reason, until: ctx.clock() + SILENT_FOR });
+      if (isSlow) silences.note(ctx, pk, reason);
       for (const key of partitions.get(pk) ?? []) found.set(key, reason);
     }
   }

@@ -40,28 +40,33 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 const STORED =
-  /^protocol\/[\w-]+\/(book-starts|claim|die|hold|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle)\.ts /;
+  /^protocol\/[\w-]+\/(book-starts|claim|die|hold|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
+/** Where nothing fails, no note is removed by itself, and no job is parked twice for two starts. */
+const RARELY = /^protocol\/hand-over\/let-go\.ts (removeApart remove|waitFroms read)$/;
+/** No topic has a window here. */
+const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
 /** Places that a bundle holds and its function never comes to. */
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
     /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|take|messagesOf|putBack) /,
     /^protocol\/[\w-]+\/(park\.ts parkCarried remove|resend\.ts resend send)$/,
+    RARELY,
   ],
+  JobsApiReceive: [HELD],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
-  JobsTickSweeper: [/^protocol\/[\w-]+\/die\.ts die send$/],
-  // It files looks only for jobs that wait for a window, and no topic has one here. It sends nothing merely to be sure.
-  JobsPromotionsPromote: [
-    /^protocol\/[\w-]+\/looks\.ts fileLooks insert$/,
-    /^protocol\/[\w-]+\/limit\.ts notedAmong read$/,
-  ],
+  JobsTickSweeper: [/^protocol\/[\w-]+\/die\.ts die send$/, RARELY],
+  // It sends nothing merely to be sure.
+  JobsPromotionsPromote: [HELD, /^protocol\/[\w-]+\/limit\.ts notedAmong read$/],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
+    HELD,
     /^protocol\/[\w-]+\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
     /^protocol\/[\w-]+\/far-ahead\.ts /,
   ],
   // Jobs of events are tracked, have keys and come one by one; it records no deaths.
   JobsEventsApplier: [
+    HELD,
     /^protocol\/[\w-]+\/cancel\.ts settleDoubt change$/,
     /^protocol\/[\w-]+\/enqueue-once\.ts (fileOnce transact|noteSent change)$/,
     /^protocol\/[\w-]+\/enqueue-plain\.ts storeOnce insert$/,
@@ -70,13 +75,13 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/[\w-]+\/keys\.ts letGo transact$/,
   ],
   // Its topic is tracked.
-  JobsWebhookhooksCaller: [/^consumer\/settle-untracked\.ts settleUntracked /],
-  Orders: [/^consumer\/settle-untracked\.ts settleUntracked /],
-  Precise: [/^consumer\/settle-untracked\.ts settleUntracked /],
+  JobsWebhookhooksCaller: [HELD, /^consumer\/settle-untracked\.ts settleUntracked /],
+  Orders: [HELD, /^consumer\/settle-untracked\.ts settleUntracked /],
+  Precise: [HELD, /^consumer\/settle-untracked\.ts settleUntracked /],
   // Its topic is not. Its queue has only some tracked jobs of the time before, so that not each of their ways is met.
   Notes: [STORED],
   // It records no deaths.
-  Shop: [/^protocol\/[\w-]+\/keys\.ts letGo transact$/],
+  Shop: [HELD, /^protocol\/[\w-]+\/keys\.ts letGo transact$/],
 };
 
 const among =

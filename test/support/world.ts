@@ -104,15 +104,24 @@ export function createWorld(policy: Partial<Policy> = {}, sizes: Sizes = SIZES):
   };
 }
 
-/** Makes the first pool call that `matches` fail with `where`: before its effect, or after it (a lost answer). */
-export function breakOnce(
-  world: World,
+type BreakArguments = [
   where: "before" | "after",
   matches: (call: { operation: string; keys: readonly { pk: string; sk: string }[] }) => boolean,
-): void {
+];
+
+/** Makes the first pool call that `matches` fail with `where`: before its effect, or after it (a lost answer). */
+export function breakOnce(world: World, ...[where, matches]: BreakArguments): void {
   world.pool.hooks[where] = (call) => {
     if (!matches(call)) return;
     delete world.pool.hooks[where];
     throw new Error("crash");
   };
+}
+
+/** Each such call fails from now on, as of a process that has died. Answers what ends that. */
+export function breakAll(world: World, ...[where, matches]: BreakArguments): () => void {
+  world.pool.hooks[where] = (call) => {
+    if (matches(call)) throw new Error("crash");
+  };
+  return () => delete world.pool.hooks[where];
 }

@@ -15,7 +15,16 @@ import { reportTopics } from "../../../protocol/read/topics.ts";
 import { receive } from "../../../protocol/run/pull.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { fail, isAt, liveHomes, meanwhile, orders } from "../../support/scenes.ts";
-import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
+import {
+  breakAll,
+  breakOnce,
+  createWorld,
+  HOUR,
+  MINUTE,
+  SECOND,
+  START,
+  type World,
+} from "../../support/world.ts";
 
 const parked = (world: World, topic = "orders"): Item[] =>
   world.pool.items().filter(({ pk }) => pk.startsWith(`paused#${topic}#`));
@@ -383,13 +392,26 @@ test("a resume that dies after moving jobs leaves notes that move none twice", a
   await pause(world.ctx, "orders");
   const ids: string[] = [];
   for (let i = 0; i < 3; i++) ids.push((await world.file({ delay: 0 })).id);
-  breakOnce(world, "before", isAt("paused#", "remove"));
-  await expect(resume(world.ctx, "orders", 0.05)).rejects.toThrow("crash");
+  const mend = breakAll(world, "before", isAt("paused#", "remove"));
+  await expect(resume(world.ctx, "orders", 0.05)).rejects.toThrow("could not be let go");
+  mend();
   expect(parked(world)).toHaveLength(3);
   await world.pass(MINUTE);
   expect(parked(world)).toEqual([]);
   for (const id of ids) expect((await world.home(id)).revision).toBe(1);
   expect(await runFor(world, 10 * MINUTE)).toHaveLength(3);
+});
+
+test("what is parked is counted by its jobs, not by the calls that changed them", async () => {
+  const world = createWorld();
+  await pause(world.ctx, "orders");
+  for (let i = 0; i < 30; i++) {
+    await world.file({ key: "k", onDuplicate: "postpone", maxDelay: 10 * SECOND, delay: 0 });
+    await world.pass(SECOND);
+  }
+  expect(parked(world).length).toBeGreaterThan(10);
+  const [report] = await reportTopics(world.ctx, ["orders"]);
+  expect(report?.pause?.parked).toBe(1);
 });
 
 test("a resume that dies before it moves untracked jobs, which no audit finds, leaves their notes", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { pause } from "../../../protocol/change/pause.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { enqueue } from "../../../protocol/file/enqueue.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { settlePulled } from "../../../protocol/run/pull.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
@@ -283,10 +284,60 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
     await pass(world, MINUTE);
     await world.file({});
     const { home } = await postpone(world, { delay: 0 });
-    expect(home).toMatchObject({ id: first.home.id, dueAt: world.now(), revision: 1 });
+    expect(home).toMatchObject({ id: first.home.id, dueAt: first.home.dueAt, revision: 1 });
     await resume(world.ctx, "orders", 1);
     await world.pass(10 * SECOND);
     expect((await consume(world, "orders")).map(({ id }) => id)[0]).toBe(home.id);
+  });
+
+  it("by its bound, though its caller's clock is ahead by more than the time between calls", async () => {
+    const plain = createWorld();
+    const caller = plain.skewed(1500);
+    const call = () =>
+      enqueue(caller, {
+        ...{ topic: "orders", key, body: "{}", onDuplicate: "postpone", maxDelay: MINUTE },
+        dueAt: caller.clock() + 10 * SECOND,
+      });
+    // Calls come each second, also while the consumer holds a message until the job is due.
+    const world: World = {
+      ...plain,
+      async pass(ms) {
+        for (const end = plain.now() + ms; plain.now() < end; ) {
+          await pass(plain, Math.min(SECOND - (plain.now() % SECOND), end - plain.now()));
+          if (plain.now() % SECOND === 0) await call();
+        }
+      },
+    };
+    await call();
+    let started: number | undefined;
+    while (started === undefined && plain.now() < START + 2 * MINUTE) {
+      await world.pass(370);
+      const [run] = await consume(world, "orders");
+      started = run?.at;
+    }
+    expect(started).toBeGreaterThanOrEqual(START + MINUTE);
+    expect(started).toBeLessThan(START + MINUTE + 5 * SECOND);
+  });
+
+  it("at the rate of a resume, though all are called once more after it", async () => {
+    const world = createWorld();
+    const keys = Array.from({ length: 20 }, (_, i) => `k${i}`);
+    const callAll = async (): Promise<void> => {
+      for (const one of keys) await postpone(world, { key: one, delay: 0, maxDelay: SECOND });
+    };
+    await pause(world.ctx, "orders");
+    await callAll();
+    await world.pass(MINUTE);
+    await resume(world.ctx, "orders", 0.1);
+    await pass(world, 2 * SECOND);
+    await callAll();
+    const starts: number[] = [];
+    for (const end = world.now() + 5 * MINUTE; world.now() < end; await world.pass(SECOND))
+      starts.push(...(await consume(world, "orders")).map(({ at }) => at));
+    expect(starts.length).toBe(20);
+    // The first one goes at once, the others in step with the rate.
+    const gaps = starts.slice(2).map((at, i) => at - (starts[i + 1] ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(9 * SECOND);
   });
 
   it("but not within a window that has shut", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type Home, noteIn } from "../../../core/items.ts";
+import { type Home, homeKey, noteIn } from "../../../core/items.ts";
+import { SIZES } from "../../../core/sizes.ts";
 import { lift, pause } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { parkForLimit } from "../../../protocol/gate/park.ts";
@@ -70,7 +71,7 @@ test("a job that waited for its limit is no later by the note of a writer that w
   // It has its start by now, and the writer has read its home before.
   await world.pass(5 * MINUTE);
   const { heldUntil = 0 } = await world.home(stale.id);
-  await parkForLimit(world.ctx, "t", [stale]);
+  await parkForLimit(world.ctx, "t", [stale], world.now() + MINUTE);
   await world.pass(MINUTE);
   // It had lost its start by then, as nobody consumes, and nothing before that.
   expect(await world.home(stale.id)).toMatchObject({ heldFrom: stale.dueAt + (world.now() - heldUntil) });
@@ -145,6 +146,21 @@ test("a job is as late as it was when a release died before it sent the job, and
   await world.pass(HOUR, { ticks: false });
   const states = await statesAfterRuns(world, started, 5 * MINUTE);
   expect(new Set(states)).toEqual(new Set(["cancelled"]));
+});
+
+test("a job that was parked twice has lost none of the time since, whichever note a release meets first", async () => {
+  const topics = { t: { maxPerSecond: 1, ifLate: { after: 600, do: "skip" } } } as const;
+  const world = createWorld({ topics, shards: 1 }, { ...SIZES, released: 1 });
+  await world.tick();
+  const home = await world.file({ topic: "t" });
+  // The first note stayed, as its release died. The second one is of the start that this release gave.
+  await parkForLimit(world.ctx, "t", [home], world.now() + MINUTE);
+  const moved = { revision: 1, heldFrom: home.dueAt, heldUntil: home.dueAt + SECOND };
+  await world.pool.change({ key: homeKey(home.id), expect: {}, set: moved }, Number.POSITIVE_INFINITY);
+  await world.pass(2 * SECOND, { ticks: false });
+  await parkForLimit(world.ctx, "t", [{ ...home, ...moved }], world.now() + MINUTE);
+  await world.pass(HOUR, { ticks: false });
+  expect(await statesAfterRuns(world, [home.id], 30 * MINUTE)).toEqual(["done"]);
 });
 
 test("what a job had lost before a pause is lateness after a resume at a rate, too", async () => {

@@ -80,7 +80,7 @@ test("a limited topic's jobs start though thousands before them have expired", a
   await world.pass(MINUTE, { ticks: false });
   await fileMany(world, "slow", 400);
   const { released } = await slowTick(world, { reads: SECOND / 10 });
-  expect(released.get("slow")).toBeGreaterThan(100);
+  expect(released.get("slow")).toBeGreaterThan(60);
 });
 
 test("a limited topic's jobs start though Lambda hangs when it is told of many topics' pauses", async () => {

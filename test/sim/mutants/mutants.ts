@@ -40,8 +40,12 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "move into the past files its look there",
     file: "protocol/change/move.ts",
-    find: "const dueAt = hold && !keepsTurn ? request.dueAt : Math.max(request.dueAt, now);",
+    find: "const dueAt = dueAtOf(home, request, hold !== false, now);",
     put: "const dueAt = request.dueAt;",
+    and: {
+      find: "const start = hold ? startsAt({ dueAt, ...hold }) : Math.max(dueAt, now);",
+      put: "const start = startsAt({ dueAt, ...hold });",
+    },
   },
   {
     name: "move without the revision",
@@ -415,7 +419,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a near untracked job acknowledged before SQS has it",
     file: "protocol/file/enqueue-plain.ts",
-    find: 'if (sent.outcome !== "sent") refused.set(id, unavailable(new Error(sent.reason)));',
+    find: 'if (sent.outcome !== "sent") refused.set(id, notFiled(new Error(sent.reason)));',
     put: "",
   },
   {
@@ -473,8 +477,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a hold without its look",
     file: "protocol/gate/hold.ts",
-    find: "  await fileLooks(\n    ctx,\n    holds.map(({ home, until }) => ({ id: home.id, time: until })),\n    by,\n  );\n",
-    put: "",
+    find: "  const filed = await insertApart(ctx, looks, now + patience);\n",
+    put: '  const filed = looks.map(() => "exists" as const);\n',
   },
   {
     name: "a held job's start not heeded",
@@ -503,7 +507,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a job that gets no start of its limit not parked",
     file: "protocol/send/send.ts",
-    find: "      await parkForLimit(ctx, topic, left);\n",
+    find: "      await parkForLimit(ctx, topic, left, by);\n",
     put: "",
   },
   {
@@ -725,7 +729,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the wait of a parked job taken for lateness",
     file: "protocol/hand-over/let-go.ts",
-    find: "const from = waitsFrom(ctx, home, notes[0]);",
+    find: "const from = froms[i] ?? heldFromNow(ctx, home, ctx.clock());",
     put: "const from = heldFromNow(ctx, home, ctx.clock());",
   },
   {

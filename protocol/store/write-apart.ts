@@ -1,0 +1,61 @@
+import { BATCH_PATIENCE, BUCKET } from "../../core/constants.ts";
+import type { Item } from "../../core/items.ts";
+import type { Change, Context, Deadline } from "../ports.ts";
+import { createSilences } from "./silence.ts";
+
+/** Partitions that have left writes undecided while others decided theirs. */
+const silences = createSilences(BUCKET);
+
+/**
+ * Changes items as `Pool.changeMany` does, for callers whose other jobs wait. A partition that has left a change undecided for
+ * `BATCH_PATIENCE` or longer is not asked again for a minute: each change of it gets the error at once.
+ */
+export function changeApart(
+  ctx: Context,
+  changes: readonly Change[],
+  by: Deadline,
+): Promise<("changed" | "refused" | Error)[]> {
+  return apart(
+    ctx,
+    changes,
+    ({ key }) => key.pk,
+    (some) => ctx.pool.changeMany(some, by),
+  );
+}
+
+/** Inserts items as `Pool.insert` does, otherwise as `changeApart`. */
+export function insertApart(
+  ctx: Context,
+  items: readonly Item[],
+  by: Deadline,
+): Promise<("inserted" | "exists" | Error)[]> {
+  return apart(
+    ctx,
+    items,
+    ({ pk }) => pk,
+    (some) => ctx.pool.insert(some, by),
+  );
+}
+
+async function apart<T, Outcome>(
+  ctx: Context,
+  items: readonly T[],
+  partitionOf: (item: T) => string,
+  write: (some: readonly T[]) => Promise<(Outcome | Error)[]>,
+): Promise<(Outcome | Error)[]> {
+  const outcomes = items.map((item): Outcome | Error | undefined => silences.errorOf(ctx, partitionOf(item)));
+  const asked = items.flatMap((_, i) => (outcomes[i] === undefined ? i : []));
+  if (asked.length === 0) return outcomes as (Outcome | Error)[];
+  const begun = ctx.clock();
+  const written = await write(asked.map((i) => items[i] as T));
+  for (const [at, i] of asked.entries()) outcomes[i] = written[at] ?? new Error("no answer");
+  const partitions = Map.groupBy(asked, (i) => partitionOf(items[i] as T));
+  const undecided = [...partitions].filter(([, those]) => those.some((i) => outcomes[i] instanceof Error));
+  // Where none of several decides it is the pool that fails, which may answer at any moment.
+  const isSilence =
+    ctx.clock() - begun >= BATCH_PATIENCE && (partitions.size === 1 || undecided.length < partitions.size);
+  if (isSilence)
+    for (const [pk, those] of undecided)
+      silences.note(ctx, pk, outcomes[those.find((i) => outcomes[i] instanceof Error) as number]);
+  return outcomes as (Outcome | Error)[];
+}

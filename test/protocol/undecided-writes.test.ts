@@ -1,0 +1,145 @@
+import { expect, test } from "vitest";
+import { homeKey, lookAt } from "../../core/items.ts";
+import { pause } from "../../protocol/change/pause.ts";
+import { enqueueMany } from "../../protocol/file/enqueue.ts";
+import { resume } from "../../protocol/hand-over/release.ts";
+import { tick } from "../../protocol/hand-over/tick.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { changeApart, insertApart } from "../../protocol/store/write-apart.ts";
+import { undecidedPool, whileTimePasses } from "../support/undecided.ts";
+import { createWorld, MINUTE, SECOND, START, type World } from "../support/world.ts";
+
+/** Jobs that are due at once, filed in batches. */
+async function fileMany(ctx: Context, topic: string, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 500)
+    await enqueueMany(
+      ctx,
+      Array.from({ length: Math.min(left, 500) }, () => ({ topic, body: "{}", dueAt: ctx.clock() })),
+    );
+}
+
+/** How many jobs are sent in each of the next minutes, whose ticks use this pool. */
+async function sentPerMinute(world: World, ctx: Context, topic: string, minutes: number): Promise<number[]> {
+  const seen = new Set<string>();
+  const counts: number[] = [];
+  for (let minute = 0; minute < minutes; minute++) {
+    const ticked = tick(ctx, world.now() + 50 * SECOND).catch(() => {});
+    for (let second = 0; second < 60; second++) {
+      await world.pass(SECOND, { ticks: false });
+      for (let i = 0; i < 40; i++) await new Promise(setImmediate);
+    }
+    await ticked;
+    const ids = world.queues.messages({ topic }).flatMap(({ body }) => [...body.matchAll(/"id":"(\w+)"/g)]);
+    const fresh = ids.filter(([, id = ""]) => !seen.has(id));
+    for (const [, id = ""] of fresh) seen.add(id);
+    counts.push(fresh.length);
+  }
+  return counts;
+}
+
+test("a limit holds while DynamoDB decides no update of one bucket of a batch", async () => {
+  const world = createWorld({ shards: 8, topics: { t: { maxPerSecond: 10 } } });
+  await world.tick();
+  const end = world.now() + 30 * SECOND;
+  const pool = undecidedPool(world, (pk) => pk === "2026-03-01T09:00#3" && world.now() < end && isFiled);
+  let isFiled = false;
+  const insert: typeof pool.insert = async (items, by) => {
+    const outcomes = await world.pool.insert(items, by);
+    isFiled = true;
+    return outcomes;
+  };
+  const ctx = { ...world.ctx, pool: Object.assign(Object.create(pool), { insert }) };
+  const starts = await whileTimePasses(world, "t", fileMany(ctx, "t", 500));
+  const seconds = Map.groupBy(starts, (at) => Math.floor((at - START) / SECOND));
+  // The starts of the two seconds that such a write takes, and those of the second in which it ends.
+  expect(Math.max(...[...seconds.values()].map(({ length }) => length))).toBeLessThanOrEqual(30);
+});
+
+test("a limit's starts are used while no note of one shard can be deleted", async () => {
+  const world = createWorld({ shards: 8, topics: { t: { consumer: "pull", maxPerSecond: 10 } } });
+  await world.tick();
+  await fileMany(world.ctx, "t", 3500);
+  const pool = undecidedPool(world, (pk) => pk === "paused#t#0");
+  const isRemoved: Context = {
+    ...world.ctx,
+    pool: Object.assign(Object.create(world.pool), { remove: pool.remove }),
+  };
+  for (const count of await sentPerMinute(world, isRemoved, "t", 4)) expect(count).toBeGreaterThan(500);
+});
+
+test("a resume goes on while one shard takes no looks", async () => {
+  const world = createWorld({ shards: 8, topics: { t: { consumer: "pull" } } });
+  await world.tick();
+  await pause(world.ctx, "t");
+  await fileMany(world.ctx, "t", 3000);
+  await world.pass(5 * MINUTE);
+  const pool = undecidedPool(world, (pk) => /T09:0[5-9]#3$/.test(pk));
+  const ctx: Context = { ...world.ctx, pool };
+  const resumed = resume(ctx, "t", 10).catch(() => {});
+  const [first = 0, ...others] = await sentPerMinute(world, ctx, "t", 4);
+  await resumed;
+  expect(first).toBeGreaterThan(500);
+  for (const count of others) expect(count).toBeGreaterThan(450);
+});
+
+test("untracked jobs are sent once by a tick that stands still before it parks them", async () => {
+  const topics = { u: { consumer: "pull", tracking: "none", maxPerSecond: 1 } } as const;
+  const world = createWorld({ shards: 1, topics });
+  await world.tick();
+  const sent: string[] = [];
+  const { send } = world.queues;
+  world.queues.send = async (queue, messages) => {
+    for (const { body } of messages)
+      sent.push(...[...body.matchAll(/"id":"(\w+)"/g)].map(([, id = ""]) => id));
+    return send.call(world.queues, queue, messages);
+  };
+  const jobs = Array.from({ length: 60 }, () => ({ topic: "u", body: "{}", dueAt: START + 270 * SECOND }));
+  await enqueueMany(world.ctx, jobs);
+  await world.pass(MINUTE);
+  await world.pass(MINUTE, { ticks: false });
+  const until = world.now() + 130 * SECOND;
+  const slow: typeof send = async (queue, messages) => {
+    const outcomes = await world.queues.send(queue, messages);
+    while (world.now() < until) await new Promise(setImmediate);
+    return outcomes;
+  };
+  const queues = Object.assign(Object.create(world.queues), { send: slow });
+  const pool = Object.create(world.pool);
+  const frozen = tick({ ...world.ctx, pool, queues }, world.now() + 150 * SECOND);
+  for (let i = 0; i < 200; i++) await new Promise(setImmediate);
+  await sentPerMinute(world, { ...world.ctx, pool: Object.create(world.pool) }, "u", 5);
+  await frozen.catch(() => {});
+  await sentPerMinute(world, world.ctx, "u", 4);
+  expect(new Set(sent).size).toBe(60);
+  // The frozen tick had sent one page's job before it stood still.
+  expect(sent.length).toBeLessThanOrEqual(61);
+});
+
+test("a partition that decides nothing is not asked again for a minute, and others are", async () => {
+  const world = createWorld({ shards: 8 });
+  const jobs = await Promise.all(Array.from({ length: 40 }, () => world.file({ delay: MINUTE })));
+  const buckets = [...new Set(jobs.map(({ id }) => homeKey(id).pk))];
+  const pool = undecidedPool(world, (pk) => pk === buckets[0]);
+  const ctx: Context = { ...world.ctx, pool };
+  const changes = jobs.map(({ id }) => ({ key: homeKey(id), expect: {}, set: { tag: "changed" } }));
+  for (const takes of [5 * SECOND, 0]) {
+    const begun = world.now();
+    const asked = changeApart(ctx, changes, begun + 5 * SECOND);
+    if (takes > 0) await whileTimePasses(world, "orders", asked);
+    const outcomes = await asked;
+    expect(world.now() - begun).toBeGreaterThanOrEqual(takes);
+    expect(world.now() - begun).toBeLessThan(takes + SECOND);
+    for (const [i, { id }] of jobs.entries())
+      expect(outcomes[i] instanceof Error).toBe(homeKey(id).pk === buckets[0]);
+  }
+  await world.pass(MINUTE, { ticks: false });
+  const begun = world.now();
+  const sick = jobs.find(({ id }) => homeKey(id).pk === buckets[0]);
+  const again = insertApart(
+    ctx,
+    [{ ...lookAt(sick?.id ?? "", START), pk: buckets[0] ?? "" }],
+    begun + 5 * SECOND,
+  );
+  await whileTimePasses(world, "orders", again);
+  expect(world.now() - begun).toBeGreaterThanOrEqual(5 * SECOND);
+});

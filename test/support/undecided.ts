@@ -1,0 +1,75 @@
+import { MinutehandError } from "../../core/errors.ts";
+import type { Key } from "../../core/items.ts";
+import type { Pool } from "../../protocol/ports.ts";
+import { consume } from "./consume.ts";
+import { SECOND, type World } from "./world.ts";
+
+/**
+ * The world's pool, but DynamoDB decides no write of some partitions: each is tried again until its deadline. Writes of other
+ * partitions go through, though they are in the same call. Time must pass meanwhile.
+ */
+export function undecidedPool(world: World, isUndecided: (pk: string) => boolean): Pool {
+  const refusal = new MinutehandError("unavailable", "throttled");
+  const each = async <T, R>(
+    items: readonly T[],
+    keyOf: (item: T) => Key,
+    by: number,
+    write: (some: readonly T[]) => Promise<readonly R[]>,
+  ): Promise<(R | Error)[]> => {
+    const isIts = (item: T): boolean => isUndecided(keyOf(item).pk);
+    const others = items.filter((item) => !isIts(item));
+    const outcomes = await write(others);
+    if (others.length < items.length)
+      while (items.some(isIts) && world.now() < by) await new Promise(setImmediate);
+    const left = items.filter((item) => !others.includes(item));
+    const isOver = !left.some(isIts);
+    const late = isOver ? await write(left) : [];
+    return items.map((item) => outcomes[others.indexOf(item)] ?? late[left.indexOf(item)] ?? refusal);
+  };
+  const own: Pick<Pool, "changeMany" | "insert" | "remove"> = {
+    changeMany: (changes, by) =>
+      each(
+        changes,
+        ({ key }) => key,
+        by,
+        (some) => world.pool.changeMany(some, by),
+      ),
+    insert: (items, by) =>
+      each(
+        items,
+        (item) => item,
+        by,
+        (some) => world.pool.insert(some, by),
+      ),
+    async remove(keys, by) {
+      const removeAll = async (some: typeof keys): Promise<"removed"[]> => {
+        await world.pool.remove(some, by);
+        return some.map(() => "removed" as const);
+      };
+      const outcomes = await each(keys, (key) => key, by, removeAll);
+      if (outcomes.some((outcome) => outcome instanceof Error)) throw refusal;
+    },
+  };
+  return Object.assign(Object.create(world.pool), own);
+}
+
+/** Lets time pass without ticks, `step` ms after `step` ms, until `work` has ended. Meanwhile consumers of `topic` keep up. */
+export async function whileTimePasses(
+  world: World,
+  topic: string,
+  work: Promise<unknown>,
+): Promise<number[]> {
+  const starts: number[] = [];
+  let isOver = false;
+  const end = work.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    for (let i = 0; i < 50; i++) await new Promise(setImmediate);
+    await world.pass(SECOND / 10, { ticks: false });
+    for (let runs = await consume(world, topic); runs.length > 0; runs = await consume(world, topic))
+      starts.push(...runs.map(({ at }) => at));
+  }
+  await end;
+  return starts;
+}
