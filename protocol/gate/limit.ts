@@ -19,9 +19,14 @@ export type Shaped = { going: Home[]; left: Home[]; failed: Map<string, Error> }
 
 /**
  * What a sweep or an audit knows of jobs of limited topics that it sends, by their ids. `parked`: they wait for a release.
- * `behind`: they lie in their queue, and go there once more as they are.
+ * `behind`: they lie in their queue, and go there once more as they are. `by`: from then on this is too old to give starts by,
+ * because others may have parked the jobs since.
  */
-export type Looks = { readonly parked: ReadonlySet<string>; readonly behind: ReadonlySet<string> };
+export type Looks = {
+  readonly parked: ReadonlySet<string>;
+  readonly behind: ReadonlySet<string>;
+  readonly by: Deadline;
+};
 
 /**
  * Gives jobs of a topic with a limit their starts, at most `maxPerSecond` in a second, whoever hands them over.
@@ -142,7 +147,8 @@ async function giveStarts(
   const free = jobs.filter((home) => !isGoing(home) && !isParked(home));
   if (free.length === 0) return;
   // A sender that stood still may have jobs that others have parked since. A start counts the time until now as lateness.
-  if (ctx.clock() >= by) throw new Error(readTooLongAgo(by));
+  const last = Math.min(by, looks?.by ?? by);
+  if (ctx.clock() >= last) throw new Error(readTooLongAgo(last));
 
   const { holds, left } = await book(ctx, topic, free);
   shaped.left.push(...left);

@@ -103,7 +103,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   const free = known.filter(({ id }) => !left.has(id) && !unread.has(id));
   const before = await sentBefore(ctx, free, backlogs);
   const sending = free.filter(({ id }) => !before.unread.has(id));
-  const outcomes = await send(ctx, sending, before.looks);
+  const outcomes = await send(ctx, sending, { ...before.looks, by: now + WRITER_DEADLINE });
   for (const home of toSend) {
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];

@@ -22,7 +22,7 @@ export async function sentBefore(
   homes: readonly Home[],
   backlogs: Backlogs,
   isFirst: (home: Home) => boolean = () => false,
-): Promise<{ looks: Looks; unread: Unread }> {
+): Promise<{ looks: Omit<Looks, "by">; unread: Unread }> {
   const now = ctx.clock();
   const asked = homes.filter((home) => isLimited(ctx, home.topic) && !isStartAhead(home, now));
   if (asked.length === 0) return NOTHING_KNOWN;

@@ -148,7 +148,7 @@ async function handOver(
   const outcomes = await send(
     ctx,
     due.flatMap(({ home }) => home ?? []),
-    before.looks,
+    { ...before.looks, by: now + WRITER_DEADLINE },
   );
   // Nobody could read whether these may go. Their queue is not asked, and they do not die of it.
   const unasked = new Map<string, { topic: string; reason: string }>();

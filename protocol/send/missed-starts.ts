@@ -1,3 +1,4 @@
+import { WRITER_DEADLINE } from "../../core/constants.ts";
 import type { MessageJob } from "../../core/message.ts";
 import { knownFollowedAt, knownResume } from "../gate/known-pauses.ts";
 import { isShut, type Looks } from "../gate/limit.ts";
@@ -7,7 +8,7 @@ import type { Context } from "../ports.ts";
 import { lookLater, send } from "./send.ts";
 
 /** No start that has passed counts. */
-const NEW_STARTS: Looks = { parked: new Set(), behind: new Set() };
+const NEW_STARTS: Omit<Looks, "by"> = { parked: new Set(), behind: new Set() };
 const NONE: PutOff = { done: new Set(), unread: new Set() };
 
 /**
@@ -22,12 +23,14 @@ export async function sendMissed(ctx: Context, topic: string, jobs: readonly Mes
   if (resumedAt === undefined) return NONE;
   // A start that was given before the pause may lie between the resume and the time when consumers are back.
   const backAt = Math.max(resumedAt, await knownFollowedAt(ctx, topic));
+  const readAt = ctx.clock();
   const missed = await homesBefore(ctx, jobs, backAt);
   const homes = missed.homes.flatMap((home) => {
     const isHeld = maxPerSecond !== undefined || isShut(ctx, home);
     // Spare, so that each start is noted in its home: another message of the job then takes no other.
     return home.state === "scheduled" && isHeld ? { ...home, spare: true as const } : [];
   });
-  if (homes.length > 0) await lookLater(ctx, homes, await send(ctx, homes, NEW_STARTS));
+  const looks = { ...NEW_STARTS, by: readAt + WRITER_DEADLINE };
+  if (homes.length > 0) await lookLater(ctx, homes, await send(ctx, homes, looks));
   return { done: new Set(homes.map(({ id }) => id)), unread: missed.unread };
 }
