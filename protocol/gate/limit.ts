@@ -68,8 +68,14 @@ export function openingOf(ctx: Context, topic: string, time: number): number {
 
 /** Holds jobs of a topic without a limit that would start outside its window; the others go. */
 async function holdShut(ctx: Context, topic: string, jobs: readonly Home[], shaped: Shaped): Promise<void> {
-  const shut = jobs.filter((home) => isShut(ctx, home));
-  shaped.going.push(...jobs.filter((home) => !shut.includes(home)));
+  const outside = jobs.filter((home) => isShut(ctx, home));
+  shaped.going.push(...jobs.filter((home) => !outside.includes(home)));
+  // A release lets parked jobs go, by their notes, which know since when a pause has held them.
+  const parked = await notedAmong(
+    ctx,
+    outside.filter(({ spare }) => spare === true),
+  );
+  const shut = outside.filter(({ id }) => !parked.has(id));
   const holds = openings(ctx, shut);
   const now = ctx.clock();
   // What nothing holds any more, as its window has opened since, is as far ahead as its sender chose.

@@ -163,6 +163,22 @@ test("a job that was parked twice has lost none of the time since, whichever not
   expect(await statesAfterRuns(world, [home.id], 30 * MINUTE)).toEqual(["done"]);
 });
 
+test("a parked job that is sent once more to be sure, outside its window, waits for its release", async () => {
+  const world = punctual(60, { window: "09:00-09:05 UTC" });
+  await pause(world.ctx, "t");
+  const [, , id = ""] = await fileMany(world, 3, 2 * MINUTE);
+  const home = await world.home(id);
+  await world.pass(MINUTE);
+  await resume(world.ctx, "t", 0.01);
+  await world.pass(5 * MINUTE, { ticks: false });
+  const sent = await send(world.ctx, [{ ...home, spare: true }]);
+  expect(sent.get(home.id)).toEqual({ outcome: "held" });
+  // The window opens on the next day.
+  await world.pass(24 * HOUR);
+  // The pause and the window have held the job all the time.
+  expect(await world.home(home.id)).toMatchObject({ heldFrom: home.dueAt });
+});
+
 test("what a job had lost before a pause is lateness after a resume at a rate, too", async () => {
   const world = createWorld({ topics: { orders: { ifLate: { after: 3600, do: "skip" } } } });
   const jobs = Array.from({ length: 5 }, () => ({ topic: "orders", body: "{}", dueAt: world.now() }));
