@@ -31,6 +31,7 @@ export async function moveHeld(
 ): Promise<AfterHold[]> {
   const now = ctx.clock();
   const by = now + patience;
+  // rule: look-before-hold
   await fileLooks(
     ctx,
     holds.map(({ home, until }) => ({ id: home.id, time: until })),
