@@ -30,6 +30,7 @@ export function withDeadline<C extends Command>(command: C, by: Deadline, clock:
 
 /** Throws `unavailable` when `now` is at or after `by`; `cause` is why the write is still to be issued. */
 export function assertBefore(by: Deadline, now: number, cause?: unknown): void {
+  // rule: writes-have-a-deadline
   if (now < by) return;
   const message = `a write must be issued before its deadline ${by}, but it is ${now}`;
   throw new MinutehandError("unavailable", message, {}, cause);

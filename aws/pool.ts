@@ -119,6 +119,7 @@ async function insertOne(item: Item, by: Deadline, connection: Connection): Prom
   const input = {
     TableName: table,
     Item: toAttributes(item),
+    // rule: insert-only-if-absent
     ...checkExpression("absent"),
     ...capacity.asked,
   };

@@ -26,6 +26,7 @@ export function schedulerPromotions(settings: {
         ScheduleExpression: `at(${new Date(time).toISOString().slice(0, 19)})`,
         ScheduleExpressionTimezone: "UTC",
         FlexibleTimeWindow: { Mode: "OFF" as const },
+        // rule: fired-schedule-is-deleted
         ActionAfterCompletion: "DELETE" as const,
         Target: {
           Arn: target.target,

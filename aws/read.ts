@@ -71,6 +71,7 @@ async function readChunk(
     capacity.used("read", "read", output.ConsumedCapacity);
     const read = output.Responses?.[table] ?? [];
     items.push(...read);
+    // rule: unprocessed-keys-read-again
     pending = output.UnprocessedKeys?.[table]?.Keys ?? [];
     // An answer of 16 MB is full, not throttled.
     if (pending.length > 0 && read.length === 0) await backoff(new Error("DynamoDB read no key"));

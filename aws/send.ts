@@ -88,6 +88,7 @@ async function trySend(
     const failed = new Map(Failed.map((entry) => [entry.Id, entry]));
     return batch.map((_, index): Answer => {
       const entry = failed.get(String(index));
+      // rule: failed-message-not-sent
       if (entry === undefined) return { sent: { outcome: "sent" } };
       const sent = outcomeOfEntry(entry);
       return { sent, repeatable: sent.outcome === "failing" && entry.SenderFault === false };

@@ -92,6 +92,7 @@ async function runBatch(
       const undecided: number[] = [];
       for (const [at, index] of pending.entries()) {
         const result = resultOf(answers[at]);
+        // rule: undecided-statement-asked-again
         if (result === undefined) undecided.push(index);
         else results[index] = result;
         if (result === "applied") onApplied(index);
@@ -121,6 +122,7 @@ function resultOf(answer: BatchStatementResponse | undefined): Decided | Error |
   if (answer === undefined) return undefined;
   if (answer.Error === undefined) return "applied";
   const { Code, Message } = answer.Error;
+  // rule: refused-statement-not-applied
   if (Code !== undefined && REFUSED.has(Code)) return "refused";
   return isUnknownCode(Code) ? undefined : new Error(`DynamoDB refused a statement: ${Code}: ${Message}`);
 }

@@ -75,6 +75,7 @@ export async function openMessages(
     putAside(ctx, aside),
     // Together, as other jobs wait for them.
     inParallel(letters, SQS_BATCH_ENTRIES, async ({ message, messageId }) => {
+      // rule: envelope-redrives-its-job
       if (!(await redriveEnvelope(ctx, message))) kept.add(messageId);
     }),
   ]);

@@ -97,6 +97,7 @@ export async function runJobs(
   while (work.length > 0) {
     const [{ job, topic }] = work as [Work];
     const { concurrency } = policyOf(ctx, topic);
+    // rule: message-held-until-its-job-is-due
     const early = startOf(job) - ctx.clock();
     if (isTooLate()) {
       const left = work.splice(0);
@@ -152,6 +153,7 @@ async function giveBackWhole(
 /** How many of the first jobs are due, of this topic, and have a free slot. */
 function startable(ctx: Context, work: readonly Work[], topic: string, free: number): number {
   const now = ctx.clock();
+  // rule: only-due-jobs-start
   const end = work.findIndex((one) => one.topic !== topic || startOf(one.job) > now);
   return Math.min(end === -1 ? work.length : end, free);
 }

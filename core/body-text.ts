@@ -6,6 +6,7 @@ import { toJson } from "./json.ts";
 export function bodyText(body: unknown): string {
   const text = toJson(body);
   const bytes = Buffer.byteLength(text);
+  // rule: body-stored-as-given
   if (bytes <= BODY_BYTES) return text;
   throw new MinutehandError(
     "too-large",

@@ -47,6 +47,7 @@ export const FAILING_TOPIC_WAIT = MINUTE;
 /** A job of a topic that no policy names is given up when its queue has taken nothing for this long. */
 export const UNKNOWN_TOPIC_AFTER = HOUR;
 /** Looks go this long past their time: no outage may outlast it. */
+// rule: looks-outlast-an-outage
 export const STALE_AFTER = 90 * DAY;
 /**
  * Untracked homes go this long past their time, since nobody takes them away when their jobs have been sent: a tick that has not

@@ -13,6 +13,7 @@ export function isFinished(home: Head): boolean {
 
 /** Whether a claimed job's lease counts as live: `CLOCK_MARGIN` past its end, as the reader's clock may be ahead. */
 export function isRunning(home: Head, now: number): boolean {
+  // rule: lease-outlasts-the-clocks
   return home.state === "running" && now < (home.leaseEnd ?? 0) + CLOCK_MARGIN;
 }
 

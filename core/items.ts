@@ -367,5 +367,6 @@ export function deadDay(topic: string, time: number): string {
 
 /** DynamoDB's TTL in whole seconds, never earlier than `time`. */
 export function ttl(time: number): number {
+  // rule: ttl-in-seconds
   return Math.ceil(time / 1000);
 }

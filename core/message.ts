@@ -99,6 +99,7 @@ export function newestOf<T extends { readonly job: MessageJob }>(carried: readon
 
 /** When a message's job may start, ms since the epoch. */
 export function startOf({ dueAt, heldUntil = dueAt }: Pick<MessageJob, "dueAt" | "heldUntil">): number {
+  // rule: no-start-before-the-hold-ends
   return Math.max(Date.parse(dueAt), Date.parse(heldUntil));
 }
 

@@ -54,6 +54,7 @@ export function packsOf(
  */
 export function delaySecondsOf(start: number, now: number, precision: TopicPolicy["precision"]): number {
   const left = Math.min(Math.max(start - now, 0), SQS_MAX_DELAY);
+  // rule: no-delay-past-the-start
   if (precision === "second") return Math.ceil(left / 1000);
   return Math.max(Math.floor((left - RELEASE_EARLY) / 1000), 0);
 }

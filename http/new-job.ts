@@ -53,6 +53,7 @@ export function dueAtOf(
   now: number,
   { delay, dueAt }: { delay: number | undefined; dueAt: number | undefined },
 ): number | undefined {
+  // rule: due-after-the-whole-delay
   const time = delay === undefined ? dueAt : now + delay;
   if (time !== undefined && time - now > LONGEST_DELAY) {
     const most = `${LONGEST_DELAY / DAY} days ahead, by ${iso(now + LONGEST_DELAY)}`;

@@ -15,6 +15,7 @@ const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} G
 
 /** How run `attempt` of a job ended by what its receiver answered at `now` (ms since the epoch). */
 export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, now: number): Ending {
+  // rule: redirect-is-not-done
   if (status >= 200 && status < 300) return { end: "done" };
   const said = isRedirect(status) ? "redirects are not followed" : body;
   const error = errorText(`HTTP ${status}${said === "" ? "" : `: ${said}`}`);

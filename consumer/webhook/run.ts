@@ -35,11 +35,13 @@ export function webhookRun(
 /** Throws where nothing can be called: the topic's policy may have changed since the job was filed. */
 function callOf(ctx: Pick<Context, "policy" | "clock">, sign: Sign, job: MessageJob, topic: string): Call {
   const policy = webhookPolicy(policyOf(ctx, topic));
+  // rule: callback-url-of-the-job-first
   const url = job.callbackUrl ?? policy.url;
   if (url === undefined) throw new Error(`neither the job nor topic ${topic} says which URL to call`);
   const rule = callbackUrlRule(url, policy);
   if (rule !== undefined) throw new Error(`callbackUrl ${rule}`);
   const body = toJson(job.body);
+  // rule: one-webhook-id-until-a-redrive
   const id = callId(job);
   const now = ctx.clock();
   return {

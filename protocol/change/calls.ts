@@ -6,6 +6,7 @@ import { type CallMark, knownCall } from "../../core/once.ts";
 export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: CallMark): boolean {
   const known = knownCall(calls, call);
   if (known === "other") throw differentRequest({ id });
+  // rule: repeated-call-changes-nothing
   return known;
 }
 

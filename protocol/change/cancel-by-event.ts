@@ -38,12 +38,17 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     const live = holder && !isFinished(holder) ? holder : undefined;
     const meant = live && isMeant(live, event) ? live : undefined;
     const metOne = meant !== undefined || (holder?.finishedAt ?? 0) >= event.at;
+    // rule: only-an-unmet-job-is-cancelled-ahead
+    // rule: tombstone-only-grows
     const until = Math.max(metOne ? event.at : event.until, tombstone?.until ?? 0);
+    // rule: tombstone-with-the-key-as-read
     // Who files a job meanwhile gives the key another holder.
     const together = [tombstoneOf(ctx, event, until, tombstone), keyAsRead(event, found.item)];
     if (live && !meant) together.push(ownerAsRead(live));
     if (holder?.state === "dead") together.push(stillDead(holder));
+    // rule: job-a-later-event-wants-stays
     const ended = meant && !isAskedFor(meant, event) ? meant : undefined;
+    // rule: event-leaves-a-tombstone
     const done = ended ? await end(ctx, ended, together) : await write(ctx, together);
     if (!done) continue;
     const isAhead = until > Math.max(event.at, tombstone?.until ?? 0);
@@ -55,6 +60,7 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
 
 /** Told before; or a later one has cancelled all that it would have. */
 function isDone({ id, at, until }: CancellingEvent, { events, eventAt, reach }: Tombstone): boolean {
+  // rule: event-applied-once
   return events.split("\n").includes(id) || (at < eventAt && until <= reach);
 }
 

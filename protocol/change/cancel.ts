@@ -32,6 +32,7 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
   const now = ctx.clock();
   const change = {
     key: homeKey(id),
+    // rule: cancel-only-as-filed
     expect: { state: "scheduled", revision: 0, untracked: undefined, key: undefined },
     set: asCancelled(ctx, now),
   };

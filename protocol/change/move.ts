@@ -38,6 +38,7 @@ export type Moved =
   | { moved: false; home: Home | undefined; together?: readonly boolean[] | undefined };
 
 /** Of the last claim, or the last hold. */
+// rule: move-clears-the-last-run
 const OVER = [
   "token",
   "leaseEnd",
@@ -62,9 +63,11 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const hold = heldFrom !== undefined &&
     heldUntil !== undefined &&
     heldUntil > (keepsTurn ? now - BOOKED_FOR : now) && { heldFrom, heldUntil };
+  // rule: no-move-into-the-past
   const dueAt = dueAtOf(home, request, hold !== false, now);
   // A look behind the audit would be none.
   const start = hold ? startsAt({ dueAt, ...hold }) : Math.max(dueAt, now);
+  // rule: look-before-home
   await fileLooks(ctx, [{ id: home.id, time: start }], by);
 
   // Stored longer before the job lives longer: TTL would take an item in between.
@@ -72,6 +75,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const set = { ...request.set, ...once, ...hold, state: "scheduled", dueAt, revision: home.revision + 1 };
   const change = {
     key: homeKey(home.id),
+    // rule: move-only-what-was-read
     // A call that keeps the job adds its once item without a new revision.
     expect: { ...request.expect, revision: home.revision, once: home.once },
     set: { ...set, log: logAfter(home, now, dueAt, request.end) },
@@ -87,6 +91,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     return { moved: false, home: found, together: changed.together };
 
   ctx.report({ type: "moved", topic: home.topic, id: home.id, dueAt, why: request.why });
+  // rule: near-job-sent-after-move
   await sendIfNear(ctx, [found]);
   return { moved: true, home: found };
 }

@@ -165,6 +165,7 @@ export function listPaused(ctx: Context, topic: string, by: number): Promise<voi
  */
 export async function pollQueue(ctx: Context, topic: string, enabled: boolean): Promise<boolean> {
   try {
+    // rule: lambda-follows-a-resume
     await ctx.eventSources?.enable(topic, enabled);
     return true;
   } catch (error) {

@@ -114,6 +114,7 @@ export async function redriveJob(
       restarts: (home.restarts ?? 0) + 1,
       ...(call ? { calls: withCall(home.calls, call) } : {}),
     },
+    // rule: redriven-job-takes-its-key
     ...(together ? { together: [together] } : {}),
     why: "redriven",
     patience,

@@ -43,8 +43,10 @@ export async function reschedule(
       );
     }
     const expect = (change.bulk === undefined ? unheld : unasked)(home, ctx.clock());
+    // rule: change-notes-when-it-was-asked
     const set: Record<string, Attribute> = { attempt: 0, askedAt: ctx.clock(), ...restarted(home) };
     if (change.body !== undefined) set.body = change.body;
+    // rule: bulk-marks-what-it-moves
     if (change.bulk !== undefined) set.bulk = change.bulk;
     if (change.call) set.calls = withCall(home.calls, change.call);
     if (change.dueAt !== undefined) set.wantedAt = Math.max(change.dueAt, ctx.clock());
@@ -78,6 +80,7 @@ export async function replaceJob(
   checks: readonly Write[],
 ): Promise<Home | "taken" | undefined> {
   const { cancelAskedAt, eventAt, keptAt } = holder;
+  // rule: replace-only-what-was-read
   // An event leaves these without a new revision.
   const expect = { ...unheld(holder, ctx.clock()), cancelAskedAt, keptAt };
   const wantedAt = Math.max(job.dueAt, ctx.clock());

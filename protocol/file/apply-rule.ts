@@ -31,6 +31,7 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
     eventAt: event.time,
     onDuplicate: rule.onDuplicate,
     ...(rule.maxDelay === undefined ? {} : { maxDelay: rule.maxDelay * 1000 }),
+    // rule: event-files-once
     // As of an occurrence: no Idempotency-Key of a caller is the same.
     once: { token: `§event§${event.id}§${key}`, hash: "event", lasts: EVENT_AFTER },
   };

@@ -48,6 +48,7 @@ export async function fileKeyed(
     }
     const taking = underTombstone(ctx, home, found.tombstone);
     const writes = taken(job, taking, found);
+    // rule: filed-with-the-tombstone-as-read
     if (cancelledByEvents) writes.push(tombstoneAsRead(job, found.tombstone));
     if (nameOnce) writes.push(nameOnce(taking).write);
     const outcome = await ctx.pool.transact(writes, by);
@@ -74,6 +75,7 @@ function taken(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
     ...(end ? {} : { remove: ["expiresAt"] }),
   };
   const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
+  // rule: key-taken-from-its-holder-as-read
   return [{ insert: home }, { change }, { check: { key: homeKey(item.id), expect } }];
 }
 
@@ -112,6 +114,7 @@ async function meetHolder(
     const once = nameOnce?.(holder);
     // An event is told again for as long as its once item lasts in any case.
     const note = isForgotten || job.eventAt !== undefined ? undefined : once?.note;
+    // rule: overtaken-event-keeps-nothing
     const writes = overtaken ? [] : keeping(ctx, job, holder, tombstone, note);
     if (once) writes.push(once.write);
     const outcome = writes.length > 0 ? await ctx.pool.transact(writes, by) : undefined;
@@ -157,6 +160,7 @@ function keeping(
   const { eventAt = holder.createdAt - CLOCK_MARGIN, keptAt = eventAt } = holder;
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   const at = job.createdAt ?? 0;
+  // rule: kept-job-notes-the-event
   const isNews = cancelledByEvents && at > Math.max(eventAt, keptAt);
   if (!isNews && cancelAskedAt === undefined && !note) return [];
   const expect = { state, revision, token, cancelAskedAt, keptAt: holder.keptAt, ...(note && { once }) };
@@ -164,6 +168,7 @@ function keeping(
     ...(isNews && { keptAt: at }),
     ...(note && { once: onceText([...onceNotesOf(once), note]) }),
   };
+  // rule: keep-lifts-the-cancel
   const change = { key: homeKey(holder.id), expect, set, remove: ["cancelAskedAt"] };
   // A later event may be setting the mark again, to the same moment.
   const isContested = cancelledByEvents && cancelAskedAt !== undefined;
@@ -173,12 +178,14 @@ function keeping(
 /** Queues do not keep events in order: what a later one has said stands, of the job or of its key. */
 function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
   if (at === undefined) return false;
+  // rule: later-cancel-stands
   return at < (holder.eventAt ?? at) || (tombstone !== undefined && at <= tombstone.eventAt);
 }
 
 /** However often a job is postponed, its first bound stays. A job without one gets one that counts from its last change. */
 function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: number } {
   const { createdAt, askedAt = createdAt } = holder;
+  // rule: postponed-within-the-first-bound
   const bound = holder.postponeUntil ?? askedAt + (job.maxDelay ?? 0);
   return { ...job, dueAt: Math.min(job.dueAt, bound), postponeUntil: bound };
 }

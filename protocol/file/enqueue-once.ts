@@ -27,6 +27,7 @@ export async function fileOnce(
   by: number,
 ): Promise<Enqueued> {
   const before = await readOnce(ctx, job.topic, once.token);
+  // rule: once-item-outlives-its-job
   const replayed = before && !before.isOver && (await replay(ctx, before, once.hash, home, by));
   if (replayed) return replayed;
   // Only now: a deploy may have changed what its topic allows since the request was filed.
@@ -47,6 +48,7 @@ export async function fileOnce(
   try {
     if (job.key !== undefined) return await fileKeyed(ctx, job, noted, nameOnce, by);
     const { write } = nameOnce(noted);
+    // rule: once-item-with-its-home
     const { done } = await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);
     if (!done) throw notFiled(new Error("the same request was being filed elsewhere"));
   } catch (error) {

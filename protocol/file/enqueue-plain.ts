@@ -29,6 +29,7 @@ export async function filePlain(
     const { standing, unread } = await asTheyStand(ctx, stored);
     for (const [home, error] of unread) refuse([home], notSent(error));
     try {
+      // rule: near-job-sent-after-filing
       await sendIfNear(ctx, standing);
     } catch (error) {
       refuse(
@@ -59,6 +60,7 @@ export async function filePlain(
     } catch (error) {
       return refuse(jobs, error);
     }
+    // rule: untracked-acknowledged-once-sent
     // A near untracked job has no home: what SQS does not take is not acknowledged.
     for (const [id, sent] of await sendNow(ctx, placed.straight, by))
       if (sent.outcome !== "sent") refused.set(id, notFiled(new Error(sent.reason)));
@@ -101,6 +103,7 @@ async function withoutHomes(
   by: number,
 ): Promise<{ straight: Home[]; held: Home[] }> {
   if (await isPaused(ctx, topic)) return { straight: [], held: [...jobs] };
+  // rule: direct-jobs-keep-the-limit
   const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
   const { holds, left } = isLimited ? await book(ctx, topic, jobs) : { holds: openings(ctx, jobs), left: [] };
   const started = holds.map(({ home, from, until }) =>

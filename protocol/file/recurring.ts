@@ -95,8 +95,10 @@ export async function runSchedule(ctx: Context, name: string, once: NewJob["once
  * was changed meanwhile. Throws as `enqueue`: `job-not-found` when it was told before, and its job's retention is over.
  */
 export async function fileOccurrence(ctx: Context, { name, time, job }: Occurrence): Promise<Enqueued> {
+  // rule: occurrence-named-by-its-time
   // No Idempotency-Key of a caller is the same: those are printable ASCII.
   const token = `§${name}§${new Date(time).toISOString()}`;
+  // rule: occurrence-filed-once
   return enqueue(ctx, { ...job, dueAt: time, once: { token, hash: "occurrence", lasts: EVENT_AFTER } });
 }
 

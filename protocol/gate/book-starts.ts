@@ -126,6 +126,7 @@ async function takeStarts(
     const amounts = Object.fromEntries(these.map(([begin, jobs]) => [counterOf(begin), jobs.length]));
     const counted = await ctx.pool.count(startsKey(topic, minute), amounts, ttl(minute + DAY), by);
     for (const [begin, jobs] of these) {
+      // rule: starts-of-others-count
       const count = counted[counterOf(begin)] ?? 0;
       const before = count - jobs.length;
       const free = isPast(ctx, begin, period) ? 0 : Math.max(period.starts - before, 0);

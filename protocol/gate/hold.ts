@@ -31,6 +31,7 @@ export async function moveHeld(
 ): Promise<AfterHold[]> {
   const now = ctx.clock();
   const looks = holds.map(({ home, until }) => lookAt(home.id, until));
+  // rule: look-before-hold
   const filed = await insertApart(ctx, looks, now + patience);
   const moved = holds.filter((_, i) => !(filed[i] instanceof Error));
   // A deadline of its own: looks that nobody takes must not use up the time of the other jobs.

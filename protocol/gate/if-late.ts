@@ -31,6 +31,7 @@ export async function findTooLate(
 ): Promise<TooLate[]> {
   const { ifLate } = policyOf(ctx, topic);
   if (!ifLate) return [];
+  // rule: lateness-from-the-start
   const perhaps = jobs.filter((job) => now - startOf(job) + lateBefore(job) > ifLate.after * 1000);
   if (perhaps.length === 0) return [];
   // Its message may have lain in the queue through pauses that no look met.
@@ -38,6 +39,7 @@ export async function findTooLate(
   const pause = readable(read, `the pause of topic ${topic}`);
   return perhaps.flatMap((job) => {
     const start = startOf(job);
+    // rule: paused-time-is-no-lateness
     // What pauses took before its hold was left out when the job was given that.
     const lateBy = now - start - pausedFor(pause, start, now) + lateBefore(job);
     if (lateBy <= ifLate.after * 1000) return [];
@@ -102,6 +104,7 @@ async function end(ctx: Context, topic: string, ends: readonly End[], by: Deadli
     ctx,
     ends.map(({ job, state, why, more }) => ({
       key: homeKey(job.id),
+      // rule: late-job-ends-only-while-it-waits
       // A start that was noted since says that the job was held meanwhile, and has a message of its own.
       expect: { revision: job.revision, state: "scheduled", heldUntil: job.heldUntil },
       set: { state, finishedAt: now, lastError: why, expiresAt, ...more } satisfies Partial<Home>,

@@ -58,6 +58,7 @@ export async function shape(
 /** Whether a job that would start now, or when it may, would start outside its topic's window. */
 export function isShut(ctx: Context, home: Home): boolean {
   const start = Math.max(startsAt(home), ctx.clock());
+  // rule: start-only-in-the-window
   return openingOf(ctx, home.topic, start) > start;
 }
 
@@ -68,6 +69,7 @@ export function openingOf(ctx: Context, topic: string, time: number): number {
 
 /** Holds jobs of a topic without a limit that would start outside its window; the others go. */
 async function holdShut(ctx: Context, topic: string, jobs: readonly Home[], shaped: Shaped): Promise<void> {
+  // rule: given-start-keeps-the-window
   const outside = jobs.filter((home) => isShut(ctx, home));
   shaped.going.push(...jobs.filter((home) => !outside.includes(home)));
   // A release lets parked jobs go, by their notes, which know since when a pause has held them.
@@ -156,6 +158,7 @@ async function giveStarts(
   const last = Math.min(by, looks?.by ?? by);
   if (ctx.clock() >= last) throw new Error(readTooLongAgo(last));
 
+  // rule: handed-over-jobs-keep-the-limit
   const { holds, left } = await book(ctx, topic, free);
   shaped.left.push(...left);
   // A sweep may come to it still, and would give it another.
@@ -194,6 +197,7 @@ export function isGiven(home: Home, now: number): boolean {
  * a minute, and sent at once they would share a second.
  */
 export function isStartAhead({ heldUntil }: Home, now: number): boolean {
+  // rule: one-start-for-each-job
   return heldUntil !== undefined && heldUntil >= now;
 }
 
@@ -235,7 +239,9 @@ async function bookTogether(
   const limited = await knownLimited(ctx, topic);
   // While jobs wait, others take no start behind those that were given. When no tick has come since, all may.
   const isCrowded = limited?.until !== undefined && limited.until > now;
+  // rule: starts-given-shortly-ahead
   const until = Math.min(now + STARTS_AHEAD, isCrowded ? (limited.until ?? now) : Number.POSITIVE_INFINITY);
+  // rule: no-start-before-lambda-follows
   const first = Math.max(await knownFollowedAt(ctx, topic), now);
   const wanted = jobs.map((home) => ({ start: Math.max(startsAt(home), first), last: lastStart(home) }));
   const starts = await bookStarts(ctx, topic, { ...limitOf(ctx, topic), until, isCrowded }, wanted);
@@ -248,5 +254,6 @@ async function bookTogether(
 /** A topic's limit as its policy says it. */
 export function limitOf(ctx: Context, topic: string): Pick<Limit, "maxPerSecond" | "window"> {
   const { maxPerSecond = Number.POSITIVE_INFINITY, window } = policyOf(ctx, topic);
+  // rule: limit-gives-starts-in-the-window
   return { maxPerSecond, ...(window === undefined ? {} : { window }) };
 }

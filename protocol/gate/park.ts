@@ -77,6 +77,7 @@ async function noteParked(ctx: Context, homes: readonly Home[], by: number): Pro
       ...mark,
     };
   });
+  // rule: parked-job-has-a-note
   const outcomes = await ctx.pool.insert(notes, by);
   for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
   const own = new Map<Home, Parked>();

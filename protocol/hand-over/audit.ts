@@ -42,6 +42,7 @@ export async function auditShard(
 ): Promise<void> {
   if (ctx.clock() >= until) return;
   const cursor = await readCursor(ctx, shard);
+  // rule: audit-trails-the-sweep
   const { position: limit } = reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
   if (limit === undefined || limit <= cursor.audited) return;
   const progress = progressOf(ctx, cursor, "audited");
@@ -50,14 +51,17 @@ export async function auditShard(
   let isOurs = true;
   for await (const page of pages(ctx, shard, cursor.audited, limit)) {
     if (ctx.clock() >= until) break;
+    // rule: each-entry-audited
     const homes = page.entries.flatMap(({ home, sk }) =>
       home && !home.untracked && !isMovedPast(home, sk) ? home : [],
     );
     const [live, finished] = [homes.filter((home) => !isFinished(home)), homes.filter(isFinished)];
+    // rule: audit-repairs-before-its-cursor
     found += await repair(ctx, live, backlogs);
     const met = page.entries.flatMap(({ unreadable }) => unreadable ?? []);
     await lookAtUnreadableAgain(ctx, "auditing", met);
     found += met.length;
+    // rule: audit-frees-keys-of-finished-jobs
     await letKeysGo(ctx, finished);
     entries += page.entries.length;
     isOurs = await progress.reach(page.position, page.entries.length);
@@ -77,6 +81,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   const looks: { id: string; time: number }[] = [];
   for (const home of homes) {
     if (home.state === "running" && !hasCrashed(home, now)) {
+      // rule: running-job-has-a-look
       looks.push({ id: home.id, time: (home.leaseEnd ?? now) + CLOCK_MARGIN });
     } else if (home.state === "running" || startsAt(home) <= now) overdue.push(home);
     // Whoever noted its start, which is near then, may have died before sending, and files no look there.
@@ -112,8 +117,10 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     // Nothing was sent that could take its time: nobody could read whether it may go.
     const isUnread = unknown.has(home.topic) || unread.has(home.id) || before.unread.has(home.id);
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isHeld ? Math.max(after, late) : after;
+    // rule: held-job-has-a-look
     looks.push({ id: home.id, time: lookAgainAt(home.id, now, wait) });
   }
+  // rule: audit-files-the-next-looks
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
   await outlive(ctx, homes, looks);
   // What a pause, a limit or a window holds is not amiss.

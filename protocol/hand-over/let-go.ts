@@ -104,6 +104,7 @@ export async function takeTurns(
   const given = inTurn.flatMap(({ home, notes }, i) => {
     const until = starts[i];
     if (until === undefined) return [];
+    // rule: parked-wait-is-no-lateness
     const from = froms[i] ?? heldFromNow(ctx, home, ctx.clock());
     const start = Math.max(until, ctx.clock());
     // No claim drops what a sweep would send as well. Until it is sent its note stands.
@@ -194,6 +195,7 @@ export async function letGo(ctx: Context, run: Release, turn: Turn): Promise<num
   const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
   // What starts later has a look there, and an untracked job can be cancelled as long as SQS does not have it.
   const near = [...going, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
+  // rule: note-outlives-the-send
   const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
   const isUntaken = ({ id }: Home): boolean => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent");
   if (near.some(isUntaken)) run.isClosed = true;

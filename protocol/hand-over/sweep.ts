@@ -66,6 +66,7 @@ export async function sweepShard(
         end = "out-of-time";
         break;
       }
+      // rule: send-before-cursor
       const unsent = await handOver(ctx, page.entries, limit, backlogs);
       entries += page.entries.length;
       const reached = firstUnread(passed, unsent?.before ?? page.position);
@@ -75,6 +76,7 @@ export async function sweepShard(
         break;
       }
     }
+    // rule: cursor-stops-at-the-limit
     // The last of the minutes that were passed over before may have been read since the last page.
     if (end === "done") await progress.reach(firstUnread(passed, beforeTime(limit)), 0);
     if (!(await progress.end())) return "overtaken";
@@ -118,6 +120,7 @@ async function handOver(
   backlogs: Backlogs,
 ): Promise<{ before: Position } | undefined> {
   const now = ctx.clock();
+  // rule: each-entry-swept
   const waiting = entries.filter((entry) => isToSend(entry, limit, now));
   const unknown = await unknownPauses(
     ctx,
@@ -183,6 +186,7 @@ async function handOver(
     later.map(({ id, late }) => ({ id, time: lookAgainAt(id, limit, Math.max(FAILING_TOPIC_WAIT, late)) })),
     now + WRITER_DEADLINE,
   );
+  // rule: held-jobs-stop-no-cursor
   return entries[stopAt];
 }
 

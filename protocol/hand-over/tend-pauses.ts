@@ -64,6 +64,7 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
       trouble(ctx, topic, "releasing parked jobs", error);
     }
   };
+  // rule: limited-topics-are-released
   const isReleased = ({ topic, pause }: Held): boolean =>
     pause ? pause.state === "resuming" : limited.has(topic);
   await Promise.all([
@@ -124,10 +125,12 @@ async function tend(ctx: Context, topic: string, pause: Pause): Promise<void> {
   // First, or no tick would look for what is left when the pause is over.
   if (hasLimit && (await countParked(ctx, topic, shards)) > 0)
     await listLimited(ctx, topic, ctx.clock() + WRITER_DEADLINE);
+  // rule: resume-ends-once-lambda-polls
   // Lambda may have refused each wish so far, or no tick was there to repeat it.
   if (!(await pollQueue(ctx, topic, true))) return;
   const now = ctx.clock();
   const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };
+  // rule: rate-ends-before-its-resume
   const change =
     rate === undefined
       ? // Whoever read the pause before it was lifted has written its note by now, or never will. As long as a message may

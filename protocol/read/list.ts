@@ -28,6 +28,7 @@ export const LONGEST_SPAN = 31 * DAY;
  * it may be short, or empty with a cursor.
  */
 export async function listJobs(ctx: Context, request: ListRequest): Promise<JobPage> {
+  // rule: list-ends-at-its-range
   const end = beforeTime(request.to);
   const homes: Head[] = [];
   const gone: Head[] = [];

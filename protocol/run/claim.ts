@@ -88,6 +88,7 @@ export async function claim(
   { by = leaseEnd, onClaimed = () => {}, isRenewed = false }: ClaimOptions = {},
 ): Promise<Claims> {
   const claimedAt = ctx.clock();
+  // rule: batch-waits-for-no-throttled-claim
   const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);
   const verdicts = new Map<string, Verdict>();
   // First, as a release lets go what has expired without a start, and it would be parked again.
@@ -103,6 +104,7 @@ export async function claim(
     // Whether it must wait, nobody can say.
     for (const id of unread) verdicts.set(id, later);
   };
+  // rule: claim-asks-for-a-pause
   const parked = await parkCarried(ctx, topic, live);
   putOff(parked);
   const unparked = live.filter(({ id }) => !verdicts.has(id));
@@ -121,6 +123,7 @@ export async function claim(
   }
 
   const runnable = jobs.filter((job) => !verdicts.has(job.id) && !refused.includes(job));
+  // rule: claim-token-is-drawn
   const tokens = new Map(runnable.map((job) => [job.id, drawToken(ctx.random)]));
   const take = (job: MessageJob): void => {
     if (verdicts.has(job.id)) return;
@@ -137,10 +140,12 @@ export async function claim(
   const outcomes = await ctx.pool.changeMany(
     runnable.map((job) => ({
       key: homeKey(job.id),
+      // rule: claim-by-revision
       expect: { revision: job.revision, state: "scheduled" },
       set: {
         state: "running",
         token: tokens.get(job.id) ?? "",
+        // rule: lease-covers-the-run
         leaseEnd,
         claimedAt,
         attempt: job.attempt,
@@ -258,6 +263,7 @@ async function meet(
     }
     // What was filed untracked has no home either, but its message says so and needs no claim.
     else if (!home) drop(job, "gone");
+    // rule: claim-knows-its-own-token
     // Our own claim, whose answer was lost.
     else if (home.state === "running" && home.token === tokens.get(job.id)) take(job);
     else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
@@ -267,13 +273,16 @@ async function meet(
         renewed.push(current);
         continue;
       }
+      // rule: void-message-sends-the-owed-job
       if (!job.spare && isOwed(home, job.revision) && isNear(startsAt(home), now))
         waiting.push({ ...home, spare: true });
       drop(job, "moved");
     } else if (isRunning(home, now)) {
       verdicts.set(job.id, { verdict: "left", until: home.leaseEnd ?? now });
       ctx.report({ type: "dropped", topic, id: job.id, reason: "running" });
-    } else if (hasCrashed(home, now)) crashed.push({ job, home });
+    }
+    // rule: claim-settles-a-crashed-run
+    else if (hasCrashed(home, now)) crashed.push({ job, home });
     else if (heldUntilOf(job) !== home.heldUntil) {
       // It was given a start since, by which it may be too late or not. One that is far has a look there.
       if (isNear(startsAt(home), now)) waiting.push({ ...home, spare: true });

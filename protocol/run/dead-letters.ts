@@ -70,5 +70,6 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
 function isOver({ dead }: Message, job: MessageJob, home: Home | Unreadable | undefined | Error): boolean {
   if (home instanceof Error || isUnreadable(home)) return false;
   if (!home) return dead === true;
+  // rule: letter-stays-until-its-job-is-dead
   return home.revision > job.revision || (isFinished(home) && home.state !== "dead");
 }

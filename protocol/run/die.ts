@@ -25,6 +25,7 @@ export type Death = {
  */
 export async function die(ctx: Context, home: Home, death: Death): Promise<Home | undefined> {
   const error = truncate(death.error, ERROR_BYTES);
+  // rule: envelope-before-dead-home
   if (death.envelope !== false) {
     const [sent] = await ctx.queues.send({ topic: home.topic, dead: true }, [
       { body: deadText(home, error), delaySeconds: 0 },
@@ -55,6 +56,7 @@ export async function die(ctx: Context, home: Home, death: Death): Promise<Home 
     ...(death.settledBy === undefined ? {} : { settledBy: death.settledBy }),
   };
   const expect = { ...death.expect, revision: home.revision };
+  // rule: dead-home-comes-last
   const changed = await ctx.pool.change({ key: homeKey(home.id), expect, set }, by);
   const found = changed.item && readHome(changed.item, home.id);
   if (!found || isUnreadable(found) || !(changed.changed || isAsSet(found, set))) return undefined;

@@ -71,6 +71,7 @@ export async function receive(
   for (;;) {
     const waited = (ctx.clock() - started) / 1000;
     const waitSeconds = Math.max(Math.floor(options.waitSeconds - waited), 0);
+    // rule: receive-asks-for-a-pause
     if (await isPaused(ctx, topic)) {
       if (waitSeconds === 0) return [];
       // It may be resumed meanwhile.
@@ -198,6 +199,7 @@ async function take(
       hide.push({ handle: message.handle, seconds: hideSecondsOf(left) });
     } else drop.push(message.handle);
   }
+  // rule: untracked-pull-asks-for-a-pause
   // Paused while this waited; of tracked ones the claim has asked.
   const paused =
     untracked.length > 0 &&
@@ -216,6 +218,7 @@ async function take(
     }
   }
   await putAway(ctx, topic, drop, hide);
+  // rule: no-start-past-the-lease
   // Nobody starts past the lease, which the claim and putting the others away may have taken.
   const isOver = ctx.clock() >= leaseEnd;
   if (isOver) {

@@ -37,6 +37,7 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
       if (!isFinished(home)) return false;
       if (home.state !== "dead") continue;
       const redriven = await redriveJob(ctx, home, ctx.clock(), { patience: BATCH_PATIENCE });
+      // rule: envelope-is-never-lost
       if (!redriven && !(await putBack(ctx, home))) return false;
     }
     const sent = await send(ctx, owed);

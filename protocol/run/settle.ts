@@ -45,11 +45,13 @@ export async function settleDone(
   const outcomes = await ctx.pool.changeMany(
     held.map(({ id, token }) => ({
       key: homeKey(id),
+      // rule: settle-by-token
       expect: { token, state: "running" },
       set: { state: "done", finishedAt: now, expiresAt },
     })),
     patience(),
   );
+  // rule: settle-reads-only-what-was-refused
   const refused = held.filter((_, i) => outcomes[i] === "refused");
   const homes = await readableHomes(
     ctx,
@@ -160,7 +162,9 @@ async function endRun(
 ): Promise<Settled> {
   for (let { home } = read; ; ) {
     const { cancelAskedAt, token, once } = home;
+    // rule: run-ends-as-its-cancel-was-read
     const run = { ...read, home, expect: { ...read.expect, cancelAskedAt } };
+    // rule: event-cancels-a-failed-run
     const ended = await (cancelAskedAt === undefined ? unlessAsked(run) : cancelRun(ctx, run));
     if (ended === "settled") return ended;
     const isOurs = ended?.state === "running" && ended.token === token;

@@ -60,6 +60,7 @@ export async function send(
     fail(topic, failed);
     for (const [id, sent] of await sendNow(ctx, going, by)) outcomes.set(id, sent);
     try {
+      // rule: job-without-a-start-is-parked
       // Last: a throttled partition of notes takes its time, and starts that were given would pass.
       await parkForLimit(ctx, topic, left, by);
     } catch (error) {
@@ -134,6 +135,7 @@ async function sendTopic(
     return;
   }
   const packed = await sendPacks(ctx, topic, policy, packs);
+  // rule: refused-pack-sent-one-by-one
   // What SQS refuses in one job's text is no fault of its mates: those go alone.
   const refused = packed.filter(({ pack, sent }) => sent.outcome === "refused" && pack.homes.length > 1);
   const mates = refused.flatMap(({ pack }) => pack.homes);
@@ -172,6 +174,7 @@ async function sendPacks(
       ...(group === undefined ? {} : { group }),
     }),
   );
+  // rule: each-message-sent-once
   const sent = await ctx.queues.send({ topic }, messages);
   return packs.map((pack, i) => {
     return { pack, sent: sent[i] ?? { outcome: "failing", reason: "no answer for this message" } };

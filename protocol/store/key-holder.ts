@@ -55,6 +55,7 @@ export function liesUnder(
   { createdAt, eventAt }: Home,
   tombstone: Pick<Tombstone, "eventAt" | "until">,
 ): boolean {
+  // rule: earlier-event-files-nothing-alive
   if (eventAt !== undefined && eventAt <= tombstone.eventAt) return true;
   // What no event files is filed after one that has been told, though a clock that is behind says otherwise.
   return tombstone.eventAt < tombstone.until && createdAt < tombstone.until;

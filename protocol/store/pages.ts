@@ -102,6 +102,7 @@ export async function* pages(
         const following =
           next === undefined ? undefined : ctx.pool.page(bucketOf(start, shard), next, before, limit);
         following?.catch(() => {});
+        // rule: page-ends-where-the-next-begins
         const reached = next ?? end;
         if (page.items.length > 0 || i === stretch.length - 1)
           yield* slicesOf(ctx, page.items, position, reached, few, silent);
@@ -157,6 +158,7 @@ async function* slicesOf(
     rest = rest.slice(end);
     const entries = await entriesOf(ctx, slice, position, silent);
     const last = slice.at(-1)?.sk;
+    // rule: slice-ends-behind-its-last-entry
     position = rest.length > 0 && last !== undefined ? justAfter(last) : reached;
     yield { entries, position };
   } while (rest.length > 0);
@@ -193,6 +195,7 @@ async function entriesOf(
     if (isLookKey(sk) && !homeOf.has(id)) return { ...place, home: undefined, unread: id };
     const home = isLookKey(sk) ? homeOf.get(id) : readHome(item, id);
     const { since } = item as Partial<Look>;
+    // rule: unreadable-entry-stops-no-shard
     if (isUnreadable(home))
       return { ...place, home: undefined, unreadable: { ...home, since: since ?? timeOf(sk) } };
     return { ...place, home, ...(since !== undefined && { since }) };

@@ -91,11 +91,13 @@ async function ensureShards(ctx: Context): Promise<number> {
 
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
+  // rule: new-cursor-starts-before-all-jobs
   // Without meta writers already use the configured number: their jobs may be as old as the table.
   const start = sortable(meta ? now - AUDIT_AFTER : Math.min(await ctx.pool.createdAt(), now - AUDIT_AFTER));
   const cursors = Array.from({ length: wanted }, (_, shard): Cursor => {
     return { ...cursorKey(shard), v: ITEM_VERSION, swept: start, audited: start, trail: [] };
   });
+  // rule: cursors-before-more-shards
   // A cursor that is there stays as it is.
   for (const outcome of await ctx.pool.insert(cursors, by)) if (outcome instanceof Error) throw outcome;
   if (meta) {

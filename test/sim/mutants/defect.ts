@@ -1,23 +1,56 @@
 import { registerHooks } from "node:module";
+import { messageOf } from "../../../core/errors.ts";
+import type { Change, Edit } from "./changes.ts";
+import { type Marked, markedNodes, parse } from "./marked.ts";
 import type { Mutant } from "./mutants.ts";
+import { undeclaredNames } from "./names.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 
-/** Whoever imports the mutant's file from now on gets it with the defect. Throws when the text does not stand there once. */
-export function plant({ file, find, put, and }: Mutant): void {
+/** Whoever imports the mutant's file from now on gets it with the defect. Throws as `damage`. */
+export function plant(mutant: Mutant): void {
+  const { file, damaged } = damage(mutant, markedNodes());
   const url = new URL(file, ROOT).href;
   registerHooks({
     load(asked, context, next) {
       const loaded = next(asked, context);
-      if (asked !== url) return loaded;
-      const source = [{ find, put }, ...(and ? [and] : [])].reduce(replaceOnce, String(loaded.source));
-      return { ...loaded, source };
+      return asked === url ? { ...loaded, source: damaged } : loaded;
     },
   });
 }
 
-function replaceOnce(source: string, { find, put }: { find: string; put: string }): string {
-  const parts = source.split(find);
-  if (parts.length !== 2) throw new Error(`this stands there ${parts.length - 1} times, not once: ${find}`);
-  return parts.join(put);
+/**
+ * The source of a mutant's file with the defect. Throws when a marker is missing, or the change does not fit the marked node. Throws,
+ * too, when the damaged code does not parse, is as before, or uses a name that nothing declares: that breaks promises by itself.
+ */
+export function damage(
+  { name, rule, change, and }: Mutant,
+  nodes: Pick<ReadonlyMap<string, Marked>, "get">,
+): { file: string; damaged: string } {
+  const fail = (why: string): never => {
+    throw new Error(`the mutant "${name}": ${why}`);
+  };
+  const marked = (wanted: string): Marked =>
+    nodes.get(wanted) ?? fail(`nothing is marked // rule: ${wanted}`);
+  const { file, source } = marked(rule);
+  const here = (wanted: string): Marked => {
+    const found = marked(wanted);
+    return found.file === file ? found : fail(`// rule: ${wanted} is not in ${file} but in ${found.file}`);
+  };
+  const editsOf = (place: string, apply: Change): Edit[] => {
+    const at = here(place);
+    try {
+      return apply(at, here);
+    } catch (error) {
+      return fail(`below // rule: ${place} in ${file}: ${messageOf(error)}`);
+    }
+  };
+  const edits = [...editsOf(rule, change), ...(and ? editsOf(and.rule, and.change) : [])];
+  const damaged = edits
+    .sort((a, b) => b.start - a.start)
+    .reduce((text, edit) => text.slice(0, edit.start) + edit.text + text.slice(edit.end), source);
+  if (damaged === source) fail("its change does nothing");
+  const unknown = undeclaredNames(parse(file, damaged));
+  if (unknown.length > 0) fail(`nothing declares ${unknown.join(", ")} in ${file}`);
+  return { file, damaged };
 }

@@ -5,6 +5,7 @@ import { parseArgs, promisify } from "node:util";
 import { messageOf } from "../../../core/errors.ts";
 import { inParallel } from "../../../general/batches.ts";
 import { wholeOf } from "../options.ts";
+import { markedNodes } from "./marked.ts";
 import { MUTANTS, type Mutant } from "./mutants.ts";
 
 const HELP = `Takes the protocol's rules away, one at a time, and shows which promise notices and after how many histories.
@@ -12,7 +13,7 @@ const HELP = `Takes the protocol's rules away, one at a time, and shows which pr
   npm run sim:mutants -- [--seeds N] [--only TEXT] [--story]
 
   --seeds N    how many histories a mutant may survive before it is a survivor, 1 or more (3000)
-  --only TEXT  the mutants whose name or file contains this
+  --only TEXT  the mutants whose name, rule or file contains this
   --story      tells the shortest history in which each breaks a promise
 
 Exits with 1 when one survives.`;
@@ -22,6 +23,7 @@ const HUNT = fileURLToPath(new URL("hunt.ts", import.meta.url));
 
 type Caught = { promise?: string; after?: number; story?: string[] };
 
+const nodes = markedNodes();
 const { seeds, only, story, help } = readOptions();
 if (help) console.log(HELP);
 else process.exitCode = (await run(seeds, only, story)) ? 0 : 1;
@@ -37,7 +39,7 @@ function readOptions() {
       },
     });
     if (!MUTANTS.some((mutant) => matches(mutant, values.only)))
-      throw new Error(`--only must be part of a mutant's name or file, got ${values.only}`);
+      throw new Error(`--only must be part of a mutant's name, rule or file, got ${values.only}`);
     return { ...values, seeds: wholeOf("--seeds", values.seeds) };
   } catch (error) {
     console.error(`sim:mutants: ${messageOf(error)}\n\n${HELP}`);
@@ -45,8 +47,12 @@ function readOptions() {
   }
 }
 
-function matches({ name, file }: Mutant, only: string): boolean {
-  return `${name} ${file}`.includes(only);
+function matches(mutant: Mutant, only: string): boolean {
+  return textOf(mutant).includes(only);
+}
+
+function textOf({ name, rule }: Mutant): string {
+  return `${name} (${rule}, ${nodes.get(rule)?.file})`;
 }
 
 async function run(seeds: number, only: string, story: boolean): Promise<boolean> {
@@ -69,7 +75,7 @@ async function hunt({ name }: Mutant, seeds: number, story: boolean): Promise<Ca
   return JSON.parse(stdout) as Caught;
 }
 
-function lineOf({ name, file }: Mutant, { promise, after }: Caught, seeds: number): string {
+function lineOf(mutant: Mutant, { promise, after }: Caught, seeds: number): string {
   const end = promise === undefined ? `SURVIVED ${seeds}` : `${promise.padEnd(8)} after ${after}`;
-  return `${end.padEnd(20)} ${name} (${file})`;
+  return `${end.padEnd(20)} ${textOf(mutant)}`;
 }
