@@ -31,7 +31,7 @@ export default defineConfig({
           include: [
             "test/layers.test.ts",
             "test/docs/{pages,shell-blocks}.test.ts",
-            "test/{cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,security,testing,torture}/**/*.test.ts",
+            "test/{cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,security,site,testing,torture}/**/*.test.ts",
           ],
           exclude: ["test/testing/memory-*.test.ts"],
           testTimeout: 60_000,

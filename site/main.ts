@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { build, createServer } from "vitepress";
+import { checkLoads } from "./loads.ts";
 import { writeTables } from "./tables.ts";
 
 const [command = "build"] = process.argv.slice(2);
@@ -9,6 +11,7 @@ if (command === "dev") {
   server.printUrls();
 } else if (command === "build") {
   await build(import.meta.dirname);
+  checkLoads(join(import.meta.dirname, "..", "dist", "site"));
 } else {
   console.error(`a command must be one of build, dev; is "${command}"`);
   process.exitCode = 2;

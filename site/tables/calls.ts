@@ -12,7 +12,6 @@ type Schema = {
   readonly default?: unknown;
   readonly description?: string;
   readonly minimum?: number;
-  readonly exclusiveMinimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
@@ -121,6 +120,7 @@ function typeOf(schema: Schema): string {
   }
   if (schema.enum) return schema.enum.map((value) => code(JSON.stringify(value))).join(", ");
   if (schema.const !== undefined) return code(JSON.stringify(schema.const));
+  if (isDuration(schema)) return "duration";
   const parts = anyOf ?? oneOf ?? allOf;
   if (type === undefined && parts) return [...new Set(parts.map(typeOf))].join(" or ");
   if (type === "array") return `list of ${typeOf(items ?? {})}`;
@@ -130,23 +130,33 @@ function typeOf(schema: Schema): string {
 
 /** The description, and the bounds that it may leave out. */
 function meaningOf(schema: Schema): string {
-  const { description = "", minimum, exclusiveMinimum, maximum, maxLength, maxItems } = schema;
-  const [numbers = schema] = schema.anyOf?.filter(({ type }) => type === "number") ?? [];
-  const low = minimum ?? numbers.minimum;
-  const above = exclusiveMinimum ?? numbers.exclusiveMinimum;
-  const high = maximum ?? numbers.maximum;
+  const { description = "", pattern = "", maxLength, maxItems } = schema;
+  const { minimum, maximum } = schema.anyOf?.find(({ type }) => type === "number") ?? schema;
+  const unit = isDuration(schema) ? " seconds" : "";
   const bounds = [
-    ...(low === undefined || low === Number.MIN_SAFE_INTEGER ? [] : [`at least ${low.toLocaleString("en")}`]),
-    ...(above === undefined ? [] : [`more than ${above.toLocaleString("en")}`]),
-    ...(high === undefined || high === Number.MAX_SAFE_INTEGER
+    ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? [] : [`at least ${number(minimum)}`]),
+    ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER
       ? []
-      : [`at most ${high.toLocaleString("en")}`]),
-    ...(maxLength === undefined ? [] : [`at most ${maxLength.toLocaleString("en")} characters`]),
-    ...(maxItems === undefined ? [] : [`at most ${maxItems.toLocaleString("en")} entries`]),
+      : [`at most ${number(maximum)}${unit}`]),
+    ...(maxLength === undefined ? [] : [`at most ${number(maxLength)} characters`]),
+    ...(maxItems === undefined ? [] : [`at most ${number(maxItems)} entries`]),
+    // Longer ones, such as a time's, tell a reader nothing.
+    ...(pattern === "" || pattern.length > LONGEST_PATTERN ? [] : [`matches ${code(pattern)}`]),
     ...(schema.default === undefined ? [] : [`default ${code(JSON.stringify(schema.default))}`]),
   ].join(", ");
   const sentence = bounds === "" ? "" : `${bounds[0]?.toUpperCase()}${bounds.slice(1)}.`;
   return [description, sentence].filter((text) => text !== "").join(" ");
+}
+
+const LONGEST_PATTERN = 60;
+
+/** A number of seconds, or a text such as `1h30m`. */
+function isDuration({ anyOf = [] }: Schema): boolean {
+  return anyOf.some(({ pattern = "" }) => pattern.includes("ms|[smhd]"));
+}
+
+function number(count: number): string {
+  return count.toLocaleString("en");
 }
 
 /** As GitHub and the site make it of a heading. */
@@ -155,5 +165,5 @@ function anchorOf(heading: string): string {
 }
 
 function firstSentence(text: string): string {
-  return /^.*?[.:;](?= |$)/.exec(text)?.[0].replace(/[:;]$/, ".") ?? text;
+  return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
 }

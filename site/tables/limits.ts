@@ -62,9 +62,9 @@ function duration(ms: number): string {
 }
 
 function bytes(count: number): string {
+  if (count % 1000 === 0) return `${count / 1000} KB`;
   if (count % (1024 * 1024) === 0) return `${count / 1024 / 1024} MiB`;
-  if (count % 1024 === 0 && count > 1024) return `${count / 1024} KiB`;
-  return count % 1000 === 0 ? `${count / 1000} KB` : `${count} bytes`;
+  return count % 1024 === 0 ? `${count / 1024} KiB` : `${count} bytes`;
 }
 
 function number(count: number): string {
@@ -117,12 +117,12 @@ const LIMITS: readonly (readonly [what: string, limit: string, refusal?: Problem
 const TIMES: readonly (readonly [what: string, ms: number])[] = [
   ["the sweep sends jobs that are due within", LOOKAHEAD],
   ["a writer sends a job itself if it is due within", NEAR],
-  ["the audit follows the sweep behind by", AUDIT_AFTER],
-  ["a writer issues no write later after its beginning than", WRITER_DEADLINE],
+  ["the audit stays behind the sweep by", AUDIT_AFTER],
+  ["a writer issues its last write, at the latest, after", WRITER_DEADLINE],
   ["clocks may differ by", CLOCK_MARGIN],
   ["a far job's schedule fires before it is due by", PROMOTE_BEFORE],
-  ["a limit gives starts ahead for", STARTS_AHEAD],
-  ["a process believes what it read of a pause for", PAUSE_KNOWN_FOR],
+  ["a limit gives the starts of the next", STARTS_AHEAD],
+  ["a process may act on what it has read of a pause for", PAUSE_KNOWN_FOR],
   ["an `Idempotency-Key` is known after its job has ended for", ONCE_AFTER],
   ["a ready queue keeps a message for", READY_RETENTION],
   ["an untracked job waits for its next run at most", LONGEST_UNTRACKED_WAIT],
