@@ -15,7 +15,7 @@ import { createWorld } from "../support/world.ts";
 import { blocks, ROOT } from "./blocks.ts";
 
 /** Of this machine: a block that needs another program fails. */
-const PROGRAMS = ["bash", "cat", "curl", "jq", "node", "openssl", "sort", "uniq"];
+const PROGRAMS = ["bash", "cat", "curl", "node", "openssl", "sort", "uniq"];
 const SECRET = Buffer.alloc(33, 7).toString("base64");
 
 /**
@@ -35,6 +35,14 @@ npx() { if [ "$1" = minutehand ]; then shift; minutehand "$@"; else later npx "$
 npm() { later npm "$@"; }
 aws() { later aws "$@"; if [ "$2" = get-secret-value ]; then echo "$SECRET_TEXT"; fi; }
 python3() { later python3 "$@"; }
+jq() { node -e "$JQ" -- "$@"; }
+`;
+
+/** jq, which a machine may not have, as far as the pages use it: `-r .field`, of a line of JSON each. */
+const JQ = `
+const [, field] = /^[.]([a-zA-Z]+)$/.exec(process.argv[2]);
+const lines = require("fs").readFileSync(0, "utf8").split("\\n").filter((line) => line !== "");
+for (const line of lines) console.log(JSON.parse(line)[field]);
 `;
 
 const program = createProgram({ stdout: {}, stderr: {} } as Surroundings, () => {
@@ -85,6 +93,9 @@ beforeEach(async () => {
     PATH: join(folder, "bin"),
     LATER: join(folder, "later"),
     ROOT,
+    JQ,
+    // The command line starts some fifty times.
+    NODE_COMPILE_CACHE: join(tmpdir(), "minutehand-docs-compiled"),
     URL: api.url,
     MINUTEHAND_URL: api.url,
     SECRET_TEXT: SECRET,
