@@ -52,6 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: ["client", "consumer", "http", "aws", "local", "core", "general"],
   package: ["infra"],
+  site: ["cli", "http", "infra", "environment", "protocol", "core"],
   // As its users do: the package by its name.
   examples: [],
 };

@@ -30,7 +30,8 @@ export default defineConfig({
           sequence: AFTER_TEMPLATE,
           include: [
             "test/layers.test.ts",
-            "test/{cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,security,testing,torture}/**/*.test.ts",
+            "test/docs/{pages,shell-blocks}.test.ts",
+            "test/{cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,security,site,testing,torture}/**/*.test.ts",
           ],
           exclude: ["test/testing/memory-*.test.ts"],
           testTimeout: 60_000,
@@ -65,7 +66,7 @@ export default defineConfig({
           // The CDK takes seconds to load: once, not for each file.
           isolate: false,
           maxWorkers: 1,
-          include: ["test/infra/**/*.test.ts"],
+          include: ["test/infra/**/*.test.ts", "test/docs/{tables,code-blocks}.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },

@@ -55,7 +55,7 @@ export class Webhook extends Construct {
     Validations.of(this.secret).acknowledge({
       id: "AwsSolutions-SMG4",
       reason:
-        "Receivers have to learn a new secret first, so its time is the user's to choose: docs/operations.md",
+        "Receivers have to learn a new secret first, so its time is the user's to choose: docs/guides/webhooks.md",
     });
     const { timeout } = webhookPolicy(webhookOf(settings));
     this.fn = new BundledFunction(this, "Caller", {

@@ -1,5 +1,5 @@
 import { exec, spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -8,26 +8,11 @@ import { here } from "./here.ts";
 import { freshDataDir, removeDataDir } from "./running-stack.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const README = readFileSync(`${ROOT}README.md`, "utf8");
 
 const { skip, title } = here("local-commands", "the README");
 
-/** What the README tells a user to type, typed. */
+/** The command that the README begins with. Other blocks of the pages are run by test/docs/. */
 describe.skipIf(skip)(title, () => {
-  it("names two commands, whose scripts exist, and is short", () => {
-    const commands = [...README.matchAll(/^npm ci && npm (?:run )?(\w+)/gm)].map(([, script]) => script);
-    expect(commands).toEqual(["local", "test"]);
-    const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
-    expect(Object.keys(scripts)).toEqual(expect.arrayContaining([...commands, "check", "synth", "bench"]));
-    expect(README.split("\n").length).toBeLessThanOrEqual(151);
-  });
-
-  it("links only to what exists", () => {
-    const links = [...README.matchAll(/\]\(([^)#:]+)/g)].map(([, path]) => path ?? "");
-    expect(links.length).toBeGreaterThan(5);
-    expect(links.filter((path) => !existsSync(ROOT + path))).toEqual([]);
-  });
-
   it("npm run local prints a curl line that files a job, tells when it runs, and Ctrl-C ends all of it", async () => {
     const dataDir = freshDataDir();
     // A group of its own, which gets Ctrl-C as the terminal's does.

@@ -217,7 +217,7 @@ test("receive hands out the mates of hostile messages, and answers", async () =>
     const { jobs } = JSON.parse(answer.body ?? "") as { jobs: { id: string }[] };
     pulled.push(...jobs.map(({ id }) => id));
   }
-  // A message of a job that was filed untracked runs without a home, whoever sent it (docs/security.md).
+  // A message of a job that was filed untracked runs without a home, whoever sent it (docs/reference/security.md).
   expect(pulled.filter((id) => id === mate.id)).toEqual([mate.id]);
 });
 

@@ -72,7 +72,7 @@ function batchesOf(letters: readonly number[]): number {
 
 type Line = { what: string; spent: number; most: number };
 
-/** What growth may cost (P6), in requests; docs/reliability.md states it. */
+/** What growth may cost (P6), in requests; docs/internals/reliability.md states it. */
 function linesOf(done: Done): Line[] {
   const { calls, ticks, shards, letters, tendedTopics, requests, allowance, refusals, lostRaces, parked } =
     done;

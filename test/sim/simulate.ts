@@ -240,7 +240,7 @@ function staying(dynamo: Dynamo, now: number, start: number): Row[] {
   const left = dynamo
     .rows()
     .filter((row) => stays(row) && !/^(cursor#|meta$|limited$|paused$)/.test(row.pk?.S ?? ""));
-  // TTL comes before the audit where retention is minutes, which no deployment may say (docs/architecture.md).
+  // TTL comes before the audit where retention is minutes, which no deployment may say (docs/reference/configuration.md).
   return left.filter(({ pk, id }) => !pk?.S?.startsWith("key#") || isStored(dynamo, id?.S ?? ""));
 }
 

@@ -117,9 +117,9 @@ const SENDS_A_REVISION = 3;
 /** Of audits, whose looks come ever more seldom, and of consumers that give a job back. */
 const MORE_SENDS = 5;
 
-/** ms that a look must outlast its time, since ticks may be missing so long (docs/operations.md). */
+/** ms that a look must outlast its time, since ticks may be missing so long (docs/internals/crash-table.md). */
 const OUTAGE = 89 * DAY;
-/** ms past its start that an untracked job waits for a tick (docs/tracking.md). */
+/** ms past its start that an untracked job waits for a tick (docs/reference/tracking.md). */
 const UNTRACKED_OUTAGE = 10 * DAY;
 
 /** ms from looking at a pause to the run: an invocation's life, or till a caller of `receive` gave up. */
@@ -500,20 +500,20 @@ export function witnessOf(settings: {
     return end !== undefined && end + DAY <= clock() + skew;
   }
 
-  /** Whether no tick has come to an untracked job for so long that it may be lost (docs/tracking.md). */
+  /** Whether no tick has come to an untracked job for so long that it may be lost (docs/reference/tracking.md). */
   function isOutlived(home: Home): boolean {
     const swept = sweeps.get(addressOf(home.id).shard);
     const start = startsAt(home);
     return swept !== undefined && timeOf(swept) <= start && start + UNTRACKED_OUTAGE <= clock() + skew;
   }
 
-  /** Whether no audit has come to a job's shard for so long that TTL may have taken its once item (docs/architecture.md). */
+  /** Whether no audit has come to a job's shard for so long that TTL may have taken its once item (docs/internals/decisions/once-items.md). */
   function isAuditOut(id: string): boolean {
     const audit = audits.get(addressOf(id).shard);
     return audit !== undefined && timeOf(audit) + 2 * DAY <= clock() + skew;
   }
 
-  /** The invariant everything rests on (docs/architecture.md): the audit never passes the last look. */
+  /** The invariant everything rests on (docs/internals/overview.md): the audit never passes the last look. */
   function audited(shard: number, position: string): void {
     audits.set(shard, position);
     for (const job of jobs.values())

@@ -1,0 +1,31 @@
+/** A Markdown table, with its columns as wide as their widest cells. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, ...rows].map((cells) => cells.map((cell) => cell.replaceAll("|", "\\|")));
+  const widths = head.map((_, column) => Math.max(3, ...lines.map((cells) => (cells[column] ?? "").length)));
+  const padded = lines.map((cells) => widths.map((width, column) => (cells[column] ?? "").padEnd(width)));
+  const rule = widths.map((width) => "-".repeat(width));
+  const [first = [], ...others] = padded;
+  return [first, rule, ...others].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** As code, unless there is nothing. */
+export function code(text: string): string {
+  return text === "" ? "" : `\`${text}\``;
+}
+
+const PLACE = /(<!-- table: ([a-z-]+) -->\n)[\s\S]*?(<!-- \/table -->)/g;
+
+/** The page with each table in its place. Throws for a place that names no table. */
+export function fillTables(page: string, tables: Readonly<Record<string, () => string>>): string {
+  return page.replace(PLACE, (_, begin: string, name: string, end: string) => {
+    const make = tables[name];
+    if (!make)
+      throw new Error(`a page has a place for the table "${name}", which site/tables.ts does not name`);
+    return `${begin}\n${make()}\n\n${end}`;
+  });
+}
+
+/** The names of the tables that a page has places for. */
+export function tablesIn(page: string): string[] {
+  return [...page.matchAll(PLACE)].map(([, , name = ""]) => name);
+}

@@ -1,0 +1,54 @@
+import { App, Duration, Stack } from "aws-cdk-lib";
+import { CfnAlarm } from "aws-cdk-lib/aws-cloudwatch";
+import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
+import { DelayQueue } from "../../infra/delay-queue.ts";
+import { code, table } from "../markdown.ts";
+
+const TOPIC = "topic";
+const EVENT = { source: "source", detailType: "detailType", key: "$.detail.key" };
+
+/** Each alarm of a queue with everything that has alarms, as it is synthesised. */
+export function alarms(): string {
+  const rows = synthesised().map((alarm) => {
+    const id = alarm.node.scope?.node.id ?? "";
+    const description = alarm.alarmDescription ?? "";
+    return [
+      // The rule of an event is a part of its alarm's name.
+      code(id.replace(/^topic/, "<topic>").replace(/\[.*\]$/, "…")),
+      description
+        .replace("GET /topics/topic/dead", "`GET /topics/<topic>/dead`")
+        .replace("Topic topic", "Topic `<topic>`"),
+      `${alarm.statistic} of \`${alarm.metricName}\` ${signOf(alarm)} ${number(alarm.threshold)}`,
+      datapoints(alarm),
+    ];
+  });
+  return table(["alarm", "description", "rings at", "in"], rows);
+}
+
+function synthesised(): CfnAlarm[] {
+  const stack = new Stack(new App(), "Docs");
+  const queue = new DelayQueue(stack, "Jobs", { topics: { [TOPIC]: { cancelOn: EVENT } } });
+  const fn = new LambdaFunction(stack, "Consumer", {
+    code: Code.fromInline("exports.handler = async () => {}"),
+    handler: "index.handler",
+    runtime: Runtime.NODEJS_24_X,
+    timeout: Duration.seconds(30),
+  });
+  queue.addConsumer(TOPIC, fn);
+  return stack.node.findAll().filter((construct) => construct instanceof CfnAlarm);
+}
+
+function signOf({ comparisonOperator }: CfnAlarm): string {
+  return comparisonOperator?.startsWith("LessThan") ? "<" : "≥";
+}
+
+function number(threshold: number | undefined): string {
+  return (threshold ?? 0).toLocaleString("en");
+}
+
+function datapoints({ datapointsToAlarm, evaluationPeriods = 1, period = 60 }: CfnAlarm): string {
+  const minutes = (count: number): string => `${(count * period) / 60} min`;
+  return datapointsToAlarm === undefined
+    ? minutes(evaluationPeriods)
+    : `${datapointsToAlarm} of ${minutes(evaluationPeriods)}`;
+}

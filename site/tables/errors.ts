@@ -1,0 +1,47 @@
+import type { ErrorCode } from "../../core/errors.ts";
+import { type ProblemCode, STATUS } from "../../http/problem.ts";
+import { code, table } from "../markdown.ts";
+
+/** What a caller needs to know of each code. A code without a sentence does not compile. */
+const MEANINGS: Readonly<Record<ProblemCode, string>> = {
+  "bad-request": "The request breaks a rule. `errors` lists each field. Nothing was done.",
+  "unknown-topic": "No topic of this name is deployed.",
+  "job-not-found": "There is no such job, or it ended longer ago than `retention`.",
+  "schedule-not-found": "There is no schedule of this name.",
+  "not-found": "There is no such path.",
+  "method-not-allowed": "The path does not take this method. The header `Allow` names those it takes.",
+  "job-already-exists": "The key has a live job. `id` is that job's.",
+  "job-running": "Too late to cancel or move: the job runs.",
+  "job-finished": "Too late to cancel or move: the job has ended.",
+  "job-handed-off": "Too late to cancel: SQS has the untracked job. See [untracked topics](tracking.md).",
+  "untracked-topic": "An untracked topic cannot do this. See [untracked topics](tracking.md).",
+  "not-a-pull-topic": "The topic is not pulled: `receive` and receipts are for pull topics.",
+  "claim-lost": "The claim of this receipt has ended. Stop the work.",
+  "too-large": "The body or the request is larger than its [limit](limits-and-cost.md).",
+  "too-many-jobs": "The batch has more than its [limit](limits-and-cost.md) of jobs.",
+  "idempotency-mismatch": "The `Idempotency-Key` was used with another request.",
+  internal: "An error of Minutehand's own. Its log has it.",
+  unavailable:
+    "An AWS service did not answer in time. Nothing was acknowledged. Repeat the call: with a key or an `Idempotency-Key` that is safe.",
+};
+
+const CLIENT_MEANINGS: Readonly<Record<Exclude<ErrorCode, ProblemCode>, string>> = {
+  forbidden: "The answer is 401 or 403: the credentials are missing, or may not make this call.",
+  "bad-answer":
+    "The answer is not what the API promises. The message says what was expected. A server that answers a cursor twice gives it too.",
+};
+
+/** Every code that an answer can have, with its status. */
+export function errors(): string {
+  const codes = Object.keys(STATUS) as ProblemCode[];
+  const rows = codes.map((name) => [code(name), String(STATUS[name]), MEANINGS[name]]);
+  return table(["code", "status", "meaning"], rows);
+}
+
+/** The codes that only the TypeScript client gives. */
+export function clientErrors(): string {
+  return table(
+    ["code", "meaning"],
+    Object.entries(CLIENT_MEANINGS).map(([name, meaning]) => [code(name), meaning]),
+  );
+}

@@ -1,0 +1,152 @@
+import {
+  AUDIT_AFTER,
+  BATCH_BYTES,
+  BATCH_JOBS,
+  BODY_BYTES,
+  BODY_DEPTH,
+  BUCKETS_A_PAGE,
+  BULK_JOBS,
+  BULK_PART,
+  CALLBACK_URL_CHARS,
+  CLOCK_MARGIN,
+  DAY,
+  ENTRIES_A_PAGE,
+  ERROR_BYTES,
+  EXPRESSION_CHARS,
+  GROUP_CHARS,
+  HEADERS_BYTES,
+  IDEMPOTENCY_KEY_CHARS,
+  KEY_CHARS,
+  KNOWN_CALLS,
+  LIST_JOBS,
+  LOG_ENTRIES,
+  LONGEST_BULK,
+  LONGEST_DELAY,
+  LONGEST_LEASE,
+  LONGEST_SPREAD,
+  LONGEST_UNTRACKED_WAIT,
+  LOOKAHEAD,
+  MAX_SHARDS,
+  MOST_ATTEMPTS,
+  MOST_RECEIVES,
+  NEAR,
+  ONCE_AFTER,
+  PAUSE_KNOWN_FOR,
+  PROMOTE_BEFORE,
+  RATES,
+  READY_RETENTION,
+  RECEIVE_WAIT_SECONDS,
+  SCHEDULE_INPUT_BYTES,
+  STALE_AFTER,
+  STARTS_AHEAD,
+  TAG_BYTES,
+  UNTRACKED_AFTER,
+  WRITER_DEADLINE,
+} from "../../core/constants.ts";
+import { type ProblemCode, STATUS } from "../../http/problem.ts";
+import { table } from "../markdown.ts";
+
+const SECOND = 1000;
+const UNITS: readonly (readonly [string, number])[] = [
+  ["day", DAY],
+  ["hour", DAY / 24],
+  ["minute", 60 * SECOND],
+  ["second", SECOND],
+];
+
+/** `3 minutes`, `210 seconds`: in the greatest unit that divides it. */
+function duration(ms: number): string {
+  const [name, size] = UNITS.find(([, unit]) => ms % unit === 0) ?? ["ms", 1];
+  const count = ms / size;
+  return `${count.toLocaleString("en")} ${name}${count === 1 || size === 1 ? "" : "s"}`;
+}
+
+function bytes(count: number): string {
+  if (count % 1000 === 0) return `${count / 1000} KB`;
+  if (count % (1024 * 1024) === 0) return `${count / 1024 / 1024} MiB`;
+  return count % 1024 === 0 ? `${count / 1024} KiB` : `${count} bytes`;
+}
+
+function number(count: number): string {
+  return count.toLocaleString("en");
+}
+
+/** What the API refuses, with the code of the refusal. */
+const LIMITS: readonly (readonly [what: string, limit: string, refusal?: ProblemCode])[] = [
+  ["body of a job", `${bytes(BODY_BYTES)} of JSON`, "too-large"],
+  ["a request", `${bytes(BATCH_BYTES)}`, "too-large"],
+  ["depth of JSON", `${BODY_DEPTH} levels`, "bad-request"],
+  ["jobs of a batch", number(BATCH_JOBS), "too-many-jobs"],
+  ["delay", duration(LONGEST_DELAY), "bad-request"],
+  ["`spread`", duration(LONGEST_SPREAD), "bad-request"],
+  ["`maxDelay`", "longer than 0; with `postpone` only", "bad-request"],
+  ["`maxAttempts`", `1–${MOST_ATTEMPTS}`, "bad-request"],
+  ["`key`", `${KEY_CHARS} of \`A-Za-z0-9._~:@=+,-\``, "bad-request"],
+  ["`Idempotency-Key`", `${IDEMPOTENCY_KEY_CHARS} printable ASCII characters, no comma`, "bad-request"],
+  ["`group`", `${GROUP_CHARS} printable ASCII characters`, "bad-request"],
+  ["`tag`", bytes(TAG_BYTES), "bad-request"],
+  ["`headers`", `${bytes(HEADERS_BYTES)} as JSON`, "bad-request"],
+  [
+    "`callbackUrl`",
+    `${number(CALLBACK_URL_CHARS)} characters, \`https:\`, no private address, no password`,
+    "bad-request",
+  ],
+  ["name of a schedule", "1–64 of `0-9A-Za-z._-`", "bad-request"],
+  ["expression of a schedule", `${EXPRESSION_CHARS} characters`, "bad-request"],
+  [
+    "job of a schedule, as Scheduler keeps it",
+    `${bytes(SCHEDULE_INPUT_BYTES)}, each \`<\` as six bytes`,
+    "too-large",
+  ],
+  ["range of a bulk", duration(LONGEST_BULK), "bad-request"],
+  ["rate of a bulk, a redrive, a resume", `${RATES.lowest}–${number(RATES.highest)} a second`, "bad-request"],
+  ["page of a list", `${number(LIST_JOBS)} jobs`, "bad-request"],
+  ["wait of a `receive`", `${RECEIVE_WAIT_SECONDS} seconds`, "bad-request"],
+  ["part of a bulk", `${BULK_JOBS} jobs, or ${duration(BULK_PART)}; then a cursor`],
+  [
+    "reads of a page",
+    `${number(BUCKETS_A_PAGE)} buckets or ${number(ENTRIES_A_PAGE)} entries; then a cursor`,
+  ],
+  ["lease of a pulled job", `${duration(LONGEST_LEASE)} from its claim`],
+  ["`lastError`", `${ERROR_BYTES} bytes; the rest is cut off`],
+  ["timeline", `the last ${LOG_ENTRIES} entries`],
+  ["`Idempotency-Key`s that a job remembers", `the last ${KNOWN_CALLS}`],
+  ["shards", `${number(MAX_SHARDS)}; synth refuses more`],
+];
+
+const TIMES: readonly (readonly [what: string, ms: number])[] = [
+  ["the sweep sends jobs that are due within", LOOKAHEAD],
+  ["a writer sends a job itself if it is due within", NEAR],
+  ["the audit stays behind the sweep by", AUDIT_AFTER],
+  ["a writer issues its last write, at the latest, after", WRITER_DEADLINE],
+  ["clocks may differ by", CLOCK_MARGIN],
+  ["a far job's schedule fires before it is due by", PROMOTE_BEFORE],
+  ["a limit gives the starts of the next", STARTS_AHEAD],
+  ["a process may act on what it has read of a pause for", PAUSE_KNOWN_FOR],
+  ["an `Idempotency-Key` is known after its job has ended for", ONCE_AFTER],
+  ["a ready queue keeps a message for", READY_RETENTION],
+  ["an untracked job waits for its next run at most", LONGEST_UNTRACKED_WAIT],
+  ["without a tick, an untracked job is lost after", UNTRACKED_AFTER],
+  ["without a tick, a tracked job's look is lost after", STALE_AFTER],
+];
+
+/** The limits of the API. */
+export function limits(): string {
+  const rows = LIMITS.map(([what, limit, refusal]) => [
+    what,
+    limit,
+    refusal === undefined ? "" : `${STATUS[refusal]} \`${refusal}\``,
+  ]);
+  return table(["what", "limit", "more is refused with"], rows);
+}
+
+/** The times that the protocol rests on, and the receives of a message. */
+export function times(): string {
+  return table(
+    ["what", "time"],
+    [
+      ...TIMES.map(([what, ms]) => [what, duration(ms)]),
+      ["SQS moves a message to the DLQ after", `${MOST_RECEIVES} receives`],
+    ],
+  );
+}

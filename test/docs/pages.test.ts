@@ -1,0 +1,111 @@
+import { existsSync, globSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { sectionsOf } from "../../site/contents.ts";
+import { blocks, blocksOf, fileOf, nameOf, PAGES, ROOT, readPage } from "./blocks.ts";
+
+/** What runs the blocks of each kind. */
+const TESTED: Readonly<Record<string, string>> = {
+  sh: "shell-blocks.test.ts",
+  ts: "code-blocks.test.ts",
+  json: "pages.test.ts",
+  text: "pages.test.ts",
+};
+
+test("the README has at most 100 lines", () => {
+  expect(readPage("README.md").split("\n").length).toBeLessThanOrEqual(101);
+});
+
+test("each block is of a kind that a test runs", () => {
+  expect(
+    blocks()
+      .filter(({ kind }) => !(kind in TESTED))
+      .map(nameOf),
+  ).toEqual([]);
+});
+
+test("a block without a kind, and one in a list, are found", () => {
+  expect(blocksOf("p.md", "a\n\n```\nb\n```\n\n- c\n\n  ```sh\n  d\n    e\n  ```\n")).toEqual([
+    { page: "p.md", line: 3, kind: "", text: "b\n" },
+    { page: "p.md", line: 9, kind: "sh", text: "d\n  e\n" },
+  ]);
+});
+
+test.each(blocks().filter(({ kind }) => kind === "json"))("$page:$line is JSON", ({ text }) => {
+  expect(() => JSON.parse(text)).not.toThrow();
+});
+
+test("the layout names each room once", () => {
+  const [layout = ""] = blocks()
+    .filter(({ kind }) => kind === "text")
+    .map(({ text }) => text);
+  const named = [...layout.matchAll(/^( *)([a-z-]+)\/ /gm)].map(([, indent, room]) =>
+    indent === "" ? `${room}/` : `protocol/${room}/`,
+  );
+  const rooms = globSync(["*/", "protocol/*/"], { cwd: ROOT, exclude: ["node_modules", "dist", "cdk.out"] })
+    .filter((folder) => globSync("**/*.{ts,md}", { cwd: join(ROOT, folder) }).length > 0)
+    .map((folder) => `${folder}/`);
+  expect(named.sort()).toEqual(rooms.sort());
+});
+
+describe.each(PAGES)("%s", (page) => {
+  const text = readPage(page).replaceAll(/^ *```[\s\S]*?^ *```$/gm, "");
+
+  test("links only to pages and headings that exist", () => {
+    const broken = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, link = ""]) => link)
+      .filter((link) => !link.startsWith("https://") && !leadsSomewhere(page, link));
+    expect(broken).toEqual([]);
+  });
+
+  test("names only files that exist", () => {
+    const named = [...text.matchAll(/`([^`\s]+)`/g)].map(([, name = ""]) => name);
+    expect(named.filter((name) => isPath(name) && !existsSomewhere(page, name))).toEqual([]);
+  });
+});
+
+test("docs/README.md lists each page", () => {
+  const listed = sectionsOf(readPage("docs/README.md")).flatMap(({ items }) => items.map(({ link }) => link));
+  const pages = globSync("**/*.md", { cwd: join(ROOT, "docs") });
+  const decisions = (path: string): boolean => /^internals\/decisions\/(?!index)/.test(path);
+  expect(["README.md", "start.md", ...listed].sort()).toEqual(
+    pages.filter((path) => !decisions(path)).sort(),
+  );
+});
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = "", heading] = link.split("#");
+  const target = path === "" ? page : join(dirname(page), path);
+  if (!existsSync(join(ROOT, target))) return false;
+  return heading === undefined || anchorsOf(readPage(target)).includes(heading);
+}
+
+/** The anchors of a page's headings, as GitHub and the site make them. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+/** Folders of the repository, whose files the pages name. */
+const FOLDERS = new Set(globSync("*/", { cwd: ROOT }));
+
+/** A path of this repository: one with a folder of it, or the name of a test, a script or a page. */
+function isPath(name: string): boolean {
+  const [folder = ""] = name.split("/");
+  if (/[<>{}*$…"]/.test(name) || /^(node_modules|cdk\.out|dist)\b/.test(name)) return false;
+  if (name.includes("/")) return FOLDERS.has(folder) || /^\.ci\//.test(name);
+  return /^[\w-]+(\.test)?\.(ts|md)$/.test(name);
+}
+
+function existsSomewhere(page: string, name: string): boolean {
+  // The page of security names its tests by their names alone.
+  const folders = ["", dirname(page), ...(page.endsWith("security.md") ? ["test/security"] : [])];
+  const shown = blocks()
+    .filter((block) => block.page === page)
+    .map(fileOf);
+  return shown.includes(name) || folders.some((folder) => existsSync(join(ROOT, folder, name)));
+}

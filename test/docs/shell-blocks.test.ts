@@ -1,0 +1,157 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import * as EventBridge from "@aws-sdk/client-eventbridge";
+import * as SecretsManager from "@aws-sdk/client-secrets-manager";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createProgram } from "../../cli/program.ts";
+import type { Surroundings } from "../../cli/surroundings.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { type ServedApi, serveApi } from "../cli/served-api.ts";
+import { createApi } from "../support/api.ts";
+import { createWorld } from "../support/world.ts";
+import { blocks, ROOT } from "./blocks.ts";
+
+/** Of this machine: a block that needs another program fails. */
+const PROGRAMS = ["bash", "cat", "curl", "node", "openssl", "sort", "uniq"];
+const SECRET = Buffer.alloc(33, 7).toString("base64");
+
+/**
+ * Curl and the command line are the real ones, over the API in memory. What would install, deploy, wait for ever or ask AWS is
+ * written down by `later` and judged afterwards. An answer that is a refusal ends the block.
+ */
+const PRELUDE = `
+set -euo pipefail
+later() { printf '%s\\t' "$@" >> "$LATER"; printf '\\n' >> "$LATER"; }
+curl() { command curl --silent --show-error --fail-with-body "$@"; echo; }
+minutehand() {
+  case " $* " in *" --stack "* | " local "* | " tail "* | " doctor "*) later minutehand "$@"; return;; esac
+  case " $* " in *" --yes "* | *" --dry-run "* | *" --key "*) ;; " cancel --topic "* | " reschedule --topic "* | " redrive "*" --from "*) set -- "$@" --yes;; esac
+  node "$ROOT/cli/main.ts" "$@"
+}
+npx() { if [ "$1" = minutehand ]; then shift; minutehand "$@"; else later npx "$@"; fi; }
+npm() { later npm "$@"; }
+aws() { later aws "$@"; if [ "$2" = get-secret-value ]; then echo "$SECRET_TEXT"; fi; }
+python3() { later python3 "$@"; }
+jq() { node -e "$JQ" -- "$@"; }
+`;
+
+/** jq, which a machine may not have, as far as the pages use it: `-r .field`, of a line of JSON each. */
+const JQ = `
+const [, field] = /^[.]([a-zA-Z]+)$/.exec(process.argv[2]);
+const lines = require("fs").readFileSync(0, "utf8").split("\\n").filter((line) => line !== "");
+for (const line of lines) console.log(JSON.parse(line)[field]);
+`;
+
+const program = createProgram({ stdout: {}, stderr: {} } as Surroundings, () => {
+  throw new Error("no command is run here");
+});
+
+/** What is wrong with a command that was written down; `undefined`: nothing. */
+const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | undefined>> = {
+  npm([command = "", ...args]) {
+    if (command === "run")
+      return args[0] !== undefined && args[0] in packageJson.scripts ? undefined : "no such script";
+    return ["ci", "test", "pack", "init", "pkg", "install", "audit"].includes(command)
+      ? undefined
+      : "no such command";
+  },
+  npx([command, verb = "", ...args]) {
+    if (command === "cdk")
+      return ["bootstrap", "deploy"].includes(verb) ? undefined : "no such command of the CDK";
+    const file = args.at(-1) ?? "";
+    return command === "vitest" && existsSync(join(ROOT, file)) ? undefined : "no such file";
+  },
+  aws([service, operation = ""]) {
+    const clients: Record<string, object> = { events: EventBridge, secretsmanager: SecretsManager };
+    const name = operation.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+    return `${name}Command` in (clients[service ?? ""] ?? {}) ? undefined : "no such operation";
+  },
+  minutehand([name, ...args]) {
+    const command = program.commands.find((one) => one.name() === name);
+    const known = [...program.options, ...(command?.options ?? [])].map(({ long }) => long);
+    const unknown = args.filter((arg) => arg.startsWith("--") && !known.includes(arg));
+    return command && unknown.length === 0 ? undefined : `no such command or option: ${unknown.join(" ")}`;
+  },
+  python3([file = ""]) {
+    return existsSync(join(ROOT, "examples", file)) ? undefined : "no such file";
+  },
+};
+
+let folder: string;
+let api: ServedApi;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "minutehand-docs-"));
+  mkdirSync(join(folder, "bin"));
+  for (const name of PROGRAMS) symlinkSync(pathOf(name), join(folder, "bin", name));
+  api = await serveApi(createApi(createWorld({ topics: TOPICS })));
+  env = {
+    PATH: join(folder, "bin"),
+    LATER: join(folder, "later"),
+    ROOT,
+    JQ,
+    // The command line starts some fifty times.
+    NODE_COMPILE_CACHE: join(tmpdir(), "minutehand-docs-compiled"),
+    URL: api.url,
+    MINUTEHAND_URL: api.url,
+    SECRET_TEXT: SECRET,
+    ID: String((await api.file({ topic: "reminders" })).id),
+    RECEIPT: await pulled(api),
+    ...{ SERVICES: "http://127.0.0.1:4501", SECRET: "s", SECRET_ARN: "arn", OLD_VERSION: "v" },
+  };
+  await api.call("PUT", "/schedules/daily-report", {
+    body: { topic: "reminders", body: 1, expression: "rate(1 day)" },
+  });
+});
+
+afterEach(async () => {
+  await api[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+test.each(blocks().filter(({ kind }) => kind === "sh"))("$page:$line can be typed", async ({ text }) => {
+  const shell = promisify(execFile)("bash", ["-c", PRELUDE + text], { cwd: folder, env });
+  const { failed } = await shell.then(
+    () => ({ failed: undefined }),
+    ({ stdout, stderr }) => ({ failed: `${stdout}${stderr}` }),
+  );
+  expect(failed).toBeUndefined();
+  const later = existsSync(env.LATER ?? "")
+    ? readFileSync(env.LATER ?? "", "utf8")
+        .trim()
+        .split("\n")
+    : [];
+  const faults = later.flatMap((line) => {
+    const [command = "", ...args] = line.trim().split("\t");
+    const fault = JUDGES[command]?.(args);
+    return fault === undefined ? [] : [`${line}: ${fault}`];
+  });
+  expect(faults).toEqual([]);
+});
+
+/** The topics that the pages speak of. */
+const TOPICS = {
+  reminders: {},
+  "order-timeout": {},
+  reminder: {},
+  refund: {},
+  work: { consumer: "pull" },
+  callbacks: { webhook: { allowHttp: true, allowHosts: ["127.0.0.1"] } },
+} as const;
+
+async function pulled({ file, receive }: ServedApi): Promise<string> {
+  await file({ topic: "work", delay: 0 });
+  return (await receive("work")).receipt;
+}
+
+function pathOf(program: string): string {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  const found =
+    program === "node" ? process.execPath : folders.map((one) => join(one, program)).find(existsSync);
+  if (found === undefined) throw new Error(`this test needs ${program}`);
+  return found;
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { DOCS, pages } from "../../site/docs.ts";
+import { fillTables, table, tablesIn } from "../../site/markdown.ts";
+import { TABLES } from "../../site/tables.ts";
+
+const texts = pages().map((page) => ({ page, text: readFileSync(join(DOCS, page), "utf8") }));
+
+test("each table stands in a page", () => {
+  expect(texts.flatMap(({ text }) => tablesIn(text)).sort()).toEqual(Object.keys(TABLES).sort());
+});
+
+test.each(texts.filter(({ text }) => tablesIn(text).length > 0))(
+  "$page says what the declarations say; `npm run docs` writes it",
+  ({ text }) => {
+    expect(text).toBe(fillTables(text, TABLES));
+  },
+);
+
+/** The names that begin the rows of a table, as code. */
+const namesIn = (text: string): string[] =>
+  [...text.matchAll(/^\| `([^`]+)` /gm)].map(([, name = ""]) => name);
+const textOf = (page: string): string => texts.find((one) => one.page === page)?.text ?? "";
+
+test("the configuration has a row for each prop of a queue and of a topic", () => {
+  const props = readFileSync(join(DOCS, "..", "infra", "props.ts"), "utf8");
+  const propsOf = (type: string): string[] => {
+    const [, body = ""] = props.split(`export type ${type} = {`);
+    return [...(body.split("\n};")[0] ?? "").matchAll(/^ {2}readonly (\w+)\??:/gm)].map(
+      ([, name = ""]) => name,
+    );
+  };
+  const [, queue = "", topic = ""] = textOf("reference/configuration.md").split(/^## /m);
+  expect(propsOf("TopicProps")).toContain("backoff");
+  expect(namesIn(queue).sort()).toEqual(propsOf("DelayQueueProps").sort());
+  expect(namesIn(topic).sort()).toEqual(propsOf("TopicProps").sort());
+});
+
+test("the guide has a row for each option of the local stack", () => {
+  const [, options = ""] = /^\| `local` .*\| (.*) \|$/m.exec(textOf("reference/cli.md")) ?? [];
+  const shown = namesIn(textOf("guides/local.md")).flatMap((name) => /^--[a-z-]+/.exec(name) ?? []);
+  // `--stack` is an option of all commands.
+  expect(shown.filter((name) => name !== "--stack").sort()).toEqual(
+    (options.match(/--[a-z-]+/g) ?? []).sort(),
+  );
+});
+
+test("the guide says what to do at each alarm", () => {
+  expect(namesIn(textOf("guides/operating.md")).sort()).toEqual(namesIn(TABLES.alarms?.() ?? "").sort());
+});
+
+test("a cell may hold a bar, and columns are as wide as their widest cell", () => {
+  expect(table(["a", "b"], [["x | y", "z"]])).toBe("| a      | b   |\n| ------ | --- |\n| x \\| y | z   |");
+});
+
+test("a page's place for a table that nobody makes is refused", () => {
+  expect(() => fillTables("<!-- table: nothing -->\n<!-- /table -->", TABLES)).toThrow('the table "nothing"');
+});

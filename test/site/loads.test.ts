@@ -1,0 +1,27 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { checkLoads, foreignLoads } from "../../site/loads.ts";
+
+test.each([
+  ['<script type="module" src="https://cdn.example/a.js"></script>', "https://cdn.example/a.js"],
+  ['<link rel="stylesheet" href="//fonts.example/b.css">', "//fonts.example/b.css"],
+  ['@font-face{src:url("https://fonts.example/c.woff2")}', "https://fonts.example/c.woff2"],
+])("%s loads from another host", (text, address) => {
+  expect(foreignLoads(text)).toEqual([address]);
+});
+
+test.each([
+  '<a href="https://pypi.org/project/ministack/">MiniStack</a>',
+  '<script src="/assets/app.js"></script>',
+  '<svg xmlns="http://www.w3.org/2000/svg"></svg>',
+])("%s does not", (text) => {
+  expect(foreignLoads(text)).toEqual([]);
+});
+
+test("a site that does is refused, by its page and the address", () => {
+  const site = mkdtempSync(join(tmpdir(), "minutehand-site-"));
+  writeFileSync(join(site, "index.html"), '<img src="https://pictures.example/d.png">');
+  expect(() => checkLoads(site)).toThrow("index.html loads https://pictures.example/d.png");
+});
