@@ -6,8 +6,13 @@ const { paths } = tsconfig.compilerOptions;
 /** Projects that differ in their workers run one after the other. */
 const AFTER_TEMPLATE = { groupOrder: 1 };
 
+// For each app that it synthesises, the CDK loads all schemas of CloudFormation, which takes three seconds of CPU time. Programs
+// that tests start inherit this variable. test/deploy/app.test.ts switches the validation on again, and makes its findings errors.
+process.env.CDK_VALIDATION = "false";
+
 /**
- * `unit`: pure rules and the protocol over the in-memory services. `contract`: each port's suite against the one in
+ * `unit`: pure rules, the protocol over the in-memory services, and the programs. `security`: hostile input, and what logs and
+ * roles show. Its files replace modules, so each has a worker of its own. `contract`: each port's suite against the one in
  * memory, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: what the stack
  * synthesises to. `e2e`: the embedded stack over HTTP. `life`: deployments one after the other, where `npm run test:deploy` says.
  */
@@ -28,11 +33,24 @@ export default defineConfig({
         test: {
           name: "unit",
           sequence: AFTER_TEMPLATE,
+          // Files share the modules that an earlier file of their worker has loaded: loading took a third of the CPU time.
+          // So a test puts back what it changes of the process, and modules keep no state of one queue for the next.
+          isolate: false,
           include: [
             "test/layers.test.ts",
-            "test/{cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,security,testing,torture}/**/*.test.ts",
+            "test/{cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,testing,torture}/**/*.test.ts",
           ],
           exclude: ["test/testing/memory-*.test.ts"],
+          testTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "security",
+          sequence: AFTER_TEMPLATE,
+          include: ["test/security/**/*.test.ts"],
           testTimeout: 60_000,
           expect: { poll: { timeout: 30_000 } },
         },
