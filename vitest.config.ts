@@ -68,6 +68,8 @@ export default defineConfig({
         test: {
           name: "sim",
           sequence: AFTER_TEMPLATE,
+          // Node loads the sources itself. In Vitest's own modules each use of an import calls a getter, and histories are loops.
+          experimental: { viteModuleRunner: false, nodeLoader: false },
           include: [
             "test/sim/simulate.test.ts",
             "test/sim/world/*.test.ts",
