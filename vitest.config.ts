@@ -6,8 +6,13 @@ const { paths } = tsconfig.compilerOptions;
 /** Projects that differ in their workers run one after the other. */
 const AFTER_TEMPLATE = { groupOrder: 1 };
 
+// For each app that it synthesises, the CDK loads all schemas of CloudFormation, which takes three seconds of CPU time. Programs
+// that tests start inherit this variable. test/deploy/app.test.ts switches the validation on again, and makes its findings errors.
+process.env.CDK_VALIDATION = "false";
+
 /**
- * `unit`: pure rules and the protocol over the in-memory services. `contract`: each port's suite against the one in
+ * `unit`: pure rules, the protocol over the in-memory services, and the programs. `security`: hostile input, and what logs and
+ * roles show. Its files replace modules, so each has a worker of its own. `contract`: each port's suite against the one in
  * memory, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: what the stack
  * synthesises to. `e2e`: the embedded stack over HTTP. `life`: deployments one after the other, where `npm run test:deploy` says.
  */
@@ -28,12 +33,25 @@ export default defineConfig({
         test: {
           name: "unit",
           sequence: AFTER_TEMPLATE,
+          // Files share the modules that an earlier file of their worker has loaded: loading took a third of the CPU time.
+          // So a test puts back what it changes of the process, and modules keep no state of one queue for the next.
+          isolate: false,
           include: [
             "test/layers.test.ts",
             "test/docs/{pages,shell-blocks}.test.ts",
-            "test/{cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,security,site,testing,torture}/**/*.test.ts",
+            "test/{cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
           ],
           exclude: ["test/testing/memory-*.test.ts"],
+          testTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "security",
+          sequence: AFTER_TEMPLATE,
+          include: ["test/security/**/*.test.ts"],
           testTimeout: 60_000,
           expect: { poll: { timeout: 30_000 } },
         },
@@ -51,6 +69,8 @@ export default defineConfig({
         test: {
           name: "sim",
           sequence: AFTER_TEMPLATE,
+          // Node loads the sources itself. In Vitest's own modules each use of an import calls a getter, and histories are loops.
+          experimental: { viteModuleRunner: false, nodeLoader: false },
           include: [
             "test/sim/simulate.test.ts",
             "test/sim/world/*.test.ts",

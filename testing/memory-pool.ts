@@ -54,7 +54,7 @@ export function memoryPool({
   const hooks: PoolHooks = {};
 
   const find = (key: Key): Row | undefined => partitions.get(key.pk)?.get(key.sk);
-  const copyOf = (row: Row | undefined): Item | undefined => structuredClone(row) as Item | undefined;
+  const copyOf = (row: Row | undefined): Item | undefined => row && (storedValue(row) as Item);
 
   const put = (item: object): void => {
     const row = storedValue(item) as Row & Key;

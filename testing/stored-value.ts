@@ -7,8 +7,12 @@ export function storedValue(value: unknown): unknown {
   if (typeof value === "number") return storedNumber(value);
   if (Array.isArray(value)) return value.filter((member) => member !== undefined).map(storedValue);
   if (typeof value === "object") {
-    const members = Object.entries(value).filter(([, member]) => member !== undefined);
-    return Object.fromEntries(members.map(([name, member]) => [name, storedValue(member)]));
+    const map: Record<string, unknown> = { ...value };
+    for (const [name, member] of Object.entries(map)) {
+      if (member === undefined) delete map[name];
+      else map[name] = storedValue(member);
+    }
+    return map;
   }
   throw new Error(`an attribute must be text, number, boolean, list or map, not ${typeof value}`);
 }
@@ -19,7 +23,17 @@ function storedNumber(value: number): number {
   return value === 0 ? 0 : value;
 }
 
-/** DynamoDB sorts text by its UTF-8 bytes, JavaScript by UTF-16 units. */
+/** Compares two texts as DynamoDB does: by their UTF-8 bytes, where JavaScript's own order is of UTF-16 units. */
 export function byBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const shorter = Math.min(a.length, b.length);
+  for (let i = 0; i < shorter; i++) {
+    const difference = rankOf(a.charCodeAt(i)) - rankOf(b.charCodeAt(i));
+    if (difference !== 0) return Math.sign(difference);
+  }
+  return Math.sign(a.length - b.length);
+}
+
+/** A surrogate is half of a character whose UTF-8 bytes come after those of any character without surrogates. */
+function rankOf(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

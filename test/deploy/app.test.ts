@@ -16,10 +16,12 @@ function synthesised(): StackTemplate {
   return JSON.parse(readFileSync(join(folder, "Minutehand.template.json"), "utf8")) as StackTemplate;
 }
 
-/** As a user types it. */
+/** As a user types it, but that what the CDK finds against CloudFormation's schemas is an error. */
 async function cdkSynth(): Promise<StackTemplate> {
   const cdk = join(ROOT, "node_modules", "aws-cdk", "bin", "cdk");
-  await run(process.execPath, [cdk, "synth", "--quiet", "--output", folder], { cwd: ROOT });
+  const strict = ["--context", "@aws-cdk/core:validateAgainstDefaultRules=true"];
+  const env = { ...process.env, CDK_VALIDATION: "true" };
+  await run(process.execPath, [cdk, "synth", "--quiet", "--output", folder, ...strict], { cwd: ROOT, env });
   return synthesised();
 }
 

@@ -63,7 +63,7 @@ async function checkRequests(session: Session, python: string): Promise<void> {
     args: [
       join(ROOT, "node_modules/vitest/vitest.mjs"),
       "run",
-      "--project=unit",
+      "--project=security",
       "test/security/every-path.test.ts",
     ],
     cwd: ROOT,
