@@ -11,7 +11,7 @@ import {
 import type { Item, Key } from "../core/items.ts";
 import type { RandomBytes } from "../core/job-id.ts";
 import { newerCounters } from "../core/readable.ts";
-import { SIZES } from "../core/sizes.ts";
+import { SIZES } from "../core/work-sizes.ts";
 import { inParallel } from "../general/batches.ts";
 import type { Change, Changed, Deadline, Pool } from "../protocol/ports.ts";
 import { fromAttributes, itemIfAny, toAttributes, toKey } from "./attributes.ts";

@@ -2,7 +2,7 @@ import type { DeployedStack } from "../aws/account.ts";
 import type { TopicReport } from "../client/client.ts";
 import { LOOKAHEAD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { many } from "./words.ts";
+import { many } from "./columns.ts";
 
 /** One thing that `doctor` looked at. `todo` is for what is not ok. */
 export type Check = {

@@ -1,8 +1,8 @@
 import type { BulkRequest, BulkResult } from "../client/client.ts";
 import { CliError, UsageError } from "./cli-error.ts";
+import { many } from "./columns.ts";
 import type { Caution } from "./selection.ts";
 import type { Session } from "./session.ts";
-import { many } from "./words.ts";
 
 type Words = { readonly verb: string; readonly done: string; readonly range: string };
 

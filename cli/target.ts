@@ -3,7 +3,7 @@ import { regionOf } from "../client/authorize.ts";
 import type { ClientOptions } from "../client/client.ts";
 import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../core/loopback.ts";
-import { API_OUTPUT } from "../core/outputs.ts";
+import { API_OUTPUT } from "../core/stack-outputs.ts";
 import { CliError, UsageError } from "./cli-error.ts";
 
 /** Where the API is, how it knows who calls, and the stack it was found by. */

@@ -4,7 +4,7 @@ import type { MessageJob } from "../core/message.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import { dueAgain, resend } from "../protocol/send/resend.ts";
-import { isSeenTo, send } from "../protocol/send/send.ts";
+import { isHandedOver, send } from "../protocol/send/send.ts";
 import { readHomesApart } from "../protocol/store/read-job.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
@@ -79,7 +79,7 @@ async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise
       : [],
   );
   const outcomes = await send(ctx, waiting);
-  return new Set(waiting.flatMap(({ id }) => (isSeenTo(outcomes.get(id)) ? id : [])));
+  return new Set(waiting.flatMap(({ id }) => (isHandedOver(outcomes.get(id)) ? id : [])));
 }
 
 /** An untracked job whose window has shut waits in its new message. */

@@ -1,4 +1,4 @@
-import { HOLD, SQS_BATCH_ENTRIES } from "../core/constants.ts";
+import { HELD_BY_CONSUMER, SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import {
   type Message,
@@ -64,7 +64,7 @@ export async function openMessages(
       continue;
     }
     const early = Math.min(...jobs.map(startOf)) - ctx.clock();
-    if (jobs.length > 0 && early >= HOLD) {
+    if (jobs.length > 0 && early >= HELD_BY_CONSUMER) {
       kept.add(delivery.messageId);
       aside.push({ topic, delivery, ms: early });
       continue;

@@ -13,6 +13,10 @@ export const LOOKAHEAD = 180 * SECOND;
 const GUARD = 30 * SECOND;
 /** A job due within this time of its writer's clock is sent by the writer. */
 export const NEAR = LOOKAHEAD + GUARD;
+/** How long before it is due a schedule promotes a job: by then SQS can keep it. */
+export const PROMOTE_BEFORE = 4 * MINUTE;
+/** The longest delay of a message ("DelaySeconds", SQS API Reference). */
+export const SQS_MAX_DELAY = 900 * SECOND;
 /** How long the audit stays behind the sweep, in the sweep's own time. */
 export const AUDIT_AFTER = 10 * MINUTE;
 /** How long after it chose its times an operation may still issue a write. */
@@ -35,6 +39,13 @@ if (LANDS_WITHIN >= AUDIT_AFTER - LOOKAHEAD) {
   throw new Error(
     "WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN must be less than AUDIT_AFTER - LOOKAHEAD: " +
       "a late write would land behind the audit",
+  );
+}
+
+if (PROMOTE_BEFORE <= NEAR || NEAR > SQS_MAX_DELAY) {
+  throw new Error(
+    "PROMOTE_BEFORE must be more than NEAR, and NEAR at most SQS_MAX_DELAY: a job is promoted before its writer would send it, " +
+      "and SQS must take what a writer sends",
   );
 }
 
@@ -72,8 +83,6 @@ export const TRAIL_STEP = 20 * SECOND;
 /** How long a sweep or audit goes on at most before it writes down how far it has come. */
 export const MARK_AFTER = 10 * SECOND;
 
-/** How long before it is due a schedule promotes a job: by then SQS can keep it. */
-export const PROMOTE_BEFORE = 4 * MINUTE;
 /**
  * How far ahead of the clock a topic with a limit gives starts to jobs that wait for it. What is cancelled later wastes no
  * more than this, and a limit that a deploy raises acts within it.
@@ -125,7 +134,7 @@ export const BACKLOG_SOON = 15 * MINUTE;
 export const HEALTHY_READY = 10;
 
 /** A consumer holds a message that is less early than this, and puts an earlier one back. */
-export const HOLD = 2 * SECOND;
+export const HELD_BY_CONSUMER = 2 * SECOND;
 /** How long before `dueAt` at least a `millisecond` topic's message is released. */
 export const RELEASE_EARLY = 200;
 /** How long before its function's deadline a consumer starts no further job. */
@@ -153,7 +162,6 @@ export const UNREADABLE_WAIT = { first: 30 * SECOND, longest: 3 * HOUR } as cons
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Limits of AWS, by the documentation's name. */
-export const SQS_MAX_DELAY = 900 * SECOND;
 export const SQS_BATCH_ENTRIES = 10;
 export const SQS_BATCH_BYTES = 256 * 1024;
 export const STATEMENT_BATCH = 25;

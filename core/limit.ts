@@ -41,7 +41,7 @@ export function startsFarAhead(minute: number, period: Period): number {
  * not end before its own start. A job is passed over where that period begins after its `last`. `wanted` and `periods` are
  * sorted. `exact`: a job is asked for in its own period or not at all. Answers the jobs' places in `wanted` by period.
  */
-export function askIn(
+export function periodsToAsk(
   periods: readonly number[],
   { ms }: Period,
   wanted: readonly Wanted[],

@@ -4,7 +4,7 @@ import { dynamoPool } from "../aws/pool.ts";
 import { sqsQueues } from "../aws/queues.ts";
 import { allowLoopback } from "../core/loopback.ts";
 import { policyIn } from "../core/policy-text.ts";
-import { SIZES } from "../core/sizes.ts";
+import { SIZES } from "../core/work-sizes.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
 

@@ -1,8 +1,12 @@
 import * as z from "zod/mini";
+import { AUDIT_AFTER, LOOKAHEAD } from "../core/constants.ts";
 import { answeredOptions, answeredScheduleOptions } from "./job-options.ts";
 import { answer } from "./named.ts";
 
 /** What answers look like. Times are ISO 8601 UTC with ms, durations seconds. */
+
+/** A shard that nobody has swept is taken for one that was swept when the audit of today would begin. ms. */
+const LAG_AT_FIRST = AUDIT_AFTER + LOOKAHEAD;
 
 const time = z.iso.datetime({ precision: 3 });
 const count = z.int().check(z.minimum(0));
@@ -195,11 +199,11 @@ export const topicReport = answer(
       ttr: z.number(),
     }),
     depths: z.object({ ready: count, delayed: count, inFlight: count, dead: count }),
-    sweepLag: z
-      .number()
-      .check(
-        z.meta({ description: "How far the sweep is behind its horizon, in seconds; 780 before the first." }),
-      ),
+    sweepLag: z.number().check(
+      z.meta({
+        description: `How far the sweep is behind its horizon, in seconds; ${LAG_AT_FIRST / 1000} before the first.`,
+      }),
+    ),
     pause: z.exactOptional(
       z.object({
         state: z.enum(["paused", "resuming"]),

@@ -22,7 +22,7 @@ export function newJobOf(ctx: Context, fields: NewJobFields): NewJob {
   return {
     ...same,
     body: bodyText(body),
-    dueAt: dueAtOf(ctx.clock(), { delay, dueAt }) ?? ctx.clock(),
+    dueAt: requestedDueAt(ctx.clock(), { delay, dueAt }) ?? ctx.clock(),
     ...(error === undefined ? {} : { refusal: new MinutehandError("bad-request", error) }),
   };
 }
@@ -49,7 +49,7 @@ function callbackError(
 }
 
 /** ms since the epoch; `undefined` when neither is given. Throws `bad-request` for more than 10 years ahead. */
-export function dueAtOf(
+export function requestedDueAt(
   now: number,
   { delay, dueAt }: { delay: number | undefined; dueAt: number | undefined },
 ): number | undefined {

@@ -4,7 +4,7 @@ import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
-import { API_OUTPUT, TABLE_OUTPUT } from "../core/outputs.ts";
+import { API_OUTPUT, TABLE_OUTPUT } from "../core/stack-outputs.ts";
 import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { Alarms } from "./alarms.ts";
 import { BundledFunction } from "./bundled-function.ts";

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs
 import { delimiter, dirname, join } from "node:path";
 import { dropUnused, touch } from "./assembly-cache.ts";
 import type { Guardian } from "./guardian.ts";
-import { hashFolder, type Sources } from "./input-hash.ts";
 import { LocalError, messageOf } from "./local-error.ts";
 import { end } from "./processes.ts";
+import { hashFolder, type Sources } from "./sources.ts";
 
 export type Project = {
   readonly sources: Sources;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createHolder } from "./assembly-cache.ts";
 import type { Guardian } from "./guardian.ts";
-import { hashFolder, type Sources } from "./input-hash.ts";
+import { hashFolder, type Sources } from "./sources.ts";
 import { type Project, synthesise } from "./synth.ts";
 
 /** An app that is synthesised again and again while its stack runs. */

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
-import { foldersIn, isInput, type Sources } from "./input-hash.ts";
 import { messageOf } from "./local-error.ts";
+import { foldersIn, isInput, type Sources } from "./sources.ts";
 
 /** Editors save in several steps, and formatters save again. */
 const QUIET_MS = 150;

@@ -3,7 +3,7 @@ import type { RandomBytes } from "../core/job-id.ts";
 import type { Schedule } from "../core/occurrence.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Position } from "../core/position.ts";
-import type { Sizes } from "../core/sizes.ts";
+import type { Sizes } from "../core/work-sizes.ts";
 import type { ProtocolEvent } from "./reports.ts";
 
 /** ms since the epoch, on the clock of the context. No try of a write is issued at or after it. */

@@ -5,7 +5,7 @@ import { parseEvent, rulesFor } from "../core/event-rules.ts";
 import { type Home, minuteOf } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { parseOccurrence } from "../core/occurrence.ts";
-import { SIZES } from "../core/sizes.ts";
+import { SIZES } from "../core/work-sizes.ts";
 import { parseDuration } from "../general/durations.ts";
 import { parseInstant } from "../general/instant.ts";
 import { jobOf } from "../http/job-json.ts";

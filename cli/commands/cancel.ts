@@ -5,11 +5,11 @@ import { MinutehandError } from "../../core/errors.ts";
 import { chunksOf } from "../../general/batches.ts";
 import { jobIds } from "../arguments.ts";
 import { CliError } from "../cli-error.ts";
+import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { changeMany } from "../many.ts";
 import { addFilters, addNames, type Choice, chosenJobs, filtersOf } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
-import { changedLine } from "../words.ts";
 
 export function addCancel(program: Command, open: Open): void {
   const command = program

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { DeadQuery, JobSummary } from "../../client/client.ts";
 import { wholeNumber } from "../arguments.ts";
+import { JOB_COLUMNS } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { firstOf, pageSizeFor } from "../lists.ts";
 import type { Open } from "../session.ts";
 import type { Column } from "../table.ts";
-import { JOB_COLUMNS } from "../words.ts";
 
 const DEAD_COLUMNS: Column<JobSummary>[] = [
   { head: "DIED", text: ({ finishedAt }) => finishedAt },

@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander";
 import { duration, instant } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
+import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { addJobOptions, type JobFlags, jobOf } from "../job-options.ts";
 import type { Open } from "../session.ts";
-import { changedLine } from "../words.ts";
 
 const ON_DUPLICATE = ["reject", "keep", "replace", "postpone"];
 

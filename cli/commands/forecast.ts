@@ -2,12 +2,12 @@ import type { Command } from "commander";
 import type { ForecastQuery } from "../../client/client.ts";
 import { instant } from "../arguments.ts";
 import { chartOf } from "../chart.ts";
+import { many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { allOf } from "../lists.ts";
 import { checkRange } from "../range.ts";
 import type { Open } from "../session.ts";
 import type { Column } from "../table.ts";
-import { many } from "../words.ts";
 
 type Minute = { minute: string; count: number };
 

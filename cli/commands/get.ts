@@ -2,11 +2,11 @@ import { Argument, type Command } from "commander";
 import type { Job } from "../../client/client.ts";
 import { jobId } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
+import { styleOf } from "../columns.ts";
 import { examples } from "../examples.ts";
 import type { Output } from "../output.ts";
 import type { Open } from "../session.ts";
 import type { Column } from "../table.ts";
-import { styleOf } from "../words.ts";
 
 const HAPPENINGS: Column<Job["timeline"][number]>[] = [
   { head: "AT", text: ({ at }) => at },

@@ -2,11 +2,11 @@ import { type Command, Option } from "commander";
 import type { ListQuery } from "../../client/client.ts";
 import { STATES } from "../../http/answers.ts";
 import { instant, wholeNumber } from "../arguments.ts";
+import { JOB_COLUMNS } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { firstOf, pageSizeFor } from "../lists.ts";
 import { checkRange } from "../range.ts";
 import type { Open } from "../session.ts";
-import { JOB_COLUMNS } from "../words.ts";
 
 type Flags = ListQuery & { limit: number; from?: string; to?: string };
 

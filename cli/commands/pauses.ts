@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { rate } from "../arguments.ts";
+import { counted, many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import type { Open } from "../session.ts";
-import { counted, many } from "../words.ts";
 
 export function addPauses(program: Command, open: Open): void {
   const pause = program

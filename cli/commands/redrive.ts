@@ -5,11 +5,11 @@ import { chunksOf } from "../../general/batches.ts";
 import { parseDuration } from "../../general/durations.ts";
 import { duration, jobIds, rate, wholeNumber } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
+import { counted, many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { changeMany } from "../many.ts";
 import { addFilters, type Caution, type Filters, filtersOf } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
-import { counted, many } from "../words.ts";
 
 const DIED = {
   from: "only those that died then or later, else in the last 366 days",

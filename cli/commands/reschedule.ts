@@ -3,11 +3,11 @@ import type { Changes, Duration } from "../../client/client.ts";
 import { duration, instant, jobId, rate } from "../arguments.ts";
 import { readBody } from "../body.ts";
 import { UsageError } from "../cli-error.ts";
+import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { changeMany } from "../many.ts";
 import { addFilters, addNames, type Choice, chosenJobs, filtersOf } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
-import { changedLine } from "../words.ts";
 
 const DUE = {
   from: "only those due then or later, else since an hour ago, or from now on with --now",

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { NewSchedule, Schedule, ScheduleSummary } from "../../client/client.ts";
 import { duration, instant } from "../arguments.ts";
+import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { addJobOptions, type JobFlags, jobOf } from "../job-options.ts";
 import type { Open, Session } from "../session.ts";
 import type { Column } from "../table.ts";
-import { changedLine } from "../words.ts";
 
 const COLUMNS: Column<ScheduleSummary>[] = [
   { head: "NAME", text: ({ name }) => name },

@@ -3,11 +3,11 @@ import type { JobSummary } from "../../client/client.ts";
 import { parseDuration } from "../../general/durations.ts";
 import { printable } from "../../local/printable.ts";
 import { duration } from "../arguments.ts";
+import { brief, styleOf } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { follow } from "../follow.ts";
 import type { Output } from "../output.ts";
 import type { Open } from "../session.ts";
-import { brief, styleOf } from "../words.ts";
 
 type Flags = { topic?: string; around: number | string; every: number | string };
 

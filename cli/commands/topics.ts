@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { TopicReport } from "../../client/client.ts";
+import { counted } from "../columns.ts";
 import { examples } from "../examples.ts";
 import type { Open } from "../session.ts";
 import type { Column } from "../table.ts";
-import { counted } from "../words.ts";
 
 const number = (count: number) => count.toLocaleString("en");
 

@@ -5,7 +5,7 @@ import { requireTopic } from "../../protocol/read/topics.ts";
 import { bulkPart } from "../answers.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
 import { iso } from "../instants.ts";
-import { callOf, dueAtOf, hashOf, type Sent } from "../new-job.ts";
+import { callOf, hashOf, requestedDueAt, type Sent } from "../new-job.ts";
 import { problemOf } from "../problem.ts";
 import { bulkRangeOf } from "../range.ts";
 import { type BulkFields, bulk } from "../requests.ts";
@@ -69,13 +69,13 @@ function bulkOf(ctx: Context, fields: BulkFields, id: { id?: string }): Bulk {
     const begun = decodeBulkCursor(untie(fields.cursor, ...markOf(fields)));
     // Anybody can write a cursor.
     bulkRangeOf(now, fields.action, begun);
-    dueAtOf(now, { delay: undefined, dueAt: begun.nextAt });
+    requestedDueAt(now, { delay: undefined, dueAt: begun.nextAt });
     return begun;
   }
   const range = bulkRangeOf(now, fields.action, fields);
   if (fields.action !== "move") return beginBulk(ctx, fields.action, range, id);
   const { delay, dueAt } = fields;
-  const time = dueAtOf(now, { delay, dueAt }) ?? now;
+  const time = requestedDueAt(now, { delay, dueAt }) ?? now;
   return beginBulk(ctx, "move", range, { dueAt: time, ...id });
 }
 

@@ -8,7 +8,7 @@ import { job } from "../answers.ts";
 import { idempotencyKey, jobId } from "../fields.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";
 import { jobOf } from "../job-json.ts";
-import { callOf, dueAtOf, newJobOf, onceOf } from "../new-job.ts";
+import { callOf, newJobOf, onceOf, requestedDueAt } from "../new-job.ts";
 import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -63,7 +63,7 @@ export const jobRoutes = [
     answers: { 200: job },
     problems: ["job-not-found", "job-running", "job-finished", "too-large", "idempotency-mismatch"],
     async handle({ ctx, params, body: { delay, dueAt, body }, ...sent }) {
-      const time = dueAtOf(ctx.clock(), { delay, dueAt });
+      const time = requestedDueAt(ctx.clock(), { delay, dueAt });
       const change = {
         ...(time === undefined ? {} : { dueAt: time }),
         ...(body === undefined ? {} : { body: bodyText(body) }),

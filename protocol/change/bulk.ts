@@ -15,15 +15,16 @@ import { beforeTime, type Position } from "../../core/position.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import { knownFollowedAt } from "../gate/known-pauses.ts";
-import { openingOf } from "../gate/limit.ts";
+import { openingOf } from "../gate/start-gate.ts";
 import type { Context } from "../ports.ts";
 import { deadPage } from "../read/dead-jobs.ts";
 import { type JobPage, listJobs } from "../read/list.ts";
 import { readHeads } from "../store/read-job.ts";
 import { readable } from "../store/unreadable.ts";
-import { cancelMany, isDoubtful, refusalOf } from "./cancel.ts";
+import { cancelMany, isDoubtful } from "./cancel.ts";
 import { redriveAsRead, sendAgain } from "./redrive.ts";
-import { reschedule, unasked, unheld } from "./reschedule.ts";
+import { expectNotCancelled, expectUnclaimed, refusalOf } from "./refusals.ts";
+import { reschedule } from "./reschedule.ts";
 
 export type BulkAction = "cancel" | "move" | "run" | "redrive";
 
@@ -282,7 +283,7 @@ function refusal(action: BulkAction, home: Head, now: number): MinutehandError |
     const error = `job ${home.id} is untracked, though its topic ${home.topic} is not any more`;
     return new MinutehandError("untracked-topic", error, { id: home.id });
   }
-  return refusalOf(home, now, action === "cancel" ? unheld : unasked);
+  return refusalOf(home, now, action === "cancel" ? expectUnclaimed : expectNotCancelled);
 }
 
 /** The starts that another call of this part has given to jobs of this page already. */

@@ -17,7 +17,7 @@ import { lookAtKeys, releaseKey } from "../store/keys.ts";
 import { underLook } from "../store/looks.ts";
 import { idOfKey, notFound, readHeads, readHomes } from "../store/read-job.ts";
 import { cannotRead } from "../store/unreadable.ts";
-import { unheld } from "./reschedule.ts";
+import { expectUnclaimed, handedOff, refusalOf } from "./refusals.ts";
 
 const TRIES = 10;
 const WIDTH = 16;
@@ -97,7 +97,7 @@ async function cancelAll<H extends Head>(
 export async function cancelTogether(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
   const set = readAsCancelled(ctx, home, now);
-  const expect = { ...unheld(home, now), revision: home.revision, keptAt: home.keptAt };
+  const expect = { ...expectUnclaimed(home, now), revision: home.revision, keptAt: home.keptAt };
   await lookAtKeys(ctx, [home], now);
   const writes = [{ change: { key: homeKey(home.id), expect, set } }, ...together];
   if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;
@@ -147,7 +147,7 @@ async function pass<H extends Head>(
     const bulk = marks.get(home.id);
     return {
       key: homeKey(home.id),
-      expect: { ...unheld(home, now), revision: home.revision },
+      expect: { ...expectUnclaimed(home, now), revision: home.revision },
       set: { ...readAsCancelled(ctx, home, now), ...(bulk === undefined ? {} : { bulk }) },
     };
   });
@@ -200,26 +200,6 @@ function readAsCancelled(
 
 function answerWithoutWriting<H extends Head>(home: H, now: number): H | MinutehandError | undefined {
   return home.state === "cancelled" ? home : refusalOf(home, now);
-}
-
-/** Why a job can be neither cancelled nor moved, if it cannot. `condition`: by what it is judged. */
-export function refusalOf(home: Head, now: number, condition = unheld): MinutehandError | undefined {
-  try {
-    condition(home, now);
-  } catch (error) {
-    if (error instanceof MinutehandError) return error;
-    throw error;
-  }
-  return handedOff(home, now);
-}
-
-function handedOff(home: Head, now: number): MinutehandError | undefined {
-  if (!home.untracked || !isNear(startsAt(home), now)) return undefined;
-  return new MinutehandError(
-    "job-handed-off",
-    `job ${home.id} of the untracked topic ${home.topic} is due within 210 s: SQS has it or may have, unless it is parked`,
-    { id: home.id },
-  );
 }
 
 /** The answer to a cancel that this call has written. `seenAt`: when the write was seen to be done. */

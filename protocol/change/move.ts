@@ -15,8 +15,8 @@ export type Move = {
   /** Keeps a hold that is not over, and then `dueAt` as it is though it has passed. */
   hold?: Pick<Home, "heldFrom" | "heldUntil">;
   /**
-   * Keeps the due time of a waiting job that is due sooner, and a start of the limit that was given, also one that has come
-   * just now: the job keeps its turn among others.
+   * Keeps `dueAt` as it is though it has passed, and a start of the limit that was given, also one that has come just now: the job
+   * keeps its turn among others. Were it due anew at each call, callers whose clocks are ahead would put the job off for ever.
    */
   keepsTurn?: boolean;
   /** Beside the revision, what makes sure that nobody runs the job. */
@@ -64,7 +64,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     heldUntil !== undefined &&
     heldUntil > (keepsTurn ? now - BOOKED_FOR : now) && { heldFrom, heldUntil };
   // rule: no-move-into-the-past
-  const dueAt = dueAtOf(home, request, hold !== false, now);
+  const dueAt = keepsTurn || hold ? request.dueAt : Math.max(request.dueAt, now);
   // A look behind the audit would be none.
   const start = hold ? startsAt({ dueAt, ...hold }) : Math.max(dueAt, now);
   // rule: look-before-home
@@ -94,18 +94,6 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   // rule: near-job-sent-after-move
   await sendIfNear(ctx, [found]);
   return { moved: true, home: found };
-}
-
-/** When a job that is moved is due. */
-function dueAtOf(
-  home: Home,
-  { dueAt, keepsTurn = false }: Pick<Move, "dueAt" | "keepsTurn">,
-  isHeld: boolean,
-  now: number,
-): number {
-  // Were it due anew at each call, callers whose clocks are ahead would put it off for ever, and it would overtake a resume.
-  if (keepsTurn && home.state === "scheduled") return Math.min(home.dueAt, Math.max(dueAt, now));
-  return isHeld && !keepsTurn ? dueAt : Math.max(dueAt, now);
 }
 
 export function isAsSet(item: object, set: object): boolean {

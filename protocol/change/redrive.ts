@@ -15,7 +15,7 @@ import { type CallMark, withCall } from "../../core/once.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";
 import { knownFollowedAt } from "../gate/known-pauses.ts";
-import { openingOf } from "../gate/limit.ts";
+import { openingOf } from "../gate/start-gate.ts";
 import type { Context } from "../ports.ts";
 import { deadJobs } from "../read/dead-jobs.ts";
 import { sendIfNear } from "../send/send.ts";

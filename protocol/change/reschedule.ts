@@ -1,15 +1,16 @@
 import { MinutehandError } from "../../core/errors.ts";
-import { hasCrashed, isBeyondBound, isFinished, isRunning } from "../../core/home.ts";
-import type { Head, Home } from "../../core/items.ts";
+import { isBeyondBound } from "../../core/home.ts";
+import type { Home } from "../../core/items.ts";
 import { absentOptionsOf, keptOptionsOf } from "../../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../../core/once.ts";
 import type { NewJob } from "../new-job.ts";
-import type { Attribute, Context, Expected, Write } from "../ports.ts";
+import type { Attribute, Context, Write } from "../ports.ts";
 import { isFar, keepPromotions } from "../send/far-ahead.ts";
 import { sendIfNear } from "../send/send.ts";
 import { readJob } from "../store/read-job.ts";
 import { isKnownCall } from "./calls.ts";
 import { move } from "./move.ts";
+import { expectNotCancelled, expectUnclaimed } from "./refusals.ts";
 
 const TRIES = 10;
 
@@ -42,7 +43,7 @@ export async function reschedule(
         `job ${id} is of the untracked topic ${home.topic}, which cannot be changed`,
       );
     }
-    const expect = (change.bulk === undefined ? unheld : unasked)(home, ctx.clock());
+    const expect = (change.bulk === undefined ? expectUnclaimed : expectNotCancelled)(home, ctx.clock());
     // rule: change-notes-when-it-was-asked
     const set: Record<string, Attribute> = { attempt: 0, askedAt: ctx.clock(), ...restarted(home) };
     if (change.body !== undefined) set.body = change.body;
@@ -82,7 +83,7 @@ export async function replaceJob(
   const { cancelAskedAt, eventAt, keptAt } = holder;
   // rule: replace-only-what-was-read
   // An event leaves these without a new revision.
-  const expect = { ...unheld(holder, ctx.clock()), cancelAskedAt, keptAt };
+  const expect = { ...expectUnclaimed(holder, ctx.clock()), cancelAskedAt, keptAt };
   const wantedAt = Math.max(job.dueAt, ctx.clock());
   const set: Record<string, Attribute> = {
     body: job.body,
@@ -115,33 +116,4 @@ export async function replaceJob(
 /** What has run as it was is another thing to whoever tells runs apart. */
 function restarted({ attempt, restarts = 0 }: Home): { restarts?: number } {
   return attempt > 0 ? { restarts: restarts + 1 } : {};
-}
-
-/** The condition on which a job may be changed by a user: it waits, or its run has crashed. */
-export function unheld(home: Head, now: number): Expected {
-  if (isRunning(home, now)) {
-    throw new MinutehandError("job-running", `job ${home.id} is running; it can be changed when it is not`, {
-      id: home.id,
-      leaseUntil: new Date(home.leaseEnd ?? now).toISOString(),
-    });
-  }
-  if (isFinished(home)) {
-    throw new MinutehandError("job-finished", `job ${home.id} is ${home.state}`, {
-      id: home.id,
-      state: home.state,
-    });
-  }
-  if (hasCrashed(home, now)) return { state: "running", token: home.token, leaseEnd: home.leaseEnd };
-  return { state: "scheduled" };
-}
-
-/** The same for a bulk, which means no job in particular: one whose run has crashed and that an event has cancelled is over. */
-export function unasked(home: Head, now: number): Expected {
-  const expect = unheld(home, now);
-  if (home.cancelAskedAt === undefined) return { ...expect, cancelAskedAt: undefined };
-  throw new MinutehandError(
-    "job-finished",
-    `job ${home.id} was cancelled by an event while it ran, and its run has crashed: it does not run again`,
-    { id: home.id },
-  );
 }

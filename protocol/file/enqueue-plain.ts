@@ -4,7 +4,7 @@ import { isNear, startsAt } from "../../core/home.ts";
 import { type Home, ttl } from "../../core/items.ts";
 import { inParallel } from "../../general/batches.ts";
 import { isPaused } from "../gate/known-pauses.ts";
-import { book, openings } from "../gate/limit.ts";
+import { book, openings } from "../gate/start-gate.ts";
 import type { Enqueued } from "../new-job.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";

@@ -43,7 +43,7 @@ export async function enqueueMany(
       results[at] = refusal;
       continue;
     }
-    const job = { ...asked, dueAt: dueAtOf(ctx, asked, now), ...(refusal && { refusal }) };
+    const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
     const home = homeOf(ctx, job, shards, now);
     if (job.key !== undefined || job.once) conditional.push({ at, job, home });
     else plain.push({ at, home });
@@ -83,7 +83,7 @@ function promotedBy(result: Enqueued | MinutehandError): Home[] {
 }
 
 /** A time in the past becomes now; from there on jobs are spread. */
-function dueAtOf(ctx: Context, job: NewJob, now: number): number {
+function spreadDueAt(ctx: Context, job: NewJob, now: number): number {
   const { spread = (policyOf(ctx, job.topic).spread ?? 0) * 1000 } = job;
   const dueAt = Math.max(job.dueAt, now);
   return spread === 0 ? dueAt : dueAt + drawWithin(spread, ctx.random);

@@ -1,12 +1,12 @@
 import { BUCKET, DAY } from "../../core/constants.ts";
 import { minuteOf, startsKey, ttl } from "../../core/items.ts";
 import {
-  askIn,
   beginOf,
   counterOf,
   type Period,
   periodOf,
   periodsIn,
+  periodsToAsk,
   startsFarAhead,
   type Wanted,
 } from "../../core/limit.ts";
@@ -96,7 +96,7 @@ async function bookAll(
     }
     const roomOf = (begin: number): number =>
       isPast(ctx, begin, period, waited) ? 0 : (room.get(begin) ?? period.starts);
-    const asked = askIn(periods, period, near, roomOf, exact);
+    const asked = periodsToAsk(periods, period, near, roomOf, exact);
     if (asked.size === 0) break;
     const asking = ctx.clock();
     await take(new Map([...asked].map(([begin, places]) => [begin, places.flatMap((at) => near[at] ?? [])])));

@@ -30,7 +30,7 @@ const SICK_FOR = BUCKET;
  * `PAUSE_KNOWN_FOR` ago: all of a paused topic; of one that is resumed at a rate those of before, which wait for
  * their turn.
  */
-export async function heldBefore(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
+export async function pauseBounds(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
   const cache = known.get(ctx.pool);
   const isFresh = (topic: string): boolean => {
     const readAt = cache?.get(topic)?.readAt;
@@ -60,7 +60,7 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
   }
   const asked = [...new Set(topics)].filter((topic) => !unknown.has(topic));
   try {
-    await heldBefore(ctx, asked);
+    await pauseBounds(ctx, asked);
     return unknown;
   } catch (error) {
     const [topic = "", ...others] = asked;
@@ -75,7 +75,7 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
   const again = ctx.clock();
   const errors = new Map<string, unknown>();
   await Promise.all(
-    asked.map((topic) => heldBefore(ctx, [topic]).catch((error: unknown) => errors.set(topic, error))),
+    asked.map((topic) => pauseBounds(ctx, [topic]).catch((error: unknown) => errors.set(topic, error))),
   );
   // Where none can be read it is the pool that fails, which may answer at any moment.
   const isSlow = ctx.clock() - again >= NO_ANSWER_AFTER && errors.size < asked.length;
@@ -97,26 +97,26 @@ async function isAnotherRead(ctx: Context, sick: ReadonlySet<string>): Promise<b
 }
 
 /** The same as it is now. */
-export async function heldBeforeNow(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
+export async function pauseBoundsNow(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
   await lookAtPauses(ctx, topics);
-  return heldBefore(ctx, topics);
+  return pauseBounds(ctx, topics);
 }
 
 /** What the pool has of a topic with a limit, as it was read at most `PAUSE_KNOWN_FOR` ago. */
 export async function knownLimited(ctx: Context, topic: string): Promise<Limited | undefined> {
-  await heldBefore(ctx, [topic]);
+  await pauseBounds(ctx, [topic]);
   return known.get(ctx.pool)?.get(topic)?.limited;
 }
 
 /** When the pause of a topic was lifted that is being resumed, as it was read at most `PAUSE_KNOWN_FOR` ago. */
 export async function knownResume(ctx: Context, topic: string): Promise<number | undefined> {
-  await heldBefore(ctx, [topic]);
+  await pauseBounds(ctx, [topic]);
   return known.get(ctx.pool)?.get(topic)?.resumedAt;
 }
 
 /** Before when a limit gives no start, as consumers may not have followed a resume yet: by what this process has read last. */
 export async function knownFollowedAt(ctx: Context, topic: string): Promise<number> {
-  await heldBefore(ctx, [topic]);
+  await pauseBounds(ctx, [topic]);
   return known.get(ctx.pool)?.get(topic)?.pause?.followedAt ?? NOTHING;
 }
 
@@ -138,7 +138,7 @@ function readableOf(pause: Pause | undefined): Pause | undefined {
 }
 
 export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
-  return (await heldBefore(ctx, [topic])).get(topic) === EVERYTHING;
+  return (await pauseBounds(ctx, [topic])).get(topic) === EVERYTHING;
 }
 
 export const EVERYTHING = Number.POSITIVE_INFINITY;

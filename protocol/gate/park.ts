@@ -9,11 +9,13 @@ import type { Context, Deadline } from "../ports.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { askUnlessSilent } from "../store/silence.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
-import { EVERYTHING, heldBefore, heldBeforeNow, heldFromNow } from "./known-pauses.ts";
+import { EVERYTHING, heldFromNow, pauseBounds, pauseBoundsNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 
 /** By topic: writes of its notes. */
 const askNotes = askUnlessSilent();
+/** How long a note is tried: ms. Jobs of other topics wait for it. */
+const PATIENCE = 10_000;
 
 /** `parked`: the ids of jobs that wait now. `spare`: notes of others, which go on, by their ids: to be deleted when they have. */
 export type Parking = { readonly parked: ReadonlySet<string>; readonly spare: ReadonlyMap<string, Parked> };
@@ -24,14 +26,14 @@ export type Parking = { readonly parked: ReadonlySet<string>; readonly spare: Re
  */
 export async function park(ctx: Context, topic: string, homes: readonly Home[]): Promise<Parking> {
   // Counted from before the reading: a note must not come when the pause is long over.
-  const by = ctx.clock() + WRITER_DEADLINE;
-  const bounds = await heldBefore(ctx, [topic]);
-  const held = homes.filter((home) => isHeld(home, bounds));
+  const by = ctx.clock() + PATIENCE;
+  const bounds = await pauseBounds(ctx, [topic]);
+  const held = homes.filter((home) => isBehindPause(home, bounds));
   if (held.length === 0) return { parked: new Set(), spare: new Map() };
   const own = await askNotes(ctx, topic, () => noteParked(ctx, held, by));
   // A resume may have read the notes before these stood: what it let go meanwhile goes on from here.
-  const boundsNow = await heldBeforeNow(ctx, [topic]);
-  const parked = held.filter((home) => isHeld(home, boundsNow));
+  const boundsNow = await pauseBoundsNow(ctx, [topic]);
+  const parked = held.filter((home) => isBehindPause(home, boundsNow));
   if (parked.length > 0) ctx.report({ type: "parked", topic, jobs: parked.length });
   // A note that was there before may be all that is left of a job that waits for its topic's limit.
   const spare = [...own].filter(([home]) => !parked.includes(home));
@@ -55,7 +57,7 @@ export async function parkForLimit(
   if (homes.length === 0) return;
   // First, or a tick of a deployment without this limit would not look for the notes. It stays for ever.
   await listLimited(ctx, topic, by);
-  await askNotes(ctx, topic, () => noteParked(ctx, homes, by));
+  await askNotes(ctx, topic, () => noteParked(ctx, homes, Math.min(by, ctx.clock() + PATIENCE)));
   ctx.report({ type: "parked", topic, jobs: homes.length });
 }
 
@@ -112,7 +114,7 @@ async function markAnew(ctx: Context, notes: readonly Parked[], by: number): Pro
 }
 
 /** A crashed run waits for no turn: it is not run but settled. */
-function isHeld(home: Home, bounds: ReadonlyMap<string, number>): boolean {
+function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean {
   const before = bounds.get(home.topic);
   if (before === undefined || startsAt(home) >= before) return false;
   return before === EVERYTHING || home.state === "scheduled";
@@ -136,7 +138,7 @@ export type PutOff = { readonly done: ReadonlySet<string>; readonly unread: Read
 
 /** Parks jobs whose messages a paused topic's consumer has met, as far as their messages are their homes' word. */
 export async function parkCarried(ctx: Context, topic: string, jobs: readonly MessageJob[]): Promise<PutOff> {
-  const before = (await heldBefore(ctx, [topic])).get(topic) ?? 0;
+  const before = (await pauseBounds(ctx, [topic])).get(topic) ?? 0;
   const { homes, unread } = await homesBefore(ctx, jobs, before);
   const { parked, spare } = await park(ctx, topic, homes);
   // Their messages are there.

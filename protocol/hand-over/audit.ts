@@ -62,7 +62,7 @@ export async function auditShard(
     await lookAtUnreadableAgain(ctx, "auditing", met);
     found += met.length;
     // rule: audit-frees-keys-of-finished-jobs
-    await letKeysGo(ctx, finished);
+    await freeLeftKeys(ctx, finished);
     entries += page.entries.length;
     isOurs = await progress.reach(page.position, page.entries.length);
     if (!isOurs) break;
@@ -128,7 +128,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
 }
 
 /** Lets keys go that finished jobs have left, and files looks at jobs whose keys gave no answer. */
-async function letKeysGo(ctx: Context, finished: readonly Home[]): Promise<void> {
+async function freeLeftKeys(ctx: Context, finished: readonly Home[]): Promise<void> {
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
   const failed = await releaseLeftKeys(ctx, finished, by);

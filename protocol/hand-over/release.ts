@@ -11,8 +11,8 @@ import { countParked } from "../gate/park.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { shardsToRelease } from "../store/shards.ts";
-import { firstStart, letGo, NO_TURN, type Release, type Turn, takeTurns } from "./let-go.ts";
 import { parkedNotes } from "./parked-notes.ts";
+import { firstStart, NO_TURN, type Release, releaseJobs, type Turn, takeTurns } from "./release-turn.ts";
 
 /** `released`: how many parked jobs this call let go. `left`: how many are parked still, counted up to 1,000. */
 export type Resumed = { released: number; left: number };
@@ -133,7 +133,7 @@ async function releaseRange(
     const inTurn = oneByOne();
     await inParallel(lanes, LANES, async () => {
       for (let turn = await inTurn(take); turn; turn = await inTurn(take)) {
-        const count = await letGo(ctx, run, turn);
+        const count = await releaseJobs(ctx, run, turn);
         released += count;
       }
     });

@@ -1,8 +1,8 @@
 import { startsAt } from "../../core/home.ts";
 import { type Home, type Key, parkedKey } from "../../core/items.ts";
-import { heldBefore, knownResume } from "../gate/known-pauses.ts";
-import { isStartAhead, type Looks } from "../gate/limit.ts";
+import { knownResume, pauseBounds } from "../gate/known-pauses.ts";
 import { limitedTopics } from "../gate/limited-topics.ts";
+import { isStartAhead, type Looks } from "../gate/start-gate.ts";
 import { isLimited, isNamed } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { readApart } from "../store/read-apart.ts";
@@ -46,7 +46,7 @@ export async function leftToReleases(
 ): Promise<{ left: ReadonlySet<string>; unread: Unread }> {
   const topics = [...new Set(homes.map(({ topic }) => topic))];
   // In one call.
-  await heldBefore(ctx, topics);
+  await pauseBounds(ctx, topics);
   const resumes = await Promise.all(topics.map((topic) => knownResume(ctx, topic)));
   const resuming = new Set(topics.filter((_, i) => resumes[i] !== undefined));
   // Where nobody can say it, each of the jobs is asked for its note.

@@ -17,7 +17,7 @@ import { unknownPauses } from "../gate/known-pauses.ts";
 import { isLimited, isNamed } from "../policy.ts";
 import type { Context, Pool } from "../ports.ts";
 import { die } from "../run/die.ts";
-import { type HandedOver, isSeenTo, reportFailures, send } from "../send/send.ts";
+import { type HandedOver, isHandedOver, reportFailures, send } from "../send/send.ts";
 import { fileLooks } from "../store/looks.ts";
 import { type Entry, type PassedOver, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
@@ -170,7 +170,7 @@ async function handOver(
   const failed = new Map<string, Failed>();
   for (const { home, since = now } of entries.slice(0, stopAt)) {
     const sent = home && outcomes.get(home.id);
-    if (!home || !sent || isSeenTo(sent)) continue;
+    if (!home || !sent || isHandedOver(sent)) continue;
     const first = failed.get(home.id)?.since ?? since;
     failed.set(home.id, { home, sent, since: Math.min(first, since) });
   }

@@ -2,13 +2,13 @@ import { BUCKET } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { minuteOf } from "../../core/items.ts";
 import type { Context } from "../ports.ts";
-import { removeDeadLetters } from "../run/dead-letters.ts";
+import { removeDeadLetters } from "../run/remove-dead-letters.ts";
 import { circuitBreaker } from "../send/circuit-breaker.ts";
 import { shardsToSweep } from "../store/shards.ts";
 import { auditShard } from "./audit.ts";
 import { backlogsOf } from "./backlog.ts";
+import { carryOutPauses } from "./carry-out-pauses.ts";
 import { sweepShard } from "./sweep.ts";
-import { tendPauses } from "./tend-pauses.ts";
 
 /**
  * One pass over everything: each shard swept, then audited, several shards at a time, what is being resumed let go, and
@@ -30,7 +30,7 @@ export async function tick(outer: Context, until: number): Promise<void> {
     }
   };
   await Promise.all([
-    guarded(tendPauses(ctx, until), "looking at pauses"),
+    guarded(carryOutPauses(ctx, until), "looking at pauses"),
     workThrough(ctx, shards, async (shard, step) => {
       const work =
         step === "sweep" ? sweepShard(ctx, shard, until, backlogs) : auditShard(ctx, shard, until, backlogs);
@@ -44,7 +44,7 @@ export async function tick(outer: Context, until: number): Promise<void> {
 type Step = "sweep" | "audit";
 
 /**
- * Sweeps all shards and audits each after its sweep, as many at a time as fit into memory (`core/sizes.ts`). Audits wait until
+ * Sweeps all shards and audits each after its sweep, as many at a time as fit into memory (`core/work-sizes.ts`). Audits wait until
  * each sweep has begun. Each tick begins with other shards, so that none is always the one for which no time is left.
  */
 async function workThrough(

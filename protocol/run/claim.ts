@@ -23,13 +23,13 @@ import { isUnreadable, type Unreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import { endTooLate, findExpired, findTooLate } from "../gate/if-late.ts";
 import { pausedSince } from "../gate/known-pauses.ts";
-import { isCounted, isGiven, isShut } from "../gate/limit.ts";
 import { type PutOff, parkCarried } from "../gate/park.ts";
+import { isCounted, isGiven, isShut } from "../gate/start-gate.ts";
 import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import type { DropReason } from "../reports.ts";
 import { sendMissed } from "../send/missed-starts.ts";
-import { letsVoidGo, send } from "../send/send.ts";
+import { mayDropVoid, send } from "../send/send.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
 import { settleCrash, settleOtherwise } from "./settle.ts";
@@ -172,7 +172,7 @@ export async function claim(
   let ending = Promise.resolve();
   try {
     if (refused.length > 0) {
-      const met = await meet(ctx, topic, refused, tokens, take, verdicts, !isRenewed);
+      const met = await judgeRefused(ctx, topic, refused, tokens, take, verdicts, !isRenewed);
       ending = endMet(ctx, topic, met, verdicts).catch(fail);
       if (met.renewed.length > 0) {
         const renewed = await claim(ctx, topic, met.renewed, leaseEnd, { by, onClaimed, isRenewed: true });
@@ -212,7 +212,7 @@ async function lookAtUnknown(
   verdicts: Map<string, Verdict>,
 ): Promise<void> {
   const ours: MessageJob[] = [];
-  const met = await meet(ctx, topic, jobs, tokens, (job) => void ours.push(job), verdicts, false);
+  const met = await judgeRefused(ctx, topic, jobs, tokens, (job) => void ours.push(job), verdicts, false);
   const giveBack = inParallel(ours, 8, async ({ id, attempt }) => {
     const held = { id, topic, attempt, token: tokens.get(id) ?? "" };
     if ((await settleOtherwise(ctx, held, { end: "retry-in", wait: 0 })) === "settled")
@@ -232,7 +232,7 @@ type Met = {
 };
 
 /** What stands where a claim was refused. */
-async function meet(
+async function judgeRefused(
   ctx: Context,
   topic: string,
   jobs: readonly MessageJob[],
@@ -336,7 +336,8 @@ async function endMet(
   const sent = await send(ctx, waiting);
   for (const home of waiting) {
     // The message in hand is the only one certain to come back.
-    if (!letsVoidGo(sent.get(home.id))) verdicts.set(home.id, { verdict: "left", until: now + REPEAT_AFTER });
+    if (!mayDropVoid(sent.get(home.id)))
+      verdicts.set(home.id, { verdict: "left", until: now + REPEAT_AFTER });
   }
 }
 

@@ -1,7 +1,7 @@
 import {
   BATCH_PATIENCE,
   CLOCK_MARGIN,
-  HOLD,
+  HELD_BY_CONSUMER,
   LONGEST_HIDE,
   LONGEST_LEASE,
   MOST_RECEIVES,
@@ -27,7 +27,7 @@ import type { TopicPolicy } from "../../core/policy.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../../core/receipt.ts";
 import { inParallel } from "../../general/batches.ts";
 import { isPaused } from "../gate/known-pauses.ts";
-import { openingOf } from "../gate/limit.ts";
+import { openingOf } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Received, Timers } from "../ports.ts";
 import { requireTopic } from "../read/topics.ts";
@@ -154,7 +154,7 @@ async function take(
     }
     const early = job ? startOf(job) - ctx.clock() : 0;
     if (!job) drop.push(message.handle);
-    else if (early >= HOLD) hide.push({ handle: message.handle, seconds: hideSecondsOf(early) });
+    else if (early >= HELD_BY_CONSUMER) hide.push({ handle: message.handle, seconds: hideSecondsOf(early) });
     else due.push({ message, parsed, job });
   }
   // Together, as other jobs wait for them.
@@ -365,7 +365,7 @@ export async function settlePulled(
 ): Promise<Home | undefined> {
   const { receipt, held } = show(ctx, topic, text);
   if (!held) {
-    await settleUntracked(ctx, topic, receipt, ending);
+    await settleUntrackedPull(ctx, topic, receipt, ending);
     return undefined;
   }
   const before = await readJob(ctx, held.id);
@@ -380,7 +380,7 @@ export async function settlePulled(
   return readJob(ctx, held.id);
 }
 
-async function settleUntracked(
+async function settleUntrackedPull(
   ctx: Context,
   topic: string,
   receipt: Receipt,

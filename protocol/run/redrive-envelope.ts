@@ -6,7 +6,7 @@ import { deadText, type Message } from "../../core/message.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { redriveJob } from "../change/redrive.ts";
 import type { Context } from "../ports.ts";
-import { letsVoidGo, send } from "../send/send.ts";
+import { mayDropVoid, send } from "../send/send.ts";
 import { readHomes, readHomesApart } from "../store/read-job.ts";
 import { cannotRead } from "../store/unreadable.ts";
 
@@ -41,7 +41,7 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
       if (!redriven && !(await putBack(ctx, home))) return false;
     }
     const sent = await send(ctx, owed);
-    return owed.every(({ id }) => letsVoidGo(sent.get(id)));
+    return owed.every(({ id }) => mayDropVoid(sent.get(id)));
   } catch (error) {
     const what = "redriving a dead letter";
     ctx.report({ type: "trouble", topic: message.topic, what, error: messageOf(error) });

@@ -1,8 +1,8 @@
 import { WRITER_DEADLINE } from "../../core/constants.ts";
 import type { MessageJob } from "../../core/message.ts";
 import { knownFollowedAt, knownResume } from "../gate/known-pauses.ts";
-import { isShut, type Looks } from "../gate/limit.ts";
 import { homesBefore, type PutOff } from "../gate/park.ts";
+import { isShut, type Looks } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { lookLater, send } from "./send.ts";

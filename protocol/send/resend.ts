@@ -2,7 +2,7 @@ import { toJson } from "../../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob, startOf } from "../../core/message.ts";
 import { delaySecondsOf } from "../../core/packs.ts";
 import { batchesOf } from "../../general/batches.ts";
-import { openingOf } from "../gate/limit.ts";
+import { openingOf } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 

@@ -1,4 +1,4 @@
-import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { BATCH_PATIENCE, RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { isNear, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
@@ -6,8 +6,8 @@ import { delaySecondsOf, type Pack, packsOf } from "../../core/packs.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
 import { inParallel } from "../../general/batches.ts";
 import { unknownPauses } from "../gate/known-pauses.ts";
-import { type Looks, readTooLongAgo, shape } from "../gate/limit.ts";
-import { type Parking, park, parkForLimit } from "../gate/park.ts";
+import { parkForLimit } from "../gate/park.ts";
+import { type Gated, type Looks, readTooLongAgo, startGate } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline, Outgoing, Sent } from "../ports.ts";
 import { fileLooks } from "../store/looks.ts";
@@ -48,30 +48,28 @@ export async function send(
     if (unknown.has(topic)) return failAll(unknown.get(topic));
     if (isTooLate) return failAll(new Error(readTooLongAgo(readBy)));
     const by = ctx.clock() + WRITER_DEADLINE;
-    let parking: Parking;
+    let gated: Gated;
     try {
-      parking = await park(ctx, topic, jobs);
+      gated = await startGate(ctx, topic, jobs, by, looks);
     } catch (error) {
       return failAll(error);
     }
-    const { parked, spare } = parking;
-    const waiting = jobs.filter(({ id }) => !parked.has(id));
-    const { going, left, failed } = await shape(ctx, topic, waiting, by, looks);
+    const { ready, later, failed, spare } = gated;
     fail(topic, failed);
-    for (const [id, sent] of await sendNow(ctx, going, by)) outcomes.set(id, sent);
+    for (const [id, sent] of await sendNow(ctx, ready, by)) outcomes.set(id, sent);
     try {
       // rule: job-without-a-start-is-parked
       // Last: a throttled partition of notes takes its time, and starts that were given would pass.
-      await parkForLimit(ctx, topic, left, by);
+      await parkForLimit(ctx, topic, later, by);
     } catch (error) {
-      fail(topic, new Map(left.map(({ id }) => [id, error])));
+      fail(topic, new Map(later.map(({ id }) => [id, error])));
     }
     // Until then sweeps leave the job to its note. What was not sent is let go with it.
     const done = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
     try {
       await ctx.pool.remove(
         done.map(([, note]) => note),
-        ctx.clock() + WRITER_DEADLINE,
+        ctx.clock() + BATCH_PATIENCE,
       );
     } catch (error) {
       // They wait for a release. It sends the jobs again: a tracked job's second message is void.
@@ -101,7 +99,7 @@ export async function sendNow(
 }
 
 /** Whether nothing more is to be done for a job that was handed over so. */
-export function isSeenTo(outcome: HandedOver | undefined): boolean {
+export function isHandedOver(outcome: HandedOver | undefined): boolean {
   return outcome?.outcome === "sent" || outcome?.outcome === "held";
 }
 
@@ -109,8 +107,8 @@ export function isSeenTo(outcome: HandedOver | undefined): boolean {
  * Whether a void message may go whose follower was handed over so. A follower that SQS refuses for good never comes: the
  * sweep or the audit meets its job and says that it is dead. Until then a void message that stays would be copied for hours.
  */
-export function letsVoidGo(outcome: HandedOver | undefined): boolean {
-  return isSeenTo(outcome) || outcome?.outcome === "refused";
+export function mayDropVoid(outcome: HandedOver | undefined): boolean {
+  return isHandedOver(outcome) || outcome?.outcome === "refused";
 }
 
 async function sendTopic(
@@ -198,7 +196,7 @@ export async function lookLater(
   homes: readonly Home[],
   outcomes: ReadonlyMap<string, HandedOver>,
 ): Promise<void> {
-  const unsent = homes.filter((home) => !isSeenTo(outcomes.get(home.id)));
+  const unsent = homes.filter((home) => !isHandedOver(outcomes.get(home.id)));
   const now = ctx.clock();
   await fileLooks(
     ctx,

@@ -19,7 +19,7 @@ type Finished = { id: string; topic: string; key?: string; state?: string; revis
 export async function releaseKey(ctx: Context, job: Finished, expiresAt: number, by: number): Promise<void> {
   if (job.key === undefined) return;
   try {
-    await letGo(ctx, job, job.key, expiresAt, by);
+    await freeKey(ctx, job, job.key, expiresAt, by);
   } catch (error) {
     ctx.report({ type: "trouble", topic: job.topic, what: "letting a key go", error: messageOf(error) });
   }
@@ -44,7 +44,7 @@ export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: numb
   }
 }
 
-async function letGo(
+async function freeKey(
   ctx: Context,
   { id, topic, state, revision }: Finished,
   key: string,
@@ -73,7 +73,7 @@ export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: 
     if (!isLeft) return [];
     try {
       if (item instanceof Error) throw item;
-      await letGo(ctx, home, home.key ?? "", home.expiresAt ?? 0, by);
+      await freeKey(ctx, home, home.key ?? "", home.expiresAt ?? 0, by);
       return [];
     } catch (error) {
       const what = `letting the key of job ${home.id} go`;

@@ -12,7 +12,7 @@ import {
 } from "../../core/items.ts";
 import { beforeTime, justAfter, type Position } from "../../core/position.ts";
 import { isUnreadable, jobIn, readHome, type Unreadable } from "../../core/readable.ts";
-import { entriesAtOnce } from "../../core/sizes.ts";
+import { entriesAtOnce } from "../../core/work-sizes.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { readHomes } from "./read-job.ts";
@@ -46,7 +46,7 @@ const WIDTH = 8;
 
 /**
  * The entries of a shard between two positions, oldest first. A home that lies in the page is not read again; a look's is,
- * so few at once that they fit into memory whatever their size (`core/sizes.ts`).
+ * so few at once that they fit into memory whatever their size (`core/work-sizes.ts`).
  *
  * With `passed` one partition's trouble is its own: a minute that cannot be read is noted there and passed over, unless all fail
  * of as many minutes as are read at once. Minutes that are done are not read again. A page is done when the next is asked for.

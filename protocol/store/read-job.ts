@@ -1,3 +1,4 @@
+import { NEAR } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { type Head, type Home, headOf, homeKey } from "../../core/items.ts";
 import { isUnreadable, readHome, type Unreadable } from "../../core/readable.ts";
@@ -21,7 +22,7 @@ export function notFound(id: string): MinutehandError {
   return new MinutehandError(
     "job-not-found",
     `there is no job ${id}; finished jobs go after their retention, and an untracked job that was due within ` +
-      "210 s when it was enqueued is never stored",
+      `${NEAR / 1000} s when it was enqueued is never stored`,
     { id },
   );
 }

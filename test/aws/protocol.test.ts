@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { dynamoClient, sqsClient } from "../../aws/clients.ts";
 import { dynamoPool } from "../../aws/pool.ts";
 import { sqsQueues } from "../../aws/queues.ts";
-import { SIZES } from "../../core/sizes.ts";
+import { SIZES } from "../../core/work-sizes.ts";
 import { TIMERS } from "../../http/timers.ts";
 import { cancelByEvent } from "../../protocol/change/cancel-by-event.ts";
 import { redrive } from "../../protocol/change/redrive.ts";

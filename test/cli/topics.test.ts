@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { counted } from "../../cli/words.ts";
+import { counted } from "../../cli/columns.ts";
 import type { Json } from "../support/api.ts";
 import { createApi } from "../support/api.ts";
 import { createWorld, MINUTE, SECOND } from "../support/world.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import { bucketOf, type Item, type Key, keyKey, minuteOf, onceKey, parkedIn } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
-import { SIZES } from "../../core/sizes.ts";
+import { SIZES } from "../../core/work-sizes.ts";
 import { pause } from "../../protocol/change/pause.ts";
 import { enqueueMany } from "../../protocol/file/enqueue.ts";
 import { resume } from "../../protocol/hand-over/release.ts";

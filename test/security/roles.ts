@@ -72,7 +72,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/[\w-]+\/enqueue-plain\.ts storeOnce insert$/,
     /^protocol\/[\w-]+\/looks\.ts underLook /,
     /^protocol\/[\w-]+\/move\.ts move change$/,
-    /^protocol\/[\w-]+\/keys\.ts letGo transact$/,
+    /^protocol\/[\w-]+\/keys\.ts freeKey transact$/,
   ],
   // Its topic is tracked.
   JobsWebhookhooksCaller: [HELD, /^consumer\/settle-untracked\.ts settleUntracked /],
@@ -81,7 +81,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // Its topic is not. Its queue has only some tracked jobs of the time before, so that not each of their ways is met.
   Notes: [STORED],
   // It records no deaths.
-  Shop: [HELD, /^protocol\/[\w-]+\/keys\.ts letGo transact$/],
+  Shop: [HELD, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
 };
 
 const among =

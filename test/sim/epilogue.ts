@@ -1,6 +1,6 @@
 import { timeOf } from "../../core/items.ts";
 import { periodOf } from "../../core/limit.ts";
-import { SIZES, type Sizes } from "../../core/sizes.ts";
+import { SIZES, type Sizes } from "../../core/work-sizes.ts";
 import { noterOf } from "./answers.ts";
 import { beyondBudget, type Done, since } from "./budget.ts";
 import { ON_TIME } from "./faults.ts";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { SIZES, type Sizes } from "../../core/sizes.ts";
+import { SIZES, type Sizes } from "../../core/work-sizes.ts";
 import { weatherOf } from "./faults.ts";
 import { paceOf } from "./habits.ts";
 import { parseCommandLine } from "./options.ts";

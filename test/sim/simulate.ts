@@ -1,7 +1,7 @@
 import { LONGEST_DELAY } from "../../core/constants.ts";
 import { homeKey } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
-import { SIZES } from "../../core/sizes.ts";
+import { SIZES } from "../../core/work-sizes.ts";
 import { beyondBudget, kindOf } from "./budget.ts";
 import { busOf } from "./bus.ts";
 import { clerks } from "./clerks.ts";

@@ -1,4 +1,4 @@
-import { SIZES, type Sizes } from "../../core/sizes.ts";
+import { SIZES, type Sizes } from "../../core/work-sizes.ts";
 import { drawsOf } from "./draws.ts";
 
 /** Small enough that the jobs of a history fill several of it. */

@@ -7,7 +7,7 @@ import { sqsQueues } from "../../aws/queues.ts";
 import { schedulerSchedules } from "../../aws/schedules.ts";
 import { parseMessage } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
-import type { Sizes } from "../../core/sizes.ts";
+import type { Sizes } from "../../core/work-sizes.ts";
 import type { Context } from "../../protocol/ports.ts";
 import type { ProtocolEvent } from "../../protocol/reports.ts";
 import { allowanceOf, askedBy } from "./allowance.ts";

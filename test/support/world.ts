@@ -2,7 +2,7 @@ import type { Home } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
 import { isUnreadable } from "../../core/readable.ts";
-import { SIZES, type Sizes } from "../../core/sizes.ts";
+import { SIZES, type Sizes } from "../../core/work-sizes.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
 import { tick } from "../../protocol/hand-over/tick.ts";
 import type { Enqueued, NewJob } from "../../protocol/new-job.ts";

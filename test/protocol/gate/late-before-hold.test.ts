@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Home, homeKey, noteIn } from "../../../core/items.ts";
-import { SIZES } from "../../../core/sizes.ts";
+import { SIZES } from "../../../core/work-sizes.ts";
 import { lift, pause } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { parkForLimit } from "../../../protocol/gate/park.ts";

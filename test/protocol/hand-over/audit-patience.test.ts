@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { HEALTHY_READY } from "../../../core/constants.ts";
-import { SIZES } from "../../../core/sizes.ts";
+import { SIZES } from "../../../core/work-sizes.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { consume } from "../../support/consume.ts";
 import { orders } from "../../support/scenes.ts";

@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import { BUCKET, STARTS_AHEAD } from "../../../core/constants.ts";
 import { type Item, pauseKey, ttl } from "../../../core/items.ts";
 import { parseMessage, startOf } from "../../../core/message.ts";
-import { SIZES } from "../../../core/sizes.ts";
+import { SIZES } from "../../../core/work-sizes.ts";
 import { cancel, cancelMany } from "../../../protocol/change/cancel.ts";
 import { lift, pause } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { park } from "../../../protocol/gate/park.ts";
+import { carryOutPauses } from "../../../protocol/hand-over/carry-out-pauses.ts";
 import { release, resume } from "../../../protocol/hand-over/release.ts";
-import { tendPauses } from "../../../protocol/hand-over/tend-pauses.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
 import type { Context, Pool } from "../../../protocol/ports.ts";
 import { consume } from "../../support/consume.ts";
@@ -123,7 +123,7 @@ describe("jobs that wait for their topic's limit", () => {
     await world.tick();
     const ids = await fileMany(world, 10_000);
     await cancelMany(world.ctx, ids);
-    const calls = await callsOf(world, () => tendPauses(world.ctx, world.now() + MINUTE));
+    const calls = await callsOf(world, () => carryOutPauses(world.ctx, world.now() + MINUTE));
     expect(parked(world)).toEqual([]);
     // Pages of notes, their homes and their deletion: a million cost a hundred times this, and block nobody.
     expect(keysOf(calls, "read")).toBeLessThan(10_000 + 20);
@@ -145,7 +145,7 @@ describe("jobs that wait for their topic's limit", () => {
       if (pk.startsWith("paused#slow#")) counts.push(count);
       return world.pool.page(pk, from, before, count);
     };
-    await tendPauses({ ...world.ctx, pool: { ...world.pool, page } }, world.now() + MINUTE);
+    await carryOutPauses({ ...world.ctx, pool: { ...world.pool, page } }, world.now() + MINUTE);
     expect(counts.length).toBeGreaterThan(10);
     expect(Math.max(...counts)).toBe(5);
   });
@@ -155,7 +155,7 @@ describe("jobs that wait for their topic's limit", () => {
     await world.tick();
     await cancelMany(world.ctx, await fileMany(world, 2000));
     await world.pass(2 * MINUTE, { ticks: false });
-    await tendPauses(world.ctx, world.now());
+    await carryOutPauses(world.ctx, world.now());
     expect(parked(world).length).toBeGreaterThan(1000);
     const { id } = await world.file({ topic: "slow" });
     expect(startsOf(world).get(id)).toBe(world.now());
@@ -224,7 +224,7 @@ describe("jobs that wait for their topic's limit", () => {
     await resume(world.ctx, "slow", undefined);
     // By then the pause is over. No audit helps.
     for (; world.now() < START + 30 * MINUTE; await world.pass(MINUTE, { ticks: false }))
-      await tendPauses(world.ctx, world.now() + MINUTE);
+      await carryOutPauses(world.ctx, world.now() + MINUTE);
     expect(startsOf(world).get(id)).toBe(START + 30 * MINUTE);
   });
 
@@ -271,10 +271,10 @@ describe("jobs that wait for their topic's limit", () => {
     await world.tick();
     await fileMany(world, 100);
     const before = parked(world).length;
-    const calls = await callsOf(world, () => tendPauses(world.ctx, world.now() + MINUTE));
+    const calls = await callsOf(world, () => carryOutPauses(world.ctx, world.now() + MINUTE));
     expect(before).toBe(25);
     await world.pass(20 * SECOND, { ticks: false });
-    const writes = await callsOf(world, () => tendPauses(world.ctx, world.now() + MINUTE));
+    const writes = await callsOf(world, () => carryOutPauses(world.ctx, world.now() + MINUTE));
     expect(keysOf(calls, "remove")).toBe(0);
     expect([keysOf(writes, "changeMany"), keysOf(writes, "remove")]).toEqual([20, 20]);
   });
@@ -338,7 +338,7 @@ describe("a limited topic", () => {
   test("costs a tick one read while nothing has ever waited, and little when nothing waits any more", async () => {
     const world = limited();
     await world.tick();
-    const calls = () => callsOf(world, () => tendPauses(world.ctx, world.now() + MINUTE));
+    const calls = () => callsOf(world, () => carryOutPauses(world.ctx, world.now() + MINUTE));
     await world.pass(10 * SECOND, { ticks: false });
     // The topics that ever had parked jobs, those that were ever paused, and the pauses.
     expect(await calls()).toHaveLength(3);
@@ -424,7 +424,7 @@ describe("a release that dies", () => {
       const ids = await fileMany(world, 200);
       await world.pass(MINUTE, { ticks: false });
       breakOnce(world, where, matches);
-      await tendPauses(world.ctx, world.now() + MINUTE).catch(() => {});
+      await carryOutPauses(world.ctx, world.now() + MINUTE).catch(() => {});
       expect(world.pool.hooks[where]).toBeUndefined();
       await world.pass(5 * MINUTE);
       expect(new Set(startsOf(world).keys())).toEqual(new Set(ids));
@@ -442,10 +442,10 @@ describe("a release that dies", () => {
         ...world.ctx,
         queues: { ...world.queues, send: () => Promise.reject(new Error("crash")) },
       };
-      await tendPauses(dead, world.now() + MINUTE).catch(() => {});
+      await carryOutPauses(dead, world.now() + MINUTE).catch(() => {});
       await world.pass(ms, { ticks: false });
       world.queues.purge(slow);
-      await tendPauses(world.ctx, world.now() + MINUTE);
+      await carryOutPauses(world.ctx, world.now() + MINUTE);
       const late = world.queues.messages(slow).filter(({ visibleAt }) => visibleAt <= world.now() + SECOND);
       expect(late.length).toBeLessThanOrEqual(2);
       await world.pass(5 * MINUTE);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Cursor, cursorKey } from "../../../core/items.ts";
 import { parseMessage } from "../../../core/message.ts";
-import { SIZES } from "../../../core/sizes.ts";
+import { SIZES } from "../../../core/work-sizes.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
 import type { Pool, QueueName, Queues } from "../../../protocol/ports.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Cursor, cursorKey, type Home } from "../../../core/items.ts";
-import { SIZES } from "../../../core/sizes.ts";
+import { SIZES } from "../../../core/work-sizes.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { backlogsOf } from "../../../protocol/hand-over/backlog.ts";
 import { readCursor } from "../../../protocol/hand-over/cursor.ts";

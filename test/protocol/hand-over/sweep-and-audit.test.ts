@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LOOKAHEAD, WRITER_DEADLINE } from "../../../core/constants.ts";
 import { addressOf } from "../../../core/job-id.ts";
-import { SIZES } from "../../../core/sizes.ts";
+import { SIZES } from "../../../core/work-sizes.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";

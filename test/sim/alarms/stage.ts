@@ -1,7 +1,7 @@
 import { eventsOn } from "../../../consumer/apply-events.ts";
 import { webhookOn } from "../../../consumer/webhook.ts";
 import type { EventRule } from "../../../core/event-rules.ts";
-import { SIZES } from "../../../core/sizes.ts";
+import { SIZES } from "../../../core/work-sizes.ts";
 import { measuresOf } from "../../../environment/telemetry.ts";
 import { METRICS_NAMESPACE } from "../../../infra/environment.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";

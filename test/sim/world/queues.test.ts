@@ -4,7 +4,7 @@ import { homeKey, ITEM_VERSION } from "../../../core/items.ts";
 import { drawJobId } from "../../../core/job-id.ts";
 import { MESSAGE_VERSION } from "../../../core/message.ts";
 import type { TopicPolicy } from "../../../core/policy.ts";
-import { SIZES } from "../../../core/sizes.ts";
+import { SIZES } from "../../../core/work-sizes.ts";
 import { seededBytes } from "../../../testing/random.ts";
 import { planOf } from "../faults.ts";
 import { habitOf } from "../habits.ts";

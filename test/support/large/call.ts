@@ -1,5 +1,5 @@
 import { DAY } from "../../../core/constants.ts";
-import { SIZES } from "../../../core/sizes.ts";
+import { SIZES } from "../../../core/work-sizes.ts";
 import { type BulkAction, beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
 import { cancelMany } from "../../../protocol/change/cancel.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { foldersIn, hashFolder } from "../../local/input-hash.ts";
+import { foldersIn, hashFolder } from "../../local/sources.ts";
 
 const NOBODY = 65_534;
 

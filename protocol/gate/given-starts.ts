@@ -9,7 +9,7 @@ import { changeApart, insertApart } from "../store/write-apart.ts";
  * A waiting job, when it may start, and from when on it waits for that alone: ms since the epoch. `isSent`: its caller alone
  * sends it, and sweeps leave it. So another's start is none of the caller's.
  */
-export type Hold = {
+export type GivenStart = {
   readonly home: Home;
   readonly from: number;
   readonly until: number;
@@ -17,18 +17,18 @@ export type Hold = {
 };
 
 /** A held job's home as it is then, `undefined` for one that is no longer as read, or what kept it unknown. */
-export type AfterHold = Home | undefined | Error;
+export type StartOutcome = Home | undefined | Error;
 
 /**
  * Moves waiting jobs to later starts, many at once: they stay due when they were, so that anybody can see how long they
  * are held. As in any move the looks stand before the homes say so, and the caller looks at the clock after. `patience`: for how
  * long what DynamoDB leaves unknown is tried again, ms. A job whose look is not filed is not moved, and gets the error.
  */
-export async function moveHeld(
+export async function moveToStarts(
   ctx: Context,
-  holds: readonly Hold[],
+  holds: readonly GivenStart[],
   patience = BATCH_PATIENCE,
-): Promise<AfterHold[]> {
+): Promise<StartOutcome[]> {
   const now = ctx.clock();
   const looks = holds.map(({ home, until }) => lookAt(home.id, until));
   // rule: look-before-hold
@@ -46,18 +46,18 @@ export async function moveHeld(
 /** Notes the starts of jobs that are sent at once, so that whoever sends them again gives them no other. */
 export function noteStarts(
   ctx: Context,
-  holds: readonly Hold[],
+  holds: readonly GivenStart[],
   patience = BATCH_PATIENCE,
-): Promise<AfterHold[]> {
+): Promise<StartOutcome[]> {
   return hold(ctx, holds, ctx.clock() + patience, () => ({}));
 }
 
 async function hold(
   ctx: Context,
-  holds: readonly Hold[],
+  holds: readonly GivenStart[],
   by: Deadline,
-  more: (hold: Hold) => Record<string, Attribute>,
-): Promise<AfterHold[]> {
+  more: (hold: GivenStart) => Record<string, Attribute>,
+): Promise<StartOutcome[]> {
   const changes = holds.map((one) => {
     const { home, from, until, isSent = false } = one;
     const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };

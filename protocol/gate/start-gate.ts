@@ -1,21 +1,28 @@
 import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { hasExpired, isBeyondBound, isNear, lastStart, startsAt } from "../../core/home.ts";
-import { type Home, parkedKey } from "../../core/items.ts";
+import { type Home, type Parked, parkedKey } from "../../core/items.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { gathering } from "../../general/batches.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
-import { type Hold, moveHeld, noteStarts } from "./hold.ts";
+import { type GivenStart, moveToStarts, noteStarts } from "./given-starts.ts";
 import { heldFromNow, knownFollowedAt, knownLimited } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
+import { park } from "./park.ts";
 
 /**
- * Jobs as limits and windows let them. `going`: to be sent now, each saying when it starts. `left`: no start is free soon, and they
- * are to be parked when the others are sent. `failed`: those that could not be settled.
+ * What becomes of jobs that may start soon. `ready`: they are sent now, and each says when it starts. `later`: no start of the limit
+ * is free soon, so they are parked when the others are sent. `failed`: nothing is known to be done for them. `spare`: notes of jobs
+ * that no pause holds any more, by the jobs' ids, to be removed when those are sent. All other jobs are parked, or wait for a release.
  */
-export type Shaped = { going: Home[]; left: Home[]; failed: Map<string, Error> };
+export type Gated = {
+  ready: Home[];
+  later: Home[];
+  failed: Map<string, Error>;
+  spare: ReadonlyMap<string, Parked>;
+};
 
 /**
  * What a sweep or an audit knows of jobs of limited topics that it sends, by their ids. `parked`: they wait for a release.
@@ -29,30 +36,33 @@ export type Looks = {
 };
 
 /**
- * Gives jobs of a topic with a limit their starts, at most `maxPerSecond` in a second, whoever hands them over.
- * Holds jobs of another topic that would start outside its window till its next opening. A start once given stays, unless it has
- * passed. What goes wrong is told as the failure of the jobs that wait. `by`: from then on the jobs are too old to be given starts.
+ * When may these jobs start? Everybody who sends jobs of a topic asks here. Jobs of a paused topic are parked. In a topic with a limit
+ * each job gets a start, at most `maxPerSecond` in a second, whoever sends the jobs. A start once given stays, unless it has passed.
+ * In a topic with a window, jobs that would start outside the window wait for its next opening. `by`: from then on what the caller
+ * knows of the jobs is too old. Throws when no job's pause can be read or noted.
  */
-export async function shape(
+export async function startGate(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
   by: Deadline,
   looks?: Looks,
-): Promise<Shaped> {
+): Promise<Gated> {
+  const { parked, spare } = await park(ctx, topic, jobs);
+  const unparked = jobs.filter(({ id }) => !parked.has(id));
   // A crashed run is sent to be settled, not to be run.
-  const waiting = jobs.filter(({ state }) => state === "scheduled");
-  const crashed = jobs.filter(({ state }) => state !== "scheduled");
-  const shaped: Shaped = { going: crashed, left: [], failed: new Map() };
+  const waiting = unparked.filter(({ state }) => state === "scheduled");
+  const crashed = unparked.filter(({ state }) => state !== "scheduled");
+  const gated: Gated = { ready: crashed, later: [], failed: new Map(), spare };
   try {
-    if (policyOf(ctx, topic).maxPerSecond === undefined) await holdShut(ctx, topic, waiting, shaped);
-    else await giveStarts(ctx, topic, waiting, shaped, by, looks);
+    if (policyOf(ctx, topic).maxPerSecond === undefined) await holdShut(ctx, topic, waiting, gated);
+    else await giveStarts(ctx, topic, waiting, gated, by, looks);
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(messageOf(error));
-    const settled = new Set([...shaped.going, ...shaped.left]);
-    for (const home of waiting) if (!settled.has(home)) shaped.failed.set(home.id, failure);
+    const settled = new Set([...gated.ready, ...gated.later]);
+    for (const home of waiting) if (!settled.has(home)) gated.failed.set(home.id, failure);
   }
-  return shaped;
+  return gated;
 }
 
 /** Whether a job that would start now, or when it may, would start outside its topic's window. */
@@ -68,10 +78,10 @@ export function openingOf(ctx: Context, topic: string, time: number): number {
 }
 
 /** Holds jobs of a topic without a limit that would start outside its window; the others go. */
-async function holdShut(ctx: Context, topic: string, jobs: readonly Home[], shaped: Shaped): Promise<void> {
+async function holdShut(ctx: Context, topic: string, jobs: readonly Home[], gated: Gated): Promise<void> {
   // rule: given-start-keeps-the-window
   const outside = jobs.filter((home) => isShut(ctx, home));
-  shaped.going.push(...jobs.filter((home) => !outside.includes(home)));
+  gated.ready.push(...jobs.filter((home) => !outside.includes(home)));
   // A release lets parked jobs go, by their notes, which know since when a pause has held them.
   const parked = await notedAmong(
     ctx,
@@ -81,42 +91,44 @@ async function holdShut(ctx: Context, topic: string, jobs: readonly Home[], shap
   const holds = openings(ctx, shut);
   const now = ctx.clock();
   // What nothing holds any more, as its window has opened since, is as far ahead as its sender chose.
-  const isGoing = ({ from, until }: Hold): boolean => until <= from || isNear(until, now);
-  const near = holds.filter(isGoing);
-  const far = holds.filter((one) => !isGoing(one));
-  await keepHolds(ctx, near, await noteStarts(ctx, near), shaped);
+  const isReady = ({ from, until }: GivenStart): boolean => until <= from || isNear(until, now);
+  const near = holds.filter(isReady);
+  const far = holds.filter((one) => !isReady(one));
+  await takeStarts(ctx, near, await noteStarts(ctx, near), gated);
   // Looked at after the writes: meanwhile a sweep may have passed the place of what was far.
-  await keepHolds(ctx, far, await moveHeld(ctx, far), shaped, (home) => isNear(startsAt(home), ctx.clock()));
+  await takeStarts(ctx, far, await moveToStarts(ctx, far), gated, (home) =>
+    isNear(startsAt(home), ctx.clock()),
+  );
   if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
 }
 
 /** When the jobs of a topic without a limit start by its window. */
-export function openings(ctx: Context, jobs: readonly Home[]): Hold[] {
+export function openings(ctx: Context, jobs: readonly Home[]): GivenStart[] {
   const now = ctx.clock();
   return jobs.map((home) =>
-    holdOf(ctx, home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))),
+    givenStartOf(ctx, home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))),
   );
 }
 
 /** A hold counts from now on for a late job: what the job had lost before stays lateness. */
-function holdOf(ctx: Context, home: Home, now: number, until: number): Hold {
+function givenStartOf(ctx: Context, home: Home, now: number, until: number): GivenStart {
   return { home, from: heldFromNow(ctx, home, now), until };
 }
 
 /** Lets go what was held as asked. */
-async function keepHolds(
+async function takeStarts(
   ctx: Context,
-  holds: readonly Hold[],
+  holds: readonly GivenStart[],
   outcomes: readonly (Home | undefined | Error)[],
-  { going, failed }: Shaped,
-  isGoing: (home: Home) => boolean = () => true,
+  { ready, failed }: Gated,
+  isReady: (home: Home) => boolean = () => true,
 ): Promise<void> {
   for (const [i, { home }] of holds.entries()) {
     const held = outcomes[i];
     if (held instanceof Error) failed.set(home.id, held);
     // Another's start serves as well, but for one that has passed when the window has shut.
     else if (held && isShut(ctx, held)) failed.set(home.id, new Error("its window has shut since its start"));
-    else if (held && isGoing(held)) going.push(held);
+    else if (held && isReady(held)) ready.push(held);
   }
 }
 
@@ -130,7 +142,7 @@ async function giveStarts(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
-  shaped: Shaped,
+  gated: Gated,
   by: Deadline,
   looks: Looks | undefined,
 ): Promise<void> {
@@ -140,19 +152,19 @@ async function giveStarts(
     (isCounted(home) && (looks ? isStartAhead(home, now) : isGiven(home, now)));
   // A job that will have expired by its start is sent without one: its consumer ends it.
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
-  const isGoing = (home: Home): boolean => (isOver(home) || isSent(home)) && !isShut(ctx, home);
-  shaped.going.push(...jobs.filter(isGoing));
+  const isReady = (home: Home): boolean => (isOver(home) || isSent(home)) && !isShut(ctx, home);
+  gated.ready.push(...jobs.filter(isReady));
   const parked =
     looks?.parked ??
     (await notedAmong(
       ctx,
-      jobs.filter((home) => home.spare === true && !isGoing(home)),
+      jobs.filter((home) => home.spare === true && !isReady(home)),
     ));
   const isParked = ({ id }: Home): boolean => parked.has(id);
   // A late job with a note waits for a release, and ticks look for the notes of listed topics alone.
-  if (jobs.some((home) => isParked(home) && !isGoing(home)))
+  if (jobs.some((home) => isParked(home) && !isReady(home)))
     await listLimited(ctx, topic, now + WRITER_DEADLINE);
-  const free = jobs.filter((home) => !isGoing(home) && !isParked(home));
+  const free = jobs.filter((home) => !isReady(home) && !isParked(home));
   if (free.length === 0) return;
   // A sender that stood still may have jobs that others have parked since. A start counts the time until now as lateness.
   const last = Math.min(by, looks?.by ?? by);
@@ -160,21 +172,21 @@ async function giveStarts(
 
   // rule: handed-over-jobs-keep-the-limit
   const { holds, left } = await book(ctx, topic, free);
-  shaped.left.push(...left);
+  gated.later.push(...left);
   // A sweep may come to it still, and would give it another.
-  const isAhead = ({ until }: Hold): boolean =>
+  const isAhead = ({ until }: GivenStart): boolean =>
     looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
   // Others may be sent to be sure as well, and each would take another start.
-  const isNoted = (one: Hold): boolean =>
+  const isNoted = (one: GivenStart): boolean =>
     one.until > one.from ||
     one.home.heldUntil !== undefined ||
     one.home.spare === true ||
     // The next call that postpones the job reads the start in its home and keeps it. So does a claim by a void message.
     isBeyondBound(one.home, now) ||
     isAhead(one);
-  shaped.going.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
+  gated.ready.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
   const noted = holds.filter(isNoted);
-  await keepHolds(ctx, noted, await noteStarts(ctx, noted), shaped);
+  await takeStarts(ctx, noted, await noteStarts(ctx, noted), gated);
 }
 
 /**
@@ -207,7 +219,7 @@ export function isCounted({ uncounted, heldUntil }: Home): boolean {
 }
 
 /** A job's start, `undefined`: none now. By the topic, of whoever does several things at once. */
-type Book = (jobs: readonly Home[]) => Promise<(Hold | undefined)[]>;
+type Book = (jobs: readonly Home[]) => Promise<(GivenStart | undefined)[]>;
 const books = new WeakMap<Context, Map<string, Book>>();
 
 /**
@@ -218,7 +230,7 @@ export async function book(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
-): Promise<{ holds: Hold[]; left: Home[] }> {
+): Promise<{ holds: GivenStart[]; left: Home[] }> {
   const ofContext = books.get(ctx) ?? new Map<string, Book>();
   books.set(ctx, ofContext);
   const bookOf = ofContext.get(topic) ?? gathering((some) => bookTogether(ctx, topic, some));
@@ -234,7 +246,7 @@ async function bookTogether(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
-): Promise<(Hold | undefined)[]> {
+): Promise<(GivenStart | undefined)[]> {
   const now = ctx.clock();
   const limited = await knownLimited(ctx, topic);
   // While jobs wait, others take no start behind those that were given. When no tick has come since, all may.
@@ -247,7 +259,7 @@ async function bookTogether(
   const starts = await bookStarts(ctx, topic, { ...limitOf(ctx, topic), until, isCrowded }, wanted);
   return jobs.map((home, i) => {
     const start = starts[i];
-    return start === undefined ? undefined : holdOf(ctx, home, now, start);
+    return start === undefined ? undefined : givenStartOf(ctx, home, now, start);
   });
 }
 

@@ -14,10 +14,10 @@ import {
 import type { Wanted } from "../../core/limit.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { bookStarts } from "../gate/book-starts.ts";
-import { type AfterHold, type Hold, moveHeld, noteStarts } from "../gate/hold.ts";
+import { type GivenStart, moveToStarts, noteStarts, type StartOutcome } from "../gate/given-starts.ts";
 import { endExpired } from "../gate/if-late.ts";
 import { heldFromNow, isPaused } from "../gate/known-pauses.ts";
-import { isCounted, isGiven, isShut, isStartAhead, limitOf, openingOf } from "../gate/limit.ts";
+import { isCounted, isGiven, isShut, isStartAhead, limitOf, openingOf } from "../gate/start-gate.ts";
 import { isNamed, policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { lookLater, sendIfNear, sendNow } from "../send/send.ts";
@@ -52,13 +52,13 @@ const TRIED_AGAIN: ReadonlySet<string> = new Set(["unreachable", "failing"]);
 type Waiting = { readonly home: Home; readonly notes: Parked[] };
 
 /**
- * What some notes come to. `given`: their jobs get a start. `going`: they have one, and are sent as they are. `owed`: they
+ * What some notes come to. `given`: their jobs get a start. `toSend`: they have one, and are sent as they are. `owed`: they
  * have moved on, and are handed over anew. `expired`: they are ended. `done`: notes that nothing is left to do for, then.
  * `isLeft`: some got no start. `isLast`: nor will later ones in this release.
  */
 export type Turn = {
-  readonly given: readonly { hold: Hold; notes: readonly Parked[] }[];
-  readonly going: readonly Home[];
+  readonly given: readonly { hold: GivenStart; notes: readonly Parked[] }[];
+  readonly toSend: readonly Home[];
   readonly owed: readonly Home[];
   readonly expired: readonly Waiting[];
   readonly done: readonly Parked[];
@@ -69,7 +69,7 @@ export type Turn = {
 /** Nobody's: the release is over before all have one. */
 export const NO_TURN: Turn = {
   given: [],
-  going: [],
+  toSend: [],
   owed: [],
   expired: [],
   done: [],
@@ -177,8 +177,8 @@ function firstFree({ room }: Release, now: number): number | undefined {
  * Lets the jobs of a turn go: their starts, the messages, and the notes last, so that a crash in between loses none. Jobs that
  * have expired are ended. Notes of jobs that were cancelled, moved or ended are deleted. Answers how many jobs got a start.
  */
-export async function letGo(ctx: Context, run: Release, turn: Turn): Promise<number> {
-  const { given, going, owed, expired, done } = turn;
+export async function releaseJobs(ctx: Context, run: Release, turn: Turn): Promise<number> {
+  const { given, toSend, owed, expired, done } = turn;
   const begun = ctx.clock();
   const endings = await endExpired(
     ctx,
@@ -194,7 +194,7 @@ export async function letGo(ctx: Context, run: Release, turn: Turn): Promise<num
   );
   const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
   // What starts later has a look there, and an untracked job can be cancelled as long as SQS does not have it.
-  const near = [...going, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
+  const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
   // rule: note-outlives-the-send
   const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
   const isUntaken = ({ id }: Home): boolean => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent");
@@ -212,9 +212,9 @@ export async function letGo(ctx: Context, run: Release, turn: Turn): Promise<num
     owed.filter((_, i) => !notes[i]),
   );
   // Another release may have given an untracked job its start, and die before it sends the job.
-  const isOver = ({ home }: Hold, outcome: AfterHold): boolean =>
+  const isOver = ({ home }: GivenStart, outcome: StartOutcome): boolean =>
     !(outcome instanceof Error) && (outcome !== undefined || !home.untracked);
-  const isLeft = (outcome: AfterHold): boolean =>
+  const isLeft = (outcome: StartOutcome): boolean =>
     outcome !== undefined && !(outcome instanceof Error) && near.includes(outcome) && isUntaken(outcome);
   const over = given.filter(({ hold }, i) => isOver(hold, outcomes[i]) && !isLeft(outcomes[i]));
   const read = [...done, ...[...over, ...ended].flatMap(({ notes }) => notes)];
@@ -254,7 +254,7 @@ async function judge(
   ctx: Context,
   run: Release,
   notes: readonly Parked[],
-): Promise<{ waiting: Waiting[]; going: Home[]; owed: Home[]; expired: Waiting[]; done: Parked[] }> {
+): Promise<{ waiting: Waiting[]; toSend: Home[]; owed: Home[]; expired: Waiting[]; done: Parked[] }> {
   const homes = await readHomesApart(
     ctx,
     notes.map(({ id }) => id),
@@ -262,7 +262,7 @@ async function judge(
   const now = ctx.clock();
   const waiting = new Map<string, Waiting>();
   const expired = new Map<string, Waiting>();
-  const going = new Map<string, Home>();
+  const toSend = new Map<string, Home>();
   const owed: Home[] = [];
   const done: Parked[] = [];
   const unreadable: Met[] = [];
@@ -305,16 +305,16 @@ async function judge(
       these.set(home.id, found);
     } else {
       // Whoever meets the message of a crashed run settles it.
-      if (home.state === "scheduled" || hasCrashed(home, now)) going.set(home.id, home);
+      if (home.state === "scheduled" || hasCrashed(home, now)) toSend.set(home.id, home);
       done.push(note);
     }
   }
   await lookAtUnreadableAgain(ctx, "releasing parked jobs", unreadable);
   // Its own note says more.
-  const unnoted = owed.filter(({ id }) => !waiting.has(id) && !expired.has(id) && !going.has(id));
+  const unnoted = owed.filter(({ id }) => !waiting.has(id) && !expired.has(id) && !toSend.has(id));
   return {
     waiting: [...waiting.values()],
-    going: [...going.values()],
+    toSend: [...toSend.values()],
     owed: unnoted,
     expired: [...expired.values()],
     done,
@@ -349,21 +349,25 @@ async function waitFroms(ctx: Context, waiting: readonly Waiting[]): Promise<(nu
 }
 
 /** Writes the starts into the homes, as far as nobody can tell them without. Answers in order. */
-async function settleStarts(ctx: Context, run: Release, holds: readonly Hold[]): Promise<AfterHold[]> {
+async function settleStarts(
+  ctx: Context,
+  run: Release,
+  holds: readonly GivenStart[],
+): Promise<StartOutcome[]> {
   const now = ctx.clock();
-  const outcomes = new Map<Hold, AfterHold>(holds.map((one) => [one, one.home]));
+  const outcomes = new Map<GivenStart, StartOutcome>(holds.map((one) => [one, one.home]));
   // The audit has passed a late job, and the messages of one that was paused may lie in its queue: both are moved.
-  const isMove = ({ home, until }: Hold): boolean =>
+  const isMove = ({ home, until }: GivenStart): boolean =>
     run.pause !== undefined ||
     !isNear(until, now) ||
     (!home.untracked && now - startsAt(home) >= AUDIT_AFTER);
   const moves = holds.filter(isMove);
-  const isNoted = (one: Hold): boolean =>
+  const isNoted = (one: GivenStart): boolean =>
     one.until > one.from || one.home.heldUntil !== undefined || one.home.untracked === true;
   const noted = holds.filter((one) => !isMove(one) && isNoted(one));
-  for (const [i, outcome] of (await moveHeld(ctx, moves, PATIENCE)).entries())
-    outcomes.set(moves[i] as Hold, outcome);
+  for (const [i, outcome] of (await moveToStarts(ctx, moves, PATIENCE)).entries())
+    outcomes.set(moves[i] as GivenStart, outcome);
   for (const [i, outcome] of (await noteStarts(ctx, noted, PATIENCE)).entries())
-    outcomes.set(noted[i] as Hold, outcome);
+    outcomes.set(noted[i] as GivenStart, outcome);
   return holds.map((one) => outcomes.get(one));
 }

@@ -27,13 +27,13 @@ const POLLS = 4;
 const POLL_EVERY = 10;
 
 /** A topic some of whose jobs may be parked. `pause`: its own, if it is not over. */
-type Held = { readonly topic: string; readonly pause: Pause | undefined };
+type ReleasableTopic = { readonly topic: string; readonly pause: Pause | undefined };
 
 /**
  * The tick's part: lets go the next minute's share of what is parked, for limits and for resumes, and repeats to Lambda
  * what was last wished of a topic's queue for as long as an earlier wish may still be on its way. Neither waits for the other.
  */
-export async function tendPauses(ctx: Context, until: number): Promise<void> {
+export async function carryOutPauses(ctx: Context, until: number): Promise<void> {
   const releaseUntil = Math.min(until, ctx.clock() + RELEASE_FOR);
   const inPolicy = Object.keys(ctx.policy.topics);
   const [limited, paused] = await Promise.all([
@@ -50,7 +50,7 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
   const topics = [...new Set([...inPolicy, ...limited, ...paused])];
   const pauses = await readPausesApart(ctx, topics);
   const sick = new Set<string>();
-  const held = topics.flatMap((topic, i): Held[] => {
+  const held = topics.flatMap((topic, i): ReleasableTopic[] => {
     const pause = pauses[i];
     if (!(pause instanceof Error)) return [{ topic, pause }];
     trouble(ctx, topic, "reading a pause", pause);
@@ -65,7 +65,7 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
     }
   };
   // rule: limited-topics-are-released
-  const isReleased = ({ topic, pause }: Held): boolean =>
+  const isReleased = ({ topic, pause }: ReleasableTopic): boolean =>
     pause ? pause.state === "resuming" : limited.has(topic);
   await Promise.all([
     inParallel(held, POLLS, async ({ topic, pause }) => {
@@ -73,7 +73,7 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
       // The version before this one listed none.
       if (!paused.includes(topic))
         await guarded(topic, listPaused(ctx, topic, ctx.clock() + WRITER_DEADLINE));
-      await guarded(topic, tend(ctx, topic, pause));
+      await guarded(topic, carryOut(ctx, topic, pause));
     }),
     inTurns(ctx, held.filter(isReleased), releaseUntil, ({ topic, pause }, end) =>
       guarded(topic, release(ctx, topic, pause, end, sick)),
@@ -89,9 +89,9 @@ export async function tendPauses(ctx: Context, until: number): Promise<void> {
  */
 async function inTurns(
   ctx: Context,
-  held: readonly Held[],
+  held: readonly ReleasableTopic[],
   until: number,
-  work: (one: Held, end: number) => Promise<void>,
+  work: (one: ReleasableTopic, end: number) => Promise<void>,
 ): Promise<void> {
   const last = ((minuteOf(ctx.clock()) / BUCKET) * WIDTH) % Math.max(held.length, 1);
   const waiting = [...held.slice(held.length - last), ...held.slice(0, held.length - last)];
@@ -109,7 +109,7 @@ function trouble(ctx: Context, topic: string, what: string, error: unknown): voi
   ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
 }
 
-async function tend(ctx: Context, topic: string, pause: Pause): Promise<void> {
+async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void> {
   const { state, changedAt, rate } = pause;
   const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
   // Now and then later too: a deploy may have made a mapping, or Lambda refused each wish while a resume goes on for days.

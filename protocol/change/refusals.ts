@@ -1,0 +1,58 @@
+import { NEAR } from "../../core/constants.ts";
+import { MinutehandError } from "../../core/errors.ts";
+import { hasCrashed, isFinished, isNear, isRunning, startsAt } from "../../core/home.ts";
+import type { Head } from "../../core/items.ts";
+import type { Expected } from "../ports.ts";
+
+/**
+ * The condition on which a user may change a job: the job waits, or its run has crashed. Throws `job-running` with the end of the
+ * lease, and `job-finished`.
+ */
+export function expectUnclaimed(home: Head, now: number): Expected {
+  if (isRunning(home, now)) {
+    throw new MinutehandError("job-running", `job ${home.id} is running; it can be changed when it is not`, {
+      id: home.id,
+      leaseUntil: new Date(home.leaseEnd ?? now).toISOString(),
+    });
+  }
+  if (isFinished(home)) {
+    throw new MinutehandError("job-finished", `job ${home.id} is ${home.state}`, {
+      id: home.id,
+      state: home.state,
+    });
+  }
+  if (hasCrashed(home, now)) return { state: "running", token: home.token, leaseEnd: home.leaseEnd };
+  return { state: "scheduled" };
+}
+
+/** The same for a bulk, which means no job in particular: one whose run has crashed and that an event has cancelled is over. */
+export function expectNotCancelled(home: Head, now: number): Expected {
+  const expect = expectUnclaimed(home, now);
+  if (home.cancelAskedAt === undefined) return { ...expect, cancelAskedAt: undefined };
+  throw new MinutehandError(
+    "job-finished",
+    `job ${home.id} was cancelled by an event while it ran, and its run has crashed: it does not run again`,
+    { id: home.id },
+  );
+}
+
+/** Why a job can be neither cancelled nor moved; `undefined`: the job can be. `condition`: by what the job is judged. */
+export function refusalOf(home: Head, now: number, condition = expectUnclaimed): MinutehandError | undefined {
+  try {
+    condition(home, now);
+  } catch (error) {
+    if (error instanceof MinutehandError) return error;
+    throw error;
+  }
+  return handedOff(home, now);
+}
+
+/** The refusal of an untracked job that SQS may have. Nothing of such a job can be changed. */
+export function handedOff(home: Head, now: number): MinutehandError | undefined {
+  if (!home.untracked || !isNear(startsAt(home), now)) return undefined;
+  return new MinutehandError(
+    "job-handed-off",
+    `job ${home.id} of the untracked topic ${home.topic} is due within ${NEAR / 1000} s: SQS has it or may have, unless it is parked`,
+    { id: home.id },
+  );
+}
