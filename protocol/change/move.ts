@@ -15,7 +15,7 @@ export type Move = {
   /** Keeps a hold that is not over, and then `dueAt` as it is though it has passed. */
   hold?: Pick<Home, "heldFrom" | "heldUntil">;
   /**
-   * Keeps `dueAt` as it is though it has passed, and a start of the limit that was given, also one that has come just now: the job
+   * Keeps the due time of a job that is overdue, and a start of the limit that was given, also one that has come just now: the job
    * keeps its turn among others. Were it due anew at each call, callers whose clocks are ahead would put the job off for ever.
    */
   keepsTurn?: boolean;
@@ -64,7 +64,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     heldUntil !== undefined &&
     heldUntil > (keepsTurn ? now - BOOKED_FOR : now) && { heldFrom, heldUntil };
   // rule: no-move-into-the-past
-  const dueAt = keepsTurn || hold ? request.dueAt : Math.max(request.dueAt, now);
+  const dueAt = movedDueAt(home, request, hold !== false, now);
   // A look behind the audit would be none.
   const start = hold ? startsAt({ dueAt, ...hold }) : Math.max(dueAt, now);
   // rule: look-before-home
@@ -94,6 +94,13 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   // rule: near-job-sent-after-move
   await sendIfNear(ctx, [found]);
   return { moved: true, home: found };
+}
+
+/** When a job is due that is moved. */
+function movedDueAt(home: Home, { dueAt, keepsTurn = false }: Move, isHeld: boolean, now: number): number {
+  if (!keepsTurn) return isHeld ? dueAt : Math.max(dueAt, now);
+  // The bound of a job that was postponed lies between its due time and now, and nobody asked for less.
+  return home.state === "scheduled" ? Math.min(Math.max(home.dueAt, dueAt), now) : now;
 }
 
 export function isAsSet(item: object, set: object): boolean {
