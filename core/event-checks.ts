@@ -1,7 +1,13 @@
 import { type Check, LONGEST_WAIT_S, oneOf, onlyFor, trackedOnly, wholeSeconds } from "./check.ts";
 import { DAY } from "./constants.ts";
 import { isEventPath } from "./event-rules.ts";
-import type { CancelSetting, EnqueueSetting, Match, TopicSettings } from "./topic-settings.ts";
+import type {
+  CancelSetting,
+  EnqueueSetting,
+  EventMatch,
+  SecondsOf,
+  TopicSettings,
+} from "./topic-settings.ts";
 
 const LONGEST_TOMBSTONE_S = DAY / 1000;
 /** "PutEvents", Amazon EventBridge API Reference, and "Creating event patterns": what a rule can match. */
@@ -15,7 +21,7 @@ type CheckedEvents<Duration> = Pick<TopicSettings<Duration>, "cancelOn" | "enque
 
 /** How long a duration is, in seconds, and whether a text is known before the deployment. */
 type Reading<Duration> = {
-  readonly secondsOf: (duration: Duration, at: string) => number;
+  readonly secondsOf: SecondsOf<Duration>;
   readonly isKnown: (text: string) => boolean;
 };
 
@@ -62,7 +68,7 @@ function placed<T>(at: string, events: T | readonly T[] | undefined): Placed<T>[
 }
 
 /** An event is told to every match that it fits, and files one job of a key. */
-function apart({ at, event }: Placed<Match>, other: Match, rule: string): Check {
+function apart({ at, event }: Placed<EventMatch>, other: EventMatch, rule: string): Check {
   const { source, detailType, key } = event;
   const meet = source === undefined || other.source === undefined || source === other.source;
   return {
@@ -112,7 +118,7 @@ function enqueueChecks<Duration>(
 
 function matchChecks(
   at: string,
-  { source, detailType, key }: Match,
+  { source, detailType, key }: EventMatch,
   isKnown: (text: string) => boolean,
 ): Check[] {
   return [

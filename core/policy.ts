@@ -1,5 +1,15 @@
 import { portOf } from "../general/port.ts";
-import { attemptsOf, type Backoff, DEFAULT_BACKOFF } from "./backoff.ts";
+import { attemptsOf, DEFAULT_BACKOFF } from "./backoff.ts";
+import { eventRulesOf, heedsTombstones } from "./event-settings.ts";
+import {
+  inSeconds,
+  SETTINGS,
+  type SecondsOf,
+  type SettingsWith,
+  TOPIC_SETTINGS,
+  type TopicSetting,
+  type TopicSettings,
+} from "./topic-settings.ts";
 
 /** Whom a webhook topic may call, and how. */
 export type WebhookPolicy = {
@@ -21,36 +31,21 @@ export type WebhookPolicy = {
   readonly mostAttempts?: number;
 };
 
-/** What differs between topics. Durations are seconds. */
-export type TopicPolicy = {
-  /** Who empties the ready queue: a Lambda function, callers of `receive`, or the built-in webhook consumer. */
-  readonly consumer: "lambda" | "pull" | "webhook";
-  /** Of a webhook topic: what differs from the defaults of `webhookPolicy`. */
-  readonly webhook?: Partial<WebhookPolicy>;
-  /** How many of its jobs may start in a second: whole from 1 to 1,000, or 1 / n for one each n seconds up to 60. */
-  readonly maxPerSecond?: number;
-  /** `none` gives up claims, retries and the audit for a third of the writes. */
-  readonly tracking: "full" | "none";
-  /** What becomes of a job that would start more than `after` seconds late; absent: it is run. */
-  readonly ifLate?: { readonly after: number; readonly do: "skip" | "expire" };
-  /** When its jobs may start, such as "09:00-18:00 Asia/Shanghai"; absent: always. */
-  readonly window?: string;
-  /** Its jobs are due up to so many seconds after what was asked, evenly drawn, unless they say themselves how many. */
-  readonly spread?: number;
-  /** Events cancel its jobs by key, also those that are filed shortly after. */
-  readonly cancelledByEvents?: true;
-  /** `millisecond` releases messages early and holds them in the consumer. */
-  readonly precision: "second" | "millisecond";
-  /** How many jobs of one second may share a message, 1 to 10. */
-  readonly pack: number;
-  /** How many jobs one Lambda invocation runs at a time, 1 to 25. */
-  readonly concurrency: number;
-  readonly backoff: Backoff;
-  /** Runs before a job is dead, 1 to 100. */
-  readonly maxAttempts: number;
-  /** How long a pulled job's lease lasts, in seconds, 1 to 43,200. */
-  readonly ttr: number;
-};
+type Own = SettingsWith<{ readBy: "events" | "deployment" }> | "consumer" | "webhook" | "ifLate";
+type Defaulted = SettingsWith<{ ifAbsent: unknown }> | "backoff" | "maxAttempts";
+
+/** A topic as functions go by it: its settings with their defaults. Durations are seconds. */
+export type TopicPolicy = Readonly<Omit<TopicSettings<number>, Own | Defaulted>> &
+  Readonly<Required<Pick<TopicSettings<number>, Defaulted>>> & {
+    /** Who empties the ready queue: a Lambda function, callers of `receive`, or the built-in webhook consumer. */
+    readonly consumer: "lambda" | "pull" | "webhook";
+    /** Of a webhook topic: what differs from the defaults of `webhookPolicy`. */
+    readonly webhook?: Partial<WebhookPolicy>;
+    /** What becomes of a job that would start more than `after` seconds late; absent: it is run. */
+    readonly ifLate?: { readonly after: number; readonly do: "skip" | "expire" };
+    /** Events cancel its jobs by key, also those that are filed shortly after. */
+    readonly cancelledByEvents?: true;
+  };
 
 /** All topics by name, and what holds for every one. Durations are seconds. */
 export type Policy = {
@@ -70,20 +65,39 @@ export const DEFAULT_LONG_DELAY_S = 7 * 86_400;
 export const DEFAULT_RETENTION_S = 7 * 86_400;
 export const DEFAULT_DEAD_RETENTION_S = 90 * 86_400;
 
+const DEFAULTS = Object.fromEntries(
+  SETTINGS.flatMap(([name, { ifAbsent }]) => (ifAbsent === undefined ? [] : [[name, ifAbsent]])),
+) as Pick<TopicPolicy, SettingsWith<{ ifAbsent: unknown }>>;
+
 /** A topic's whole policy: what is configured over the defaults. */
 export function topicPolicy(configured: Partial<TopicPolicy>): TopicPolicy {
   const consumer = configured.consumer ?? (configured.webhook === undefined ? "lambda" : "webhook");
   const backoff = configured.backoff ?? DEFAULT_BACKOFF;
   return {
-    tracking: "full",
-    precision: "second",
-    pack: consumer === "pull" ? 1 : 10,
-    concurrency: 10,
+    ...DEFAULTS,
+    ...(consumer === "pull" && { pack: 1 }),
     maxAttempts: attemptsOf(backoff),
-    ttr: 30,
     ...configured,
     consumer,
     backoff,
+  };
+}
+
+/** What the policy of functions says of a topic with these settings. */
+export function configuredPolicy<Duration>(
+  settings: TopicSettings<Duration>,
+  secondsOf: SecondsOf<Duration>,
+): Partial<TopicPolicy> {
+  const { ifLate, spread, ...all } = inSeconds(settings, secondsOf);
+  const read = Object.entries(all).filter(
+    ([name]) => TOPIC_SETTINGS[name as TopicSetting].readBy === "functions",
+  );
+  return {
+    ...Object.fromEntries(read),
+    ...(spread && { spread }),
+    ...(heedsTombstones(eventRulesOf("", settings, secondsOf)) && { cancelledByEvents: true }),
+    // Running late jobs all the same is what happens anyway.
+    ...(ifLate && ifLate.do !== "run" && { ifLate: { after: ifLate.after, do: ifLate.do } }),
   };
 }
 

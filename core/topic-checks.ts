@@ -9,24 +9,16 @@ import {
   wholeNumber,
   wholeSeconds,
 } from "./check.ts";
-import { LONGEST_LEASE, LONGEST_SPREAD, LONGEST_UNTRACKED_WAIT } from "./constants.ts";
-import { type TopicPolicy, webhookPolicy } from "./policy.ts";
-import type { TopicSettings } from "./topic-settings.ts";
+import { LONGEST_UNTRACKED_WAIT } from "./constants.ts";
+import { webhookPolicy } from "./policy.ts";
+import { SETTINGS, type SettingsInSeconds, type TopicSetting } from "./topic-settings.ts";
 
-const LONGEST_TTR_S = LONGEST_LEASE / 1000;
 const LONGEST_CALL_S = 30;
-
-/** What is said of a topic but for events, by whoever says it. */
-export type CheckedTopic = Pick<
-  Partial<TopicPolicy>,
-  "webhook" | "maxPerSecond" | "tracking" | "window" | "backoff" | "maxAttempts"
-> &
-  Pick<TopicSettings<number>, "ttr" | "spread" | "ifLate"> & { readonly consumer?: "lambda" | "pull" };
 
 /** What must hold of a topic wherever it is. `windowFault`: why a text is no window. */
 export function topicChecks(
   name: string,
-  topic: CheckedTopic,
+  topic: SettingsInSeconds & { readonly [Name in TopicSetting]?: unknown },
   windowFault: (text: string) => string | undefined,
 ): Check[] {
   const at = `topics.${name}`;
@@ -40,10 +32,12 @@ export function topicChecks(
       actual: name,
       allowed: "1 to 50 of a-z, 0-9 and -",
     },
-    oneOf(`${at}.consumer`, topic.consumer, ["lambda", "pull"]),
+    ...SETTINGS.flatMap(([setting, declared]) =>
+      declaredChecks(`${at}.${setting}`, declared, topic[setting], pull),
+    ),
     onlyFor("topics without a webhook", webhook === undefined, `${at}.consumer`, topic.consumer),
     ...webhookChecks(`${at}.webhook`, topic),
-    oneOf(`${at}.tracking`, topic.tracking, ["full", "none"]),
+    wholeNumber(`${at}.pack${pull ? " of a pull topic" : ""}`, topic.pack, 1, pull ? 1 : 10),
     {
       holds: topic.maxPerSecond === undefined || isLimit(topic.maxPerSecond),
       rule: `${at}.maxPerSecond must be a number of starts a second`,
@@ -57,15 +51,31 @@ export function topicChecks(
       allowed: `two different times of day and an IANA zone, such as "09:00-18:00 Asia/Shanghai" (${fault})`,
     },
     ...ifLateChecks(`${at}.ifLate`, topic),
-    wholeNumber(`${at}.maxAttempts`, topic.maxAttempts, 1, 100),
-    onlyFor("a pull topic", pull, `${at}.ttr`, topic.ttr),
-    wholeSeconds(`${at}.ttr`, topic.ttr, 1, LONGEST_TTR_S),
     ...backoffChecks(`${at}.backoff`, topic),
-    wholeSeconds(`${at}.spread`, topic.spread, 0, LONGEST_SPREAD / 1000),
   ];
 }
 
-function ifLateChecks(at: string, { ifLate, tracking }: CheckedTopic): Check[] {
+/** What a setting's declaration alone says. */
+function declaredChecks(
+  at: string,
+  declared: (typeof SETTINGS)[number][1],
+  value: unknown,
+  isPull: boolean,
+): Check[] {
+  const { onlyFor: whose } = declared;
+  const checks =
+    whose === undefined ? [] : [onlyFor(CONSUMERS[whose], isPull === (whose === "pull"), at, value)];
+  // Plain JavaScript may give anything: the checks look at its type.
+  if (declared.kind === "word") checks.push(oneOf(at, value as string, declared.words));
+  if (declared.kind === "count") checks.push(wholeNumber(at, value as number, declared.least, declared.most));
+  if (declared.kind === "duration")
+    checks.push(wholeSeconds(at, value as number, declared.least, declared.most));
+  return checks;
+}
+
+const CONSUMERS = { pull: "a pull topic", lambda: "a Lambda consumer" };
+
+function ifLateChecks(at: string, { ifLate, tracking }: SettingsInSeconds): Check[] {
   if (ifLate === undefined) return [];
   return [
     trackedOnly(`${at} needs homes, which say what became of late jobs`, ifLate, tracking),
@@ -74,7 +84,7 @@ function ifLateChecks(at: string, { ifLate, tracking }: CheckedTopic): Check[] {
   ];
 }
 
-function webhookChecks(at: string, { webhook, tracking }: CheckedTopic): Check[] {
+function webhookChecks(at: string, { webhook, tracking }: SettingsInSeconds): Check[] {
   if (webhook === undefined) return [];
   const { url, timeout, allowHosts = [], onlyHosts = [], ports = [], mostAttempts } = webhook;
   const rule = url === undefined ? undefined : callbackUrlRule(url, webhookPolicy({ webhook }));
@@ -115,7 +125,7 @@ function isLimit(perSecond: number): boolean {
 
 function backoffChecks(
   at: string,
-  { backoff, tracking }: Pick<CheckedTopic, "backoff" | "tracking">,
+  { backoff, tracking }: Pick<SettingsInSeconds, "backoff" | "tracking">,
 ): Check[] {
   if (backoff === undefined) return [];
   // SQS alone keeps an untracked job.

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { AUDIT_AFTER, LOOKAHEAD } from "../core/constants.ts";
 import { answeredOptions, answeredScheduleOptions } from "./job-options.ts";
 import { answer } from "./named.ts";
+import { answeredSettings } from "./settings-json.ts";
 
 /** What answers look like. Times are ISO 8601 UTC with ms, durations seconds. */
 
@@ -188,15 +189,10 @@ export const topicReport = answer(
       maxPerSecond: z.exactOptional(z.number()),
       window: z.exactOptional(text),
       ifLate: z.exactOptional(z.object({ after: z.number(), do: z.enum(["skip", "expire"]) })),
-      tracking: z.enum(["full", "none"]),
-      spread: z.exactOptional(z.number()),
       cancelledByEvents: z.exactOptional(z.literal(true)),
-      precision: z.enum(["second", "millisecond"]),
+      ...answeredSettings,
       pack: count,
-      concurrency: count,
       backoff,
-      maxAttempts: count,
-      ttr: z.number(),
     }),
     depths: z.object({ ready: count, delayed: count, inFlight: count, dead: count }),
     sweepLag: z.number().check(

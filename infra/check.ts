@@ -1,14 +1,10 @@
 import { type Duration, Token } from "aws-cdk-lib";
-import { type Check, wholeSeconds } from "../core/check.ts";
+import type { Check } from "../core/check.ts";
 
 export function days(at: string, value: Duration | undefined, min: number, max: number): Check {
   const actual = value?.toDays({ integral: false });
   const holds = actual === undefined || (actual >= min && actual <= max);
   return { holds, rule: `${at} must be days`, actual, allowed: `${min} to ${max} days` };
-}
-
-export function seconds(at: string, value: Duration | undefined, min: number, max: number): Check {
-  return wholeSeconds(at, value?.toSeconds({ integral: false }), min, max);
 }
 
 export function shown(value: unknown): string {

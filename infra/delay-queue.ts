@@ -22,7 +22,7 @@ import { type HandlerOptions, handlerCode, handlerError } from "./handler.ts";
 import { JobApi } from "./http-api.ts";
 import { JobPool, type PoolTable } from "./job-pool.ts";
 import { encryptLogs } from "./log-key.ts";
-import { policyOf, topicRules } from "./policy.ts";
+import { queuePolicy, topicRules } from "./policy.ts";
 import type { DelayQueueProps } from "./props.ts";
 import { roomForTopics } from "./room-for-topics.ts";
 import { Promotions, RecurringSchedules } from "./scheduler.ts";
@@ -68,7 +68,7 @@ export class DelayQueue extends Construct {
     super(scope, id);
     validate(this.node.path, props);
     const { prefix = DEFAULT_PREFIX, removable = false, encryptionKey, api = {}, alarmTopic } = props;
-    const policy = policyOf(props);
+    const policy = queuePolicy(props);
     const { table, warmThroughput, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
     const { tickConcurrency, tracing = false } = props;
     const pool = new JobPool(this, "Pool", { table, warmThroughput, encryptionKey, removable });

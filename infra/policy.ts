@@ -1,7 +1,9 @@
 import type { Duration } from "aws-cdk-lib";
 import { DEFAULT_BACKOFF } from "../core/backoff.ts";
 import type { EventRule } from "../core/event-rules.ts";
+import { eventRulesOf } from "../core/event-settings.ts";
 import {
+  configuredPolicy,
   DEFAULT_DEAD_RETENTION_S,
   DEFAULT_LONG_DELAY_S,
   DEFAULT_RETENTION_S,
@@ -10,11 +12,11 @@ import {
   type TopicPolicy,
   topicPolicy,
 } from "../core/policy.ts";
-import { eventRulesOf, timedPolicy } from "../core/topic-settings.ts";
+
 import type { DelayQueueProps, TopicProps } from "./props.ts";
 
 /** The policy that functions read, its topics with only what differs from the defaults. */
-export function policyOf(props: DelayQueueProps): Policy {
+export function queuePolicy(props: DelayQueueProps): Policy {
   const topics = Object.entries(props.topics).map(([name, topic]) => [name, differences(topic)] as const);
   const { longDelay } = props;
   return {
@@ -27,14 +29,7 @@ export function policyOf(props: DelayQueueProps): Policy {
 }
 
 function differences(props: TopicProps): Partial<TopicPolicy> {
-  const { ttr: _ttr, spread: _spread, ifLate: _ifLate, webhook: _webhook, ...others } = props;
-  const { cancelOn: _cancelOn, enqueueOn: _enqueueOn, ...rest } = others;
-  const { maximumConcurrency: _eventSource, oldestMessageAge: _alarm, ...same } = rest;
-  const configured: Partial<TopicPolicy> = {
-    ...same,
-    ...timedPolicy(props, secondsOf),
-    ...webhookOf(props),
-  };
+  const configured = configuredPolicy(props, secondsOf);
   const { consumer, backoff } = configured;
   // Other defaults follow from the consumer and the backoff, so those two are compared apart.
   const followed = topicPolicy({ ...(consumer && { consumer }), ...(backoff && { backoff }) });
@@ -50,14 +45,7 @@ export function topicRules(topic: string, settings: TopicProps): EventRule[] {
   return eventRulesOf(topic, settings, secondsOf);
 }
 
-/** A webhook topic's settings as functions read them; nothing for any other. */
-export function webhookOf({ webhook }: TopicProps): Pick<Partial<TopicPolicy>, "webhook"> {
-  if (webhook === undefined) return {};
-  const { timeout, ...same } = webhook;
-  return { webhook: { ...same, ...(timeout && { timeout: secondsOf(timeout) }) } };
-}
-
-function secondsOf(duration: Duration): number {
+export function secondsOf(duration: Duration): number {
   return duration.toSeconds();
 }
 

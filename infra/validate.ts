@@ -1,12 +1,12 @@
 import { type Duration, Token } from "aws-cdk-lib";
 import { brokenIn, type Check, oneOf, onlyFor, wholeNumber } from "../core/check.ts";
-import { MAX_SHARDS, READY_RETENTION } from "../core/constants.ts";
+import { MAX_SHARDS } from "../core/constants.ts";
 import { eventChecks } from "../core/event-checks.ts";
-import { type CheckedTopic, topicChecks } from "../core/topic-checks.ts";
-import { timedSettings } from "../core/topic-settings.ts";
+import { topicChecks } from "../core/topic-checks.ts";
+import { inSeconds } from "../core/topic-settings.ts";
 import { windowFault } from "../cron/window.ts";
-import { days, seconds, shown } from "./check.ts";
-import type { ApiProps, DelayQueueProps, TopicProps } from "./props.ts";
+import { days, shown } from "./check.ts";
+import type { ApiProps, DelayQueueProps } from "./props.ts";
 
 const LONGEST_RETENTION_DAYS = 3650;
 /** Far over the 40,000 that AWS allows a table unless it is asked for more. */
@@ -18,8 +18,10 @@ export function validate(path: string, props: DelayQueueProps): void {
   const checks = [...queueChecks(props), ...apiChecks(props.api ?? {})];
   for (const [name, topic] of Object.entries(props.topics)) {
     const at = `topics.${name}`;
-    checks.push(...topicChecks(name, inSeconds(topic), windowFault), ...eventChecks(at, topic, READING));
-    checks.push(...deployedChecks(at, topic));
+    checks.push(
+      ...topicChecks(name, inSeconds(topic, exact), windowFault),
+      ...eventChecks(at, topic, READING),
+    );
   }
   const broken = brokenIn(checks, shown).map((line) => `  ${line}`);
   if (broken.length > 0) {
@@ -64,30 +66,6 @@ function apiChecks(api: ApiProps): Check[] {
 }
 
 /** Fractions and tokens stay what they are, so that the checks see them. */
-function inSeconds(topic: TopicProps): CheckedTopic {
-  const { webhook, ttr: _ttr, spread: _spread, ifLate: _ifLate, ...same } = topic;
-  const { timeout, ...called } = webhook ?? {};
-  return {
-    ...same,
-    ...(webhook && { webhook: { ...called, ...(timeout && { timeout: exact(timeout) }) } }),
-    ...timedSettings(topic, exact),
-  };
-}
-
 function exact(duration: Duration): number {
   return duration.toSeconds({ integral: false });
-}
-
-/** What only a topic that is deployed has. */
-function deployedChecks(at: string, topic: TopicProps): Check[] {
-  const pull = topic.consumer === "pull";
-  return [
-    oneOf(`${at}.precision`, topic.precision, ["second", "millisecond"]),
-    wholeNumber(`${at}.pack${pull ? " of a pull topic" : ""}`, topic.pack, 1, pull ? 1 : 10),
-    onlyFor("a Lambda consumer", !pull, `${at}.concurrency`, topic.concurrency),
-    wholeNumber(`${at}.concurrency`, topic.concurrency, 1, 25),
-    onlyFor("a Lambda consumer", !pull, `${at}.maximumConcurrency`, topic.maximumConcurrency),
-    wholeNumber(`${at}.maximumConcurrency`, topic.maximumConcurrency, 2, 1000),
-    seconds(`${at}.oldestMessageAge`, topic.oldestMessageAge, 60, READY_RETENTION / 1000),
-  ];
 }

@@ -5,12 +5,13 @@ import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { LAST_START } from "../core/constants.ts";
 import { topicPolicy, webhookPolicy } from "../core/policy.ts";
+import { inSeconds } from "../core/topic-settings.ts";
 import { grantSecret } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
 import { connectConsumer } from "./consumer.ts";
 import type { PoolTable } from "./job-pool.ts";
-import { webhookOf } from "./policy.ts";
+import { secondsOf } from "./policy.ts";
 import { removalOf } from "./removal.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
@@ -57,7 +58,7 @@ export class Webhook extends Construct {
       reason:
         "Receivers have to learn a new secret first, so its time is the user's to choose: docs/guides/webhooks.md",
     });
-    const { timeout } = webhookPolicy(webhookOf(settings));
+    const { timeout } = webhookPolicy(inSeconds(settings, secondsOf));
     this.fn = new BundledFunction(this, "Caller", {
       code: bundleOf("webhook"),
       description: `Calls the receivers of topic ${topic}`,

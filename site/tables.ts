@@ -9,6 +9,7 @@ import { decisions } from "./tables/decisions.ts";
 import { clientErrors, errors } from "./tables/errors.ts";
 import { limits, times } from "./tables/limits.ts";
 import { metrics } from "./tables/metrics.ts";
+import { jobOptions, topicSettings } from "./tables/settings.ts";
 
 /** Every table that is made from a declaration, by the name that stands in its page. */
 export const TABLES: Readonly<Record<string, () => string>> = {
@@ -18,11 +19,13 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   commands,
   decisions: () => decisions(DOCS),
   errors,
+  "job-options": jobOptions,
   limits,
   metrics,
   operations,
   options,
   times,
+  "topic-settings": topicSettings,
 };
 
 /** Writes each table into its page. */

@@ -1,5 +1,5 @@
+import { SETTINGS } from "../core/topic-settings.ts";
 import type { TestQueueOptions } from "./test-queue.ts";
-import type { TestTopic } from "./topics.ts";
 
 /** What plain JavaScript could say otherwise, as no type keeps it from that. */
 
@@ -8,10 +8,9 @@ const QUEUE_OPTIONS = { topics: true, now: true, seed: true, handlerTimeout: tru
 };
 
 const TOPIC_OPTIONS = {
-  ...{ handler: true, consumer: true, webhook: true, receiver: true, ttr: true, tracking: true },
-  ...{ maxAttempts: true, backoff: true, maxPerSecond: true, window: true, spread: true, ifLate: true },
-  ...{ cancelOn: true, enqueueOn: true },
-} satisfies { [Option in keyof TestTopic<never>]-?: true };
+  ...{ handler: true, receiver: true },
+  ...Object.fromEntries(SETTINGS.flatMap(([name, { isInTests }]) => (isInTests ? [[name, true]] : []))),
+};
 
 const FUNCTIONS = {
   handler: "a function, or what consumer has made of one",

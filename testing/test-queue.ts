@@ -22,7 +22,7 @@ import { memorySchedules } from "./memory-schedules.ts";
 import { paceOf } from "./pace.ts";
 import { seededBytes } from "./random.ts";
 import { receiveNow } from "./receive.ts";
-import { policyOf, rulesOf, type TestTopics, WEBHOOK_SECRET } from "./topics.ts";
+import { rulesOf, type TestTopics, testPolicy, WEBHOOK_SECRET } from "./topics.ts";
 import { nextDelivery, nextOccurrences, nextTick } from "./upcoming.ts";
 
 export type { Run } from "./deliver.ts";
@@ -91,7 +91,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     },
     clock,
     random: seededBytes(options.seed ?? 1),
-    policy: policyOf(options.topics),
+    policy: testPolicy(options.topics),
     sizes: SIZES,
     report: throwTrouble,
   };

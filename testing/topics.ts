@@ -7,9 +7,15 @@ import { webhookRun } from "../consumer/webhook/run.ts";
 import { brokenIn } from "../core/check.ts";
 import { eventChecks } from "../core/event-checks.ts";
 import type { EventRule } from "../core/event-rules.ts";
-import type { Policy, TopicPolicy, WebhookPolicy } from "../core/policy.ts";
-import { type CheckedTopic, topicChecks } from "../core/topic-checks.ts";
-import { eventRulesOf, type TopicSettings, timedPolicy, timedSettings } from "../core/topic-settings.ts";
+import { eventRulesOf } from "../core/event-settings.ts";
+import { configuredPolicy, type Policy, type TopicPolicy } from "../core/policy.ts";
+import { topicChecks } from "../core/topic-checks.ts";
+import {
+  inSeconds,
+  type SettingsWith,
+  type TopicSettings,
+  type WebhookSettings,
+} from "../core/topic-settings.ts";
 import { windowFault } from "../cron/window.ts";
 import { parseDuration } from "../general/durations.ts";
 import type { Context } from "../protocol/ports.ts";
@@ -22,17 +28,14 @@ export type Receiver = (call: Call) => Reply | Promise<Reply>;
  * A topic as the construct has it, its durations in seconds or such as `"30s"`. It has a `handler`, or callers of
  * `receive` (`consumer: "pull"`), or a `receiver` of its webhook's calls.
  */
-export type TestTopic<Body> = Pick<
-  Partial<TopicPolicy>,
-  "tracking" | "maxPerSecond" | "window" | "backoff" | "maxAttempts"
-> &
-  TopicSettings<Duration> & {
-    /** What runs its jobs, or what `consumer` has made of it. */
-    readonly handler?: JobHandler<Body> | Consumer<Body>;
-    readonly consumer?: "lambda" | "pull";
-    readonly webhook?: Omit<Partial<WebhookPolicy>, "timeout">;
-    readonly receiver?: Receiver;
-  };
+export type TestTopic<Body> = Omit<Pick<TopicSettings<Duration>, TestSetting>, "webhook"> & {
+  /** What runs its jobs, or what `consumer` has made of it. */
+  readonly handler?: JobHandler<Body> | Consumer<Body>;
+  readonly webhook?: Omit<WebhookSettings<Duration>, "timeout">;
+  readonly receiver?: Receiver;
+};
+
+type TestSetting = SettingsWith<{ isInTests: true }>;
 
 export type TestTopics<Topics> = { readonly [T in keyof Topics & string]: TestTopic<Topics[T]> };
 
@@ -46,30 +49,27 @@ export function rulesOf(topics: Readonly<Record<string, TestTopic<never>>>): Eve
 }
 
 /** Throws a RangeError for a topic that the construct would not take. */
-export function policyOf(topics: Readonly<Record<string, TestTopic<never>>>): Policy {
+export function testPolicy(topics: Readonly<Record<string, TestTopic<never>>>): Policy {
   const named = Object.entries(topics).map(([name, topic]) => [name, settingsOf(name, topic)] as const);
   return { shards: 1, retention: 7 * DAY_S, deadRetention: 90 * DAY_S, topics: Object.fromEntries(named) };
 }
 
 function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy> {
-  const { handler, receiver, consumer, webhook, ...others } = topic;
-  const { ttr: _ttr, spread: _spread, ifLate: _ifLate, ...rest } = others;
-  const { cancelOn: _cancelOn, enqueueOn: _enqueueOn, ...same } = rest;
+  const { handler, receiver, ...settings } = topic;
+  const { consumer, webhook } = settings;
   const called = webhook !== undefined || receiver !== undefined;
   const ways = [handler !== undefined, consumer === "pull", called].filter(Boolean);
   if (ways.length !== 1 || (called && !(webhook && receiver))) {
     const allowed = 'a handler, or consumer "pull", or a webhook with a receiver';
     throw new RangeError(`topic ${name} must have one way to run its jobs: ${allowed}`);
   }
-  const settings = { ...same, ...(consumer && { consumer }), ...(webhook && { webhook }) };
   const secondsOf = secondsIn(name);
-  const checked: CheckedTopic = { ...settings, ...timedSettings(topic, secondsOf) };
   const events = eventChecks(`topics.${name}`, topic, { secondsOf, isKnown: () => true });
-  const broken = brokenIn([...topicChecks(name, checked, windowFault), ...events], shown);
+  const checks = [...topicChecks(name, inSeconds(settings, secondsOf), windowFault), ...events];
+  const broken = brokenIn(checks, shown);
   if (broken.length > 0) throw new RangeError(broken.join("\n"));
   return {
-    ...settings,
-    ...timedPolicy(topic, secondsOf),
+    ...configuredPolicy(settings, secondsOf),
     // One job a message and one at a time, so that each starts when it is due, in the order of their due times.
     pack: 1,
     concurrency: 1,

@@ -1,32 +1,13 @@
-import { readFileSync } from "node:fs";
-import { parseSync } from "oxc-parser";
 import { expect, test } from "vitest";
 import { JOB_OPTIONS, keptOptionsOf, optionsOf, optionTrouble } from "../../core/job-options.ts";
+import { documentedFields } from "../../site/docstrings.ts";
 
 const FILE = new URL("../../core/job-options.ts", import.meta.url);
 
-/** The docstring of each field of a type, by the field's name. */
-function docstringsOf(typeName: string): Record<string, string> {
-  const source = readFileSync(FILE, "utf8");
-  const { program, comments } = parseSync(FILE.pathname, source);
-  const type = program.body
-    .flatMap((node) => (node.type === "ExportNamedDeclaration" && node.declaration ? [node.declaration] : []))
-    .find((node) => node.type === "TSTypeAliasDeclaration" && node.id.name === typeName);
-  if (type?.type !== "TSTypeAliasDeclaration" || type.typeAnnotation.type !== "TSTypeLiteral")
-    throw new Error(`${typeName} is no type of fields`);
-  return Object.fromEntries(
-    type.typeAnnotation.members.flatMap((member) => {
-      if (member.type !== "TSPropertySignature" || member.key.type !== "Identifier") return [];
-      const comment = comments.findLast(({ end }) => end <= member.start);
-      const text = comment?.value.replace(/^\*|\n\s*\*/g, "").trim() ?? "";
-      return [[member.key.name, text]];
-    }),
-  );
-}
-
 test("each option's description is the sentence that its type says", () => {
   const described = Object.entries(JOB_OPTIONS).map(([name, { description }]) => [name, description]);
-  expect(Object.fromEntries(described)).toEqual(docstringsOf("JobOptions"));
+  const said = documentedFields(FILE, "JobOptions").map(({ name, text }) => [name, text]);
+  expect(described).toEqual(said);
 });
 
 test("a stored job keeps all options but its spread, and nothing else", () => {

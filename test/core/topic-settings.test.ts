@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { eventRulesOf, type TopicSettings, timedPolicy } from "../../core/topic-settings.ts";
+import { eventRulesOf } from "../../core/event-settings.ts";
+import { configuredPolicy } from "../../core/policy.ts";
+import { SETTINGS, type TopicSettings } from "../../core/topic-settings.ts";
+import { documentedFields } from "../../site/docstrings.ts";
 
 const matched = { detailType: "OrderPaid", key: "$.detail.orderId" } as const;
 const inSeconds = (minutes: number) => 60 * minutes;
@@ -7,22 +10,22 @@ const inSeconds = (minutes: number) => 60 * minutes;
 describe("what a topic says in durations", () => {
   test("its policy says in seconds, but not what is the default anyway", () => {
     const said: TopicSettings<number> = { ttr: 2, spread: 3, ifLate: { after: 5, do: "skip" } };
-    expect(timedPolicy(said, inSeconds)).toEqual({
+    expect(configuredPolicy(said, inSeconds)).toEqual({
       ttr: 120,
       spread: 180,
       ifLate: { after: 300, do: "skip" },
     });
-    expect(timedPolicy({ spread: 0, ifLate: { after: 5, do: "run" } }, inSeconds)).toEqual({});
+    expect(configuredPolicy({ spread: 0, ifLate: { after: 5, do: "run" } }, inSeconds)).toEqual({});
   });
 
   test("is named where it is no duration", () => {
     const named: string[] = [];
     const secondsOf = (_: number, at: string) => named.push(at);
-    timedPolicy({ ttr: 1, spread: 1, ifLate: { after: 1, do: "skip" } }, secondsOf);
+    configuredPolicy({ ttr: 1, spread: 1, ifLate: { after: 1, do: "skip" } }, secondsOf);
     const enqueueOn = { ...matched, delay: 1, maxDelay: 1 };
     eventRulesOf("orders", { cancelOn: { ...matched, tombstone: 1 }, enqueueOn: [enqueueOn] }, secondsOf);
     expect(named).toEqual([
-      ...["ttr", "spread", "ifLate.after"],
+      ...["ifLate.after", "ttr", "spread"],
       ...["cancelOn.tombstone", "enqueueOn.delay", "enqueueOn.maxDelay"],
     ]);
   });
@@ -40,7 +43,7 @@ describe("what a topic says about events", () => {
     ["files alone", { enqueueOn: { ...matched, delay: 1 } }, false],
     ["does nothing", {}, false],
   ])("has jobs look for tombstones as they are filed, or not: one that %s", (_, settings, heeded) => {
-    expect(timedPolicy(settings, inSeconds).cancelledByEvents ?? false).toBe(heeded);
+    expect(configuredPolicy(settings, inSeconds).cancelledByEvents ?? false).toBe(heeded);
   });
 
   test("has its defaults where plain JavaScript says undefined", () => {
@@ -54,4 +57,13 @@ describe("what a topic says about events", () => {
       { topic: "orders", do: "enqueue", ...matched, body: "$.detail", onDuplicate: "keep", delay: 60 },
     ]);
   });
+});
+
+test("each setting has a sentence and a default, as the docs' table shows them", () => {
+  const documented = documentedFields(
+    new URL("../../core/topic-settings.ts", import.meta.url),
+    "TopicSettings",
+  );
+  expect(documented.map(({ name }) => name).sort()).toEqual(SETTINGS.map(([name]) => name).sort());
+  for (const { name, text, ifAbsent } of documented) expect([name, text, ifAbsent]).not.toContain(undefined);
 });

@@ -23,7 +23,7 @@ const namesIn = (text: string): string[] =>
   [...text.matchAll(/^\| `([^`]+)` /gm)].map(([, name = ""]) => name);
 const textOf = (page: string): string => texts.find((one) => one.page === page)?.text ?? "";
 
-test("the configuration has a row for each prop of a queue and of a topic", () => {
+test("the configuration has a row for each prop of a queue", () => {
   const props = readFileSync(join(DOCS, "..", "infra", "props.ts"), "utf8");
   const propsOf = (type: string): string[] => {
     const [, body = ""] = props.split(`export type ${type} = {`);
@@ -31,10 +31,9 @@ test("the configuration has a row for each prop of a queue and of a topic", () =
       ([, name = ""]) => name,
     );
   };
-  const [, queue = "", topic = ""] = textOf("reference/configuration.md").split(/^## /m);
-  expect(propsOf("TopicProps")).toContain("backoff");
+  const [, queue = ""] = textOf("reference/configuration.md").split(/^## /m);
+  expect(propsOf("DelayQueueProps")).toContain("shards");
   expect(namesIn(queue).sort()).toEqual(propsOf("DelayQueueProps").sort());
-  expect(namesIn(topic).sort()).toEqual(propsOf("TopicProps").sort());
 });
 
 test("the guide has a row for each option of the local stack", () => {

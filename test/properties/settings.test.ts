@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { DEFAULT_BACKOFF } from "../../core/backoff.ts";
 import { type TopicPolicy, topicPolicy } from "../../core/policy.ts";
-import { policyOf } from "../../infra/policy.ts";
+import { queuePolicy } from "../../infra/policy.ts";
 import type { TopicProps } from "../../infra/props.ts";
 import { topic } from "./kinds.ts";
 import { property } from "./property.ts";
@@ -52,7 +52,7 @@ describe("a topic's policy", () => {
     [topic, configured],
     (name, { ttr, ...given }) => {
       const props = { ...given, ...(ttr && { ttr: { toSeconds: () => ttr } }) } as unknown as TopicProps;
-      const { topics } = policyOf({ topics: { [name]: props } });
+      const { topics } = queuePolicy({ topics: { [name]: props } });
       expect(topicPolicy(topics[name] ?? {})).toEqual(topicPolicy({ ...given, ...(ttr && { ttr }) }));
     },
   );
