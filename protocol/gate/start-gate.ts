@@ -25,12 +25,12 @@ export type Gated = {
 };
 
 /**
- * What a sweep or an audit knows of jobs of limited topics that it sends, by their ids. `parked`: they wait for a release.
- * `behind`: they lie in their queue, and go there once more as they are. `by`: from then on this is too old to give starts by,
- * because others may have parked the jobs since.
+ * What a sweep, an audit or a consumer knows of jobs of limited topics that it sends, by their ids. `parked`: they wait for a release;
+ * absent: their notes are read. `behind`: they lie in their queue, and go there once more as they are. `by`: from then on this is too
+ * old to give starts by, because others may have parked the jobs since.
  */
 export type Looks = {
-  readonly parked: ReadonlySet<string>;
+  readonly parked?: ReadonlySet<string>;
   readonly behind: ReadonlySet<string>;
   readonly by: Deadline;
 };

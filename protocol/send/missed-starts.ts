@@ -8,7 +8,7 @@ import type { Context } from "../ports.ts";
 import { lookLater, send } from "./send.ts";
 
 /** No start that has passed counts. */
-const NEW_STARTS: Omit<Looks, "by"> = { parked: new Set(), behind: new Set() };
+const NEW_STARTS: Omit<Looks, "by"> = { behind: new Set() };
 const NONE: PutOff = { done: new Set(), unread: new Set() };
 
 /**

@@ -163,6 +163,20 @@ test("a job that was parked twice has lost none of the time since, whichever not
   expect(await statesAfterRuns(world, [home.id], 30 * MINUTE)).toEqual(["done"]);
 });
 
+test("a parked job whose message a dead consumer has left is given no start but that of its release", async () => {
+  const topics = { t: { maxPerSecond: 1, ifLate: { after: 60, do: "skip" } } } as const;
+  const world = createWorld({ topics, shards: 1 });
+  await world.tick();
+  const { id } = await world.file({ topic: "t", delay: 0 });
+  await pause(world.ctx, "t");
+  await parkForLimit(world.ctx, "t", [await world.home(id)], world.now() + MINUTE);
+  await world.pass(5 * MINUTE, { ticks: false });
+  await lift(world.ctx, "t", undefined);
+  await world.pass(4 * MINUTE, { ticks: false });
+  expect(await consume(world, "t")).toEqual([]);
+  expect(await statesAfterRuns(world, [id], 10 * MINUTE)).toEqual(["done"]);
+});
+
 test("a parked job that is sent once more to be sure, outside its window, waits for its release", async () => {
   const world = punctual(60, { window: "09:00-09:05 UTC" });
   await pause(world.ctx, "t");
