@@ -2,7 +2,7 @@ import { Cron } from "croner";
 import { cronerPattern } from "./fields.ts";
 import { type WallClock, wallClock } from "./wall-clock.ts";
 
-/** When something happens again and again. */
+/** When something recurs. */
 export type Recurrence = {
   /** The first occurrence strictly after an instant (ms since the epoch); `undefined`: never again. */
   next(after: number): number | undefined;

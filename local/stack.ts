@@ -56,7 +56,7 @@ export type LocalOptions = {
   readonly progress?: (line: string) => void;
   /** Ends a start that is under way, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** An embedded service died again and again; the stack is of no use any more. */
+  /** An embedded service died after each restart; the stack is of no use any more. */
   readonly onLost?: (error: Error) => void;
 };
 

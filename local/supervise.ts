@@ -25,7 +25,7 @@ type Surroundings = {
   readonly log: (line: string) => void;
   /** It died and was started again, with another process id. */
   readonly onRestart: () => void;
-  /** It died again and again. */
+  /** The process died after each restart. */
   readonly onLost: (error: LocalError) => void;
 };
 

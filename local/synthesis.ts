@@ -4,7 +4,7 @@ import type { Guardian } from "./guardian.ts";
 import { hashFolder, type Sources } from "./sources.ts";
 import { type Project, synthesise } from "./synth.ts";
 
-/** An app that is synthesised again and again while its stack runs. */
+/** An app that is synthesised at each change while its stack runs. */
 export type Synthesis = {
   readonly sources: Sources;
   /** What the app is made of, as a hash. */

@@ -16,7 +16,7 @@ export type Producers = {
 };
 
 /**
- * Has each producer ask for what it has planned, in order, again and again until there is an answer: POSTs and PATCHes carry an
+ * Has each producer ask for what it has planned, in order, repeated until there is an answer: POSTs and PATCHes carry an
  * `Idempotency-Key`, due times are absolute, so that a repeat asks for the same.
  */
 export function startProducers(url: string, plans: readonly Request[][], file: string): Producers {

@@ -7,7 +7,7 @@ import type { Reply } from "./call.ts";
 const LONGEST_RETRY_AFTER = 24 * 3_600_000;
 /**
  * Attempts whose `Retry-After` stands for the backoff; later ones' only where it is longer. A receiver that says one
- * second to everybody, again and again, would have all attempts within seconds.
+ * second in each answer would have all attempts within seconds.
  */
 const BELIEVED = 3;
 /** What HTTP sends ("Date/Time Formats", RFC 9110), such as `Sun, 01 Mar 2026 09:00:00 GMT`. */

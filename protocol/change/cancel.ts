@@ -23,7 +23,7 @@ const TRIES = 10;
 const WIDTH = 16;
 
 /**
- * Cancels a job, again and again: the answer is the cancelled job. Throws `job-not-found`, `job-running`,
+ * Cancels a job, and answers the cancelled job. Idempotent: cancelling a cancelled job answers the same. Throws `job-not-found`, `job-running`,
  * `job-finished`, `job-handed-off`, `unavailable`.
  */
 export async function cancel(ctx: Context, id: string): Promise<Home> {

@@ -21,9 +21,9 @@ const OF_RATE = ["rate", "nextAt", "givenRate", "givenUntil"];
 const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
 
 /**
- * Holds hand-off of a topic until it is resumed; again and again the same. Jobs whose time comes are parked in the
- * pool, and those that SQS has already where a consumer meets them. Whoever hands jobs over or runs them knows
- * within `PAUSE_KNOWN_FOR`. Throws `unavailable`.
+ * Pauses a topic until it is resumed. Idempotent: pausing a paused topic changes nothing. Jobs whose time comes are parked in the
+ * pool, and jobs that SQS has already are parked when a consumer receives them. All processes know of the pause within
+ * `PAUSE_KNOWN_FOR`. Throws `unavailable`.
  */
 export async function pause(ctx: Context, topic: string): Promise<Pause> {
   const now = ctx.clock();

@@ -135,7 +135,7 @@ async function takeStarts(
       room.set(begin, Math.max(period.starts - count, 0));
       if (isAlone || !hadRoom) continue;
       // It was read as free, so that all who were before have come since. They find it full as well, and take the next periods:
-      // who asked for the same ones as they would meet them again and again.
+      // who asked for the same periods as they would meet them in each of these.
       for (let i = 1; (i + 1) * period.starts <= before; i++) room.set(begin + i * period.ms, 0);
     }
   });

@@ -154,12 +154,12 @@ async function handOver(
     { ...before.looks, by: now + WRITER_DEADLINE },
   );
   // Nobody could read whether these may go. Their queue is not asked, and they do not die of it.
-  const unasked = new Map<string, { topic: string; reason: string }>();
+  const notAsked = new Map<string, { topic: string; reason: string }>();
   for (const { home } of waiting) {
     const error = home && (unknown.get(home.topic) ?? unread.get(home.id) ?? before.unread.get(home.id));
-    if (home && error !== undefined) unasked.set(home.id, { topic: home.topic, reason: messageOf(error) });
+    if (home && error !== undefined) notAsked.set(home.id, { topic: home.topic, reason: messageOf(error) });
   }
-  for (const [topic, failures] of Map.groupBy(unasked.values(), (one) => one.topic))
+  for (const [topic, failures] of Map.groupBy(notAsked.values(), (one) => one.topic))
     reportFailures(
       ctx,
       topic,
@@ -179,7 +179,7 @@ async function handOver(
   await lookAtUnreadableAgain(ctx, "sweeping", met);
   const later = entries.slice(0, stopAt).flatMap(({ unread: id, home }) => {
     if (id !== undefined) return { id, late: 0 };
-    return home && unasked.has(home.id) ? { id: home.id, late: now - home.dueAt } : [];
+    return home && notAsked.has(home.id) ? { id: home.id, late: now - home.dueAt } : [];
   });
   await fileLooks(
     ctx,

@@ -190,7 +190,7 @@ async function take(
       started.push(verdict.job);
       pulled.push(pulledOf(verdict.job, message, leaseEnd, { token }));
     } else if (verdict?.verdict === "left") {
-      // Each look at a lease that is prolonged again and again counts as a receive. A new message counts anew.
+      // Each look at a lease that is prolonged counts as a receive. A new message counts anew.
       if (message.receives >= MOST_RECEIVES - 1 && (await isSpread(ctx, parsed))) {
         drop.push(message.handle);
         continue;
