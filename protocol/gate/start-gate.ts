@@ -55,8 +55,10 @@ export async function startGate(
   const crashed = unparked.filter(({ state }) => state !== "scheduled");
   const gated: Gated = { ready: crashed, later: [], failed: new Map(), spare };
   try {
-    if (policyOf(ctx, topic).maxPerSecond === undefined) await holdShut(ctx, topic, waiting, gated);
-    else await giveStarts(ctx, topic, waiting, gated, by, looks);
+    const { maxPerSecond, window } = policyOf(ctx, topic);
+    if (maxPerSecond !== undefined) await giveStarts(ctx, topic, waiting, gated, by, looks);
+    else if (window !== undefined) await holdShut(ctx, topic, waiting, gated);
+    else gated.ready.push(...waiting);
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(messageOf(error));
     const settled = new Set([...gated.ready, ...gated.later]);

@@ -57,6 +57,7 @@ export async function send(
     const { ready, later, failed, spare } = gated;
     fail(topic, failed);
     for (const [id, sent] of await sendNow(ctx, ready, by)) outcomes.set(id, sent);
+    if (later.length === 0 && spare.size === 0) return;
     try {
       // rule: job-without-a-start-is-parked
       // Last: a throttled partition of notes takes its time, and starts that were given would pass.
