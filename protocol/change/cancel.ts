@@ -217,7 +217,7 @@ function handedOff(home: Head, now: number): MinutehandError | undefined {
   if (!home.untracked || !isNear(startsAt(home), now)) return undefined;
   return new MinutehandError(
     "job-handed-off",
-    `job ${home.id} of the untracked topic ${home.topic} is due within 210 s: SQS has it or may have, unless it is parked`,
+    `job ${home.id} of the untracked topic ${home.topic} can no longer be cancelled: it is due within 210 s, so SQS may have its message`,
     { id: home.id },
   );
 }
@@ -313,5 +313,5 @@ function unknown(id: string, cause: unknown): MinutehandError {
 }
 
 function keepsChanging(id: string): MinutehandError {
-  return new MinutehandError("unavailable", `job ${id} keeps changing; repeat the call`, { id });
+  return new MinutehandError("unavailable", `other calls keep changing job ${id}; repeat the call`, { id });
 }

@@ -39,7 +39,7 @@ export async function reschedule(
     if (home.untracked) {
       throw new MinutehandError(
         "bad-request",
-        `job ${id} is of the untracked topic ${home.topic}, which cannot be changed`,
+        `job ${id} cannot be changed, because its topic ${home.topic} is untracked`,
       );
     }
     const expect = (change.bulk === undefined ? unheld : unasked)(home, ctx.clock());
@@ -58,7 +58,7 @@ export async function reschedule(
     await keepPromotions(ctx, [moved.home]);
     return moved.home;
   }
-  throw new MinutehandError("unavailable", `job ${id} keeps changing; repeat the call`);
+  throw new MinutehandError("unavailable", `other calls keep changing job ${id}; repeat the call`);
 }
 
 /** The call that changed it may have died before it sent the job. */
@@ -120,13 +120,17 @@ function restarted({ attempt, restarts = 0 }: Home): { restarts?: number } {
 /** The condition on which a job may be changed by a user: it waits, or its run has crashed. */
 export function unheld(home: Head, now: number): Expected {
   if (isRunning(home, now)) {
-    throw new MinutehandError("job-running", `job ${home.id} is running; it can be changed when it is not`, {
-      id: home.id,
-      leaseUntil: new Date(home.leaseEnd ?? now).toISOString(),
-    });
+    throw new MinutehandError(
+      "job-running",
+      `job ${home.id} is running; it can be changed only while it waits`,
+      {
+        id: home.id,
+        leaseUntil: new Date(home.leaseEnd ?? now).toISOString(),
+      },
+    );
   }
   if (isFinished(home)) {
-    throw new MinutehandError("job-finished", `job ${home.id} is ${home.state}`, {
+    throw new MinutehandError("job-finished", `job ${home.id} has ended: it is ${home.state}`, {
       id: home.id,
       state: home.state,
     });
@@ -141,7 +145,7 @@ export function unasked(home: Head, now: number): Expected {
   if (home.cancelAskedAt === undefined) return { ...expect, cancelAskedAt: undefined };
   throw new MinutehandError(
     "job-finished",
-    `job ${home.id} was cancelled by an event while it ran, and its run has crashed: it does not run again`,
+    `an event cancelled job ${home.id} while it ran, and the run crashed: the job does not run again`,
     { id: home.id },
   );
 }

@@ -31,5 +31,5 @@ test("a terminal is asked for nothing: the topic's secret would be seen", async 
     terminal: true,
   });
   expect(code).toBe(2);
-  expect(err).toContain("must come on stdin");
+  expect(err).toContain("stdin must have");
 });
