@@ -146,7 +146,9 @@ describe("the API that is meant", () => {
     vi.stubEnv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
     const url = "https://abc.execute-api.eu-west-1.amazonaws.com";
     const { code, err } = await type(undefined, [...topics, "--url", url]);
-    expect(err).toMatch(/^minutehand: no AWS credentials to sign with: .*\n$/);
+    expect(err).toMatch(
+      /^minutehand: the request cannot be signed, because there are no AWS credentials: .*\n$/,
+    );
     expect(code).toBe(1);
   });
 

@@ -85,7 +85,7 @@ describe("a test queue", () => {
 
   test.each(["2026-02-30T00:00:00Z", "2026-03-01", "soon"])("refuses to begin at %s", (now) => {
     expect(() => createTestQueue({ topics: { orders: { handler } }, now })).toThrow(
-      `now must be a Date or ISO 8601, got "${now}"`,
+      `now must be a Date or an ISO 8601 time with a zone, got "${now}"`,
     );
   });
 
