@@ -30,7 +30,10 @@ export async function settleReceipts<T>(
     pending = pending.filter(({ id }) => failed.some(({ Id }) => Id === id));
   }
   if (pending.length > 0)
-    throw new MinutehandError("unavailable", `SQS failed ${pending.length} receipts: ${reason}`);
+    throw new MinutehandError(
+      "unavailable",
+      `SQS failed to change or delete ${pending.length} messages: ${reason}`,
+    );
 }
 
 async function callTogether<T>(

@@ -123,7 +123,7 @@ async function asked<T>(what: string, call: () => Promise<T>): Promise<T> {
     if (thrown instanceof ValidationException) {
       throw new MinutehandError(
         "bad-request",
-        `EventBridge Scheduler refuses it: ${thrown.message}`,
+        `EventBridge Scheduler refuses the schedule: ${thrown.message}`,
         {},
         thrown,
       );

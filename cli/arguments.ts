@@ -18,7 +18,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
 export function jobId(text: string): string {
   if (isJobId(text)) return text;
   throw new InvalidArgumentError(
-    "It must be a job's id: 26 characters as enqueue answered them. A job is named by its key with --topic and --key.",
+    "It must be a job's id: the 26 characters that enqueue answered. To name a job by its key, use --topic and --key.",
   );
 }
 
@@ -53,5 +53,5 @@ export function rate(text: string): number {
 export function header(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf("=");
   if (at > 0) return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
-  throw new InvalidArgumentError("It must be name=value.");
+  throw new InvalidArgumentError("It must have the form name=value.");
 }

@@ -14,7 +14,7 @@ export async function readBody(named: string, { stdin }: Surroundings): Promise<
     const bytes = await bytesOf(named, stdin);
     return parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
-    throw new UsageError(`--body takes JSON, @file or - for stdin: ${messageOf(error)}`);
+    throw new UsageError(`--body must be JSON, @file, or - to read stdin: ${messageOf(error)}`);
   }
 }
 

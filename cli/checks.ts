@@ -28,19 +28,19 @@ export function judgeNode(version: string): Check {
 export function judgeStack(name: string, { status }: DeployedStack): Check {
   const stack = { check: "stack", found: `${name} is ${status}` };
   if (/_IN_PROGRESS$/.test(status))
-    return { ...stack, result: "warning", todo: "wait for the deployment's end" };
+    return { ...stack, result: "warning", todo: "wait until the deployment has ended" };
   if (/^(CREATE|UPDATE|IMPORT)_COMPLETE$/.test(status)) return { ...stack, result: "ok" };
   if (status === "UPDATE_ROLLBACK_COMPLETE" || status === "IMPORT_ROLLBACK_COMPLETE") {
-    const todo = "the last deployment was taken back: see the stack's events, and deploy again";
+    const todo = "CloudFormation rolled the last deployment back: see the stack's events, then deploy again";
     return { ...stack, result: "warning", todo };
   }
-  return { ...stack, result: "failed", todo: "see the stack's events, and deploy again" };
+  return { ...stack, result: "failed", todo: "see the stack's events, then deploy again" };
 }
 
 export function judgeVersions(own: string, api: string): Check {
   const versions = { check: "versions", found: `this program ${own}, the API ${api}` };
   if (own === api) return { ...versions, result: "ok" };
-  return { ...versions, result: "warning", todo: "install the same version on both sides" };
+  return { ...versions, result: "warning", todo: "install the same version here and in the stack" };
 }
 
 /** ms. An answer's `Date` has whole seconds, and took its time. */
@@ -51,13 +51,14 @@ const SKEW_REFUSED = 300_000;
 /** `skew`: how far this machine's clock is ahead of the API's, ms. NaN: nobody knows. */
 export function judgeClock(skew: number): Check {
   if (Number.isNaN(skew)) {
-    const todo = "see whether what answers is the API";
-    return { check: "clock", result: "warning", found: "the API does not say its time", todo };
+    const todo = "check that this URL is the API's";
+    return { check: "clock", result: "warning", found: "the answer has no Date header", todo };
   }
   const seconds = Math.floor(Math.abs(skew) / 1000);
-  const found = seconds === 0 ? "as the API's" : `${seconds} s ${skew > 0 ? "ahead of" : "behind"} the API's`;
+  const found =
+    seconds === 0 ? "same time as the API" : `${seconds} s ${skew > 0 ? "ahead of" : "behind"} the API`;
   if (Math.abs(skew) <= SKEW_SEEN) return { check: "clock", result: "ok", found };
-  const todo = "set this machine's clock: AWS refuses signatures that are five minutes off";
+  const todo = "set this machine's clock: AWS refuses a signature whose time is wrong by five minutes";
   return { check: "clock", result: Math.abs(skew) < SKEW_REFUSED ? "warning" : "failed", found, todo };
 }
 
@@ -66,9 +67,9 @@ const USUAL_LAG = 90;
 
 export function judgeSweep(topics: readonly TopicReport[]): Check {
   const lag = Math.max(0, ...topics.map(({ sweepLag }) => sweepLag));
-  const sweep = { check: "sweep", found: `${Math.round(lag)} s behind its horizon` };
+  const sweep = { check: "sweep", found: `${Math.round(lag)} s behind` };
   if (lag <= USUAL_LAG) return { ...sweep, result: "ok" };
-  const todo = "see the tick's log, and whether its rule is enabled";
+  const todo = "see the tick's log, and check that the tick's rule is enabled";
   // Further behind jobs are handed over after they are due.
   return { ...sweep, result: lag * 1000 < LOOKAHEAD ? "warning" : "failed", todo };
 }
@@ -84,7 +85,9 @@ export type ExaminedTopic = TopicReport & { readonly deadJobs?: PromiseSettledRe
 /** A check for each topic that somebody should look at, else one for all. */
 export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
   if (topics.length === 0) {
-    return [{ check: "topics", result: "warning", found: "there is none", todo: "name some in the app" }];
+    return [
+      { check: "topics", result: "warning", found: "the queue has no topic", todo: "add topics in the app" },
+    ];
   }
   const troubles = topics.flatMap((examined) => {
     const { topic, pause } = examined;
@@ -96,7 +99,13 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
         ? [{ ...of, found: `paused since ${pause.since}`, todo: `minutehand resume ${topic}` }]
         : []),
       ...(pause === undefined && ready >= MANY_WAIT && inFlight === 0
-        ? [{ ...of, found: `${many(ready, "message")} that nobody receives`, todo: "see its consumer" }]
+        ? [
+            {
+              ...of,
+              found: `${many(ready, "message")} wait, and no consumer receives them`,
+              todo: "see the consumer's log",
+            },
+          ]
         : []),
     ];
   });
@@ -107,10 +116,12 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
 /** A dead job outlives its dead letter, which SQS keeps for 14 days. */
 function judgeDead({ topic, depths, deadJobs }: ExaminedTopic): Pick<Check, "found" | "todo">[] {
   if (deadJobs === undefined) {
-    return depths.dead === 0 ? [] : [{ found: many(depths.dead, "dead letter"), todo: "see its DLQ" }];
+    return depths.dead === 0
+      ? []
+      : [{ found: many(depths.dead, "dead letter"), todo: "read the messages in its DLQ" }];
   }
   if (deadJobs.status === "rejected") {
-    return [{ found: `dead jobs not counted: ${messageOf(deadJobs.reason)}` }];
+    return [{ found: `the dead jobs could not be counted: ${messageOf(deadJobs.reason)}` }];
   }
   const { value } = deadJobs;
   if (value === 0) return [];
@@ -127,8 +138,8 @@ const OTHERS = 10;
 export function judgeConcurrency(free: number, topics: readonly TopicReport[]): Check {
   const run = topics.filter(({ policy }) => policy.consumer !== "pull").length;
   const needed = run * BATCHES_AT_FIRST + OTHERS;
-  const found = `${free.toLocaleString("en")} functions may run at once, ${needed} are wanted for ${many(run, "topic")}`;
+  const found = `the account can run ${free.toLocaleString("en")} functions at once; ${many(run, "topic")} can need ${needed}`;
   if (free >= needed) return { check: "concurrency", result: "ok", found };
-  const todo = "ask for more of Lambda's quota L-B99A9384 (Concurrent executions)";
+  const todo = "ask AWS to raise Lambda's quota L-B99A9384 (Concurrent executions)";
   return { check: "concurrency", result: "warning", found, todo };
 }

@@ -10,7 +10,7 @@ export type JobFlags = Omit<EnqueueOptions, "headers"> & { body: string; header?
 
 /** Adds a flag for the body and for each option of a job. */
 export function addJobOptions(command: Command): Command {
-  command.requiredOption("--body <json>", "its body: JSON, @file, or - for stdin");
+  command.requiredOption("--body <json>", "the job's body: JSON, @file, or - to read stdin");
   for (const name of OPTION_NAMES) command.addOption(flagOf(name));
   return command;
 }
@@ -22,7 +22,10 @@ function flagOf(name: JobOption): Option {
   const { description } = option;
   switch (option.kind) {
     case "headers":
-      return new Option("--header <name=value>", `${description} Can be repeated.`).argParser(header);
+      return new Option(
+        "--header <name=value>",
+        `${description} Repeat the flag for more headers.`,
+      ).argParser(header);
     case "duration":
       return new Option(`--${flag} <duration>`, description).argParser(duration);
     case "count":

@@ -23,7 +23,9 @@ export async function changeMany(session: Session, request: BulkRequest, caution
   const { verb, done } = WORDS[request.action];
   if (caution.yes || request.cursor !== undefined) return change(session, request);
   if (!caution.dryRun && !session.isAttended) {
-    throw new UsageError(`this would ${verb} many jobs: add --yes, or --dry-run to count them first`);
+    throw new UsageError(
+      `this command would ${verb} many jobs: confirm with --yes, or count them first with --dry-run`,
+    );
   }
   const counted = await run(session, { ...request, dryRun: true });
   const changeable = counted.matched - leftOf(counted);
@@ -83,7 +85,7 @@ function wayOn(request: BulkRequest, last: BulkResult | undefined): string | und
   // As they were asked, or it would be another request.
   const range = Object.entries({ from, to }).flatMap(([name, time]) => (time ? `--${name} ${time} ` : []));
   const done = `${many(last?.changed ?? 0)} ${WORDS[action].done}`;
-  return `${done}; the same command goes on with ${range.join("")}--cursor ${cursor}`;
+  return `${done}; to continue, run the same command with ${range.join("")}--cursor ${cursor}`;
 }
 
 /** How much of its range a bulk that goes on has gone through, in percent. */

@@ -27,12 +27,12 @@ export const INTERRUPTED = 130;
 
 const ABOUT = `
 Exit codes:
-  ${OK}    it is done
-  ${FAILED}    it was refused, or failed; doctor: something must be mended
-  ${WRONGLY_CALLED}    it was called wrongly, and did nothing
-  ${INTERRUPTED}  it was interrupted by Ctrl-C, as tail is ended (local ends with 0)
+  ${OK}    the command succeeded
+  ${FAILED}    the command failed or was refused; doctor: a check failed
+  ${WRONGLY_CALLED}    the command line is wrong, and nothing was done
+  ${INTERRUPTED}  Ctrl-C interrupted the command; tail always ends this way (local ends with 0)
 
-Environment: MINUTEHAND_URL, MINUTEHAND_TOKEN, NO_COLOR, and the AWS SDK's own.`;
+Environment variables: MINUTEHAND_URL, MINUTEHAND_TOKEN, NO_COLOR, and those of the AWS SDK.`;
 
 function hintFor(refusal: string): string {
   return /^error: unknown /.test(refusal) ? ": see --help" : "";
@@ -58,14 +58,17 @@ export function createProgram(
         write(`${text.trim().replace("error:", "minutehand:").replace("\n", " ")}${hintFor(text)}\n`),
     })
     .configureHelp({ showGlobalOptions: true })
-    .addOption(new Option("--url <url>", "of the API").conflicts("stack"))
-    .option("--stack <name>", "the CloudFormation stack whose API it is; of local the one it runs")
-    .option("--region <region>", "of AWS, else AWS_REGION, AWS_DEFAULT_REGION or the profile's")
-    .option("--profile <name>", "of AWS's configuration, else AWS_PROFILE")
-    .option("--token <token>", "bearer token, for APIs that take one; better in MINUTEHAND_TOKEN")
-    .option("--json", "data as JSON, for programs: a document, or a line for each entry of a list")
-    .option("--no-color", "no colours, as with NO_COLOR")
-    .option("--debug", "errors with their stack traces");
+    .addOption(new Option("--url <url>", "URL of the API").conflicts("stack"))
+    .option("--stack <name>", "CloudFormation stack with the API; for local: the stack of the app to run")
+    .option(
+      "--region <region>",
+      "AWS region (default: AWS_REGION, AWS_DEFAULT_REGION or the profile's region)",
+    )
+    .option("--profile <name>", "profile of the AWS configuration (default: AWS_PROFILE)")
+    .option("--token <token>", "bearer token, for an API that takes one; MINUTEHAND_TOKEN is safer")
+    .option("--json", "print data as JSON: one document, or one line for each entry of a list")
+    .option("--no-color", "print no colours, as with NO_COLOR")
+    .option("--debug", "print errors with their stack traces");
   examples(program, [
     "minutehand local",
     `minutehand enqueue order-timeout --key order-17 --delay 30m --body '{"orderId": 17}'`,
@@ -94,7 +97,7 @@ export function createProgram(
   addLocal(program, surroundings);
   addDoctor(program, open);
   program.commandsGroup("This program:");
-  program.helpCommand("help [command]", "what a command takes");
+  program.helpCommand("help [command]", "show the arguments and options of a command");
   addCompletion(program, open);
   return program;
 }

@@ -13,7 +13,7 @@ const OLDEST_NODE = "22.12";
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { nodeVersion, stderr } = surroundings;
   if (nodeVersion.localeCompare(`v${OLDEST_NODE}`, "en", { numeric: true }) < 0) {
-    stderr.write(`minutehand: it needs Node ${OLDEST_NODE} or later, this is ${nodeVersion}\n`);
+    stderr.write(`minutehand: this program needs Node ${OLDEST_NODE} or later, got ${nodeVersion}\n`);
     return FAILED;
   }
   const interrupted = Promise.withResolvers<number>();

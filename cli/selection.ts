@@ -16,28 +16,31 @@ export type Chosen = { ids: readonly string[] } | { topic: string; key: string }
 
 /** What `--from` and `--to` are about, and where they lie when not given. */
 const DUE = {
-  from: "only those due then or later, else since an hour ago",
-  to: "only those due before, else for a day from there",
+  from: "only jobs with this dueAt or later (default: an hour ago)",
+  to: "only jobs with a dueAt before this time (default: one day after --from)",
 };
 
 export function addFilters(command: Command, { from, to } = DUE): Command {
   return command
-    .option("--tag <tag>", "only those of this tag")
-    .option("--group <group>", "only those of this group")
+    .option("--tag <tag>", "only jobs with this tag")
+    .option("--group <group>", "only jobs of this group")
     .option("--from <time>", from, instant)
     .option("--to <time>", to, instant)
-    .addOption(new Option("--dry-run", "count them, and change nothing").conflicts("yes"))
-    .option("--yes", "do it without asking")
+    .addOption(new Option("--dry-run", "count the jobs and change nothing").conflicts("yes"))
+    .option("--yes", "change the jobs without asking")
     .addOption(
-      new Option("--cursor <cursor>", "go on with one that was interrupted, as it said").conflicts("dryRun"),
+      new Option(
+        "--cursor <cursor>",
+        "continue an interrupted command with the cursor that it printed",
+      ).conflicts("dryRun"),
     );
 }
 
 /** `--topic` and `--key` of a command that takes ids too. */
 export function addNames(command: Command): Command {
   return command
-    .option("--topic <topic>", "the topic of --key, or of many jobs")
-    .option("--key <key>", "the job that this key names");
+    .option("--topic <topic>", "the topic of --key, or the topic whose jobs to change")
+    .option("--key <key>", "the job with this key");
 }
 
 /** Throws `UsageError` unless jobs are named in exactly one way. */
@@ -45,14 +48,14 @@ export function chosenJobs(ids: readonly string[], { topic, key, ...filters }: C
   const [filter] = Object.keys(filters);
   if (ids.length > 0) {
     if (topic === undefined && key === undefined && filter === undefined) return { ids };
-    throw new UsageError("jobs named by id take no --topic, --key or filters");
+    throw new UsageError("ids must be given without --topic, --key and filters");
   }
   if (topic === undefined) {
-    throw new UsageError("which jobs: give ids, --topic and --key, or --topic and what else narrows them");
+    throw new UsageError("name the jobs: give ids, or --topic and --key, or --topic with filters");
   }
   if (key === undefined) return { topic };
   if (filter === undefined) return { topic, key };
-  throw new UsageError("--key names one job: it goes with no filters, --dry-run or --yes");
+  throw new UsageError("--key names one job: it must be given without filters, --dry-run and --yes");
 }
 
 /** What of the options says which of a topic's jobs. Throws `UsageError` for a range that ends before it begins. */

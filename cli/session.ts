@@ -68,7 +68,7 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
       try {
         return createClient({ ...found, ...patience });
       } catch (error) {
-        if (error instanceof RangeError) throw new UsageError(`${error.message}: see --region and --token`);
+        if (error instanceof RangeError) throw new UsageError(`${error.message}; see --region and --token`);
         throw error;
       }
     },

@@ -35,7 +35,7 @@ export async function findTarget(
     if (env.MINUTEHAND_URL) return { url: checked(env.MINUTEHAND_URL, "MINUTEHAND_URL") };
     if (await answers(LOCAL_URL, patience)) return { url: LOCAL_URL };
     throw new UsageError(
-      `nothing answers at ${LOCAL_URL}: start it with "minutehand local", or name an API by --url, --stack or MINUTEHAND_URL`,
+      `no API answers at ${LOCAL_URL}: start one with "minutehand local", or name an API with --url, --stack or MINUTEHAND_URL`,
     );
   })();
   const bearer = token ?? env.MINUTEHAND_TOKEN;
@@ -54,13 +54,13 @@ function account() {
 function checked(url: string, from: string): string {
   const { protocol = "", username = "", password = "" } = URL.parse(url) ?? {};
   if (username !== "" || password !== "") {
-    throw new UsageError(`${from} must have no user name or password in it`);
+    throw new UsageError(`${from} must be a URL without user name and password`);
   }
   const shown = url.replace(/\/\/.*@/, "//…@");
   if (!/^https?:$/.test(protocol)) {
-    throw new UsageError(`${from} must be an http: or https: URL, is "${shown}"`);
+    throw new UsageError(`${from} must be an http: or https: URL, got "${shown}"`);
   }
-  if (/[?#]/.test(url)) throw new UsageError(`${from} must end with its path, without ? or #, is "${shown}"`);
+  if (/[?#]/.test(url)) throw new UsageError(`${from} must be a URL without ? and #, got "${shown}"`);
   return url.replace(/\/+$/, "");
 }
 
@@ -76,22 +76,22 @@ async function answers(url: string, patience: number): Promise<boolean> {
 async function apiOf(name: string): Promise<Omit<Target, "auth">> {
   const { deployedStack } = await account();
   const stack = await deployedStack(name).catch((error: unknown) => {
-    throw new CliError(`${messageOf(error)} (--profile, --region)`);
+    throw new CliError(`${messageOf(error)} (see --profile and --region)`);
   });
   if (stack === undefined) {
-    throw new CliError(`there is no stack ${name} in this account and region (--profile, --region)`);
+    throw new CliError(`there is no stack ${name} in this account and region (see --profile and --region)`);
   }
   const described = stack.outputs.filter(({ description }) => description === API_OUTPUT);
   const found = described.length > 0 ? described : stack.outputs.filter(({ key }) => key === "ApiUrl");
   const [output, second] = found;
   if (output === undefined) {
     throw new CliError(
-      `the stack ${name} has no output described as "${API_OUTPUT}", nor one named ApiUrl: name its API by --url`,
+      `the stack ${name} has no output with the description "${API_OUTPUT}" or the name ApiUrl: give the API's URL with --url`,
     );
   }
   if (second !== undefined) {
     const urls = found.map(({ value }) => value).join(", ");
-    throw new CliError(`the stack ${name} has ${found.length} APIs: name one by --url, of ${urls}`);
+    throw new CliError(`the stack ${name} has ${found.length} APIs: choose one with --url from ${urls}`);
   }
   return {
     url: checked(output.value, `the stack ${name}'s output ${output.key}`),

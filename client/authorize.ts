@@ -35,7 +35,7 @@ export function signed(credentials: () => Promise<Credentials>, region: string):
     const { accessKeyId, secretAccessKey, sessionToken } = await credentials().catch((error: unknown) => {
       throw new MinutehandError(
         "forbidden",
-        `no AWS credentials to sign with: ${messageOf(error)}`,
+        `the request cannot be signed, because there are no AWS credentials: ${messageOf(error)}`,
         {},
         error,
       );
@@ -74,7 +74,9 @@ function regionFor(url: string, region: string | undefined): string {
   const found = regionOf(url) ?? region;
   if (found !== undefined) return found;
   const { hostname } = new URL(url);
-  throw new RangeError(`region must be given to sign calls of ${hostname}, whose name does not say it`);
+  throw new RangeError(
+    `region must be given to sign calls of ${hostname}, because the host's name contains no region`,
+  );
 }
 
 function withHeader(headers: Headers, name: string, value: string): Headers {

@@ -89,7 +89,7 @@ function jsonOf(body: object): string {
   } catch (error) {
     // Of a circle it is told in several lines.
     const reason = messageOf(error).replace(/\s+/g, " ");
-    const message = `the request must be something that JSON can hold: ${reason}`;
+    const message = `the request must be a value that JSON can represent: ${reason}`;
     throw new MinutehandError("bad-request", message, {}, error);
   }
 }
@@ -137,6 +137,6 @@ function foreign(
         ? "unavailable"
         : "bad-answer";
   const instead = expected === undefined ? "" : `, expected ${expected}`;
-  const message = `${call} was answered ${status} (${type}), not by Minutehand's API: ${said}${instead}`;
+  const message = `the answer to ${call} is ${status} (${type}) and not from Minutehand's API: ${said}${instead}`;
   return Object.assign(new MinutehandError(code, message), { status });
 }

@@ -207,7 +207,7 @@ function unrepeated(path: string): (cursor: string | undefined) => string | unde
   return (cursor) => {
     if (cursor === undefined) return undefined;
     if (before.has(cursor)) {
-      const text = `${path} was answered a cursor twice, expected another one or none: ${JSON.stringify(truncate(cursor, QUOTED))}`;
+      const text = `${path} answered the same cursor twice, expected a new cursor or none: ${JSON.stringify(truncate(cursor, QUOTED))}`;
       throw new MinutehandError("bad-answer", text);
     }
     before.add(cursor);

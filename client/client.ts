@@ -24,55 +24,58 @@ export type JobState = Job["state"];
 export type Schedule = ScheduleJson;
 export type TopicReport = TopicJson;
 
-/** The body of each topic's jobs, so that a wrong one does not compile. */
+/** The type of the body of each topic's jobs, by topic. A body of another type does not compile. */
 export type TopicBodies = Record<string, unknown>;
 
-/** Seconds, or a string such as `"90s"`, `"30m"`, `"1h30m"`, `"7d"`. */
+/** A duration: a number of seconds, or a string such as `"90s"`, `"30m"`, `"1h30m"` or `"7d"`. */
 export type Duration = number | string;
-/** ISO 8601 with its zone. */
+/** A point in time: a `Date`, or ISO 8601 text with a zone. */
 export type Instant = string | Date;
 
-/** What every call takes. */
+/** The options of every call. */
 export type CallOptions = {
-  /** Aborted, the call throws its reason; what it asked for may have happened. */
+  /** Aborts the call, which then throws the signal's reason. The API may have done what the call asked for. */
   signal?: AbortSignal | undefined;
 };
 
-/** What a call takes that changes things once however often it is sent. */
+/** The options of a call that is idempotent with an Idempotency-Key. */
 export type RepeatableOptions = CallOptions & {
-  /** Instead of one that the client draws: calls with the same one, and the same request, have one effect. */
+  /**
+   * Makes your own repeats of the call idempotent: calls with the same key and the same request have one effect. 1 to 256 characters.
+   * By default `createClient` draws a random key for each call.
+   */
   idempotencyKey?: string;
 };
 
-/** What a job may have however it is filed: the core's options with durations as a caller says them. */
+/** The options of a job, with durations as a caller writes them. */
 type JobOptions = {
   [Name in keyof StoredOptions]: (typeof JOB_OPTIONS)[Name]["kind"] extends "duration"
     ? Duration
     : StoredOptions[Name];
 };
 
-/** Exactly one of both. */
+/** When a job is due. Give exactly one of the two. */
 type Time = { delay?: Duration; dueAt?: Instant };
 
-/** What `PUT` by key takes beside the body. */
+/** The options of `put`. */
 export type PutOptions = Time & JobOptions & RepeatableOptions;
 
-/** What `POST /jobs` takes beside topic and body. */
+/** The options of `enqueue`. */
 export type EnqueueOptions = PutOptions & {
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
-  /** How long `onDuplicate: "postpone"` can put a job off, from its first enqueue on. */
+  /** How long after its first enqueue a job is due at the latest. Required with `onDuplicate: "postpone"`, and allowed only there. */
   maxDelay?: Duration;
 };
 
 type Topic<Topics> = keyof Topics & string;
 
-/** The topic, the body that it takes, and the options. */
+/** The arguments of `enqueue`: the topic, a body of the topic's type, and the options. */
 export type EnqueueArguments<Topics = TopicBodies> = {
   [T in Topic<Topics>]: [topic: T, body: Topics[T], options: EnqueueOptions];
 }[Topic<Topics>];
 
-/** The topic, the key, and the body that the topic takes with the options. */
+/** The arguments of `put`: the topic, the key, and the body with the options. */
 export type PutArguments<Topics = TopicBodies> = {
   [T in Topic<Topics>]: [topic: T, key: string, job: PutOptions & { body: Topics[T] }];
 }[Topic<Topics>];
@@ -86,7 +89,7 @@ export type Changes = Time & RepeatableOptions & { body?: unknown };
 
 /** `from ≤ dueAt < to`. */
 type Range = { from?: Instant; to?: Instant };
-/** A page of a list that is read as it is iterated: 1 to 1,000 entries, 100 by default. */
+/** `pageSize`: how many entries one request reads, 1 to 1,000; 100 by default. */
 type Paged = CallOptions & { pageSize?: number };
 export type ListQuery = Range & Paged & { topic?: string; state?: JobState; tag?: string; group?: string };
 export type DeadQuery = Paged & { tag?: string; group?: string };
@@ -95,7 +98,7 @@ export type ForecastQuery = Range & CallOptions & { topic?: string };
 export type NewSchedule = JobOptions & {
   /** `cron(…)`, `rate(…)` or `at(…)`. */
   expression: string;
-  /** IANA; UTC by default. */
+  /** An IANA name; UTC by default. */
   timezone?: string;
   start?: Instant;
   end?: Instant;
@@ -111,7 +114,7 @@ export type RedriveRequest = RepeatableOptions & {
   ratePerSecond?: number;
 };
 
-/** What `POST /jobs/bulk` takes: which jobs, and what becomes of them. `delay` and `dueAt` are for `move`. */
+/** The arguments of `bulk`: which jobs, and what happens to them. `delay` and `dueAt` are only for `move`. */
 export type BulkRequest = Range &
   Time &
   RepeatableOptions & {
@@ -119,110 +122,157 @@ export type BulkRequest = Range &
     topic: string;
     tag?: string;
     group?: string;
-    /** Only counts. */
+    /** Counts the jobs and changes nothing. */
     dryRun?: boolean;
     ratePerSecond?: number;
-    /** Goes on with one that came to no end, of the same request. */
+    /** Continues an interrupted bulk of the same request. */
     cursor?: string;
   };
 
-/** Of a whole bulk, or of its parts so far: then with the `cursor` to go on with. */
+/** The sums of a whole bulk, or of its parts so far. Then `cursor` continues the bulk. */
 export type BulkResult = BulkPart;
 
 /**
- * The queue's API. `Topics`: the body of each topic's jobs. What is refused throws a `MinutehandError` with the API's
- * code and `status`. Lists are read page by page as they are iterated.
+ * The calls of the queue's API. `Topics` is the type of the body of each topic's jobs.
+ *
+ * A refused call throws a `MinutehandError` with the API's `code` and `status`. A list reads its pages while it is iterated.
+ *
+ * The client of `createClient` repeats a call whose answer was lost, with the same Idempotency-Key. Below, "a repeat" is such a call.
+ * Two calls of your own are different calls, unless you give both the same `idempotencyKey`.
+ *
+ * @example
+ * const client = createClient<{ "order-timeout": { orderId: string } }>({ url: "http://127.0.0.1:4500" });
+ * await client.enqueue("order-timeout", { orderId: "17" }, { key: "order-17", delay: "30m" });
+ * await client.cancelByKey("order-timeout", "order-17");
  */
 export type Client<Topics = TopicBodies> = {
-  /** Repeated after a lost answer it files one job. The guide has what a repeat of each call does ("When an answer is lost"). */
+  /** Files a job. Idempotent: a repeat files no second job. Throws `job-already-exists` for a live `key`, unless `onDuplicate` says otherwise. */
   enqueue<T = Topics>(...job: EnqueueArguments<NoInfer<T>>): Promise<Job>;
-  /** Up to 500, each on its own, in their order. */
+  /** Files up to 500 jobs. Answers the job or the error of each, in the order of `jobs`. Idempotent: a repeat files no job twice. */
   enqueueMany<T = Topics>(
     jobs: readonly NewJobRequest<NoInfer<T>>[],
     options?: RepeatableOptions,
   ): Promise<(JobSummary | MinutehandError)[]>;
-  /** Files a job under a key, or gives the live one all of these; repeated after a lost answer it does so once. */
+  /** Files a job under a key, or replaces all fields of the live job with that key. Idempotent: a repeat changes nothing. */
   put<T = Topics>(...job: PutArguments<NoInfer<T>>): Promise<Job>;
+  /** Reads a job. Throws `job-not-found`. */
   get(id: string, options?: CallOptions): Promise<Job>;
+  /** Reads the job with this key, also if the job has ended. Throws `job-not-found`. */
   getByKey(topic: string, key: string, options?: CallOptions): Promise<Job>;
-  /** Repeated after a lost answer it changes the job once: what others have changed since stays. */
+  /**
+   * Changes the due time of a waiting job, its body, or both. Idempotent: a repeat changes nothing, so the changes of other callers
+   * stay. Throws `job-running` and `job-finished` if it comes too late.
+   */
   reschedule(id: string, change: Changes): Promise<Job>;
+  /** Cancels a job. Idempotent: cancelling a cancelled job answers the job. Throws `job-running`, `job-finished` and `job-handed-off` if it comes too late. */
   cancel(id: string, options?: CallOptions): Promise<Job>;
-  /** Repeated after a lost answer it cancels another job that has taken the key meanwhile; `cancel` by id does not. */
+  /** Cancels the job with this key. If another job has taken the key since, a repeat cancels that job. `cancel` by id never does. */
   cancelByKey(topic: string, key: string, options?: CallOptions): Promise<Job>;
-  /** Up to 500, each on its own, in their order. */
+  /** Cancels up to 500 jobs. Answers the job or the error of each, in the order of `ids`. Idempotent. */
   cancelMany(ids: readonly string[], options?: CallOptions): Promise<(JobSummary | MinutehandError)[]>;
-  /** In due order; without a range the next hour's. */
+  /** Lists jobs in the order of `dueAt`, by default those of the next hour. */
   list(query?: ListQuery): AsyncIterable<JobSummary>;
-  /** Unfinished jobs by minute; minutes without any are left out. */
+  /** Counts the unfinished jobs that fall due in each minute, by default of the next hour. Minutes without a job are left out. */
   forecast(query?: ForecastQuery): AsyncIterable<{ minute: string; count: number }>;
   /**
-   * Goes on until all is done. `onProgress` gets the sums after each part. An error after the first has the `cursor` to go
-   * on with in its `data`. Repeated after a lost answer a part changes no job twice, and counts what it has changed; only of
-   * those that it has redriven it finds no trace.
+   * Changes many jobs of a topic, part by part, until all are done. `onProgress` gets the sums after each part. If a part after the
+   * first fails, the `data` of the error has the `cursor` that continues the bulk. Idempotent: a repeated part changes no job twice and
+   * counts the jobs that it has changed. A repeated part of a `redrive` does not count the jobs that the first try has redriven.
    */
   bulk(request: BulkRequest, onProgress?: (sums: BulkResult) => void): Promise<BulkResult>;
 
+  /** Reads all topics with their policies, depths and sweep lags. */
   topics(options?: CallOptions): Promise<TopicReport[]>;
+  /** Reads one topic. Throws `unknown-topic`. */
   topic(name: string, options?: CallOptions): Promise<TopicReport>;
-  /** Repeated after a lost answer it holds over what others have said meanwhile; so do `resume` and what sets schedules. */
+  /**
+   * Pauses a topic: from 5 seconds after the answer, none of its jobs starts until `resume`. Idempotent. A repeat overwrites what
+   * other callers have set since the first try; so do repeats of `resume`, `putSchedule`, `pauseSchedule` and `resumeSchedule`.
+   */
   pause(topic: string, options?: CallOptions): Promise<Paused>;
+  /** Resumes a paused topic: its parked jobs start, at most `ratePerSecond` in a second or, without a rate, all at once. Idempotent. */
   resume(topic: string, options?: CallOptions & { ratePerSecond?: number }): Promise<Resumed>;
-  /** Oldest first. */
+  /** Lists a topic's dead jobs, the oldest death first. */
   dead(topic: string, query?: DeadQuery): AsyncIterable<JobSummary>;
-  /** Of `ids`, else the oldest `max` (100). Repeated after a lost answer it takes the same jobs, and counts them. */
+  /**
+   * Runs dead jobs again: those in `ids`, or else the `max` oldest ones (100 by default). Idempotent: a repeat selects the same jobs,
+   * and counts those that it has redriven.
+   */
   redrive(topic: string, request?: RedriveRequest): Promise<Redriven>;
 
+  /** Lists the recurring schedules. */
   schedules(options?: CallOptions): AsyncIterable<ScheduleSummary>;
+  /** Reads a schedule with its next five occurrences. Throws `schedule-not-found`. */
   schedule(name: string, options?: CallOptions): Promise<Schedule>;
+  /** Creates a schedule, or replaces all fields of the schedule with this name. A paused schedule stays paused. Idempotent. */
   putSchedule(name: string, schedule: NewSchedule, options?: CallOptions): Promise<Schedule>;
-  /** Repeated after a lost answer it throws `schedule-not-found`, or removes another one of that name that was put meanwhile. */
+  /**
+   * Deletes a schedule and answers the deleted schedule. A repeat throws `schedule-not-found`. If another caller has put a schedule
+   * with the same name since, a repeat deletes that one.
+   */
   removeSchedule(name: string, options?: CallOptions): Promise<Schedule>;
+  /** Pauses a schedule: no occurrence files a job until `resumeSchedule`. Idempotent. */
   pauseSchedule(name: string, options?: CallOptions): Promise<Schedule>;
+  /** Resumes a paused schedule, beginning with its next occurrence. Idempotent. */
   resumeSchedule(name: string, options?: CallOptions): Promise<Schedule>;
-  /** Files its job now, beside its occurrences. */
+  /** Files the job of a schedule now, in addition to its occurrences. Idempotent: a repeat files no second job. */
   runSchedule(name: string, options?: RepeatableOptions): Promise<Job>;
 
   /**
-   * Pulls and claims up to `max` (1) due jobs of a pull topic, waiting up to `waitSeconds` (0) for the first; of a
-   * `millisecond` topic one, unless the topic is late. It is not repeated where jobs may have been claimed: what a
-   * lost answer named waits for the end of its lease, a failed attempt.
+   * Claims due jobs of a pull topic: up to `max`, 1 to 10, by default 1. In a `millisecond` topic it claims one job, unless the topic
+   * is late. Waits for the first job for up to `waitSeconds`, 0 to 20, by default 0.
+   *
+   * Not idempotent, so the client does not repeat a call that may have claimed jobs. If the answer is lost, the claimed jobs wait for
+   * the end of their lease, which counts as a failed attempt.
+   *
+   * @example
+   * for (const { receipt, body } of await client.receive("emails", { max: 10, waitSeconds: 20 })) {
+   *   await send(body);
+   *   await client.finish("emails", receipt);
+   * }
    */
   receive(
     topic: string,
     options?: CallOptions & { max?: number; waitSeconds?: number },
   ): Promise<PulledJob[]>;
-  /** Of an untracked job the answer is empty, here and below. */
+  /**
+   * Records a pulled job as done. Idempotent. Throws `claim-lost` if the receipt no longer holds the claim of the job. The
+   * answer for an untracked job is empty, here and in the calls below.
+   */
   finish(topic: string, receipt: string, options?: CallOptions): Promise<SettledJob>;
-  /** Prolongs the lease to so many seconds from now. */
+  /** Extends the lease of a pulled job. The lease then ends `seconds` from now, but at most 12 hours after the claim. */
   extend(
     topic: string,
     receipt: string,
     seconds: number,
     options?: CallOptions,
   ): Promise<SettledJob & { leaseUntil: string }>;
-  /** The run has failed: again after `delay`, else by the topic's backoff. */
+  /** Records a run as failed. The job runs again after `delay` or, without `delay`, by the topic's backoff. Idempotent. */
   retry(
     topic: string,
     receipt: string,
     options?: CallOptions & { delay?: Duration; error?: string },
   ): Promise<SettledJob>;
+  /** Records a pulled job as dead, even if it has attempts left. Idempotent. Throws `untracked-topic`. */
   bury(topic: string, receipt: string, options?: CallOptions & { error?: string }): Promise<SettledJob>;
 
+  /** Answers if the API is reachable. */
   health(options?: CallOptions): Promise<Health>;
 };
 
 export type ClientOptions = {
-  /** Of the API, with a stage's path if it has one. */
+  /** The URL of the API, with the path of its stage if it has one. */
   url: string;
   /**
-   * By default `"none"` for loopback addresses and `"iam"` for those of API Gateway (SigV4, with the credentials that
-   * the AWS SDK would use, of the region in the host's name, else `region`); other hosts must say.
+   * How the client authenticates. `"iam"`: signs each request (SigV4) with the credentials that the AWS SDK would use. `{ bearer }`:
+   * sends a token. The default is `"none"` for loopback addresses and `"iam"` for hosts of API Gateway. For other hosts `auth` is
+   * required.
    */
   auth?: "iam" | "none" | { bearer: string | (() => Promise<string>) };
+  /** The AWS region of the signatures, for a host whose name does not contain it. */
   region?: string;
-  /** Of one try, ms; 30,000 by default. A `receive` has 10 s longer than its wait at least. */
+  /** How long one try may take, in ms; 30,000 by default. A `receive` may take at least 10 s longer than its `waitSeconds`. */
   timeout?: number;
-  /** How often a call is repeated that met trouble on its way (429, 502, 503, 504, the network), 0 to 100; 5 by default. */
+  /** How often a call is repeated after a network error or the status 429, 502, 503 or 504. 0 to 100; 5 by default. */
   retries?: number;
 };

@@ -8,7 +8,7 @@ import type { Context } from "../protocol/ports.ts";
 import type { Client, TopicBodies } from "./client.ts";
 import { clientInside } from "./client-inside.ts";
 
-/** What `queue.grantEnqueue(producer)` lets code inside AWS do. */
+/** The calls that `queue.grantEnqueue(producer)` allows to code inside AWS. */
 export type DirectClient<Topics = TopicBodies> = Pick<
   Client<Topics>,
   | "enqueue"
@@ -25,16 +25,22 @@ export type DirectClient<Topics = TopicBodies> = Pick<
 const routes = [...jobRoutes, ...manyJobRoutes, ...keyedJobRoutes];
 
 /**
- * The queue for code inside AWS, without the network between it and the API: the same rules, the same answers, with
- * the caller's own role, as the environment says that `grantEnqueue` gives it. What fails is in its log, where its metrics
- * are too.
+ * Creates a client for code inside AWS. It calls DynamoDB and SQS itself, with the role of the code, and needs no HTTP API. Rules and
+ * answers are those of the API.
+ *
+ * The code needs the environment and the permissions of `queue.grantEnqueue(fn)`. The log of the code has the client's errors and
+ * metrics. Throws if the environment is missing.
+ *
+ * @example
+ * const queue = directClient();
+ * await queue.enqueue("order-timeout", { orderId: "17" }, { delay: "30m" });
  */
 export function directClient<Topics = TopicBodies>(): DirectClient<Topics> {
   const ctx = { ...createContext(), ...createScheduler() };
   return directOn(ctx, ctx.telemetry.logger, ctx.telemetry.flush);
 }
 
-/** The same over any context. `done` is called after each request. */
+/** The same client over any context. `done` is called after each request. */
 export function directOn<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],

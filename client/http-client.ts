@@ -5,17 +5,25 @@ import type { Client, ClientOptions, TopicBodies } from "./client.ts";
 import { clientOver } from "./client-over.ts";
 import { httpTransport } from "./http-transport.ts";
 
-/** ms. A pull may wait for 20 s. */
+/** ms, as a `receive` may wait for 20 s. */
 const TIMEOUT = 30_000;
 const RETRIES = 5;
 const MOST_RETRIES = 100;
 const FIRST_WAIT = 300;
 
-/** The queue behind an HTTP API. Throws a RangeError for options that make no sense. */
+/**
+ * Creates a client for the queue's HTTP API.
+ *
+ * Throws a `RangeError` if an option is not in its range, if the host needs `auth`, or if signing needs a `region`.
+ *
+ * @example
+ * const client = createClient({ url: "https://abc123.execute-api.eu-central-1.amazonaws.com" });
+ * await client.enqueue("order-timeout", { orderId: "17" }, { key: "order-17", delay: "30m" });
+ */
 export function createClient<Topics = TopicBodies>(options: ClientOptions): Client<Topics> {
   const { url, auth, timeout = TIMEOUT, retries = RETRIES } = options;
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
-    throw new RangeError(`url must be the API's, such as https://api.example.com, got ${url}`);
+    throw new RangeError(`url must be the URL of an API, such as https://api.example.com, got ${url}`);
   }
   check(
     "timeout",
@@ -33,7 +41,7 @@ export function createClient<Topics = TopicBodies>(options: ClientOptions): Clie
     "auth",
     isAuth(auth),
     typeof auth === "string" ? JSON.stringify(auth) : typeof auth,
-    '"iam", "none" or { bearer }, a token or a function',
+    '"iam", "none" or { bearer } with a token or a function',
   );
   const authorize = authorizeBy(options);
   const transport = httpTransport({
@@ -50,7 +58,7 @@ function check(option: string, holds: boolean, actual: string | number, allowed:
   if (!holds) throw new RangeError(`${option} must be ${allowed}, got ${actual}`);
 }
 
-/** Whether it is what the types say, which plain JavaScript does not ask. */
+/** Whether `auth` has its declared type: plain JavaScript does not check that. */
 function isAuth(auth: ClientOptions["auth"]): boolean {
   if (auth === undefined || auth === "iam" || auth === "none") return true;
   return ["string", "function"].includes(typeof (auth as { bearer?: unknown } | null)?.bearer);

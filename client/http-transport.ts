@@ -53,8 +53,8 @@ export function httpTransport({ authorize, timeout, retries, firstWait, random }
       if (!(error instanceof NetworkError || error instanceof TimeoutError)) throw error;
       const reason = error instanceof TimeoutError ? `no answer in ${limit} ms` : reasonOf(error);
       const call = `${request.method} ${request.url}`;
-      const tries = once ? "and is not repeated" : `tried ${retries + 1} times`;
-      throw new MinutehandError("unavailable", `${call} was not answered, ${tries}: ${reason}`, {}, error);
+      const tries = once ? "which is not repeated" : `tried ${retries + 1} times`;
+      throw new MinutehandError("unavailable", `no answer to ${call}, ${tries}: ${reason}`, {}, error);
     }
   };
 }

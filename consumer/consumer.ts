@@ -6,12 +6,19 @@ import type { JobHandler } from "./run-handler.ts";
 export type { ConsumerFunction } from "./consume.ts";
 export type { Job, JobHandler } from "./run-handler.ts";
 
-/** What Lambda calls, with the handler that it runs, which tests take from it. */
+/** The Lambda function of a topic. `jobHandler` is the handler that it runs, for tests. */
 export type Consumer<Body> = ConsumerFunction & { readonly jobHandler: JobHandler<Body> };
 
 /**
- * The Lambda function that runs a topic's jobs: `export const handler = consumer(async (job) => { … })`. A
- * handler that returns is done; one that throws has failed, and its job runs again by the topic's backoff.
+ * Makes a Lambda function that runs a topic's jobs with your handler.
+ *
+ * When the handler returns, the job is done. When the handler throws, the attempt has failed, and the job runs again by the topic's
+ * backoff until it has no attempts left. A handler must bear a second run: a run that crashes is repeated.
+ *
+ * @example
+ * export const handler = consumer<{ orderId: string }>(async (job) => {
+ *   await closeOrder(job.body.orderId);
+ * });
  */
 export function consumer<Body = unknown>(handler: JobHandler<Body>): Consumer<Body> {
   const deployed = (): ConsumerFunction => {

@@ -33,7 +33,7 @@ export async function settleUntracked(
     const body = toJson({ v: MESSAGE_VERSION, topic, jobs: [{ ...job, attempt: 1 }] });
     const [sent] = await ctx.queues.send({ topic, dead: true }, [{ body, delaySeconds: 0 }]);
     if (sent?.outcome !== "sent") {
-      throw new MinutehandError("unavailable", `the DLQ of ${topic} took no message`);
+      throw new MinutehandError("unavailable", `SQS rejected a message to the DLQ of topic ${topic}`);
     }
     ctx.report({ type: "dead", topic, id, attempt, error, hasLetter: true });
   } else {
@@ -66,5 +66,5 @@ async function runAgain(
   const { receives: _, ...same } = job;
   const again = dueAgain(ctx, topic, same, dueAt);
   if ((await resend(ctx, topic, group, [again])).size > 0) return;
-  throw new MinutehandError("unavailable", `the ready queue of ${topic} took no message`);
+  throw new MinutehandError("unavailable", `SQS rejected a message to the ready queue of topic ${topic}`);
 }

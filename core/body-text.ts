@@ -10,6 +10,6 @@ export function bodyText(body: unknown): string {
   if (bytes <= BODY_BYTES) return text;
   throw new MinutehandError(
     "too-large",
-    `a body can have ${BODY_BYTES} bytes (200 KiB) of JSON, this one has ${bytes}; keep it in S3 and send where`,
+    `a body must have at most ${BODY_BYTES} bytes (200 KiB) of JSON, got ${bytes}; keep larger data in S3 and send its address`,
   );
 }

@@ -25,9 +25,9 @@ export function callbackHeadersError(headers: Readonly<Record<string, string>>):
   const seen = new Set<string>();
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
-    if (isOurs(lower)) return `${name} is set by HTTP or by the call itself`;
-    if (!PLAIN.test(value)) return `${name} must be printable ASCII without blanks at its ends`;
-    if (seen.has(lower)) return `${name} must be there once, in whatever case`;
+    if (isOurs(lower)) return `${name} must be absent, because HTTP or the call sets it`;
+    if (!PLAIN.test(value)) return `the value of ${name} must be printable ASCII without blanks at its ends`;
+    if (seen.has(lower)) return `${name} must be there only once: upper and lower case are the same name`;
     seen.add(lower);
   }
   return undefined;

@@ -22,10 +22,10 @@ export function callbackUrlError(text: string, policy: Callable): string | undef
  */
 export function callbackUrlRule(text: string, policy: Callable): string | undefined {
   if (text.length > CALLBACK_URL_CHARS) {
-    return `must have at most ${CALLBACK_URL_CHARS} characters, has ${text.length}`;
+    return `must have at most ${CALLBACK_URL_CHARS} characters, got ${text.length}`;
   }
   const url = URL.parse(text);
-  if (url === null) return "must be a whole URL such as https://example.com/hooks";
+  if (url === null) return "must be a complete URL such as https://example.com/hooks";
   if (url.protocol !== "https:" && !(policy.allowHttp && url.protocol === "http:")) {
     return policy.allowHttp ? "must begin with https: or http:" : "must begin with https:";
   }
@@ -36,7 +36,7 @@ export function callbackUrlRule(text: string, policy: Callable): string | undefi
   if (host === "localhost" || host.endsWith(".localhost")) return "must not lead to this machine";
   const address = literalOf(host);
   if (address !== undefined && !isPublicAddress(address)) {
-    return "must not lead to an address that is not public";
+    return "must lead to a public address";
   }
   const { onlyHosts, ports } = policy;
   if (onlyHosts && !onlyHosts.some((pattern) => isOf(host, pattern)))

@@ -43,15 +43,15 @@ function isWholeIn(actual: number | undefined, min: number, max: number): boolea
 
 export function oneOf(at: string, actual: string | undefined, allowed: readonly string[]): Check {
   const holds = actual === undefined || allowed.includes(actual);
-  return { holds, rule: `${at} must be a known word`, actual, allowed: allowed.join(" or ") };
+  return { holds, rule: `${at} must be one of the allowed values`, actual, allowed: allowed.join(" or ") };
 }
 
 export function onlyFor(whom: string, fits: boolean, at: string, value: unknown): Check {
   return {
     holds: fits || value === undefined,
-    rule: `${at} is for ${whom} only`,
+    rule: `${at} is allowed for ${whom} only`,
     actual: value,
-    allowed: "nothing",
+    allowed: "nothing here",
   };
 }
 

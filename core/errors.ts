@@ -1,4 +1,4 @@
-/** What a caller can do something about, by a name that never changes. */
+/** The codes of errors. A code never changes, so a caller can act on it. */
 export type ErrorCode =
   | "bad-request"
   | "unknown-topic"
@@ -15,22 +15,22 @@ export type ErrorCode =
   | "too-large"
   | "too-many-jobs"
   | "unavailable"
-  // HTTP's own.
+  // Only of the HTTP API.
   | "not-found"
   | "method-not-allowed"
   | "internal"
-  // The client's, of answers that are not the API's.
+  // Only of the client, for answers that another server gave.
   | "forbidden"
   | "bad-answer";
 
 /**
- * An answer that is not the one asked for. The message names the rule, the value and what is allowed.
- * `data` goes into the HTTP answer beside it.
+ * An error of Minutehand. The message names the rule, the value and what is allowed. The HTTP answer contains the fields of
+ * `data` too.
  */
 export class MinutehandError extends Error {
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, unknown>>;
-  /** Of the HTTP answer that said so; absent where there was none. */
+  /** The status of the HTTP answer. Absent if there was no answer. */
   status?: number;
 
   constructor(code: ErrorCode, message: string, data: Record<string, unknown> = {}, cause?: unknown) {
@@ -48,7 +48,7 @@ export function messageOf(thrown: unknown): string {
     if (thrown instanceof Error && typeof thrown.message === "string") return thrown.message || thrown.name;
     return JSON.stringify(thrown) ?? String(thrown);
   } catch {
-    return "something that cannot be put into words";
+    return "an unknown error that has no text";
   }
 }
 
@@ -74,6 +74,6 @@ export function notFiled(cause: unknown): MinutehandError {
 
 /** What kept a job from being sent in time, which is filed: the audit, or a sweep, will find it. So it is not acknowledged. */
 export function notSent(cause: unknown): MinutehandError {
-  const why = `the job was filed, but perhaps not sent: ${messageOf(cause)}`;
+  const why = `the job was filed, but may not have been sent to SQS: ${messageOf(cause)}`;
   return new MinutehandError("unavailable", why, {}, cause);
 }

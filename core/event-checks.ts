@@ -35,24 +35,24 @@ export function eventChecks<Duration>(
   const cancels = placed(`${at}.cancelOn`, cancelOn);
   const enqueues = placed(`${at}.enqueueOn`, enqueueOn);
   return [
-    trackedOnly(`${at}.cancelOn needs keys, which untracked jobs have not`, cancelOn, tracking),
-    trackedOnly(`${at}.enqueueOn needs keys, which untracked jobs have not`, enqueueOn, tracking),
+    trackedOnly(`${at}.cancelOn needs keys, which untracked jobs do not have`, cancelOn, tracking),
+    trackedOnly(`${at}.enqueueOn needs keys, which untracked jobs do not have`, enqueueOn, tracking),
     {
       holds: enqueueOn === undefined || webhook === undefined || webhook.url !== undefined,
-      rule: `${at}.enqueueOn needs whom to call, as events name nobody`,
+      rule: `${at}.enqueueOn needs webhook.url, because an event names no receiver`,
       actual: webhook?.url,
-      allowed: "webhook.url",
+      allowed: "a URL in webhook.url",
     },
     ...cancels.flatMap((cancel) => cancelChecks(cancel.at, cancel.event, reading)),
     ...enqueues.flatMap((enqueue, index) => [
       ...enqueueChecks(enqueue.at, enqueue.event, reading),
       ...cancels.map((cancel) =>
-        apart(enqueue, cancel.event, `file no job that ${cancel.at} cancels by the same event`),
+        apart(enqueue, cancel.event, `not file a job that ${cancel.at} cancels by the same event`),
       ),
       ...enqueues
         .slice(0, index)
         .map((first) =>
-          apart(enqueue, first.event, `file a job that ${first.at} does not file by the same event`),
+          apart(enqueue, first.event, `not file the same job as ${first.at} by the same event`),
         ),
     ]),
   ];
@@ -107,7 +107,7 @@ function enqueueChecks<Duration>(
     oneOf(`${at}.onDuplicate`, onDuplicate, ["keep", "replace", "postpone"]),
     {
       holds: !postpones || maxDelay !== undefined,
-      rule: `${at}.maxDelay must bound what is postponed`,
+      rule: `${at}.maxDelay must be given with onDuplicate "postpone"`,
       actual: maxDelay,
       allowed: `1 to ${LONGEST_WAIT_S} seconds`,
     },
@@ -135,14 +135,14 @@ function characters(
   isKnown: (text: string) => boolean,
 ): Check {
   const holds = typeof actual === "string" && isKnown(actual) && actual.length >= 1 && actual.length <= max;
-  return { holds, rule: `${at} must be a name`, actual, allowed: `1 to ${max} characters` };
+  return { holds, rule: `${at} must be text`, actual, allowed: `1 to ${max} characters` };
 }
 
 function eventPath(at: string, actual: string | undefined): Check {
   return {
     holds: typeof actual === "string" && isEventPath(actual),
-    rule: `${at} must say where in the event`,
+    rule: `${at} must be a path into the event`,
     actual,
-    allowed: "$.name or $.name.name…, names of A-Z, a-z, 0-9, _ and -",
+    allowed: "$.name or $.name.name…, with names of A-Z, a-z, 0-9, _ and -",
   };
 }

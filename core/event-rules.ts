@@ -100,7 +100,7 @@ export function keyIn(event: BusEvent, { key: path, topic }: EventRule): string 
   if (typeof key === "string" && KEY_PATTERN.test(key)) return key;
   const found = isAltered ? "a number that a double would alter" : kindOf(value);
   const rule = `the key of a job of topic ${topic}, ${path} of ${named(event)}, ${KEY_RULE}, or a whole number`;
-  throw new MinutehandError("bad-request", `${rule}; it is ${found}`);
+  throw new MinutehandError("bad-request", `${rule}, got ${found}`);
 }
 
 /** Whether the number at a path is the one that its digits say. */
@@ -116,7 +116,7 @@ export function bodyIn(event: BusEvent, { body: path, topic }: EnqueueRule): unk
   if (value !== undefined) return value;
   throw new MinutehandError(
     "bad-request",
-    `the body of a job of topic ${topic} must stand at ${path} of ${named(event)}; nothing does`,
+    `the body of a job of topic ${topic} must be at ${path} of ${named(event)}, got nothing`,
   );
 }
 
@@ -126,7 +126,7 @@ function named({ detailType, id }: BusEvent): string {
 
 function notAnEvent(found: string): MinutehandError {
   const rule = `an event of EventBridge must have id (at most ${ID_CHARS} characters), source, detail-type and time`;
-  return new MinutehandError("bad-request", `${rule}; this is or has ${found}`);
+  return new MinutehandError("bad-request", `${rule}, got ${found}`);
 }
 
 /** Not the value itself: it may be anything, and errors are logged. */

@@ -59,7 +59,8 @@ function checkTokens(text: string): void {
 
 function nameIn(open: readonly Open[], inner: Open, names: Set<string>, token: string): void {
   inner.at = token.includes("\\") ? String(JSON.parse(token)) : token.slice(1, -1);
-  if (names.has(inner.at)) throw altered(open, "an object must have each name once, this one is there twice");
+  if (names.has(inner.at))
+    throw altered(open, "an object must have each name at most once, got this name twice");
   names.add(inner.at);
   inner.isName = false;
 }
@@ -119,7 +120,7 @@ function checkDepth(text: string): void {
       if (++depth > BODY_DEPTH) {
         throw new MinutehandError(
           "bad-request",
-          `JSON may be nested ${BODY_DEPTH} levels deep, this is deeper`,
+          `JSON must be nested at most ${BODY_DEPTH} levels deep, got more`,
         );
       }
     } else if (char === 0x5d || char === 0x7d) depth--;

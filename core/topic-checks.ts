@@ -30,7 +30,7 @@ export function topicChecks(
       holds: /^[a-z0-9-]{1,50}$/.test(name),
       rule: "a topic's name must fit into a queue's name and a URL",
       actual: name,
-      allowed: "1 to 50 of a-z, 0-9 and -",
+      allowed: "1 to 50 characters of a-z, 0-9 and -",
     },
     ...SETTINGS.flatMap(([setting, declared]) =>
       declaredChecks(`${at}.${setting}`, declared, topic[setting], pull),
@@ -42,11 +42,11 @@ export function topicChecks(
       holds: topic.maxPerSecond === undefined || isLimit(topic.maxPerSecond),
       rule: `${at}.maxPerSecond must be a number of starts a second`,
       actual: topic.maxPerSecond,
-      allowed: "whole from 1 to 1000, or 1/60 to 1",
+      allowed: "a whole number from 1 to 1000, or a number from 1/60 to 1",
     },
     {
       holds: fault === undefined,
-      rule: `${at}.window must be a part of the day`,
+      rule: `${at}.window must be a range of hours`,
       actual: window,
       allowed: `two different times of day and an IANA zone, such as "09:00-18:00 Asia/Shanghai" (${fault})`,
     },
@@ -78,7 +78,7 @@ const CONSUMERS = { pull: "a pull topic", lambda: "a Lambda consumer" };
 function ifLateChecks(at: string, { ifLate, tracking }: SettingsInSeconds): Check[] {
   if (ifLate === undefined) return [];
   return [
-    trackedOnly(`${at} needs homes, which say what became of late jobs`, ifLate, tracking),
+    trackedOnly(`${at} needs a tracked topic, which records late jobs`, ifLate, tracking),
     wholeSeconds(`${at}.after`, ifLate.after, 1, LONGEST_WAIT_S),
     oneOf(`${at}.do`, ifLate.do, ["run", "skip", "expire"]),
   ];
@@ -90,12 +90,12 @@ function webhookChecks(at: string, { webhook, tracking }: SettingsInSeconds): Ch
   const rule = url === undefined ? undefined : callbackUrlRule(url, webhookPolicy({ webhook }));
   return [
     // Nothing of an untracked job outlasts its call: a receiver that is down for an hour would lose it.
-    trackedOnly(`${at} needs homes, which keep retries and deaths`, webhook, tracking),
+    trackedOnly(`${at} needs a tracked topic, which records retries and dead jobs`, webhook, tracking),
     {
       holds: rule === undefined,
       rule: `${at}.url ${rule}`,
       actual: url,
-      allowed: "a URL that can be called",
+      allowed: "a URL that the webhook topic may call",
     },
     wholeSeconds(`${at}.timeout`, timeout, 1, LONGEST_CALL_S),
     ...allowHosts.map((host, index) => hostCheck(`${at}.allowHosts[${index}]`, host, host)),
@@ -113,7 +113,7 @@ function hostCheck(at: string, host: string, name: string): Check {
     holds: URL.parse(`https://${name}`)?.hostname === name && !name.includes("*"),
     rule: `${at} must be a host`,
     actual: host,
-    allowed: "a name or a literal address as a URL's hostname has it",
+    allowed: "a name or an IP address, as new URL(…).hostname gives it",
   };
 }
 
@@ -140,7 +140,7 @@ function backoffChecks(
     return [
       {
         holds: waits.length >= 1 && waits.length <= 100,
-        rule: `${at}.waits must be a ladder`,
+        rule: `${at}.waits must be a list of waits in seconds`,
         actual: Array.isArray(backoff.waits) ? `${waits.length} waits` : backoff.waits,
         allowed: "1 to 100 waits",
       },

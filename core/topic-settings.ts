@@ -10,84 +10,84 @@ import { LONGEST_LEASE, LONGEST_SPREAD, MOST_ATTEMPTS, READY_RETENTION } from ".
 
 type OneOrMany<T> = T | readonly T[];
 
-/** Whom a webhook topic's jobs call, and how. */
+/** How a webhook topic calls the receivers of its jobs. */
 export type WebhookSettings<Duration> = {
   /**
-   * Where jobs without a `callbackUrl` of their own go; at most 2,048 characters.
+   * The URL that is called for jobs without a `callbackUrl`. At most 2,048 characters.
    *
-   * @default every job must have one
+   * @default none: every job must have a `callbackUrl`
    */
   readonly url?: string;
   /**
-   * How long a call may take, from looking up its host to the end of the answer, 1 to 30 seconds.
+   * How long a call may take, from the look-up of its host to the end of the answer. 1 to 30 seconds.
    *
    * @default 15 seconds
    */
   readonly timeout?: Duration;
   /**
-   * Whether URLs may begin with `http:` too.
+   * Whether a URL may also begin with `http:`.
    *
    * @default false
    */
   readonly allowHttp?: boolean;
   /**
-   * Hosts that may be called though they are private, such as `hooks.internal`, `10.0.0.7` or `[fd00::7]`: as a
-   * URL's `hostname` has them. Whoever can enqueue reaches every port of them.
+   * Private hosts that may be called, written as `new URL(…).hostname` gives them: `hooks.internal`, `10.0.0.7` or `[fd00::7]`.
+   * Everyone who can enqueue jobs can reach every port of these hosts.
    *
-   * @default none: only addresses of the Internet
+   * @default none: only public addresses may be called
    */
   readonly allowHosts?: readonly string[];
   /**
-   * The only hosts that may be called, such as `["hooks.example.com", "*.example.org"]`; `*.` stands for all hosts below. Those of
-   * `allowHosts` may be called as well.
+   * The only hosts that may be called, besides those of `allowHosts`. `*.example.org` stands for all hosts below `example.org`.
    *
-   * @default every host of the Internet
+   * @example ["hooks.example.com", "*.example.org"]
+   * @default every public host
    */
   readonly onlyHosts?: readonly string[];
   /**
-   * The ports that may be called, 1 to 65,535 each, but for hosts of `allowHosts`, which may be called on every port. Whoever can
-   * enqueue could have this account knock at every port of the Internet otherwise.
+   * The ports that may be called, 1 to 65,535 each. They do not limit the hosts of `allowHosts`. Without this limit, everyone who
+   * can enqueue jobs could use this account to scan ports of the Internet.
    *
    * @default 80, 443 and the port of `url`
    */
   readonly ports?: readonly number[];
   /**
-   * Whether each call is signed by the topic's own secret too, besides the receiver's. All receivers that verify by the topic's
-   * secret can forge calls to each other: set it only while such receivers get secrets of their own (`minutehand receiver-secret`).
+   * Whether each call is signed with the topic's secret in addition to the receiver's. Receivers that know the topic's secret can
+   * forge calls to each other. Set this only until each such receiver has a secret of its own (`minutehand receiver-secret`).
    *
    * @default false
    */
   readonly sharedSecret?: boolean;
   /**
-   * What a job may ask for as its own `maxAttempts` at most, 1 to 100: each attempt is a call to whomever it names.
+   * The greatest `maxAttempts` that a job may ask for, 1 to 100. Each attempt is a call to the URL that the job names.
    *
-   * @default the topic's maxAttempts
+   * @default the topic's `maxAttempts`
    */
   readonly mostAttempts?: number;
 };
 
-/** Events that EventBridge is to bring, and where in one a job's key stands. */
+/** Which events of EventBridge match, and where an event has the key of its job. */
 export type EventMatch = {
   /**
-   * Who sends it, as EventBridge has it, 1 to 256 characters.
+   * The event's `source`, 1 to 256 characters.
    *
-   * @default anyone
+   * @default every source
    */
   readonly source?: string;
-  /** What it is, as EventBridge's `detail-type` has it, such as `OrderPaid`: 1 to 128 characters. */
+  /** The event's `detail-type`, such as `OrderPaid`. 1 to 128 characters. */
   readonly detailType: string;
   /**
-   * Where the key stands: `$.` and names of `A-Za-z0-9_-` with dots between them, such as `$.detail.orderId`. What
-   * stands there must be text that may be a key, or a whole number: the event ends in the events' DLQ otherwise.
+   * The path of the key in the event, such as `$.detail.orderId`: `$.`, then names of `A-Za-z0-9_-` with dots between them. The
+   * value there must be a valid key or a whole number. Otherwise the event ends in the DLQ of the events.
    */
   readonly key: string;
 };
 
-/** Events that cancel the job of their key, unless it is done already; one that runs does not run again. */
+/** Events that cancel the job with their key. A finished job stays as it is. A running job finishes its run and does not run again. */
 export type CancelSetting<Duration> = EventMatch & {
   /**
-   * How long after the event a job that is filed with its key is cancelled from the start, 0 to 1 day: events overtake
-   * jobs. 0: not at all.
+   * How long after the event a newly filed job with the same key is cancelled at once, 0 to 1 day. An event can arrive before its
+   * job. 0: no such job is cancelled.
    *
    * @default 5 minutes
    */
@@ -95,146 +95,150 @@ export type CancelSetting<Duration> = EventMatch & {
 };
 
 /**
- * Events that enqueue a job by their key; one that comes twice enqueues one. No other match of the topic may have the
- * same events and `key`: a `cancelOn` would cancel the job, and of two `enqueueOn` only the first would file its own.
+ * Events that enqueue a job with their key. An event that arrives twice enqueues one job. No other match of the topic may have
+ * the same events and `key`: a `cancelOn` would cancel the job, and of two `enqueueOn` only the first would file its job.
  */
 export type EnqueueSetting<Duration> = EventMatch & {
-  /** How long after the event's time the job is due, 0 to 10 years. */
+  /** How long after the time of the event the job is due. 0 to 10 years. */
   readonly delay: Duration;
   /**
-   * Where the job's body stands, as `key` has it.
+   * The path of the job's body in the event, written like `key`.
    *
    * @default "$.detail"
    */
   readonly body?: string;
   /**
-   * What becomes of a job of this key that waits: it is kept as it is, replaced, or replaced and postponed.
+   * What happens to a waiting job with the same key. `keep`: the waiting job stays as it is. `replace`: the new job replaces it.
+   * `postpone`: the new job replaces it and is due `delay` after the newest event (debounce), but not later than `maxDelay` allows.
    *
    * @default "keep"
    */
   readonly onDuplicate?: "keep" | "replace" | "postpone";
   /**
-   * How long after the first event such jobs are postponed at most, 1 second to 10 years; with `postpone`, which needs
-   * it, only.
+   * How long after the first event a postponed job is due at the latest, 1 second to 10 years. Required with `postpone`, and
+   * allowed only there.
    */
   readonly maxDelay?: Duration;
 };
 
-/** From when on a job is late, and what then. */
+/** When a job is too late, and what happens to it then. */
 export type IfLateSetting<Duration> = { readonly after: Duration; readonly do: "run" | "skip" | "expire" };
 
 /** How the jobs of one topic run. */
 export type TopicSettings<Duration> = {
   /**
-   * Who empties the ready queue: a Lambda function given to `addConsumer`, or callers of `receive`.
+   * Who runs the jobs: a Lambda function (`addHandler`, `addConsumer`), or programs that pull them over HTTP (`receive`).
    *
    * @default "lambda"
    */
   readonly consumer?: "lambda" | "pull";
   /**
-   * Jobs are sent as signed POST requests to their `callbackUrl`, by a function of the construct's own.
+   * Makes this a webhook topic: a function of the construct sends each job as a signed POST request to its `callbackUrl`.
    *
-   * @default none: jobs are run by `consumer`
+   * @default none: the `consumer` runs the jobs
    */
   readonly webhook?: WebhookSettings<Duration>;
   /**
-   * `none` gives up claims, retries and the audit for a third of the writes.
+   * `none` costs a third of the writes, and gives up claims, retries by Minutehand and the audit.
    *
    * @default "full"
    */
   readonly tracking?: "full" | "none";
   /**
-   * `millisecond` releases messages early and holds them in the consumer until they are due. Of a pull topic each `receive`
-   * hands out one job, unless the topic is late.
+   * `millisecond` makes SQS deliver each message early, and the consumer holds it until its job is due. In a pull topic each
+   * `receive` then answers one job, unless the topic is late.
    *
    * @default "second"
    */
   readonly precision?: "second" | "millisecond";
   /**
-   * How many jobs of one second may share a message, 1 to 10; a pull topic's is 1.
+   * How many jobs that are due in the same second may share a message, 1 to 10. For a pull topic it must be 1.
    *
    * @default 10, for a pull topic 1
    */
   readonly pack?: number;
   /**
-   * How many jobs one invocation runs at a time, 1 to 25; for a Lambda or webhook consumer only.
+   * How many jobs one invocation runs at the same time, 1 to 25. Not for a pull topic.
    *
    * @default 10
    */
   readonly concurrency?: number;
   /**
-   * How long failed jobs wait: a ladder of 1 to 100 `waits`, or `initial`, `factor` (1 or more) and `max`
-   * with a `jitter` of 0 to 1. In seconds, 0 to 10 years.
+   * How long a job waits after each failed attempt. Either a list of 1 to 100 `waits`, or exponential backoff with jitter:
+   * `initial`, `factor` (1 to 100), `max` and `jitter` (0 to 1). Waits are seconds, from 0 to 10 years.
    *
    * @default 15 s, 3 m, 10 m, 30 m, 30 m, 1 h, 2 h, 6 h, 15 h
    */
   readonly backoff?: Backoff;
   /**
-   * Runs before a job is dead, 1 to 100.
+   * How often a job runs before it is dead, 1 to 100.
    *
-   * @default one more than the ladder has waits, 10 for an exponential backoff
+   * @default the number of `waits` plus one; 10 for exponential backoff
    */
   readonly maxAttempts?: number;
   /**
-   * How long a pulled job's lease lasts, 1 second to 12 hours; for a pull topic only.
+   * How long the lease of a pulled job lasts, 1 second to 12 hours. Only for a pull topic.
    *
    * @default 30 seconds
    */
   readonly ttr?: Duration;
   /**
-   * How many invocations of the consumer may run at once, 2 to 1,000; for a Lambda or webhook consumer only.
+   * How many invocations of the consumer may run at the same time, 2 to 1,000. Not for a pull topic.
    *
-   * @default 5 for a webhook topic, else the queue's `maximumConcurrency`, 100
+   * @default 5 for a webhook topic; otherwise the queue's `maximumConcurrency`
    */
   readonly maximumConcurrency?: number;
   /**
-   * How many of its jobs may start in a second, whoever hands them over: a whole number from 1 to 1,000; or 0.0167 to
-   * 1, such as 0.5, for one in a whole number of seconds, up to 60. Those beyond it start later, in the order they are
-   * due. Each minute's tick gives the starts of the next minute, and the job says its own in `heldUntil` then. Retries of an untracked topic's jobs are not counted.
+   * How many jobs of the topic may start in a second (rate limit): a whole number from 1 to 1,000, or a number from 1/60 to 1,
+   * such as 0.5 for one start in two seconds. A number below 1 means one start in a whole number of seconds, up to 60. The other
+   * jobs start later, in the order in which they are due. Each minute's tick assigns the starts of about the next minute. A job
+   * then has its start in `heldUntil`. Retries in an untracked topic do not count.
    *
    * @default no limit
    */
   readonly maxPerSecond?: number;
   /**
-   * Its jobs are due up to so much later than was asked, evenly drawn, unless they say themselves how much: whole
-   * seconds, 0 to 1 day.
+   * Makes each job due later than requested, by a random duration from 0 to `spread`, unless the job has a `spread` of its own.
+   * Whole seconds, 0 to 1 day.
    *
-   * @default not at all
+   * @default 0: jobs are due as requested
    */
   readonly spread?: Duration;
   /**
-   * Which events cancel its jobs by key; for a tracked topic only. A keyed job costs a read and two write units more
-   * then.
+   * Which events cancel jobs of the topic by key. Only for a tracked topic. Each keyed job then costs one read and two write units
+   * more.
    *
    * @default none
    */
   readonly cancelOn?: OneOrMany<CancelSetting<Duration>>;
   /**
-   * Which events enqueue jobs by key; for a tracked topic, and a webhook topic with a `url`, only.
+   * Which events enqueue jobs by key. Only for a tracked topic; a webhook topic must have a `url`.
    *
    * @default none
    */
   readonly enqueueOn?: OneOrMany<EnqueueSetting<Duration>>;
   /**
-   * When its jobs may start, by a zone's clocks: two different times of day, which may pass midnight. What is due outside
-   * waits for the next opening, and says so in `heldUntil`; what its ready queue has by then is not held back.
+   * The hours in which jobs may start: two different times of day and an IANA time zone. The window may pass midnight. A job that
+   * is due outside the window waits for its next opening, and has that time in `heldUntil`. A message that is already in the ready
+   * queue is not held back.
    *
    * @example "09:00-18:00 Asia/Shanghai"
    * @default always
    */
   readonly window?: string;
   /**
-   * What becomes of a job that would start more than `after` late, 1 second to 10 years, retries included: it is run all
-   * the same, skipped (`cancelled`) or `expired`, and says why. A wait for a pause, a limit or a window is no lateness. For
-   * a tracked topic only.
+   * What happens to a job that would start more than `after` late (1 second to 10 years), in any attempt. `run`: the job runs.
+   * `skip`: the job ends as `cancelled`. `expire`: the job ends as `expired`. Its `lastError` says why. A wait for a pause, a rate
+   * limit or a window is not lateness. Only for a tracked topic.
    *
-   * @default it is run
+   * @default the job runs
    */
   readonly ifLate?: IfLateSetting<Duration>;
   /**
-   * How old the oldest message may be before an alarm, 1 minute to 10 days. A message under a claim ages.
+   * How old the oldest message of the ready queue may be before the `Backlog` alarm rings, 1 minute to 10 days. The message of a
+   * running job counts.
    *
-   * @default 15 minutes, for a pull topic `ttr` more
+   * @default 15 minutes; for a pull topic 15 minutes plus `ttr`
    */
   readonly oldestMessageAge?: Duration;
 };

@@ -4,7 +4,7 @@ import { answeredOptions, answeredScheduleOptions } from "./job-options.ts";
 import { answer } from "./named.ts";
 import { answeredSettings } from "./settings-json.ts";
 
-/** What answers look like. Times are ISO 8601 UTC with ms, durations seconds. */
+/** The schemas of the API's answers. Times are ISO 8601 in UTC with ms, and durations are seconds. */
 
 /** A shard that nobody has swept is taken for one that was swept when the audit of today would begin. ms. */
 const LAG_AT_FIRST = AUDIT_AFTER + LOOKAHEAD;
@@ -15,7 +15,7 @@ const text = z.string();
 
 export const STATES = ["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const;
 
-/** A job as lists and batches tell it. */
+/** A job as lists and batches answer it: without its body and timeline. */
 const jobSummary = answer(
   "JobSummary",
   z.object({
@@ -27,7 +27,7 @@ const jobSummary = answer(
     revision: count,
     attempt: count,
     ...answeredOptions,
-    // Its topic's, if the job says nothing.
+    // The topic's value, if the job has none of its own.
     maxAttempts: count,
     createdAt: time,
     claimedAt: z.exactOptional(time),
@@ -36,12 +36,15 @@ const jobSummary = answer(
     heldUntil: z.exactOptional(
       time.check(
         z.meta({
-          description: "It starts then, though due before: its topic was paused, or has a limit or a window.",
+          description:
+            "When the job starts, if that is after `dueAt`: its topic was paused, or has a rate limit or a window.",
         }),
       ),
     ),
     postponeUntil: z.exactOptional(
-      time.check(z.meta({ description: "As long as onDuplicate postpone may put it off." })),
+      time.check(
+        z.meta({ description: "The latest time to which `onDuplicate: postpone` can move the job." }),
+      ),
     ),
     leaseUntil: z.exactOptional(time),
     lastError: z.exactOptional(text),
@@ -69,9 +72,12 @@ const happening = z.object({
   attempt: z.exactOptional(count),
   dueAt: z.exactOptional(time),
   lateness: z.exactOptional(
-    z
-      .number()
-      .check(z.meta({ description: "How long after it could start, in seconds; holds do not count." })),
+    z.number().check(
+      z.meta({
+        description:
+          "How many seconds after `dueAt` the run started. A wait for a pause, a rate limit or a window does not count.",
+      }),
+    ),
   ),
   error: z.exactOptional(text),
 });
@@ -83,12 +89,12 @@ export const job = answer(
     body: z.unknown(),
     timeline: z
       .array(happening)
-      .check(z.meta({ description: "The last ten things that happened to it, oldest first." })),
+      .check(z.meta({ description: "The last ten events of the job, the oldest first." })),
   }),
 );
 export type JobJson = z.output<typeof job>;
 
-/** Of an untracked job nothing is stored that could be answered. */
+/** A pulled job after a call with its receipt. Empty for an untracked job: nothing of that job is stored. */
 export const settledJob = answer("SettledJob", z.partial(job));
 export type SettledJob = z.output<typeof settledJob>;
 
@@ -137,15 +143,17 @@ export const bulkPart = answer(
     examined: count,
     matched: count,
     changed: count,
-    skipped: z
-      .record(text, count)
-      .check(
-        z.meta({ description: "What matched and stays as it is, by the code of what stands in the way." }),
-      ),
-    errors: z.array(z.object({ id: text, problem })).check(z.meta({ description: "The first ten of them." })),
+    skipped: z.record(text, count).check(
+      z.meta({
+        description: "How many matching jobs were not changed, for each error code that says why.",
+      }),
+    ),
+    errors: z
+      .array(z.object({ id: text, problem }))
+      .check(z.meta({ description: "The first ten jobs that were not changed, each with its error." })),
     from: time,
     to: time,
-    reached: time.check(z.meta({ description: "All up to here has been gone through." })),
+    reached: time.check(z.meta({ description: "The bulk has examined all jobs up to this time." })),
     cursor: z.exactOptional(text),
   }),
 );
@@ -164,7 +172,7 @@ const backoff = z.union([
 const parked = count.check(
   z.meta({
     description:
-      "Jobs that wait for the pause's end, counted up to 1,000. Those cancelled or changed since count until a release meets them.",
+      "How many jobs wait for their release, counted up to 1,000. A job that was cancelled or changed while it waited counts until the release reaches it.",
   }),
 );
 
@@ -197,7 +205,7 @@ export const topicReport = answer(
     depths: z.object({ ready: count, delayed: count, inFlight: count, dead: count }),
     sweepLag: z.number().check(
       z.meta({
-        description: `How far the sweep is behind its horizon, in seconds; ${LAG_AT_FIRST / 1000} before the first.`,
+        description: `How many seconds the sweep is behind the time up to which it should have sent jobs. ${LAG_AT_FIRST / 1000} before the first sweep.`,
       }),
     ),
     pause: z.exactOptional(
@@ -252,9 +260,11 @@ const scheduleSummary = answer(
     ...answeredScheduleOptions,
     paused: z.boolean(),
     createdAt: time,
-    next: z
-      .array(time)
-      .check(z.meta({ description: "The next five occurrences; while it is paused they will not be." })),
+    next: z.array(time).check(
+      z.meta({
+        description: "The next five occurrences. While the schedule is paused, they file no jobs.",
+      }),
+    ),
   }),
 );
 export type ScheduleSummary = z.output<typeof scheduleSummary>;
@@ -274,7 +284,11 @@ export const forecast = answer(
   "Forecast",
   z.object({
     minutes: z.array(z.object({ minute: time, count })),
-    next: z.exactOptional(time.check(z.meta({ description: "The `from` of the call that goes on." }))),
+    next: z.exactOptional(
+      time.check(
+        z.meta({ description: "The `from` of the next call. Absent when the forecast is complete." }),
+      ),
+    ),
   }),
 );
 

@@ -28,7 +28,9 @@ export function createApp(service: Service, routes: readonly Route[]): Hono<{ Bi
       return jsonResponse(answer.status, answer.body, "application/json", answer.headers);
     });
   }
-  app.notFound((c) => problemResponse(problem("not-found", `there is no ${c.req.path}; see /openapi.json`)));
+  app.notFound((c) =>
+    problemResponse(problem("not-found", `there is no path ${c.req.path}; /openapi.json lists all paths`)),
+  );
   app.onError((thrown) => {
     if (!(thrown instanceof MinutehandError)) service.log.error("a request failed", bare(thrown));
     else if (thrown.code === "unavailable") {
@@ -67,7 +69,7 @@ function parametersOf(path: string): number {
 
 function methodNotAllowed(path: string, method: string, routes: readonly Route[]): Response {
   const allow = routes.map((route) => route.method).join(", ");
-  const detail = `${path} takes ${allow}, got ${method}`;
+  const detail = `the method of ${path} must be one of ${allow}, got ${method}`;
   return problemResponse(problem("method-not-allowed", detail), { allow });
 }
 

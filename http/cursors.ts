@@ -86,7 +86,7 @@ export function untie(text: string, ...list: readonly (string | undefined)[]): s
   if (rest.length === 0 && mark === markOf(list)) return cursor;
   throw new MinutehandError(
     "bad-request",
-    "cursor must be used with the list it came from, narrowed as it was",
+    "cursor must be sent with the same request that answered it: the same topic, filters and values",
   );
 }
 
@@ -114,5 +114,5 @@ function decode(text: string): string {
 }
 
 function garbage(): MinutehandError {
-  return new MinutehandError("bad-request", "cursor must be one that a page of this list answered");
+  return new MinutehandError("bad-request", "cursor must be a cursor that an earlier page answered");
 }

@@ -12,8 +12,8 @@ import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
 import { parseDuration } from "../general/durations.ts";
 
 /**
- * The single values of requests. Each schema says its rule as the words that follow the field's name; what
- * it answers is what the protocol takes: durations are ms.
+ * The schemas of single values in requests. Each error text follows the field's name: "must be …". The parsed values are
+ * those that the protocol takes: durations are ms.
  */
 
 /** Text of one pattern. */
@@ -21,7 +21,7 @@ export function matching(pattern: RegExp, rule: string) {
   return z.string({ error: rule }).check(z.regex(pattern, { error: rule }));
 }
 
-/** A whole number; as a query parameter its digits. */
+/** A whole number from `least` to `most`. */
 export function wholeNumber(least: number, most: number) {
   const rule = `must be a whole number from ${least} to ${most}`;
   const checks = [z.minimum(least, { error: rule }), z.maximum(most, { error: rule })] as const;
@@ -34,29 +34,29 @@ export function digits(least: number, most: number) {
   return z.pipe(z.transform(read), wholeNumber(least, most));
 }
 
-export const topic = matching(/^[a-z0-9-]{1,50}$/, "must be 1 to 50 of a-z, 0-9 and -");
+export const topic = matching(/^[a-z0-9-]{1,50}$/, "must be 1 to 50 characters of a-z, 0-9 and -");
 
 export const key = matching(KEY_PATTERN, KEY_RULE);
 
-/** As EventBridge Scheduler takes it, but for what a path cannot hold. */
+/** The names that EventBridge Scheduler takes, except those that a path cannot hold. */
 export const scheduleName = matching(
   /^(?!\.{1,2}$)[0-9A-Za-z._-]{1,64}$/,
-  'must be 1 to 64 of 0-9, A-Z, a-z and .-_ and neither "." nor ".."',
+  'must be 1 to 64 characters of 0-9, A-Z, a-z and .-_ and neither "." nor ".."',
 );
 
-const JOB_ID_RULE = "must be a job's id: 26 characters as enqueue answered them";
+const JOB_ID_RULE = "must be a job's id: the 26 characters that enqueue answered";
 export const jobId = z
   .string({ error: JOB_ID_RULE })
   .check(z.refine(isJobId, { error: JOB_ID_RULE }), z.meta({ pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }));
 
-/** HTTP joins headers of one name with commas: two keys would be taken for a third. */
+/** A key has no comma. HTTP joins two headers of one name with a comma, so two keys would look like a third. */
 export const idempotencyKey = matching(
   new RegExp(`^[ -+\\--~]{1,${IDEMPOTENCY_KEY_CHARS}}$`),
   `must be 1 to ${IDEMPOTENCY_KEY_CHARS} characters of printable ASCII without commas, in one header`,
 ).check(
   z.meta({
     description:
-      "The same request with the same key again has no other effect, and is answered with what became of the first. A key counts for one topic; where the path names a job, for that job.",
+      "Makes the call idempotent: the same request with the same key has no further effect, and its answer tells the result of the first request. A key belongs to one topic. In `reschedule` it belongs to one job, and in `runSchedule` to one schedule.",
   }),
 );
 
@@ -122,7 +122,7 @@ export const flexibleWindow = duration.check(
   z.meta({ description: `Whole minutes, 1 to ${LONGEST_WINDOW_MINUTES}.` }),
 );
 
-// What they mean cron/ says, and refuses the rest.
+// cron/ parses an expression and refuses what it cannot parse.
 const EXPRESSION_RULE = `must be cron(…), rate(…) or at(…) of at most ${EXPRESSION_CHARS} characters`;
 export const expression = z
   .string({ error: EXPRESSION_RULE })
@@ -149,7 +149,7 @@ export function plainText(mostBytes: number) {
 
 const HEADER_NAME_RULE = "must have names of letters, digits and !#$%&'*+.^_`|~-";
 const HEADER_VALUE_RULE = "must be text without control characters";
-const HEADERS_RULE = `must be names and values of together at most ${HEADERS_BYTES} bytes as JSON`;
+const HEADERS_RULE = `must be an object of names and values with at most ${HEADERS_BYTES} bytes as JSON`;
 
 /**
  * Headers of a job. zod passes over a `__proto__` in a record, so it is looked for before; and it runs out of stack over the issues of 100,000
@@ -174,7 +174,9 @@ export const headers = z
       { error: HEADERS_RULE },
     ),
   )
-  .check(z.meta({ description: `Names and values have together at most ${HEADERS_BYTES} bytes as JSON.` }));
+  .check(
+    z.meta({ description: `All names and values together have at most ${HEADERS_BYTES} bytes as JSON.` }),
+  );
 
 /** Any JSON value, but there must be one. */
 export const body = z.unknown().check(

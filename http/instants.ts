@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { parseInstant } from "../general/instant.ts";
 
-const RULE = "must be an instant of ISO 8601 with its zone, such as 2026-03-01T09:30:00.000Z";
+const RULE = "must be an ISO 8601 time with a zone, such as 2026-03-01T09:30:00.000Z";
 
 /** The last whole minute of 13 digits of milliseconds, which the pool sorts by: a list goes on at a minute's end. */
 export const LAST_BOUND = 9_999_999_960_000;

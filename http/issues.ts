@@ -19,7 +19,7 @@ export function ruleOf(issue: RawIssue): string {
     case "invalid_union":
       return Array.isArray(issue.options) ? `must be one of ${issue.options.join(", ")}` : "is not valid";
     case "unrecognized_keys":
-      return `has unknown ${named(issue.keys)}; known are ${knownOf(issue.inst)}`;
+      return `has unknown ${named(issue.keys)}; allowed are ${knownOf(issue.inst)}`;
     case "invalid_key":
       return issue.issues[0]?.message ?? "has a name that is not allowed";
     default:

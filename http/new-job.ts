@@ -34,18 +34,18 @@ function callbackError(
 ): string | undefined {
   if (policy.consumer !== "webhook") {
     if (callbackUrl === undefined) return undefined;
-    return `callbackUrl is for topics with a webhook consumer, which ${topic} has not`;
+    return `callbackUrl must be absent for topic ${topic}, which has no webhook consumer`;
   }
   const webhook = webhookPolicy(policy);
   const url = callbackUrl ?? webhook.url;
-  if (url === undefined) return `callbackUrl must be given, as topic ${topic} has no URL of its own`;
+  if (url === undefined) return `callbackUrl must be given, because topic ${topic} has no URL of its own`;
   const error = callbackUrlError(url, webhook);
   if (error !== undefined) return `callbackUrl ${error}`;
   const { mostAttempts = policy.maxAttempts } = webhook;
   if (maxAttempts > mostAttempts)
-    return `maxAttempts must be at most ${mostAttempts}, as topic ${topic} allows, got ${maxAttempts}`;
+    return `maxAttempts must be at most ${mostAttempts}, the limit of topic ${topic}, got ${maxAttempts}`;
   const wrong = callbackHeadersError(headers);
-  return wrong && `headers go with the call of the job's receiver: ${wrong}`;
+  return wrong && `headers become HTTP headers of the webhook call: ${wrong}`;
 }
 
 /** ms since the epoch; `undefined` when neither is given. Throws `bad-request` for more than 10 years ahead. */

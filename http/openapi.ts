@@ -8,8 +8,9 @@ type JsonSchema = Record<string, unknown>;
 
 const ABOUT =
   "A serverless delay queue: do this later, exactly then, unless I change my mind. Times are ISO 8601 UTC with " +
-  "milliseconds; durations are seconds, or a string such as 90s, 1h30m or 7d. Unknown fields are refused. A method " +
-  "that a path does not take is answered with 405 and an Allow header that names those it takes.";
+  "milliseconds. Durations are seconds, or a string such as 90s, 1h30m or 7d. The API refuses a request with an " +
+  "unknown field. If a path does not support a method, the API answers 405, and the Allow header lists the methods " +
+  "that the path supports.";
 
 /** The OpenAPI 3.1 document of these routes, made of the very schemas that validate their requests. */
 export function openapiDocument(routes: readonly Route[], version: string): object {
@@ -66,12 +67,20 @@ function problemsOf(problems: readonly ProblemCode[]): object {
 }
 
 const HEADERS: Readonly<Record<AnswerHeader | "Retry-After", object>> = {
-  Location: { description: "The path of what was filed.", required: true, schema: { type: "string" } },
+  Location: {
+    description: "The path of the job or the schedule.",
+    required: true,
+    schema: { type: "string" },
+  },
   "Idempotent-Replayed": {
-    description: "Only there if the same request with the same Idempotency-Key has filed it before.",
+    description: "Present only if an earlier request with the same Idempotency-Key filed the job.",
     schema: { type: "string", const: "true" },
   },
-  "Retry-After": { description: "Seconds.", required: true, schema: { type: "integer" } },
+  "Retry-After": {
+    description: "How many seconds to wait before a repeat.",
+    required: true,
+    schema: { type: "integer" },
+  },
 };
 
 function headersOf(names: readonly (keyof typeof HEADERS)[]): object | undefined {
@@ -95,7 +104,7 @@ function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodTyp
 
 function named(registry: typeof requests, schema: z.core.$ZodType): JsonSchema {
   const id = registry.get(schema)?.id;
-  if (id === undefined) throw new Error("a schema of a request's body or an answer must have a name");
+  if (id === undefined) throw new Error("the schema of a request's body or of an answer must have a name");
   return { $ref: refTo(id) };
 }
 

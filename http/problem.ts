@@ -26,10 +26,10 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
   unavailable: 503,
 };
 
-const INTERNAL = "the request met an error of Minutehand's own, which is in its log";
+const INTERNAL = "Minutehand failed with an internal error, which is in its log";
 // Its message may carry the words of AWS, with names of queues and accounts.
 const UNAVAILABLE =
-  "an AWS service did not take it in time, or what it is about kept changing; nothing was acknowledged: repeat the call";
+  "an AWS service did not take the request in time, or the job, key, schedule or pause kept changing; nothing was acknowledged: repeat the call";
 
 /** Problem details for HTTP APIs (RFC 9457). */
 export function problem(

@@ -40,7 +40,10 @@ function queryOf(searchParams: URLSearchParams): Record<string, string> {
   const names = [...searchParams.keys()];
   const repeated = names.find((name, i) => names.indexOf(name) !== i);
   if (repeated !== undefined) {
-    throw new MinutehandError("bad-request", `a query parameter can be given once, ${repeated} is repeated`);
+    throw new MinutehandError(
+      "bad-request",
+      `a query parameter must be given at most once, got ${repeated} twice or more`,
+    );
   }
   return Object.fromEntries(searchParams);
 }
@@ -50,13 +53,13 @@ async function textOf(request: Request): Promise<string> {
   if (bytes.byteLength > BATCH_BYTES) {
     throw new MinutehandError(
       "too-large",
-      `a request can have ${BATCH_BYTES} bytes (3 MiB), this one has ${bytes.byteLength}`,
+      `a request must have at most ${BATCH_BYTES} bytes (3 MiB), got ${bytes.byteLength}`,
     );
   }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new MinutehandError("bad-request", "the request must be JSON in UTF-8: its bytes are no UTF-8");
+    throw new MinutehandError("bad-request", "the request must be JSON in UTF-8: its bytes are not UTF-8");
   }
 }
 

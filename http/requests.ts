@@ -52,10 +52,10 @@ export const newJob = request(
     })
     .check(
       z.refine(({ key, onDuplicate }) => onDuplicate === undefined || key !== undefined, {
-        error: "onDuplicate needs a key",
+        error: "onDuplicate must be given with a key only",
       }),
       z.refine(({ onDuplicate, maxDelay }) => (onDuplicate === "postpone") === (maxDelay !== undefined), {
-        error: "onDuplicate postpone needs maxDelay, and nothing else takes it",
+        error: "maxDelay must be given with onDuplicate postpone, and with nothing else",
       }),
       z.meta({
         dependentRequired: { onDuplicate: ["key"] },
@@ -123,7 +123,7 @@ export const receiving = request(
   }),
 );
 
-const receipt = matching(/^[\w-]+$/, "must be a receipt as receive answered it");
+const receipt = matching(/^[\w-]+$/, "must be a receipt that receive answered");
 const error = z.string({ error: "must be text" });
 
 export const finishing = request("Finishing", z.strictObject({ receipt }));

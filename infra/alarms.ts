@@ -33,7 +33,7 @@ const MINUTE = Duration.minutes(1);
 const FIVE_MINUTES = Duration.minutes(5);
 const DEFAULT_OLDEST_AGE = Duration.minutes(15);
 
-/** What someone should be woken for. */
+/** The queue's CloudWatch alarms. Each one calls for a person. */
 export class Alarms extends Construct {
   private readonly props: AlarmsProps;
 
@@ -49,7 +49,7 @@ export class Alarms extends Construct {
 
   private watchTopic({ topic, settings, ready, dlq }: TopicQueues): void {
     const tracked = `look at GET /topics/${topic}/dead, then redrive`;
-    const untracked = "look into its DLQ; SQS's own redrive runs them again";
+    const untracked = "read the messages in its DLQ, then run them again with SQS's redrive";
     this.alarm(`${topic}Dead`, {
       alarmDescription: `Topic ${topic} has dead jobs: ${settings.tracking === "none" ? untracked : tracked}`,
       metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
@@ -60,32 +60,35 @@ export class Alarms extends Construct {
     const claim = settings.consumer === "pull" ? ttrOf(settings) : Duration.seconds(0);
     const oldest = settings.oldestMessageAge ?? DEFAULT_OLDEST_AGE.plus(claim);
     this.alarm(`${topic}Backlog`, {
-      alarmDescription: `Topic ${topic}'s ready queue is not emptied: its consumer is too slow, or fails`,
+      alarmDescription: `Topic ${topic} has old messages in its ready queue: its consumer is too slow, or fails`,
       metric: ready.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: "Maximum" }),
       threshold: oldest.toSeconds(),
       evaluationPeriods: 3,
     });
   }
 
-  /** A topic's function that Lambda invokes: a handler, a consumer or a webhook. What a handler throws is no error of its function. */
+  /**
+   * Watches the Lambda function that runs a topic's jobs: a handler, a consumer or a webhook. An error that a handler throws is
+   * a failed attempt of its job, and not an error of the function.
+   */
   watchConsumer(topic: string, fn: LambdaFunction): void {
     // A function of another stack names this one's queues, and two stacks cannot name each other.
     const scope = Stack.of(fn) === Stack.of(this) ? this : fn;
-    const alarmDescription = `Topic ${topic}'s function crashes, or ends at its timeout: see its log`;
+    const alarmDescription = `Topic ${topic} has a function that crashes or reaches its timeout: see the function's log`;
     this.alarm(`${topic}Failing`, { ...failing(fn), alarmDescription }, scope);
   }
 
   private watchTick(): void {
     const { fn } = this.props.tick;
     this.alarm("TickErrors", {
-      alarmDescription: "The tick failed in three minutes of five: see its log",
+      alarmDescription: "The tick failed in three of the last five minutes: see its log",
       metric: fn.metricErrors({ period: MINUTE, statistic: "Sum" }),
       threshold: 1,
       evaluationPeriods: 5,
       datapointsToAlarm: 3,
     });
     this.alarm("TickMissing", {
-      alarmDescription: "The tick has not run for five minutes: is its rule enabled?",
+      alarmDescription: "The tick has not run for five minutes: check that its rule is enabled",
       metric: fn.metricInvocations({ period: MINUTE, statistic: "Sum" }),
       comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
       threshold: 1,
@@ -97,7 +100,7 @@ export class Alarms extends Construct {
   private watchOccurrences({ dlq }: RecurringSchedules): void {
     this.alarm("OccurrencesLost", {
       alarmDescription:
-        "Occurrences of recurring schedules could not be filed: see the function's log, then invoke it with what lies in its DLQ",
+        "Occurrences of recurring schedules were not filed as jobs: see the function's log, then invoke the function with each message of its DLQ",
       metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
       threshold: 1,
       evaluationPeriods: 1,
@@ -105,27 +108,27 @@ export class Alarms extends Construct {
   }
 
   private watchEvents({ rules, eventBus, queue, dlq, fn }: Events): void {
-    const alarmDescription = "The function that applies events crashes, or ends at its timeout: see its log";
+    const alarmDescription = "The function that applies events crashes or reaches its timeout: see its log";
     this.alarm("EventsFailing", { ...failing(fn), alarmDescription });
     // "Limits" of CloudWatch's alarms: an expression takes ten metrics at most, and there may be more rules.
     for (const rule of rules)
       this.alarm(`EventsUndelivered${rule.node.id}`, {
         alarmDescription:
-          "EventBridge cannot put events into their queue: is it there, and does its key's policy let EventBridge in?",
+          "EventBridge cannot send events to their queue: check that the queue exists and that its key's policy allows EventBridge",
         metric: failedInvocations(rule, eventBus),
         threshold: 1,
         evaluationPeriods: 1,
       });
     this.alarm("EventsLost", {
       alarmDescription:
-        "Events could not be applied to their topics: see the function's log, then let SQS redrive their DLQ",
+        "Events were not applied to their topics: see the function's log, then redrive their DLQ with SQS",
       metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
       threshold: 1,
       evaluationPeriods: 1,
     });
     this.alarm("EventsBacklog", {
       alarmDescription:
-        "Events wait: the function that applies them is too slow, or fails, or their jobs run on",
+        "Events wait too long: the function that applies them is too slow or fails, or the jobs that they are about still run",
       metric: queue.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: "Maximum" }),
       threshold: DEFAULT_OLDEST_AGE.toSeconds(),
       evaluationPeriods: 3,
@@ -136,36 +139,37 @@ export class Alarms extends Construct {
     const lag = this.own("SweepLag", "Maximum");
     this.alarm("SweepLag", {
       alarmDescription:
-        "The sweep is so far behind that jobs are handed over after they are due, or ticks end before they can tell",
+        "The sweep is so far behind that it sends jobs after they are due, or ticks end before they report their lag",
       metric: lag,
       threshold: LOOKAHEAD,
       evaluationPeriods: 3,
       datapointsToAlarm: 2,
-      // Each tick tells it as it ends. One that runs out of memory or time is killed before.
+      // A tick reports its lag when it ends. Lambda kills a tick that runs out of memory or time before that.
       treatMissingData: TreatMissingData.BREACHING,
     });
     this.alarm("CursorDayBehind", {
       alarmDescription:
-        "A cursor is a day behind: after ten days TTL removes untracked jobs that nobody has handed over",
+        "A sweep's cursor is a day behind: after ten days, DynamoDB's TTL deletes untracked jobs that were not sent",
       metric: lag,
       threshold: DAY,
       evaluationPeriods: 1,
     });
     this.alarm("DeadWithoutLetter", {
-      alarmDescription: "Jobs are dead without a letter, as their topic has no queue: see the tick's log",
+      alarmDescription:
+        "Jobs are dead without a dead letter, because their topic has no queue: see the tick's log",
       metric: this.own("DeadWithoutLetter", "Sum"),
       threshold: 1,
       evaluationPeriods: 1,
     });
     this.alarm("TableThrottled", {
       alarmDescription:
-        "DynamoDB refuses writes of the job pool, minute after minute: calls answer 503, and jobs come late",
+        "DynamoDB has throttled writes to the job table for five minutes: calls answer 503, and jobs are late",
       metric: this.props.table.metric("WriteThrottleEvents", { period: MINUTE, statistic: "Sum" }),
       threshold: 1,
       evaluationPeriods: 5,
     });
     this.alarm("AuditFound", {
-      alarmDescription: "The audit found jobs that should have run and had not, and sent them again",
+      alarmDescription: "The audit found jobs that were due and had not run, and sent them again",
       metric: this.own("AuditFound", "Sum"),
       threshold: 1,
       evaluationPeriods: 1,
@@ -187,7 +191,7 @@ export class Alarms extends Construct {
   }
 }
 
-/** A function that SQS's messages reach. Each is handed over again only when its visibility timeout is over. */
+/** The alarm of a function that consumes an SQS queue. SQS delivers a message again only after its visibility timeout. */
 function failing(
   fn: LambdaFunction,
 ): Pick<AlarmProps, "metric" | "threshold" | "evaluationPeriods" | "datapointsToAlarm"> {
@@ -195,7 +199,7 @@ function failing(
   return { metric, threshold: 1, evaluationPeriods: 15, datapointsToAlarm: 3 };
 }
 
-/** Named as "Monitoring Amazon EventBridge" in its user guide has it: the bus only where it is not the default one. */
+/** EventBridge's metric of a rule. It has the bus as a dimension only if the bus is not the default one ("Monitoring Amazon EventBridge"). */
 function failedInvocations({ ruleName }: Rule, eventBus: IEventBusRef | undefined): Metric {
   const dimensionsMap =
     eventBus === undefined

@@ -40,15 +40,20 @@ const HANDLER_MEMORY_MIB = 512;
 const DEFAULT_CONCURRENCY = 100;
 
 /**
- * A delay queue: its job pool, a ready queue and a DLQ for each topic, the minute's tick, the HTTP API, what brings
- * events, and the alarms. Throws, naming rule and value, when a prop is out of its range.
+ * A delay queue: the job table, a ready queue and a DLQ for each topic, the minute's tick, the HTTP API, the event rules and the alarms.
+ *
+ * Throws an `Error` if a prop is out of its range. The error names each broken rule, the value and what is allowed.
+ *
+ * @example
+ * const queue = new DelayQueue(stack, "Jobs", { topics: { "order-timeout": {} } });
+ * queue.addHandler("order-timeout", "close-order.ts");
  */
 export class DelayQueue extends Construct {
-  /** The job pool. */
+  /** The table with all jobs. */
   readonly table: PoolTable;
-  /** Absent with `api: { auth: "none" }`. */
+  /** The HTTP API. Absent with `api: { auth: "none" }`. */
   readonly api?: HttpApi;
-  /** With a topic behind it its ready queue's URL, with `_dlq` behind that its DLQ's. */
+  /** The start of the queues' URLs: followed by a topic, the URL of its ready queue; followed by a topic and `_dlq`, that of its DLQ. */
   readonly queueUrlPrefix: string;
 
   private readonly removable: boolean;
@@ -137,13 +142,15 @@ export class DelayQueue extends Construct {
   }
 
   /**
-   * Makes `fn` the topic's one consumer. Sets its environment (`MINUTEHAND_*`, and the service name and
-   * namespace of its Powertools logs and metrics), its event source with partial batch responses, the ready
-   * queue's visibility timeout (the function's timeout and 30 s), and grants. The role reaches every job in the pool, as the
-   * pool is not divided by topic; an untracked topic's too, since its tracking may be changed while jobs wait.
+   * Makes `fn` the only consumer of a topic.
    *
-   * Throws for a topic that is not declared, is pulled or has a consumer or a webhook, for a function that has another
-   * queue's environment or a timeout under 10 s, and for a batch size out of 1 to 10.
+   * Sets the function's environment (`MINUTEHAND_*`, and the service name and the namespace of its Powertools logs and metrics), its
+   * event source with partial batch responses, and its permissions. Sets the visibility timeout of the ready queue to the function's
+   * timeout plus 30 s. The function's role can read and write every job of the table, because the table is not divided by topic. That
+   * holds for an untracked topic too, because its tracking may change while jobs wait.
+   *
+   * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook. Throws if the function has the
+   * environment of another queue or a timeout under 10 s, and for a batch size that is not 1 to 10.
    */
   addConsumer(topic: string, fn: LambdaFunction, options: ConsumerOptions = {}): void {
     const queues = this.topics.get(topic);
@@ -158,15 +165,17 @@ export class DelayQueue extends Construct {
   }
 
   /**
-   * Bundles a TypeScript or JavaScript file, an ES module that exports `handler`, such as
-   * `export const handler = consumer(…)`, and makes its function the topic's one consumer, as `addConsumer` does: Node 24 on
-   * arm64, with a log group, and a role that may do what a consumer must and nothing else. `entry` is a path from the working
-   * directory.
+   * Bundles a file into a Lambda function and makes that function the only consumer of a topic.
    *
-   * Throws as `addConsumer` does, for a file that is not there, does not compile or exports no `handler`, and for a memory
-   * size out of 128 to 10,240.
+   * The file is an ES module in TypeScript or JavaScript that exports `handler`, such as `export const handler = consumer(…)`. The
+   * function runs Node 24 on arm64 and has a log group. Its role has the permissions that a consumer needs, and no others.
    *
-   * @returns the function, to be granted what the handler needs
+   * Throws like `addConsumer`. Throws if the file does not exist, does not compile or exports no `handler`, and for a memory size that is
+   * not 128 to 10,240 MiB.
+   *
+   * @param entry the path of the file, from the working directory
+   * @returns the function, so that you can grant the permissions that the handler needs
+   * @example queue.addHandler("order-timeout", "close-order.ts").addEnvironment("STAGE", "production");
    */
   addHandler(topic: string, entry: string, options: HandlerOptions = {}): LambdaFunction {
     const {
@@ -196,10 +205,10 @@ export class DelayQueue extends Construct {
   }
 
   /**
-   * Lets `producer` enqueue, look at, move and cancel jobs of every topic with the TypeScript client, without
-   * the HTTP API; a function gets the environment too.
+   * Allows `producer` to enqueue, read, move and cancel jobs of every topic with `directClient`, without the HTTP API. If `producer` is a
+   * Lambda function, sets its environment too.
    *
-   * Throws for a function that has another queue's environment.
+   * Throws if the function has the environment of another queue.
    */
   grantEnqueue(producer: IGrantable): void {
     if (producer instanceof LambdaFunction) this.equip(producer);
@@ -210,9 +219,10 @@ export class DelayQueue extends Construct {
   }
 
   /**
-   * The secret that signs a webhook topic's calls, such as to let a function read it that hands it to receivers.
+   * The secret that signs the calls of a webhook topic. For example, grant a function read access so that it can give receivers their
+   * secrets.
    *
-   * Throws for a topic that is not declared or has no webhook.
+   * Throws if the topic is not declared or has no webhook.
    */
   webhookSecret(topic: string): Secret {
     const secret = this.secrets.get(topic);
@@ -231,14 +241,17 @@ export class DelayQueue extends Construct {
   private warn({ topics, topicsFile, alarmTopic, removable = false }: DelayQueueProps): void {
     const annotations = Annotations.of(this);
     if (alarmTopic === undefined && !removable) {
-      annotations.addWarningV2("minutehand:alarms", "alarms wake nobody: give an SNS topic as alarmTopic");
+      annotations.addWarningV2(
+        "minutehand:alarms",
+        "the alarms notify nobody: give an SNS topic as alarmTopic",
+      );
     }
     const removed = removable ? [] : removedTopics(this.node.path, Object.keys(topics), topicsFile);
     for (const topic of removed) {
       annotations.addWarningV2(
         `minutehand:removed-topic:${topic}`,
-        `topic "${topic}" is no longer declared: its waiting jobs will be dead an hour after they are due, its ` +
-          "queues stay behind. Cancel or run them first, then take its line out of the topics file",
+        `topic "${topic}" is no longer declared: its waiting jobs will be dead an hour after they are due, and its ` +
+          "queues stay. Cancel or run these jobs first, then delete the topic's line in the topics file",
       );
     }
     // Consumers are added after this constructor.
@@ -264,7 +277,7 @@ export class DelayQueue extends Construct {
     if (settings.consumer === "pull" || this.consumers.has(topic)) return;
     Annotations.of(this).addWarningV2(
       `minutehand:no-consumer:${topic}`,
-      `topic "${topic}" has no consumer: call addConsumer, or declare it with consumer "pull"`,
+      `topic "${topic}" has no consumer: call addHandler or addConsumer, or declare the topic with consumer "pull"`,
     );
   }
 }

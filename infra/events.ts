@@ -122,7 +122,7 @@ export class Events extends Construct {
     if (statementAdded) return;
     Annotations.of(this).addWarningV2(
       "minutehand:events-key",
-      `events reach no topic unless the policy of the encryption key lets ${SERVICE} do kms:Decrypt and kms:GenerateDataKey`,
+      `events reach a topic only if the policy of the encryption key allows kms:Decrypt and kms:GenerateDataKey to ${SERVICE}`,
     );
   }
 }

@@ -40,6 +40,6 @@ export function encryptLogs(scope: Construct, key: IKey): void {
   // A log group whose key does not let CloudWatch Logs in cannot be made, and the policy of this key is another app's.
   Annotations.of(scope).addWarningV2(
     "minutehand:logs-key",
-    "the logs stay under CloudWatch's own key, as the policy of the encryption key cannot be changed from this app",
+    "the logs stay under CloudWatch's own key, because this app cannot change the policy of the encryption key",
   );
 }

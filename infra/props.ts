@@ -22,149 +22,160 @@ export type IfLateProps = IfLateSetting<Duration>;
 
 export type ApiProps = {
   /**
-   * `iam`: callers sign their requests (SigV4) and need `execute-api:Invoke`. `none`: there is no HTTP API;
-   * producers use the TypeScript client.
+   * `iam`: callers sign their requests (SigV4) and need the permission `execute-api:Invoke`. `none`: there is no HTTP API, and
+   * producers use `directClient` of the TypeScript client.
    *
    * @default "iam"
    */
   readonly auth?: "iam" | "none";
   /**
-   * Requests a second that all callers together may send on average, 1 to 10,000.
+   * How many requests a second all callers together may send on average, 1 to 10,000. API Gateway throttles further requests.
    *
    * @default 1000
    */
   readonly throttlingRate?: number;
   /**
-   * Requests that may come at once, 1 to 5,000.
+   * How many requests may arrive at the same time, 1 to 5,000.
    *
    * @default 500
    */
   readonly throttlingBurst?: number;
   /**
-   * How many calls of `receive` may wait at once, 1 to 1,000. Lambda reserves as many invocations for them; more callers are
-   * answered 5xx, and have claimed nothing. The account must have 100 more that nobody reserves, or its deployment fails.
+   * How many calls of `receive` may wait at the same time, 1 to 1,000. Lambda reserves this many concurrent invocations. Further
+   * callers get a 5xx answer, and no job is claimed for them. The deployment fails unless 100 concurrent invocations of the account
+   * stay unreserved.
    *
-   * @default as many as the account allows
+   * @default no reservation: as many as the account allows
    */
   readonly receiveConcurrency?: number;
 };
 
-/** What a table can take at once from the start, in units a second. */
+/** The capacity that a new table has from the start, in units a second. */
 export type WarmThroughputProps = {
-  /** Read units a second, 12,000 to 1,000,000; over 40,000 AWS must have raised the account's quota. A sweep reads each minute's jobs once, half a unit for 4 KB. */
+  /**
+   * Read units a second, 12,000 to 1,000,000. For more than 40,000, AWS must have raised the account's quota. A sweep reads each
+   * minute's jobs once, at half a unit for 4 KB.
+   */
   readonly read?: number;
-  /** Write units a second, 4,000 to 1,000,000; over 40,000 AWS must have raised the account's quota. A tracked job costs three for each KB, an untracked one one. */
+  /**
+   * Write units a second, 4,000 to 1,000,000. For more than 40,000, AWS must have raised the account's quota. For each KB of its
+   * size, a tracked job costs three units and an untracked job one.
+   */
   readonly write?: number;
 };
 
 export type DelayQueueProps = {
   /**
-   * The topics by name, 1 or more; a name is 1 to 50 of `a-z`, `0-9` and `-`. Each is six resources, a webhook's
-   * twelve, of the 500 that CloudFormation takes in a stack, and its differences from the defaults count towards the 4 KB of
-   * environment that Lambda takes.
+   * The topics by name, one or more. A name has 1 to 50 characters of `a-z`, `0-9` and `-`. Two quotas limit their number. A
+   * CloudFormation stack has at most 500 resources, of which a topic takes six and a webhook topic twelve. A Lambda function has at
+   * most 4 KB of environment variables, which contain each topic's differences from the defaults.
    */
   readonly topics: Readonly<Record<string, TopicProps>>;
   /**
-   * Names the queues, `<prefix>-<topic>`, and the `service` of logs and metrics: 1 to 24 letters, digits and
-   * `-`. One per account and region.
+   * The start of the queues' names (`<prefix>-<topic>`), and the `service` of logs and metrics. 1 to 24 letters, digits and `-`.
+   * Two queues in the same account and region need different prefixes.
    *
    * @default "minutehand"
    */
   readonly prefix?: string;
   /**
-   * Hash partitions of each minute, 1 to 1,024; about 300 jobs a second each. It can only grow.
+   * How many parts the jobs of each minute are divided into, 1 to 1,024. One part takes about 300 jobs a second. The number can only
+   * grow.
    *
    * @default 8
    */
   readonly shards?: number;
   /**
-   * A table to use instead of a new one: one that outlived its stack, or that was restored. It must have been a queue's: its keys
-   * are the strings `pk` and `sk`, and its TTL attribute `expiresAt`, which a restored table has not until it is set. With an
-   * `encryptionKey` it must be given with its key (`Table.fromTableAttributes`).
+   * An existing table to use instead of a new one: a queue's table that outlived its stack, or that was restored. Its keys must be
+   * the strings `pk` and `sk`, and its TTL attribute must be `expiresAt`. A restored table has no TTL attribute until you set it. If
+   * the table has an encryption key, give the key with the table (`Table.fromTableAttributes`).
    *
    * @example Table.fromTableName(this, "Jobs", "Shop-QueuePoolTable1ABC")
    * @default a new table
    */
   readonly table?: ITable;
   /**
-   * What the new table can take at once from the start. DynamoDB bills it once, and it stays. Without it an on-demand table
-   * begins with 4,000 write units a second and doubles within half an hour. Choose three write units for each tracked job of the
-   * busiest second, and one for each untracked one, for bodies of up to 1 KB.
+   * The capacity that the new table has from the start. DynamoDB bills it once, and the table keeps it. Without this prop, an
+   * on-demand table begins with 4,000 write units a second and doubles within half an hour. For jobs of up to 1 KB, plan three write
+   * units for each tracked job of the busiest second and one for each untracked job.
    *
    * @default DynamoDB's: 12,000 read and 4,000 write units a second
    */
   readonly warmThroughput?: WarmThroughputProps;
   /**
-   * How many invocations of the tick Lambda keeps free for it, 1 to 10: then no burst of consumers, whose topics share the
-   * account's concurrency with it, can hold it up. The account must have 100 more that nobody reserves, or its deployment fails.
+   * How many concurrent invocations Lambda reserves for the tick, 1 to 10. The tick shares the account's concurrency with all
+   * consumers; with a reservation, a burst of consumers cannot delay it. The deployment fails unless 100 concurrent invocations of
+   * the account stay unreserved.
    *
-   * @default none is reserved
+   * @default no reservation
    */
   readonly tickConcurrency?: number;
   /**
-   * How many invocations of a topic's consumer may run at once, for topics that do not say so themselves, 2 to 1,000; a webhook
-   * topic's are 5. One burst would else take all that the account allows, the tick's and the API's too.
+   * How many invocations of one topic's consumer may run at the same time, 2 to 1,000. A topic's own `maximumConcurrency` overrides
+   * it, and a webhook topic has 5 by default. Without a limit, one burst could take all concurrency of the account, and leave none
+   * to the tick and the API.
    *
    * @default 100
    */
   readonly maximumConcurrency?: number;
   /**
-   * Whether AWS X-Ray traces the queue's functions. Each may then write its traces.
+   * Whether AWS X-Ray traces the queue's functions. Each function then gets the permission to write traces.
    *
    * @default false
    */
   readonly tracing?: boolean;
   /**
-   * How long a done, cancelled or expired job can be read, 1 day to 10 years.
+   * How long a done, cancelled or expired job can be read after its end, 1 day to 10 years.
    *
    * @default 7 days
    */
   readonly retention?: Duration;
   /**
-   * How long a dead job can be redriven, 14 days to 10 years.
+   * How long a dead job can be read and redriven after its death, 14 days to 10 years.
    *
    * @default 90 days
    */
   readonly deadRetention?: Duration;
   /**
-   * Jobs due later than this get a one-time schedule of EventBridge Scheduler beside the minute's sweep, so that either
-   * alone brings them, 1 day to 10 years. `false`: none do, and there is no such function. Untracked topics have none.
+   * A job that is due later than this also gets a one-time schedule of EventBridge Scheduler, 1 day to 10 years. The schedule and
+   * the sweep are independent: either one alone makes the job run. `false`: no job gets a schedule, and the function for it is not
+   * deployed. Jobs of untracked topics never get one.
    *
    * @default 7 days
    */
   readonly longDelay?: Duration | false;
   /**
-   * Where the events of `cancelOn` and `enqueueOn` come from; of this account and region.
+   * The event bus with the events of `cancelOn` and `enqueueOn`. It must be in the same account and region.
    *
    * @default the account's default bus
    */
   readonly eventBus?: IEventBusRef;
   /**
-   * A key of yours for the table, the topics' queues and the logs. What recurring schedules say of their jobs is under
-   * EventBridge Scheduler's own, and the tick's DLQ, which says nothing of jobs, under SQS's. CloudWatch Logs is let into the
-   * key, and with `cancelOn` or `enqueueOn` EventBridge is too. A key of another app's has to let EventBridge in itself, and the
-   * logs are not put under it; synth says both.
+   * Your KMS key, which encrypts the table, the topics' queues and the logs. Two things stay under keys of AWS: the jobs of recurring
+   * schedules (EventBridge Scheduler's key), and the tick's DLQ (SQS's key), which contains no jobs. The construct allows CloudWatch
+   * Logs to use the key and, with `cancelOn` or `enqueueOn`, EventBridge. It cannot change the policy of a key that another app owns.
+   * You must then allow EventBridge yourself, and the key does not encrypt the logs. Synth warns of both.
    *
-   * @default the table by DynamoDB's key in your account, the queues by SQS's own, the logs by CloudWatch's
+   * @default keys of AWS: DynamoDB's key in your account, SQS's key and CloudWatch's key
    */
   readonly encryptionKey?: IKey;
   /** @default an HTTP API with IAM authorization */
   readonly api?: ApiProps;
   /**
-   * What the alarms notify. Without it they wake nobody, and synth warns.
+   * The SNS topic that the alarms notify. Without it the alarms notify nobody, and synth warns.
    *
    * @default none
    */
   readonly alarmTopic?: ITopic;
   /**
-   * For test stacks: table, queues and logs go when the stack goes.
+   * For test stacks: the table, the queues and the logs are deleted with the stack.
    *
-   * @default false: they stay, and the table cannot be deleted
+   * @default false: they stay when the stack is deleted, and the table has deletion protection
    */
   readonly removable?: boolean;
   /**
-   * A JSON file to commit, in which synth notes the topics it has seen when the CDK CLI runs the app: a local stack's are
-   * not deployed. One that is noted and no longer in `topics` warns until its line is taken out.
+   * The path of a JSON file in which synth records the topics of the queue. Commit the file. Synth writes it only when the CDK CLI
+   * runs the app, and not for a local stack. If a recorded topic is no longer in `topics`, synth warns until you delete its line.
    *
    * @default `minutehand.topics.json` in the working directory
    */

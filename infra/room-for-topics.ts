@@ -16,8 +16,8 @@ export function roomForTopics(stack: Stack): string | undefined {
   if (resources <= MANY_RESOURCES) return undefined;
   const fitting = (size: number): number => Math.max(Math.floor((MOST_RESOURCES - resources) / size), 0);
   return (
-    `stack ${stack.stackName} has ${resources} resources, and CloudFormation takes ${MOST_RESOURCES}: ` +
+    `stack ${stack.stackName} has ${resources} resources, and CloudFormation allows ${MOST_RESOURCES}: ` +
     `${fitting(HANDLER_TOPIC)} more topics with handlers fit, or ${fitting(PULL_TOPIC)} pull topics. ` +
-    "Give further topics a queue of their own, with another prefix, in another stack"
+    "Declare further topics in another DelayQueue, with another prefix, in another stack"
   );
 }

@@ -73,8 +73,8 @@ function onlyOne(stacks: readonly NamedTemplate[]): NamedTemplate {
   const [stack, ...others] = stacks.length === 1 ? stacks : queues;
   if (stack && others.length === 0) return stack;
   throw new LocalError(
-    `the app must have exactly one stack with a delay queue to run locally, has ${queues.length}: of ` +
-      `${namesOf(stack ? queues : stacks)}; --stack NAME picks one`,
+    `the app must have exactly one stack with a delay queue to run locally, got ${queues.length} of ` +
+      `${namesOf(stack ? queues : stacks)}; choose one with --stack NAME`,
   );
 }
 

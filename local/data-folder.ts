@@ -85,7 +85,7 @@ function makeWritable(path: string, dir: string): void {
     accessSync(path, constants.W_OK);
   } catch (error) {
     const isFile = statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
-    if (isFile) throw new LocalError(`the data folder ${dir} is a file; --data takes a folder`);
+    if (isFile) throw new LocalError(`the data folder ${dir} must be a folder, but is a file (see --data)`);
     throw new LocalError(`the data folder ${dir} cannot be written: ${codeOf(error)}`);
   }
 }
@@ -103,7 +103,7 @@ function lockFolder(path: string, holder: () => Record | undefined): DatabaseSyn
     const other = holder();
     const who = other ? ` (process ${other.pid}, ${other.url})` : "";
     throw new LocalError(
-      `the data folder ${path} is in use by another runner${who}; --data takes another folder`,
+      `the data folder ${path} is in use by another runner${who}; choose another folder with --data`,
     );
   }
 }

@@ -99,9 +99,11 @@ async function loaded(child: ChildProcess, gone: Promise<string>): Promise<void>
     if (message.type === "unloadable") reject(new Error(message.error.errorMessage));
     else resolve();
   });
-  void gone.then((how) => reject(new Error(`it ended ${how} before its handler was loaded`)));
+  void gone.then((how) =>
+    reject(new Error(`the function's process ended ${how} before it loaded the handler`)),
+  );
   const timer = setTimeout(
-    () => reject(new Error(`its handler was not loaded within ${INIT_LIMIT_MS / 1000} s`)),
+    () => reject(new Error(`the function did not load its handler within ${INIT_LIMIT_MS / 1000} s`)),
     INIT_LIMIT_MS,
   );
   try {

@@ -27,7 +27,7 @@ export function readEventRule(arn: string, properties: JsonObject): EventRuleSpe
     const texts = asList(values).filter((value) => typeof value === "string");
     if (texts.length > 0 && texts.length === asList(values).length) return texts;
     throw new LocalError(
-      `the ${field} of rule ${arn} is ${JSON.stringify(values)}; the local stack knows lists of exact values only`,
+      `the ${field} of rule ${arn} is ${JSON.stringify(values)}; the local stack supports only lists of exact values`,
     );
   };
   return {
@@ -48,11 +48,11 @@ function queueOf(ruleArn: string, target: JsonObject): string {
   refuseOthers(`a target of rule ${ruleArn}`, target, TARGET_FIELDS);
   const arn = String(target.Arn);
   if (/^arn:aws:sqs:[^:]*:[^:]*:(?!.*\.fifo$)/.test(arn)) return arn;
-  throw new LocalError(`a target of rule ${ruleArn} is ${arn}; the local stack brings events to queues only`);
+  throw new LocalError(`a target of rule ${ruleArn} is ${arn}; the local stack sends events only to queues`);
 }
 
 function refuseOthers(what: string, value: JsonObject, known: readonly string[]): void {
   const other = Object.keys(value).find((field) => !known.includes(field));
   if (other === undefined) return;
-  throw new LocalError(`${what} has ${other}; the local stack knows ${known.join(", ")} only`);
+  throw new LocalError(`${what} has ${other}; the local stack supports only ${known.join(", ")}`);
 }

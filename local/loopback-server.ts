@@ -12,7 +12,7 @@ export async function listen(server: Server, port: number): Promise<string> {
   } catch (error) {
     if (codeOf(error) === "EADDRINUSE")
       throw new LocalError(
-        `port ${port} of 127.0.0.1 is in use; --port takes another one, 0 picks a free one`,
+        `port ${port} of 127.0.0.1 is in use; choose another port with --port, or a free one with --port 0`,
       );
     throw new LocalError(`port ${port} of 127.0.0.1 cannot be opened: ${messageOf(error)}`);
   }

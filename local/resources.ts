@@ -210,7 +210,7 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
     if (codeDir === undefined) throw new LocalError("the function's code is not among the app's assets");
     const runtime = String(properties.Runtime);
     if (!runtime.startsWith("nodejs"))
-      throw new LocalError(`the function's runtime is ${runtime}; the local stack runs Node.js only`);
+      throw new LocalError(`the function's runtime is ${runtime}; the local stack runs only Node.js`);
     const variables = asObject(asObject(properties.Environment).Variables);
     return {
       handler: String(properties.Handler),
@@ -253,7 +253,7 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
     playedApi ??= api;
     if (api !== playedApi)
       throw new LocalError(
-        `route ${properties.RouteKey} is of the API ${api}; the local stack plays ${playedApi} alone`,
+        `route ${properties.RouteKey} is of the API ${api}; the local stack runs only the API ${playedApi}`,
       );
     const integrationId = String(properties.Target).replace(/^integrations\//, "");
     const integration = propertiesOf(integrationId);
@@ -274,7 +274,7 @@ function rule(arn: string, properties: JsonObject): RuleSpec {
   const [, minutes] = /^rate\((\d+) minutes?\)$/.exec(String(properties.ScheduleExpression)) ?? [];
   if (minutes === undefined)
     throw new LocalError(
-      `rule ${arn} is ${properties.ScheduleExpression}; the local stack knows rate(… minutes) and event patterns only`,
+      `rule ${arn} is ${properties.ScheduleExpression}; the local stack supports only rate(… minutes) and event patterns`,
     );
   const functionArns = asList(properties.Targets).map((target) => String(asObject(target).Arn));
   return { arn, everyMinutes: Number(minutes), functionArns };

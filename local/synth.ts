@@ -115,7 +115,9 @@ function settingsOf({ sources: { root }, app: command }: Project): {
 } {
   const path = join(root, "cdk.json");
   if (command === undefined && !existsSync(path))
-    throw new LocalError(`there is no ${path} to name the app; --app "node app.ts" does so too`);
+    throw new LocalError(
+      `there is no ${path} that names the app; name the app with --app, such as --app "node app.ts"`,
+    );
   const { app = command, context = {} } = readJson(path);
   if (typeof app !== "string") throw new LocalError(`${path} must name the app's command as "app"`);
   return { app: command ?? app, context: { ...context, ...readJson(join(root, "cdk.context.json")) } };

@@ -18,7 +18,7 @@ export function createTeardown(): Teardown {
     }
     if (errors.length === 0) return;
     const reasons = errors.map(messageOf).join("; ");
-    throw new AggregateError(errors, `not all was ended cleanly: ${reasons}`);
+    throw new AggregateError(errors, `parts of the local stack did not end cleanly: ${reasons}`);
   }
 
   return {

@@ -85,7 +85,7 @@ function callIntrinsic(name: string, argument: Json, scope: Scope): Resolved {
       return resolveOrDrop((holds(condition ?? null, scope) ? yes : no) ?? null, scope);
     }
     default:
-      throw new LocalError(`the template uses ${name}, which the local stack does not know`);
+      throw new LocalError(`the template uses ${name}, which the local stack does not support`);
   }
 }
 
@@ -125,7 +125,7 @@ export function holds(condition: Json, scope: Scope): boolean {
     const [left, right] = operands.map((operand) => JSON.stringify(resolve(operand, scope)));
     return left === right;
   }
-  throw new LocalError(`the template has a condition of ${name}, which the local stack does not know`);
+  throw new LocalError(`the template has a condition with ${name}, which the local stack does not support`);
 }
 
 export function asList(value: Json | undefined): Json[] {

@@ -13,7 +13,7 @@ const TOPIC_OPTIONS = {
 };
 
 const FUNCTIONS = {
-  handler: "a function, or what consumer has made of one",
+  handler: "a function, or the result of consumer(…)",
   receiver: "a function",
 };
 
@@ -21,7 +21,7 @@ const FUNCTIONS = {
 export function checkOptions(options: unknown): void {
   const { topics } = known("the test queue", options, QUEUE_OPTIONS);
   for (const [name, topic] of Object.entries(
-    objectOf("topics", topics, "an object of topics by their names"),
+    objectOf("topics", topics, "an object with a topic for each name"),
   )) {
     const given = known(`topic ${name}`, topic, TOPIC_OPTIONS);
     for (const [option, allowed] of Object.entries(FUNCTIONS)) {
@@ -37,7 +37,7 @@ function known(whose: string, value: unknown, options: object): Record<string, u
   const stranger = Object.keys(given).find((option) => !Object.hasOwn(options, option));
   if (stranger === undefined) return given;
   throw new RangeError(
-    `${whose} has an unknown option ${shown(stranger)}; known are ${Object.keys(options).join(", ")}`,
+    `${whose} has an unknown option ${shown(stranger)}; allowed are ${Object.keys(options).join(", ")}`,
   );
 }
 

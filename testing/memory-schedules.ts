@@ -27,7 +27,10 @@ export function memorySchedules({ clock }: { clock: () => number }): MemorySched
   };
   const keep = (schedule: Schedule, from: number | undefined): void => {
     if (from !== undefined && from < clock() - OLDEST_START) {
-      throw new MinutehandError("bad-request", "EventBridge Scheduler refuses it: StartDate is long past");
+      throw new MinutehandError(
+        "bad-request",
+        "EventBridge Scheduler refuses the schedule: StartDate is long past",
+      );
     }
     const { start: _, end: __, anchor: ___, createdAt: ____, job: _____, ...fields } = schedule;
     kept.set(schedule.name, { fields, input: occurrenceInput(schedule), from });

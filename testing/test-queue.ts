@@ -29,40 +29,49 @@ export type { Run } from "./deliver.ts";
 export type { Receiver, TestTopic, TestTopics } from "./topics.ts";
 
 export type TestQueueOptions<Topics> = {
+  /** The topics by name, each with its settings and its handler. */
   readonly topics: TestTopics<Topics>;
-  /** What time it is at first; 2026-01-01T00:00:00Z by default. */
+  /** The first time of the clock; 2026-01-01T00:00:00Z by default. */
   readonly now?: Instant;
-  /** Of all that is drawn, such as ids; 1 by default. */
+  /** The seed of all random values, such as ids; 1 by default. The same seed gives the same run. */
   readonly seed?: number;
-  /** How long a handler may run, ms of the real clock; 5,000 by default. */
+  /** How long a handler may run, in ms of the real clock; 5,000 by default. */
   readonly handlerTimeout?: number;
 };
 
-/** An event as a bus of EventBridge would bring it. */
+/** An event of an EventBridge bus. */
 export type TestEvent = { readonly source: string; readonly detailType: string; readonly detail: object };
 
-/** The whole queue in memory, on a clock that only `advance` moves. */
+/** A whole queue in memory. Only `advance` moves its clock. */
 export type TestQueue<Topics> = {
-  /** As users have it, but `receive` waits for nobody. */
+  /** The client of the API. `receive` does not wait, whatever its `waitSeconds`. */
   readonly client: Client<Topics>;
+  /** The time of the queue's clock. */
   now(): Date;
   /**
-   * Lets so much time pass, and runs all that falls due on the way, in its order, with retries; 0: what is due now.
-   * Throws when a handler does not end or lets no time pass, and what the deployed queue would log as trouble, as nothing
-   * fails here by chance; handlers cannot call it.
+   * Moves the clock forward by `duration`, and runs everything that falls due until then, in order, with retries. 0 runs what is due
+   * now.
+   *
+   * Throws a `RangeError` for an invalid duration. Throws if a handler does not end, or if jobs run on and on while no time passes.
+   * Throws each trouble that the deployed queue would log: in memory, nothing fails by chance. A handler must not call `advance`.
+   *
+   * @example
+   * await queue.advance("30m");
    */
   advance(duration: Duration): Promise<void>;
   /**
-   * An event comes, and does what the topics' `cancelOn` and `enqueueOn` say. Throws what keeps it from that at one of them,
-   * when it has been told to all. It happens at the clock's time in whole seconds, as EventBridge counts: of two within a
-   * second the one that cancels is the later one, so let time pass between what cancels a job and what files the next.
+   * Delivers an event to the topics, which apply their `cancelOn` and `enqueueOn`. If a topic cannot apply the event, throws the first
+   * error after all topics have had the event.
+   *
+   * The time of the event is the clock's time in whole seconds, as in EventBridge. Of two events in the same second, the one that
+   * cancels counts as the later one. So call `advance` between an event that cancels a job and an event that files the next.
    */
   publish(event: TestEvent): Promise<void>;
-  /** The secret by which the receiver of a URL verifies its calls. */
+  /** The secret with which the receiver of a URL verifies its calls. */
   receiverSecret(url: string): string;
-  /** All jobs that are stored, by their due times. */
+  /** All stored jobs, in the order of `dueAt`; with `topic` only those of one topic. */
   jobs(topic?: keyof Topics & string): Job[];
-  /** All runs of handlers and calls of receivers so far. */
+  /** All runs of handlers and all calls to receivers so far. */
   runs(): readonly Run[];
 };
 
@@ -70,7 +79,16 @@ const START = Date.UTC(2026, 0, 1);
 /** ms that a tick may take; the clock stands still meanwhile. */
 const TICK_TIME = 150_000;
 
-/** Throws a RangeError for options that make no sense. */
+/**
+ * Creates a queue in memory for tests, with the rules of the deployed queue and a clock of its own.
+ *
+ * Throws a `RangeError` for an unknown option, and for an option or a topic setting that is out of its range.
+ *
+ * @example
+ * const queue = createTestQueue({ topics: { "order-timeout": { handler: closeOrder } } });
+ * await queue.client.enqueue("order-timeout", { orderId: "17" }, { delay: "30m" });
+ * await queue.advance("30m");
+ */
 export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): TestQueue<Topics> {
   checkOptions(options);
   let time = startOf(options.now);
@@ -139,11 +157,13 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
       const ms = parseDuration(duration);
       if (ms === undefined) {
         throw new RangeError(
-          `advance takes seconds or a string such as "7d", got ${JSON.stringify(duration)}`,
+          `duration must be seconds (0 or more) or a string such as "7d", got ${JSON.stringify(duration)}`,
         );
       }
       if (advancing) {
-        throw new Error("advance is under way: handlers cannot call it, and a test must await each call");
+        throw new Error(
+          "advance must not be called while it runs: a test must await each call, and a handler must not call it",
+        );
       }
       advancing = true;
       try {
@@ -182,6 +202,6 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
 function startOf(now: Instant = new Date(START)): number {
   const time = typeof now === "string" ? parseInstant(now) : new Date(now).getTime();
   if (time === undefined || Number.isNaN(time))
-    throw new RangeError(`now must be a Date or ISO 8601, got ${JSON.stringify(now)}`);
+    throw new RangeError(`now must be a Date or an ISO 8601 time with a zone, got ${JSON.stringify(now)}`);
   return time;
 }

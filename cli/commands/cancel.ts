@@ -14,7 +14,7 @@ import type { Open, Session } from "../session.ts";
 export function addCancel(program: Command, open: Open): void {
   const command = program
     .command("cancel")
-    .description("cancel jobs: by id, by key, or many of a topic")
+    .description("cancel jobs: by id, by key, or many jobs of a topic")
     .addArgument(new Argument("[ids...]").argParser(jobIds));
   addFilters(addNames(command)).action(async (ids: string[], options: Choice) => {
     const session = open();

@@ -13,13 +13,13 @@ const IMPATIENT = { timeout: 1000, retries: 0 };
 export function addCompletion(program: Command, open: Open): void {
   const command = program
     .command("completion")
-    .description("a script by which a shell completes commands, options and topics")
+    .description("print a script that lets a shell complete commands, options and topics")
     .addArgument(new Argument("[shell]").choices(Object.keys(SCRIPTS)))
-    .addOption(new Option("--typed", `what completes the words in ${TYPED}`).hideHelp())
+    .addOption(new Option("--typed", `print the completions of the words in ${TYPED}`).hideHelp())
     .action(async (shell: Shell | undefined, { typed }: { typed?: true }) => {
       const { surroundings, output, client } = open();
       if (!typed) {
-        if (shell === undefined) throw new UsageError("which shell: bash, zsh or fish");
+        if (shell === undefined) throw new UsageError("name the shell: bash, zsh or fish");
         return output.line(SCRIPTS[shell]);
       }
       const words = (surroundings.env[TYPED] ?? "").split("\n");

@@ -15,16 +15,16 @@ const DEAD_COLUMNS: Column<JobSummary>[] = [
 export function addDead(program: Command, open: Open): void {
   const command = program
     .command("dead")
-    .description("list a topic's dead jobs with their last errors, oldest first")
+    .description("list a topic's dead jobs with their last errors, the oldest death first")
     .argument("<topic>")
-    .option("--tag <tag>", "only those of this tag")
-    .option("--group <group>", "only those of this group")
-    .option("--limit <n>", "no more than so many", wholeNumber(1), 100)
+    .option("--tag <tag>", "only jobs with this tag")
+    .option("--group <group>", "only jobs of this group")
+    .option("--limit <n>", "list at most this many jobs", wholeNumber(1), 100)
     .action(async (topic: string, { limit, ...query }: DeadQuery & { limit: number }) => {
       const { output, client } = open();
       const api = await client();
       const jobs = api.dead(topic, { ...query, pageSize: pageSizeFor(limit) });
-      const more = () => output.note(`there are more than ${limit}: see --limit`);
+      const more = () => output.note(`there are more than ${limit} dead jobs: see --limit`);
       await output.entries(firstOf(jobs, limit, more), DEAD_COLUMNS, "no dead job");
     });
   examples(command, [

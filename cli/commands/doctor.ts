@@ -56,7 +56,7 @@ async function* examine(session: Session): AsyncIterable<Check> {
   if (isOnAws) {
     const [caller] = await Promise.allSettled([callerArn(region)]);
     if (caller.status === "fulfilled") yield { check: "credentials", result: "ok", found: caller.value };
-    else yield failed("credentials", caller.reason, "log in to AWS, or name a profile by --profile");
+    else yield failed("credentials", caller.reason, "log in to AWS, or choose a profile with --profile");
   }
   if (target.status === "rejected") {
     yield failed(options.stack === undefined ? "API" : "stack", target.reason);
@@ -69,7 +69,7 @@ async function* examine(session: Session): AsyncIterable<Check> {
   if (skew !== undefined) yield judgeClock(skew);
   const [reached] = await Promise.allSettled([reach(session)]);
   if (reached.status === "rejected") {
-    const todo = "name another by --url or --stack, or allow these credentials to call it";
+    const todo = "choose another API with --url or --stack, or allow these credentials to call this one";
     yield failed("API", reached.reason, todo);
     return;
   }
@@ -88,7 +88,7 @@ async function* examine(session: Session): AsyncIterable<Check> {
   if (free.status === "fulfilled") yield judgeConcurrency(free.value, topics.value);
   else
     yield {
-      ...failed("concurrency", free.reason, "allow lambda:GetAccountSettings to see it"),
+      ...failed("concurrency", free.reason, "allow lambda:GetAccountSettings for this check"),
       result: "warning",
     };
 }

@@ -14,14 +14,23 @@ export function addEnqueue(program: Command, open: Open): void {
     .description("file a job")
     .argument("<topic>")
     .addOption(
-      new Option("--delay <duration>", "due so long from now").argParser(duration).conflicts("dueAt"),
+      new Option("--delay <duration>", "the job is due this long from now")
+        .argParser(duration)
+        .conflicts("dueAt"),
     )
-    .option("--due-at <time>", "due then", instant);
+    .option("--due-at <time>", "the job is due at this time", instant);
   addJobOptions(command)
-    .option("--key <key>", "your own name for it: one live job a key")
-    .addOption(new Option("--on-duplicate <what>", "when the key's job is live still").choices(ON_DUPLICATE))
-    .option("--max-delay <duration>", "how long postpone can put it off", duration)
-    .option("--idempotency-key <token>", "with the same one it is one job, however often it is enqueued")
+    .option("--key <key>", "your own name for the job: a key has at most one live job")
+    .addOption(new Option("--on-duplicate <what>", "if the key already has a live job").choices(ON_DUPLICATE))
+    .option(
+      "--max-delay <duration>",
+      "with postpone: how long after the first enqueue the job is due at the latest",
+      duration,
+    )
+    .option(
+      "--idempotency-key <token>",
+      "makes a repeat idempotent: the same command with the same token files one job",
+    )
     .action(async (topic: string, flags: JobFlags) => {
       if (flags.delay === undefined && flags.dueAt === undefined) {
         throw new UsageError("one of --delay and --due-at must be given");

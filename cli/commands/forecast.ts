@@ -20,10 +20,14 @@ const COLUMNS: Column<Minute>[] = [
 export function addForecast(program: Command, open: Open): void {
   const command = program
     .command("forecast")
-    .description("how many jobs fall due in each minute, the next hour's unless told otherwise")
-    .option("--topic <topic>", "only of this one")
-    .option("--from <time>", "from then, else from now", instant)
-    .option("--to <time>", "until then, else for an hour; at most 31 days", instant)
+    .description("count the unfinished jobs that fall due in each minute, by default of the next hour")
+    .option("--topic <topic>", "only jobs of this topic")
+    .option("--from <time>", "begin of the range (default: now)", instant)
+    .option(
+      "--to <time>",
+      "end of the range (default: an hour after --from); at most 31 days after --from",
+      instant,
+    )
     .action(async ({ topic, from, to }: ForecastQuery & { from?: string; to?: string }) => {
       const { surroundings, output, client } = open();
       checkRange({ from, to }, surroundings.clock());

@@ -26,10 +26,10 @@ type Names = { topic?: string; key?: string };
 export function addGet(program: Command, open: Open): void {
   const command = program
     .command("get")
-    .description("look at a job, with its body and what has happened to it")
+    .description("show a job with its body and its timeline")
     .addArgument(new Argument("[id]").argParser(jobId))
     .option("--topic <topic>", "the topic of --key")
-    .option("--key <key>", "the job that this key named last")
+    .option("--key <key>", "the job with this key, also if it has ended")
     .action(async (id: string | undefined, { topic, key }: Names) => {
       const { output, client } = open();
       const byKey = topic !== undefined && key !== undefined ? { topic, key } : undefined;
@@ -37,7 +37,7 @@ export function addGet(program: Command, open: Open): void {
         (id === undefined) === (byKey === undefined) ||
         (id !== undefined && (topic ?? key) !== undefined)
       ) {
-        throw new UsageError("which job: give an id, or --topic and --key");
+        throw new UsageError("name one job: give an id, or --topic and --key");
       }
       const api = await client();
       const job = byKey ? await api.getByKey(byKey.topic, byKey.key) : await api.get(id ?? "");
@@ -54,5 +54,5 @@ async function show(output: Output, { body, timeline, ...fields }: Job): Promise
   await output.fields(fields, (name) => (name === "state" ? styleOf(fields.state) : undefined));
   await output.value(body);
   await output.line("");
-  await output.entries(timeline, HAPPENINGS, "nothing has happened to it");
+  await output.entries(timeline, HAPPENINGS, "the timeline is empty");
 }

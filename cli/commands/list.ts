@@ -13,20 +13,24 @@ type Flags = ListQuery & { limit: number; from?: string; to?: string };
 export function addList(program: Command, open: Open): void {
   const command = program
     .command("list")
-    .description("list jobs in due order, the next hour's unless told otherwise")
-    .option("--topic <topic>", "only of this one")
-    .addOption(new Option("--state <state>", "only those in it").choices(STATES))
-    .option("--tag <tag>", "only those of this tag")
-    .option("--group <group>", "only those of this group")
-    .option("--from <time>", "only those due then or later, else from now", instant)
-    .option("--to <time>", "only those due before, else an hour later; at most 31 days", instant)
-    .option("--limit <n>", "no more than so many", wholeNumber(1), 100)
+    .description("list jobs in the order of dueAt, by default those of the next hour")
+    .option("--topic <topic>", "only jobs of this topic")
+    .addOption(new Option("--state <state>", "only jobs in this state").choices(STATES))
+    .option("--tag <tag>", "only jobs with this tag")
+    .option("--group <group>", "only jobs of this group")
+    .option("--from <time>", "only jobs with this dueAt or later (default: now)", instant)
+    .option(
+      "--to <time>",
+      "only jobs with a dueAt before this time (default: an hour after --from); at most 31 days after --from",
+      instant,
+    )
+    .option("--limit <n>", "list at most this many jobs", wholeNumber(1), 100)
     .action(async ({ limit, ...query }: Flags) => {
       const { surroundings, output, client } = open();
       checkRange(query, surroundings.clock());
       const api = await client();
       const jobs = api.list({ ...query, pageSize: pageSizeFor(limit) });
-      const more = () => output.note(`there are more than ${limit}: see --limit, --from and --to`);
+      const more = () => output.note(`there are more than ${limit} jobs: see --limit, --from and --to`);
       await output.entries(firstOf(jobs, limit, more), JOB_COLUMNS, "no job");
     });
   examples(command, [

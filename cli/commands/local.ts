@@ -9,30 +9,30 @@ import type { Surroundings } from "../surroundings.ts";
 type LocalFlags = { app?: string; watch: boolean; port: number; data: string; reset?: boolean };
 
 const ABOUT = `
-Of an app with several delay queues --stack <name> says whose stack is run.
+If the app has several delay queues, choose a stack with --stack <name>.
 
-AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_SCHEDULER,
-AWS_ENDPOINT_URL_SECRETS_MANAGER and AWS_ENDPOINT_URL_EVENTBRIDGE, if set, name a service to use
-instead of the embedded one. With any AWS_ENDPOINT_URL* set functions get this shell's region and
-keys too, with which they call AWS itself where no such variable names a service. Events are put at
-the services' address in the data folder's runner.json. Requests need no signature: IAM auth is for
-the deployed API. Webhooks may call http: and this machine; what signs them is in the data folder's
-secrets.json.`;
+To use another service instead of an embedded one, set AWS_ENDPOINT_URL_DYNAMODB,
+AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_SCHEDULER, AWS_ENDPOINT_URL_SECRETS_MANAGER or
+AWS_ENDPOINT_URL_EVENTBRIDGE to its URL. If any AWS_ENDPOINT_URL* is set, functions also get the
+region and the keys of this shell. They then call AWS itself for each service that has no such
+variable. Put events to the services' address, which is in runner.json in the data folder. Requests
+need no signature: only the deployed API checks IAM. Webhooks may call http: URLs and this machine.
+Their secrets are in secrets.json in the data folder.`;
 
 export function addLocal(program: Command, { nodeVersion, env }: Surroundings): void {
   const command = program
     .command("local")
-    .description("run your app's stack on this machine, and its functions anew when they are saved")
-    .option("--app <command>", "that runs the CDK app, else what cdk.json says")
-    .option("--no-watch", "leave functions as they are when they are saved")
-    .option("--port <n>", "of the API on 127.0.0.1; 0 picks a free one", wholeNumber(0, 65_535), 4500)
-    .option("--data <folder>", "that keeps jobs, messages, schedules and secrets", ".minutehand")
-    .option("--reset", "drop all of them but the secrets first")
+    .description("run your app's stack on this machine, and reload its functions when you save them")
+    .option("--app <command>", "command that runs the CDK app (default: from cdk.json)")
+    .option("--no-watch", "do not reload functions when you save them")
+    .option("--port <n>", "port of the API on 127.0.0.1; 0 picks a free port", wholeNumber(0, 65_535), 4500)
+    .option("--data <folder>", "folder for jobs, messages, schedules and secrets", ".minutehand")
+    .option("--reset", "first delete all data of the folder except the secrets")
     .action(async ({ app, watch, port, data, reset = false }: LocalFlags) => {
       const options = program.opts<GlobalOptions>();
       nameToAws(options, env);
       const { result, todo } = judgeNode(nodeVersion);
-      if (result !== "ok") throw new CliError(`${todo}, this is ${nodeVersion}`);
+      if (result !== "ok") throw new CliError(`${todo}, got ${nodeVersion}`);
       // What it imports is loaded by nobody else, and is not there in an older Node.
       const { runLocal } = await import("../../local/run.ts");
       await runLocal({ app, watch, port, dataDir: data, reset, stack: options.stack });

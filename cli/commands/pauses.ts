@@ -7,7 +7,7 @@ import type { Open } from "../session.ts";
 export function addPauses(program: Command, open: Open): void {
   const pause = program
     .command("pause")
-    .description("hold a topic: from five seconds later no job of it starts, until it is resumed")
+    .description("pause a topic: from five seconds later no job of the topic starts until you resume it")
     .argument("<topic>")
     .action(async (topic: string) => {
       const { output, client } = open();
@@ -19,15 +19,15 @@ export function addPauses(program: Command, open: Open): void {
 
   const resume = program
     .command("resume")
-    .description("let a paused topic go on, with the jobs that became due meanwhile")
+    .description("resume a paused topic and start the jobs that became due during the pause")
     .argument("<topic>")
-    .option("--rate <n>", "start at most so many of them a second", rate)
+    .option("--rate <n>", "start at most this many of these jobs a second", rate)
     .action(async (topic: string, { rate }: { rate?: number }) => {
       const { output, client } = open();
       const api = await client();
       const resumed = await api.resume(topic, rate === undefined ? {} : { ratePerSecond: rate });
-      const left = resumed.left === 0 ? "" : `; ${counted(resumed.left)} left, which follow with the ticks`;
-      await output.told(resumed, `${topic} goes on: ${many(resumed.released)} released${left}`);
+      const left = resumed.left === 0 ? "" : `; the next ticks release the other ${counted(resumed.left)}`;
+      await output.told(resumed, `${topic} is resumed: ${many(resumed.released)} released${left}`);
     });
   examples(resume, ["minutehand resume order-timeout --rate 10"]);
 }

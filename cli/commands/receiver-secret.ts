@@ -10,13 +10,13 @@ export function addReceiverSecret(program: Command, open: Open): void {
   const command = program
     .command("receiver-secret")
     .description(
-      "the secret by which one receiver verifies a webhook topic's calls; the topic's own comes on stdin",
+      "print the secret with which one receiver verifies the calls of a webhook topic; reads the topic's secret from stdin",
     )
-    .argument("<url>", "of the receiver: its origin counts, such as https://shop.example")
+    .argument("<url>", "URL of the receiver; only its origin matters, such as https://shop.example")
     .action(async (url: string) => {
       const { surroundings, output } = open();
       if (surroundings.stdin.isTTY)
-        throw new UsageError("the topic's secret must come on stdin, such as from the AWS CLI");
+        throw new UsageError("stdin must have the topic's secret, for example from the AWS CLI");
       const secret = (await text(surroundings.stdin)).trim();
       await output.line(secretOf(secret, url));
     });

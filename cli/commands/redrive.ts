@@ -12,8 +12,8 @@ import { addFilters, type Caution, type Filters, filtersOf } from "../selection.
 import type { Open, Session } from "../session.ts";
 
 const DIED = {
-  from: "only those that died then or later, else in the last 366 days",
-  to: "only those that died before",
+  from: "only jobs that died at this time or later (default: 366 days before --to)",
+  to: "only jobs that died before this time (default: now)",
 };
 
 type Flags = Filters & Caution & { max?: number; delay?: Duration; rate?: number };
@@ -21,23 +21,26 @@ type Flags = Filters & Caution & { max?: number; delay?: Duration; rate?: number
 export function addRedrive(program: Command, open: Open): void {
   const command = program
     .command("redrive")
-    .description("run dead jobs again: of these ids, the oldest --max (100), or all that the filters match")
+    .description(
+      "run dead jobs again: the given ids, the oldest --max (default 100), or all that match the filters",
+    )
     .argument("<topic>")
     .addArgument(new Argument("[ids...]").argParser(jobIds))
-    .option("--max <n>", "the oldest so many", wholeNumber(1, BATCH_JOBS))
-    .option("--delay <duration>", "not at once; for ids and --max", duration)
-    .option("--rate <n>", "at most so many a second", rate);
+    .option("--max <n>", "the oldest jobs, at most this many", wholeNumber(1, BATCH_JOBS))
+    .option("--delay <duration>", "start this long from now; only with ids or --max", duration)
+    .option("--rate <n>", "start at most this many jobs a second", rate);
   addFilters(command, DIED).action(
     async (topic: string, ids: string[], { max, delay, rate, ...rest }: Flags) => {
       const session = open();
       const isNamed = ids.length > 0 || max !== undefined;
       const isFiltered = Object.keys(rest).length > 0;
       if ((ids.length > 0 && max !== undefined) || (isNamed && isFiltered)) {
-        throw new UsageError("which dead jobs: give ids, --max, or filters, and no two of them");
+        throw new UsageError("name the dead jobs in one way: give ids, or --max, or filters");
       }
       const pace = rate === undefined ? {} : { ratePerSecond: rate };
       if (isFiltered) {
-        if (delay !== undefined) throw new UsageError("--delay is for ids and --max");
+        if (delay !== undefined)
+          throw new UsageError("--delay must be given with ids or --max, not with filters");
         return changeMany(session, { action: "redrive", topic, ...filtersOf(rest), ...pace }, rest);
       }
       if (ids.length > 0) return redriveEach(session, topic, [...new Set(ids)], { delay, rate });
@@ -82,7 +85,7 @@ async function redriveEach(
   const refused = ids.length - (sum?.redriven ?? 0);
   if (refused > 0) {
     throw new CliError(
-      `${refused} of ${ids.length} jobs not redriven: not dead (any more), or their keys name others`,
+      `${refused} of ${ids.length} jobs were not redriven: they are not dead, or their keys name other jobs`,
     );
   }
 }

@@ -10,8 +10,8 @@ import { addFilters, addNames, type Choice, chosenJobs, filtersOf } from "../sel
 import type { Open, Session } from "../session.ts";
 
 const DUE = {
-  from: "only those due then or later, else since an hour ago, or from now on with --now",
-  to: "only those due before, else for a day from there",
+  from: "only jobs with this dueAt or later (default: an hour ago; with --now: now)",
+  to: "only jobs with a dueAt before this time (default: one day after --from)",
 };
 
 type Flags = Choice & { delay?: Duration; dueAt?: string; now?: true; rate?: number; body?: string };
@@ -19,17 +19,19 @@ type Flags = Choice & { delay?: Duration; dueAt?: string; now?: true; rate?: num
 export function addReschedule(program: Command, open: Open): void {
   const command = program
     .command("reschedule")
-    .description("give waiting jobs another due time: one by id or key, or many of a topic")
+    .description("change the due time of waiting jobs: one job by id or key, or many jobs of a topic")
     .addArgument(new Argument("[id]").argParser(jobId))
     .addOption(
-      new Option("--delay <duration>", "due so long from now")
+      new Option("--delay <duration>", "the job is due this long from now")
         .argParser(duration)
         .conflicts(["dueAt", "now"]),
     )
-    .addOption(new Option("--due-at <time>", "due then").argParser(instant).conflicts("now"))
-    .option("--now", "run at once")
-    .option("--rate <n>", "of many at most so many a second", rate)
-    .option("--body <json>", "another body, for one job: JSON, @file, or - for stdin");
+    .addOption(
+      new Option("--due-at <time>", "the job is due at this time").argParser(instant).conflicts("now"),
+    )
+    .option("--now", "the job is due now")
+    .option("--rate <n>", "for many jobs: start at most this many a second", rate)
+    .option("--body <json>", "for one job: the new body as JSON, @file, or - to read stdin");
   addFilters(addNames(command), DUE).action(async (id: string | undefined, flags: Flags) => {
     const { delay, dueAt, now, rate, body, ...choice } = flags;
     const chosen = chosenJobs(id === undefined ? [] : [id], choice);
@@ -39,10 +41,10 @@ export function addReschedule(program: Command, open: Open): void {
       if (time === undefined && body === undefined) {
         throw new UsageError("one of --delay, --due-at, --now and --body must be given");
       }
-      if (rate !== undefined) throw new UsageError("--rate is for many jobs");
+      if (rate !== undefined) throw new UsageError("--rate must be given for many jobs only, not for one");
       return changeOne(session, chosen, { ...time, ...(await bodyOf(body, session)) });
     }
-    if (body !== undefined) throw new UsageError("--body is for one job");
+    if (body !== undefined) throw new UsageError("--body must be given for one job only, not for many");
     if (time === undefined) throw new UsageError("one of --delay, --due-at and --now must be given");
     const action = now ? { action: "run" as const } : { action: "move" as const, ...time };
     const pace = rate === undefined ? {} : { ratePerSecond: rate };

@@ -20,12 +20,12 @@ const COLUMNS: Column<ScheduleSummary>[] = [
 ];
 
 export function addSchedules(program: Command, open: Open): void {
-  const group = program.command("schedules").description("jobs that are filed again and again");
+  const group = program.command("schedules").description("manage recurring jobs");
   examples(group, ["minutehand schedules list", "minutehand schedules put --help"]);
 
   const list = group
     .command("list", { isDefault: true })
-    .description("list schedules with their next times")
+    .description("list schedules with their next occurrences")
     .action(async () => {
       const { output, client } = open();
       const api = await client();
@@ -43,24 +43,28 @@ export function addSchedules(program: Command, open: Open): void {
     command.action((schedule: string) => act(open(), schedule));
     examples(command, [`minutehand schedules ${name} daily-report`]);
   };
-  named("show", "look at one, and at its next five times", async (session, name) => {
+  named("show", "show a schedule and its next five occurrences", async (session, name) => {
     const api = await session.client();
     await show(session, await api.schedule(name));
   });
-  named("pause", "let its times pass until it is resumed", async (session, name) => {
-    const api = await session.client();
-    await show(session, await api.pauseSchedule(name));
-  });
-  named("resume", "let it go on", async (session, name) => {
+  named(
+    "pause",
+    "pause a schedule: no occurrence files a job until you resume the schedule",
+    async (session, name) => {
+      const api = await session.client();
+      await show(session, await api.pauseSchedule(name));
+    },
+  );
+  named("resume", "resume a schedule, beginning with its next occurrence", async (session, name) => {
     const api = await session.client();
     await show(session, await api.resumeSchedule(name));
   });
-  named("run", "file its job now, beside its times", async (session, name) => {
+  named("run", "file the job of a schedule now, in addition to its occurrences", async (session, name) => {
     const api = await session.client();
     const job = await api.runSchedule(name);
     await session.output.told(job, changedLine(job));
   });
-  named("remove", "end it; jobs that it has filed stay", async (session, name) => {
+  named("remove", "delete a schedule; the jobs that it has filed stay", async (session, name) => {
     const api = await session.client();
     const removed = await api.removeSchedule(name);
     await session.output.told(removed, `${name} is removed`);
@@ -76,14 +80,18 @@ type PutFlags = JobFlags &
 function addPut(group: Command, open: Open): void {
   const command = group
     .command("put")
-    .description("make a schedule, or give the one of this name all of these")
+    .description("create a schedule, or replace all fields of the schedule with this name")
     .argument("<name>")
-    .requiredOption("--topic <topic>", "of its jobs")
+    .requiredOption("--topic <topic>", "topic of the jobs")
     .requiredOption("--expression <text>", "cron(…), rate(…) or at(…)")
-    .option("--timezone <zone>", "of IANA, UTC by default")
-    .option("--start <time>", "nothing before", instant)
-    .option("--end <time>", "nothing after", instant)
-    .option("--flexible-window <duration>", "it may come by up to so much later", duration);
+    .option("--timezone <zone>", "IANA time zone (default: UTC)")
+    .option("--start <time>", "no occurrence before this time", instant)
+    .option("--end <time>", "no occurrence after this time", instant)
+    .option(
+      "--flexible-window <duration>",
+      "each occurrence may come up to this much later, in whole minutes",
+      duration,
+    );
   addJobOptions(command).action(async (name: string, flags: PutFlags) => {
     const session = open();
     const { body, options } = await jobOf(flags, session.surroundings);

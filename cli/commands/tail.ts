@@ -14,10 +14,22 @@ type Flags = { topic?: string; around: number | string; every: number | string }
 export function addTail(program: Command, open: Open): void {
   const command = program
     .command("tail")
-    .description("follow jobs that are due around now: a line for each that starts, fails, is moved or ends")
-    .option("--topic <topic>", "only of this one")
-    .option("--around <duration>", "those due so long ago until so far ahead", duration, "2m")
-    .option("--every <duration>", "how often it looks, twice a second at most", duration, "2s")
+    .description(
+      "follow the jobs that are due around now: print a line when a job starts, fails, is moved or ends",
+    )
+    .option("--topic <topic>", "only jobs of this topic")
+    .option(
+      "--around <duration>",
+      "follow jobs that are due at most this long before or after now",
+      duration,
+      "2m",
+    )
+    .option(
+      "--every <duration>",
+      "how long to wait between two looks, at least half a second",
+      duration,
+      "2s",
+    )
     .action(async ({ topic, around, every }: Flags) => {
       const { surroundings, output, client } = open();
       const { clock, wait, endUnread } = surroundings;

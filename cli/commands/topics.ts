@@ -31,9 +31,11 @@ const COLUMNS: Column<TopicReport>[] = [
 export function addTopics(program: Command, open: Open): void {
   const command = program
     .command("topics")
-    .description("what waits, runs and is dead, in messages, by topic; and how far the sweep is behind")
-    .argument("[topic]", "this one alone")
-    .option("--names", "nothing but names")
+    .description(
+      "show for each topic how many messages wait, run and are dead, and how far the sweep is behind",
+    )
+    .argument("[topic]", "show only this topic")
+    .option("--names", "print only the names")
     .action(async (topic: string | undefined, { names }: { names?: true }) => {
       const { output, client } = open();
       const api = await client();

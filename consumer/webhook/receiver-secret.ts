@@ -2,15 +2,16 @@ import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 
 /**
- * The secret that signs a webhook topic's calls of one receiver, as Standard Webhooks writes it: `whsec_` and 32 bytes in base64.
- * It follows from the topic's own secret and from the origin of the receiver's URL, such as `https://shop.example`: all URLs of
- * one origin have the same. Nobody can work out the topic's secret from it, nor another receiver's. So what one receiver knows,
- * or was sent, forges no call of another.
+ * Computes the secret with which a webhook topic signs its calls to one receiver.
  *
- * Throws for a topic's secret that is not base64 or is empty, and for a URL that is not one of `https:` or `http:`.
+ * The secret has the form of Standard Webhooks: `whsec_` and 32 bytes in base64. It is derived from the topic's secret and the origin
+ * of the receiver's URL, such as `https://shop.example`. All URLs of one origin have the same secret. The secret reveals neither the
+ * topic's secret nor the secret of another receiver, so a receiver cannot forge a call to another receiver.
  *
- * @param topicSecret base64, with or without `whsec_` before it: what Secrets Manager has for the topic
- * @param url of the receiver, with or without a path
+ * Throws an `Error` if the topic's secret is empty or not base64, and a `RangeError` if the URL does not begin with `https:` or `http:`.
+ *
+ * @param topicSecret the topic's secret from Secrets Manager: base64, with or without `whsec_` before it
+ * @param url the URL of the receiver, with or without a path
  * @example
  * receiverSecret(topicSecret, "https://shop.example/hooks") // "whsec_…"
  */
@@ -19,7 +20,7 @@ export function receiverSecret(topicSecret: string, url: string): string {
   const { origin = "null" } = URL.parse(url) ?? {};
   if (!/^https?:/.test(origin))
     throw new RangeError(
-      `a receiver's URL must be one such as https://shop.example/hooks, got ${JSON.stringify(url)}`,
+      `a receiver's URL must be an http: or https: URL such as https://shop.example/hooks, got ${JSON.stringify(url)}`,
     );
   return `whsec_${createHmac("sha256", key).update(`minutehand receiver ${origin}`).digest("base64")}`;
 }

@@ -6,7 +6,7 @@ export const healthRoute = route({
   method: "GET",
   path: "/health",
   operationId: "health",
-  summary: "Whether the API answers; it asks neither DynamoDB nor SQS.",
+  summary: "Answers if the API is reachable. Calls neither DynamoDB nor SQS.",
   answers: { 200: health },
   problems: [],
   async handle({ service }) {
@@ -20,7 +20,7 @@ export function openapiRoute(all: () => readonly Route[]): Route {
     method: "GET",
     path: "/openapi.json",
     operationId: "openapi",
-    summary: "This document.",
+    summary: "Answers this document.",
     answers: { 200: openapi },
     problems: [],
     async handle({ service }) {

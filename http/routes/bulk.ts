@@ -18,7 +18,7 @@ export const bulkRoute = route({
   operationId: "bulk",
   isDecision: true,
   summary:
-    "Cancels, moves, runs now or redrives the jobs of a topic that are due in a range (from an hour ago, or now to run, for a day; of the dead: that died in the last 366 days), of a tag and a group if asked. Each call does a part of it: while there is a cursor, the same request with it goes on. A dry run counts and changes nothing.",
+    "Changes many jobs of one topic: cancels them, moves them to another time, runs them now, or redrives dead ones. `from` and `to` select jobs by `dueAt`. By default they span one day that begins an hour ago, or now for `run`. For `redrive` they select jobs by the time of their death, by default those that died in the last 366 days. `tag` and `group` narrow the selection. Each call does one part of the work. While the answer has a `cursor`, send the same request with that `cursor` to do the next part. A dry run counts the jobs and changes nothing.",
   headers: idempotent,
   body: bulk,
   answers: { 200: bulkPart },
@@ -52,7 +52,7 @@ export const bulkRoute = route({
 /** Throws `unknown-topic`, `untracked-topic`. */
 function requireMovable(ctx: Context, { topic, action }: BulkFields): void {
   if (requireTopic(ctx, topic).tracking === "full" || action === "cancel") return;
-  const error = `jobs of the untracked topic ${topic} can be cancelled and nothing else, got ${action}`;
+  const error = `action must be cancel for the untracked topic ${topic}, got ${action}`;
   throw new MinutehandError("untracked-topic", error);
 }
 

@@ -21,7 +21,7 @@ const REDRIVEN_AT_ONCE = 100;
 /** Throws `unknown-topic`, `untracked-topic`. */
 function requireTracked(ctx: Context, topic: string): void {
   if (requireTopic(ctx, topic).tracking === "full") return;
-  throw new MinutehandError("untracked-topic", `deaths of the untracked topic ${topic} are not recorded`);
+  throw new MinutehandError("untracked-topic", `dead jobs of the untracked topic ${topic} are not recorded`);
 }
 
 export const deadRoutes = [
@@ -30,7 +30,7 @@ export const deadRoutes = [
     path: "/topics/{topic}/dead",
     operationId: "listDead",
     summary:
-      "Lists a topic's dead jobs with their last errors, oldest first. A page may be short, or empty with a cursor.",
+      "Lists a topic's dead jobs with their last errors, the oldest death first. A page can have fewer jobs than `limit`, or none. The list has ended when the answer has no `cursor`.",
     params,
     query: z.strictObject({
       tag: requestedOptions.tag,
@@ -56,7 +56,7 @@ export const deadRoutes = [
     operationId: "redrive",
     isDecision: true,
     summary:
-      "Runs dead jobs again: those of `ids`, else the oldest `max` (100). The same request with the same Idempotency-Key again takes the same jobs, and counts those that it has redriven.",
+      "Runs dead jobs again: those in `ids`, or else the `max` oldest ones (100 by default). Idempotent with an Idempotency-Key: a repeat selects the same jobs, leaves alone those that it has redriven, and counts them.",
     params,
     headers: idempotent,
     body: redriving,

@@ -22,7 +22,7 @@ export const jobRoutes = [
     path: "/jobs",
     operationId: "enqueue",
     summary:
-      "Files a job. 201 with the new job, 200 when its key named one that was kept, replaced or postponed.",
+      "Files a job. Answers 201 for a new job. Answers 200 if the key has a live job: that job was kept, replaced or postponed. Idempotent with an Idempotency-Key: a repeat files no second job.",
     headers: idempotent,
     body: newJob,
     answers: { 200: job, 201: job },
@@ -43,7 +43,7 @@ export const jobRoutes = [
     method: "GET",
     path: "/jobs/{id}",
     operationId: "getJob",
-    summary: "Looks at a job.",
+    summary: "Reads a job.",
     params,
     answers: { 200: job },
     problems: ["job-not-found"],
@@ -56,7 +56,7 @@ export const jobRoutes = [
     path: "/jobs/{id}",
     operationId: "reschedule",
     summary:
-      "Gives a waiting job another due time, another body, or both, and a full set of attempts. The same request with the same Idempotency-Key again changes nothing, and answers the job as it stands.",
+      "Changes the due time of a waiting job, its body, or both. The job gets all of its attempts again. Idempotent with an Idempotency-Key: a repeat changes nothing and answers the job as it stands.",
     params,
     headers: idempotent,
     body: changes,
@@ -76,7 +76,8 @@ export const jobRoutes = [
     method: "DELETE",
     path: "/jobs/{id}",
     operationId: "cancel",
-    summary: "Cancels a job, again and again. It holds until a handler has claimed the job.",
+    summary:
+      "Cancels a job. Idempotent: cancelling a cancelled job answers 200. A cancel comes too late when a consumer has claimed the job (409 `job-running`) or when SQS may have the message of an untracked job (409 `job-handed-off`).",
     params,
     answers: { 200: job },
     problems: ["job-not-found", "job-running", "job-finished", "job-handed-off"],

@@ -30,7 +30,7 @@ export const keyedJobRoutes = [
     path,
     operationId: "putJobByKey",
     summary:
-      "Files a job under a key, or gives the live one all these fields; absent ones return to defaults.",
+      "Files a job under a key. If the key has a live job, the request replaces all fields of that job: a field that the request leaves out gets its default. Idempotent with an Idempotency-Key.",
     params,
     headers: idempotent,
     body: keyedJob,
@@ -46,7 +46,8 @@ export const keyedJobRoutes = [
     method: "GET",
     path,
     operationId: "getJobByKey",
-    summary: "Looks at the job that a key named last.",
+    summary:
+      "Reads the job that a key names. After that job has ended, the key still leads to it until another job takes the key.",
     params,
     answers: { 200: job },
     problems: ["unknown-topic", "job-not-found"],
@@ -60,7 +61,8 @@ export const keyedJobRoutes = [
     method: "DELETE",
     path,
     operationId: "cancelByKey",
-    summary: "Cancels the job that a key names.",
+    summary:
+      "Cancels the job that a key names. Idempotent: cancelling a cancelled job answers 200. If another job has taken the key, a repeat cancels that job.",
     params,
     answers: { 200: job },
     problems: ["unknown-topic", "job-not-found", "job-running", "job-finished"],

@@ -41,7 +41,7 @@ function placeOf(
     const range = `${iso(at.from)} to ${iso(at.to)}`;
     throw new MinutehandError(
       "bad-request",
-      `cursor must be used with the from and to it came from: ${range}`,
+      `cursor must be used with the from and to of its first page: ${range}`,
     );
   }
   return { ...rangeOf(now, at), cursor: at.place };
@@ -53,7 +53,7 @@ export const listRoutes = [
     path: "/jobs",
     operationId: "listJobs",
     summary:
-      "Lists jobs in due order, `from ≤ dueAt < to`; by default the next hour's, at most 31 days'. A page may be short, or empty with a cursor.",
+      "Lists the jobs with `from ≤ dueAt < to`, in the order of `dueAt`. `from` is now by default, and `to` is an hour after `from`. The range has at most 31 days. A page can have fewer jobs than `limit`, or none. The list has ended when the answer has no `cursor`.",
     query: listQuery,
     answers: { 200: jobPage },
     problems: ["unknown-topic"],
@@ -73,7 +73,8 @@ export const listRoutes = [
     method: "GET",
     path: "/forecast",
     operationId: "forecast",
-    summary: "How many unfinished jobs fall due in each minute of a range; minutes without any are left out.",
+    summary:
+      "Counts the unfinished jobs that fall due in each minute of a range. Minutes without a job are left out. `from` is now by default, and `to` is an hour after `from`. The range has at most 31 days.",
     query: z.strictObject(range),
     answers: { 200: forecastAnswer },
     problems: ["unknown-topic"],

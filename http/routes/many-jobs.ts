@@ -27,7 +27,7 @@ function attempt<T>(work: () => T): T | MinutehandError {
 
 function checkCount(name: string, count: number): void {
   if (count <= BATCH_JOBS) return;
-  throw new MinutehandError("too-many-jobs", `${name} can have ${BATCH_JOBS} entries, this has ${count}`);
+  throw new MinutehandError("too-many-jobs", `${name} must have at most ${BATCH_JOBS} entries, got ${count}`);
 }
 
 /** Each different trouble once: in an outage all entries have the same. */
@@ -57,7 +57,7 @@ export const manyJobRoutes = [
     method: "POST",
     path: "/jobs/batch",
     operationId: "enqueueMany",
-    summary: "Files up to 500 jobs, each on its own, and answers in their order.",
+    summary: `Files up to ${BATCH_JOBS} jobs. Each job succeeds or fails on its own. The results have the order of the request. Idempotent with an Idempotency-Key: a repeat files no job twice.`,
     headers: idempotent,
     body: newJobs,
     answers: { 200: batchResults },
@@ -87,7 +87,7 @@ export const manyJobRoutes = [
     path: "/jobs/cancel",
     operationId: "cancelMany",
     isDecision: true,
-    summary: "Cancels up to 500 jobs, each on its own, and answers in their order.",
+    summary: `Cancels up to ${BATCH_JOBS} jobs. Each cancel succeeds or fails on its own. The results have the order of the request. Idempotent: cancelling a cancelled job answers 200.`,
     body: jobIds,
     answers: { 200: cancelResults },
     problems: ["too-large", "too-many-jobs"],

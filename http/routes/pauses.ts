@@ -22,7 +22,7 @@ export const pauseRoutes = [
     operationId: "pauseTopic",
     isDecision: true,
     summary:
-      "Holds hand-off of a topic: no job of it starts from 5 seconds after the answer until it is resumed. Jobs are filed, moved and cancelled as ever.",
+      "Pauses a topic: from 5 seconds after the answer, no job of the topic starts until the topic is resumed. Runs that have begun go on. Jobs can still be filed, moved and cancelled. Idempotent: pausing a paused topic answers 200.",
     body: pausing,
     answers: { 200: paused },
     async handle({ ctx, params: { topic } }) {
@@ -37,7 +37,7 @@ export const pauseRoutes = [
     operationId: "resumeTopic",
     isDecision: true,
     summary:
-      "Lets a paused topic go on, and the jobs that became due meanwhile start: at most `ratePerSecond`, or at once. Those that are `left` follow with the ticks.",
+      "Resumes a paused topic. The jobs that became due during the pause start: at most `ratePerSecond` in a second or, without a rate, all at once. The next ticks release those that are `left`. Idempotent: resuming a topic that is not paused answers 200.",
     body: resuming,
     answers: { 200: resumed },
     async handle({ ctx, params: { topic }, body: { ratePerSecond } }) {

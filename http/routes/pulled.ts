@@ -32,7 +32,7 @@ export const pulledRoutes = [
     ...shared,
     path: "/topics/{topic}/finish",
     operationId: "finish",
-    summary: "Records a pulled job as done.",
+    summary: "Records a pulled job as done. Idempotent: a repeat with the same receipt answers the job.",
     body: finishing,
     problems,
     async handle({ ctx, params, body: { receipt } }) {
@@ -43,7 +43,8 @@ export const pulledRoutes = [
     ...shared,
     path: "/topics/{topic}/extend",
     operationId: "extend",
-    summary: "Prolongs a pulled job's lease to so many seconds from now, 12 hours from its claim at most.",
+    summary:
+      "Extends the lease of a pulled job. The lease then ends `seconds` from now, but at most 12 hours after the claim.",
     body: extending,
     problems,
     async handle({ ctx, params, body: { receipt, seconds } }) {
@@ -56,7 +57,7 @@ export const pulledRoutes = [
     path: "/topics/{topic}/retry",
     operationId: "retry",
     summary:
-      "Records a pulled job's run as failed: it runs again after `delay`, else by its topic's backoff.",
+      "Records the run of a pulled job as failed. The job runs again after `delay` or, without `delay`, by the backoff of its topic. Idempotent: a repeat with the same receipt answers the job.",
     body: retrying,
     problems,
     async handle({ ctx, params, body: { receipt, delay, error } }) {
@@ -73,7 +74,8 @@ export const pulledRoutes = [
     ...shared,
     path: "/topics/{topic}/bury",
     operationId: "bury",
-    summary: "Records a pulled job as dead, whatever attempts it has left.",
+    summary:
+      "Records a pulled job as dead, even if it has attempts left. Idempotent: a repeat with the same receipt answers the job.",
     body: burying,
     problems: [...problems, "untracked-topic"],
     async handle({ ctx, params, body: { receipt, error } }) {

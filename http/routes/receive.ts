@@ -11,7 +11,8 @@ export const receiveRoute = route({
   method: "POST",
   path: "/topics/{topic}/receive",
   operationId: "receive",
-  summary: "Pulls due jobs and claims them, waiting for the first for up to `waitSeconds`.",
+  summary:
+    "Claims up to `max` due jobs of a pull topic and answers them. Waits for the first job for up to `waitSeconds`. Not idempotent: a repeat claims other jobs.",
   params: z.strictObject({ topic }),
   body: receiving,
   bodyOptional: true,

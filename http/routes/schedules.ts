@@ -57,7 +57,8 @@ export const scheduleRoutes = [
     method: "GET",
     path: "/schedules",
     operationId: "listSchedules",
-    summary: "Lists recurring schedules. A page may be short, or empty with a cursor.",
+    summary:
+      "Lists recurring schedules. A page can have fewer schedules than `limit`, or none. The list has ended when the answer has no `cursor`.",
     query: z.strictObject({
       limit: z._default(digits(1, PAGE), PAGE),
       cursor: z.exactOptional(z.string()),
@@ -79,7 +80,7 @@ export const scheduleRoutes = [
     operationId: "putSchedule",
     isDecision: true,
     summary:
-      "Files a job again and again, at each occurrence of a cron, rate or at expression. Replaces all fields of the schedule of that name, and leaves whether it is paused.",
+      "Creates or replaces a schedule, which files a job at each occurrence of a cron, rate or at expression. A replaced schedule gets all of its fields from the request; if it was paused, it stays paused. Idempotent: the same request leads to the same schedule.",
     params,
     body: newSchedule,
     answers: { 200: schedule, 201: schedule },
@@ -96,7 +97,7 @@ export const scheduleRoutes = [
     method: "GET",
     path: "/schedules/{name}",
     operationId: "getSchedule",
-    summary: "Looks at a schedule and its next five occurrences.",
+    summary: "Reads a schedule and its next five occurrences.",
     async handle({ ctx, params: { name } }) {
       return answerOf(ctx, await readSchedule(ctx, name));
     },
@@ -107,7 +108,7 @@ export const scheduleRoutes = [
     path: "/schedules/{name}",
     operationId: "deleteSchedule",
     isDecision: true,
-    summary: "Ends a schedule, and answers it as it was. Jobs that it has filed stay.",
+    summary: "Deletes a schedule and answers the deleted schedule. The jobs that it has filed stay.",
     async handle({ ctx, params: { name } }) {
       return answerOf(ctx, await removeSchedule(ctx, name));
     },
@@ -118,7 +119,8 @@ export const scheduleRoutes = [
     path: "/schedules/{name}/pause",
     operationId: "pauseSchedule",
     isDecision: true,
-    summary: "Lets a schedule's occurrences pass until it is resumed; none is made up for.",
+    summary:
+      "Pauses a schedule: no occurrence files a job until the schedule is resumed. A resume does not make up for the missed occurrences. Idempotent: pausing a paused schedule answers 200.",
     body: pausing,
     bodyOptional: true,
     async handle({ ctx, params: { name } }) {
@@ -131,7 +133,8 @@ export const scheduleRoutes = [
     path: "/schedules/{name}/resume",
     operationId: "resumeSchedule",
     isDecision: true,
-    summary: "Lets a paused schedule go on with its next occurrence.",
+    summary:
+      "Resumes a paused schedule, beginning with its next occurrence. Idempotent: resuming a schedule that is not paused answers 200.",
     body: pausing,
     bodyOptional: true,
     async handle({ ctx, params: { name } }) {
@@ -143,7 +146,8 @@ export const scheduleRoutes = [
     path: "/schedules/{name}/run",
     operationId: "runSchedule",
     isDecision: true,
-    summary: "Files a schedule's job now, paused or not, beside its occurrences.",
+    summary:
+      "Files the job of a schedule now, in addition to the occurrences. The schedule may be paused. Idempotent with an Idempotency-Key: a repeat files no second job.",
     params,
     headers: idempotent,
     body: running,

@@ -39,7 +39,8 @@ export const topicRoutes = [
     method: "GET",
     path: "/topics",
     operationId: "listTopics",
-    summary: "All topics with their policies, depths (as SQS counts them, approximately) and sweep lag.",
+    summary:
+      "Lists all topics, each with its policy, depths and sweep lag. The depths are approximate: SQS counts them.",
     answers: { 200: topicReports },
     problems: [],
     async handle({ ctx }) {
@@ -51,7 +52,8 @@ export const topicRoutes = [
     method: "GET",
     path: "/topics/{topic}",
     operationId: "getTopic",
-    summary: "One topic with its policy, depths and sweep lag.",
+    summary:
+      "Reads one topic with its policy, depths and sweep lag. The depths are approximate: SQS counts them.",
     params: z.strictObject({ topic }),
     answers: { 200: topicReport },
     problems: ["unknown-topic"],

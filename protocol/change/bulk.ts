@@ -280,7 +280,7 @@ function movedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, 
 function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
   if (action === "redrive") return undefined;
   if (action !== "cancel" && home.untracked) {
-    const error = `job ${home.id} is untracked, though its topic ${home.topic} is not any more`;
+    const error = `job ${home.id} can only be cancelled: it was filed while its topic ${home.topic} was untracked`;
     return new MinutehandError("untracked-topic", error, { id: home.id });
   }
   return refusalOf(home, now, action === "cancel" ? expectUnclaimed : expectNotCancelled);
@@ -425,9 +425,13 @@ async function redriveDead(ctx: Context, home: Head, dueAt: number): Promise<Res
   if (await redriveAsRead(ctx, home, dueAt)) return "changed";
   const [now] = await readHeads(ctx, [home.id]);
   if (now?.state !== "dead" || now.revision !== home.revision) return "left";
-  return new MinutehandError("job-already-exists", `the key of job ${home.id} names another job by now`, {
-    id: home.id,
-  });
+  return new MinutehandError(
+    "job-already-exists",
+    `job ${home.id} was not redriven, because its key names another job by now`,
+    {
+      id: home.id,
+    },
+  );
 }
 
 function noteSkipped(part: BulkPart, homes: readonly Head[], results: readonly (Result | undefined)[]): void {

@@ -13,7 +13,7 @@ export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: Cal
 export function differentRequest(data: Record<string, unknown>): MinutehandError {
   return new MinutehandError(
     "idempotency-mismatch",
-    "an Idempotency-Key names one request: it was used with a different one",
+    "an Idempotency-Key must be used with one request only, but this key was used with a different request",
     data,
   );
 }

@@ -55,7 +55,10 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     if (isAhead) ctx.report({ type: "tombstone", topic: event.topic, until });
     return;
   }
-  throw new MinutehandError("unavailable", `the key of a job of topic ${event.topic} keeps changing hands`);
+  throw new MinutehandError(
+    "unavailable",
+    `other calls keep changing the key of a job of topic ${event.topic}`,
+  );
 }
 
 /** Told before; or a later one has cancelled all that it would have. */

@@ -293,5 +293,5 @@ function unknown(id: string, cause: unknown): MinutehandError {
 }
 
 function keepsChanging(id: string): MinutehandError {
-  return new MinutehandError("unavailable", `job ${id} keeps changing; repeat the call`, { id });
+  return new MinutehandError("unavailable", `other calls keep changing job ${id}; repeat the call`, { id });
 }

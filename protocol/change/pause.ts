@@ -43,7 +43,11 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
     return { set: { ...paused, earlier: spansAfter(found, now) }, remove };
   };
   const paused = await changePause(ctx, topic, wanted);
-  if (!paused) throw new MinutehandError("unavailable", `the pause of topic ${topic} is not there`);
+  if (!paused)
+    throw new MinutehandError(
+      "unavailable",
+      `the pause of topic ${topic} was not found after it was written`,
+    );
   await pollQueue(ctx, topic, false);
   return paused;
 }
@@ -146,7 +150,10 @@ async function changePause(
     const type = change.set.state === "paused" ? "paused" : "resumed";
     ctx.report({ type, topic });
   }
-  throw new MinutehandError("unavailable", `the pause of topic ${topic} keeps changing; repeat the call`);
+  throw new MinutehandError(
+    "unavailable",
+    `other calls keep changing the pause of topic ${topic}; repeat the call`,
+  );
 }
 
 /** All topics that were ever paused: a deploy may have removed one of them in the middle of its resume. */

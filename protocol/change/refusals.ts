@@ -10,13 +10,17 @@ import type { Expected } from "../ports.ts";
  */
 export function expectUnclaimed(home: Head, now: number): Expected {
   if (isRunning(home, now)) {
-    throw new MinutehandError("job-running", `job ${home.id} is running; it can be changed when it is not`, {
-      id: home.id,
-      leaseUntil: new Date(home.leaseEnd ?? now).toISOString(),
-    });
+    throw new MinutehandError(
+      "job-running",
+      `job ${home.id} is running; it can be changed only while it waits`,
+      {
+        id: home.id,
+        leaseUntil: new Date(home.leaseEnd ?? now).toISOString(),
+      },
+    );
   }
   if (isFinished(home)) {
-    throw new MinutehandError("job-finished", `job ${home.id} is ${home.state}`, {
+    throw new MinutehandError("job-finished", `job ${home.id} has ended: it is ${home.state}`, {
       id: home.id,
       state: home.state,
     });
@@ -31,7 +35,7 @@ export function expectNotCancelled(home: Head, now: number): Expected {
   if (home.cancelAskedAt === undefined) return { ...expect, cancelAskedAt: undefined };
   throw new MinutehandError(
     "job-finished",
-    `job ${home.id} was cancelled by an event while it ran, and its run has crashed: it does not run again`,
+    `an event cancelled job ${home.id} while it ran, and the run crashed: the job does not run again`,
     { id: home.id },
   );
 }
@@ -52,7 +56,7 @@ export function handedOff(home: Head, now: number): MinutehandError | undefined 
   if (!home.untracked || !isNear(startsAt(home), now)) return undefined;
   return new MinutehandError(
     "job-handed-off",
-    `job ${home.id} of the untracked topic ${home.topic} is due within ${NEAR / 1000} s: SQS has it or may have, unless it is parked`,
+    `job ${home.id} of the untracked topic ${home.topic} can no longer be cancelled: it is due within ${NEAR / 1000} s, so SQS may have its message`,
     { id: home.id },
   );
 }

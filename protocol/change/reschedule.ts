@@ -40,7 +40,7 @@ export async function reschedule(
     if (home.untracked) {
       throw new MinutehandError(
         "bad-request",
-        `job ${id} is of the untracked topic ${home.topic}, which cannot be changed`,
+        `job ${id} cannot be changed, because its topic ${home.topic} is untracked`,
       );
     }
     const expect = (change.bulk === undefined ? expectUnclaimed : expectNotCancelled)(home, ctx.clock());
@@ -59,7 +59,7 @@ export async function reschedule(
     await keepPromotions(ctx, [moved.home]);
     return moved.home;
   }
-  throw new MinutehandError("unavailable", `job ${id} keeps changing; repeat the call`);
+  throw new MinutehandError("unavailable", `other calls keep changing job ${id}; repeat the call`);
 }
 
 /** The call that changed it may have died before it sent the job. */

@@ -57,7 +57,7 @@ export async function fileKeyed(
   }
   throw new MinutehandError(
     "unavailable",
-    `the key of a job of topic ${job.topic} keeps changing hands; repeat the call`,
+    `other calls keep changing the key of a job of topic ${job.topic}; repeat the call`,
   );
 }
 
@@ -97,7 +97,7 @@ async function filed(ctx: Context, home: Home): Promise<Enqueued> {
 /** Its request is being filed elsewhere: the caller looks again what it names. */
 function takenToken(job: NewJob): MinutehandError {
   const what = `the Idempotency-Key of a job of topic ${job.topic}`;
-  return new MinutehandError("unavailable", `${what} has come to name another; repeat the call`);
+  return new MinutehandError("unavailable", `${what} names another job by now; repeat the call`);
 }
 
 /** A live job holds the key. `undefined`: it did, but no longer as read. */
@@ -139,7 +139,7 @@ async function meetHolder(
   }
   throw new MinutehandError(
     "job-already-exists",
-    `key ${job.key} of topic ${job.topic} names job ${holder.id}, which is not finished`,
+    `key ${job.key} of topic ${job.topic} must be free, but it names job ${holder.id}, which is not finished`,
     { id: holder.id },
   );
 }

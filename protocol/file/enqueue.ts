@@ -71,7 +71,7 @@ function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
     return new MinutehandError("unknown-topic", `topic must be one of ${known}, got ${job.topic}`);
   }
   if (job.key !== undefined && policyOf(ctx, job.topic).tracking === "none") {
-    return new MinutehandError("bad-request", `a job of the untracked topic ${job.topic} can have no key`);
+    return new MinutehandError("bad-request", `a job of the untracked topic ${job.topic} must have no key`);
   }
   return job.refusal;
 }

@@ -136,7 +136,7 @@ function firstOf(schedule: Schedule, now: number): number | undefined {
   if (expression.startsWith("at(") && (start !== undefined || end !== undefined)) {
     throw new MinutehandError(
       "bad-request",
-      "start and end are for cron and rate, at comes once in any case",
+      "start and end must be given for cron and rate only: at(…) occurs once",
     );
   }
   assertComes(schedule, now);
@@ -181,14 +181,14 @@ function assertFits(schedule: Schedule): void {
   if (bytes <= SCHEDULE_INPUT_BYTES) return;
   throw new MinutehandError(
     "too-large",
-    `a schedule's job can have ${SCHEDULE_INPUT_BYTES} bytes (256 KB) as EventBridge Scheduler keeps it, each < as ` +
-      `six, this one has ${bytes}; keep it in S3 and send where`,
+    `a schedule's job must have at most ${SCHEDULE_INPUT_BYTES} bytes (256 KB) in EventBridge Scheduler, which keeps ` +
+      `each < as six bytes, got ${bytes}; keep larger data in S3 and send its address`,
   );
 }
 
 function schedulesOf({ schedules }: Context): Schedules {
   if (!schedules)
-    throw new MinutehandError("unavailable", "this function is not given EventBridge Scheduler");
+    throw new MinutehandError("unavailable", "this function has no access to EventBridge Scheduler");
   return schedules;
 }
 
@@ -197,5 +197,5 @@ function scheduleNotFound(name: string): MinutehandError {
 }
 
 function keepsChanging(name: string): MinutehandError {
-  return new MinutehandError("unavailable", `schedule ${name} keeps changing; repeat the call`);
+  return new MinutehandError("unavailable", `other calls keep changing schedule ${name}; repeat the call`);
 }

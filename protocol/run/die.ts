@@ -32,7 +32,10 @@ export async function die(ctx: Context, home: Home, death: Death): Promise<Home 
     ]);
     if (sent?.outcome !== "sent") {
       const reason = sent?.reason ?? "no answer";
-      throw new MinutehandError("unavailable", `the DLQ of topic ${home.topic} took no message: ${reason}`);
+      throw new MinutehandError(
+        "unavailable",
+        `SQS rejected a message to the DLQ of topic ${home.topic}: ${reason}`,
+      );
     }
   }
   const now = ctx.clock();

@@ -344,7 +344,7 @@ function show(ctx: Context, topic: string, text: string): Shown {
   const policy = requireTopic(ctx, topic);
   if (policy.consumer !== "pull") throw notPull(topic);
   const receipt = decodeReceipt(text);
-  if (!receipt) throw new MinutehandError("bad-request", "receipt must be one that `receive` answered with");
+  if (!receipt) throw new MinutehandError("bad-request", "receipt must be a receipt that `receive` answered");
   const { id, attempt, token } = receipt;
   if (token !== undefined) return { receipt, held: { id, topic, token, attempt } };
   // SQS would pass over a handle of another queue in silence.
@@ -397,7 +397,7 @@ async function settleUntrackedPull(
     if (retryAfter > longest) {
       throw new MinutehandError(
         "bad-request",
-        `delay of an untracked job must be at most ${Math.floor(longest / 1000)} s, as long as SQS hides its message, got ${retryAfter / 1000} s`,
+        `delay of an untracked job must be at most ${Math.floor(longest / 1000)} s, because SQS can hide its message no longer, got ${retryAfter / 1000} s`,
       );
     }
     const wait = Math.min(openingOf(ctx, topic, now + retryAfter) - now, longest);
@@ -448,12 +448,12 @@ export async function extend(
     await putAway(ctx, topic, [], [hide]);
     return { home: changed.item as Home, leaseUntil: leaseEnd };
   }
-  throw new MinutehandError("unavailable", `job ${held.id} keeps changing; repeat the call`);
+  throw new MinutehandError("unavailable", `other calls keep changing job ${held.id}; repeat the call`);
 }
 
 function notPull(topic: string): MinutehandError {
   return new MinutehandError(
     "not-a-pull-topic",
-    `topic ${topic} has a consumer of its own: its jobs cannot be pulled`,
+    `topic ${topic} must be a pull topic, but it has a Lambda or webhook consumer`,
   );
 }

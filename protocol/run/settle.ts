@@ -206,7 +206,7 @@ async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Prom
 export function claimLost(id: string): MinutehandError {
   return new MinutehandError(
     "claim-lost",
-    `job ${id} is not held by this receipt any more: its lease ended, or it was settled by another call`,
+    `this receipt no longer holds the claim of job ${id}: its lease ended, or another call settled the job`,
     { id },
   );
 }

@@ -21,7 +21,7 @@ export async function readJob(ctx: Context, id: string): Promise<Home> {
 export function notFound(id: string): MinutehandError {
   return new MinutehandError(
     "job-not-found",
-    `there is no job ${id}; finished jobs go after their retention, and an untracked job that was due within ` +
+    `there is no job ${id}; a finished job is deleted after its retention, and an untracked job that was due within ` +
       `${NEAR / 1000} s when it was enqueued is never stored`,
     { id },
   );

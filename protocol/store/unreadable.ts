@@ -53,6 +53,6 @@ export function readable<T extends Item>(item: T | undefined, what: string): T |
 
 function unavailableItem(what: string, unreadable: string, data: object = {}): MinutehandError {
   const why = `${what} cannot be read: ${unreadable}`;
-  const hope = "what a newer version wrote can be used when that version is back";
+  const hope = "if a newer version wrote it, deploy that version again";
   return new MinutehandError("unavailable", `${why}; ${hope}`, { ...data, unreadable });
 }

@@ -17,7 +17,7 @@ export function alarms(): string {
       code(id.replace(/^topic/, "<topic>").replace(/\[.*\]$/, "…")),
       description
         .replace("GET /topics/topic/dead", "`GET /topics/<topic>/dead`")
-        .replace("Topic topic", "Topic `<topic>`"),
+        .replace("Topic topic ", "Topic `<topic>` "),
       `${alarm.statistic} of \`${alarm.metricName}\` ${signOf(alarm)} ${number(alarm.threshold)}`,
       datapoints(alarm),
     ];

@@ -10,25 +10,25 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "schedule-not-found": "There is no schedule of this name.",
   "not-found": "There is no such path.",
   "method-not-allowed": "The path does not take this method. The header `Allow` names those it takes.",
-  "job-already-exists": "The key has a live job. `id` is that job's.",
+  "job-already-exists": "The key has a live job. `id` is the id of that job.",
   "job-running": "Too late to cancel or move: the job runs.",
   "job-finished": "Too late to cancel or move: the job has ended.",
   "job-handed-off": "Too late to cancel: SQS has the untracked job. See [untracked topics](tracking.md).",
   "untracked-topic": "An untracked topic cannot do this. See [untracked topics](tracking.md).",
-  "not-a-pull-topic": "The topic is not pulled: `receive` and receipts are for pull topics.",
+  "not-a-pull-topic": "The topic is not a pull topic. `receive` and receipts are only for pull topics.",
   "claim-lost": "The claim of this receipt has ended. Stop the work.",
   "too-large": "The body or the request is larger than its [limit](limits-and-cost.md).",
   "too-many-jobs": "The batch has more than its [limit](limits-and-cost.md) of jobs.",
   "idempotency-mismatch": "The `Idempotency-Key` was used with another request.",
-  internal: "An error of Minutehand's own. Its log has it.",
+  internal: "Minutehand failed with an internal error. Its log has the details.",
   unavailable:
-    "An AWS service did not answer in time. Nothing was acknowledged. Repeat the call: with a key or an `Idempotency-Key` that is safe.",
+    "An AWS service did not answer in time. Nothing was acknowledged. Repeat the call. With a `key` or an `Idempotency-Key`, a repeat files no second job.",
 };
 
 const CLIENT_MEANINGS: Readonly<Record<Exclude<ErrorCode, ProblemCode>, string>> = {
   forbidden: "The answer is 401 or 403: the credentials are missing, or may not make this call.",
   "bad-answer":
-    "The answer is not what the API promises. The message says what was expected. A server that answers a cursor twice gives it too.",
+    "The answer is not what the API promises. The message says what was expected. A server that answers the same cursor twice also causes this error.",
 };
 
 /** Every code that an answer can have, with its status. */

@@ -43,21 +43,21 @@ const EVENTS: { readonly [T in ProtocolEvent["type"]]: ProtocolEvent & { type: T
 const MEANINGS: Readonly<Record<string, string>> = {
   HandedOver: "jobs sent to the topic's ready queue",
   Lateness:
-    "start minus `dueAt` of a first attempt, without the time in `Held`; for an untracked topic with the time that messages waited in the queue during a pause",
+    "how long after `dueAt` a first attempt started, without the time in `Held`; in an untracked topic the time that a message waited in SQS during a pause is included",
   Held: "how much later a pause, `maxPerSecond` or a `window` made a first attempt",
-  Dropped: "claims that came to nothing",
+  Dropped: "messages whose claim did not lead to a run",
   "Dropped-<reason>": `the same by reason: ${Object.keys(DROP_REASONS).map(code).join(", ")}`,
   Dead: "jobs that are dead",
   DeadWithoutLetter: "jobs that are dead because their topic has no queue",
-  Parked: "jobs that wait for a resume, or for a start of their limit",
-  Released: "parked jobs that were given a start",
+  Parked: "jobs that began to wait for a resume or for the rate limit",
+  Released: "parked jobs that got a time to start",
   Deferred: "jobs moved to their window's next opening, more than 210 s ahead",
   Skipped: "jobs that did not run because they came later than `ifLate` allows",
   Expired: "jobs that came later than `expiresAfter` or `ifLate` allows",
   Swept: "entries that a tick read",
-  SweepLag: "how far a tick's sweep is behind; up to a minute is the time between two ticks",
+  SweepLag: "how far a tick's sweep is behind; up to a minute is normal, because a tick runs once a minute",
   Audited: "entries that a tick audited",
-  AuditFound: "jobs that should have run and had not",
+  AuditFound: "jobs that were due and had not run; the audit sent them again",
   Unreadable: "jobs that were left alone, because a newer version wrote them or they are malformed",
 };
 

@@ -135,7 +135,7 @@ test("what Scheduler refuses is told, and what it does not do for now is unavail
   const refused = await on(() => error(400, "ValidationException"));
   await expect(refused.schedules.create(schedule, undefined)).rejects.toMatchObject({
     code: "bad-request",
-    message: "EventBridge Scheduler refuses it: scripted ValidationException",
+    message: "EventBridge Scheduler refuses the schedule: scripted ValidationException",
   });
   await service?.close();
   for (const answer of [

@@ -67,10 +67,10 @@ describe("enqueue", () => {
   });
 
   test.each([
-    ["hello", /^minutehand: --body takes JSON, @file or - for stdin: .*Unexpected token/],
-    ["@/no/such/file", /^minutehand: --body takes JSON, @file or - for stdin: ENOENT/],
+    ["hello", /^minutehand: --body must be JSON, @file, or - to read stdin: .*Unexpected token/],
+    ["@/no/such/file", /^minutehand: --body must be JSON, @file, or - to read stdin: ENOENT/],
     ["0.1234567890123456789", /a number must be one that a double holds exactly as written/],
-    ["-", /--body takes JSON/],
+    ["-", /--body must be JSON/],
   ])("refuses the body %s before it calls anybody", async (body, message) => {
     const args = ["enqueue", "orders", "--delay", "1h", "--body", body];
     const { code, out, err } = await type(undefined, args);
@@ -124,7 +124,7 @@ describe("get", () => {
       const { code, err } = await type(undefined, ["get", ...args]);
       expect({ code, err }).toEqual({
         code: 2,
-        err: "minutehand: which job: give an id, or --topic and --key\n",
+        err: "minutehand: name one job: give an id, or --topic and --key\n",
       });
     },
   );
@@ -194,7 +194,7 @@ describe("list", () => {
     expect(api.authorizations).toHaveLength(1);
     const some = await type(api, ["list"]);
     expect(some.out.trimEnd().split("\n")).toHaveLength(101);
-    expect(some.err).toBe("there are more than 100: see --limit, --from and --to\n");
+    expect(some.err).toBe("there are more than 100 jobs: see --limit, --from and --to\n");
     expect(api.authorizations).toHaveLength(2);
   });
 });
@@ -221,11 +221,11 @@ describe("reschedule", () => {
 
   test.each([
     [[MISSING], "one of --delay, --due-at, --now and --body must be given"],
-    [[MISSING, "--now", "--rate", "5"], "--rate is for many jobs"],
+    [[MISSING, "--now", "--rate", "5"], "--rate must be given for many jobs only, not for one"],
     [["--topic", "orders"], "one of --delay, --due-at and --now must be given"],
-    [["--topic", "orders", "--body", "1"], "--body is for one job"],
-    [[MISSING, "--topic", "orders", "--now"], "jobs named by id take no --topic, --key or filters"],
-    [["--now"], "which jobs: give ids, --topic and --key, or --topic and what else narrows them"],
+    [["--topic", "orders", "--body", "1"], "--body must be given for one job only, not for many"],
+    [[MISSING, "--topic", "orders", "--now"], "ids must be given without --topic, --key and filters"],
+    [["--now"], "name the jobs: give ids, or --topic and --key, or --topic with filters"],
   ])("refuses %j", async (args, message) => {
     const { code, err } = await type(undefined, ["reschedule", ...args]);
     expect({ code, err }).toEqual({ code: 2, err: `minutehand: ${message}\n` });

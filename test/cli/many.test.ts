@@ -71,7 +71,7 @@ describe("many jobs", () => {
     expect(await type(api, SALE)).toMatchObject({
       code: 2,
       out: "",
-      err: "minutehand: this would cancel many jobs: add --yes, or --dry-run to count them first\n",
+      err: "minutehand: this command would cancel many jobs: confirm with --yes, or count them first with --dry-run\n",
     });
     expect(api.authorizations).toEqual([]);
   });
@@ -125,7 +125,7 @@ describe("many jobs", () => {
     expect(await jobsIn(api, ids)).toMatchObject([{ state: "scheduled" }, { state: "dead" }]);
     expect(await type(api, [...redrive, "--yes", "--delay", "1h"])).toMatchObject({
       code: 2,
-      err: "minutehand: --delay is for ids and --max\n",
+      err: "minutehand: --delay must be given with ids or --max, not with filters\n",
     });
   });
 
@@ -158,7 +158,8 @@ describe("many jobs", () => {
       });
       const { code, err } = await type(api, [...MOVE, "--yes"]);
       const [, cursor = ""] =
-        /^500 jobs moved; the same command goes on with --cursor (\S+)\nminutehand: /.exec(err) ?? [];
+        /^500 jobs moved; to continue, run the same command with --cursor (\S+)\nminutehand: /.exec(err) ??
+        [];
       expect({ code, cursor }).toEqual({ code: 1, cursor: expect.stringMatching(/./) });
       delete api.world.pool.hooks.before;
       const rest = await type(api, [...MOVE, "--cursor", cursor]);
@@ -178,7 +179,7 @@ describe("many jobs", () => {
       const typed = { terminal: true, input: "y\n", interrupted: pressed.promise } as const;
       const { code, err } = await type(api, MOVE, typed);
       const [, ...flags] =
-        /500 jobs moved; the same command goes on with (--from) (\S+) (--to) (\S+) (--cursor) (\S+)\n$/.exec(
+        /500 jobs moved; to continue, run the same command with (--from) (\S+) (--to) (\S+) (--cursor) (\S+)\n$/.exec(
           err,
         ) ?? [];
       expect({ code, flags: flags.length }).toEqual({ code: 130, flags: 6 });

@@ -35,7 +35,7 @@ test.each(pathsOf(program, []))(
 const DURATION_RULE =
   'It must be seconds (0 or more) or a text such as "90s", "1h30m" or "7d", at most 3660 days.';
 const ID_RULE =
-  "It must be a job's id: 26 characters as enqueue answered them. A job is named by its key with --topic and --key.";
+  "It must be a job's id: the 26 characters that enqueue answered. To name a job by its key, use --topic and --key.";
 
 describe("a command line", () => {
   test.each([
@@ -92,7 +92,7 @@ describe("a command line", () => {
     ],
     [
       ["enqueue", "orders", "--delay", "1", "--body", "1", "--header", "a"],
-      "option '--header <name=value>' argument 'a' is invalid. It must be name=value.",
+      "option '--header <name=value>' argument 'a' is invalid. It must have the form name=value.",
     ],
     [
       ["resume", "orders", "--rate", "fast"],
@@ -104,7 +104,7 @@ describe("a command line", () => {
     ],
     [
       ["cancel", "--topic", "a", "--key", "k", "--yes"],
-      "--key names one job: it goes with no filters, --dry-run or --yes",
+      "--key names one job: it must be given without filters, --dry-run and --yes",
     ],
   ])("%j is called wrongly: one line, and 2", async (args, message) => {
     const { code, out, err } = await type(undefined, args);
@@ -126,7 +126,7 @@ describe("a command line", () => {
     async (nodeVersion) => {
       expect(await type(undefined, ["--version"], { nodeVersion })).toMatchObject({
         code: 1,
-        err: `minutehand: it needs Node 22.12 or later, this is ${nodeVersion}\n`,
+        err: `minutehand: this program needs Node 22.12 or later, got ${nodeVersion}\n`,
       });
     },
   );
@@ -134,7 +134,7 @@ describe("a command line", () => {
   test("needs a newer one to run the stack on this machine", async () => {
     expect(await type(undefined, ["local"], { nodeVersion: "v22.19.0" })).toMatchObject({
       code: 1,
-      err: "minutehand: minutehand local needs Node 24 or later, this is v22.19.0\n",
+      err: "minutehand: minutehand local needs Node 24 or later, got v22.19.0\n",
     });
   });
 

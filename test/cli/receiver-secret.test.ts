@@ -17,7 +17,7 @@ test.each([
   [
     "shop.example",
     TOPIC,
-    'a receiver\'s URL must be one such as https://shop.example/hooks, got "shop.example"',
+    'a receiver\'s URL must be an http: or https: URL such as https://shop.example/hooks, got "shop.example"',
   ],
 ])("of %s and %j it says what is wrong, and tells no secret", async (url, input, error) => {
   const { code, out, err } = await secretFor(url, input);
@@ -31,5 +31,5 @@ test("a terminal is asked for nothing: the topic's secret would be seen", async 
     terminal: true,
   });
   expect(code).toBe(2);
-  expect(err).toContain("must come on stdin");
+  expect(err).toContain("stdin must have");
 });

@@ -50,13 +50,13 @@ describe("the API that is meant", () => {
   test.each([
     [
       stacks(),
-      'the stack Shop has no output described as "Minutehand API", nor one named ApiUrl: name its API by --url',
+      'the stack Shop has no output with the description "Minutehand API" or the name ApiUrl: give the API\'s URL with --url',
     ],
     [
       stacks(output("http://a"), output("http://b", "B")),
-      "the stack Shop has 2 APIs: name one by --url, of http://a, http://b",
+      "the stack Shop has 2 APIs: choose one with --url from http://a, http://b",
     ],
-    [{}, "there is no stack Shop in this account and region (--profile, --region)"],
+    [{}, "there is no stack Shop in this account and region (see --profile and --region)"],
   ])("is not to be found: %#", async (account, message) => {
     await using _ = await scriptAccount(account);
     const { code, err } = await type(undefined, ["--stack", "Shop", ...topics]);
@@ -70,17 +70,17 @@ describe("the API that is meant", () => {
     const { code, err } = await type(undefined, ["--stack", "Shop", ...topics]);
     expect({ code, err }).toEqual({
       code: 1,
-      err: "minutehand: CloudFormation did not describe the stack Shop: Region is missing (--profile, --region)\n",
+      err: "minutehand: CloudFormation did not describe the stack Shop: Region is missing (see --profile and --region)\n",
     });
   });
 
   test.each([
-    [["--url", "nonsense"], '--url must be an http: or https: URL, is "nonsense"'],
-    [["--url", "ftp://host"], '--url must be an http: or https: URL, is "ftp://host"'],
-    [["--url", "https://ada:pass@word@host"], "--url must have no user name or password in it"],
-    [["--url", "https://ada:pass@[host"], '--url must be an http: or https: URL, is "https://…@[host"'],
-    [["--url", "https://host/v1?"], '--url must end with its path, without ? or #, is "https://host/v1?"'],
-    [["--url", "https://host#a"], '--url must end with its path, without ? or #, is "https://host#a"'],
+    [["--url", "nonsense"], '--url must be an http: or https: URL, got "nonsense"'],
+    [["--url", "ftp://host"], '--url must be an http: or https: URL, got "ftp://host"'],
+    [["--url", "https://ada:pass@word@host"], "--url must be a URL without user name and password"],
+    [["--url", "https://ada:pass@[host"], '--url must be an http: or https: URL, got "https://…@[host"'],
+    [["--url", "https://host/v1?"], '--url must be a URL without ? and #, got "https://host/v1?"'],
+    [["--url", "https://host#a"], '--url must be a URL without ? and #, got "https://host#a"'],
   ])("is not %j", async (args, message) => {
     const { code, err } = await type(undefined, [...args, ...topics]);
     expect({ code, err }).toEqual({ code: 2, err: `minutehand: ${message}\n` });
@@ -105,7 +105,7 @@ describe("the API that is meant", () => {
     const { code, err } = await type(undefined, topics, { env: {} });
     expect(code).toBe(2);
     expect(err).toBe(
-      'minutehand: nothing answers at http://127.0.0.1:4500: start it with "minutehand local", or name an API by --url, --stack or MINUTEHAND_URL\n',
+      'minutehand: no API answers at http://127.0.0.1:4500: start one with "minutehand local", or name an API with --url, --stack or MINUTEHAND_URL\n',
     );
   });
 
@@ -146,7 +146,9 @@ describe("the API that is meant", () => {
     vi.stubEnv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
     const url = "https://abc.execute-api.eu-west-1.amazonaws.com";
     const { code, err } = await type(undefined, [...topics, "--url", url]);
-    expect(err).toMatch(/^minutehand: no AWS credentials to sign with: .*\n$/);
+    expect(err).toMatch(
+      /^minutehand: the request cannot be signed, because there are no AWS credentials: .*\n$/,
+    );
     expect(code).toBe(1);
   });
 
@@ -182,7 +184,7 @@ describe("the API that is meant", () => {
     const { code, err } = await type(undefined, [...topics, "--url", url], { env: {} });
     expect(code).toBe(2);
     expect(err).toMatch(
-      /^minutehand: region must be given .*queue.example.com.*: see --region and --token\n$/,
+      /^minutehand: region must be given .*queue.example.com.*; see --region and --token\n$/,
     );
   });
 

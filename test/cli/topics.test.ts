@@ -68,7 +68,7 @@ describe("dead and redrive", () => {
     expect(lines[1]).toMatch(new RegExp(`^2026-03-01T09:00:00.000Z  ${first} +1/10  one$`));
     const some = await type(api, ["dead", "work", "--limit", "2", "--json"]);
     expect(some.lines).toMatchObject([{ id: first, lastError: "one\ntwo" }, { id: second }]);
-    expect(some.err).toBe("there are more than 2: see --limit\n");
+    expect(some.err).toBe("there are more than 2 dead jobs: see --limit\n");
     expect((await type(api, ["dead", "work", "--tag", "t", "--json"])).lines).toMatchObject([{ id: third }]);
     expect((await type(api, ["dead", "work", "--group", "g"])).err).toBe("no dead job\n");
 
@@ -93,7 +93,7 @@ describe("dead and redrive", () => {
     const { code, out, err } = await type(api, ["redrive", "work", ...args]);
     expect(out).toBe("redriven 1 job of work; 0 left\n");
     expect(err).toBe(
-      "minutehand: 500 of 501 jobs not redriven: not dead (any more), or their keys name others\n",
+      "minutehand: 500 of 501 jobs were not redriven: they are not dead, or their keys name other jobs\n",
     );
     expect(code).toBe(1);
     // A minute, and fifty seconds for the starts before it.
@@ -129,7 +129,7 @@ describe("dead and redrive", () => {
   ])("redrive refuses %j", async (args) => {
     expect(await type(undefined, ["redrive", "work", ...args])).toMatchObject({
       code: 2,
-      err: "minutehand: which dead jobs: give ids, --max, or filters, and no two of them\n",
+      err: "minutehand: name the dead jobs in one way: give ids, or --max, or filters\n",
     });
   });
 });
@@ -143,7 +143,7 @@ describe("pause and resume", () => {
     await api.world.pass(3 * MINUTE);
     expect((await type(api, ["topics", "orders"])).out).toMatch(/PAUSE\norders .* paused, 1 parked\n$/);
     const resumed = await type(api, ["resume", "orders", "--rate", "10"]);
-    expect(resumed).toMatchObject({ code: 0, out: "orders goes on: 1 job released\n" });
+    expect(resumed).toMatchObject({ code: 0, out: "orders is resumed: 1 job released\n" });
     expect((await type(api, ["pause", "orders", "--json"])).lines).toMatchObject([{ state: "paused" }]);
     expect((await type(api, ["resume", "orders", "--json"])).lines).toMatchObject([{ released: 0, left: 0 }]);
   });

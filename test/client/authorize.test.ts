@@ -60,7 +60,7 @@ describe("a signed call", () => {
     const authorize = signed(() => Promise.reject(new Error("no profile")), "eu-central-1");
     await expect(authorize(call("/jobs"))).rejects.toMatchObject({
       code: "forbidden",
-      message: "no AWS credentials to sign with: no profile",
+      message: "the request cannot be signed, because there are no AWS credentials: no profile",
     });
   });
 });
@@ -110,7 +110,7 @@ describe("who calls is said", () => {
     ],
     [
       { url: "api.example.com" },
-      "url must be the API's, such as https://api.example.com, got api.example.com",
+      "url must be the URL of an API, such as https://api.example.com, got api.example.com",
     ],
     [{ url: "ftp://api.example.com" }, "got ftp://api.example.com"],
   ] as const)("or a client cannot be made: %j", (options, message) => {

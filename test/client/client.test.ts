@@ -211,7 +211,7 @@ describe("the client", () => {
       const refused = await client.enqueue("orders", body, { delay: 60 }).catch((error) => error);
       expect(refused).toBeInstanceOf(MinutehandError);
       expect(refused.code).toBe("bad-request");
-      expect(refused.message).toContain(`the request must be something that JSON can hold: ${reason}`);
+      expect(refused.message).toContain(`the request must be a value that JSON can represent: ${reason}`);
     }
     expect(asked).toEqual([]);
   });
@@ -279,7 +279,7 @@ describe("the client", () => {
   ])("says in one line that %i %s is no answer of the API's", async (status, type, body, code) => {
     const call = answeredBy(status, type, body).get("x");
     await expect(call).rejects.toMatchObject({ code, status });
-    const start = `GET https://api.example.com/jobs/x was answered ${status} (${type}), not by Minutehand's API: `;
+    const start = `the answer to GET https://api.example.com/jobs/x is ${status} (${type}) and not from Minutehand's API: `;
     await expect(call).rejects.toThrow(start);
     await expect(call).rejects.toMatchObject({ message: expect.stringMatching(/^.{1,260}$/) });
   });
@@ -303,7 +303,7 @@ describe("another server", () => {
   test.each(Object.keys(CALLS))("that answers {} is told by what was expected: %s", async (expected) => {
     const call = CALLS[expected]?.(answeredBy(200, "application/json", "{}"));
     await expect(call).rejects.toMatchObject({ code: "bad-answer", status: 200 });
-    await expect(call).rejects.toThrow(new RegExp(`not by Minutehand's API: "{}", expected ${expected}$`));
+    await expect(call).rejects.toThrow(new RegExp(`not from Minutehand's API: "{}", expected ${expected}$`));
   });
 
   test("that answers a list where an object is expected is told so", async () => {
@@ -324,7 +324,10 @@ describe("another server", () => {
         Response.json({ ...counts, jobs: [], minutes: [], cursor: answers[at], next: answers[at++] });
       return clientOver({ transport, url: URL_OF_API, clock: () => START });
     };
-    const error = { code: "bad-answer", message: expect.stringMatching(/was answered a cursor twice.*"a"$/) };
+    const error = {
+      code: "bad-answer",
+      message: expect.stringMatching(/answered the same cursor twice.*"a"$/),
+    };
     await expect(all(client().list())).rejects.toMatchObject(error);
     await expect(all(client().forecast())).rejects.toMatchObject(error);
     await expect(client().bulk({ action: "cancel", topic: "orders" })).rejects.toMatchObject(error);

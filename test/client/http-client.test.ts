@@ -4,7 +4,10 @@ import { createClient } from "../../client/client.ts";
 const url = "http://127.0.0.1:4500";
 
 test.each([
-  [{ url: "localhost:4500" }, "url must be the API's, such as https://api.example.com, got localhost:4500"],
+  [
+    { url: "localhost:4500" },
+    "url must be the URL of an API, such as https://api.example.com, got localhost:4500",
+  ],
   [{ url, retries: -1 }, "retries must be a whole number from 0 to 100, got -1"],
   [{ url, retries: Number.NaN }, "retries must be a whole number from 0 to 100, got NaN"],
   [{ url, retries: 1.5 }, "retries must be a whole number from 0 to 100, got 1.5"],
@@ -14,7 +17,7 @@ test.each([
   ],
   [{ url, timeout: 0 }, "timeout must be ms, more than 0 and at most 2147483647, got 0"],
   [{ url, timeout: Number.NaN }, "timeout must be ms, more than 0 and at most 2147483647, got NaN"],
-  [{ url, auth: "IAM" }, 'auth must be "iam", "none" or { bearer }, a token or a function, got "IAM"'],
+  [{ url, auth: "IAM" }, 'auth must be "iam", "none" or { bearer } with a token or a function, got "IAM"'],
   [{ url, auth: { token: "s3cr3t" } }, "a token or a function, got object"],
   [{ url, auth: { bearer: 5 } }, "a token or a function, got object"],
   [{ url, auth: null }, "a token or a function, got object"],

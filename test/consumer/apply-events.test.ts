@@ -385,7 +385,7 @@ test("a message that is no event stays, is told of, and keeps no other from bein
   expect(await world.home(id)).toMatchObject({ state: "cancelled" });
   expect(troubles(world)).toMatchObject([
     { what: "reading an event", error: expect.stringContaining("text that is no JSON") },
-    { topic: "orders", what: "applying event e1", error: expect.stringContaining("it is nothing") },
+    { topic: "orders", what: "applying event e1", error: expect.stringContaining("got nothing") },
     { topic: "orders", what: "applying event e1", error: expect.stringContaining("200 KiB") },
   ]);
 });

@@ -102,7 +102,7 @@ describe("a handler", () => {
           throw new Error("never");
         },
       }),
-      "something that cannot be put into words",
+      "an unknown error that has no text",
     ],
   ])("may bury with %s and throw it too", async (_, reason, error) => {
     expect(await ending((asked) => asked.bury(reason as string))).toEqual({ end: "buried", error });

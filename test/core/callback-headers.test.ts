@@ -22,7 +22,9 @@ const OURS = [
 
 describe("headers that go with a call", () => {
   it.each(OURS)("%s is not one of them", (name) => {
-    expect(callbackHeadersError({ [name]: "x" })).toBe(`${name} is set by HTTP or by the call itself`);
+    expect(callbackHeadersError({ [name]: "x" })).toBe(
+      `${name} must be absent, because HTTP or the call sets it`,
+    );
   });
 
   it.each(["é", "a\tb", "a\nb", " a", "a ", "\u007f", "\u{1f600}"])("have no value such as %j", (value) => {
@@ -30,7 +32,9 @@ describe("headers that go with a call", () => {
   });
 
   it("are there once", () => {
-    expect(callbackHeadersError({ "x-shop": "1", "X-Shop": "2" })).toContain("X-Shop must be there once");
+    expect(callbackHeadersError({ "x-shop": "1", "X-Shop": "2" })).toContain(
+      "X-Shop must be there only once",
+    );
   });
 
   it("may be what receivers ask for", () => {

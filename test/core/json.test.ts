@@ -44,9 +44,9 @@ describe("numbers", () => {
 
 describe("what reading would alter", () => {
   it.each([
-    ['{"a":1,"a":1}', "a: an object must have each name once, this one is there twice"],
-    ['{"body":{"b":[{},{"c":1,"\\u0063":2}]}}', "body.b.1.c: an object must have each name once"],
-    ['{"__proto__":1,"__proto__":2}', "__proto__: an object must have each name once"],
+    ['{"a":1,"a":1}', "a: an object must have each name at most once, got this name twice"],
+    ['{"body":{"b":[{},{"c":1,"\\u0063":2}]}}', "body.b.1.c: an object must have each name at most once"],
+    ['{"__proto__":1,"__proto__":2}', "__proto__: an object must have each name at most once"],
     [
       '{"jobs":[{"n":1},{"body":[1,[-0]]}]}',
       "jobs.1.body.1.0: a number must be one that a double holds exactly",
@@ -71,7 +71,7 @@ describe("what reading would alter", () => {
     const list = JSON.stringify(Array.from({ length: 100_000 }, (_, n) => ({ n })));
     expect(parseJson(list)).toHaveLength(100_000);
     expect(() => parseJson(`${list.slice(0, -2)},"n":1}]`)).toThrow(
-      "99999.n: an object must have each name once",
+      "99999.n: an object must have each name at most once",
     );
     expect(() => parseJson(JSON.stringify("\\".repeat(1_500_000)))).not.toThrow();
   });

@@ -63,19 +63,15 @@ describe("a job of a webhook topic", () => {
   });
 
   test.each([
-    ["no URL at all", {}, "callbackUrl must be given, as topic callbacks has no URL of its own"],
+    ["no URL at all", {}, "callbackUrl must be given, because topic callbacks has no URL of its own"],
     [
       "something that is no URL",
       { callbackUrl: "shop" },
-      'callbackUrl must be a whole URL such as https://example.com/hooks, got "shop"',
+      'callbackUrl must be a complete URL such as https://example.com/hooks, got "shop"',
     ],
     ["a number", { callbackUrl: 7 }, "callbackUrl must be a URL, got 7"],
     ["another scheme", { callbackUrl: "http://shop.example/" }, "callbackUrl must begin with https:, got"],
-    [
-      "a private address",
-      { callbackUrl: "https://0x7f.1/" },
-      "callbackUrl must not lead to an address that is not public",
-    ],
+    ["a private address", { callbackUrl: "https://0x7f.1/" }, "callbackUrl must lead to a public address"],
     ["this machine", { callbackUrl: "https://localhost/" }, "callbackUrl must not lead to this machine"],
     [
       "a port of another service",
@@ -90,36 +86,44 @@ describe("a job of a webhook topic", () => {
     [
       "more attempts than its topic has",
       { callbackUrl: URL_GIVEN, maxAttempts: 11 },
-      "maxAttempts must be at most 10, as topic callbacks allows, got 11",
+      "maxAttempts must be at most 10, the limit of topic callbacks, got 11",
     ],
     [
       "more attempts than its topic allows",
       { topic: "bounded", callbackUrl: "https://a.mail.example/", maxAttempts: 21 },
-      "maxAttempts must be at most 20, as topic bounded allows, got 21",
+      "maxAttempts must be at most 20, the limit of topic bounded, got 21",
     ],
     ["credentials", { callbackUrl: "https://a:b@shop.example/" }, "no user name or password"],
     [
       "too long a URL",
       { callbackUrl: `https://shop.example/${"x".repeat(2048)}` },
-      "at most 2048 characters, has 2069",
+      "at most 2048 characters, got 2069",
     ],
     [
       "a private address on a topic with a URL of its own",
       { topic: "mail", callbackUrl: "https://[::ffff:7f00:1]/" },
-      "not public",
+      "a public address",
     ],
-    ["a host that another topic allows", { topic: "mail", callbackUrl: "https://10.0.0.7/" }, "not public"],
+    [
+      "a host that another topic allows",
+      { topic: "mail", callbackUrl: "https://10.0.0.7/" },
+      "a public address",
+    ],
     [
       "a header that the call has already",
       { callbackUrl: URL_GIVEN, headers: { "Webhook-Id": "1" } },
-      "headers go with the call of the job's receiver: Webhook-Id is set by HTTP or by the call itself",
+      "headers become HTTP headers of the webhook call: Webhook-Id must be absent, because HTTP or the call sets it",
     ],
     [
       "a header that HTTP cannot carry",
       { callbackUrl: URL_GIVEN, headers: { "x-name": "José" } },
       "x-name must be printable ASCII",
     ],
-    ["a webhook's URL on another topic", { topic: "orders", callbackUrl: URL_GIVEN }, "which orders has not"],
+    [
+      "a webhook's URL on another topic",
+      { topic: "orders", callbackUrl: URL_GIVEN },
+      "which has no webhook consumer",
+    ],
   ])("is refused with %s, and nothing is left behind", async (_, more, detail) => {
     const { call, world } = createHooks();
     const answered = await call("POST", "/jobs", { body: job(more) });

@@ -117,7 +117,9 @@ describe("an event of API Gateway", () => {
     for (const method of ["TRACE", "CONNECT", "PROPFIND"]) {
       const { statusCode, headers, body = "" } = await handler(eventOf(method, "/jobs"));
       expect({ statusCode, allow: headers?.allow }).toEqual({ statusCode: 405, allow: "POST, GET" });
-      expect(JSON.parse(body)).toMatchObject({ detail: `/jobs takes POST, GET, got ${method}` });
+      expect(JSON.parse(body)).toMatchObject({
+        detail: `the method of /jobs must be one of POST, GET, got ${method}`,
+      });
     }
     expect(await handler(eventOf("HEAD", "/health"))).toMatchObject({ statusCode: 200, body: "" });
   });

@@ -13,7 +13,7 @@ const bad = (what: string, detail: RegExp | string, fields: object): Case => [
   { body: { ...job, ...fields } },
 ];
 
-const POSTPONE_RULE = "onDuplicate postpone needs maxDelay, and nothing else takes it";
+const POSTPONE_RULE = "maxDelay must be given with onDuplicate postpone, and with nothing else";
 
 const FILINGS: Case[] = [
   ["an empty body", 400, "bad-request", "is empty", {}],
@@ -118,11 +118,13 @@ const FILINGS: Case[] = [
     { body: job, headers: { "idempotency-key": "" } },
   ],
   bad("both times", "exactly one of delay and dueAt", { dueAt: "2026-03-01T12:00:00Z" }),
-  bad("unknown fields", 'the request has unknown "more", "Topic"; known are topic, body, delay', {
+  bad("unknown fields", 'the request has unknown "more", "Topic"; allowed are topic, body, delay', {
     more: 1,
     Topic: 2,
   }),
-  bad("a topic of capitals", 'topic must be 1 to 50 of a-z, 0-9 and -, got "Orders"', { topic: "Orders" }),
+  bad("a topic of capitals", 'topic must be 1 to 50 characters of a-z, 0-9 and -, got "Orders"', {
+    topic: "Orders",
+  }),
   bad("a topic with NUL", "topic must be", { topic: "orders\0" }),
   bad("a topic with a line end", "topic must be", { topic: "orders\n" }),
   bad("a topic of 51", "topic must be", { topic: "x".repeat(51) }),
@@ -142,7 +144,7 @@ const FILINGS: Case[] = [
   bad("a key with a slash", "key must be", { key: "a/b" }),
   bad(
     "a key that a path cannot hold",
-    'key must be 1 to 256 of A-Z, a-z, 0-9 and ._~:@=+,- and neither "." nor ".."',
+    'key must be 1 to 256 characters of A-Z, a-z, 0-9 and ._~:@=+,- and neither "." nor ".."',
     { key: ".." },
   ),
   bad("an empty key", "key must be", { key: "" }),
@@ -153,7 +155,7 @@ const FILINGS: Case[] = [
     key: "a",
     onDuplicate: "drop",
   }),
-  bad("onDuplicate without a key", "onDuplicate needs a key", { onDuplicate: "keep" }),
+  bad("onDuplicate without a key", "onDuplicate must be given with a key only", { onDuplicate: "keep" }),
   bad("postpone without a bound", POSTPONE_RULE, { key: "a", onDuplicate: "postpone" }),
   bad("a bound without postpone", POSTPONE_RULE, { key: "a", onDuplicate: "replace", maxDelay: 60 }),
   bad("a bound of nothing", "maxDelay must be a duration longer than 0, got 0", {

@@ -177,7 +177,7 @@ describe("is refused:", () => {
       "a start of at",
       { expression: "at(2027-01-01T00:00:00)", start: "2026-04-01T00:00:00Z" },
       400,
-      "start and end are for cron and rate",
+      "start and end must be given for cron and rate only",
     ],
     [
       "half a minute's window",

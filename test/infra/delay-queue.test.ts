@@ -163,7 +163,7 @@ describe("synth warns", () => {
     const warnings = Annotations.fromStack(stack);
     warnings.hasWarning("*", Match.stringLikeRegexp('topic "order-timeout" has no consumer'));
     warnings.hasNoWarning("*", Match.stringLikeRegexp('topic "work" has no consumer'));
-    warnings.hasWarning("*", Match.stringLikeRegexp("alarms wake nobody"));
+    warnings.hasWarning("*", Match.stringLikeRegexp("alarms notify nobody"));
   });
 });
 

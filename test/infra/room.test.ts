@@ -110,7 +110,7 @@ describe("the stack's 500 resources", () => {
       const { stack } = shopWith({ topics: many(count, { consumer: "pull" }) });
       const warnings = Annotations.fromStack(stack).findWarning(
         "*",
-        Match.stringLikeRegexp("CloudFormation takes 500"),
+        Match.stringLikeRegexp("CloudFormation allows 500"),
       );
       const resources = Object.keys(templateOf(stack).Resources).length;
       return { resources, said: warnings.map(({ entry }) => String(entry.data)) };

@@ -16,9 +16,12 @@ const PLACED = { ...PAID, detailType: "OrderPlaced", delay: Duration.minutes(30)
 
 const REFUSED: readonly [DelayQueueProps, string][] = [
   [{ topics: {} }, "topics must name at least one topic, is {}; allowed: 1 or more"],
-  [{ topics: { "Order.Timeout": {} } }, 'is "Order.Timeout"; allowed: 1 to 50 of a-z, 0-9 and -'],
-  [{ topics: { ["x".repeat(51)]: {} } }, `is "${"x".repeat(51)}"; allowed: 1 to 50 of a-z, 0-9 and -`],
-  [{ topics: { a_dlq: {} } }, 'is "a_dlq"; allowed: 1 to 50 of a-z, 0-9 and -'],
+  [{ topics: { "Order.Timeout": {} } }, 'is "Order.Timeout"; allowed: 1 to 50 characters of a-z, 0-9 and -'],
+  [
+    { topics: { ["x".repeat(51)]: {} } },
+    `is "${"x".repeat(51)}"; allowed: 1 to 50 characters of a-z, 0-9 and -`,
+  ],
+  [{ topics: { a_dlq: {} } }, 'is "a_dlq"; allowed: 1 to 50 characters of a-z, 0-9 and -'],
   [{ topics, prefix: "" }, 'is ""; allowed: 1 to 24 letters, digits and -'],
   [{ topics, prefix: "x".repeat(25) }, `is "${"x".repeat(25)}"; allowed: 1 to 24 letters, digits and -`],
   [{ topics, shards: 0 }, "shards must be a whole number, is 0; allowed: 1 to 1024"],
@@ -58,28 +61,34 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     { topics, table: SURVIVOR, warmThroughput: { write: 4_000 } },
-    'warmThroughput is for a new table only, is {"write":4000}; allowed: nothing',
+    'warmThroughput is allowed for a new table only, is {"write":4000}; allowed: nothing here',
   ],
   [inTopic({ pack: 0 }), "topics.work.pack must be a whole number, is 0; allowed: 1 to 10"],
   [inTopic({ pack: 11 }), "topics.work.pack must be a whole number, is 11; allowed: 1 to 10"],
   [inTopic({ consumer: "pull", pack: 2 }), "is 2; allowed: 1 to 1"],
   [inTopic({ concurrency: 26 }), "topics.work.concurrency must be a whole number, is 26; allowed: 1 to 25"],
-  [inTopic({ consumer: "pull", concurrency: 2 }), "is for a Lambda consumer only, is 2; allowed: nothing"],
-  [inTopic({ maxPerSecond: 0 }), "is 0; allowed: whole from 1 to 1000, or 1/60 to 1"],
+  [
+    inTopic({ consumer: "pull", concurrency: 2 }),
+    "is allowed for a Lambda consumer only, is 2; allowed: nothing here",
+  ],
+  [inTopic({ maxPerSecond: 0 }), "is 0; allowed: a whole number from 1 to 1000, or a number from 1/60 to 1"],
   [inTopic({ maxPerSecond: 1.5 }), "topics.work.maxPerSecond must be a number of starts a second, is 1.5"],
-  [inTopic({ maxPerSecond: 1001 }), "is 1001; allowed: whole from 1 to 1000, or 1/60 to 1"],
+  [
+    inTopic({ maxPerSecond: 1001 }),
+    "is 1001; allowed: a whole number from 1 to 1000, or a number from 1/60 to 1",
+  ],
   [
     inTopic({ window: "9-18 Asia/Shanghai" }),
-    'topics.work.window must be a part of the day, is "9-18 Asia/Shanghai"; allowed: two different times of day',
+    'topics.work.window must be a range of hours, is "9-18 Asia/Shanghai"; allowed: two different times of day',
   ],
-  [inTopic({ window: "09:00-09:00 UTC" }), 'must be a part of the day, is "09:00-09:00 UTC"'],
+  [inTopic({ window: "09:00-09:00 UTC" }), 'must be a range of hours, is "09:00-09:00 UTC"'],
   [
     inTopic({ window: "09:00-18:00 Mars/Olympus" }),
-    'must be a part of the day, is "09:00-18:00 Mars/Olympus"',
+    'must be a range of hours, is "09:00-18:00 Mars/Olympus"',
   ],
   [
     inTopic({ tracking: "none", ifLate: { after: Duration.minutes(1), do: "skip" } }),
-    'topics.work.ifLate needs homes, which say what became of late jobs, is "none"; allowed: tracking "full"',
+    'topics.work.ifLate needs a tracked topic, which records late jobs, is "none"; allowed: tracking "full"',
   ],
   [
     inTopic({ ifLate: { after: Duration.millis(1500), do: "skip" } }),
@@ -87,13 +96,16 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ ifLate: { after: Duration.minutes(1), do: "drop" as "skip" } }),
-    'topics.work.ifLate.do must be a known word, is "drop"; allowed: run or skip or expire',
+    'topics.work.ifLate.do must be one of the allowed values, is "drop"; allowed: run or skip or expire',
   ],
   [inTopic({ maximumConcurrency: 1 }), "is 1; allowed: 2 to 1000"],
-  [inTopic({ consumer: "pull", maximumConcurrency: 5 }), "is for a Lambda consumer only, is 5"],
+  [inTopic({ consumer: "pull", maximumConcurrency: 5 }), "is allowed for a Lambda consumer only, is 5"],
   [inTopic({ maxAttempts: 0 }), "topics.work.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
   [inTopic({ maxAttempts: 101 }), "is 101; allowed: 1 to 100"],
-  [inTopic({ ttr: Duration.seconds(30) }), "ttr is for a pull topic only, is 30; allowed: nothing"],
+  [
+    inTopic({ ttr: Duration.seconds(30) }),
+    "ttr is allowed for a pull topic only, is 30; allowed: nothing here",
+  ],
   [inTopic({ consumer: "pull", ttr: Duration.hours(13) }), "is 46800; allowed: 1 to 43200 seconds"],
   [inTopic({ consumer: "pull", ttr: Duration.millis(1500) }), "is 1.5; allowed: 1 to 43200 seconds"],
   [inTopic({ oldestMessageAge: Duration.days(11) }), "is 950400; allowed: 60 to 864000 seconds"],
@@ -116,7 +128,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     'backoff.initial must be a number, is "1"; allowed: 0 to 316224000\n  topics.work.backoff.jitter must be a number, is null',
   ],
   [inTopic({ maxPerSecond: "0.5" as never }), 'maxPerSecond must be a number of starts a second, is "0.5"'],
-  [inTopic({ window: "09:00-18:00 BST" }), 'must be a part of the day, is "09:00-18:00 BST"'],
+  [inTopic({ window: "09:00-18:00 BST" }), 'must be a range of hours, is "09:00-18:00 BST"'],
   [inTopic({ window: "09:00-18:00 europe/berlin" }), "did you mean Europe/Berlin"],
   [inTopic({ backoff: null as never }), "topics.work.backoff must be an object, is null; allowed: waits, or"],
   [inTopic({ backoff: { waits: [15, -1] } }), "topics.work.backoff.waits[1] must be a number, is -1"],
@@ -124,9 +136,12 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ backoff: { initial: 10, factor: 2, max: 5, jitter: 0 } }), "max must be a number, is 5"],
   [inTopic({ backoff: { initial: 10, factor: 2, max: 60, jitter: 1.1 } }), "is 1.1; allowed: 0 to 1"],
   [inTopic({ webhook: {}, consumer: "lambda" }), 'for topics without a webhook only, is "lambda"'],
-  [inTopic({ webhook: {}, tracking: "none" }), 'needs homes, which keep retries and deaths, is "none"'],
+  [
+    inTopic({ webhook: {}, tracking: "none" }),
+    'needs a tracked topic, which records retries and dead jobs, is "none"',
+  ],
   [inTopic({ webhook: { url: "http://example.com" } }), 'webhook.url must begin with https:, is "http://'],
-  [inTopic({ webhook: { url: "https://10.0.0.7/" } }), "not lead to an address that is not public"],
+  [inTopic({ webhook: { url: "https://10.0.0.7/" } }), "lead to a public address"],
   [inTopic({ webhook: { timeout: Duration.seconds(31) } }), "is 31; allowed: 1 to 30 seconds"],
   [inTopic({ webhook: { timeout: Duration.millis(1500) } }), "is 1.5; allowed: 1 to 30 seconds"],
   [
@@ -149,22 +164,25 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ spread: Duration.millis(500) }), "topics.work.spread must be whole seconds, is 0.5"],
   [
     inTopic({ cancelOn: PAID, tracking: "none" }),
-    'topics.work.cancelOn needs keys, which untracked jobs have not, is "none"; allowed: tracking "full"',
+    'topics.work.cancelOn needs keys, which untracked jobs do not have, is "none"; allowed: tracking "full"',
   ],
   [inTopic({ enqueueOn: PLACED, tracking: "none" }), "topics.work.enqueueOn needs keys"],
-  [inTopic({ enqueueOn: PLACED, webhook: {} }), "enqueueOn needs whom to call, as events name nobody"],
+  [
+    inTopic({ enqueueOn: PLACED, webhook: {} }),
+    "enqueueOn needs webhook.url, because an event names no receiver",
+  ],
   [
     inTopic({ cancelOn: { ...PAID, detailType: "" } }),
-    'topics.work.cancelOn.detailType must be a name, is ""; allowed: 1 to 128 characters',
+    'topics.work.cancelOn.detailType must be text, is ""; allowed: 1 to 128 characters',
   ],
   [inTopic({ cancelOn: { ...PAID, detailType: "x".repeat(129) } }), "allowed: 1 to 128 characters"],
   [
     inTopic({ cancelOn: { ...PAID, source: Aws.STACK_NAME } }),
-    "topics.work.cancelOn.source must be a name, is a token that only the deployment resolves; allowed: 1 to 256 characters",
+    "topics.work.cancelOn.source must be text, is a token that only the deployment resolves; allowed: 1 to 256 characters",
   ],
   [
     inTopic({ enqueueOn: { ...PLACED, detailType: `${Aws.STACK_NAME}-placed` } }),
-    "enqueueOn.detailType must be a name, is a token that only the deployment resolves",
+    "enqueueOn.detailType must be text, is a token that only the deployment resolves",
   ],
   [
     inTopic({ spread: Duration.seconds(Token.asNumber({ Ref: "Spread" })) }),
@@ -172,17 +190,17 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ enqueueOn: [PLACED, { ...PLACED, source: "" }] }),
-    'topics.work.enqueueOn[1].source must be a name, is ""; allowed: 1 to 256 characters',
+    'topics.work.enqueueOn[1].source must be text, is ""; allowed: 1 to 256 characters',
   ],
   ...["detail.id", "$", "$.", "$.detail[0]", "$..id", "$.detail.order id", "$.detail.*"].map(
     (key): [DelayQueueProps, string] => [
       inTopic({ cancelOn: { ...PAID, key } }),
-      `topics.work.cancelOn.key must say where in the event, is "${key}"; allowed: $.name or $.name.name…`,
+      `topics.work.cancelOn.key must be a path into the event, is "${key}"; allowed: $.name or $.name.name…`,
     ],
   ),
   [
     inTopic({ enqueueOn: { ...PLACED, body: "detail" } }),
-    'enqueueOn.body must say where in the event, is "detail"',
+    'enqueueOn.body must be a path into the event, is "detail"',
   ],
   [
     inTopic({ cancelOn: { ...PAID, tombstone: Duration.hours(25) } }),
@@ -194,11 +212,11 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ enqueueOn: { ...PLACED, onDuplicate: "postpone" } }),
-    "topics.work.enqueueOn.maxDelay must bound what is postponed, is undefined; allowed: 1 to 316224000 seconds",
+    'topics.work.enqueueOn.maxDelay must be given with onDuplicate "postpone", is undefined; allowed: 1 to 316224000 seconds',
   ],
   [
     inTopic({ enqueueOn: { ...PLACED, maxDelay: Duration.hours(1) } }),
-    'enqueueOn.maxDelay is for onDuplicate "postpone" only, is 3600; allowed: nothing',
+    'enqueueOn.maxDelay is allowed for onDuplicate "postpone" only, is 3600; allowed: nothing here',
   ],
   [
     inTopic({ enqueueOn: { ...PLACED, onDuplicate: "postpone", maxDelay: Duration.seconds(0) } }),
@@ -206,14 +224,14 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ cancelOn: PAID, enqueueOn: { ...PLACED, ...PAID } }),
-    'topics.work.enqueueOn must file no job that topics.work.cancelOn cancels by the same event, is {"detailType":"OrderPaid","key":"$.detail.orderId"}; allowed: another detailType or key, or two different sources',
+    'topics.work.enqueueOn must not file a job that topics.work.cancelOn cancels by the same event, is {"detailType":"OrderPaid","key":"$.detail.orderId"}; allowed: another detailType or key, or two different sources',
   ],
   [
     inTopic({
       cancelOn: [PAID, { ...PLACED, source: "shop" }],
       enqueueOn: [{ ...PLACED, key: "$.id" }, PLACED],
     }),
-    "topics.work.enqueueOn[1] must file no job that topics.work.cancelOn[1] cancels",
+    "topics.work.enqueueOn[1] must not file a job that topics.work.cancelOn[1] cancels",
   ],
   [
     inTopic({ cancelOn: PAID, enqueueOn: { ...PLACED, ...PAID, source: "shop" } }),
@@ -224,11 +242,11 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
       cancelOn: { ...PAID, source: "shop", tombstone: Duration.seconds(0) },
       enqueueOn: { ...PLACED, ...PAID, source: "shop" },
     }),
-    "topics.work.enqueueOn must file no job that topics.work.cancelOn cancels by the same event",
+    "topics.work.enqueueOn must not file a job that topics.work.cancelOn cancels by the same event",
   ],
   [
     inTopic({ enqueueOn: [PLACED, { ...PLACED, source: "shop", delay: Duration.hours(1) }] }),
-    'topics.work.enqueueOn[1] must file a job that topics.work.enqueueOn[0] does not file by the same event, is {"source":"shop","detailType":"OrderPlaced","key":"$.detail.orderId"}; allowed: another detailType or key, or two different sources',
+    'topics.work.enqueueOn[1] must not file the same job as topics.work.enqueueOn[0] by the same event, is {"source":"shop","detailType":"OrderPlaced","key":"$.detail.orderId"}; allowed: another detailType or key, or two different sources',
   ],
   [
     inTopic({
@@ -238,7 +256,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
         { ...PLACED, source: "shop", onDuplicate: "replace" },
       ],
     }),
-    "topics.work.enqueueOn[2] must file a job that topics.work.enqueueOn[0] does not file",
+    "topics.work.enqueueOn[2] must not file the same job as topics.work.enqueueOn[0]",
   ],
 ];
 
@@ -308,8 +326,8 @@ describe("validate", () => {
     expect(() => validate("Stack/Jobs", props)).toThrow(
       [
         "DelayQueue Stack/Jobs has props that cannot be:",
-        '  api.auth must be a known word, is "open"; allowed: iam or none',
-        '  topics.work.consumer must be a known word, is "http"; allowed: lambda or pull',
+        '  api.auth must be one of the allowed values, is "open"; allowed: iam or none',
+        '  topics.work.consumer must be one of the allowed values, is "http"; allowed: lambda or pull',
       ].join("\n"),
     );
   });

@@ -57,9 +57,9 @@ test("of several with a delay queue, or of none, the one that is named is played
 });
 
 test.each([
-  [{ Jobs: QUEUE, More: QUEUE }, "has 2: of Jobs, More; --stack NAME picks one"],
-  [{ Shop: OTHER, Site: OTHER }, "has 0: of Shop, Site"],
-  [{}, "has 0: of none"],
+  [{ Jobs: QUEUE, More: QUEUE }, "got 2 of Jobs, More; choose one with --stack NAME"],
+  [{ Shop: OTHER, Site: OTHER }, "got 0 of Shop, Site"],
+  [{}, "got 0 of none"],
 ])("which of %j is meant is asked", (stacks, message) => {
   expect(() => readAssembly(assemblyOf(stacks))).toThrow(message);
 });

@@ -145,5 +145,5 @@ test("a broken database is named", { timeout: TIMEOUT_MS }, async () => {
 test("a folder that is a file is named", { timeout: TIMEOUT_MS }, async () => {
   const file = join(newFolder(), "file");
   writeFileSync(file, "");
-  expect((await start(file)).text()).toContain(`the data folder ${file} is a file`);
+  expect((await start(file)).text()).toContain(`the data folder ${file} must be a folder, but is a file`);
 });

@@ -128,7 +128,7 @@ test("a function that is not played takes along what leads to it, and the rest i
   expect(rules.map(({ arn }) => arn)).toEqual(["arn:aws:events:us-east-1:000000000000:rule/Demo-OfF"]);
   expect(eventSources).toEqual([]);
   expect(leftOut).toEqual([
-    "Python: the function's runtime is python3.13; the local stack runs Node.js only",
+    "Python: the function's runtime is python3.13; the local stack runs only Node.js",
     "Inline: the function's code is not among the app's assets",
     expect.stringContaining("stream/s, which is not played"),
     expect.stringMatching(/Demo-OfPython: .*function:Demo-Python, which is not played/),
@@ -169,17 +169,14 @@ test("a rule with a pattern brings events of the default bus, or of its own, to 
 test.each<[JsonObject, string]>([
   [
     { EventPattern: { detail: { total: [17] } } },
-    "has detail; the local stack knows source, detail-type only",
+    "has detail; the local stack supports only source, detail-type",
   ],
   [
     { EventPattern: { source: [{ prefix: "shop" }] } },
     'the source of rule arn:aws:events:us-east-1:000000000000:rule/Demo-R is [{"prefix":"shop"}]',
   ],
-  [{ EventPattern: { source: [] } }, "knows lists of exact values only"],
-  [
-    { Targets: [{ Arn: "arn:aws:lambda:us-east-1:000000000000:function:f" }] },
-    "brings events to queues only",
-  ],
+  [{ EventPattern: { source: [] } }, "supports only lists of exact values"],
+  [{ Targets: [{ Arn: "arn:aws:lambda:us-east-1:000000000000:function:f" }] }, "sends events only to queues"],
   [
     { Targets: [{ Arn: "arn:aws:sqs:us-east-1:000000000000:q.fifo" }] },
     "is arn:aws:sqs:us-east-1:000000000000:q.fifo",
@@ -320,6 +317,8 @@ test("of several HTTP APIs the delay queue's is played, and another's routes are
   };
   const { routes, leftOut } = read(resources, { Outputs });
   expect(routes.map(({ key }) => key)).toEqual(["GET /health"]);
-  expect(leftOut).toEqual(["Orders: route GET /orders is of the API Shop; the local stack plays Jobs alone"]);
+  expect(leftOut).toEqual([
+    "Orders: route GET /orders is of the API Shop; the local stack runs only the API Jobs",
+  ]);
   expect(read(resources).routes.map(({ key }) => key)).toEqual(["GET /orders"]);
 });

@@ -130,7 +130,7 @@ test("an app that writes nothing is named", async () => {
 });
 
 test("a project without a cdk.json is named", async () => {
-  await expect(run()).rejects.toThrow(/there is no .*cdk\.json to name the app; --app/);
+  await expect(run()).rejects.toThrow(/there is no .*cdk\.json that names the app; name the app with --app/);
 });
 
 /** A shell with a program under it that does not end of itself, but writes down its process id. */

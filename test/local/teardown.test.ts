@@ -9,6 +9,6 @@ test("a step that fails keeps no other from running, and is told with its reason
     throw new Error("the port is gone");
   });
   add(() => undone.push("last"));
-  await expect(run()).rejects.toThrow("not all was ended cleanly: the port is gone");
+  await expect(run()).rejects.toThrow("parts of the local stack did not end cleanly: the port is gone");
   expect(undone).toEqual(["last", "first"]);
 });

@@ -73,7 +73,7 @@ describe("a callback URL", () => {
       const isSpecial = SPECIAL.check(parts.join("."));
       expect(isPublicAddress(parts.join("."))).toBe(!isSpecial);
       const error = callbackUrlError(`https://${spell(parts)}:443/hooks`, STRICT);
-      if (isSpecial) expect(error).toContain("not public");
+      if (isSpecial) expect(error).toContain("a public address");
       else expect(error).toBeUndefined();
     },
   );

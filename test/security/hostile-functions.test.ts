@@ -151,18 +151,18 @@ describe("a webhook's function", () => {
 
   test.each([
     ["http://127.0.0.1:PORT/", "must begin with https:"],
-    ["https://127.0.0.1:PORT/", "not public"],
-    ["https://0x7f.1:PORT/", "not public"],
-    ["https://2130706433:PORT/", "not public"],
-    ["https://[::1]:PORT/", "not public"],
-    ["https://[::ffff:7f00:1]:PORT/", "not public"],
+    ["https://127.0.0.1:PORT/", "a public address"],
+    ["https://0x7f.1:PORT/", "a public address"],
+    ["https://2130706433:PORT/", "a public address"],
+    ["https://[::1]:PORT/", "a public address"],
+    ["https://[::ffff:7f00:1]:PORT/", "a public address"],
     ["https://localhost:PORT/", "must not lead to this machine"],
     ["https://a.localhost.:PORT/", "must not lead to this machine"],
-    ["https://169.254.169.254/latest/meta-data/", "not public"],
+    ["https://169.254.169.254/latest/meta-data/", "a public address"],
     ["https://user:pass@shop.example/", "no user name or password"],
     ["file:///etc/passwd", "must begin with https:"],
-    ["//127.0.0.1:PORT/", "must be a whole URL"],
-    ["", "must be a whole URL"],
+    ["//127.0.0.1:PORT/", "must be a complete URL"],
+    ["", "must be a complete URL"],
     ["https://shop.example/LONG", "characters"],
   ])("judges again what a message names by hand: %s", async (url, rule) => {
     const named = url.replace("PORT", String(receiver.port)).replace("LONG", "x".repeat(100_000));

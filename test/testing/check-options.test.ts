@@ -15,7 +15,7 @@ describe("a test queue", () => {
   test("refuses what is no duration or time", async () => {
     const topics = { orders: { handler: () => {} } };
     await expect(createTestQueue({ topics }).advance("soon")).rejects.toThrow('such as "7d", got "soon"');
-    expect(() => createTestQueue({ topics, now: "today" })).toThrow('ISO 8601, got "today"');
+    expect(() => createTestQueue({ topics, now: "today" })).toThrow('zone, got "today"');
     expect(() => createTestQueue({ topics: { work: { consumer: "pull", ttr: "x" } } })).toThrow(
       "work.ttr must be",
     );
@@ -23,21 +23,21 @@ describe("a test queue", () => {
 
   test.each([
     [undefined, "the options of the test queue must be an object, got nothing"],
-    [{}, "topics must be an object of topics by their names, got nothing"],
-    [{ topics: 5 }, "topics must be an object of topics by their names, got 5"],
+    [{}, "topics must be an object with a topic for each name, got nothing"],
+    [{ topics: 5 }, "topics must be an object with a topic for each name, got 5"],
     [
       { topics: {}, start: 0 },
-      'the test queue has an unknown option "start"; known are topics, now, seed, handlerTimeout',
+      'the test queue has an unknown option "start"; allowed are topics, now, seed, handlerTimeout',
     ],
     [{ topics: { orders: null } }, "the options of topic orders must be an object, got null"],
     [
       { topics: { orders: { handler: 5 } } },
-      "orders.handler must be a function, or what consumer has made of one, got 5",
+      "orders.handler must be a function, or the result of consumer(…), got 5",
     ],
     [{ topics: { orders: { receiver: "x" } } }, 'orders.receiver must be a function, got "x"'],
     [
       { topics: { orders: { handler: () => {}, maxAttempt: 2 } } },
-      /^topic orders has an unknown option "maxAttempt"; known are handler, .*, maxAttempts, /,
+      /^topic orders has an unknown option "maxAttempt"; allowed are handler, .*, maxAttempts, /,
     ],
   ])("refuses what no type keeps plain JavaScript from: %j", (options, message) => {
     const create = () => createTestQueue(options as never);

@@ -196,7 +196,7 @@ describe("a handler", () => {
     const queue = queueOf(handler, { maxAttempts: 1 });
     await queue.client.enqueue("orders", 1, { delay: 0 });
     await queue.advance("1m");
-    expect(queue.runs()).toMatchObject([{ error: expect.stringContaining("handlers cannot call it") }]);
+    expect(queue.runs()).toMatchObject([{ error: expect.stringContaining("a handler must not call it") }]);
   });
 });
 

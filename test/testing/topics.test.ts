@@ -8,48 +8,54 @@ const PAID = { detailType: "OrderPaid", key: "$.detail.orderId" };
 const REFUSED: readonly [object, string][] = [
   [
     { handler, window: "9-18 Shanghai" },
-    'topics.orders.window must be a part of the day, is "9-18 Shanghai"; allowed: two different times of day',
+    'topics.orders.window must be a range of hours, is "9-18 Shanghai"; allowed: two different times of day',
   ],
   [{ handler, maxAttempts: 0 }, "topics.orders.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
-  [{ handler, backoff: { waits: [] } }, 'topics.orders.backoff.waits must be a ladder, is "0 waits"'],
+  [
+    { handler, backoff: { waits: [] } },
+    'topics.orders.backoff.waits must be a list of waits in seconds, is "0 waits"',
+  ],
   [
     { handler, backoff: { waits: ["15s"] } },
     'topics.orders.backoff.waits[0] must be a number, is "15s"; allowed: 0 to 316224000',
   ],
   [{ handler, backoff: { waits: [null] } }, "topics.orders.backoff.waits[0] must be a number, is null"],
   [{ handler, backoff: { waits: ["15"] } }, 'topics.orders.backoff.waits[0] must be a number, is "15"'],
-  [{ handler, window: "09:00-18:00 BST" }, 'must be a part of the day, is "09:00-18:00 BST"'],
+  [{ handler, window: "09:00-18:00 BST" }, 'must be a range of hours, is "09:00-18:00 BST"'],
   [{ handler, maxPerSecond: -1 }, "topics.orders.maxPerSecond must be a number of starts a second, is -1"],
-  [{ handler, tracking: "nonne" }, 'tracking must be a known word, is "nonne"; allowed: full or none'],
+  [
+    { handler, tracking: "nonne" },
+    'tracking must be one of the allowed values, is "nonne"; allowed: full or none',
+  ],
   [
     { handler, ifLate: { after: "1m", do: "drop" } },
-    'topics.orders.ifLate.do must be a known word, is "drop"; allowed: run or skip or expire',
+    'topics.orders.ifLate.do must be one of the allowed values, is "drop"; allowed: run or skip or expire',
   ],
-  [{ handler, ifLate: { after: "1m", do: "skip" }, tracking: "none" }, "topics.orders.ifLate needs homes"],
+  [
+    { handler, ifLate: { after: "1m", do: "skip" }, tracking: "none" },
+    "topics.orders.ifLate needs a tracked topic",
+  ],
   [
     { handler, ifLate: { after: "soon", do: "skip" } },
     "orders.ifLate.after must be seconds or a string such",
   ],
   [{ handler, spread: "1000d" }, "spread must be whole seconds, is 86400000; allowed: 0 to 86400 seconds"],
-  [{ handler, ttr: 60 }, "topics.orders.ttr is for a pull topic only, is 60; allowed: nothing"],
+  [{ handler, ttr: 60 }, "topics.orders.ttr is allowed for a pull topic only, is 60; allowed: nothing here"],
   [
     { consumer: "pull", ttr: 0 },
     "topics.orders.ttr must be whole seconds, is 0; allowed: 1 to 43200 seconds",
   ],
   [{ consumer: "pul" }, "topic orders must have one way to run its jobs"],
-  [{ handler, consumer: "pul" }, 'topics.orders.consumer must be a known word, is "pul"'],
+  [{ handler, consumer: "pul" }, 'topics.orders.consumer must be one of the allowed values, is "pul"'],
   [{ handler, webhook: {} }, "topic orders must have one way to run its jobs"],
   [{ handler, receiver: handler }, "topic orders must have one way to run its jobs"],
   [{ handler, webhook: {}, receiver: handler }, "topic orders must have one way to run its jobs"],
   [{ receiver: handler }, "topic orders must have one way to run its jobs"],
   [
     { handler, cancelOn: { detailType: "D", key: "detail.id" } },
-    'topics.orders.cancelOn.key must say where in the event, is "detail.id"; allowed: $.name or',
+    'topics.orders.cancelOn.key must be a path into the event, is "detail.id"; allowed: $.name or',
   ],
-  [
-    { handler, cancelOn: { key: "$.id" } },
-    "cancelOn.detailType must be a name, is nothing; allowed: 1 to 128",
-  ],
+  [{ handler, cancelOn: { key: "$.id" } }, "cancelOn.detailType must be text, is nothing; allowed: 1 to 128"],
   [
     { handler, cancelOn: [{ ...PAID, tombstone: "30d" }] },
     "topics.orders.cancelOn[0].tombstone must be whole seconds, is 2592000; allowed: 0 to 86400 seconds",
@@ -58,14 +64,14 @@ const REFUSED: readonly [object, string][] = [
     { handler, cancelOn: { ...PAID, tombstone: "x" } },
     "orders.cancelOn.tombstone must be seconds or a string",
   ],
-  [{ handler, cancelOn: PAID, tracking: "none" }, "cancelOn needs keys, which untracked jobs have not"],
+  [{ handler, cancelOn: PAID, tracking: "none" }, "cancelOn needs keys, which untracked jobs do not have"],
   [
     { handler, enqueueOn: { ...PAID, delay: 60, onDuplicate: "postpone" } },
-    "topics.orders.enqueueOn.maxDelay must bound what is postponed, is nothing",
+    'topics.orders.enqueueOn.maxDelay must be given with onDuplicate "postpone", is nothing',
   ],
   [
     { handler, enqueueOn: { ...PAID, delay: 60, onDuplicate: "repace" } },
-    'onDuplicate must be a known word, is "repace"; allowed: keep or replace or postpone',
+    'onDuplicate must be one of the allowed values, is "repace"; allowed: keep or replace or postpone',
   ],
   [{ webhook: { url: "http://shop.example" }, receiver: handler }, "webhook.url must begin with https:"],
 ];
@@ -79,13 +85,13 @@ describe("a test queue", () => {
 
   test.each(["2026-02-30T00:00:00Z", "2026-03-01", "soon"])("refuses to begin at %s", (now) => {
     expect(() => createTestQueue({ topics: { orders: { handler } }, now })).toThrow(
-      `now must be a Date or ISO 8601, got "${now}"`,
+      `now must be a Date or an ISO 8601 time with a zone, got "${now}"`,
     );
   });
 
   test("refuses a topic whose name no queue can have", () => {
     expect(() => createTestQueue({ topics: { "Order.Timeout": { handler } } })).toThrow(
-      'is "Order.Timeout"; allowed: 1 to 50 of a-z, 0-9 and -',
+      'is "Order.Timeout"; allowed: 1 to 50 characters of a-z, 0-9 and -',
     );
   });
 });

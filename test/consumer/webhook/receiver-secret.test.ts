@@ -21,7 +21,7 @@ test("all URLs of one origin have one secret, however they are written, and othe
 
 test.each(["shop.example", "", "ftp://shop.example", "file:///etc"])("%j is no receiver's URL", (url) => {
   expect(() => receiverSecret(TOPIC, url)).toThrow(
-    `must be one such as https://shop.example/hooks, got "${url}"`,
+    `must be an http: or https: URL such as https://shop.example/hooks, got "${url}"`,
   );
 });
 

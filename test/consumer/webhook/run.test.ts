@@ -125,7 +125,7 @@ describe("a run", () => {
     const private_ = await run({ callbackUrl: "https://10.0.0.7/" });
     expect(private_.ending).toMatchObject({
       end: "failed",
-      error: "callbackUrl must not lead to an address that is not public",
+      error: "callbackUrl must lead to a public address",
     });
     expect([...calls, ...private_.calls]).toEqual([]);
   });

@@ -215,7 +215,7 @@ describe("a schedule that is put", () => {
     [
       "a start for at",
       { expression: "at(2027-01-01T00:00:00)", start: TEN },
-      "start and end are for cron and rate",
+      "start and end must be given for cron and rate only",
     ],
   ])("with %s is refused", async (_, more, rule) => {
     await expect(put(createWorld(), more)).rejects.toEqual(BAD_REQUEST(rule));
