@@ -199,10 +199,11 @@ export async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise
   const { file, fill, home, hold, meanwhile, messageFor } = scenes;
   const { consume, ctx, pass } = scenes;
   const waiting = [await file(topic), await file(topic)];
+  // Filed while the topic is paused, the job would wait for its release.
+  const freed = await file(topic);
   await hold(topic);
   expect(await consume(topic, waiting.map(messageFor))).toEqual({ batchItemFailures: [] });
   for (const { id } of waiting) expect(await home(id)).toMatchObject({ state: "scheduled", attempt: 0 });
-  const freed = await file(topic);
   const steps: Step[] = [[isNote, () => lift(ctx, topic, undefined)]];
   await meanwhile(steps, () => consume(topic, [messageFor(freed)]));
   // Its start has passed meanwhile, and the topic has a limit: it gets another.
@@ -243,8 +244,8 @@ export async function consumeOfBefore(scenes: Scenes): Promise<void> {
   await consume("notes", waiting.map(messageFor));
   for (const { id } of waiting) expect(await scenes.isParked(id)).toBe(true);
   await letGo("notes");
-  await hold("notes");
   const freed = await fileBefore("notes");
+  await hold("notes");
   const steps: Step[] = [[isNote, () => lift(scenes.ctx, "notes", undefined)]];
   await scenes.meanwhile(steps, () => consume("notes", [messageFor(freed)]));
   await consume("notes", [messageFor(await home(freed.id))]);

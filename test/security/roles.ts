@@ -40,9 +40,9 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 const STORED =
-  /^protocol\/[\w-]+\/(book-starts|claim|die|hold|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
+  /^protocol\/[\w-]+\/(book-starts|claim|die|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
 /** Where nothing fails, no note is removed by itself, and no job is parked twice for two starts. */
-const RARELY = /^protocol\/hand-over\/let-go\.ts (removeApart remove|waitFroms read)$/;
+const RARELY = /^protocol\/hand-over\/release-turn\.ts (removeApart remove|waitFroms read)$/;
 /** No topic has a window here. */
 const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
 /** Places that a bundle holds and its function never comes to. */
@@ -57,7 +57,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
   JobsTickSweeper: [/^protocol\/[\w-]+\/die\.ts die send$/, RARELY],
   // It sends nothing merely to be sure.
-  JobsPromotionsPromote: [HELD, /^protocol\/[\w-]+\/limit\.ts notedAmong read$/],
+  JobsPromotionsPromote: [HELD, /^protocol\/[\w-]+\/start-gate\.ts notedAmong read$/],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
     HELD,
