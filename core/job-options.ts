@@ -19,7 +19,7 @@ export type JobOptions = {
   maxAttempts?: number;
   /** A word to find jobs by. */
   tag?: string;
-  /** The tenant of the job. The backlog of one tenant delays the jobs of other tenants least. */
+  /** The tenant of the job. A backlog of one tenant delays the jobs of other tenants as little as possible. */
   group?: string;
   /** The job is due later than was asked by up to this duration, evenly drawn. Absent: its topic's spread. */
   spread?: number;
@@ -60,7 +60,8 @@ export const JOB_OPTIONS = {
   group: {
     kind: "ascii",
     mostChars: GROUP_CHARS,
-    description: "The tenant of the job. The backlog of one tenant delays the jobs of other tenants least.",
+    description:
+      "The tenant of the job. A backlog of one tenant delays the jobs of other tenants as little as possible.",
   },
   spread: {
     kind: "duration",

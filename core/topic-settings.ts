@@ -243,8 +243,10 @@ export type TopicSettings<Duration> = {
   readonly oldestMessageAge?: Duration;
 };
 
-/** `kind`: how a setting is checked and converted; durations in seconds. `own`: by code of its own; then `range` says
- * what is allowed. */
+/**
+ * How a setting is checked and converted. Durations are seconds. A setting of kind `own` has code of its own, and `range` tells
+ * readers what is allowed.
+ */
 type Declaration = (
   | { readonly kind: "word"; readonly words: readonly string[] }
   | { readonly kind: "count"; readonly least: number; readonly most: number }

@@ -145,9 +145,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
   const turns = turnsOf(ctx, request, bulk, taken);
   let at = bulk;
   for (const page of pages) {
-    const matched = page.homes.filter(
-      (home) => isFor(request.action, home, at.startedAt) && isFromBefore(home, at),
-    );
+    const matched = matchedOf(page, request, at);
     const now = ctx.clock();
     const refused = matched.map((home) => refusal(request.action, home, now));
     const changeable = matched.filter((_, i) => refused[i] === undefined);
@@ -180,9 +178,7 @@ async function pagesOf(ctx: Context, request: BulkRequest, bulk: Bulk, until: nu
   for (let at = bulk; ; ) {
     const page = await pageOf(ctx, request, at, Math.min(ctx.sizes.bulkJobs - matched, PAGE_JOBS));
     pages.push(page);
-    matched += page.homes.filter(
-      (home) => isFor(request.action, home, at.startedAt) && isFromBefore(home, at),
-    ).length;
+    matched += matchedOf(page, request, at).length;
     held += page.homes.length + page.gone.length;
     const isEnough = matched >= ctx.sizes.bulkJobs || held >= HELD * ctx.sizes.bulkJobs;
     if (page.cursor === undefined || isEnough || ctx.clock() >= until) return pages;
@@ -202,6 +198,11 @@ function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Pr
   const { from, to, position: cursor } = at;
   if (action === "redrive") return deadPage(ctx, { ...filter, limit, cursor, before: beforeTime(to) });
   return listJobs(ctx, { ...filter, limit, from, to, cursor });
+}
+
+/** The jobs of a page that a bulk is about. */
+function matchedOf({ homes }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
+  return homes.filter((home) => isFor(action, home, at.startedAt) && isFromBefore(home, at));
 }
 
 /** The dead are redriven, and only what has not ended is anything else. What may start already needs no `run`. */

@@ -96,10 +96,10 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   return { moved: true, home: found };
 }
 
-/** When a job is due that is moved. */
+/** The due time of a moved job. */
 function movedDueAt(home: Home, { dueAt, keepsTurn = false }: Move, isHeld: boolean, now: number): number {
   if (!keepsTurn) return isHeld ? dueAt : Math.max(dueAt, now);
-  // The bound of a job that was postponed lies between its due time and now, and nobody asked for less.
+  // `dueAt` is the bound here, which has passed. An overdue job keeps its due time, but none before the bound.
   return home.state === "scheduled" ? Math.min(Math.max(home.dueAt, dueAt), now) : now;
 }
 

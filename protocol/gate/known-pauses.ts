@@ -6,6 +6,7 @@ import { isOver, pausedFor } from "../../core/pauses.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { isLimited } from "../policy.ts";
 import type { Context, Pool } from "../ports.ts";
+import { createSilences } from "../store/silence.ts";
 
 /** `pause`: as far as it can be read. `limited`: what the pool has of a topic with a limit. `resumedAt`: when its pause was lifted, if that is not over. */
 type Known = {
@@ -20,10 +21,8 @@ const known = new WeakMap<Pool, Map<string, Known>>();
 type Look = { readonly begun: number; readonly end: Promise<void> };
 /** By topic. */
 const looking = new WeakMap<Pool, Map<string, Look>>();
-/** The topics whose pauses could not be read while others' could, with why, and until when they are not asked for again: ms. */
-const sick = new WeakMap<Pool, Map<string, { error: unknown; until: number }>>();
-/** How long a topic is sick whose read has met no answer: ms. Other topics wait for such a read. */
-const SICK_FOR = BUCKET;
+/** The topics whose pauses could not be read while the pauses of others could. */
+const silences = createSilences(BUCKET);
 
 /**
  * Before which start (ms since the epoch) each of these topics' jobs are held, as it was read at most
@@ -50,13 +49,11 @@ export async function pauseBounds(ctx: Context, topics: readonly string[]): Prom
  * topic's trouble is its own, so that the others' are looked at then by themselves.
  */
 export async function unknownPauses(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
-  const failed = sick.get(ctx.pool) ?? new Map<string, { error: unknown; until: number }>();
-  sick.set(ctx.pool, failed);
   const begun = ctx.clock();
   const unknown = new Map<string, unknown>();
   for (const topic of topics) {
-    const last = failed.get(topic);
-    if (last && begun < last.until) unknown.set(topic, last.error);
+    const last = silences.errorOf(ctx, topic);
+    if (last) unknown.set(topic, last);
   }
   const asked = [...new Set(topics)].filter((topic) => !unknown.has(topic));
   try {
@@ -67,8 +64,8 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
     if (others.length === 0) {
       const isSlow =
         ctx.clock() - begun >= NO_ANSWER_AFTER &&
-        (await isAnotherRead(ctx, new Set([topic, ...failed.keys()])));
-      if (isSlow) failed.set(topic, { error, until: ctx.clock() + SICK_FOR });
+        (await isAnotherRead(ctx, new Set([topic, ...silences.names(ctx)])));
+      if (isSlow) silences.note(ctx, topic, error);
       return unknown.set(topic, error);
     }
   }
@@ -81,7 +78,7 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
   const isSlow = ctx.clock() - again >= NO_ANSWER_AFTER && errors.size < asked.length;
   for (const [topic, error] of errors) {
     unknown.set(topic, error);
-    if (isSlow) failed.set(topic, { error, until: ctx.clock() + SICK_FOR });
+    if (isSlow) silences.note(ctx, topic, error);
   }
   return unknown;
 }

@@ -99,13 +99,13 @@ export async function takeTurns(
     const start = turns[i];
     return start === undefined ? [] : [{ ...one, start, last: lastStart(one.home) }];
   });
-  const froms = await waitFroms(ctx, inTurn);
+  const since = await waitingSince(ctx, inTurn);
   const starts = await findStarts(ctx, run, inTurn, isPaced);
   const given = inTurn.flatMap(({ home, notes }, i) => {
     const until = starts[i];
     if (until === undefined) return [];
     // rule: parked-wait-is-no-lateness
-    const from = froms[i] ?? heldFromNow(ctx, home, ctx.clock());
+    const from = since[i] ?? heldFromNow(ctx, home, ctx.clock());
     const start = Math.max(until, ctx.clock());
     // No claim drops what a sweep would send as well. Until it is sent its note stands.
     const isSent = home.untracked === true && isNear(start, ctx.clock());
@@ -334,7 +334,7 @@ function isBeingSent({ sentFor, ...home }: Home, now: number): boolean {
  * note does, because the job was given another start since: a release died before it sent the job, or a note's writer was slow.
  * What has passed since that other start is then lost.
  */
-async function waitFroms(ctx: Context, waiting: readonly Waiting[]): Promise<(number | undefined)[]> {
+async function waitingSince(ctx: Context, waiting: readonly Waiting[]): Promise<(number | undefined)[]> {
   const noteFor = ({ home }: Waiting, notes: readonly Parked[]): Parked | undefined =>
     notes.find(({ start = home.dueAt }) => start === startsAt(home));
   // A job that was parked again since has a note of its own revision, which may come in a later turn.

@@ -7,8 +7,6 @@ import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { lookLater, send } from "./send.ts";
 
-/** No start that has passed counts. */
-const NEW_STARTS: Omit<Looks, "by"> = { behind: new Set() };
 const NONE: PutOff = { done: new Set(), unread: new Set() };
 
 /**
@@ -30,7 +28,8 @@ export async function sendMissed(ctx: Context, topic: string, jobs: readonly Mes
     // Spare, so that each start is noted in its home: another message of the job then takes no other.
     return home.state === "scheduled" && isHeld ? { ...home, spare: true as const } : [];
   });
-  const looks = { ...NEW_STARTS, by: readAt + WRITER_DEADLINE };
+  // No start that has passed counts.
+  const looks: Looks = { behind: new Set(), by: readAt + WRITER_DEADLINE };
   if (homes.length > 0) await lookLater(ctx, homes, await send(ctx, homes, looks));
   return { done: new Set(homes.map(({ id }) => id)), unread: missed.unread };
 }

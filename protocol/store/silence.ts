@@ -9,6 +9,8 @@ const SILENT_FOR = 40_000;
 export type Silences = {
   /** Why a name's last call failed; `undefined`: the name may be asked. */
   readonly errorOf: (ctx: Context, name: string) => Error | undefined;
+  /** All names that have ever given no answer, those too that may be asked again. */
+  readonly names: (ctx: Context) => Iterable<string>;
   /** Notes that a name has given no answer now. */
   readonly note: (ctx: Context, name: string, error: unknown) => void;
 };
@@ -21,6 +23,7 @@ export function createSilences(lasts: number): Silences {
       const last = pools.get(ctx.pool)?.get(name);
       return last && ctx.clock() < last.until ? last.error : undefined;
     },
+    names: (ctx) => pools.get(ctx.pool)?.keys() ?? [],
     note(ctx, name, error) {
       const names = pools.get(ctx.pool) ?? new Map<string, { error: Error; until: number }>();
       pools.set(ctx.pool, names);

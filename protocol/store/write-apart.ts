@@ -51,7 +51,7 @@ async function apart<T, Outcome>(
   for (const [at, i] of asked.entries()) outcomes[i] = written[at] ?? new Error("no answer");
   const partitions = Map.groupBy(asked, (i) => partitionOf(items[i] as T));
   const undecided = [...partitions].filter(([, those]) => those.some((i) => outcomes[i] instanceof Error));
-  // Where none of several decides it is the pool that fails, which may answer at any moment.
+  // If none of several partitions decides, the whole pool is in trouble, and may answer again at any moment.
   const isSilence =
     ctx.clock() - begun >= BATCH_PATIENCE && (partitions.size === 1 || undecided.length < partitions.size);
   if (isSilence)

@@ -2,6 +2,7 @@ import { openapiDocument } from "../../http/openapi.ts";
 import { routes } from "../../http/route-table.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { code, table } from "../markdown.ts";
+import { number } from "../units.ts";
 
 type Schema = {
   readonly $ref?: string;
@@ -153,10 +154,6 @@ const LONGEST_PATTERN = 60;
 /** A number of seconds, or a text such as `1h30m`. */
 function isDuration({ anyOf = [] }: Schema): boolean {
   return anyOf.some(({ pattern = "" }) => pattern.includes("ms|[smhd]"));
-}
-
-function number(count: number): string {
-  return count.toLocaleString("en");
 }
 
 /** As GitHub and the site make it of a heading. */

@@ -7,14 +7,10 @@ import {
   BUCKETS_A_PAGE,
   BULK_JOBS,
   BULK_PART,
-  CALLBACK_URL_CHARS,
   CLOCK_MARGIN,
-  DAY,
   ENTRIES_A_PAGE,
   ERROR_BYTES,
   EXPRESSION_CHARS,
-  GROUP_CHARS,
-  HEADERS_BYTES,
   IDEMPOTENCY_KEY_CHARS,
   KEY_CHARS,
   KNOWN_CALLS,
@@ -23,11 +19,9 @@ import {
   LONGEST_BULK,
   LONGEST_DELAY,
   LONGEST_LEASE,
-  LONGEST_SPREAD,
   LONGEST_UNTRACKED_WAIT,
   LOOKAHEAD,
   MAX_SHARDS,
-  MOST_ATTEMPTS,
   MOST_RECEIVES,
   NEAR,
   ONCE_AFTER,
@@ -39,37 +33,14 @@ import {
   SCHEDULE_INPUT_BYTES,
   STALE_AFTER,
   STARTS_AHEAD,
-  TAG_BYTES,
   UNTRACKED_AFTER,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
+import { OPTION_NAMES } from "../../core/job-options.ts";
 import { type ProblemCode, STATUS } from "../../http/problem.ts";
 import { table } from "../markdown.ts";
-
-const SECOND = 1000;
-const UNITS: readonly (readonly [string, number])[] = [
-  ["day", DAY],
-  ["hour", DAY / 24],
-  ["minute", 60 * SECOND],
-  ["second", SECOND],
-];
-
-/** `3 minutes`, `210 seconds`: in the greatest unit that divides it. */
-function duration(ms: number): string {
-  const [name, size] = UNITS.find(([, unit]) => ms % unit === 0) ?? ["ms", 1];
-  const count = ms / size;
-  return `${count.toLocaleString("en")} ${name}${count === 1 || size === 1 ? "" : "s"}`;
-}
-
-function bytes(count: number): string {
-  if (count % 1000 === 0) return `${count / 1000} KB`;
-  if (count % (1024 * 1024) === 0) return `${count / 1024 / 1024} MiB`;
-  return count % 1024 === 0 ? `${count / 1024} KiB` : `${count} bytes`;
-}
-
-function number(count: number): string {
-  return count.toLocaleString("en");
-}
+import { bytes, duration, number } from "../units.ts";
+import { optionRange } from "./settings.ts";
 
 /** What the API refuses, with the code of the refusal. */
 const LIMITS: readonly (readonly [what: string, limit: string, refusal?: ProblemCode])[] = [
@@ -78,19 +49,10 @@ const LIMITS: readonly (readonly [what: string, limit: string, refusal?: Problem
   ["depth of JSON", `${BODY_DEPTH} levels`, "bad-request"],
   ["jobs of a batch", number(BATCH_JOBS), "too-many-jobs"],
   ["delay", duration(LONGEST_DELAY), "bad-request"],
-  ["`spread`", duration(LONGEST_SPREAD), "bad-request"],
+  ...OPTION_NAMES.map((name) => [`\`${name}\``, optionRange(name), "bad-request"] as const),
   ["`maxDelay`", "longer than 0; with `postpone` only", "bad-request"],
-  ["`maxAttempts`", `1–${MOST_ATTEMPTS}`, "bad-request"],
   ["`key`", `${KEY_CHARS} of \`A-Za-z0-9._~:@=+,-\``, "bad-request"],
   ["`Idempotency-Key`", `${IDEMPOTENCY_KEY_CHARS} printable ASCII characters, no comma`, "bad-request"],
-  ["`group`", `${GROUP_CHARS} printable ASCII characters`, "bad-request"],
-  ["`tag`", bytes(TAG_BYTES), "bad-request"],
-  ["`headers`", `${bytes(HEADERS_BYTES)} as JSON`, "bad-request"],
-  [
-    "`callbackUrl`",
-    `${number(CALLBACK_URL_CHARS)} characters, \`https:\`, no private address, no password`,
-    "bad-request",
-  ],
   ["name of a schedule", "1–64 of `0-9A-Za-z._-`", "bad-request"],
   ["expression of a schedule", `${EXPRESSION_CHARS} characters`, "bad-request"],
   [

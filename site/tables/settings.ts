@@ -1,15 +1,9 @@
-import { GROUP_CHARS, HEADERS_BYTES, TAG_BYTES } from "../../core/constants.ts";
-import { JOB_OPTIONS, OPTION_NAMES } from "../../core/job-options.ts";
+import { CALLBACK_URL_CHARS, HEADERS_BYTES } from "../../core/constants.ts";
+import { JOB_OPTIONS, type JobOption, OPTION_NAMES } from "../../core/job-options.ts";
 import { SETTINGS } from "../../core/topic-settings.ts";
 import { documentedFields, firstSentence } from "../docstrings.ts";
 import { code, table } from "../markdown.ts";
-
-const UNITS = [
-  ["day", 86_400],
-  ["h", 3600],
-  ["min", 60],
-  ["s", 1],
-] as const;
+import { bytes, duration, number } from "../units.ts";
 
 /** Every setting of a topic. */
 export function topicSettings(): string {
@@ -29,7 +23,7 @@ function rangeOf(declared: (typeof SETTINGS)[number][1]): string {
     case "count":
       return `${number(declared.least)}–${number(declared.most)}`;
     case "duration":
-      return `${seconds(declared.least)}–${seconds(declared.most)}`;
+      return `${duration(1000 * declared.least)}–${duration(1000 * declared.most)}`;
     case "own":
       return declared.range;
   }
@@ -41,30 +35,23 @@ export function jobOptions(): string {
   return table(["option", "range", "meaning"], rows);
 }
 
-function optionRange(name: (typeof OPTION_NAMES)[number]): string {
+/** What the API takes as an option of a job. */
+export function optionRange(name: JobOption): string {
   const option = JOB_OPTIONS[name];
   switch (option.kind) {
     case "count":
       return `${option.least}–${option.most}`;
     case "duration":
-      return `${"isLongerThan0" in option ? "more than " : ""}0–${seconds(option.most / 1000)}`;
+      return "isLongerThan0" in option
+        ? `more than 0, at most ${duration(option.most)}`
+        : `0–${duration(option.most)}`;
     case "text":
-      return `1–${TAG_BYTES} bytes of UTF-8 without control characters`;
+      return `1–${bytes(option.mostBytes)} of UTF-8 without control characters`;
     case "ascii":
-      return `1–${GROUP_CHARS} printable ASCII characters without spaces`;
+      return `1–${option.mostChars} printable ASCII characters without spaces`;
     case "headers":
-      return `together at most ${HEADERS_BYTES / 1024} KiB as JSON`;
+      return `together at most ${bytes(HEADERS_BYTES)} as JSON`;
     case "url":
-      return "[what a webhook may call](security.md)";
+      return `${number(CALLBACK_URL_CHARS)} characters, \`https:\`, no private address, no password`;
   }
-}
-
-function seconds(value: number): string {
-  const [unit, size] = UNITS.find(([, size]) => value >= size && value % size === 0) ?? UNITS[3];
-  const count = value / size;
-  return `${number(count)} ${unit}${unit === "day" && count !== 1 ? "s" : ""}`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString("en");
 }

@@ -10,6 +10,7 @@ import type { Change, Context, Pool, Queues } from "../../protocol/ports.ts";
 import { receive, settlePulled } from "../../protocol/run/pull.ts";
 import { consume } from "../support/consume.ts";
 import { fail, pull, pullOne } from "../support/scenes.ts";
+import { undecidedPool, whileTimePasses } from "../support/undecided.ts";
 import { createWorld, MINUTE, SECOND, START, type World } from "../support/world.ts";
 
 /** DynamoDB throttles every change of this job for `ms`; what it decides of others is told at once. */
@@ -47,38 +48,9 @@ function throttledWrites(world: World, bucket: string): Pool {
   return Object.assign(Object.create(world.pool), { change, transact });
 }
 
-/** The same of jobs that are filed, while others' writes go on beside them. */
+/** A process whose writes of one bucket DynamoDB does not decide, while writes of others go on beside them. */
 function throttledBucket(world: World, bucket: string): Context {
-  const refused = new MinutehandError("unavailable", `writes of ${bucket} are throttled`);
-  const until = async (by: number): Promise<never> => {
-    while (world.now() < by) await new Promise(setImmediate);
-    throw refused;
-  };
-  const insert: Pool["insert"] = async (items, by) => {
-    const isIts = ({ pk }: Key): boolean => pk === bucket;
-    const others = items.filter((item) => !isIts(item));
-    const outcomes = await world.pool.insert(others, by);
-    if (others.length < items.length) await until(by).catch(() => {});
-    return items.map((item) => outcomes[others.indexOf(item)] ?? refused);
-  };
-  const transact: Pool["transact"] = (writes, by) =>
-    writes.some((write) => ("insert" in write ? write.insert : Object.values(write)[0]?.key)?.pk === bucket)
-      ? until(by)
-      : world.pool.transact(writes, by);
-  return { ...world.ctx, pool: Object.assign(Object.create(world.pool), { insert, transact }) };
-}
-
-/** What `work` comes to, with a clock that goes on meanwhile. */
-async function whileTimePasses<T>(world: World, work: Promise<T>): Promise<T> {
-  let isOver = false;
-  const end = work.finally(() => {
-    isOver = true;
-  });
-  while (!isOver) {
-    for (let i = 0; i < 50; i++) await new Promise(setImmediate);
-    await world.pass(100, { ticks: false });
-  }
-  return end;
+  return { ...world.ctx, pool: undecidedPool(world, (pk) => pk === bucket) };
 }
 
 describe("a batch whose jobs lie in several buckets, of which DynamoDB throttles one,", () => {

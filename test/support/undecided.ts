@@ -1,7 +1,6 @@
 import { MinutehandError } from "../../core/errors.ts";
 import type { Key } from "../../core/items.ts";
 import type { Pool } from "../../protocol/ports.ts";
-import { consume } from "./consume.ts";
 import { SECOND, type World } from "./world.ts";
 
 /**
@@ -26,7 +25,14 @@ export function undecidedPool(world: World, isUndecided: (pk: string) => boolean
     const late = isOver ? await write(left) : [];
     return items.map((item) => outcomes[others.indexOf(item)] ?? late[left.indexOf(item)] ?? refusal);
   };
-  const own: Pick<Pool, "changeMany" | "insert" | "remove"> = {
+  const own: Pick<Pool, "changeMany" | "insert" | "remove" | "transact"> = {
+    async transact(writes, by) {
+      const keys = writes.map((write) => ("insert" in write ? write.insert : Object.values(write)[0]?.key));
+      const isWaiting = (): boolean => keys.some((key) => key && isUndecided(key.pk));
+      while (isWaiting() && world.now() < by) await new Promise(setImmediate);
+      if (isWaiting()) throw refusal;
+      return world.pool.transact(writes, by);
+    },
     changeMany: (changes, by) =>
       each(
         changes,
@@ -53,13 +59,12 @@ export function undecidedPool(world: World, isUndecided: (pk: string) => boolean
   return Object.assign(Object.create(world.pool), own);
 }
 
-/** Lets time pass without ticks, `step` ms after `step` ms, until `work` has ended. Meanwhile consumers of `topic` keep up. */
-export async function whileTimePasses(
+/** Lets time pass without ticks until `work` has ended, and answers what `work` does. `each`: called each tenth of a second. */
+export async function whileTimePasses<T>(
   world: World,
-  topic: string,
-  work: Promise<unknown>,
-): Promise<number[]> {
-  const starts: number[] = [];
+  work: Promise<T>,
+  each: () => Promise<void> = async () => {},
+): Promise<T> {
   let isOver = false;
   const end = work.finally(() => {
     isOver = true;
@@ -67,9 +72,7 @@ export async function whileTimePasses(
   while (!isOver) {
     for (let i = 0; i < 50; i++) await new Promise(setImmediate);
     await world.pass(SECOND / 10, { ticks: false });
-    for (let runs = await consume(world, topic); runs.length > 0; runs = await consume(world, topic))
-      starts.push(...runs.map(({ at }) => at));
+    await each();
   }
-  await end;
-  return starts;
+  return end;
 }
