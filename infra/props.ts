@@ -151,8 +151,8 @@ export type DelayQueueProps = {
    */
   readonly eventBus?: IEventBusRef;
   /**
-   * Your KMS key, which encrypts the table, the topics' queues and the logs. Two things stay under keys of AWS: the jobs of recurring
-   * schedules (EventBridge Scheduler's key), and the tick's DLQ (SQS's key), which contains no jobs. The construct allows CloudWatch
+   * Your KMS key, which encrypts the table, the queues and the logs. EventBridge Scheduler keeps the jobs of recurring schedules under its
+   * own key. The construct allows CloudWatch
    * Logs to use the key and, with `cancelOn` or `enqueueOn`, EventBridge. It cannot change the policy of a key that another app owns.
    * You must then allow EventBridge yourself, and the key does not encrypt the logs. Synth warns of both.
    *

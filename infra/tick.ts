@@ -2,45 +2,35 @@ import { Duration } from "aws-cdk-lib";
 import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction as LambdaTarget } from "aws-cdk-lib/aws-events-targets";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
-import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { grantPool, grantQueues, TICK_ACTIONS } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
-import { removalOf } from "./removal.ts";
-import { DLQ_RETENTION, type QueueParts } from "./topic-queues.ts";
+import type { QueueParts } from "./topic-queues.ts";
 
-// A tick that comes late has nothing to do that the next one would not: it starts at the cursors.
+/**
+ * A failed tick is neither retried nor kept in a DLQ. The next tick starts at the same cursors a minute later and does the same work, and
+ * the alarms of the tick's lag and errors tell of the failure.
+ */
 const NO_REPEATS = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
 
 export type TickProps = QueueParts & { readonly tickConcurrency: number | undefined };
 
 /**
- * The minute's sweep and audit: a rule, its function and a DLQ of their own. A rule, not a Scheduler
- * schedule, since every emulator fires it.
+ * The minute's sweep and audit: a rule and its function. The rule is EventBridge's and not a schedule of EventBridge Scheduler, because
+ * every emulator fires such rules.
  */
 export class Tick extends Construct {
   readonly fn: LambdaFunction;
-  readonly dlq: Queue;
 
   constructor(scope: Construct, id: string, props: TickProps) {
     super(scope, id);
-    const { table, topics, prefix, removable, tracing, tickConcurrency } = props;
-    // SQS's own key even where the customer has one: a tick's event says nothing, and EventBridge would
-    // have to be let into the customer's key.
-    this.dlq = new Queue(this, "Dlq", {
-      queueName: `${prefix}_tick_dlq`,
-      retentionPeriod: DLQ_RETENTION,
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      removalPolicy: removalOf(removable),
-    });
+    const { table, topics, removable, tracing, tickConcurrency } = props;
     this.fn = new BundledFunction(this, "Sweeper", {
       code: bundleOf("tick"),
       description: "Hands due jobs over to their ready queues, and audits what should have run",
       timeout: Duration.minutes(3),
       memoryMiB: 1024,
-      deadLetterQueue: this.dlq,
       ...NO_REPEATS,
       removable,
       tracing,
@@ -60,7 +50,7 @@ export class Tick extends Construct {
     new Rule(this, "EveryMinute", {
       description: "Minutehand's tick",
       schedule: Schedule.rate(Duration.minutes(1)),
-      targets: [new LambdaTarget(this.fn, { deadLetterQueue: this.dlq, ...NO_REPEATS })],
+      targets: [new LambdaTarget(this.fn, NO_REPEATS)],
     });
   }
 }

@@ -56,7 +56,6 @@ describe("the app", () => {
       "minutehand_events",
       "minutehand_events_dlq",
       "minutehand_schedules_dlq",
-      "minutehand_tick_dlq",
     ]);
     expect(Object.keys(template.Outputs)).toEqual(
       expect.arrayContaining(["ApiUrl", "TableName", "QueueUrlPrefix"]),

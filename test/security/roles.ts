@@ -8,15 +8,11 @@ const BY_LAMBDA: Readonly<Record<string, readonly RegExp[]>> = {
   // "Sending Lambda function logs to CloudWatch Logs".
   JobsApiHandler: [/^logs:(CreateLogStream|PutLogEvents) JobsApiHandlerLog/],
   JobsApiReceive: [/^logs:(CreateLogStream|PutLogEvents) JobsApiReceiveLog/],
-  JobsTickSweeper: [
-    /^logs:(CreateLogStream|PutLogEvents) JobsTickSweeperLog/,
-    // "Adding a dead-letter queue": of an asynchronous invocation that failed.
-    /^sqs:SendMessage minutehand_tick_dlq$/,
-  ],
+  JobsTickSweeper: [/^logs:(CreateLogStream|PutLogEvents) JobsTickSweeperLog/],
   JobsPromotionsPromote: [/^logs:(CreateLogStream|PutLogEvents) JobsPromotionsPromoteLog/],
   JobsRecurringOccurrence: [
     /^logs:(CreateLogStream|PutLogEvents) JobsRecurringOccurrenceLog/,
-    // The same, after two repeats.
+    // "Adding a dead-letter queue": of an asynchronous invocation that failed, after two repeats.
     /^sqs:SendMessage minutehand_schedules_dlq$/,
   ],
   // "Creating and configuring an Amazon SQS event source mapping": the poller's.
