@@ -1,17 +1,10 @@
-import { HELD_BY_CONSUMER, SQS_BATCH_ENTRIES } from "../core/constants.ts";
+import { SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import {
-  type Message,
-  type MessageJob,
-  newerMessage,
-  newestOf,
-  parseMessage,
-  startOf,
-  unreadableSeconds,
-} from "../core/message.ts";
+import { type Message, type MessageJob, newestOf, startOf } from "../core/message.ts";
 import { hideSecondsOf } from "../core/packs.ts";
 import { inParallel } from "../general/batches.ts";
 import type { Context } from "../protocol/ports.ts";
+import { openMessage } from "../protocol/run/open-message.ts";
 import { redriveEnvelope } from "../protocol/run/redrive-envelope.ts";
 
 /**
@@ -47,29 +40,32 @@ export async function openMessages(
       kept.add(delivery.messageId);
       continue;
     }
-    const message = parseMessage(delivery.body);
-    if (!message) {
-      const newer = newerMessage(delivery.body);
-      const error = newer?.error ?? "it is none of ours";
-      trouble(ctx, newer?.topic ?? "", `reading message ${delivery.messageId}`, error);
-      // maxReceiveCount takes it to the DLQ, where people look. A newer version's outlives a rollback of a day before.
-      kept.add(delivery.messageId);
-      const seconds = unreadableSeconds(delivery.receives ?? 1);
-      if (newer) aside.push({ topic: newer.topic, delivery, ms: seconds * 1000 });
-      continue;
+    const receives = delivery.receives ?? 1;
+    const opened = openMessage(delivery.body, receives, ctx.clock());
+    const unread = (topic: string, error: string): void =>
+      trouble(ctx, topic, `reading message ${delivery.messageId}`, error);
+    switch (opened.kind) {
+      case "jobs": {
+        const { topic, group, jobs } = opened.message;
+        work.push(...jobs.map((job) => ({ job, topic, group, delivery })));
+        break;
+      }
+      case "dead-letter":
+        letters.push({ message: opened.message, messageId: delivery.messageId });
+        break;
+      case "early":
+        kept.add(delivery.messageId);
+        aside.push({ topic: opened.message.topic, delivery, ms: opened.hideFor });
+        break;
+      case "newer":
+        kept.add(delivery.messageId);
+        unread(opened.topic, opened.error);
+        aside.push({ topic: opened.topic, delivery, ms: opened.hideFor });
+        break;
+      case "foreign":
+        kept.add(delivery.messageId);
+        unread("", "Minutehand did not send it");
     }
-    const { topic, group, jobs } = message;
-    if (message.dead) {
-      letters.push({ message, messageId: delivery.messageId });
-      continue;
-    }
-    const early = Math.min(...jobs.map(startOf)) - ctx.clock();
-    if (jobs.length > 0 && early >= HELD_BY_CONSUMER) {
-      kept.add(delivery.messageId);
-      aside.push({ topic, delivery, ms: early });
-      continue;
-    }
-    work.push(...jobs.map((job) => ({ job, topic, group, delivery })));
   }
   await Promise.all([
     putAside(ctx, aside),

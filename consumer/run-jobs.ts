@@ -1,11 +1,13 @@
-import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START, MOST_RECEIVES } from "../core/constants.ts";
+import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { type MessageJob, startOf } from "../core/message.ts";
+import { isPastExpiry, type MessageJob, startOf } from "../core/message.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
-import { type Claims, claim, REPEAT_AFTER, type Verdict } from "../protocol/run/claim.ts";
+import { type Claims, claim } from "../protocol/run/claim.ts";
+import { isWorn } from "../protocol/run/open-message.ts";
 import type { Ending, Held, Settled } from "../protocol/run/settle.ts";
 import { startedEvent } from "../protocol/run/started-event.ts";
+import { leaveUnknown, type Verdict } from "../protocol/run/verdict.ts";
 import { resend } from "../protocol/send/resend.ts";
 import { giveBack } from "./give-back.ts";
 import { type Delivery, deleteMessages, openMessages, putAside, type Work } from "./open-messages.ts";
@@ -165,10 +167,9 @@ function startUntracked(
   ends: UntrackedEnds,
 ): void {
   for (const one of batch) {
-    const { id, expiresAt } = one.job;
-    if (expiresAt === undefined || ctx.clock() <= Date.parse(expiresAt)) start(one, undefined);
+    if (!isPastExpiry(one.job, ctx.clock())) start(one, undefined);
     else {
-      ctx.report({ type: "expired", topic: one.topic, id });
+      ctx.report({ type: "expired", topic: one.topic, id: one.job.id });
       ends.isThrough(one);
     }
   }
@@ -203,7 +204,7 @@ async function claimAndStart(
   } catch (error) {
     // What runs already must not be left alone for it.
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(error) });
-    const later = { verdict: "left", until: ctx.clock() + REPEAT_AFTER } as const;
+    const later = leaveUnknown(ctx.clock());
     claims = { rest: Promise.resolve(jobs.map(() => later)) };
   }
   const messageIds = batch.filter(({ job }) => workOf.has(job.id)).map(({ delivery }) => delivery.messageId);
@@ -245,7 +246,7 @@ async function seeTo(
  * took.
  */
 async function renewWorn(ctx: Context, left: readonly Work[]): Promise<Set<Work>> {
-  const worn = left.filter(({ delivery }) => (delivery.receives ?? 1) >= MOST_RECEIVES - 1);
+  const worn = left.filter(({ delivery }) => isWorn(delivery.receives ?? 1));
   const renewed = new Set<Work>();
   for (const mates of Map.groupBy(worn, ({ topic, group }) => `${topic} ${group ?? ""}`).values()) {
     const { topic, group } = mates[0] as Work;

@@ -1,7 +1,7 @@
 import type { Context } from "../protocol/ports.ts";
 import type { Ending, Settled } from "../protocol/run/settle.ts";
+import { isLastRun, settleUntracked } from "../protocol/run/settle-untracked.ts";
 import type { Delivery, Work } from "./open-messages.ts";
-import { isLastRun, settleUntracked } from "./settle-untracked.ts";
 
 /** Repeats `record` until it works; `keep` is told when it never did. */
 type Settle = (record: () => Promise<Settled>, keep: () => void) => Promise<void>;

@@ -103,6 +103,11 @@ export function startOf({ dueAt, heldUntil = dueAt }: Pick<MessageJob, "dueAt" |
   return Math.max(Date.parse(dueAt), Date.parse(heldUntil));
 }
 
+/** Whether a message's job is past its own `expiresAfter` by this clock. `now`: ms since the epoch. */
+export function isPastExpiry({ expiresAt }: Pick<MessageJob, "expiresAt">, now: number): boolean {
+  return expiresAt !== undefined && now > Date.parse(expiresAt);
+}
+
 /** How late a message's job was before the hold that gave it its start: ms. */
 export function lateBefore({ dueAt, heldFrom = dueAt }: Pick<MessageJob, "dueAt" | "heldFrom">): number {
   return Math.max(Date.parse(heldFrom) - Date.parse(dueAt), 0);

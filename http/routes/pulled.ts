@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Home } from "../../core/items.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { extend, settlePulled } from "../../protocol/run/pull.ts";
+import { extend, settlePulled } from "../../protocol/run/settle-pulled.ts";
 import { settledJob } from "../answers.ts";
 import { topic } from "../fields.ts";
 import { iso } from "../instants.ts";

@@ -1,5 +1,5 @@
 import { type Head, type Home, homeKey, type Pause, pauseKey, ttl } from "../../core/items.ts";
-import { heldUntilOf, lateBefore, type MessageJob, startOf } from "../../core/message.ts";
+import { heldUntilOf, isPastExpiry, lateBefore, type MessageJob, startOf } from "../../core/message.ts";
 import { pausedFor } from "../../core/pauses.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
@@ -12,11 +12,9 @@ export type TooLate = { job: MessageJob; state: "expired" | "cancelled"; why: st
 
 /** Those of these jobs that are past their `expiresAfter`. `now`: ms since the epoch. */
 export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[] {
-  return jobs.flatMap((job) => {
-    const { expiresAt } = job;
-    if (expiresAt === undefined || now <= Date.parse(expiresAt)) return [];
-    return { job, state: "expired", why: whyExpired(expiresAt) };
-  });
+  return jobs.flatMap((job): TooLate[] =>
+    isPastExpiry(job, now) ? [{ job, state: "expired", why: whyExpired(job.expiresAt ?? "") }] : [],
+  );
 }
 
 /**

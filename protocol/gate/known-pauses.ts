@@ -44,6 +44,11 @@ export async function pauseBounds(ctx: Context, topics: readonly string[]): Prom
   return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? NOTHING]));
 }
 
+/** The same of one topic. */
+export async function pauseBound(ctx: Context, topic: string): Promise<number> {
+  return (await pauseBounds(ctx, [topic])).get(topic) ?? NOTHING;
+}
+
 /**
  * Which of these topics' pauses cannot be read, and why. Nothing of such a topic may be handed over: it may be paused. But one
  * topic's trouble is its own, so that the others' are looked at then by themselves.
@@ -135,7 +140,7 @@ function readableOf(pause: Pause | undefined): Pause | undefined {
 }
 
 export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
-  return (await pauseBounds(ctx, [topic])).get(topic) === EVERYTHING;
+  return (await pauseBound(ctx, topic)) === EVERYTHING;
 }
 
 export const EVERYTHING = Number.POSITIVE_INFINITY;

@@ -9,7 +9,7 @@ import type { Context, Deadline } from "../ports.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { askUnlessSilent } from "../store/silence.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
-import { EVERYTHING, heldFromNow, pauseBounds, pauseBoundsNow } from "./known-pauses.ts";
+import { EVERYTHING, heldFromNow, pauseBound, pauseBounds, pauseBoundsNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 
 /** By topic: writes of its notes. */
@@ -138,8 +138,7 @@ export type PutOff = { readonly done: ReadonlySet<string>; readonly unread: Read
 
 /** Parks jobs whose messages a paused topic's consumer has met, as far as their messages are their homes' word. */
 export async function parkCarried(ctx: Context, topic: string, jobs: readonly MessageJob[]): Promise<PutOff> {
-  const before = (await pauseBounds(ctx, [topic])).get(topic) ?? 0;
-  const { homes, unread } = await homesBefore(ctx, jobs, before);
+  const { homes, unread } = await homesBefore(ctx, jobs, await pauseBound(ctx, topic));
   const { parked, spare } = await park(ctx, topic, homes);
   // Their messages are there.
   await ctx.pool.remove([...spare.values()], ctx.clock() + WRITER_DEADLINE);

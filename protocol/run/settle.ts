@@ -105,6 +105,11 @@ export async function settleOtherwise(
   });
 }
 
+/** Gives back a claimed job that was not started: the job waits again at once, and no attempt is counted. */
+export function giveClaimBack(ctx: Context, held: Held): Promise<Settled> {
+  return settleOtherwise(ctx, held, { end: "retry-in", wait: 0 });
+}
+
 /**
  * Records a run whose lease has ended as a failed attempt, on the condition that nobody else did: never a
  * claim over a claim, so that its repeat cannot run the attempt twice.

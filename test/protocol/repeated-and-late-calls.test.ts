@@ -3,7 +3,7 @@ import { MinutehandError } from "../../core/errors.ts";
 import { cancel, cancelMany } from "../../protocol/change/cancel.ts";
 import { redrive } from "../../protocol/change/redrive.ts";
 import { claim } from "../../protocol/run/claim.ts";
-import { extend, settlePulled } from "../../protocol/run/pull.ts";
+import { extend, settlePulled } from "../../protocol/run/settle-pulled.ts";
 import type { PoolCall } from "../../testing/memory-pool.ts";
 import { consume, crashWhileRunning } from "../support/consume.ts";
 import { isLook, pull } from "../support/scenes.ts";

@@ -7,7 +7,8 @@ import { promote } from "../../protocol/hand-over/promote.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
 import { tick } from "../../protocol/hand-over/tick.ts";
 import type { Context, Queues } from "../../protocol/ports.ts";
-import { receive, settlePulled } from "../../protocol/run/pull.ts";
+import { receive } from "../../protocol/run/pull.ts";
+import { settlePulled } from "../../protocol/run/settle-pulled.ts";
 import { consume, crashWhileRunning } from "../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 

@@ -71,9 +71,9 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/[\w-]+\/keys\.ts freeKey transact$/,
   ],
   // Its topic is tracked.
-  JobsWebhookhooksCaller: [HELD, /^consumer\/settle-untracked\.ts settleUntracked /],
-  Orders: [HELD, /^consumer\/settle-untracked\.ts settleUntracked /],
-  Precise: [HELD, /^consumer\/settle-untracked\.ts settleUntracked /],
+  JobsWebhookhooksCaller: [HELD, /^protocol\/run\/settle-untracked\.ts settleUntracked /],
+  Orders: [HELD, /^protocol\/run\/settle-untracked\.ts settleUntracked /],
+  Precise: [HELD, /^protocol\/run\/settle-untracked\.ts settleUntracked /],
   // Its topic is not. Its queue has only some tracked jobs of the time before, so that not each of their ways is met.
   Notes: [STORED],
   // It records no deaths.

@@ -3,7 +3,7 @@ import { pause } from "../../../protocol/change/pause.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { enqueue } from "../../../protocol/file/enqueue.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
-import { settlePulled } from "../../../protocol/run/pull.ts";
+import { settlePulled } from "../../../protocol/run/settle-pulled.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { fail, isLook, key, meanwhile, pullOne } from "../../support/scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";

@@ -12,7 +12,7 @@ import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { bookStarts } from "../../../protocol/gate/book-starts.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
-import { settlePulled } from "../../../protocol/run/pull.ts";
+import { settlePulled } from "../../../protocol/run/settle-pulled.ts";
 import { send } from "../../../protocol/send/send.ts";
 import { consume } from "../../support/consume.ts";
 import { type Call, callsOf, fail, isAt, isLook, meanwhile, pull, pullOne } from "../../support/scenes.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cancel } from "../../../protocol/change/cancel.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
-import { settlePulled } from "../../../protocol/run/pull.ts";
+import { settlePulled } from "../../../protocol/run/settle-pulled.ts";
 import { consume } from "../../support/consume.ts";
 import { dead, dlq, fail, isAt, meanwhile, pull, pullOne } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";

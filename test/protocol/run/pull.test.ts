@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cancel } from "../../../protocol/change/cancel.ts";
-import { extend, receive, settlePulled } from "../../../protocol/run/pull.ts";
+import { receive } from "../../../protocol/run/pull.ts";
+import { extend, settlePulled } from "../../../protocol/run/settle-pulled.ts";
 import { pull, pullOne } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";
 

@@ -31,7 +31,7 @@ const ADVANCE = "progress.reach(page.position, 1_000_000)";
 const CLAIM_AGAIN = `{
   const mine = { token: tokens.get(job.id) ?? "", leaseEnd: now + 30_000, claimedAt: now };
   const expect = { revision: job.revision, state: "running", leaseEnd: home.leaseEnd };
-  const over = await ctx.pool.change({ key: homeKey(job.id), expect, set: mine }, now + 60_000);
+  const over = await ctx.pool.change({ key: { pk: home.pk, sk: home.sk }, expect, set: mine }, now + 60_000);
   if (over.changed) take(job);
 }`;
 const STILL_WAITS = '(await readHomes(ctx, [before.item.id]))[0]?.state === "scheduled"';
@@ -386,7 +386,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "claim does not heed a pause",
     rule: "claim-asks-for-a-pause",
-    change: value("{ done: [], unread: [] }"),
+    change: value("Number.NEGATIVE_INFINITY"),
   },
   {
     name: "receive does not heed a pause",

@@ -1,0 +1,37 @@
+import { MinutehandError, messageOf } from "../../core/errors.ts";
+import type { TopicPolicy } from "../../core/policy.ts";
+import type { Context } from "../ports.ts";
+import { requireTopic } from "../read/topics.ts";
+
+/** The policy of a pull topic. Throws `unknown-topic`, `not-a-pull-topic`. */
+export function requirePullTopic(ctx: Context, topic: string): TopicPolicy {
+  const policy = requireTopic(ctx, topic);
+  if (policy.consumer === "pull") return policy;
+  throw new MinutehandError(
+    "not-a-pull-topic",
+    `topic ${topic} must be a pull topic, but it has a Lambda or webhook consumer`,
+  );
+}
+
+/**
+ * How long each try to put messages away may take, in ms. After a poll of 20 s the API's function has 9 s left, and claimed jobs that it
+ * does not hand out by then lose an attempt.
+ */
+const PATIENCE = 1000;
+
+/** Messages to put away, by their handles. `drop`: to delete. `hide`: to make invisible for `seconds`. */
+export type Away = { drop: string[]; hide: { handle: string; seconds: number }[] };
+
+/**
+ * Deletes and hides messages of a pull topic before the call answers. A failure is reported and fails no call: a message that stays comes
+ * again, and the table says then too what is to be done with it.
+ */
+export async function putAway(ctx: Context, topic: string, { drop, hide }: Away): Promise<void> {
+  const outcomes = await Promise.allSettled([
+    ctx.queues.remove({ topic }, drop, PATIENCE),
+    ctx.queues.hide({ topic }, hide, PATIENCE),
+  ]);
+  for (const one of outcomes)
+    if (one.status === "rejected")
+      ctx.report({ type: "trouble", topic, what: "putting messages away", error: messageOf(one.reason) });
+}

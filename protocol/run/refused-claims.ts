@@ -1,0 +1,171 @@
+import { UNREADABLE_WAIT } from "../../core/constants.ts";
+import { messageOf } from "../../core/errors.ts";
+import {
+  hasCrashed,
+  isBeyondBound,
+  isFinished,
+  isNear,
+  isOwed,
+  isRunning,
+  startsAt,
+} from "../../core/home.ts";
+import type { Home } from "../../core/items.ts";
+import {
+  heldUntilOf,
+  jobText,
+  type MessageJob,
+  messageText,
+  parseMessage,
+  startOf,
+} from "../../core/message.ts";
+import { isUnreadable, type Unreadable } from "../../core/readable.ts";
+import { inParallel } from "../../general/batches.ts";
+import { isCounted, isGiven, isShut } from "../gate/start-gate.ts";
+import { isLimited } from "../policy.ts";
+import type { Context } from "../ports.ts";
+import type { DropReason } from "../reports.ts";
+import { mayDropVoid, send } from "../send/send.ts";
+import { readHomesApart } from "../store/read-job.ts";
+import { reportUnreadable } from "../store/unreadable.ts";
+import { giveClaimBack, settleCrash } from "./settle.ts";
+import { dropJob, leaveUnknown, REPEAT_AFTER, type Verdict } from "./verdict.ts";
+
+/** What is to be done about refused claims. */
+export type Refused = {
+  /** Jobs to be claimed as they stand. */
+  readonly renewable: readonly MessageJob[];
+  /** Runs to be settled as crashed. */
+  readonly crashed: readonly { readonly job: MessageJob; readonly home: Home }[];
+  /** Jobs whose messages may be missing. */
+  readonly unsent: readonly Home[];
+};
+
+/**
+ * Reads jobs whose claims were refused, and gives the jobs their verdicts.
+ *
+ * @param tokens of the claims, by the jobs' ids
+ * @param take is told of each job that was claimed although the answer was lost
+ * @param canRenew whether a void message may claim its job as the job stands
+ */
+export async function readRefused(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  tokens: ReadonlyMap<string, string>,
+  take: (job: MessageJob) => void,
+  verdicts: Map<string, Verdict>,
+  canRenew: boolean,
+): Promise<Refused> {
+  const homes = await readHomesApart(
+    ctx,
+    jobs.map((job) => job.id),
+  );
+  const now = ctx.clock();
+  const renewable: MessageJob[] = [];
+  const crashed: { job: MessageJob; home: Home }[] = [];
+  const unsent: Home[] = [];
+  const unreadable: Unreadable[] = [];
+  const drop = (job: MessageJob, reason: DropReason): void => dropJob(ctx, topic, job, reason, verdicts);
+  for (const [i, job] of jobs.entries()) {
+    const home = homes[i];
+    // Its message comes again soon.
+    if (home instanceof Error) continue;
+    if (isUnreadable(home)) {
+      // A newer version has the job in hand. If that version does not come back this message serves. The later the job is, the longer
+      // its message waits.
+      const late = Math.min(Math.max(now - startOf(job), REPEAT_AFTER), UNREADABLE_WAIT.longest);
+      verdicts.set(job.id, { verdict: "left", until: now + late });
+      unreadable.push(home);
+    }
+    // Untracked jobs have no home either, but their messages say so, and nobody claims them.
+    else if (!home) drop(job, "gone");
+    // rule: claim-knows-its-own-token
+    // This claim was applied, and the answer was lost.
+    else if (home.state === "running" && home.token === tokens.get(job.id)) take(job);
+    else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
+    else if (home.revision !== job.revision && !isOfVoidMessage(home)) {
+      const current = canRenew && isDueByBound(ctx, home) ? messageJobOf(home) : undefined;
+      if (current) {
+        renewable.push(current);
+        continue;
+      }
+      // rule: void-message-sends-the-owed-job
+      if (!job.spare && isOwed(home, job.revision) && isNear(startsAt(home), now))
+        unsent.push({ ...home, spare: true });
+      drop(job, "moved");
+    } else if (isRunning(home, now)) {
+      verdicts.set(job.id, { verdict: "left", until: home.leaseEnd ?? now });
+      ctx.report({ type: "dropped", topic, id: job.id, reason: "running" });
+    }
+    // rule: claim-settles-a-crashed-run
+    else if (hasCrashed(home, now)) crashed.push({ job, home });
+    else if (heldUntilOf(job) !== home.heldUntil) {
+      // The job was given another start since, by which it may be too late or not. A job that starts long after has a look there.
+      if (isNear(startsAt(home), now)) unsent.push({ ...home, spare: true });
+      drop(job, "moved");
+    }
+  }
+  reportUnreadable(ctx, "claiming jobs", unreadable);
+  return { renewable, crashed, unsent };
+}
+
+/** Settles crashed runs as failed attempts, and sends messages that may be missing. */
+export async function endRefused(
+  ctx: Context,
+  topic: string,
+  { crashed, unsent }: Refused,
+  verdicts: Map<string, Verdict>,
+): Promise<void> {
+  const now = ctx.clock();
+  await inParallel(crashed, 8, async ({ job, home }) => {
+    try {
+      await settleCrash(ctx, home);
+      dropJob(ctx, topic, job, "crashed", verdicts);
+    } catch (error) {
+      ctx.report({ type: "trouble", topic, what: "settling a crashed run", error: messageOf(error) });
+    }
+  });
+  const sent = await send(ctx, unsent);
+  // The message in hand is the only one that is certain to come back.
+  for (const { id } of unsent) if (!mayDropVoid(sent.get(id))) verdicts.set(id, leaveUnknown(now));
+}
+
+/**
+ * Looks at claims for which DynamoDB gave no answer. A claim that was applied is given back, and no attempt is counted: the consumer has
+ * gone on to other jobs.
+ */
+export async function giveBackUnknown(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  tokens: ReadonlyMap<string, string>,
+  verdicts: Map<string, Verdict>,
+): Promise<void> {
+  const claimed: MessageJob[] = [];
+  const take = (job: MessageJob): void => void claimed.push(job);
+  const refused = await readRefused(ctx, topic, jobs, tokens, take, verdicts, false);
+  const giveBack = inParallel(claimed, 8, async ({ id, attempt }) => {
+    const held = { id, topic, attempt, token: tokens.get(id) ?? "" };
+    if ((await giveClaimBack(ctx, held)) === "settled") verdicts.set(id, { verdict: "void" });
+  });
+  await Promise.all([endRefused(ctx, topic, refused, verdicts), giveBack]);
+}
+
+/** Whether a job runs by a void message, which stays until the run has ended. SQS may have refused every other message of the job. */
+function isOfVoidMessage({ state, sentAt, postponeUntil }: Home): boolean {
+  return state === "running" && sentAt === undefined && postponeUntil !== undefined;
+}
+
+/** Whether a job was postponed beyond its bound and may start now: its window is open, and a limit has given it this start. */
+function isDueByBound(ctx: Context, home: Home): boolean {
+  const now = ctx.clock();
+  const isDue = home.state === "scheduled" && isBeyondBound(home, now) && startsAt(home) <= now;
+  return (
+    isDue && !isShut(ctx, home) && (!isLimited(ctx, home.topic) || (isCounted(home) && isGiven(home, now)))
+  );
+}
+
+/** A job as its own message would carry it, but for the time of sending. `undefined`: this code could not read that message. */
+function messageJobOf(home: Home): MessageJob | undefined {
+  return parseMessage(messageText(home.topic, home.group, [jobText(home)]))?.jobs[0];
+}

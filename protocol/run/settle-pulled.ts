@@ -1,0 +1,94 @@
+import { LONGEST_LEASE, VISIBILITY_MARGIN, WRITER_DEADLINE } from "../../core/constants.ts";
+import { MinutehandError } from "../../core/errors.ts";
+import { isRunning } from "../../core/home.ts";
+import { type Home, homeKey } from "../../core/items.ts";
+import { hideSecondsOf } from "../../core/packs.ts";
+import { decodeReceipt, type Receipt } from "../../core/receipt.ts";
+import { policyOf } from "../policy.ts";
+import type { Context } from "../ports.ts";
+import { notFound, readJob } from "../store/read-job.ts";
+import { putAway, requirePullTopic } from "./pull-topic.ts";
+import { claimLost, type Ending, type Held, settleDone, settleOtherwise } from "./settle.ts";
+import { extendUntracked, settleUntrackedPull } from "./settle-untracked.ts";
+
+const EXTEND_TRIES = 5;
+
+/**
+ * Ends a pulled job's run: done, failed or buried. Idempotent: the same call with the same receipt answers the same. Answers `undefined`
+ * for an untracked job, which has no home.
+ *
+ * @param text the receipt that `receive` answered
+ * @throws `unknown-topic`, `not-a-pull-topic`, `bad-request`, `job-not-found`, `claim-lost`, `untracked-topic`, `unavailable`
+ */
+export async function settlePulled(
+  ctx: Context,
+  topic: string,
+  text: string,
+  ending: Exclude<Ending, { end: "retry-in" }>,
+): Promise<Home | undefined> {
+  const { receipt, held } = readReceipt(ctx, topic, text);
+  if (!held) {
+    await settleUntrackedPull(ctx, topic, receipt, ending);
+    return undefined;
+  }
+  const before = await readJob(ctx, held.id);
+  if (before.topic !== topic) throw ofAnotherTopic(ctx, topic, held.id);
+  if (ending.end === "done") {
+    const run = before.key === undefined ? held : { ...held, key: before.key };
+    const [settled] = await settleDone(ctx, [run], ctx.clock() + WRITER_DEADLINE);
+    if (settled instanceof Error) throw settled;
+    if (settled !== "settled") throw claimLost(held.id);
+  } else if ((await settleOtherwise(ctx, held, ending)) === "lost") throw claimLost(held.id);
+  await putAway(ctx, topic, { drop: [receipt.handle], hide: [] });
+  return readJob(ctx, held.id);
+}
+
+/**
+ * Prolongs a pulled job's lease to `ms` from now, 12 h from its claim at most. The lease is written first, and then the message is hidden
+ * for as long. Answers the job, unless it is untracked, and the lease's end in ms since the epoch. Throws as `settlePulled`.
+ */
+export async function extend(
+  ctx: Context,
+  topic: string,
+  text: string,
+  ms: number,
+): Promise<{ home: Home | undefined; leaseUntil: number }> {
+  const { receipt, held } = readReceipt(ctx, topic, text);
+  if (!held) return { home: undefined, leaseUntil: await extendUntracked(ctx, topic, receipt, ms) };
+  const hide = [{ handle: receipt.handle, seconds: hideSecondsOf(ms + VISIBILITY_MARGIN) }];
+  for (let i = 0; i < EXTEND_TRIES; i++) {
+    const home = await readJob(ctx, held.id);
+    const now = ctx.clock();
+    if (home.topic !== topic) throw ofAnotherTopic(ctx, topic, held.id);
+    if (home.token !== held.token || !isRunning(home, now)) throw claimLost(held.id);
+    const leaseEnd = Math.min(now + ms, (home.claimedAt ?? now) + LONGEST_LEASE);
+    const expect = { token: held.token, state: "running", leaseEnd: home.leaseEnd };
+    const key = homeKey(held.id);
+    const changed = await ctx.pool.change({ key, expect, set: { leaseEnd } }, now + WRITER_DEADLINE);
+    if (!changed.changed) continue;
+    await putAway(ctx, topic, { drop: [], hide });
+    return { home: changed.item as Home, leaseUntil: leaseEnd };
+  }
+  throw new MinutehandError("unavailable", `other calls keep changing job ${held.id}; repeat the call`);
+}
+
+/** Reads a receipt that a caller sends. `held`: the claim of a tracked job; an untracked job has none. */
+function readReceipt(
+  ctx: Context,
+  topic: string,
+  text: string,
+): { receipt: Receipt; held: Held | undefined } {
+  requirePullTopic(ctx, topic);
+  const receipt = decodeReceipt(text);
+  if (!receipt) throw new MinutehandError("bad-request", "receipt must be a receipt that `receive` answered");
+  const { id, attempt, token } = receipt;
+  if (token !== undefined) return { receipt, held: { id, topic, token, attempt } };
+  // SQS would pass over a handle of another queue in silence.
+  if (receipt.topic !== topic) throw claimLost(id);
+  return { receipt, held: undefined };
+}
+
+/** What a caller is told whose receipt is of a tracked job of another topic. */
+function ofAnotherTopic(ctx: Context, topic: string, id: string): MinutehandError {
+  return policyOf(ctx, topic).tracking === "none" ? claimLost(id) : notFound(id);
+}

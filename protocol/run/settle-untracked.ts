@@ -1,0 +1,138 @@
+import { backoffMs } from "../../core/backoff.ts";
+import {
+  ERROR_BYTES,
+  LONGEST_HIDE,
+  LONGEST_LEASE,
+  LONGEST_UNTRACKED_WAIT,
+  VISIBILITY_MARGIN,
+} from "../../core/constants.ts";
+import { MinutehandError } from "../../core/errors.ts";
+import { toJson } from "../../core/json.ts";
+import { MESSAGE_VERSION, type MessageJob } from "../../core/message.ts";
+import { hideSecondsOf } from "../../core/packs.ts";
+import type { Receipt } from "../../core/receipt.ts";
+import { truncate } from "../../general/text.ts";
+import { openingOf } from "../gate/start-gate.ts";
+import { policyOf } from "../policy.ts";
+import type { Context } from "../ports.ts";
+import { dueAgain, resend } from "../send/resend.ts";
+import { claimLost, type Ending, type Settled } from "./settle.ts";
+
+/**
+ * Ends the run of an untracked job by a new message: Lambda's way. A message of a Lambda consumer may carry other jobs, which must not run
+ * again. A job that is to run again is sent in a message of its own. A job without attempts left goes to the DLQ as it is.
+ *
+ * @param endedAt when the run ended, ms since the epoch: its wait counts from then
+ * @throws `unavailable` if SQS does not take the new message
+ */
+export async function settleUntracked(
+  ctx: Context,
+  topic: string,
+  group: string | undefined,
+  job: MessageJob,
+  ending: Ending,
+  endedAt: number,
+): Promise<Settled> {
+  const { id, attempt } = job;
+  const policy = policyOf(ctx, topic);
+  // SQS would not keep a message for a longer wait. A run that comes too early is better than none.
+  const after = (wait: number): number => endedAt + Math.min(wait, LONGEST_UNTRACKED_WAIT);
+  const error = "error" in ending ? truncate(ending.error, ERROR_BYTES) : "";
+  if (ending.end === "done") ctx.report({ type: "done", topic, id, attempt });
+  else if (ending.end === "retry-in") await runAgain(ctx, topic, group, job, after(ending.wait));
+  else if (isLastRun(ctx, topic, job, ending)) {
+    const body = toJson({ v: MESSAGE_VERSION, topic, jobs: [{ ...job, attempt: 1 }] });
+    const [sent] = await ctx.queues.send({ topic, dead: true }, [{ body, delaySeconds: 0 }]);
+    if (sent?.outcome !== "sent") {
+      throw new MinutehandError("unavailable", `SQS rejected a message to the DLQ of topic ${topic}`);
+    }
+    ctx.report({ type: "dead", topic, id, attempt, error, hasLetter: true });
+  } else if (ending.end === "failed") {
+    const [byte = 0] = ctx.random(1);
+    const backoff = Math.max(backoffMs(policy.backoff, attempt, byte / 256), ending.notBefore ?? 0);
+    const wait = ending.retryAfter ?? backoff;
+    await runAgain(ctx, topic, group, { ...job, attempt: attempt + 1 }, after(wait));
+    ctx.report({ type: "failed", topic, id, attempt, error });
+  }
+  return "settled";
+}
+
+/** Whether the job is dead when its run has ended so. */
+export function isLastRun(
+  ctx: Context,
+  topic: string,
+  { attempt, maxAttempts = policyOf(ctx, topic).maxAttempts }: MessageJob,
+  { end }: Ending,
+): boolean {
+  return end === "buried" || (end === "failed" && attempt >= maxAttempts);
+}
+
+async function runAgain(
+  ctx: Context,
+  topic: string,
+  group: string | undefined,
+  job: MessageJob,
+  dueAt: number,
+): Promise<void> {
+  const { receives: _, ...same } = job;
+  const again = dueAgain(ctx, topic, same, dueAt);
+  if ((await resend(ctx, topic, group, [again])).size > 0) return;
+  throw new MinutehandError("unavailable", `SQS rejected a message to the ready queue of topic ${topic}`);
+}
+
+/**
+ * Ends the run of an untracked job by its message: a pull's way. The message carries this job alone. It is deleted when the job is done,
+ * and hidden until the job's next run. SQS counts the runs.
+ *
+ * @throws `untracked-topic` for `buried`, `bad-request` for a longer `retryAfter` than SQS hides a message, `claim-lost`
+ */
+export async function settleUntrackedPull(
+  ctx: Context,
+  topic: string,
+  receipt: Receipt,
+  ending: Exclude<Ending, { end: "retry-in" }>,
+): Promise<void> {
+  if (ending.end === "buried") {
+    throw new MinutehandError("untracked-topic", `a job of the untracked topic ${topic} cannot be buried`);
+  }
+  if (ending.end === "done") return ctx.queues.remove({ topic }, [receipt.handle]);
+  const { retryAfter = 0 } = ending;
+  const now = ctx.clock();
+  const longest = hidableMs(receipt, now);
+  if (retryAfter > longest) {
+    throw new MinutehandError(
+      "bad-request",
+      `delay of an untracked job must be at most ${Math.floor(longest / 1000)} s, because SQS can hide its message no longer, got ${retryAfter / 1000} s`,
+    );
+  }
+  const wait = Math.min(openingOf(ctx, topic, now + retryAfter) - now, longest);
+  await hideUntracked(ctx, topic, receipt, wait);
+}
+
+/** Prolongs the run of an untracked job by `ms` from now, as far as SQS hides its message. Answers the run's end. Throws `claim-lost`. */
+export async function extendUntracked(
+  ctx: Context,
+  topic: string,
+  receipt: Receipt,
+  ms: number,
+): Promise<number> {
+  const now = ctx.clock();
+  const longest = hidableMs(receipt, now);
+  await hideUntracked(ctx, topic, receipt, Math.min(ms + VISIBILITY_MARGIN, longest));
+  return now + Math.min(ms, longest);
+}
+
+function hideUntracked(ctx: Context, topic: string, { handle }: Receipt, ms: number): Promise<void> {
+  return ctx.queues.hide({ topic }, [{ handle, seconds: hideSecondsOf(ms) }]);
+}
+
+/**
+ * For how many ms more SQS can hide an untracked job's message. SQS refuses more than 12 h since the receive, and leaves the message as
+ * it is. Throws `claim-lost` when they are over.
+ */
+function hidableMs({ id, receivedAt }: Receipt, now: number): number {
+  // Receipts of earlier versions do not say when the message was received.
+  const longest = Math.min((receivedAt ?? now) + LONGEST_LEASE - VISIBILITY_MARGIN - now, LONGEST_HIDE);
+  if (longest <= 0) throw claimLost(id);
+  return longest;
+}
