@@ -14,9 +14,7 @@ import type { Home } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import { reachedBy } from "../../core/trail.ts";
 import { inParallel } from "../../general/batches.ts";
-import { unknownPauses } from "../gate/known-pauses.ts";
 import type { Context } from "../ports.ts";
-import { send } from "../send/send.ts";
 import { releaseLeftKeys } from "../store/keys.ts";
 import { fileLooks } from "../store/looks.ts";
 import { prolongOnce } from "../store/once-items.ts";
@@ -24,7 +22,7 @@ import { pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
 import { progressOf, readCursor } from "./cursor.ts";
-import { leftToReleases, sentBefore } from "./sent-before.ts";
+import { sendDue } from "./send-due.ts";
 
 const WIDTH = 8;
 
@@ -72,8 +70,8 @@ export async function auditShard(
 }
 
 /**
- * Sends, then files looks; the cursor comes last. Answers how many jobs it sent again; those that merely wait
- * behind a backlog are not counted.
+ * Sends, then files looks; the cursor comes last. Answers how many jobs it sent again. Jobs that wait behind a backlog, or that a pause, a
+ * limit or a window holds, are not counted.
  */
 async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
   const now = ctx.clock();
@@ -99,32 +97,30 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(home.id, now, 0) });
     else looks.push({ id: home.id, time: lookAgainAt(home.id, now, BACKLOG_PATIENCE) });
   }
-  const unknown = await unknownPauses(
+  const outcomes = await sendDue(
     ctx,
-    toSend.map(({ topic }) => topic),
+    toSend.map((home) => ({ home, isLate: true, isFirst: false })),
+    backlogs,
   );
-  const known = toSend.filter(({ topic }) => !unknown.has(topic));
-  const { left, unread } = await leftToReleases(ctx, known);
-  const free = known.filter(({ id }) => !left.has(id) && !unread.has(id));
-  const before = await sentBefore(ctx, free, backlogs);
-  const sending = free.filter(({ id }) => !before.unread.has(id));
-  const outcomes = await send(ctx, sending, { ...before.looks, by: now + WRITER_DEADLINE });
+  let sentAgain = 0;
   for (const home of toSend) {
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
-    // A pause may last a year, and what is parked is let go without a look.
-    const isHeld = left.has(home.id) || outcomes.get(home.id)?.outcome === "held";
-    // Nothing was sent that could take its time: nobody could read whether it may go.
-    const isUnread = unknown.has(home.topic) || unread.has(home.id) || before.unread.has(home.id);
+    const outcome = outcomes.get(home.id)?.outcome;
+    if (outcome === "ended") continue;
+    // A pause may last a year, and a release lets parked jobs go without a look.
+    const isHeld = outcome === "left" || outcome === "held";
+    // Nothing was sent that could take its time: nobody could read whether the job may start.
+    const isUnread = outcome === "unread";
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isHeld ? Math.max(after, late) : after;
     // rule: held-job-has-a-look
     looks.push({ id: home.id, time: lookAgainAt(home.id, now, wait) });
+    if (!isHeld && !isUnread) sentAgain += 1;
   }
   // rule: audit-files-the-next-looks
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
   await outlive(ctx, homes, looks);
-  // What a pause, a limit or a window holds is not amiss.
-  return sending.filter(({ id }) => outcomes.get(id)?.outcome !== "held").length;
+  return sentAgain;
 }
 
 /** Lets keys go that finished jobs have left, and files looks at jobs whose keys gave no answer. */

@@ -1,5 +1,4 @@
 import {
-  BATCH_PATIENCE,
   BUCKET,
   FAILING_TOPIC_WAIT,
   LOOKAHEAD,
@@ -7,23 +6,20 @@ import {
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { hasExpired, isMovedPast, isNear, startsAt } from "../../core/home.ts";
+import { isMovedPast, isNear, startsAt } from "../../core/home.ts";
 import { type Home, timeOf } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
 import { anyInParallel, inParallel } from "../../general/batches.ts";
-import { endExpired } from "../gate/if-late.ts";
-import { unknownPauses } from "../gate/known-pauses.ts";
-import { isLimited, isNamed } from "../policy.ts";
-import type { Context, Pool } from "../ports.ts";
+import { isNamed } from "../policy.ts";
+import type { Context, Pool, Sent } from "../ports.ts";
 import { die } from "../run/die.ts";
-import { type HandedOver, isHandedOver, reportFailures, send } from "../send/send.ts";
 import { fileLooks } from "../store/looks.ts";
 import { type Entry, type PassedOver, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
 import { progressOf, readCursor } from "./cursor.ts";
-import { leftToReleases, sentBefore } from "./sent-before.ts";
+import { type DueJob, type Handed, sendDue } from "./send-due.ts";
 
 /**
  * `done`: up to the limit. `overtaken`: another sweep moved the cursor, and goes on. `out-of-time`,
@@ -122,97 +118,30 @@ async function handOver(
   const now = ctx.clock();
   // rule: each-entry-swept
   const waiting = entries.filter((entry) => isToSend(entry, limit, now));
-  const unknown = await unknownPauses(
-    ctx,
-    waiting.flatMap(({ home }) => home?.topic ?? []),
-  );
-  const known = waiting.filter(({ home }) => home && !unknown.has(home.topic));
-  const { left, unread } = await leftToReleases(
-    ctx,
-    known.flatMap(({ home }) => home ?? []),
-  );
-  const free = known.filter(({ home }) => home && !left.has(home.id) && !unread.has(home.id));
-  const ended = await endLimited(
-    ctx,
-    free.flatMap(({ home }) => home ?? []),
-  );
-  const living = free.filter(({ home }) => home && !ended.has(home.id));
-  await askForBacklogs(ctx, living, backlogs);
-  const passed = (until: (entry: Entry) => number): Home[] =>
-    living.flatMap((entry) => (entry.home && startsAt(entry.home) < until(entry) ? entry.home : []));
-  const again = new Set(passed(({ sk }) => timeOf(sk)).map(({ id }) => id));
-  const before = await sentBefore(
-    ctx,
-    passed(({ sk }) => Math.max(timeOf(sk), now)),
-    backlogs,
-    ({ id }) => !again.has(id),
-  );
-  const due = living.filter(({ home }) => home && !before.unread.has(home.id));
-  const outcomes = await send(
-    ctx,
-    due.flatMap(({ home }) => home ?? []),
-    { ...before.looks, by: now + WRITER_DEADLINE },
-  );
-  // Nobody could read whether these may go. Their queue is not asked, and they do not die of it.
-  const notAsked = new Map<string, { topic: string; reason: string }>();
-  for (const { home } of waiting) {
-    const error = home && (unknown.get(home.topic) ?? unread.get(home.id) ?? before.unread.get(home.id));
-    if (home && error !== undefined) notAsked.set(home.id, { topic: home.topic, reason: messageOf(error) });
-  }
-  for (const [topic, failures] of Map.groupBy(notAsked.values(), (one) => one.topic))
-    reportFailures(
-      ctx,
-      topic,
-      failures.map(({ reason }) => reason),
-    );
+  const outcomes = await sendDue(ctx, dueJobsOf(waiting, now), backlogs);
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
-  const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, due)) ? entries.length : first;
-  const failed = new Map<string, Failed>();
-  for (const { home, since = now } of entries.slice(0, stopAt)) {
-    const sent = home && outcomes.get(home.id);
-    if (!home || !sent || isHandedOver(sent)) continue;
-    const first = failed.get(home.id)?.since ?? since;
-    failed.set(home.id, { home, sent, since: Math.min(first, since) });
-  }
-  await inParallel([...failed.values()], WIDTH, (one) => giveUpOrLookAgain(ctx, one, limit));
-  const met = entries.slice(0, stopAt).flatMap(({ unreadable }) => unreadable ?? []);
-  await lookAtUnreadableAgain(ctx, "sweeping", met);
-  const later = entries.slice(0, stopAt).flatMap(({ unread: id, home }) => {
-    if (id !== undefined) return { id, late: 0 };
-    return home && notAsked.has(home.id) ? { id: home.id, late: now - home.dueAt } : [];
-  });
-  await fileLooks(
-    ctx,
-    later.map(({ id, late }) => ({ id, time: lookAgainAt(id, limit, Math.max(FAILING_TOPIC_WAIT, late)) })),
-    now + WRITER_DEADLINE,
-  );
+  const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, waiting)) ? entries.length : first;
+  await lookAgain(ctx, entries.slice(0, stopAt), outcomes, limit);
   // rule: held-jobs-stop-no-cursor
   return entries[stopAt];
 }
 
-/** Ends the expired jobs of limited topics, of which an outage may leave thousands. Answers the ids of those that it has ended. */
-async function endLimited(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
-  const now = ctx.clock();
-  const expired = homes.filter((home) => isLimited(ctx, home.topic) && hasExpired(home, now));
-  // A page may have a job's home and looks at the job.
-  const unique = new Map(expired.map((home) => [home.id, home]));
-  const ended = new Set<string>();
-  for (const [topic, jobs] of Map.groupBy(unique.values(), (home) => home.topic)) {
-    const outcomes = await endExpired(ctx, topic, jobs, ctx.clock() + BATCH_PATIENCE);
-    for (const [i, { id }] of jobs.entries()) if (outcomes[i] === "changed") ended.add(id);
-  }
-  return ended;
+/** A look is found at the time of its own key, which may lie after the start of its job. */
+function dueJobsOf(waiting: readonly Entry[], now: number): DueJob[] {
+  const entries = waiting.flatMap(({ sk, home }) => (home ? { home, lookedAt: timeOf(sk) } : []));
+  const again = new Set(entries.flatMap(({ home, lookedAt }) => (startsAt(home) < lookedAt ? home.id : [])));
+  return entries.map(({ home, lookedAt }) => ({
+    home,
+    isLate: startsAt(home) < Math.max(lookedAt, now),
+    isFirst: !again.has(home.id),
+  }));
 }
 
-/**
- * Asks for the backlogs of topics before the tick sends what is overdue: such messages are ready at once, and would be taken for
- * those of slow consumers. Then audits would leave lost jobs alone for an hour, and late jobs of a limited topic would be sent
- * without starts.
- */
-async function askForBacklogs(ctx: Context, due: readonly Entry[], backlogs: Backlogs): Promise<void> {
-  const now = ctx.clock();
-  const overdue = due.flatMap(({ home }) => (home && startsAt(home) <= now ? home.topic : []));
-  await Promise.all([...new Set(overdue)].map(backlogs));
+/** A job whose queue was asked, and did not take the job's message. */
+type Failure = Exclude<Sent, { outcome: "sent" }>;
+
+function isFailure(handed: Handed): handed is Failure {
+  return "reason" in handed && handed.outcome !== "unread";
 }
 
 /** A start that was noted in a home has no look of its own: whoever noted it may have died before sending. */
@@ -227,28 +156,57 @@ function isSentByRelease(home: Home, sk: string): boolean {
   return sentFor !== undefined && sentFor === startsAt(home) && timeOf(sk) <= sentFor;
 }
 
-/** Whether SQS answers for another message or topic, so that what was unreachable is some queues' trouble. */
+/**
+ * Whether SQS answers for another message or another topic. If so, only some queues are unreachable, and the sweep goes on. If SQS as a
+ * whole is unreachable, the sweep stops: looks at all its jobs would cost a write each.
+ */
 async function answersElsewhere(
   ctx: Context,
-  outcomes: ReadonlyMap<string, HandedOver>,
-  due: readonly Entry[],
+  outcomes: ReadonlyMap<string, Handed>,
+  waiting: readonly Entry[],
 ): Promise<boolean> {
-  const asked = [...outcomes.values()].filter(({ outcome }) => outcome !== "held");
+  const asked = [...outcomes.values()].filter((one) => one.outcome === "sent" || isFailure(one));
   if (asked.some(({ outcome }) => outcome !== "unreachable")) return true;
-  const tried = new Set(due.map(({ home }) => home?.topic));
-  const [first, ...others] = Object.keys(ctx.policy.topics).filter((topic) => !tried.has(topic));
-  const answers = (topic: string): Promise<boolean> =>
+  const tried = new Set(waiting.map(({ home }) => home?.topic));
+  const others = Object.keys(ctx.policy.topics).filter((topic) => !tried.has(topic));
+  return anyInParallel(others, ASKED_AT_ONCE, (topic) =>
     ctx.queues.depth({ topic }).then(
       () => true,
       () => false,
-    );
-  if (first === undefined) return false;
-  // That one may have trouble of its own, as may many.
-  return (await answers(first)) || anyInParallel(others, ASKED_AT_ONCE, answers);
+    ),
+  );
 }
 
-/** A job that could not be handed over. `since`: when a sweep first met it so, as far as its look says: ms since the epoch. */
-type Failed = { readonly home: Home; readonly sent: HandedOver; readonly since: number };
+/** A job that could not be handed over. `since`: when a sweep first met the job so, as far as its look says, in ms since the epoch. */
+type Failed = { readonly home: Home; readonly sent: Failure; readonly since: number };
+
+/** Files looks at the jobs of these entries that were not sent and could not be read, past the limit of this sweep. */
+async function lookAgain(
+  ctx: Context,
+  entries: readonly Entry[],
+  outcomes: ReadonlyMap<string, Handed>,
+  limit: number,
+): Promise<void> {
+  const now = ctx.clock();
+  const failed = new Map<string, Failed>();
+  const unread: { id: string; late: number }[] = [];
+  for (const { home, unread: id, since = now } of entries) {
+    if (id !== undefined) unread.push({ id, late: 0 });
+    const handed = home && outcomes.get(home.id);
+    if (!handed) continue;
+    if (handed.outcome === "unread") unread.push({ id: home.id, late: now - home.dueAt });
+    if (!isFailure(handed)) continue;
+    const metFirst = failed.get(home.id)?.since ?? since;
+    failed.set(home.id, { home, sent: handed, since: Math.min(metFirst, since) });
+  }
+  await inParallel([...failed.values()], WIDTH, (one) => giveUpOrLookAgain(ctx, one, limit));
+  const met = entries.flatMap(({ unreadable }) => unreadable ?? []);
+  await lookAtUnreadableAgain(ctx, "sweeping", met);
+  const looks = unread.map(({ id, late }) => {
+    return { id, time: lookAgainAt(id, limit, Math.max(FAILING_TOPIC_WAIT, late)) };
+  });
+  await fileLooks(ctx, looks, now + WRITER_DEADLINE);
+}
 
 async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, limit: number): Promise<void> {
   const now = ctx.clock();
@@ -257,8 +215,7 @@ async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, li
   // However long the job has waited before: a deploy may take a topic away for minutes.
   const isGivenUp = isUnknown && now - since >= UNKNOWN_TOPIC_AFTER;
   if (sent.outcome === "refused" || sent.outcome === "missing" || isGivenUp) {
-    const reason = "reason" in sent ? sent.reason : sent.outcome;
-    const error = `it cannot be handed over: ${reason}`;
+    const error = `it cannot be handed over: ${sent.reason}`;
     try {
       await die(ctx, home, { error, expect: { state: "scheduled" }, envelope: false });
       return;

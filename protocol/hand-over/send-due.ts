@@ -1,0 +1,108 @@
+import { BATCH_PATIENCE, WRITER_DEADLINE } from "../../core/constants.ts";
+import { messageOf } from "../../core/errors.ts";
+import { hasExpired, startsAt } from "../../core/home.ts";
+import type { Home } from "../../core/items.ts";
+import { endExpired } from "../gate/if-late.ts";
+import { unknownPauses } from "../gate/known-pauses.ts";
+import { isLimited } from "../policy.ts";
+import type { Context } from "../ports.ts";
+import { type HandedOver, reportFailures, send } from "../send/send.ts";
+import type { Backlogs } from "./backlog.ts";
+import { leftToReleases, sentBefore } from "./sent-before.ts";
+
+/** A job that a sweep or an audit has found. */
+export type DueJob = {
+  readonly home: Home;
+  /** The job is found after its start: somebody may have sent or parked the job before. */
+  readonly isLate: boolean;
+  /** Nobody has looked at the job before, so that the job lies in no queue. Its writer may have parked the job. */
+  readonly isFirst: boolean;
+};
+
+/**
+ * What became of a job. `left`: a release will send the job. `ended`: the job had expired. `unread`: nobody could read whether the job may
+ * start, so that its queue was not asked.
+ */
+export type Handed = HandedOver | { outcome: "left" | "ended" } | { outcome: "unread"; reason: string };
+
+/**
+ * Sends the jobs that a sweep or an audit has found, as far as pauses, limits and windows let them, and says by the jobs' ids what became
+ * of each. Only a topic with a limit, a pause or a resume costs reads of its own here.
+ *
+ * @param backlogs asked once for all shards of a tick
+ */
+export async function sendDue(
+  ctx: Context,
+  due: readonly DueJob[],
+  backlogs: Backlogs,
+): Promise<Map<string, Handed>> {
+  const readAt = ctx.clock();
+  const outcomes = new Map<string, Handed>();
+  const open = (): DueJob[] => due.filter(({ home }) => !outcomes.has(home.id));
+  const unread = new Map<string, string[]>();
+  const noteUnread = ({ id, topic }: Home, error: unknown): void => {
+    const reason = messageOf(error);
+    outcomes.set(id, { outcome: "unread", reason });
+    unread.set(topic, [...(unread.get(topic) ?? []), reason]);
+  };
+
+  const unknown = await unknownPauses(
+    ctx,
+    due.map(({ home }) => home.topic),
+  );
+  for (const home of homesOf(due)) if (unknown.has(home.topic)) noteUnread(home, unknown.get(home.topic));
+
+  const released = await leftToReleases(ctx, homesOf(open()));
+  for (const home of homesOf(open())) {
+    const error = released.unread.get(home.id);
+    if (error !== undefined) noteUnread(home, error);
+    else if (released.left.has(home.id)) outcomes.set(home.id, { outcome: "left" });
+  }
+
+  for (const id of await endExpiredLimited(ctx, homesOf(open()))) outcomes.set(id, { outcome: "ended" });
+
+  await askForBacklogs(homesOf(open()), readAt, backlogs);
+  const first = new Set(due.flatMap(({ home, isFirst }) => (isFirst ? home.id : [])));
+  const late = homesOf(open().filter(({ isLate }) => isLate));
+  const before = await sentBefore(ctx, late, backlogs, ({ id }) => first.has(id));
+  for (const home of late) {
+    const error = before.unread.get(home.id);
+    if (error !== undefined) noteUnread(home, error);
+  }
+
+  const looks = { ...before.looks, by: readAt + WRITER_DEADLINE };
+  for (const [id, sent] of await send(ctx, homesOf(open()), looks)) outcomes.set(id, sent);
+  for (const [topic, reasons] of unread) reportFailures(ctx, topic, reasons);
+  return outcomes;
+}
+
+/** Each job once: a page may have a job's home and looks at the job. */
+function homesOf(due: readonly DueJob[]): Home[] {
+  return [...new Map(due.map(({ home }) => [home.id, home])).values()];
+}
+
+/**
+ * Ends the expired jobs of limited topics: an outage may leave thousands, and their messages would lie in the queue before those of jobs
+ * that have a start. Answers the ids of the jobs that it has ended.
+ */
+async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
+  const now = ctx.clock();
+  const expired = homes.filter(
+    (home) => home.state === "scheduled" && isLimited(ctx, home.topic) && hasExpired(home, now),
+  );
+  const ended = new Set<string>();
+  for (const [topic, jobs] of Map.groupBy(expired, (home) => home.topic)) {
+    const outcomes = await endExpired(ctx, topic, jobs, ctx.clock() + BATCH_PATIENCE);
+    for (const [i, { id }] of jobs.entries()) if (outcomes[i] === "changed") ended.add(id);
+  }
+  return ended;
+}
+
+/**
+ * Asks for the backlogs of topics before anything overdue is sent: such messages are ready at once, and would be taken for a sign of slow
+ * consumers. Then audits would leave lost jobs alone for an hour, and late jobs of a limited topic would be sent without starts.
+ */
+async function askForBacklogs(homes: readonly Home[], now: number, backlogs: Backlogs): Promise<void> {
+  const overdue = homes.flatMap((home) => (startsAt(home) <= now ? home.topic : []));
+  await Promise.all([...new Set(overdue)].map(backlogs));
+}
