@@ -114,14 +114,16 @@ export async function runJobs(
       const tracked = batch.filter((one) => !one.job.untracked);
       if (tracked.length > 0) {
         const rest = await claimAndStart(ctx, tracked, { deadline, lastStart }, start, untrackedEnds, kept);
-        undecided.add(rest);
-        void rest.end.then(() => undecided.delete(rest));
+        if (rest) {
+          undecided.add(rest);
+          void rest.end.then(() => undecided.delete(rest));
+        }
       }
     }
   }
   await Promise.all(running);
   // Not before: when a handler outlasts the function, SQS brings their message again, and each copy would come beside it.
-  await giveBack(ctx, mates, kept);
+  if (mates.length > 0) await giveBack(ctx, mates, kept);
   for (const one of mates) untrackedEnds.isThrough(one);
   await Promise.all(settles);
   await Promise.race([Promise.all(Array.from(undecided, ({ end }) => end)), lastWord.promise]);
@@ -178,7 +180,7 @@ function startUntracked(
 /** Jobs of a batch that were not claimed. `end`: their messages are seen to; it never rejects. Until then they must stay. */
 type Rest = { readonly messageIds: readonly string[]; readonly end: Promise<void> };
 
-/** Starts each job as soon as it is claimed. Resolves when all of those are known. */
+/** Starts each job as soon as it is claimed. Resolves when all claimed jobs are known; `undefined`: all jobs were claimed. */
 async function claimAndStart(
   ctx: Context,
   batch: readonly Work[],
@@ -186,7 +188,7 @@ async function claimAndStart(
   start: (work: Work, held: Held | undefined) => void,
   ends: UntrackedEnds,
   kept: Set<string>,
-): Promise<Rest> {
+): Promise<Rest | undefined> {
   const topic = batch[0]?.topic ?? "";
   const jobs = batch.map(({ job }) => job);
   const workOf = new Map(batch.map((one) => [one.job.id, one]));
@@ -207,6 +209,7 @@ async function claimAndStart(
     const later = leaveUnknown(ctx.clock());
     claims = { rest: Promise.resolve(jobs.map(() => later)) };
   }
+  if (workOf.size === 0) return undefined;
   const messageIds = batch.filter(({ job }) => workOf.has(job.id)).map(({ delivery }) => delivery.messageId);
   return { messageIds, end: claims.rest.then((verdicts) => seeTo(ctx, batch, verdicts, workOf, ends, kept)) };
 }

@@ -13,7 +13,8 @@ import { isOnceOver, onceEnd } from "../store/once-items.ts";
 import { readHomes } from "../store/read-job.ts";
 import { cannotRead, readable } from "../store/unreadable.ts";
 import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
-import { asTheyStand, filePlain } from "./enqueue-plain.ts";
+import { filePlain } from "./enqueue-plain.ts";
+import { asTheyStand } from "./enqueue-untracked.ts";
 
 /**
  * Files a job that came with an `Idempotency-Key`, and perhaps a key: the once item is written with it, or with
