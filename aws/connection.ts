@@ -12,6 +12,6 @@ export type Connection = {
   readonly wait: (ms: number) => Promise<void>;
   readonly random: RandomBytes;
   readonly capacity: Capacity;
-  /** How many statements share a call. */
+  /** How many statements one call has. */
   readonly statements: number;
 };
