@@ -14,12 +14,12 @@ import { atMost, type Row } from "../table.ts";
 
 const COUNT = 1000;
 
-/** A job's whole life: when it is filed, and what it costs each job in the end. */
+/** A scenario whose jobs are filed, run and settled. `far`: they are filed so early that a sweep sends them. */
 type Life = { topic: string; policy: Partial<TopicPolicy>; count: number; far: boolean };
 
 /**
- * Jobs filed, handed over, run by the real consumer and settled in this process; what that took, as DynamoDB
- * reports it and as requests to SQS were sent, a job. Batches of one are filed and run alone.
+ * Files, hands over, runs and settles jobs in this process with the real consumer. Its figures are the units that DynamoDB reports and
+ * the requests to SQS, for each job.
  */
 export const units: Figure = {
   name: "units",
@@ -63,13 +63,13 @@ export const units: Figure = {
 };
 
 async function billOf(rig: Rig, { topic, policy, count, far }: Life): Promise<Bill> {
-  // A table of its own, as no cursor may have been taken ahead by another life's clock.
+  // A table of its own: the clock of another scenario may have moved its cursors ahead.
   const table = await createTable(rig.plain.dynamo, topic);
   await createQueue(rig, topic);
   let offset = 0;
   const clock = () => Date.now() + offset;
   const { ctx, bill } = meter(rig, { table, topics: { [topic]: policy }, clock });
-  // The cursors come up to the present: an idle shard's minutes are no job's.
+  // Brings the cursors up to the present, so that no job pays for minutes of an idle shard.
   await tick(ctx, Number.POSITIVE_INFINITY);
   const dueAt = far ? minuteOf(clock() + NEAR + BUCKET) + BUCKET - 1000 : clock();
   bill();
