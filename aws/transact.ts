@@ -12,7 +12,7 @@ import { changeExpression, checkExpression } from "./expressions.ts";
 import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 
 /**
- * Makes writes all or none. All tries have one token: for ten minutes DynamoDB answers success to the repeat of a transaction that it has
+ * Makes all of the writes or none. All tries have one token: for ten minutes DynamoDB answers success to the repeat of a transaction that it has
  * applied ("TransactWriteItems", idempotency). So a try whose answer was lost is not taken for another writer's.
  */
 export async function transactWrites(

@@ -101,7 +101,7 @@ export const UNTRACKED_AFTER = 10 * DAY;
 export const ONCE_AFTER = 24 * HOUR;
 /** How much longer than it must answer a new once item is stored. So a late or retried job seldom has to prolong it. */
 export const ONCE_SLACK = 48 * HOUR;
-/** A once item that has less slack than this is prolonged. So long a job may be late, run, or wait for the tick that prolongs its items. */
+/** A once item with less slack than this is prolonged. It covers how long a job may be late, run, or wait for the tick that prolongs it. */
 export const LEAST_ONCE_SLACK = 24 * HOUR;
 mustHold(
   LEAST_ONCE_SLACK < ONCE_SLACK,
@@ -120,8 +120,8 @@ export const TRAIL_STEP = 20 * SECOND;
 export const MARK_AFTER = 10 * SECOND;
 
 /**
- * How far ahead of the clock a topic with a limit gives starts to waiting jobs. A job that is cancelled after that wastes its
- * start. A limit that a deploy raises takes effect within this time.
+ * How far ahead of the clock a topic with a limit gives starts to waiting jobs. If a job is cancelled after it
+ * got a start, the start is wasted. A limit that a deploy raises takes effect within this time.
  */
 export const STARTS_AHEAD = 75 * SECOND;
 /** How late a tick may begin before a busy topic loses starts, because nobody gave those seconds to a job. */
@@ -214,7 +214,7 @@ function hiddenFor({ first, longest }: Doubling, receives: number): number {
 
 /** How long the message of an event is hidden while the event's job runs: `first`, then twice as long each time. */
 export const EVENT_WAIT: Doubling = { first: 5 * SECOND, longest: 15 * MINUTE };
-/** After how many receives SQS moves an event to the DLQ. An event that failed comes again after a minute, so for an hour. */
+/** After how many receives SQS moves an event to the DLQ. An event that fails comes again after a minute, so it is tried for an hour. */
 export const EVENT_RECEIVES = 60;
 mustHold(
   hiddenFor(EVENT_WAIT, EVENT_RECEIVES) > LONGEST_LEASE + CLOCK_MARGIN,
@@ -270,4 +270,5 @@ export const LONGEST_DELAY = 10 * 366 * DAY;
 export const LONGEST_WINDOW_MINUTES = DAY / MINUTE;
 export const LONGEST_SPREAD = 24 * HOUR;
 export const EXPRESSION_CHARS = 256;
+/** A job id has two characters for its shard, of 32 values each. */
 export const MAX_SHARDS = 1024;

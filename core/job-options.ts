@@ -10,9 +10,9 @@ import { GROUP_CHARS, LONGEST_DELAY, LONGEST_SPREAD, MOST_ATTEMPTS, TAG_BYTES } 
 export type JobOptions = {
   /** The URL of the receiver, for topics with a webhook consumer. Absent: the topic's own URL. */
   callbackUrl?: string;
-  /** Names and values that the handler gets, or the receiver as HTTP headers. */
+  /** Names and values for the handler. A webhook's receiver gets them as HTTP headers. */
   headers?: Record<string, string>;
-  /** How long after the time that was asked for the job may start. Later it becomes `expired` and does not run. */
+  /** How long after the requested time the job may start. A job that is later becomes `expired` and does not run. */
   expiresAfter?: number;
   /** How often the job runs before it is dead. Absent: as often as its topic says. */
   maxAttempts?: number;
@@ -20,7 +20,7 @@ export type JobOptions = {
   tag?: string;
   /** The tenant of the job. A backlog of one tenant delays the jobs of other tenants as little as possible. */
   group?: string;
-  /** The job is due later than was asked by up to this duration, evenly drawn. Absent: its topic's spread. */
+  /** Makes the job due later than requested, by a random duration from 0 to `spread`. Absent: its topic's spread. */
   spread?: number;
 };
 
@@ -40,14 +40,14 @@ export const JOB_OPTIONS = {
   },
   headers: {
     kind: "headers",
-    description: "Names and values that the handler gets, or the receiver as HTTP headers.",
+    description: "Names and values for the handler. A webhook's receiver gets them as HTTP headers.",
   },
   expiresAfter: {
     kind: "duration",
     isLongerThan0: true,
     most: LONGEST_DELAY,
     description:
-      "How long after the time that was asked for the job may start. Later it becomes `expired` and does not run.",
+      "How long after the requested time the job may start. A job that is later becomes `expired` and does not run.",
   },
   maxAttempts: {
     kind: "count",
@@ -66,7 +66,7 @@ export const JOB_OPTIONS = {
     kind: "duration",
     most: LONGEST_SPREAD,
     description:
-      "The job is due later than was asked by up to this duration, evenly drawn. Absent: its topic's spread.",
+      "Makes the job due later than requested, by a random duration from 0 to `spread`. Absent: its topic's spread.",
   },
 } as const satisfies { readonly [Name in keyof Required<JobOptions>]: Declaration };
 
