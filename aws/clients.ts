@@ -55,7 +55,7 @@ export function withoutLineage(client: SQSClient): SQSClient {
     (next) => (args) => {
       const { headers = {} } = args.request as { headers?: Record<string, string> };
       for (const [name, value] of Object.entries(headers))
-        if (name.toLowerCase() === "x-amzn-trace-id") headers[name] = partsOf(value).join(";");
+        if (name.toLowerCase() === "x-amzn-trace-id") headers[name] = partsWithoutLineage(value).join(";");
       return next(args);
     },
     // The SDK adds the header in the same step with the same priority, but it was added earlier and so runs first.
@@ -64,7 +64,7 @@ export function withoutLineage(client: SQSClient): SQSClient {
   return client;
 }
 
-function partsOf(traceHeader: string): string[] {
+function partsWithoutLineage(traceHeader: string): string[] {
   // rule: lineage-not-passed-on
   return traceHeader.split(";").filter((part) => !part.startsWith("Lineage="));
 }

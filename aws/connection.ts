@@ -2,7 +2,7 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { RandomBytes } from "../core/job-id.ts";
 import type { Capacity } from "./capacity.ts";
 
-/** What every request to the table needs. */
+/** The parts that each request to the table needs. */
 export type Connection = {
   readonly client: DynamoDBClient;
   readonly table: string;

@@ -47,12 +47,12 @@ export function eventChecks<Duration>(
     ...enqueues.flatMap((enqueue, index) => [
       ...enqueueChecks(enqueue.at, enqueue.event, reading),
       ...cancels.map((cancel) =>
-        differs(enqueue, cancel.event, `not file a job that ${cancel.at} cancels by the same event`),
+        sharesNoEvent(enqueue, cancel.event, `not file a job that ${cancel.at} cancels by the same event`),
       ),
       ...enqueues
         .slice(0, index)
         .map((first) =>
-          differs(enqueue, first.event, `not file the same job as ${first.at} by the same event`),
+          sharesNoEvent(enqueue, first.event, `not file the same job as ${first.at} by the same event`),
         ),
     ]),
   ];
@@ -68,7 +68,7 @@ function withPaths<T>(at: string, events: T | readonly T[] | undefined): Placed<
 }
 
 /** The rule that no event fits both matches: each match acts on the event, but an event files one job of a key only. */
-function differs({ at, event }: Placed<EventMatch>, other: EventMatch, rule: string): Check {
+function sharesNoEvent({ at, event }: Placed<EventMatch>, other: EventMatch, rule: string): Check {
   const { source, detailType, key } = event;
   const haveSameSource = source === undefined || other.source === undefined || source === other.source;
   return {
@@ -103,7 +103,7 @@ function enqueueChecks<Duration>(
   return [
     ...matchChecks(at, event, isKnown),
     wholeSeconds(`${at}.delay`, secondsOf(event.delay, "enqueueOn.delay"), 0, LONGEST_WAIT_S),
-    ...(body === undefined ? [] : [eventPath(`${at}.body`, body)]),
+    ...(body === undefined ? [] : [pathCheck(`${at}.body`, body)]),
     oneOf(`${at}.onDuplicate`, onDuplicate, ["keep", "replace", "postpone"]),
     {
       holds: !postpones || maxDelay !== undefined,
@@ -122,23 +122,23 @@ function matchChecks(
   isKnown: (text: string) => boolean,
 ): Check[] {
   return [
-    ...(source === undefined ? [] : [characters(`${at}.source`, source, LONGEST_SOURCE, isKnown)]),
-    characters(`${at}.detailType`, detailType, LONGEST_DETAIL_TYPE, isKnown),
-    eventPath(`${at}.key`, key),
+    ...(source === undefined ? [] : [textCheck(`${at}.source`, source, LONGEST_SOURCE, isKnown)]),
+    textCheck(`${at}.detailType`, detailType, LONGEST_DETAIL_TYPE, isKnown),
+    pathCheck(`${at}.key`, key),
   ];
 }
 
-function characters(
+function textCheck(
   at: string,
   actual: string | undefined,
   max: number,
   isKnown: (text: string) => boolean,
 ): Check {
   const holds = typeof actual === "string" && isKnown(actual) && actual.length >= 1 && actual.length <= max;
-  return { holds, rule: `${at} must be text`, actual, allowed: `1 to ${max} characters` };
+  return { holds, rule: `${at} must be text`, actual, allowed: `1 to ${max} textCheck` };
 }
 
-function eventPath(at: string, actual: string | undefined): Check {
+function pathCheck(at: string, actual: string | undefined): Check {
   return {
     holds: typeof actual === "string" && isEventPath(actual),
     rule: `${at} must be a path into the event`,

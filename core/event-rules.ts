@@ -76,10 +76,10 @@ export function rulesFor(rules: readonly EventRule[], event: BusEvent): EventRul
   const about = rules.filter(
     ({ source = event.source, detailType }) => source === event.source && detailType === event.detailType,
   );
-  return about.sort((a, b) => reachOf(b) - reachOf(a));
+  return about.sort((a, b) => tombstoneSeconds(b) - tombstoneSeconds(a));
 }
 
-function reachOf(rule: EventRule): number {
+function tombstoneSeconds(rule: EventRule): number {
   return rule.do === "cancel" ? rule.tombstone : -1;
 }
 

@@ -32,8 +32,8 @@ export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">
 }
 
 /**
- * The `heldFrom` of a job that is given a new start `now`: `dueAt` plus all that the job has lost so far. What a hold took is not
- * lost. What has passed since the job's last start is lost, except for the time in which its topic was `paused` (ms). All other
+ * The `heldFrom` of a job that is given a new start `now`: `dueAt` plus all the time by which the job is late so far. Time in
+ * a hold does not count. The time since the job's last start does, except the time in which its topic was `paused` (ms). All other
  * times are ms since the epoch.
  */
 export function heldFromAt(

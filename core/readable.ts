@@ -72,26 +72,27 @@ export function jobIn(sk: string): string | undefined {
 function fieldTrouble(home: Home, id: string): string | undefined {
   if (home.id !== id) return "its id is not its address";
   if (!STATES.has(home.state)) return "its state is none that a job has";
-  for (const name of TEXTS) if (typeof home[name] !== "string") return wrong(name, "text");
+  for (const name of TEXTS) if (typeof home[name] !== "string") return malformed(name, "text");
   for (const name of TEXTS_IF_ANY)
-    if (home[name] !== undefined && typeof home[name] !== "string") return wrong(name, "text");
+    if (home[name] !== undefined && typeof home[name] !== "string") return malformed(name, "text");
   for (const name of NAMES)
-    if ((home[name]?.length ?? 0) > LONGEST_NAME) return wrong(name, `at most ${LONGEST_NAME} characters`);
-  for (const name of TIMES) if (!isTime(home[name])) return wrong(name, "a time");
+    if ((home[name]?.length ?? 0) > LONGEST_NAME)
+      return malformed(name, `at most ${LONGEST_NAME} characters`);
+  for (const name of TIMES) if (!isTime(home[name])) return malformed(name, "a time");
   for (const name of TIMES_IF_ANY)
-    if (home[name] !== undefined && !isTime(home[name])) return wrong(name, "a time");
-  for (const name of COUNTS) if (!isCount(home[name])) return wrong(name, "a count");
+    if (home[name] !== undefined && !isTime(home[name])) return malformed(name, "a time");
+  for (const name of COUNTS) if (!isCount(home[name])) return malformed(name, "a count");
   for (const name of COUNTS_IF_ANY)
-    if (home[name] !== undefined && !isCount(home[name])) return wrong(name, "a count");
+    if (home[name] !== undefined && !isCount(home[name])) return malformed(name, "a count");
   for (const name of KEPT_OPTIONS) {
     const wanted = optionTrouble(name, home[name]);
-    if (wanted !== undefined) return wrong(name, wanted);
+    if (wanted !== undefined) return malformed(name, wanted);
   }
-  if (home.log !== undefined && !Array.isArray(home.log)) return wrong("log", "a list");
+  if (home.log !== undefined && !Array.isArray(home.log)) return malformed("log", "a list");
   return undefined;
 }
 
-function wrong(name: keyof Home, wanted: string): string {
+function malformed(name: keyof Home, wanted: string): string {
   return `its ${name} is not ${wanted}`;
 }
 

@@ -61,13 +61,13 @@ function finishOf(home: Home): Happening[] {
   const isTooLate = state === "expired" || (token === undefined && sentAt !== undefined);
   const why = isTooLate ? lastError : undefined;
   return [
-    ...endOf(home, at, askedEnd(home)),
+    ...endOf(home, at, endOfCancelledRun(home)),
     { what: state, at, ...(why === undefined ? {} : { error: short(why) }) },
   ];
 }
 
 /** How the last run ended, if the job did not run again because an event had cancelled it. */
-function askedEnd({ cancelAskedAt, lastError: error }: Home): RunEnd | undefined {
+function endOfCancelledRun({ cancelAskedAt, lastError: error }: Home): RunEnd | undefined {
   if (cancelAskedAt === undefined) return undefined;
   return error === undefined ? { what: "asked-to-retry" } : { what: "failed", error };
 }

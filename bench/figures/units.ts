@@ -37,25 +37,25 @@ export const units: Figure = {
       far: true,
     });
     return [
-      exactly("write units: one tracked job, enqueued, run, done", alone.write, 3),
-      exactly("write units a tracked job in a burst", packed.write, 3),
-      exactly("write units a tracked job, filed ahead and swept", swept.write, 3),
-      exactly("write units an untracked job, filed ahead and swept", untracked.write, 1),
+      exactRow("write units: one tracked job, enqueued, run, done", alone.write, 3),
+      exactRow("write units a tracked job in a burst", packed.write, 3),
+      exactRow("write units a tracked job, filed ahead and swept", swept.write, 3),
+      exactRow("write units an untracked job, filed ahead and swept", untracked.write, 1),
       {
         figure: "write units a sweep of 8 shards for its cursors, however many jobs",
-        ours: shown(swept.cursors),
+        ours: rounded(swept.cursors),
       },
-      { figure: "read units a job sent by its writer", ours: shown(packed.read) },
-      { figure: "read units a job, filed ahead and swept", ours: shown(swept.read) },
-      { figure: "SQS requests: one job alone", ours: shown(alone.requests) },
+      { figure: "read units a job sent by its writer", ours: rounded(packed.read) },
+      { figure: "read units a job, filed ahead and swept", ours: rounded(swept.read) },
+      { figure: "SQS requests: one job alone", ours: rounded(alone.requests) },
       {
         figure: "SQS requests a job in a burst, full packs",
-        ours: shown(packed.requests),
+        ours: rounded(packed.requests),
         aim: atMost(packed.requests, 0.05),
       },
       {
         figure: "SQS requests a job in a burst, no packs",
-        ours: shown(single.requests),
+        ours: rounded(single.requests),
         aim: atMost(single.requests, 0.31),
       },
     ];
@@ -97,10 +97,10 @@ async function billOf(rig: Rig, { topic, policy, count, far }: Life): Promise<Bi
   return spent;
 }
 
-function exactly(figure: string, value: number, wanted: number): Row {
-  return { figure, ours: shown(value), aim: { text: `${wanted}`, met: Math.abs(value - wanted) < 1e-9 } };
+function exactRow(figure: string, value: number, wanted: number): Row {
+  return { figure, ours: rounded(value), aim: { text: `${wanted}`, met: Math.abs(value - wanted) < 1e-9 } };
 }
 
-function shown(value: number): string {
+function rounded(value: number): string {
   return String(Math.round(value * 10_000) / 10_000);
 }
