@@ -5,22 +5,22 @@ import { settings } from "./clients.ts";
 import { unavailable } from "./unknown.ts";
 
 /**
- * What whoever looks after a stack asks of the account it is in. Credentials are the environment's, and the region where
- * none is given. What is not answered is thrown as `unavailable`.
+ * What the command line asks AWS about the account of a stack. Credentials come from the environment, and so does the region if the
+ * caller gives none. A call without an answer throws `unavailable`.
  */
 
-/** CloudFormation's own status, such as `UPDATE_COMPLETE`. */
 export type DeployedStack = {
+  /** CloudFormation's own status, such as `UPDATE_COMPLETE`. */
   readonly status: string;
   readonly outputs: readonly { readonly key: string; readonly value: string; readonly description: string }[];
 };
 
-/** The region that the SDK would take; `undefined` where neither the environment nor the profile says one. */
+/** The region that the SDK would use. `undefined` if neither the environment nor the profile names one. */
 export function usualRegion(): Promise<string | undefined> {
   return new STSClient(settings()).config.region().catch(() => undefined);
 }
 
-/** The ARN of whose credentials these are, which anybody may ask. */
+/** The ARN of the user or role whose credentials these are. The call needs no permission. */
 export async function callerArn(region?: string): Promise<string> {
   try {
     const { Arn = "" } = await new STSClient(settingsIn(region)).send(new GetCallerIdentityCommand({}));
@@ -30,7 +30,7 @@ export async function callerArn(region?: string): Promise<string> {
   }
 }
 
-/** `undefined` if there is none of that name. */
+/** Reads a stack by its name. `undefined` if there is none of that name. */
 export async function deployedStack(name: string): Promise<DeployedStack | undefined> {
   try {
     const command = new DescribeStacksCommand({ StackName: name });
@@ -42,13 +42,13 @@ export async function deployedStack(name: string): Promise<DeployedStack | undef
     }));
     return stack && { status: stack.StackStatus ?? "", outputs };
   } catch (thrown) {
-    // CloudFormation has no error of its own for it.
+    // CloudFormation has no error class for a missing stack: it throws a ValidationError.
     if (thrown instanceof Error && /does not exist/.test(thrown.message)) return undefined;
     throw unavailable(`CloudFormation did not describe the stack ${name}`, thrown);
   }
 }
 
-/** How many functions of the account may run at once in the region, without those that keep some to themselves. */
+/** How many invocations may run at once in the region, in all functions without reserved concurrency together. */
 export async function freeConcurrency(region?: string): Promise<number> {
   try {
     const client = new LambdaClient(settingsIn(region));

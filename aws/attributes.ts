@@ -1,8 +1,8 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Item, Key } from "../core/items.ts";
 
-// A page of 500 items has 6,000 attributes: the SDK's own marshaller takes three times as long for each, as
-// it must know sets, binaries and numbers that a double cannot hold. The pool's items have none of them.
+// The SDK's own marshaller takes three times as long, because it handles sets, binaries and numbers that a double cannot hold. The
+// pool's items have none of them, and a page of 500 items has 6,000 attributes.
 
 export function toAttributes(item: Item): Record<string, AttributeValue> {
   const attributes: Record<string, AttributeValue> = {};
@@ -11,7 +11,7 @@ export function toAttributes(item: Item): Record<string, AttributeValue> {
   return attributes;
 }
 
-/** Throws a TypeError for what the pool's items never hold. */
+/** Throws a TypeError for a value that the pool's items cannot hold. */
 export function toAttribute(value: unknown): AttributeValue {
   if (typeof value === "string") return { S: value };
   if (typeof value === "number" && Number.isFinite(value)) return { N: String(value) };
@@ -23,7 +23,7 @@ export function toAttribute(value: unknown): AttributeValue {
   );
 }
 
-/** Names in a map are a caller's own, and `__proto__` is one that an assignment would lose. */
+/** `fromEntries`, because callers name the map's keys: an assignment to `__proto__` would lose its value. */
 function mapOf(values: object): Record<string, AttributeValue> {
   const present = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present.map(([name, value]) => [name, toAttribute(value)]));
@@ -34,8 +34,8 @@ export function toKey({ pk, sk }: Key): Record<string, AttributeValue> {
 }
 
 /**
- * A map of attributes has no order, and objects whose fields came in another order are of another kind to the
- * engine: a page of them would make everyone who reads a home several times as slow.
+ * The attributes that each item gets first, in this order. DynamoDB answers attributes in no fixed order. V8 gives objects with another
+ * order of fields another hidden class, and code that reads homes of many classes is several times as slow.
  */
 const FIRST = "pk sk v id topic body state dueAt wantedAt revision attempt createdAt".split(" ");
 
@@ -57,11 +57,11 @@ function fromAttribute(value: AttributeValue): unknown {
   if (value.L !== undefined) return value.L.map(fromAttribute);
   if (value.M !== undefined)
     return Object.fromEntries(Object.entries(value.M).map(([name, inner]) => [name, fromAttribute(inner)]));
-  // A newer version's, or somebody else's: its item's reader sees that it is none of the kinds that ours have.
+  // A newer version or another program wrote it. `readHome` finds that null is of no kind that it knows.
   return null;
 }
 
-/** For answers that hold an item only sometimes. */
+/** The item of an answer, or `undefined` if the answer holds none. */
 export function itemIfAny(attributes: Record<string, AttributeValue> | undefined): Item | undefined {
   return attributes === undefined || Object.keys(attributes).length === 0
     ? undefined

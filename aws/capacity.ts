@@ -1,10 +1,10 @@
 import type { ConsumedCapacity } from "@aws-sdk/client-dynamodb";
 
-/** What a request consumed, as DynamoDB counts. `operation` is the port's method. */
+/** Is told how many units each request consumed. `operation`: the method of the port. */
 export type OnCapacity = (operation: string, units: { read: number; write: number }) => void;
 
 export type Capacity = {
-  /** Spread into each request. */
+  /** The parameter that each request needs. */
   readonly asked: { ReturnConsumedCapacity?: "TOTAL" };
   used(
     operation: string,
@@ -13,7 +13,7 @@ export type Capacity = {
   ): void;
 };
 
-/** Asks DynamoDB for units, and adds them up, only when somebody wants to know. */
+/** Makes requests ask DynamoDB for the consumed units, but only if there is an `onCapacity` to tell. */
 export function capacityMeter(onCapacity: OnCapacity | undefined): Capacity {
   if (onCapacity === undefined) return { asked: {}, used: () => {} };
   return {

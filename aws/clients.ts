@@ -3,15 +3,16 @@ import { LambdaClient } from "@aws-sdk/client-lambda";
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
+import { NO_ANSWER_AFTER } from "../core/constants.ts";
 
-/** ms. Without these the SDK waits for ever. */
+/** ms. Without timeouts the SDK waits for ever. */
 const CONNECTION_TIMEOUT = 1000;
-export const REQUEST_TIMEOUT = 5000;
+export const REQUEST_TIMEOUT = NO_ANSWER_AFTER;
 const PROMOTION_TIMEOUT = 2000;
 
 const SOCKETS = { keepAlive: true, maxSockets: 64 };
 
-/** What every client is given. `requestTimeout` is ms, of each try. */
+/** The settings of each client. `requestTimeout`: ms that each try may take. */
 export function settings(requestTimeout = REQUEST_TIMEOUT) {
   return {
     maxAttempts: 3,
@@ -19,7 +20,7 @@ export function settings(requestTimeout = REQUEST_TIMEOUT) {
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT,
       requestTimeout,
-      // By default a timeout is only logged, and the request goes on.
+      // By default the SDK only logs the timeout, and the request continues.
       throwOnRequestTimeout: true,
       httpAgent: SOCKETS,
       httpsAgent: SOCKETS,
@@ -30,67 +31,67 @@ export function settings(requestTimeout = REQUEST_TIMEOUT) {
 type Client = { middlewareStack: { remove(name: string): boolean } };
 
 /**
- * The SDK copies every answer, field by field, for a logger that there is none of: a quarter of the time that
- * a large page takes.
+ * Removes the SDK's logging from a client. Though no logger is set, it copies each answer field by field, which takes a quarter of
+ * the time of a large page.
  */
-function unlogged<C extends Client>(client: C): C {
+function withoutLogger<C extends Client>(client: C): C {
   client.middlewareStack.remove("loggerMiddleware");
   return client;
 }
 
-/** Region, credentials and endpoint come from the environment. `requestTimeout` is ms, of each try. */
+/** Region, credentials and endpoint come from the environment. `requestTimeout`: ms that each try may take. */
 export function dynamoClient(requestTimeout = REQUEST_TIMEOUT): DynamoDBClient {
-  return unlogged(new DynamoDBClient(settings(requestTimeout)));
+  return withoutLogger(new DynamoDBClient(settings(requestTimeout)));
 }
 
 /**
- * Leaves the count of invocations out of the trace header. By `Lineage` Lambda counts how many invocations in a row led to a
- * message, and drops the message after 16 ("Recursive loop detection", Lambda Developer Guide). A job that asks again every ten
- * minutes comes through more, and so do retries and jobs that are given back. The rest of the trace stays. What a handler sends
- * through its own clients is counted as ever.
+ * Removes `Lineage` from the trace header of a client's requests. By `Lineage` Lambda counts how many invocations in a row led to a
+ * message, and it drops the message after 16 ("Recursive loop detection", Lambda Developer Guide). A job that asks to run again every
+ * ten minutes has more invocations in a row, and so have retries and jobs that are given back. The rest of the trace stays. Requests
+ * of a handler's own clients keep their `Lineage`.
  */
 export function withoutLineage(client: SQSClient): SQSClient {
   client.middlewareStack.add(
     (next) => (args) => {
       const { headers = {} } = args.request as { headers?: Record<string, string> };
       for (const [name, value] of Object.entries(headers))
-        if (name.toLowerCase() === "x-amzn-trace-id") headers[name] = partsOf(value).join(";");
+        if (name.toLowerCase() === "x-amzn-trace-id") headers[name] = partsWithoutLineage(value).join(";");
       return next(args);
     },
-    // The SDK adds the header in the same step, with the same priority, and before.
+    // The SDK adds the header in the same step with the same priority, but it was added earlier and so runs first.
     { step: "build", priority: "low", name: "withoutLineage" },
   );
   return client;
 }
 
-function partsOf(traceHeader: string): string[] {
+function partsWithoutLineage(traceHeader: string): string[] {
   // rule: lineage-not-passed-on
   return traceHeader.split(";").filter((part) => !part.startsWith("Lineage="));
 }
 
 /**
- * A process that both sends and polls takes two: polls keep their sockets for 20 s. Queue URLs name the
- * queue only; their host is not called, so that AWS_ENDPOINT_URL_SQS decides.
+ * A process that both sends and polls needs two of these clients: a long poll keeps its socket for 20 s. The host of a queue's URL is
+ * not called, so that AWS_ENDPOINT_URL_SQS can name another one.
  */
 export function sqsClient(): SQSClient {
-  // Digests of bodies are for networks that alter them; here TLS sees to that.
+  // MD5 digests of bodies detect networks that alter data. TLS detects that already.
   const client = new SQSClient({ ...settings(REQUEST_TIMEOUT), useQueueUrlAsEndpoint: false, md5: false });
-  return withoutLineage(unlogged(client));
+  return withoutLineage(withoutLogger(client));
 }
 
 export function secretsClient(): SecretsManagerClient {
-  return unlogged(new SecretsManagerClient(settings(REQUEST_TIMEOUT)));
+  return withoutLogger(new SecretsManagerClient(settings(REQUEST_TIMEOUT)));
 }
 
 export function lambdaClient(): LambdaClient {
-  return unlogged(new LambdaClient(settings(REQUEST_TIMEOUT)));
+  return withoutLogger(new LambdaClient(settings(REQUEST_TIMEOUT)));
 }
 
 export function schedulerClient(): SchedulerClient {
-  return unlogged(new SchedulerClient(settings(REQUEST_TIMEOUT)));
+  return withoutLogger(new SchedulerClient(settings(REQUEST_TIMEOUT)));
 }
 
-/** For schedules that the sweep can do without: nobody waits long for them. */
+/** The client for promotions. It tries once, for a short time: the sweep sends a job that has no promotion. */
 export function promotionsClient(): SchedulerClient {
-  return unlogged(new SchedulerClient({ ...settings(PROMOTION_TIMEOUT), maxAttempts: 1 }));
+  return withoutLogger(new SchedulerClient({ ...settings(PROMOTION_TIMEOUT), maxAttempts: 1 }));
 }

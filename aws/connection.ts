@@ -2,7 +2,7 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { RandomBytes } from "../core/job-id.ts";
 import type { Capacity } from "./capacity.ts";
 
-/** What every request to the table needs. */
+/** The parts that each request to the table needs. */
 export type Connection = {
   readonly client: DynamoDBClient;
   readonly table: string;
@@ -12,6 +12,6 @@ export type Connection = {
   readonly wait: (ms: number) => Promise<void>;
   readonly random: RandomBytes;
   readonly capacity: Capacity;
-  /** How many statements share a call. */
+  /** How many statements one call has. */
   readonly statements: number;
 };

@@ -6,7 +6,7 @@ export type Credentials = {
   readonly sessionToken?: string;
 };
 
-/** The credentials that the SDK would use, looked for when first asked and again before they expire. */
+/** Makes a function that answers the SDK's usual credentials. It looks them up at the first call, and again before they expire. */
 export function awsCredentials(): () => Promise<Credentials> {
   return defaultProvider();
 }

@@ -3,7 +3,7 @@ import type { Deadline } from "../protocol/ports.ts";
 
 type Middleware = <A, R>(next: (args: A) => Promise<R>) => (args: A) => Promise<R>;
 
-/** As much of an SDK command as a deadline needs. */
+/** The part of an SDK command that a deadline uses. */
 type Command = {
   middlewareStack: {
     addRelativeTo(
@@ -14,8 +14,8 @@ type Command = {
 };
 
 /**
- * Makes every try of a command, the SDK's own repeats too, look at the clock before it is signed. From
- * `by` on it throws `unavailable` instead, which the SDK does not repeat.
+ * Makes each try of a command check the clock before the try is signed, also the SDK's own retries. From `by` on the try throws
+ * `unavailable`, which the SDK does not retry.
  */
 export function withDeadline<C extends Command>(command: C, by: Deadline, clock: () => number): C {
   command.middlewareStack.addRelativeTo(
@@ -28,7 +28,7 @@ export function withDeadline<C extends Command>(command: C, by: Deadline, clock:
   return command;
 }
 
-/** Throws `unavailable` when `now` is at or after `by`; `cause` is why the write is still to be issued. */
+/** Throws `unavailable` if `now` is at or after `by`. `cause`: the failure of the try before. */
 export function assertBefore(by: Deadline, now: number, cause?: unknown): void {
   // rule: writes-have-a-deadline
   if (now < by) return;

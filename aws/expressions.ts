@@ -8,7 +8,7 @@ type Names = {
   ExpressionAttributeValues?: Record<string, AttributeValue>;
 };
 
-/** Collects names and values as placeholders: many of our names are reserved words. */
+/** Replaces names and values by placeholders and collects them. Many of the pool's attributes are reserved words of DynamoDB. */
 function placeholders() {
   const names: Record<string, string> = {};
   const values: Record<string, AttributeValue> = {};
@@ -22,7 +22,7 @@ function placeholders() {
       values[placeholder] = toAttribute(value);
       return placeholder;
     },
-    // DynamoDB refuses empty maps here.
+    // DynamoDB refuses these parameters if they are empty.
     all: (): Names => ({
       ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
       ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
@@ -33,7 +33,7 @@ function placeholders() {
 type Placeholders = ReturnType<typeof placeholders>;
 
 function conditionOn(expect: Expected, { name, value }: Placeholders): string {
-  // An update of what is not there would create it, and older code must not change what a newer version wrote.
+  // `v`, because an update without a condition creates a missing item, and older code must not change an item of a newer version.
   const terms = [`${name("v")} = ${value(ITEM_VERSION)}`];
   for (const [attribute, wanted] of Object.entries(expect)) {
     if (wanted === undefined) terms.push(`attribute_not_exists(${name(attribute)})`);
@@ -55,7 +55,7 @@ export function changeExpression({ expect, set, remove = [] }: Change) {
   return { UpdateExpression: update.join(" "), ConditionExpression, ...used.all() };
 }
 
-/** Refused where a newer version wrote the item: nobody knows how that version counts. */
+/** An update that adds to counters. DynamoDB refuses it if a newer version wrote the item, which may count in another way. */
 export function countExpression(amounts: Readonly<Record<string, number>>, expiresAt: number) {
   const used = placeholders();
   const ConditionExpression = `attribute_not_exists(${used.name("pk")}) OR ${conditionOn({}, used)}`;

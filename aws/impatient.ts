@@ -1,8 +1,8 @@
 import type { Deadline, Pool } from "../protocol/ports.ts";
 
 /**
- * A pool that gives each write up at an earlier deadline than its caller asks for. `end` is called as a write begins, and answers
- * that deadline: ms since the epoch. Reads are as before.
+ * Gives each write of a pool an earlier deadline, if `end` is earlier than the deadline of its caller. `end` is called when a write
+ * begins, and answers ms since the epoch. Reads stay as they are.
  */
 export function writingUntil(pool: Pool, end: () => Deadline): Pool {
   const by = (asked: Deadline): Deadline => Math.min(asked, end());
@@ -20,14 +20,14 @@ export function writingUntil(pool: Pool, end: () => Deadline): Pool {
 }
 
 /**
- * How long the HTTP API tries the writes of a call, in ms from its begin. The last try takes seconds, and API Gateway gives up after
- * 30 ("Quotas for HTTP APIs"): then nobody would learn what has become of the jobs in other parts of the pool.
+ * How long after the begin of a call the HTTP API tries its writes, in ms. The last try may take some seconds, and API Gateway
+ * answers an error after 30 s ("Quotas for HTTP APIs"). Such an error would not say which jobs of a batch were written.
  */
 export const API_PATIENCE = 20_000;
 
 /**
- * A pool for a function that serves one call at a time: each call's writes are given up `patience` ms after `begin` was called for it,
- * on `clock` (ms since the epoch).
+ * Gives the writes of each call a deadline `patience` ms after the call's `begin`. For a function that serves one call at a time.
+ * `clock`: ms since the epoch.
  */
 export function writingWithin(
   pool: Pool,

@@ -24,26 +24,27 @@ import { insertStatement, runStatements, updateStatement } from "./statements.ts
 import { transactWrites } from "./transact.ts";
 import { untilKnown } from "./unknown.ts";
 
+/** How many deletes are in flight at once. */
 const WIDTH = 8;
 
 type Inserted = "inserted" | "exists" | Error;
 
 /**
- * The job pool on DynamoDB. A write whose answer was lost is repeated, and then meets its own effect:
- * `insert` says `exists`, `change` and `changeMany` say refused. Callers know their own by its id, token or
- * revision; a transaction's repeat knows itself.
+ * The job pool on DynamoDB. A write whose answer was lost is repeated. If the first try took effect, `insert` then answers `exists`,
+ * and `change` and `changeMany` answer that they were refused. The caller recognises its own item by the id, token or revision. A
+ * repeated transaction is recognised by DynamoDB.
  */
 export function dynamoPool(settings: {
   client: DynamoDBClient;
   table: string;
-  /** ms since the epoch; deadlines are measured on it. */
+  /** ms since the epoch. Deadlines are times of this clock. */
   clock: () => number;
-  /** For the pauses between tries: resolves after so many ms. */
+  /** Waits between tries: resolves after so many ms. */
   wait?: (ms: number) => Promise<void>;
-  /** For those pauses' jitter and for transactions' tokens. */
+  /** For the jitter of these waits, and for the tokens of transactions. */
   random?: RandomBytes;
   onCapacity?: OnCapacity;
-  /** How many statements share a call, 25 at most. */
+  /** How many statements one call has, 25 at most. */
   statements?: number;
 }): Pool {
   const {
@@ -87,7 +88,7 @@ export function dynamoPool(settings: {
   };
 }
 
-/** Where in `keys` each distinct one stands first. */
+/** The first index of each distinct key. */
 function firstOfEach(keys: readonly Key[]): Map<string, number> {
   const first = new Map<string, number>();
   for (const [index, { pk, sk }] of keys.entries()) {
@@ -100,7 +101,7 @@ function firstOfEach(keys: readonly Key[]): Map<string, number> {
 async function insert(items: readonly Item[], by: Deadline, connection: Connection): Promise<Inserted[]> {
   const [only] = items;
   if (items.length === 1 && only !== undefined) return [await insertOne(only, by, connection)];
-  // A batch may not name an item twice; the second of two equal keys would find the first.
+  // DynamoDB refuses a batch that names an item twice. Of two equal keys the second is answered as existing.
   const results = items.map((): Inserted => "exists");
   const places = [...firstOfEach(items).values()];
   const statements = places.map((place) => insertStatement(connection.table, items[place] as Item));
@@ -113,7 +114,7 @@ async function insert(items: readonly Item[], by: Deadline, connection: Connecti
   return results;
 }
 
-/** A put costs less time than a statement: there is no text to parse. */
+/** Inserts with a put, which takes less time than a statement: DynamoDB has no text to parse. */
 async function insertOne(item: Item, by: Deadline, connection: Connection): Promise<Inserted> {
   const { client, table, clock, capacity } = connection;
   const input = {
@@ -193,7 +194,7 @@ async function remove(key: Key & { mark?: string }, by: Deadline, connection: Co
     );
     capacity.used("remove", "write", output.ConsumedCapacity);
   } catch (thrown) {
-    // It is gone, or has another mark.
+    // The item has another mark, or is gone: there is nothing to delete.
     if (!(thrown instanceof ConditionalCheckFailedException)) throw thrown;
   }
 }

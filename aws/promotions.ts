@@ -6,13 +6,14 @@ import {
   type SchedulerClient,
   UpdateScheduleCommand,
 } from "@aws-sdk/client-scheduler";
+import { BUCKET, PROMOTE_BEFORE } from "../core/constants.ts";
 import type { Promotions } from "../protocol/ports.ts";
 import type { ScheduleTarget } from "./schedule-target.ts";
 
-/** In seconds. By then the sweep has passed the job. */
-const USEFUL_FOR = 300;
+/** For how many seconds Scheduler tries to start a promotion. Then the job has been due for a minute, and the sweep has sent it. */
+const USEFUL_FOR = (PROMOTE_BEFORE + BUCKET) / 1000;
 
-/** The one-time schedules on EventBridge Scheduler, in a group of their own. */
+/** The promotions on EventBridge Scheduler: one-time schedules, in a group that holds nothing else. */
 export function schedulerPromotions(settings: {
   client: SchedulerClient;
   target: ScheduleTarget;
@@ -38,7 +39,7 @@ export function schedulerPromotions(settings: {
       try {
         await client.send(new CreateScheduleCommand(schedule));
       } catch (thrown) {
-        // One's own earlier effect, or the job was moved.
+        // An earlier try has created it, or the job was moved and the schedule has its old time.
         if (!(thrown instanceof ConflictException)) throw thrown;
         await client.send(new UpdateScheduleCommand(schedule));
       }

@@ -5,7 +5,7 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import { SQS_BATCH_ENTRIES } from "../core/constants.ts";
+import { RECEIVE_WAIT_SECONDS, SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import { chunksOf, inParallel } from "../general/batches.ts";
 import type { QueueName, Queues } from "../protocol/ports.ts";
 import { REQUEST_TIMEOUT } from "./clients.ts";
@@ -14,15 +14,18 @@ import { type ReceiptAnswer, settleReceipts } from "./receipts.ts";
 import { sendMessages } from "./send.ts";
 import { unavailable } from "./unknown.ts";
 
+/** How many calls of one operation are in flight at once. */
 const WIDTH = 8;
+/** "Visibility timeout", SQS Developer Guide: 12 hours, in seconds. */
+const MOST_HIDE_SECONDS = 43_200;
 
-/** Told of every request: the port's method, and how many messages it names. */
+/** Is told of each request: the method of the port, and how many messages the request names. */
 export type OnRequest = (operation: keyof Queues, messages: number) => void;
 
 /**
- * The queues on SQS. `urlPrefix` + topic is a ready queue's URL, with `_dlq` its DLQ's. It ends with a `-`, where the
- * events' queue has a name that no topic can have.
- * `longPollClient` keeps polls of 20 s from taking the other calls' sockets.
+ * The queues on SQS. A ready queue's URL is `urlPrefix` + topic, and its DLQ's has `_dlq` behind that. `urlPrefix` ends with `-`. The
+ * events' queue has `_events` in place of that `-`: no topic has such a URL. `longPollClient` makes the receives, so that long polls
+ * do not take the sockets of the other calls.
  */
 export function sqsQueues(settings: {
   client: SQSClient;
@@ -47,8 +50,8 @@ export function sqsQueues(settings: {
 
     async receive(queue, { max, waitSeconds, hideSeconds }) {
       assertWhole("max", max, 1, SQS_BATCH_ENTRIES);
-      assertWhole("waitSeconds", waitSeconds, 0, 20);
-      assertWhole("hideSeconds", hideSeconds, 0, 43_200);
+      assertWhole("waitSeconds", waitSeconds, 0, RECEIVE_WAIT_SECONDS);
+      assertWhole("hideSeconds", hideSeconds, 0, MOST_HIDE_SECONDS);
       onRequest("receive", max);
       const command = new ReceiveMessageCommand({
         QueueUrl: urlOf(queue),
@@ -81,7 +84,7 @@ export function sqsQueues(settings: {
     },
 
     async hide(queue, messages, requestTimeout = REQUEST_TIMEOUT) {
-      for (const { seconds } of messages) assertWhole("seconds", seconds, 0, 43_200);
+      for (const { seconds } of messages) assertWhole("seconds", seconds, 0, MOST_HIDE_SECONDS);
       await inParallel(chunksOf(messages, SQS_BATCH_ENTRIES), WIDTH, (chunk) =>
         settleReceipts(chunk, (entries): Promise<ReceiptAnswer> => {
           onRequest("hide", entries.length);

@@ -13,13 +13,15 @@ import { fromAttributes, itemIfAny, toKey } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
 import { backoffUntil, isUnknown, unavailable, untilKnown } from "./unknown.ts";
 
-/** ms. A read has no deadline of its caller's: what stays unknown that long is unavailable. */
+/** How long a read is repeated, in ms. Callers give reads no deadline. */
 const PATIENCE = 15_000;
+/** "BatchGetItem", DynamoDB API Reference: the most keys of a call. */
 const BATCH_GET = 100;
+/** How many calls of one read are in flight at once. */
 const WIDTH = 8;
 
-/** Reads again while DynamoDB is in trouble. What it refuses is thrown as it is. */
-async function patiently<T>(connection: Connection, call: () => Promise<T>): Promise<T> {
+/** Repeats a read that got no answer, and then throws `unavailable`. A read that DynamoDB refuses throws its error at once. */
+async function readUntilAnswered<T>(connection: Connection, call: () => Promise<T>): Promise<T> {
   try {
     return await untilKnown(connection.clock() + PATIENCE, connection, call);
   } catch (thrown) {
@@ -30,7 +32,7 @@ async function patiently<T>(connection: Connection, call: () => Promise<T>): Pro
 export async function readItems(keys: readonly Key[], connection: Connection): Promise<(Item | undefined)[]> {
   const [only] = keys;
   if (keys.length === 1 && only !== undefined) return [await readItem(only, connection)];
-  // BatchGetItem refuses a key named twice.
+  // BatchGetItem refuses a call that names a key twice.
   const distinct = new Map(keys.map((key) => [nameOf(key), key]));
   const found = new Map<string, Record<string, AttributeValue>>();
   await inParallel(chunksOf([...distinct.values()], BATCH_GET), WIDTH, async (chunk) => {
@@ -46,7 +48,7 @@ function nameOf({ pk, sk }: Key): string {
 
 async function readItem(key: Key, connection: Connection): Promise<Item | undefined> {
   const { client, table, capacity } = connection;
-  const output = await patiently(connection, () =>
+  const output = await readUntilAnswered(connection, () =>
     client.send(
       new GetItemCommand({ TableName: table, Key: toKey(key), ConsistentRead: true, ...capacity.asked }),
     ),
@@ -65,7 +67,7 @@ async function readChunk(
   let pending = chunk.map(toKey);
   while (pending.length > 0) {
     const RequestItems = { [table]: { Keys: pending, ConsistentRead: true } };
-    const output = await patiently(connection, () =>
+    const output = await readUntilAnswered(connection, () =>
       client.send(new BatchGetItemCommand({ RequestItems, ...capacity.asked })),
     );
     capacity.used("read", "read", output.ConsumedCapacity);
@@ -73,13 +75,13 @@ async function readChunk(
     items.push(...read);
     // rule: unprocessed-keys-read-again
     pending = output.UnprocessedKeys?.[table]?.Keys ?? [];
-    // An answer of 16 MB is full, not throttled.
+    // An answer with items was cut at 16 MB. Only an answer without any was throttled.
     if (pending.length > 0 && read.length === 0) await backoff(new Error("DynamoDB read no key"));
   }
   return items;
 }
 
-/** `BETWEEN` is the only condition that bounds both sides; one more entry than asked for says whether there are further ones. */
+/** Reads a page with `BETWEEN`, the only condition that bounds both sides, and one entry more: it shows whether there are others. */
 export async function readPage(
   pk: string,
   from: Position,
@@ -97,7 +99,9 @@ export async function readPage(
     Limit: limit + 1,
     ...capacity.asked,
   };
-  const output: QueryCommandOutput = await patiently(connection, () => client.send(new QueryCommand(query)));
+  const output: QueryCommandOutput = await readUntilAnswered(connection, () =>
+    client.send(new QueryCommand(query)),
+  );
   capacity.used("page", "read", output.ConsumedCapacity);
   const read = output.Items ?? [];
   const more = read.length > limit || output.LastEvaluatedKey !== undefined;

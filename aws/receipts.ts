@@ -5,18 +5,19 @@ import { unavailable } from "./unknown.ts";
 const TRIES = 3;
 
 /**
- * A receipt of a message that is gone, visible again or received anew. `InvalidParameterValue`: an expired
- * receipt, or a visibility past SQS's 12 hours, which then stays as it is.
+ * Errors of a receipt that no longer counts: its message is deleted, visible again, or received anew. `InvalidParameterValue`: the
+ * receipt has expired, or the message would be hidden for more than 12 hours in all, and stays as it is.
  */
 const MEANINGLESS = /ReceiptHandleIsInvalid|MessageNotInflight|InvalidParameterValue|InvalidIdFormat/;
 
 export type ReceiptAnswer = { Failed?: BatchResultErrorEntry[] | undefined };
 
+/** An entry of a batch, and its id in the call. */
 export type Named<T> = { id: string; entry: T };
 
 /**
- * One batch of deletes or visibility changes. Receipts that mean nothing any more are no error; an entry
- * that SQS failed is repeated; what still failed is `unavailable`.
+ * Makes one batch of deletes or visibility changes. A receipt that no longer counts is no error. Entries that SQS failed are tried
+ * again. Throws `unavailable` if entries still fail at the last try.
  */
 export async function settleReceipts<T>(
   entries: readonly T[],
@@ -25,7 +26,7 @@ export async function settleReceipts<T>(
   let pending = entries.map((entry, index) => ({ id: String(index), entry }));
   let reason = "";
   for (let attempt = 1; attempt <= TRIES && pending.length > 0; attempt++) {
-    const failed = (await callTogether(pending, call)).filter(({ Code = "" }) => !MEANINGLESS.test(Code));
+    const failed = (await callBatch(pending, call)).filter(({ Code = "" }) => !MEANINGLESS.test(Code));
     reason = `${failed[0]?.Code}: ${failed[0]?.Message}`;
     pending = pending.filter(({ id }) => failed.some(({ Id }) => Id === id));
   }
@@ -36,7 +37,7 @@ export async function settleReceipts<T>(
     );
 }
 
-async function callTogether<T>(
+async function callBatch<T>(
   entries: readonly Named<T>[],
   call: (entries: readonly Named<T>[]) => Promise<ReceiptAnswer>,
 ): Promise<BatchResultErrorEntry[]> {
@@ -49,7 +50,7 @@ async function callTogether<T>(
     // Emulators refuse a whole batch for one receipt.
     if (entries.length === 1) return [];
     const failed: BatchResultErrorEntry[] = [];
-    for (const entry of entries) failed.push(...(await callTogether([entry], call)));
+    for (const entry of entries) failed.push(...(await callBatch([entry], call)));
     return failed;
   }
 }

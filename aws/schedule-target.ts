@@ -1,10 +1,10 @@
-/** Where schedules are kept and what they invoke, as the construct says it in a function's environment. */
+/** The group of schedules and what they invoke. The construct writes it into a function's environment. */
 export type ScheduleTarget = {
   readonly group: string;
   /** The function's ARN. */
   readonly target: string;
-  /** The ARN of the role that Scheduler takes to invoke it. */
+  /** The ARN of the role by which Scheduler invokes the function. */
   readonly role: string;
-  /** The ARN of the queue that gets what Scheduler could not hand over. */
+  /** The ARN of the queue for invocations that Scheduler has given up. */
   readonly dlq?: string;
 };

@@ -18,13 +18,13 @@ import { unavailable } from "./unknown.ts";
 
 const MINUTE = 60_000;
 
-/** The recurring schedules on EventBridge Scheduler, in a group of their own. */
+/** The recurring schedules on EventBridge Scheduler, in a group that holds nothing else. */
 export function schedulerSchedules(settings: { client: SchedulerClient; target: ScheduleTarget }): Schedules {
   const { client, target } = settings;
   const place = (name: string) => ({ GroupName: target.group, Name: name });
   return {
     create: (schedule, from) =>
-      asked("create", async () => {
+      callScheduler("create", async () => {
         try {
           await client.send(new CreateScheduleCommand(requestOf(schedule, from, target)));
           return "created";
@@ -36,14 +36,16 @@ export function schedulerSchedules(settings: { client: SchedulerClient; target: 
 
     async update(schedule, from) {
       const command = new UpdateScheduleCommand(requestOf(schedule, from, target));
-      return (await asked("update", () => ifThere(client.send(command)))) ? "updated" : "missing";
+      return (await callScheduler("update", () => undefinedIfMissing(client.send(command))))
+        ? "updated"
+        : "missing";
     },
 
     async read(name) {
       const command = new GetScheduleCommand(place(name));
-      const found = await asked("read", () => ifThere(client.send(command)));
+      const found = await callScheduler("read", () => undefinedIfMissing(client.send(command)));
       const stored = storedInput(found?.Target?.Input ?? "");
-      // Somebody else's in our group.
+      // Another program has created this schedule in the group.
       if (!found || !stored) return undefined;
       const minutes = found.FlexibleTimeWindow?.MaximumWindowInMinutes;
       const schedule = {
@@ -62,11 +64,13 @@ export function schedulerSchedules(settings: { client: SchedulerClient; target: 
 
     async remove(name) {
       const command = new DeleteScheduleCommand(place(name));
-      return (await asked("delete", () => ifThere(client.send(command)))) ? "removed" : "missing";
+      return (await callScheduler("delete", () => undefinedIfMissing(client.send(command))))
+        ? "removed"
+        : "missing";
     },
 
     list: (limit, cursor) =>
-      asked("list", async () => {
+      callScheduler("list", async () => {
         const command = new ListSchedulesCommand({
           GroupName: target.group,
           MaxResults: limit,
@@ -91,7 +95,7 @@ function requestOf(
     ScheduleExpression: expression,
     ScheduleExpressionTimezone: timezone,
     ...(from === undefined ? {} : { StartDate: new Date(from) }),
-    // Scheduler takes no end that is not after the start, and after an only occurrence there is none.
+    // Scheduler requires an end after the start. A schedule with one occurrence left has both at the same time.
     ...(end === undefined ? {} : { EndDate: new Date(Math.max(end, (from ?? 0) + 1000)) }),
     State: paused ? "DISABLED" : "ENABLED",
     FlexibleTimeWindow:
@@ -107,7 +111,7 @@ function requestOf(
   };
 }
 
-async function ifThere<T>(answer: Promise<T>): Promise<T | undefined> {
+async function undefinedIfMissing<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (thrown) {
@@ -116,7 +120,7 @@ async function ifThere<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function asked<T>(what: string, call: () => Promise<T>): Promise<T> {
+async function callScheduler<T>(what: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (thrown) {

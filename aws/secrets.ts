@@ -6,17 +6,17 @@ import {
 import { messageOf } from "../core/errors.ts";
 import { unavailable } from "./unknown.ts";
 
-/** ms for which values are believed, and after which a reading that failed is tried again. */
+/** For how many ms values are used before they are read again, and after how many a failed read is tried again. */
 const KNOWN_FOR = 5 * 60_000;
 const AGAIN_AFTER = 30_000;
 
-/** The current value of a secret, then the one before it where there is one. */
+/** Answers the current value of a secret, and then the value before it if there is one. */
 export type Secrets = () => Promise<readonly string[]>;
 
 /**
- * A secret of Secrets Manager and the one it replaced, so that both are good while one takes the other's place. Read
- * each five minutes; while that fails the last known values are answered, and `onTrouble` is told. Throws
- * `unavailable` while none are known.
+ * Reads a secret of Secrets Manager with its previous value, so that both are valid during a rotation. The values are read again
+ * after five minutes. If that fails, the last known values are answered and `onTrouble` is told. Throws `unavailable` if no values
+ * are known.
  */
 export function secretVersions(settings: {
   client: SecretsManagerClient;
@@ -39,7 +39,7 @@ export function secretVersions(settings: {
     try {
       return await valueAt("AWSPREVIOUS");
     } catch (error) {
-      // A secret that was never changed has none.
+      // A secret that was never rotated has no previous value.
       if (error instanceof ResourceNotFoundException) return undefined;
       throw error;
     }

@@ -3,34 +3,34 @@ import { messageOf } from "../core/errors.ts";
 import type { Sent } from "../protocol/ports.ts";
 import { statusOf } from "./unknown.ts";
 
-/** SQS says these under two protocols' names, such as `AWS.SimpleQueueService.NonExistentQueue`. */
+/** SQS names this error differently in its two protocols: `QueueDoesNotExist`, `AWS.SimpleQueueService.NonExistentQueue`. */
 const MISSING = /QueueDoesNotExist|NonExistentQueue/;
 const CONTENT =
   /InvalidMessageContents|BatchRequestTooLong|InvalidParameterValue|InvalidAttributeValue|MissingParameter/;
-/** The caller is not known, so no queue can be reached. */
+/** AWS does not accept the caller's credentials, so the caller reaches no queue. */
 const CREDENTIALS =
   /Credentials|UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId|ExpiredToken|Signature|MissingAuthentication|NotAuthorized|(?<!Kms)OptInRequired|RequestExpired|InvalidSecurity/;
 
-/** Whether a request was rejected for what is in a message. */
+/** Whether SQS rejected a request because of the content of a message. */
 export function isContentError(thrown: unknown): boolean {
   return thrown instanceof Error && CONTENT.test(thrown.name);
 }
 
-/** What a request that failed as a whole means for its messages. */
+/** The outcome for each message of a request that failed as a whole. */
 export function outcomeOfError(thrown: unknown): Sent {
   const reason = `${thrown instanceof Error ? thrown.name : "error"}: ${messageOf(thrown)}`;
   const name = thrown instanceof Error ? thrown.name : "";
   const status = statusOf(thrown) ?? 0;
-  // The SDK raises problems with credentials and the network itself, without an answer's status.
+  // Errors of the network and of looking up credentials come from the SDK, and have no status.
   if (status < 400 || status >= 500 || CREDENTIALS.test(name)) return { outcome: "unreachable", reason };
   if (MISSING.test(name)) return { outcome: "missing", reason };
   return { outcome: isContentError(thrown) ? "refused" : "failing", reason };
 }
 
-/** What an entry's failure in an answered request means. Permission, keys and throttling may come right again. */
+/** The outcome for a message that failed alone. Errors of permissions, KMS keys and throttling are `failing`: they may end. */
 export function outcomeOfEntry({ Code = "", Message = "" }: BatchResultErrorEntry): Sent {
   const reason = `${Code}: ${Message}`;
   if (MISSING.test(Code)) return { outcome: "missing", reason };
-  // Not `SenderFault`: LocalStack says false of contents too.
+  // `SenderFault` would tell too, but LocalStack sets it to false for errors of content.
   return { outcome: CONTENT.test(Code) ? "refused" : "failing", reason };
 }

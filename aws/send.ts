@@ -11,20 +11,18 @@ import { isContentError, outcomeOfEntry, outcomeOfError } from "./send-outcomes.
 
 type Destination = { client: SQSClient; url: string; onRequest: (messages: number) => void };
 
+/** How many batches are in flight at once. */
 const WIDTH = 8;
 const TRIES = 3;
 
-/**
- * Sends messages and says what became of each, in order. Throws only on a delay that SQS cannot keep: an
- * error of the program.
- */
+/** Sends messages, and answers the outcome of each in their order. Throws only if a delay is longer than SQS allows: a bug of the caller. */
 export async function sendMessages(messages: readonly Outgoing[], destination: Destination): Promise<Sent[]> {
   for (const { delaySeconds } of messages) assertWhole("delaySeconds", delaySeconds, 0, SQS_MAX_DELAY / 1000);
   const results = messages.map(({ body }) => refusalOf(body));
   const fit = [...messages.keys()].filter((index) => results[index] === undefined);
   const sizeOf = (index: number) => Buffer.byteLength(messages[index]?.body ?? "");
   const batches = batchesOf(fit, sizeOf, { count: SQS_BATCH_ENTRIES, bytes: SQS_BATCH_BYTES });
-  // A batch that reaches nobody has been tried for as long as the client waits: those behind it are not tried as long again.
+  // A batch that is unreachable has waited for all timeouts of the client. The batches behind it do not wait as long again.
   let unreachable: Sent | undefined;
   await inParallel(batches, WIDTH, async (batch) => {
     const sent =
@@ -40,7 +38,10 @@ export async function sendMessages(messages: readonly Outgoing[], destination: D
   return results as Sent[];
 }
 
-/** What is decided without asking: SQS's size has grown since and goes by queue, and JSON loses lone surrogates. */
+/**
+ * The outcome of a body that is refused without a call. SQS allows larger messages by now, but by a setting of each queue. A lone
+ * surrogate would be lost in the request's JSON.
+ */
 function refusalOf(body: string): Sent | undefined {
   const bytes = Buffer.byteLength(body);
   if (bytes < 1 || bytes > SQS_BATCH_BYTES)
@@ -53,7 +54,7 @@ function refusalOf(body: string): Sent | undefined {
     : { outcome: "refused", reason: "a message cannot hold a lone surrogate" };
 }
 
-/** SQS fails single entries for trouble of its own now and then, and the SDK does not repeat them. */
+/** Sends one batch, and tries entries again that SQS failed for an internal error: the SDK retries whole requests only. */
 async function sendBatch(batch: readonly Outgoing[], destination: Destination): Promise<Sent[]> {
   const results = await trySend(batch, destination);
   for (let attempt = 2; attempt <= TRIES; attempt++) {

@@ -11,11 +11,12 @@ import type { Connection } from "./connection.ts";
 import { withDeadline } from "./deadline.ts";
 import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 
-/** A statement that DynamoDB answered: it was applied, or its condition did not hold. */
+/** The answer to a statement: DynamoDB applied it, or refused it because its condition did not hold. */
 export type Decided = "applied" | "refused";
 
+/** How many batches are in flight at once. */
 const WIDTH = 8;
-/** What a failed condition is called: `DuplicateItem` for an INSERT. */
+/** The codes of a failed condition. `DuplicateItem` is that of an INSERT. */
 const REFUSED = new Set(["ConditionalCheckFailed", "DuplicateItem"]);
 
 export function insertStatement(table: string, item: Item): BatchStatementRequest {
@@ -27,7 +28,7 @@ export function insertStatement(table: string, item: Item): BatchStatementReques
   };
 }
 
-/** PartiQL has reserved words that we use (`state`, `token`), so every name is quoted. */
+/** Each name is quoted, because some attributes are reserved words of PartiQL (`state`, `token`). */
 export function updateStatement(table: string, { key, expect, set }: Change): BatchStatementRequest {
   const sets = Object.keys(set).map((name) => `"${name}" = ?`);
   const conditions = ['"pk" = ?', '"sk" = ?', '"v" = ?'];
@@ -43,9 +44,8 @@ export function updateStatement(table: string, { key, expect, set }: Change): Ba
 }
 
 /**
- * Runs statements, 25 a call, each on its own. What stays unknown is repeated until `by`. Never throws: an
- * entry that could not be decided is its error. `onApplied` is told the index of a statement as soon as it is known to
- * be applied.
+ * Runs statements independently of each other, 25 in one call. Repeats undecided ones until `by`. Answers an error for each that stays
+ * undecided, and never throws. `onApplied` is called with the index of a statement as soon as it is known to be applied.
  */
 export async function runStatements(
   operation: string,
@@ -75,8 +75,7 @@ async function runBatch(
   connection: Connection,
   onApplied: (index: number) => void,
 ): Promise<(Decided | Error)[]> {
-  // Filled to the last: an entry is pending until it has its result. An error made ready for each would cost
-  // a stack trace a statement.
+  // Each index is pending until it has a result, so that no hole is left. Errors as initial values would cost a stack trace each.
   const results: (Decided | Error)[] = [];
   const backoff = backoffUntil(by, connection);
   let pending = batch.map((_, index) => index);

@@ -12,8 +12,8 @@ import { changeExpression, checkExpression } from "./expressions.ts";
 import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 
 /**
- * One token for all tries: for ten minutes DynamoDB answers a repeat of a transaction that it applied with
- * success ("TransactWriteItems", idempotency), so a lost answer is not taken for somebody else's effect.
+ * Makes all of the writes or none. All tries have one token: for ten minutes DynamoDB answers success to the repeat of a transaction that it has
+ * applied ("TransactWriteItems", idempotency). So a try whose answer was lost is not taken for another writer's.
  */
 export async function transactWrites(
   writes: readonly Write[],
@@ -52,7 +52,7 @@ function transactItem(table: string, write: Write): TransactWriteItem {
   };
 }
 
-/** Which conditions did not hold, if any: then nothing else matters. */
+/** The items whose conditions did not hold, if any. Other reasons of the cancellation then do not matter. */
 function refusedBy(thrown: unknown): Extract<Transacted, { done: false }>["refused"] | undefined {
   if (!(thrown instanceof TransactionCanceledException)) return undefined;
   const reasons = thrown.CancellationReasons ?? [];

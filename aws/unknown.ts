@@ -3,11 +3,11 @@ import type { Deadline } from "../protocol/ports.ts";
 import type { Connection } from "./connection.ts";
 import { assertBefore } from "./deadline.ts";
 
-/** ms. */
+/** The waits between tries, in ms. */
 const FIRST_WAIT = 25;
 const LONGEST_WAIT = 2000;
 
-// The names of an exception, of a batch statement's error and of a cancellation reason differ.
+/** Codes that leave it open whether a write took effect. Exceptions, batch statements and cancellation reasons name them differently. */
 export const UNKNOWN_CODES: ReadonlySet<string> = new Set([
   "TransactionConflict",
   "TransactionConflictException",
@@ -23,12 +23,12 @@ export const UNKNOWN_CODES: ReadonlySet<string> = new Set([
   "ServiceUnavailable",
 ]);
 
-/** Whether a statement's or transaction's code decides nothing: conflict, throttling, trouble of DynamoDB's own. */
+/** Whether the code of a statement or transaction leaves its outcome open: a conflict, throttling, or an internal error of DynamoDB. */
 export function isUnknownCode(code: string | undefined): boolean {
   return code !== undefined && UNKNOWN_CODES.has(code);
 }
 
-/** The HTTP status of a thrown SDK error, if an answer arrived. */
+/** The HTTP status of an SDK error. `undefined` if no answer arrived. */
 export function statusOf(thrown: unknown): number | undefined {
   const { $metadata, $response } = thrown as {
     $metadata?: { httpStatusCode?: number };
@@ -37,7 +37,7 @@ export function statusOf(thrown: unknown): number | undefined {
   return $metadata?.httpStatusCode ?? $response?.statusCode;
 }
 
-/** Whether the call may have been applied or would be if repeated: nobody can tell from this failure. */
+/** Whether a failure leaves it open if the call took effect, or would take effect if repeated. */
 export function isUnknown(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || thrown instanceof MinutehandError) return false;
   if (isUnknownCode(thrown.name)) return true;
@@ -45,13 +45,13 @@ export function isUnknown(thrown: unknown): boolean {
   return status === undefined ? isNetworkTrouble(thrown) : status >= 500;
 }
 
-/** Timeouts of the SDK's and Node's own errors, such as ECONNRESET and EAI_AGAIN. */
+/** Whether an error is a timeout of the SDK, or a network error of Node such as ECONNRESET or EAI_AGAIN. */
 function isNetworkTrouble(thrown: Error): boolean {
   const { code } = thrown as { code?: unknown };
   return thrown.name === "TimeoutError" || (typeof code === "string" && /^E[A-Z_]+$/.test(code));
 }
 
-/** Waits longer after each of its calls, with jitter, and throws `unavailable` once `by` is reached. */
+/** Makes a function that waits before the next try, with exponential backoff and jitter. It throws `unavailable` from `by` on. */
 export function backoffUntil(
   by: Deadline,
   { clock, wait, random }: Connection,
@@ -66,7 +66,7 @@ export function backoffUntil(
   };
 }
 
-/** Calls until the answer is known. From `by` on throws `unavailable`. */
+/** Repeats a call while its outcome is unknown. Throws `unavailable` from `by` on. */
 export async function untilKnown<T>(
   by: Deadline,
   connection: Connection,
@@ -83,7 +83,7 @@ export async function untilKnown<T>(
   }
 }
 
-/** What failed for a reason of the service's own, as callers know it. */
+/** The error that callers get if a service did not do its work. `what`: the sentence before the cause. */
 export function unavailable(what: string, cause: unknown): MinutehandError {
   if (cause instanceof MinutehandError) return cause;
   return new MinutehandError("unavailable", `${what}: ${messageOf(cause)}`, {}, cause);

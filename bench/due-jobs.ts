@@ -9,8 +9,8 @@ import { messagesOf, sendAll } from "./plain-queue.ts";
 import { attributesOf, insertAll } from "./plain-table.ts";
 import type { Rig } from "./rig.ts";
 
-/** Files jobs as a producer does, who sends what is near. Throws unless every one is filed. */
-export async function file({ ctx }: Rig, jobs: readonly NewJob[]): Promise<Home[]> {
+/** Files jobs as a producer does, and sends those that are near. Throws if a job was not filed. */
+export async function fileJobs({ ctx }: Rig, jobs: readonly NewJob[]): Promise<Home[]> {
   const homes: Home[] = [];
   for (const some of chunksOf(jobs, BATCH_JOBS)) {
     for (const result of await enqueueMany(ctx, some)) {
@@ -21,7 +21,7 @@ export async function file({ ctx }: Rig, jobs: readonly NewJob[]): Promise<Home[
   return homes;
 }
 
-/** The same for the ceiling: the same items and messages, into a queue of its own. */
+/** Writes the same items and messages for the ceiling, into a queue of its own. */
 export async function filePlainly(
   { ctx, plain, stack }: Rig,
   url: string,

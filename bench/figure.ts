@@ -1,11 +1,11 @@
 import type { Rig } from "./rig.ts";
 import type { Row } from "./table.ts";
 
-/** Something that is measured: some lines of the table. */
+/** A benchmark, which gives some lines of the table. */
 export type Figure = {
   readonly name: string;
   readonly what: string;
-  /** It is measured when it is named, and not with all others. */
+  /** It runs only if `--only` names it. */
   readonly isSlow?: true;
   readonly measure: (rig: Rig) => Promise<Row[]>;
 };

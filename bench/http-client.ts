@@ -1,9 +1,9 @@
 import { Agent, request } from "node:http";
 
-/** Posts JSON over kept connections. Answers the body; throws when the status is none of 2xx. */
+/** Posts JSON over kept connections, and answers the response's body. Throws if the status is not 2xx. */
 export type Post = (path: string, body: unknown) => Promise<string>;
 
-/** A caller of the HTTP API at `base` that costs as little as Node allows: what it takes is taken from the API. */
+/** Makes a client of the HTTP API at `base` that uses as little CPU time as Node allows: it shares the machine with the API. */
 export function httpClient(base: string, connections: number): Post {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   return (path, body) =>

@@ -4,10 +4,10 @@ import { enqueueMany } from "../protocol/file/enqueue.ts";
 import type { NewJob } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
 
-/** A body as an example has it; homes with it are about 400 bytes. */
+/** The body of each job. A home with it has about 400 bytes. */
 export const BODY = { text: "remind the owner of the shop that an order is still unpaid", order: 31_415_926 };
 
-/** So far ahead that only the sweep would send it: filing is all that happens. */
+/** So far ahead that filing a job sends no message. */
 export const FAR = DAY;
 
 export function newJobs(count: number, topic: string, dueAt: (index: number) => number): NewJob[] {
@@ -18,7 +18,7 @@ export function newJobs(count: number, topic: string, dueAt: (index: number) => 
   }));
 }
 
-/** The homes that filing these jobs would write, and nothing is written. */
+/** The homes that filing these jobs would write. Writes nothing. */
 export async function homesOf(ctx: Context, jobs: readonly NewJob[]): Promise<Home[]> {
   const insert = async (items: readonly unknown[]) => items.map(() => "inserted" as const);
   const send = async (_: unknown, messages: readonly unknown[]) =>

@@ -1,7 +1,7 @@
-/** What a load came to: calls a second, and how long each took in ms. */
+/** The result of a load: calls a second, and how long each call took, in ms. */
 export type Load = { readonly perSecond: number; readonly latencies: readonly number[] };
 
-/** Makes `count` calls, `width` at a time, each as soon as another is answered. */
+/** Makes `count` calls with `width` in flight: each answer starts the next call. */
 export async function load(
   count: number,
   width: number,

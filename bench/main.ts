@@ -31,7 +31,7 @@ async function run({ quick, only }: BenchOptions): Promise<void> {
       try {
         rows.push(...(await figure.measure(rig)));
       } catch (error) {
-        // The others' minutes are not lost for it.
+        // The other figures still run, and their rows are printed.
         say(`${figure.name}: ${error instanceof Error ? error.stack : error}`);
         process.exitCode = 1;
       }

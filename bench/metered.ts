@@ -1,13 +1,15 @@
 import { runJobs } from "../consumer/run-jobs.ts";
+import { SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import type { Policy } from "../core/policy.ts";
 import { TIMERS } from "../http/timers.ts";
 import type { Context } from "../protocol/ports.ts";
 import { contextOf, type Rig } from "./rig.ts";
 
-/** What requests came to, as DynamoDB counts its units and SQS its requests. */
+/** What requests cost: DynamoDB's units and SQS's requests. */
 export type Bill = {
-  /** For jobs: what moves cursors is `cursors`, as it is the same for a thousand jobs as for one. */
+  /** Write units of jobs. */
   write: number;
+  /** Write units of cursors, which are the same for a thousand jobs as for one. */
   cursors: number;
   read: number;
   requests: number;
@@ -17,15 +19,15 @@ export const NOTHING: Bill = { write: 0, cursors: 0, read: 0, requests: 0 };
 
 export type Metered = {
   readonly ctx: Context;
-  /** What has been spent since the last time. */
+  /** Answers the cost since its last call. */
   readonly bill: () => Bill;
 };
 
-const SQS_BATCH = 10;
 const WAIT_SECONDS = 1;
 const HIDE_SECONDS = 90;
 const INVOCATION_MS = 60_000;
 
+/** Makes a context over a table, topics and a clock of a figure's own, and meters its requests. */
 export function meter(
   rig: Rig,
   own: { table: string; topics: Policy["topics"]; clock: () => number },
@@ -34,7 +36,7 @@ export function meter(
   const ctx = contextOf(rig, {
     ...own,
     onCapacity: (operation, { write, read }) => {
-      // A job that succeeds is never changed alone.
+      // Only cursors use `change` here: a job that succeeds is claimed and settled by `changeMany`.
       if (operation === "change") spent.cursors += write;
       else spent.write += write;
       spent.read += read;
@@ -53,13 +55,13 @@ export function meter(
   };
 }
 
-/** Runs `count` jobs with the real consumer, batch by batch, as an event source feeds it. */
+/** Runs `count` jobs with the real consumer, in batches as an event source mapping delivers them. */
 export async function consume(ctx: Context, topic: string, count: number): Promise<void> {
   let started = 0;
   while (started < count) {
     const messages = await ctx.queues.receive(
       { topic },
-      { max: SQS_BATCH, waitSeconds: WAIT_SECONDS, hideSeconds: HIDE_SECONDS },
+      { max: SQS_BATCH_ENTRIES, waitSeconds: WAIT_SECONDS, hideSeconds: HIDE_SECONDS },
     );
     if (messages.length === 0) throw new Error(`${count - started} of ${count} jobs have no message`);
     const deliveries = messages.map(({ body, handle }) => ({ messageId: handle, handle, body }));

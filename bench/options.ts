@@ -6,7 +6,7 @@ export type BenchOptions = {
   readonly only: readonly string[];
 };
 
-/** What the command line asks for. `known`: the names that `--only` may say. Throws an `Error` for anything else. */
+/** Parses the command line. `known`: the names that `--only` accepts. Throws an `Error` for unknown options and names. */
 export function parseCommandLine(args: readonly string[], known: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
@@ -27,11 +27,11 @@ export function helpText(figures: readonly { name: string; what: string }[]): st
   const width = Math.max(...figures.map(({ name }) => name.length));
   return `npm run bench -- [--only NAME[,NAME]] [--quick]
 
-Starts the embedded stack afresh, in memory and on ports of its own, and prints a Markdown table: what
-Minutehand does beside what the emulators allow a plain AWS SDK client in the same run.
+Starts a new embedded stack in memory, on ports of its own, and prints a Markdown table. It compares Minutehand with the
+ceiling: what a plain AWS SDK client reaches on the same emulators in the same run.
 
-  --only NAME[,NAME]  only these figures; without it all of them but list, in less than 6 minutes
-  --quick             smaller counts, to try it out: its numbers mean little
+  --only NAME[,NAME]  only these figures; without it all figures except list, in less than 6 minutes
+  --quick             smaller counts, to try out the program: its numbers mean little
   --help              this text
 
 Figures:

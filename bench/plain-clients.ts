@@ -2,7 +2,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import type { LocalStack } from "../local/stack.ts";
 
-/** Where the emulators are, as a process of its own can be told. */
+/** The addresses and credentials of the emulators, which another process can be given as JSON. */
 export type Emulators = Pick<LocalStack, "endpoints"> &
   Pick<LocalStack["platform"], "region" | "credentials">;
 
@@ -10,13 +10,13 @@ export type PlainClients = { readonly dynamo: DynamoDBClient; readonly sqs: SQSC
 
 const SOCKETS = { keepAlive: true, maxSockets: 64 };
 
-/** The AWS SDK as a good client sets it up, and nothing of ours. */
+/** Makes clients of the AWS SDK with good settings, and without any code of Minutehand. */
 export function plainClients({ endpoints, region, credentials }: Emulators): PlainClients {
   const settings = { region, credentials, requestHandler: { httpAgent: SOCKETS, httpsAgent: SOCKETS } };
   const dynamo = new DynamoDBClient({ ...settings, endpoint: endpoints.dynamodb });
-  // The digests of messages are worth nothing where TLS, or the same machine, carries them.
+  // MD5 digests of messages detect networks that alter data. Here messages stay on this machine.
   const sqs = new SQSClient({ ...settings, endpoint: endpoints.sqs, md5: false });
-  // It copies every answer for a logger that there is none of.
+  // This middleware copies each answer for a logger, though there is none.
   for (const { middlewareStack } of [dynamo, sqs]) middlewareStack.remove("loggerMiddleware");
   return { dynamo, sqs };
 }

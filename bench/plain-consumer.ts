@@ -1,13 +1,13 @@
 /**
- * The ceiling of a consumer, a process of its own as a Lambda function's environment is: receive, hold until
- * due, claim, settle, delete, with plain SDK calls in the batches that the protocol allows. Its handler does
- * nothing, and nothing that goes wrong is looked at but by failing.
+ * The ceiling of a consumer, in a process of its own like the environment of a Lambda function. It receives, holds jobs until they are
+ * due, claims, settles and deletes, with plain SDK calls in the batches that the protocol allows. Its handler does nothing. It handles
+ * no error: it fails.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BatchStatementRequest } from "@aws-sdk/client-dynamodb";
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
-import { STATEMENT_BATCH } from "../core/constants.ts";
+import { DAY, SQS_BATCH_ENTRIES, STATEMENT_BATCH } from "../core/constants.ts";
 import { homeKey } from "../core/items.ts";
 import { chunksOf } from "../general/batches.ts";
 import { type Emulators, plainClients } from "./plain-clients.ts";
@@ -17,11 +17,11 @@ export type PlainConsumerSettings = {
   readonly emulators: Emulators;
   readonly table: string;
   readonly queueUrl: string;
-  /** How many jobs are claimed at once, as a topic's `concurrency` has it. */
+  /** How many jobs are claimed at once: the topic's `concurrency`. */
   readonly slots: number;
 };
 
-/** Jobs that started, and when. */
+/** The jobs that started together, and when. */
 export type PlainStarts = { readonly ids: string[]; readonly at: number };
 
 type Job = { id: string; dueAt: string; revision: number; attempt: number };
@@ -29,6 +29,7 @@ type Claimed = { id: string; token: string };
 
 const POLL_SECONDS = 20;
 const LEASE_MS = 60_000;
+const RETENTION_S = (7 * DAY) / 1000;
 
 const settings = JSON.parse(process.argv[2] ?? "") as PlainConsumerSettings;
 const { dynamo, sqs } = plainClients(settings.emulators);
@@ -39,7 +40,11 @@ for (;;) await consume();
 
 async function consume(): Promise<void> {
   const { Messages = [] } = await sqs.send(
-    new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: POLL_SECONDS }),
+    new ReceiveMessageCommand({
+      QueueUrl: queueUrl,
+      MaxNumberOfMessages: SQS_BATCH_ENTRIES,
+      WaitTimeSeconds: POLL_SECONDS,
+    }),
   );
   if (Messages.length === 0) return;
   const jobs = Messages.flatMap(({ Body = "" }) => (JSON.parse(Body) as { jobs: Job[] }).jobs);
@@ -48,7 +53,7 @@ async function consume(): Promise<void> {
   while (jobs.length > 0) {
     const early = Date.parse(jobs[0]?.dueAt ?? "") - Date.now();
     if (early > 0) {
-      // Timers may fire a moment early.
+      // Then looks at the clock again: a timer may fire a moment early.
       await sleep(early);
       continue;
     }
@@ -59,7 +64,7 @@ async function consume(): Promise<void> {
     settler.settle(claimed);
   }
   await settler.idle();
-  // The next batch need not wait for this.
+  // Not awaited, so that the next batch does not wait for it.
   void remove(Messages);
 }
 
@@ -85,7 +90,7 @@ async function claim(jobs: readonly Job[]): Promise<Claimed[]> {
   return claimed;
 }
 
-/** Gathers what is done while a call is in flight. */
+/** Settles claimed jobs. Jobs that come while a call is in flight are gathered for the next call. */
 function createSettler() {
   let gathered: Claimed[] = [];
   let flushing: Promise<void> = Promise.resolve();
@@ -110,7 +115,7 @@ function settlement({ id, token }: Claimed): BatchStatementRequest {
     Parameters: [
       { S: "done" },
       { N: String(now) },
-      { N: String(Math.ceil(now / 1000) + 604_800) },
+      { N: String(Math.ceil(now / 1000) + RETENTION_S) },
       ...keyOf(id),
       { S: token },
       { S: "running" },

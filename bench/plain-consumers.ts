@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 25;
 
 /** Processes that consume a queue with the plain SDK. */
 export type PlainConsumers = {
-  /** When each of these jobs started, in their order. Throws when some have not after `timeoutMs`. */
+  /** When each of these jobs started, in their order. Throws if some have not started after `timeoutMs`. */
   readonly of: (ids: readonly string[], timeoutMs: number) => Promise<number[]>;
   readonly stop: () => void;
 };

@@ -15,10 +15,10 @@ import type { Rig } from "./rig.ts";
 
 export type PlainMessage = { readonly body: string; readonly delaySeconds: number };
 
-/** Long enough that nothing comes twice within a run. */
+/** So long that no message comes twice within a run. */
 const HIDE_SECONDS = "90";
 
-/** A queue named as a ready queue is, so that a context finds it as a topic's; no function consumes it. */
+/** Creates a queue with the name of a topic's ready queue, so that a context sends to it. No function consumes it. */
 export async function createQueue({ plain, stack }: Rig, topic: string): Promise<string> {
   const url = `${stack.queueUrlPrefix}${topic}`;
   const name = url.slice(url.lastIndexOf("/") + 1);
@@ -32,7 +32,7 @@ export async function emptyQueue({ plain }: Rig, url: string): Promise<void> {
   await plain.sqs.send(new PurgeQueueCommand({ QueueUrl: url }));
 }
 
-/** The very messages that Minutehand would send for these jobs now. */
+/** The messages that Minutehand would send for these jobs now. */
 export function messagesOf(topic: string, policy: TopicPolicy, homes: readonly Home[]): PlainMessage[] {
   const now = Date.now();
   return packsOf(topic, policy, homes, now).map(({ body, start: dueAt }) => ({
@@ -41,7 +41,7 @@ export function messagesOf(topic: string, policy: TopicPolicy, homes: readonly H
   }));
 }
 
-/** Sends messages, 10 a call and `WIDTH` calls at once. */
+/** Sends messages, 10 in each call, with `WIDTH` calls in flight. */
 export async function sendAll(
   client: SQSClient,
   url: string,

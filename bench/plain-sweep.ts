@@ -1,13 +1,15 @@
 import { type AttributeValue, QueryCommand, type QueryCommandOutput } from "@aws-sdk/client-dynamodb";
 import { bucketOf } from "../core/items.ts";
+import { topicPolicy } from "../core/policy.ts";
+import { SIZES } from "../core/work-sizes.ts";
 import type { PlainClients } from "./plain-clients.ts";
 import { type PlainMessage, sendAll } from "./plain-queue.ts";
 
-const PACK = 10;
+const { pack: PACK } = topicPolicy({});
 
 type Items = readonly Record<string, AttributeValue>[];
 
-/** One minute of one shard: queried page by page, and what a page holds sent before the next is read. */
+/** Sweeps one minute of one shard with plain calls: reads a page, sends its messages, and reads the next page. */
 export async function sweepPlainly(
   { dynamo, sqs }: PlainClients,
   {
@@ -26,7 +28,7 @@ export async function sweepPlainly(
         ConsistentRead: true,
         KeyConditionExpression: "pk = :pk",
         ExpressionAttributeValues: { ":pk": { S: bucketOf(minute, shard) } },
-        Limit: PAGE,
+        Limit: SIZES.page,
         ExclusiveStartKey: from,
       }),
     );
@@ -35,10 +37,7 @@ export async function sweepPlainly(
   } while (from);
 }
 
-/** As many as the sweep reads at once. */
-const PAGE = 500;
-
-/** The messages that the sweep makes of these homes, without a look at what else they may hold. */
+/** The messages that the sweep makes of these homes. Reads only the attributes that the benchmark's homes have. */
 function messagesOf(topic: string, items: Items): PlainMessage[] {
   const seconds = Map.groupBy(items, ({ dueAt }) => dueAt?.N?.slice(0, -3));
   const messages: PlainMessage[] = [];
@@ -54,7 +53,7 @@ function messagesOf(topic: string, items: Items): PlainMessage[] {
   return messages;
 }
 
-/** Any delay costs the same. */
+/** Any delay: all cost the same. */
 const DELAY_SECONDS = 120;
 
 function textOf({ id, dueAt, body }: Items[number]): string {

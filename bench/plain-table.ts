@@ -11,12 +11,12 @@ import { STATEMENT_BATCH } from "../core/constants.ts";
 import type { Home } from "../core/items.ts";
 import { load } from "./load.ts";
 
-/** How many statement batches are in flight at once, as many as one of our calls has. */
+/** How many batches are in flight at once: as many as in one call of Minutehand (`aws/statements.ts`, `aws/send.ts`). */
 export const WIDTH = 8;
 
 export type Attributes = Record<string, AttributeValue>;
 
-/** Ready to be sent, so that a ceiling's clock does not count what an item takes to be made. */
+/** Converts homes to attributes beforehand, so that the ceiling's time does not include it. */
 export function attributesOf(homes: readonly Home[]): Attributes[] {
   return homes.map((home) => marshall(home));
 }
@@ -29,7 +29,7 @@ function insertion(table: string, item: Attributes): BatchStatementRequest {
   };
 }
 
-/** Runs one batch of at most 25 statements. Throws when one of them fails. */
+/** Runs one batch of at most 25 statements. Throws if one of them fails. */
 export async function runStatements(
   client: DynamoDBClient,
   statements: BatchStatementRequest[],
@@ -39,7 +39,7 @@ export async function runStatements(
   if (refused) throw new Error(`a plain statement failed: ${refused.Code}: ${refused.Message}`);
 }
 
-/** Inserts items, 25 a call and `WIDTH` calls at once. Answers how many a second. */
+/** Inserts items, 25 in each call, with `WIDTH` calls in flight. Answers how many items were inserted in a second. */
 export async function insertAll(
   client: DynamoDBClient,
   table: string,
@@ -56,7 +56,7 @@ export async function insertAll(
   return (perSecond * items.length) / calls;
 }
 
-/** A table of the job pool's keys. Answers its name. */
+/** Creates a table with the keys of the job pool. Answers its name. */
 export async function createTable(client: DynamoDBClient, table: string): Promise<string> {
   await client.send(
     new CreateTableCommand({

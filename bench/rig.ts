@@ -9,18 +9,18 @@ import type { Context } from "../protocol/ports.ts";
 import { type Emulators, type PlainClients, plainClients } from "./plain-clients.ts";
 import { observeStarts, type Starts } from "./starts.ts";
 
-/** What every figure is measured with. */
+/** The parts that each figure measures with. */
 export type Rig = {
   readonly stack: LocalStack;
-  /** As a producer inside AWS has it. */
+  /** The context of a producer inside AWS. */
   readonly ctx: Context;
   readonly emulators: Emulators;
   readonly plain: PlainClients;
   readonly starts: Starts;
-  /** A count, or a tenth of it for a quick run. */
+  /** Answers a count, or a tenth of it in a quick run. */
   readonly count: (whole: number) => number;
   readonly rounds: number;
-  /** One line on stderr. */
+  /** Prints a line to stderr. */
   readonly progress: (line: string) => void;
 };
 
@@ -49,7 +49,7 @@ export async function startRig(quick: boolean, progress: (line: string) => void)
   };
 }
 
-/** The SDK's and Powertools' variables are read from the process; ours are answered. */
+/** Sets the variables of the SDK and Powertools in this process. Answers the variables of Minutehand. */
 function producerEnvironment({ endpoints, platform, functions }: LocalStack): Environment {
   const { region, credentials } = platform;
   Object.assign(process.env, {
@@ -58,7 +58,7 @@ function producerEnvironment({ endpoints, platform, functions }: LocalStack): En
     AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
     AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
     AWS_ENDPOINT_URL_SQS: endpoints.sqs,
-    // Metrics are lines on stdout, where the table belongs.
+    // Metrics would be lines on stdout, between those of the table.
     POWERTOOLS_METRICS_DISABLED: "true",
   });
   const environment = functions.find((spec) => spec.environment.MINUTEHAND_TABLE)?.environment;
@@ -66,10 +66,7 @@ function producerEnvironment({ endpoints, platform, functions }: LocalStack): En
   return environment;
 }
 
-/**
- * A context as `createContext` makes it, over a table, topics and a clock of a figure's own, that tells what
- * its requests cost.
- */
+/** Makes a context over a table, topics and a clock of a figure's own. It tells `onCapacity` and `onRequest` what its requests cost. */
 export function contextOf(
   { ctx, stack }: Rig,
   own: {

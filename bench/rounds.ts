@@ -1,11 +1,11 @@
 import { median } from "./statistics.ts";
 
-/** Results of runs that took turns: `ours[i]` and `ceiling[i]` were measured one after the other. */
+/** The results of alternating runs: `ours[i]` and `ceiling[i]` were measured one directly after the other. */
 export type Rounds<T, C = T> = { readonly ours: T[]; readonly ceiling: C[] };
 
 /**
- * Runs ours and the ceiling in turns, so that what else the machine does meets both. Who begins changes too,
- * as the emulators slow down as they fill up.
+ * Runs ours and the ceiling alternately, so that other load of the machine affects both. Which of them begins alternates too, because
+ * the emulators get slower as they fill up.
  */
 export async function alternate<T, C = T>(
   count: number,
@@ -21,7 +21,7 @@ export async function alternate<T, C = T>(
   return rounds;
 }
 
-/** The median of the rounds' own ratios: neighbours in time are compared, not a good moment with a bad one. */
+/** The median of the ratios of the rounds. Each ratio compares two runs of nearly the same time. */
 export function medianRatio(ours: readonly number[], ceiling: readonly number[]): number {
   return median(ours.map((value, round) => value / (ceiling[round] ?? Number.NaN)));
 }

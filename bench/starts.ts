@@ -1,16 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The app's example consumers log each start; the local stack prints the record's fields as `name=value`. */
+/** The example consumers log each start. The local stack prints the fields of a log record as `name=value`. */
 const START = / id=(\S+) .*\bstartedAt=(\S+)/;
 const LOOK_EVERY_MS = 25;
 
-/** When handlers started, as the stack's own output tells. */
+/** When handlers started, read from the output of the stack. */
 export type Starts = {
   readonly read: (line: string) => void;
-  /**
-   * When each of these jobs started first, in their order and ms since the epoch. Throws when some have not
-   * after `timeoutMs`.
-   */
+  /** When each of these jobs started first, in their order, in ms since the epoch. Throws if some have not started after `timeoutMs`. */
   readonly of: (ids: readonly string[], timeoutMs: number) => Promise<number[]>;
 };
 

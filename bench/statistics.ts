@@ -1,4 +1,4 @@
-/** The value that `share` (0 to 1) of the values do not exceed; NaN when there are none. */
+/** The smallest value that at least `share` (0 to 1) of the values do not exceed. NaN if there are no values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(Math.max(Math.ceil(share * sorted.length) - 1, 0), sorted.length - 1)] ?? Number.NaN;

@@ -1,12 +1,12 @@
-/** A verdict on one figure. */
+/** The aim of one line, and whether it was met. */
 export type Aim = { readonly text: string; readonly met: boolean };
 
-/** One line of the table, its cells as they are printed. */
+/** One line of the table. */
 export type Row = {
   readonly figure: string;
   readonly ours: string;
   readonly ceiling?: string;
-  /** Ours over the ceiling, so that more is better in every line that has one. */
+  /** Ours compared with the ceiling. In each line, more is better. */
   readonly ratio?: number;
   readonly aim?: Aim;
 };

@@ -1,8 +1,8 @@
 import { MOST_ATTEMPTS } from "./constants.ts";
 
 /**
- * How long a topic's failed jobs wait, in seconds: a ladder whose last wait repeats, or
- * `min(initial × factor^(failures − 1), max)`, of which `jitter` (0 to 1) is drawn at random.
+ * How long a topic's failed jobs wait, in seconds: either `waits`, the last of which repeats, or exponential backoff,
+ * `min(initial × factor^(failures − 1), max)`. `jitter` (0 to 1) is the share of the wait that is drawn at random.
  */
 export type Backoff =
   | { readonly waits: readonly number[] }
@@ -11,7 +11,7 @@ export type Backoff =
 const MINUTE_S = 60;
 const HOUR_S = 3600;
 
-/** 15 s, 3 m, 10 m, 30 m, 30 m, 1 h, 2 h, 6 h, 15 h: what payment providers do. */
+/** Waits of about a day in all, as payment providers retry their webhooks. */
 export const DEFAULT_BACKOFF: Backoff = {
   waits: [
     15,
@@ -37,18 +37,20 @@ export function backoffMs(backoff: Backoff, attempt: number, random: number): nu
   return Math.round(full * (1 - jitter * random) * 1000);
 }
 
-/** ms. */
+/** Shortest and longest, in ms. */
 const CRASH_SPREAD = { least: 5_000, most: 60_000 };
 
 /**
- * The longest random time, in ms, that is added to the backoff `wait` of a crashed job. One job of an invocation may have killed the
- * process of all. Without the random time all of them would wait for the same second, come in one message, and crash together again.
+ * The longest random time, in ms, that is added to the backoff `wait` of a crashed job. One job may have killed the process of all
+ * jobs of its invocation. Without the random time they would all wait for the same second, share a message, and crash together again.
  */
 export function crashSpread(wait: number): number {
   return Math.min(Math.max(wait / 2, CRASH_SPREAD.least), CRASH_SPREAD.most);
 }
 
-/** How many runs a policy allows when nobody says: each wait once, after a first run, up to 100 in all. */
+const ATTEMPTS_WITHOUT_WAITS = 10;
+
+/** How often a job runs if its topic sets no `maxAttempts`: once, and once more after each of the `waits`. */
 export function attemptsOf(backoff: Backoff): number {
-  return "waits" in backoff ? Math.min(backoff.waits.length + 1, MOST_ATTEMPTS) : 10;
+  return "waits" in backoff ? Math.min(backoff.waits.length + 1, MOST_ATTEMPTS) : ATTEMPTS_WITHOUT_WAITS;
 }

@@ -2,7 +2,7 @@ import { BODY_BYTES } from "./constants.ts";
 import { MinutehandError } from "./errors.ts";
 import { toJson } from "./json.ts";
 
-/** A job's body as it is stored. Throws `too-large`. */
+/** Converts a job's body to the JSON text that is stored. Throws `too-large`. */
 export function bodyText(body: unknown): string {
   const text = toJson(body);
   const bytes = Buffer.byteLength(text);

@@ -1,5 +1,5 @@
-/** HTTP's own, by hop or by message, and what each call says itself. */
-const OURS = new Set([
+/** Headers that a job cannot set: HTTP uses them for a hop or a message, or the call sets them itself. */
+const RESERVED = new Set([
   "accept-encoding",
   "connection",
   "content-encoding",
@@ -16,16 +16,16 @@ const OURS = new Set([
   "upgrade",
   "user-agent",
 ]);
-const OUR_PREFIXES = ["proxy-", "webhook-", "minutehand-"];
-/** What any HTTP implementation hands on as it is ("Field Values", RFC 9110): no blanks at the ends. */
+const RESERVED_PREFIXES = ["proxy-", "webhook-", "minutehand-"];
+/** Values that each HTTP implementation passes on unchanged ("Field Values", RFC 9110): printable ASCII, no blanks at the ends. */
 const PLAIN = /^(?:[!-~](?:[ -~]*[!-~])?)?$/;
 
-/** What keeps a job's headers from going with a webhook's call: the name, the rule and what is allowed. */
+/** Says which rule forbids a webhook's call to carry a job's headers; `undefined`: none does. The text begins with the header's name. */
 export function callbackHeadersError(headers: Readonly<Record<string, string>>): string | undefined {
   const seen = new Set<string>();
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
-    if (isOurs(lower)) return `${name} must be absent, because HTTP or the call sets it`;
+    if (isReserved(lower)) return `${name} must be absent, because HTTP or the call sets it`;
     if (!PLAIN.test(value)) return `the value of ${name} must be printable ASCII without blanks at its ends`;
     if (seen.has(lower)) return `${name} must be there only once: upper and lower case are the same name`;
     seen.add(lower);
@@ -33,12 +33,12 @@ export function callbackHeadersError(headers: Readonly<Record<string, string>>):
   return undefined;
 }
 
-/** Those of a job's headers that go with its call: one filed before its topic had a webhook may have others. */
+/** A job's headers that its call may carry. A job that was filed before its topic had a webhook may have others. */
 export function forwarded(headers: Readonly<Record<string, string>>): Record<string, string> {
   const kept = Object.entries(headers).filter(([name, value]) => !callbackHeadersError({ [name]: value }));
   return Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function isOurs(name: string): boolean {
-  return OURS.has(name) || OUR_PREFIXES.some((prefix) => name.startsWith(prefix));
+function isReserved(name: string): boolean {
+  return RESERVED.has(name) || RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix));
 }

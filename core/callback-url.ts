@@ -4,21 +4,21 @@ import { CALLBACK_URL_CHARS } from "./constants.ts";
 import type { WebhookPolicy } from "./policy.ts";
 import { isPublicAddress } from "./public-address.ts";
 
-/** Bytes of a refused URL that its refusal shows. */
+/** How many bytes of a URL a refusal shows. */
 const SHOWN = 100;
 
-/** What of a webhook's policy decides whom it may call. */
+/** The part of a webhook's policy that decides which URLs it may call. */
 type Callable = Pick<WebhookPolicy, "allowHttp" | "allowHosts" | "onlyHosts" | "ports">;
 
-/** What can never be called by a webhook topic, as `callbackUrlRule`, and the value; `undefined`: nothing forbids it. */
+/** As `callbackUrlRule`, followed by the URL. */
 export function callbackUrlError(text: string, policy: Callable): string | undefined {
   const rule = callbackUrlRule(text, policy);
   return rule && `${rule}, got ${truncate(JSON.stringify(text), SHOWN)}`;
 }
 
 /**
- * The rule that forbids a webhook topic to call a URL, to follow the field's name, without the URL, which may hold a
- * secret; `undefined`: none does. Where a name leads is judged when it is called.
+ * The rule that forbids a webhook topic to call a URL; `undefined`: no rule does. The text follows the field's name, and does not
+ * show the URL, which may hold a secret. A host's addresses are judged when it is called.
  */
 export function callbackUrlRule(text: string, policy: Callable): string | undefined {
   if (text.length > CALLBACK_URL_CHARS) {
@@ -29,34 +29,34 @@ export function callbackUrlRule(text: string, policy: Callable): string | undefi
   if (url.protocol !== "https:" && !(policy.allowHttp && url.protocol === "http:")) {
     return policy.allowHttp ? "must begin with https: or http:" : "must begin with https:";
   }
-  // They would lie in the pool and in logs for all to read.
+  // Everyone who reads the pool or the logs could read them.
   if (url.username !== "" || url.password !== "") return "must have no user name or password in it";
   const host = hostOf(url);
   if (policy.allowHosts.includes(host)) return undefined;
   if (host === "localhost" || host.endsWith(".localhost")) return "must not lead to this machine";
-  const address = literalOf(host);
+  const address = addressIn(host);
   if (address !== undefined && !isPublicAddress(address)) {
     return "must lead to a public address";
   }
   const { onlyHosts, ports } = policy;
-  if (onlyHosts && !onlyHosts.some((pattern) => isOf(host, pattern)))
+  if (onlyHosts && !onlyHosts.some((pattern) => matchesHost(pattern, host)))
     return `must lead to one of the topic's hosts: ${onlyHosts.join(", ")}`;
   if (!ports.includes(portOf(url))) return `must lead to one of the topic's ports: ${ports.join(", ")}`;
   return undefined;
 }
 
-/** A URL's host as `allowHosts` has it: in lower case, without the root's dot, an IPv6 address in brackets. */
+/** A URL's host as `allowHosts` names it: in lower case, without a dot at the end, an IPv6 address in brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/\.$/, "");
 }
 
-/** Whether a host is meant by `example.com` or `*.example.com`, which stands for all hosts below. */
-function isOf(host: string, pattern: string): boolean {
+/** Whether a pattern stands for a host: `example.com` for itself, `*.example.com` for all hosts below it. */
+function matchesHost(pattern: string, host: string): boolean {
   return pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern;
 }
 
-/** The literal address that a host is: `new URL` has brought all spellings of an IPv4 address into one. */
-function literalOf(host: string): string | undefined {
+/** The address, if the host is one. `new URL` has rewritten all spellings of an IPv4 address to one. */
+function addressIn(host: string): string | undefined {
   if (host.startsWith("[")) return host.slice(1, -1);
   return /^[\d.]+$/.test(host) ? host : undefined;
 }

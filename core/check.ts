@@ -1,6 +1,6 @@
 import { LONGEST_DELAY } from "./constants.ts";
 
-/** One rule about one value: what it must be, what it is, what is allowed. */
+/** One rule about one value. `rule` says what the value must be, and `allowed` which values are. */
 export type Check = {
   readonly holds: boolean;
   readonly rule: string;
@@ -8,10 +8,10 @@ export type Check = {
   readonly allowed: string;
 };
 
-/** How long a delay or a wait may be. */
+/** The longest delay and the longest wait, in seconds. */
 export const LONGEST_WAIT_S = LONGEST_DELAY / 1000;
 
-/** One line for each broken rule. `shown`: a value as text. */
+/** One line for each broken rule. `shown` converts a value to text. */
 export function brokenIn(checks: readonly Check[], shown: (value: unknown) => string): string[] {
   const broken = checks.filter(({ holds }) => !holds);
   return broken.map(({ rule, actual, allowed }) => `${rule}, is ${shown(actual)}; allowed: ${allowed}`);
@@ -24,7 +24,7 @@ export function wholeNumber(at: string, actual: number | undefined, min: number,
 
 export function number(at: string, actual: unknown, min: number, max: number): Check {
   return {
-    // Plain JavaScript may give anything, and compares null and texts as numbers.
+    // A caller in plain JavaScript may pass null or text, which compare as numbers.
     holds: typeof actual === "number" && actual >= min && actual <= max,
     rule: `${at} must be a number`,
     actual,
@@ -55,7 +55,7 @@ export function onlyFor(whom: string, fits: boolean, at: string, value: unknown)
   };
 }
 
-/** What jobs without a home cannot have. */
+/** A rule about something that only tracked jobs have. */
 export function trackedOnly(rule: string, value: unknown, tracking: string | undefined): Check {
   const holds = value === undefined || tracking !== "none";
   return { holds, rule, actual: tracking, allowed: 'tracking "full"' };

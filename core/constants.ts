@@ -1,124 +1,155 @@
-/** Every number the protocol rests on. Times are milliseconds unless the name says otherwise. */
+/**
+ * Every number that the protocol depends on. Times are ms unless the name says otherwise. What must hold between numbers is
+ * asserted below them, when this file is loaded.
+ */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
+function mustHold(holds: boolean, rule: string): void {
+  if (!holds) throw new Error(`the constants of the protocol contradict each other: ${rule}`);
+}
+
+// Limits of AWS, by the documentation's name, and one of Node.
+
+/** The longest delay of a message ("DelaySeconds", SQS API Reference). */
+export const SQS_MAX_DELAY = 900 * SECOND;
+/** How long a receive can hide a message at most ("Visibility timeout", SQS Developer Guide). */
+const SQS_MAX_VISIBILITY = 12 * HOUR;
+/** How long a queue can keep a message at most ("MessageRetentionPeriod", SQS API Reference). DLQs keep messages that long. */
+const SQS_MAX_RETENTION = 14 * DAY;
+export const SQS_BATCH_ENTRIES = 10;
+export const SQS_BATCH_BYTES = 256 * 1024;
+/** How many statements one `BatchExecuteStatement` takes ("BatchExecuteStatement", DynamoDB API Reference). */
+export const STATEMENT_BATCH = 25;
+/** "Target", EventBridge Scheduler API Reference, says 256 KB of `Input`. */
+export const SCHEDULE_INPUT_BYTES = 256 * 1000;
+/** `setTimeout` fires at once when its delay is longer. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
+
+// How a job is handed over.
+
 /** A bucket is one minute of one shard. */
 export const BUCKET = MINUTE;
 /** How far ahead of the clock a sweep hands jobs over. */
 export const LOOKAHEAD = 180 * SECOND;
-/** What a writer adds to `LOOKAHEAD`, so that a sweep running beside it cannot pass unseen. */
+/** What a writer adds to `LOOKAHEAD`: a sweep may read the job's minute just before the writer's put, by a clock that is ahead. */
 const GUARD = 30 * SECOND;
-/** A job due within this time of its writer's clock is sent by the writer. */
+/** A writer itself sends a job that is due within this time of the writer's clock. */
 export const NEAR = LOOKAHEAD + GUARD;
-/** How long before it is due a schedule promotes a job: by then SQS can keep it. */
+/** How long before a job is due its own schedule promotes it. SQS can delay a message for that long. */
 export const PROMOTE_BEFORE = 4 * MINUTE;
-/** The longest delay of a message ("DelaySeconds", SQS API Reference). */
-export const SQS_MAX_DELAY = 900 * SECOND;
 /** How long the audit stays behind the sweep, in the sweep's own time. */
 export const AUDIT_AFTER = 10 * MINUTE;
-/** How long after it chose its times an operation may still issue a write. */
+/** How long an operation may issue writes, counted from the moment at which it chose the times that it writes. */
 export const WRITER_DEADLINE = 60 * SECOND;
 /**
- * How long a batch of claims or settles repeats what DynamoDB has not decided: the other jobs of the batch wait for it,
- * and their leases run on.
+ * How long a batch of claims or settles repeats the writes that DynamoDB has left undecided. It is short: the other jobs of
+ * the batch wait meanwhile, and their leases run.
  */
 export const BATCH_PATIENCE = 2 * SECOND;
-/** How long past its end a lease counts as live, since clocks differ. */
+/** How much longer than its `leaseEnd` a lease counts as live. Clocks may differ by this much. */
 export const CLOCK_MARGIN = 15 * SECOND;
 /** AWS refuses a request whose signature is older ("Signature Version 4 signing", IAM User Guide). */
 const SIGNATURE_LIFE = 5 * MINUTE;
-/** How long after it chose its times, by anybody's clock, a write of an operation can still take effect. */
+/** How long after an operation chose its times one of its writes can still take effect, by any machine's clock. */
 export const LANDS_WITHIN = WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN;
 
-// A write issued at its deadline can land SIGNATURE_LIFE later. Were the audit's cursor past the look by
-// then, a crash right after would leave an acknowledged job that nobody ever looks at again.
-if (LANDS_WITHIN >= AUDIT_AFTER - LOOKAHEAD) {
-  throw new Error(
-    "WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN must be less than AUDIT_AFTER - LOOKAHEAD: " +
-      "a late write would land behind the audit",
-  );
-}
+mustHold(
+  LANDS_WITHIN < AUDIT_AFTER - LOOKAHEAD,
+  "LANDS_WITHIN must be less than AUDIT_AFTER - LOOKAHEAD. A write that is issued at its deadline can land SIGNATURE_LIFE later. " +
+    "If the audit's cursor were past the job's look by then, a crash would leave an acknowledged job that nobody looks at again",
+);
+mustHold(
+  GUARD >= CLOCK_MARGIN,
+  "GUARD must be at least CLOCK_MARGIN: the clock of a sweep may be ahead of the writer's by so much",
+);
+mustHold(
+  PROMOTE_BEFORE > NEAR,
+  "PROMOTE_BEFORE must be more than NEAR: a job is promoted before a writer or a sweep would send it",
+);
+mustHold(
+  PROMOTE_BEFORE <= SQS_MAX_DELAY,
+  "PROMOTE_BEFORE must be at most SQS_MAX_DELAY: SQS delays the message",
+);
 
-if (PROMOTE_BEFORE <= NEAR || NEAR > SQS_MAX_DELAY) {
-  throw new Error(
-    "PROMOTE_BEFORE must be more than NEAR, and NEAR at most SQS_MAX_DELAY: a job is promoted before its writer would send it, " +
-      "and SQS must take what a writer sends",
-  );
-}
-
-/** Where a writer files a look when SQS refuses its message for now: past what any sweep has read. */
+/** How long after now a writer files a look when SQS does not take its message: later than any sweep has read. */
 export const RETRY_LOOK_AFTER = NEAR + MINUTE;
-/** A call that takes this long to fail has met no answer, and the next one would take as long. Clients try three times, 5 s each. */
+/**
+ * A call that fails after this time or later has had no answer, and the next call would wait as long. It is the timeout of one
+ * try of the AWS clients, which try three times.
+ */
 export const NO_ANSWER_AFTER = 5 * SECOND;
-/** How far past a sweep's limit the job of a failing queue is looked at again, at first. */
+/** How far past a sweep's limit the first new look at a job of a failing queue lies. */
 export const FAILING_TOPIC_WAIT = MINUTE;
-/** A job of a topic that no policy names is given up when its queue has taken nothing for this long. */
+/** A job of a topic that no policy names is given up when its queue has taken no message for this long. */
 export const UNKNOWN_TOPIC_AFTER = HOUR;
-/** Looks go this long past their time: no outage may outlast it. */
+/** How long a ready queue keeps a message. */
+export const READY_RETENTION = 10 * DAY;
+mustHold(READY_RETENTION <= SQS_MAX_RETENTION, "READY_RETENTION must be at most SQS_MAX_RETENTION");
+/** How long after its time DynamoDB's TTL deletes a look. No outage may outlast it. */
 // rule: looks-outlast-an-outage
 export const STALE_AFTER = 90 * DAY;
 /**
- * Untracked homes go this long past their time, since nobody takes them away when their jobs have been sent: a tick that has not
- * run for so long loses such jobs, as SQS loses messages that nobody receives for as long.
+ * How long after its time DynamoDB's TTL deletes an untracked home: nobody else deletes it. If no tick runs for so long, its job
+ * is lost, as SQS loses a message that nobody receives within `READY_RETENTION`.
  */
 export const UNTRACKED_AFTER = 10 * DAY;
-/** The once item of an `Idempotency-Key` answers until this long after its job was due, and after its job has ended. */
+/** How long after its job was due, and after its job has ended, the once item of an `Idempotency-Key` answers at least. */
 export const ONCE_AFTER = 24 * HOUR;
-/** How much longer a once item is stored, when it is written, than it must answer: a job that is late, or retried, seldom has it prolonged. */
+/** How much longer than it must answer a new once item is stored. So a late or retried job seldom has to prolong it. */
 export const ONCE_SLACK = 48 * HOUR;
-/** How much longer it is stored at least: so long a job may be late, run, or wait for a tick that prolongs its items. */
+/** A once item with less slack than this is prolonged. It covers how long a job may be late, run, or wait for the tick that prolongs it. */
 export const LEAST_ONCE_SLACK = 24 * HOUR;
-/** How many `Idempotency-Key`s a home knows of each kind: those that named the job, and those of calls that changed it. So many bulks, too. */
-export const KNOWN_CALLS = 10;
+mustHold(
+  LEAST_ONCE_SLACK < ONCE_SLACK,
+  "LEAST_ONCE_SLACK must be less than ONCE_SLACK: a new item needs no write",
+);
 /**
- * What is known of an event or an occurrence that was applied: told again from its DLQ, which keeps it 14 days, it does nothing
- * twice.
+ * How many `Idempotency-Key`s a home keeps of each kind: of calls that named its job, and of calls that changed it. It keeps as
+ * many bulks.
  */
-export const EVENT_AFTER = 15 * DAY;
+export const KNOWN_CALLS = 10;
+/** How long an applied event or occurrence is known, so that it has no second effect when its DLQ is redriven. */
+export const EVENT_AFTER = SQS_MAX_RETENTION + DAY;
 /** The least time between two entries of a cursor's trail. */
 export const TRAIL_STEP = 20 * SECOND;
-/** How long a sweep or audit goes on at most before it writes down how far it has come. */
+/** How long a sweep or an audit goes on at most before it writes its cursor. */
 export const MARK_AFTER = 10 * SECOND;
 
 /**
- * How far ahead of the clock a topic with a limit gives starts to jobs that wait for it. What is cancelled later wastes no
- * more than this, and a limit that a deploy raises acts within it.
+ * How far ahead of the clock a topic with a limit gives starts to waiting jobs. If a job is cancelled after it
+ * got a start, the start is wasted. A limit that a deploy raises takes effect within this time.
  */
 export const STARTS_AHEAD = 75 * SECOND;
-/** How late a tick may begin before seconds of a busy topic pass that nobody was given. */
+/** How late a tick may begin before a busy topic loses starts, because nobody gave those seconds to a job. */
 const TICK_LATE = 10 * SECOND;
+mustHold(
+  STARTS_AHEAD >= BUCKET + TICK_LATE,
+  "STARTS_AHEAD must be at least BUCKET + TICK_LATE: a tick gives the starts of the time until the next tick",
+);
 
-if (STARTS_AHEAD < BUCKET + TICK_LATE) {
-  throw new Error(
-    "STARTS_AHEAD must be at least BUCKET + TICK_LATE: a tick gives the starts of the time until the next one",
-  );
-}
-
-/** A job gets no start that is less than this before it expires: its consumer may be that late. */
+/** A job gets no start in the last moments before it expires: its consumer may be this late. */
 export const LAST_START_BEFORE = 2 * SECOND;
-/** How long after a start that was given whoever hands a job over still counts on the job having been sent for it. */
+/** How long after a given start the hand-over assumes that the job was sent for that start. */
 export const BOOKED_FOR = MINUTE;
-/** How long Lambda takes to poll a queue again after its event source mapping was enabled, at most. */
+/** How long Lambda takes at most to poll a queue again after its event source mapping was enabled. */
 export const MAPPING_FOLLOWS = MINUTE;
-/** How long it takes until the next tick has told Lambda what is wished of a topic's queue, when none is missing. */
+/** How long it takes until the next tick has enabled or disabled a topic's event source mapping, if no tick is missed. */
 export const NEXT_TICK = MINUTE + 5 * SECOND;
-/** How long whoever hands jobs over or runs them may believe what it knows of a pause. */
+/** How long the hand-over and consumers use a topic's pause before they read it again. */
 export const PAUSE_KNOWN_FOR = 5 * SECOND;
-/** How long a ready queue keeps a message. */
-export const READY_RETENTION = 10 * DAY;
 /**
- * How often SQS lets a message be received: then it moves the message to the DLQ. It catches only what dies before it can
- * claim; such a job is still alive in its home.
+ * After how many receives SQS moves a message to the DLQ. Only a message whose consumers die before they claim gets there: its
+ * job is still alive in its home.
  */
 export const MOST_RECEIVES = 20;
-/**
- * How long at most an untracked job waits for its next run: until then it lies in its ready queue alone. It leaves three
- * days for slow consumers, and the twelve-hour steps of the visibility timeout stay below `MOST_RECEIVES`.
- */
-export const LONGEST_UNTRACKED_WAIT = 7 * DAY;
+/** What an untracked job's message has left for slow consumers after its longest wait. */
+const FOR_SLOW_CONSUMERS = 3 * DAY;
+/** How long at most an untracked job waits for its next run. Until then only its message in the ready queue holds it. */
+export const LONGEST_UNTRACKED_WAIT = READY_RETENTION - FOR_SLOW_CONSUMERS;
 
 /** The audit looks again at a job it found: `[late by less than, look again after]`. */
 export const AUDIT_LADDER = [
@@ -126,58 +157,92 @@ export const AUDIT_LADDER = [
   [5 * HOUR, 4 * HOUR],
   [Number.POSITIVE_INFINITY, DAY],
 ] as const;
-/** While its ready queue shows a backlog, a job less late than this gets a look but no message. */
+/** While its ready queue has a backlog, a job that is less late than this gets a look, but no second message. */
 export const BACKLOG_PATIENCE = HOUR;
-/** One that is less late is judged again by the next audits already: consumers may be behind for a moment. */
+/** The look at a job that is less late than this comes at once: consumers may be behind for a moment only. */
 export const BACKLOG_SOON = 15 * MINUTE;
-/** So many messages may lie ready at any moment though consumers keep up. */
+mustHold(
+  AUDIT_AFTER < BACKLOG_SOON && BACKLOG_SOON < BACKLOG_PATIENCE,
+  "BACKLOG_SOON must lie between AUDIT_AFTER, by which each audited job is late, and BACKLOG_PATIENCE",
+);
+/** How many messages may be ready in a queue at any moment although its consumers keep up. */
 export const HEALTHY_READY = 10;
 
-/** A consumer holds a message that is less early than this, and puts an earlier one back. */
+// How a consumer runs a job.
+
+/** A consumer holds a message that is less early than this, and hides an earlier one again. */
 export const HELD_BY_CONSUMER = 2 * SECOND;
-/** How long before `dueAt` at least a `millisecond` topic's message is released. */
+/** How long before `dueAt` a `millisecond` topic's message is released at least. At most it is released a second earlier. */
 export const RELEASE_EARLY = 200;
+mustHold(
+  RELEASE_EARLY + SECOND < HELD_BY_CONSUMER,
+  "HELD_BY_CONSUMER must be more than RELEASE_EARLY and a second: a consumer holds messages that are released early",
+);
 /** How long before its function's deadline a consumer starts no further job. */
 export const LAST_START = 5 * SECOND;
 /** How long before its function's deadline a consumer aborts `job.signal`. */
 export const ABORT_BEFORE = 3 * SECOND;
-/** How long before its function's deadline a consumer answers Lambda, though SQS has not said that it has deleted messages. */
+/** How long before its function's deadline a consumer answers Lambda, even if SQS has not confirmed its deletes. */
 export const ANSWER_BEFORE = SECOND;
-/** How much longer than a run a message stays invisible: a crash is noticed soon after. */
+mustHold(
+  LAST_START > ABORT_BEFORE && ABORT_BEFORE > ANSWER_BEFORE,
+  "a consumer must start its last job before it aborts running jobs, and abort them before it answers",
+);
+/** How much longer than a run a message stays invisible. If the run crashed, the message comes again soon after. */
 export const VISIBILITY_MARGIN = 30 * SECOND;
-/** A pulled job can be extended to this long after its claim ("Visibility timeout", SQS Developer Guide). */
-export const LONGEST_LEASE = 12 * HOUR;
-/** SQS counts its 12 h from the receive, and refuses what would pass them. */
-export const LONGEST_HIDE = LONGEST_LEASE - 5 * MINUTE;
-/** How long an event whose job runs is hidden at first, then twice as long each time, and how long at most. */
-export const EVENT_WAIT = { first: 5 * SECOND, longest: 15 * MINUTE } as const;
-/** How often SQS brings an event before it goes to the DLQ: that outlasts a lease, and an hour of tries a minute apart. */
-export const EVENT_RECEIVES = 60;
-/**
- * How long a message that cannot be read is hidden after its first receive, and at most; each receive doubles it. SQS moves it
- * to the DLQ after 20 receives, so it outlives a rollback of a day.
- */
-export const UNREADABLE_WAIT = { first: 30 * SECOND, longest: 3 * HOUR } as const;
-/** `setTimeout` fires at once when given more. */
-export const LONGEST_TIMER = 2 ** 31 - 1;
+mustHold(
+  VISIBILITY_MARGIN > CLOCK_MARGIN,
+  "VISIBILITY_MARGIN must be more than CLOCK_MARGIN: a lease is over by any clock when the message comes again",
+);
+/** How long after its claim the lease of a pulled job can end at most: SQS cannot hide its message for longer. */
+export const LONGEST_LEASE = SQS_MAX_VISIBILITY;
+/** How long a message is hidden at most. SQS counts its 12 h from the receive, and some of that time has passed by then. */
+export const LONGEST_HIDE = SQS_MAX_VISIBILITY - 5 * MINUTE;
+mustHold(
+  LONGEST_UNTRACKED_WAIT / LONGEST_HIDE < MOST_RECEIVES - 1,
+  "LONGEST_UNTRACKED_WAIT must take fewer than MOST_RECEIVES receives: each hides the message for LONGEST_HIDE at most",
+);
 
-/** Limits of AWS, by the documentation's name. */
-export const SQS_BATCH_ENTRIES = 10;
-export const SQS_BATCH_BYTES = 256 * 1024;
-export const STATEMENT_BATCH = 25;
-/** "Target", EventBridge Scheduler API Reference, says 256 KB of `Input`. */
-export const SCHEDULE_INPUT_BYTES = 256 * 1000;
-/** SQS bills a request by 64 KB; the envelope's own words take the rest. */
+/** A wait that doubles with each receive. */
+type Doubling = { readonly first: number; readonly longest: number };
+
+/** How long receives hide a message in all, from its first receive to its last, before SQS moves it to the DLQ. */
+function hiddenFor({ first, longest }: Doubling, receives: number): number {
+  const waits = Array.from({ length: receives - 1 }, (_, i) => Math.min(first * 2 ** i, longest));
+  return waits.reduce((sum, wait) => sum + wait, 0);
+}
+
+/** How long the message of an event is hidden while the event's job runs: `first`, then twice as long each time. */
+export const EVENT_WAIT: Doubling = { first: 5 * SECOND, longest: 15 * MINUTE };
+/** After how many receives SQS moves an event to the DLQ. An event that fails comes again after a minute, so it is tried for an hour. */
+export const EVENT_RECEIVES = 60;
+mustHold(
+  hiddenFor(EVENT_WAIT, EVENT_RECEIVES) > LONGEST_LEASE + CLOCK_MARGIN,
+  "EVENT_RECEIVES must be so many that an event outlasts the longest lease",
+);
+/** How long a message that this code cannot read is hidden: `first`, then twice as long with each receive. */
+export const UNREADABLE_WAIT: Doubling = { first: 30 * SECOND, longest: 3 * HOUR };
+mustHold(
+  hiddenFor(UNREADABLE_WAIT, MOST_RECEIVES) > DAY,
+  "UNREADABLE_WAIT must be so long that a message of a newer version outlasts a rollback of a day",
+);
+
+/** SQS bills a request by 64 KB. The rest is for the envelope. */
 export const PACK_BYTES = 60 * 1000;
 
-/** Limits of the API; each is refused with rule and value. */
+// Limits of the API. A refusal names the limit and the value.
+
 export const BODY_BYTES = 200 * 1024;
 export const HEADERS_BYTES = 4 * 1024;
 export const BATCH_JOBS = 500;
 export const BATCH_BYTES = 3 * 1024 * 1024;
 export const BODY_DEPTH = 100;
+mustHold(
+  BODY_BYTES + HEADERS_BYTES < Math.min(SQS_BATCH_BYTES, SCHEDULE_INPUT_BYTES),
+  "a job with the largest body and headers must fit into one message, and into one schedule",
+);
 export const ERROR_BYTES = 256;
-/** What a job's log keeps, each error cut shorter than `lastError`. */
+/** How many entries a job's log keeps. An error in it is shorter than `lastError`, as each move writes the whole log. */
 export const LOG_ENTRIES = 10;
 export const LOG_ERROR_BYTES = 80;
 export const TAG_BYTES = 256;
@@ -187,21 +252,23 @@ export const IDEMPOTENCY_KEY_CHARS = 256;
 export const MOST_ATTEMPTS = 100;
 export const LIST_JOBS = 1000;
 export const PAGE_JOBS = 100;
-/** What one page of a list reads at most, about, and then it is short: buckets, their entries, bytes of bodies. */
+/** About how many buckets, entries and bytes of bodies one page of a list reads at most. Then the page is short. */
 export const BUCKETS_A_PAGE = 1000;
 export const ENTRIES_A_PAGE = 2000;
-/** Of a page's answer, too. */
+/** It bounds a page's answer, too. */
 export const PAGE_BYTES = 4 * 1024 * 1024;
-/** What one call of a bulk changes, and how long it goes on with it. */
+/** How many jobs one call of a bulk changes at most, and for how long. Then it answers with a cursor. */
 export const BULK_JOBS = 500;
 export const BULK_PART = 5 * SECOND;
 export const LONGEST_BULK = 366 * DAY;
+/** "ReceiveMessage", SQS API Reference: its longest long poll. */
 export const RECEIVE_WAIT_SECONDS = 20;
-/** Jobs a second of a redrive or a resume. Slower than the lowest, 500 jobs would be spread over more than a week. */
+/** How many jobs a second a redrive or a resume starts. At less than the lowest rate, 500 jobs would take more than a week. */
 export const RATES = { lowest: 0.001, highest: 1000 } as const;
 export const CALLBACK_URL_CHARS = 2048;
 export const LONGEST_DELAY = 10 * 366 * DAY;
-export const LONGEST_WINDOW_MINUTES = 1440;
+export const LONGEST_WINDOW_MINUTES = DAY / MINUTE;
 export const LONGEST_SPREAD = 24 * HOUR;
 export const EXPRESSION_CHARS = 256;
+/** A job id has two characters for its shard, of 32 values each. */
 export const MAX_SHARDS = 1024;

@@ -15,11 +15,11 @@ export type ErrorCode =
   | "too-large"
   | "too-many-jobs"
   | "unavailable"
-  // Only of the HTTP API.
+  // Only the HTTP API has these.
   | "not-found"
   | "method-not-allowed"
   | "internal"
-  // Only of the client, for answers that another server gave.
+  // Only the client has these, for answers that another server gave.
   | "forbidden"
   | "bad-answer";
 
@@ -41,7 +41,7 @@ export class MinutehandError extends Error {
   }
 }
 
-/** The words of anything thrown. Never throws itself, whatever that is. */
+/** The message of anything that was thrown. Never throws. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown === "string") return thrown;
   try {
@@ -52,27 +52,27 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
-/** As deep as anybody wraps errors; a cause may be its own. */
+/** How many causes `reasonOf` follows. An error can be its own cause. */
 const DEEPEST_CAUSE = 8;
 
-/** The words of what an error came from; of several things the first's. Never throws itself either. */
+/** The message of the error that caused this one, at the end of the chain of causes. Of several errors the first counts. Never throws. */
 export function reasonOf(thrown: unknown, deeper = DEEPEST_CAUSE): string {
   try {
     const { cause, errors = [cause] } = thrown as { cause?: unknown; errors?: unknown[] };
     if (deeper > 0 && errors[0] instanceof Error) return reasonOf(errors[0], deeper - 1);
   } catch {
-    // Then its own words are all there is.
+    // It has no cause to read, so its own message is the reason.
   }
   return messageOf(thrown);
 }
 
-/** What kept one job of a batch from being filed or changed, as callers know it: the trouble of one job is no other's. */
+/** The error that a caller gets for one job of a batch that was not filed or changed. The other jobs of the batch are unaffected. */
 export function notFiled(cause: unknown): MinutehandError {
   if (cause instanceof MinutehandError) return cause;
   return new MinutehandError("unavailable", `the job was not filed: ${messageOf(cause)}`, {}, cause);
 }
 
-/** What kept a job from being sent in time, which is filed: the audit, or a sweep, will find it. So it is not acknowledged. */
+/** The error that a caller gets for a job that was filed but not sent in time. It is not acknowledged, though a sweep or the audit sends it. */
 export function notSent(cause: unknown): MinutehandError {
   const why = `the job was filed, but may not have been sent to SQS: ${messageOf(cause)}`;
   return new MinutehandError("unavailable", why, {}, cause);

@@ -10,7 +10,7 @@ import type {
 } from "./topic-settings.ts";
 
 const LONGEST_TOMBSTONE_S = DAY / 1000;
-/** "PutEvents", Amazon EventBridge API Reference, and "Creating event patterns": what a rule can match. */
+/** What a rule of EventBridge can match ("PutEvents", Amazon EventBridge API Reference; "Creating event patterns"). */
 const LONGEST_SOURCE = 256;
 const LONGEST_DETAIL_TYPE = 128;
 
@@ -19,21 +19,21 @@ type CheckedEvents<Duration> = Pick<TopicSettings<Duration>, "cancelOn" | "enque
   readonly webhook?: { readonly url?: string };
 };
 
-/** How long a duration is, in seconds, and whether a text is known before the deployment. */
+/** `secondsOf`: how long a duration is. `isKnown`: whether a text has its value at synth. A CloudFormation token has none. */
 type Reading<Duration> = {
   readonly secondsOf: SecondsOf<Duration>;
   readonly isKnown: (text: string) => boolean;
 };
 
-/** What must hold of a topic's events, wherever it is. */
+/** The rules about a topic's events. `at`: the topic's path, such as `topics.orders`. */
 export function eventChecks<Duration>(
   at: string,
   topic: CheckedEvents<Duration>,
   reading: Reading<Duration>,
 ): Check[] {
   const { cancelOn, enqueueOn, tracking, webhook } = topic;
-  const cancels = placed(`${at}.cancelOn`, cancelOn);
-  const enqueues = placed(`${at}.enqueueOn`, enqueueOn);
+  const cancels = withPaths(`${at}.cancelOn`, cancelOn);
+  const enqueues = withPaths(`${at}.enqueueOn`, enqueueOn);
   return [
     trackedOnly(`${at}.cancelOn needs keys, which untracked jobs do not have`, cancelOn, tracking),
     trackedOnly(`${at}.enqueueOn needs keys, which untracked jobs do not have`, enqueueOn, tracking),
@@ -47,32 +47,32 @@ export function eventChecks<Duration>(
     ...enqueues.flatMap((enqueue, index) => [
       ...enqueueChecks(enqueue.at, enqueue.event, reading),
       ...cancels.map((cancel) =>
-        apart(enqueue, cancel.event, `not file a job that ${cancel.at} cancels by the same event`),
+        sharesNoEvent(enqueue, cancel.event, `not file a job that ${cancel.at} cancels by the same event`),
       ),
       ...enqueues
         .slice(0, index)
         .map((first) =>
-          apart(enqueue, first.event, `not file the same job as ${first.at} by the same event`),
+          sharesNoEvent(enqueue, first.event, `not file the same job as ${first.at} by the same event`),
         ),
     ]),
   ];
 }
 
-/** One of the matches of a topic's prop, and where it stands. */
+/** One match of a setting, and its path. */
 type Placed<T> = { readonly at: string; readonly event: T };
 
-function placed<T>(at: string, events: T | readonly T[] | undefined): Placed<T>[] {
+function withPaths<T>(at: string, events: T | readonly T[] | undefined): Placed<T>[] {
   if (events === undefined) return [];
   if (!Array.isArray(events)) return [{ at, event: events as T }];
   return (events as readonly T[]).map((event, index) => ({ at: `${at}[${index}]`, event }));
 }
 
-/** An event is told to every match that it fits, and files one job of a key. */
-function apart({ at, event }: Placed<EventMatch>, other: EventMatch, rule: string): Check {
+/** The rule that no event fits both matches: each match acts on the event, but an event files one job of a key only. */
+function sharesNoEvent({ at, event }: Placed<EventMatch>, other: EventMatch, rule: string): Check {
   const { source, detailType, key } = event;
-  const meet = source === undefined || other.source === undefined || source === other.source;
+  const haveSameSource = source === undefined || other.source === undefined || source === other.source;
   return {
-    holds: !(meet && detailType === other.detailType && key === other.key),
+    holds: !(haveSameSource && detailType === other.detailType && key === other.key),
     rule: `${at} must ${rule}`,
     actual: { source, detailType, key },
     allowed: "another detailType or key, or two different sources",
@@ -103,7 +103,7 @@ function enqueueChecks<Duration>(
   return [
     ...matchChecks(at, event, isKnown),
     wholeSeconds(`${at}.delay`, secondsOf(event.delay, "enqueueOn.delay"), 0, LONGEST_WAIT_S),
-    ...(body === undefined ? [] : [eventPath(`${at}.body`, body)]),
+    ...(body === undefined ? [] : [pathCheck(`${at}.body`, body)]),
     oneOf(`${at}.onDuplicate`, onDuplicate, ["keep", "replace", "postpone"]),
     {
       holds: !postpones || maxDelay !== undefined,
@@ -122,23 +122,23 @@ function matchChecks(
   isKnown: (text: string) => boolean,
 ): Check[] {
   return [
-    ...(source === undefined ? [] : [characters(`${at}.source`, source, LONGEST_SOURCE, isKnown)]),
-    characters(`${at}.detailType`, detailType, LONGEST_DETAIL_TYPE, isKnown),
-    eventPath(`${at}.key`, key),
+    ...(source === undefined ? [] : [textCheck(`${at}.source`, source, LONGEST_SOURCE, isKnown)]),
+    textCheck(`${at}.detailType`, detailType, LONGEST_DETAIL_TYPE, isKnown),
+    pathCheck(`${at}.key`, key),
   ];
 }
 
-function characters(
+function textCheck(
   at: string,
   actual: string | undefined,
   max: number,
   isKnown: (text: string) => boolean,
 ): Check {
   const holds = typeof actual === "string" && isKnown(actual) && actual.length >= 1 && actual.length <= max;
-  return { holds, rule: `${at} must be text`, actual, allowed: `1 to ${max} characters` };
+  return { holds, rule: `${at} must be text`, actual, allowed: `1 to ${max} textCheck` };
 }
 
-function eventPath(at: string, actual: string | undefined): Check {
+function pathCheck(at: string, actual: string | undefined): Check {
   return {
     holds: typeof actual === "string" && isEventPath(actual),
     rule: `${at} must be a path into the event`,

@@ -3,14 +3,14 @@ import { KEY_PATTERN, KEY_RULE } from "./job-key.ts";
 import { isExact, parseJson } from "./json.ts";
 
 /**
- * What a topic does about events of EventBridge. The construct writes these rules into the environment of the function
- * that the events reach. Durations are seconds.
+ * A rule of a topic about events of EventBridge: to cancel a job, or to enqueue one. The construct writes the rules into the
+ * environment of the function that receives the events. Durations are seconds.
  */
 export type EventRule = CancelRule | EnqueueRule;
 
 type Matched = {
   readonly topic: string;
-  /** Absent: whatever its source. */
+  /** Absent: every source. */
   readonly source?: string;
   readonly detailType: string;
   /** Where in the event the job's key stands, such as `$.detail.orderId`. */
@@ -19,13 +19,13 @@ type Matched = {
 
 export type CancelRule = Matched & {
   readonly do: "cancel";
-  /** How long after the event jobs of its key are cancelled too when they are filed, 0 to 86,400. */
+  /** How long after the event a newly filed job of the same key is cancelled at once, 0 to 86,400. */
   readonly tombstone: number;
 };
 
 export type EnqueueRule = Matched & {
   readonly do: "enqueue";
-  /** From the event's time on. */
+  /** How long after the event's time the job is due. */
   readonly delay: number;
   /** Where in the event the job's body stands, such as `$.detail`. */
   readonly body: string;
@@ -39,9 +39,9 @@ export type BusEvent = {
   readonly id: string;
   readonly source: string;
   readonly detailType: string;
-  /** When it happened, ms since the epoch: whole seconds, or what its sender said. */
+  /** When it happened, ms since the epoch. EventBridge sets whole seconds; a sender may have set a time of its own. */
   readonly time: number;
-  /** All of it. */
+  /** The whole event as JSON text. */
   readonly text: string;
   readonly value: unknown;
 };
@@ -49,12 +49,12 @@ export type BusEvent = {
 const PATH = /^\$(?:\.[A-Za-z0-9_-]+)+$/;
 const ID_CHARS = 128;
 
-/** Whether `path` names a place in an event: `$.name.name…`, of letters, digits, `_` and `-`. */
+/** Whether `path` is a path into an event: `$.name.name…`, with names of letters, digits, `_` and `-`. */
 export function isEventPath(path: string): boolean {
   return PATH.test(path);
 }
 
-/** Reads an event as it stands in a message of the events' queue. Throws `bad-request` for anything else. */
+/** Reads an event from a message of the events' queue. Throws `bad-request` for any other text. */
 export function parseEvent(text: string): BusEvent {
   let value: unknown;
   try {
@@ -71,19 +71,19 @@ export function parseEvent(text: string): BusEvent {
   return { id, source, detailType, time: at, text, value };
 }
 
-/** Those of `rules` that are about this event: the longest tombstone first, as a key is told of an event once. */
+/** The rules that match an event. The longest tombstone comes first: an event is applied to a key once only. */
 export function rulesFor(rules: readonly EventRule[], event: BusEvent): EventRule[] {
   const about = rules.filter(
     ({ source = event.source, detailType }) => source === event.source && detailType === event.detailType,
   );
-  return about.sort((a, b) => reachOf(b) - reachOf(a));
+  return about.sort((a, b) => tombstoneSeconds(b) - tombstoneSeconds(a));
 }
 
-function reachOf(rule: EventRule): number {
+function tombstoneSeconds(rule: EventRule): number {
   return rule.do === "cancel" ? rule.tombstone : -1;
 }
 
-/** What stands at a path of an event; `undefined`: nothing. */
+/** The value at a path of an event; `undefined` if there is none. */
 export function valueAt({ value }: BusEvent, path: string): unknown {
   const [, ...names] = path.split(".");
   return names.reduce((at, name) => {
@@ -92,35 +92,35 @@ export function valueAt({ value }: BusEvent, path: string): unknown {
   }, value);
 }
 
-/** The key of the job that a rule's event is about. Throws `bad-request` when there is none, or none that a job can have. */
+/** The key of the job that an event is about. Throws `bad-request` if the event has no key, or one that a job cannot have. */
 export function keyIn(event: BusEvent, { key: path, topic }: EventRule): string {
   const value = valueAt(event, path);
   const isAltered = typeof value === "number" && !isAsWritten(event, path);
   const key = Number.isSafeInteger(value) && !isAltered ? String(value) : value;
   if (typeof key === "string" && KEY_PATTERN.test(key)) return key;
   const found = isAltered ? "a number that a double would alter" : kindOf(value);
-  const rule = `the key of a job of topic ${topic}, ${path} of ${named(event)}, ${KEY_RULE}, or a whole number`;
+  const rule = `the key of a job of topic ${topic}, ${path} of ${nameOf(event)}, ${KEY_RULE}, or a whole number`;
   throw new MinutehandError("bad-request", `${rule}, got ${found}`);
 }
 
-/** Whether the number at a path is the one that its digits say. */
+/** Whether a double holds the number at a path exactly as the event's text writes it. */
 function isAsWritten(event: BusEvent, path: string): boolean {
   const exactly = (_: string, value: unknown, { source = "" }: { source?: string } = {}): unknown =>
     typeof value === "number" && !isExact(source) ? null : value;
   return valueAt({ ...event, value: JSON.parse(event.text, exactly) }, path) !== null;
 }
 
-/** The body of the job that a rule's event files. Throws `bad-request` when there is none, or a double would alter it. */
+/** The body of the job that an event files. Throws `bad-request` if the event has none, or a double would alter a number in it. */
 export function bodyIn(event: BusEvent, { body: path, topic }: EnqueueRule): unknown {
   const value = valueAt({ ...event, value: parseJson(event.text) }, path);
   if (value !== undefined) return value;
   throw new MinutehandError(
     "bad-request",
-    `the body of a job of topic ${topic} must be at ${path} of ${named(event)}, got nothing`,
+    `the body of a job of topic ${topic} must be at ${path} of ${nameOf(event)}, got nothing`,
   );
 }
 
-function named({ detailType, id }: BusEvent): string {
+function nameOf({ detailType, id }: BusEvent): string {
   return `event ${detailType} ${id}`;
 }
 
@@ -129,7 +129,7 @@ function notAnEvent(found: string): MinutehandError {
   return new MinutehandError("bad-request", `${rule}, got ${found}`);
 }
 
-/** Not the value itself: it may be anything, and errors are logged. */
+/** Describes a value without showing its text: errors are logged, and the text may be a secret. */
 function kindOf(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null || typeof value === "boolean" || typeof value === "number") return String(value);

@@ -4,7 +4,7 @@ import type { CancelSetting, EnqueueSetting, SecondsOf, TopicSettings } from "./
 const DEFAULT_TOMBSTONE_S = 300;
 const DEFAULT_BODY = "$.detail";
 
-/** A topic's rules about events. */
+/** Converts a topic's settings of events to rules. */
 export function eventRulesOf<Duration>(
   topic: string,
   { cancelOn = [], enqueueOn = [] }: TopicSettings<Duration>,
@@ -38,8 +38,8 @@ export function eventRulesOf<Duration>(
   return [...cancels, ...enqueues];
 }
 
-/** Whether jobs of a topic with these rules have to look for a tombstone as they are filed. */
-export function heedsTombstones(rules: readonly EventRule[]): boolean {
+/** Whether filing a job of a topic with these rules must look for a tombstone of its key. */
+export function readsTombstones(rules: readonly EventRule[]): boolean {
   const enqueues = rules.some((rule) => rule.do === "enqueue");
   return rules.some((rule) => rule.do === "cancel" && (enqueues || rule.tombstone > 0));
 }

@@ -2,16 +2,16 @@ import { CLOCK_MARGIN, LAST_START_BEFORE, NEAR } from "./constants.ts";
 import { type Head, type Home, type State, sortable } from "./items.ts";
 
 /**
- * What a home means at a moment. `scheduled` → claim → `running` → settle → `done` | moved back to
- * `scheduled` by its backoff | `dead`; `scheduled` → `cancelled` | `expired`. An ended lease is a crashed
- * run: whoever meets it may move the job.
+ * What a home means at a moment. `scheduled` → claim → `running` → settle → `done`, or back to `scheduled` by its backoff, or
+ * `dead`; `scheduled` → `cancelled` or `expired`. If the lease of a `running` job has ended, its run has crashed, and anyone
+ * who reads the home may move the job.
  */
 
 export function isFinished(home: Head): boolean {
   return home.state !== "scheduled" && home.state !== "running";
 }
 
-/** Whether a claimed job's lease counts as live: `CLOCK_MARGIN` past its end, as the reader's clock may be ahead. */
+/** Whether a job's lease is live. It counts as live until `CLOCK_MARGIN` after its end: the reader's clock may be ahead. */
 export function isRunning(home: Head, now: number): boolean {
   // rule: lease-outlasts-the-clocks
   return home.state === "running" && now < (home.leaseEnd ?? 0) + CLOCK_MARGIN;
@@ -21,19 +21,19 @@ export function hasCrashed(home: Head, now: number): boolean {
   return home.state === "running" && !isRunning(home, now);
 }
 
-/** What is said of a run whose lease ended before it did. */
+/** The error of a run whose lease ended before the run did. */
 export function crashOf({ leaseEnd = 0 }: Head): string {
   return `the run did not end by ${new Date(leaseEnd).toISOString()}: it crashed, or was stopped`;
 }
 
-/** When a job may start: when it is due, or when a pause, a limit or a window lets it. */
+/** When a job may start, in ms since the epoch: when it is due, or at the start that a pause, a limit or a window gave it. */
 export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">): number {
   return Math.max(dueAt, heldUntil ?? dueAt);
 }
 
 /**
- * The `heldFrom` of a job that is given a new start `now`: `dueAt` plus all that the job has lost so far. What a hold took is not
- * lost. What has passed since the job's last start is lost, except for the time in which its topic was `paused` (ms). All other
+ * The `heldFrom` of a job that is given a new start `now`: `dueAt` plus all the time by which the job is late so far. Time in
+ * a hold does not count. The time since the job's last start does, except the time in which its topic was `paused` (ms). All other
  * times are ms since the epoch.
  */
 export function heldFromAt(
@@ -44,7 +44,7 @@ export function heldFromAt(
   return Math.max(home.dueAt, home.heldFrom ?? home.dueAt) + Math.max(now - startsAt(home) - paused, 0);
 }
 
-/** Whether a job is past its own `expiresAfter` by anybody's clock: no consumer would run it any more. */
+/** Whether a job has expired by any machine's clock, so that no consumer runs it any more. */
 export function hasExpired(
   { wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head,
   now: number,
@@ -53,8 +53,8 @@ export function hasExpired(
 }
 
 /**
- * The last moment at which a job can use a start, in ms since the epoch. A later start would be wasted, since the job has expired
- * when its consumer gets to it. A job whose `expiresAfter` is a few seconds can use the starts of the first half of them.
+ * The last moment at which a job can use a start, in ms since the epoch. A later start would be wasted: the job would expire
+ * before its consumer runs it. A job whose `expiresAfter` is short can use the starts of the first half of that time.
  */
 export function lastStart({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head): number {
   return wantedAt + expiresAfter - Math.min(LAST_START_BEFORE, expiresAfter / 2);
@@ -66,24 +66,24 @@ export function isLongPast(last: number, now: number): boolean {
 }
 
 /**
- * Whether what is left of `revision`, a message or a note, sends the job as it is now: whoever moved the job may have died
- * before sending it. Only the revision just before does: with all older ones doing so, a key that is replaced each second
- * would cost a number of messages that grows with its square. Looks and audits do the rest.
+ * Whether a void message or note of `revision` makes its reader send the job as it is now. The process that moved the job may have
+ * died before it sent the job. Only the revision just before the current one does this. If all older ones did, a key that is
+ * replaced n times would cost n² messages. Looks and audits find the remaining jobs.
  */
 export function isOwed(home: Head, revision: number): boolean {
   return home.state === "scheduled" && home.revision === revision + 1;
 }
 
 /**
- * Whether the entry with this sort key lies before the time that a waiting job was moved to. The job has another look there or
- * later, filed before its home said so: that look sends it. With all looks doing so, a key that is replaced each second while
- * no tick comes would cost as many messages as it has looks.
+ * Whether a bucket's entry lies before the time that its waiting job was moved to. Then the entry sends nothing: the move has filed
+ * another look at the new time or later, before it changed the home, and that look sends the job. If all entries did, a key that
+ * is replaced each second while no tick runs would cost as many messages as it has looks.
  */
 export function isMovedPast({ state, dueAt }: Head, sk: string): boolean {
   return state === "scheduled" && sk < sortable(dueAt);
 }
 
-/** Whether the bound is over that a job may be postponed to. */
+/** Whether the time is over up to which a job may be postponed. */
 export function isBeyondBound({ postponeUntil }: Pick<Head, "postponeUntil">, now: number): boolean {
   return postponeUntil !== undefined && postponeUntil <= now;
 }
@@ -93,7 +93,7 @@ export function isNear(start: number, now: number): boolean {
   return start <= now + NEAR;
 }
 
-/** The state a user is told: `running` only while the lease is live; an untracked job that SQS has is handed off. */
+/** The state that users see: `running` only while the lease is live, and `handed-off` for an untracked job that SQS may have. */
 export function stateAt(home: Head, now: number): State | "handed-off" {
   if (home.untracked && home.state === "scheduled" && isNear(startsAt(home), now)) return "handed-off";
   if (hasCrashed(home, now)) return "scheduled";

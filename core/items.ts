@@ -4,12 +4,11 @@ import type { KeptOptions } from "./job-options.ts";
 import type { Position } from "./position.ts";
 
 /**
- * The items of the job pool. Each carries the version of its layout. It rises only where older code would misread an item:
- * such code then leaves it alone until the newer one is back (`readable.ts`), and no change of the pool touches it. An
- * attribute that older code may ignore needs no new version. Cursors and `meta` never change their layout, or older code
- * could run no job at all.
+ * The version of the items' layout, in each item's `v`. Raise it only if older code would misread an item. Older code leaves an
+ * item of a newer version alone (`readable.ts`), and no change of the pool touches it. An attribute that older code may ignore
+ * needs no new version. Cursors and `meta` never change their layout, or older code could run no job at all.
  *
- * Times are ms since the epoch, but for `expiresAt`: DynamoDB's TTL counts seconds.
+ * All times in items are ms since the epoch, except `expiresAt`: DynamoDB's TTL counts seconds.
  */
 export const ITEM_VERSION = 1;
 
@@ -17,7 +16,7 @@ export type Key = { readonly pk: string; readonly sk: string };
 
 export type State = "scheduled" | "running" | "done" | "cancelled" | "dead" | "expired";
 
-/** A job. It is written three times in a usual life, and an update is billed by the whole item. */
+/** A job. A job that succeeds at once costs three writes: file, claim, settle. Each write is billed by the size of the whole item. */
 export type Home = Key &
   KeptOptions & {
     v: number;
@@ -26,91 +25,94 @@ export type Home = Key &
     /** JSON text as it stands in messages. */
     body: string;
     state: State;
-    /** When it runs next, or ran. */
+    /** When the job is due: the time of its next run, or of its last. */
     dueAt: number;
-    /** What a user asked for last; retries keep it, and `expiresAfter` counts from it. */
+    /** The due time that a user asked for last. Retries keep it, and `expiresAfter` counts from it. */
     wantedAt: number;
     /** How often the job was moved. */
     revision: number;
     /** The number of the latest run, 0 before the first. */
     attempt: number;
-    /** When it was filed; of a job that an event has filed when that happened. */
+    /** When the job was filed. If an event filed it: when that event happened. */
     createdAt: number;
-    /** When the event happened that filed it, or replaced it last. */
+    /** When the event happened that filed the job, or the last that replaced it. */
     eventAt?: number;
-    /** When the latest event happened that found it and kept it, or whose job a caller has replaced since. */
+    /** When the latest event happened that kept this job, or whose job a caller has replaced by this one. */
     keptAt?: number;
-    /** When a caller or an event last had it moved, replaced or redriven, or an event had it filed. */
+    /** When a caller or an event last moved, replaced or redrove the job, or when an event filed it. */
     askedAt?: number;
     untracked?: true;
-    /** Never stored: its message is a spare one (`MessageJob`). */
+    /** Never stored. It marks the job's message as `spare` (see `MessageJob`). */
     spare?: true;
-    /** When it may start, as its topic was paused, or has a limit or a window; from `heldFrom` on it waits for that alone. */
+    /**
+     * The start that a pause, a limit or a window gave the job. From `heldFrom` to `heldUntil` only that hold delays it: this time is
+     * no lateness.
+     */
     heldUntil?: number;
     heldFrom?: number;
-    /** The `heldUntil` that a window gave far ahead, which no limit has counted: it is no start for a limit of a later deploy. */
+    /** The `heldUntil` that a window gave far ahead. A limit that a later deploy adds has not counted it as a start. */
     uncounted?: number;
-    /** A schedule was asked to promote it. */
+    /** A schedule that promotes the job was asked for. It may be missing. */
     hasSchedule?: true;
-    /** How often it got a full set of attempts again after a run: redriven, or changed by its user. */
+    /** How often a redrive or a change by its user gave the job all its attempts anew, after it had run. */
     restarts?: number;
     key?: string;
-    /** Of an untracked job that a release lets go: the start that the release itself sends it for, so that no sweep does. */
+    /** Of an untracked job: the start for which a release itself sends the job, so that no sweep sends it. */
     sentFor?: number;
-    /** Of a cancelled untracked job: when the cancel was seen to have come before any sweep could send the job. */
+    /** Of a cancelled untracked job: when it was established that no sweep could have sent the job before the cancel. */
     inTimeAt?: number;
-    /** When an event cancelled it while it ran: it does not run again, however that run ends. */
+    /** When an event cancelled the job during its run. The job does not run again, however that run ends. */
     cancelAskedAt?: number;
-    /** As long as postponing it may put it off. */
+    /** Up to when the job may be postponed. */
     postponeUntil?: number;
-    /** When the message was sent that its claim, or what ended it instead, met since the last move. */
+    /** When the message was sent by which the job was claimed, or was ended instead of being claimed, since its last move. */
     sentAt?: number;
-    /** The last ten bulks that moved or cancelled it, the newest first, and when it was due until then: `<id> <ms>` of each. */
+    /** The last ten bulks that moved or cancelled the job, newest first: `<id> <ms>` of each, with the due time before that bulk. */
     bulk?: string;
-    /** The once items that name it: `<expiresAt> <token>` in lines, the last ten. They must outlive the job. */
+    /** The last ten once items that name the job, a line each: `<expiresAt> <token>`. They must outlive the job. */
     once?: string;
-    /** The calls with an `Idempotency-Key` that changed it: `<hash of the key>.<hash of the request>` in lines, the last ten. */
+    /** The last ten calls with an `Idempotency-Key` that changed the job, a line each: `<hash of the key>.<hash of the request>`. */
     calls?: string;
-    /** What happened to it before, as whoever moved it knew: oldest first, the last ones only. */
+    /** What happened to the job before its last move: the last entries, oldest first. Each move adds what it makes the home forget. */
     log?: LogEntry[];
-    /** Of the claim in hand, or of the last one when done. */
+    /** The token of the current claim, or of the last one if the job has ended. */
     token?: string;
     leaseEnd?: number;
     claimedAt?: number;
-    /** How much of the time from its start to its claim pauses took that it spent in its queue: ms; absent: none. */
+    /** For how long the job's topic was paused while the job lay in its queue, from its start to its claim: ms. Absent: not at all. */
     pausedMs?: number;
     finishedAt?: number;
     lastError?: string;
-    /** `<verb>:<token>` of the settle that ended the last claim, for a call repeated with its receipt. */
+    /** `<verb>:<token>` of the settle that ended the last claim. A repeated call with the same receipt is recognised by it. */
     settledBy?: string;
     expiresAt?: number;
   };
 
-/** A job without its body, which may have 200 KiB: what is kept of jobs that are many. */
+/** A job without its body. Code that keeps many jobs in memory keeps heads: a body may have 200 KiB. */
 export type Head = Omit<Home, "body">;
 
-/** One thing that happened to a job, at `at`. Times are ms. Short names, as an update is billed by the whole item. */
+/** One thing that happened to a job, at the time `at`. */
 export type LogEntry = {
   what: "sent" | "claimed" | "failed" | "asked-to-retry" | "moved" | "dead";
   at: number;
-  /** Of which run. */
+  /** The number of the run, if the entry is about one. */
   attempt?: number;
-  /** Of a move: to when. */
+  /** Of a move: the new due time. */
   dueAt?: number;
-  /** Of a claim: how long after the job could start, which holds put off. */
+  /** Of a claim: how late the run started, in ms. Holds do not count. */
   late?: number;
   error?: string;
 };
 
 /**
- * Look at that job then. `since`: when a job was first met that could not be read, or whose topic no policy names and whose queue
- * took nothing, and that this look is for.
+ * An entry of a bucket: look at job `id` at that time. `since`: since when the job could not be handed over because it is unreadable,
+ * or because no policy names its topic and its queue takes no message.
  */
 export type Look = Key & { v: number; id: string; expiresAt: number; since?: number };
 export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
 /**
- * `unsent`: until its untracked job is known to be sent, or to be left to a sweep. `filedAs`: whether its job got a home with it;
- * absent: an earlier version filed it.
+ * The item of an `Idempotency-Key`. `unsent`: nobody may have sent its untracked job, and no sweep is sure to find it. `filedAs`:
+ * whether its job was stored, or sent as a message only; absent: an earlier version filed it.
  */
 export type OnceItem = Key & {
   v: number;
@@ -121,9 +123,9 @@ export type OnceItem = Key & {
   filedAs?: "home" | "message";
 };
 /**
- * When the latest event happened that cancelled the jobs of a key: those of events that happened before are cancelled as they
- * are filed. So is whatever is filed until `until`, which is later than `eventAt` where an event found no job. `events`: the
- * ids, in lines, of the last that were told. `reach`: the latest until which any of the key's events would have cancelled.
+ * What an event leaves under the key that it cancels. `eventAt`: when the latest such event happened. A job that an earlier event
+ * files is cancelled at once. So is each job that is filed up to `until`, which is later than `eventAt` if an event found no job.
+ * `events`: the ids of the last events, a line each. `reach`: the latest `until` that any of the key's events asked for.
  */
 export type Tombstone = Key & {
   v: number;
@@ -134,16 +136,16 @@ export type Tombstone = Key & {
   expiresAt: number;
 };
 export type TrailEntry = { position: Position; reachedAt: number };
-/** Its texts are positions, or what earlier versions wrote: `readCursor` tells them apart. */
+/** How far a shard was swept and audited. The texts are positions, or sort keys if an earlier version wrote them: see `readCursor`. */
 export type Cursor = Key & {
   v: number;
   swept: string;
   audited: string;
   trail: { position: string; reachedAt: number }[];
 };
-/** Which dead jobs a call that named none has chosen: their ids, in lines. Its repeat redrives no others. */
+/** The dead jobs that a redrive without ids has chosen: their ids, a line each. A repeat of the call redrives the same jobs. */
 export type Chosen = Key & { v: number; ids: string; request: string; expiresAt: number };
-/** A bulk that a call with an `Idempotency-Key` has begun, as its repeats go on with it. Times are ms since the epoch. */
+/** A bulk that a call with an `Idempotency-Key` has begun. Repeats of the call continue it. */
 export type Begun = Key & {
   v: number;
   startedAt: number;
@@ -154,35 +156,37 @@ export type Begun = Key & {
 };
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
 export type Meta = Key & { v: number; shards: number };
-/** From a pause to its resume. `startsBefore`: it held no job that was to start then or later. */
+/** A time in which a topic was paused. `startsBefore`: the pause held only jobs that were to start before this time. */
 export type PauseSpan = { since: number; until: number; startsBefore?: number };
-/**
- * A topic that is paused, or is being resumed until its parked jobs are let go. `changedAt`: when it became so. `since`: when
- * it was paused last.
- * Resumed ones start at `rate` a second, the next at `nextAt`. `earlier`: when it was paused before.
- * `givenRate`: how many starts a second earlier rates have given before `givenUntil`, which stay.
- * `liftedAt`: when it was asked to go on, whatever its resume became since. `followedAt`: when consumers do so at the latest.
- */
+/** A topic that is paused. While it is `resuming`, releases still send jobs that were parked. */
 export type Pause = Key & {
   v: number;
   state: "paused" | "resuming";
+  /** When the topic was paused last. */
   since: number;
+  /** When the present state began. Of a resume whose rate has ended: when the rate ended. */
   changedAt: number;
+  /** When the topic was resumed. A later change of the rate does not change it. */
   liftedAt?: number;
+  /** When consumers run the topic's jobs again, at the latest. */
   followedAt?: number;
+  /** How many parked jobs start in a second. Absent: all of them start at once. */
   rate?: number;
+  /** The next start that `rate` gives. */
   nextAt?: number;
+  /** How many starts a second earlier rates have given up to `givenUntil`. Those jobs keep their starts. */
   givenRate?: number;
   givenUntil?: number;
+  /** When the topic was paused before. */
   earlier?: PauseSpan[];
-  /** Set when it is over. */
+  /** Set when the pause is over: all jobs that it parked were sent. */
   expiresAt?: number;
 };
 /**
- * A job that waits for its topic's resume, or for a start of its topic's limit. A release lets it go, if it is at that
- * revision still. `from`: since when it waits for that; absent: since its due time. `start`: when it was to start as it was
- * parked; absent: at its due time. `last`: up to when it can use a start; absent: always. `mark`: of an untracked job, drawn
- * anew whenever somebody parks it.
+ * The note of a parked job, which waits for its topic's resume or for a start of its topic's limit. A release sends the job if it
+ * still has this revision. `from`: since when the job waits for that; absent: since its due time. `start`: when the job was to
+ * start when it was parked; absent: at its due time. `last`: up to when the job can use a start; absent: always. `mark`: of an
+ * untracked job, drawn anew each time the job is parked.
  */
 export type Parked = Key & {
   v: number;
@@ -194,11 +198,11 @@ export type Parked = Key & {
   mark?: string;
 };
 /**
- * A topic that has a limit, or had one, whose jobs may be parked for it. `until`: up to when starts were given while jobs
- * were left without one.
+ * A topic with a rate limit, or one that had a limit while jobs were parked. `until`: up to when starts were given while more jobs
+ * waited for one.
  */
 export type Limited = Key & { v: number; until?: number };
-/** A topic that was paused once. */
+/** A topic that was paused at some time. */
 export type PausedTopic = Key & { v: number };
 
 export type Item =
@@ -219,7 +223,7 @@ export type Item =
 
 export const META_KEY: Key = { pk: "meta", sk: "meta" };
 
-/** 13 digits, so that text sorts as time does until the year 2286. */
+/** A time as text of 13 digits, which sorts as the time does until the year 2286. */
 export function sortable(time: number): string {
   return String(time).padStart(13, "0");
 }
@@ -250,7 +254,7 @@ export function lookAt(id: string, time: number): Look {
   };
 }
 
-/** The time an entry of a bucket is filed under; of text that is no sort key a time that sorts no later. */
+/** The time under which a bucket's entry is filed. Of text that is no sort key: a time that sorts no later than the text. */
 export function timeOf(sk: string): number {
   const time = Number(sk.slice(0, 13));
   return Number.isSafeInteger(time) ? time : Number(/^\d*/.exec(sk)?.[0].padEnd(13, "0").slice(0, 13));
@@ -258,13 +262,13 @@ export function timeOf(sk: string): number {
 
 const ENTRY_KEY = /^\d{13}#([0-9A-Z]{26})(?:#look)?$/;
 
-/** The id in the sort key of a bucket's entry; `undefined`: it is none. */
+/** The id in the sort key of a bucket's entry; `undefined` if the key is no entry's. */
 export function idIn(sk: string): string | undefined {
   const id = ENTRY_KEY.exec(sk)?.[1];
   return id !== undefined && isJobId(id) ? id : undefined;
 }
 
-/** Whether an entry of a bucket is a look; any other is a home. */
+/** Whether an entry of a bucket is a look. All other entries are homes. */
 export function isLookKey(sk: string): boolean {
   return sk.endsWith("#look");
 }
@@ -282,8 +286,8 @@ export function tombstoneKey(topic: string, key: string): Key {
 }
 
 /**
- * `§<schedule>§<time>`, or `§run <schedule>§<Idempotency-Key>`: once whatever topic the schedule says by then. Events' tokens
- * have a part more.
+ * The tokens of schedules, `§<schedule>§<time>` and `§run <schedule>§<Idempotency-Key>`. They count for all topics, because a
+ * schedule can change its topic. Tokens of events have one part more.
  */
 const OF_SCHEDULE = /^§[^§]+§[^§]+$/;
 
@@ -308,14 +312,14 @@ export function pauseKey(topic: string): Key {
   return { pk: `pause#${topic}`, sk: "pause" };
 }
 
-/** The partition of all topics that have a limit, or had one. */
+/** The partition of the topics that have a limit, or had one. */
 export const LIMITED_TOPICS = "limited";
 
 export function limitedKey(topic: string): Key {
   return { pk: LIMITED_TOPICS, sk: topic };
 }
 
-/** The partition of all topics that were ever paused. */
+/** The partition of the topics that were paused at some time. */
 export const PAUSED_TOPICS = "paused";
 
 export function pausedTopicKey(topic: string): Key {
@@ -332,14 +336,14 @@ export function parkedKey(home: Home): Key {
   return { pk: parkedIn(topic, addressOf(id).shard), sk: `${sortable(turnOf(home))}#${id}#${revision}` };
 }
 
-/** The time by which parked jobs are sorted: the due time. For a job that was postponed beyond its bound, the bound. */
+/** The time by which parked jobs are sorted: the due time, but at most the bound of a postponed job. */
 export function turnOf({ dueAt, postponeUntil = dueAt }: Pick<Home, "dueAt" | "postponeUntil">): number {
   return Math.min(dueAt, postponeUntil);
 }
 
 const NOTE_KEY = /^\d{13}#([0-9A-Z]{26})#(\d{1,15})$/;
 
-/** What a parked job's note says, most of it by its key alone; `undefined`: it is none. */
+/** Reads a parked job's note. Its id and revision stand in its sort key. `undefined` if the item is no note. */
 export function noteIn(item: Item): Parked | undefined {
   const { pk, sk, v } = item;
   const [, id = "", revision] = NOTE_KEY.exec(sk) ?? [];
@@ -365,7 +369,7 @@ export function deadDay(topic: string, time: number): string {
   return `dead#${topic}#${new Date(time).toISOString().slice(0, 10)}`;
 }
 
-/** DynamoDB's TTL in whole seconds, never earlier than `time`. */
+/** Converts ms to the whole seconds of DynamoDB's TTL, rounded up: no item is deleted before `time`. */
 export function ttl(time: number): number {
   // rule: ttl-in-seconds
   return Math.ceil(time / 1000);

@@ -1,15 +1,17 @@
 import { MAX_SHARDS } from "./constants.ts";
 
-// Crockford's base 32, as in the ULID specification: no I, L, O, U.
+// Crockford's base 32, as in the ULID specification. It has no I, L, O and U, which are easily misread.
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** By character code: what a character of the alphabet stands for. A sweep decodes thousands of ids at a time. */
+/** The value of each character, by its code. A table, because a sweep decodes thousands of ids. */
 const VALUES = Array.from({ length: 128 }, (_, code) => ALPHABET.indexOf(String.fromCharCode(code)));
 const PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 const TIME_CHARS = 10;
 const SHARD_CHARS = 2;
 const RANDOM_CHARS = 14;
+if (MAX_SHARDS > ALPHABET.length ** SHARD_CHARS)
+  throw new Error("MAX_SHARDS must fit into SHARD_CHARS characters");
 
-/** Cryptographically random bytes; an argument, so that a simulation can replay them. */
+/** Draws cryptographically random bytes. It is an argument everywhere, so that a simulation can replay the bytes. */
 export type RandomBytes = (count: number) => Uint8Array;
 
 /** Where a job's home lies: its filing time in ms since the epoch, and its shard. */
@@ -28,7 +30,7 @@ function decode(text: string): number {
   return value;
 }
 
-/** A job id: 48 bits of filing time, 10 bits of shard, 70 random bits, in 26 characters. */
+/** Draws a job id of 26 characters: 48 bits of filing time, 10 bits of shard, 70 random bits. */
 export function drawJobId(time: number, shards: number, random: RandomBytes): string {
   const bytes = random(RANDOM_CHARS + 2);
   const shard = (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % shards;
@@ -41,7 +43,7 @@ export function isJobId(text: string): boolean {
   return PATTERN.test(text) && decode(text.slice(TIME_CHARS, TIME_CHARS + SHARD_CHARS)) < MAX_SHARDS;
 }
 
-/** The address that a job id is. */
+/** Reads the address from a job id. */
 export function addressOf(id: string): Address {
   return {
     time: decode(id.slice(0, TIME_CHARS)),
@@ -49,7 +51,7 @@ export function addressOf(id: string): Address {
   };
 }
 
-/** 128 random bits in 22 characters: for claims, and for what may be repeated. */
+/** Draws a token of 22 characters, 128 random bits: for claims, and for requests that may be repeated. */
 export function drawToken(random: RandomBytes): string {
   return Buffer.from(random(16)).toString("base64url");
 }

@@ -1,19 +1,18 @@
 import { GROUP_CHARS, LONGEST_DELAY, LONGEST_SPREAD, MOST_ATTEMPTS, TAG_BYTES } from "./constants.ts";
 
 /**
- * What a job may have beside its topic, body and time. Whoever files a job says its options, and whoever replaces a job renews
- * all of them.
+ * The options of a job, beside its topic, body and time. A replaced job keeps none of its options: the new job's count.
  *
- * Each option is declared here and nowhere else: its type and sentence in this type, its range in `JOB_OPTIONS`. From the two
- * follow the API's checks, documents and answers, the client's type, the stored job, its message, a schedule's job and the
- * command line's flag. Durations are ms.
+ * Each option is declared only here: its type and sentence in this type, its range in `JOB_OPTIONS`. The API's checks, documents
+ * and answers, the client's type, the stored job, its message, a schedule's job and the command line's flag all follow from these
+ * two. Durations are ms.
  */
 export type JobOptions = {
   /** The URL of the receiver, for topics with a webhook consumer. Absent: the topic's own URL. */
   callbackUrl?: string;
-  /** Names and values that the handler gets, or the receiver as HTTP headers. */
+  /** Names and values for the handler. A webhook's receiver gets them as HTTP headers. */
   headers?: Record<string, string>;
-  /** How long after the time that was asked for the job may start. Later it becomes `expired` and does not run. */
+  /** How long after the requested time the job may start. A job that is later becomes `expired` and does not run. */
   expiresAfter?: number;
   /** How often the job runs before it is dead. Absent: as often as its topic says. */
   maxAttempts?: number;
@@ -21,11 +20,11 @@ export type JobOptions = {
   tag?: string;
   /** The tenant of the job. A backlog of one tenant delays the jobs of other tenants as little as possible. */
   group?: string;
-  /** The job is due later than was asked by up to this duration, evenly drawn. Absent: its topic's spread. */
+  /** Makes the job due later than requested, by a random duration from 0 to `spread`. Absent: its topic's spread. */
   spread?: number;
 };
 
-/** An option's kind with its range. `description`: the sentence of its field in `JobOptions`. */
+/** The kind and the range of an option. `description` repeats the sentence of its field in `JobOptions`. */
 type Declaration = { readonly description: string } & (
   | { readonly kind: "url" | "headers" }
   | { readonly kind: "text"; readonly mostBytes: number }
@@ -41,14 +40,14 @@ export const JOB_OPTIONS = {
   },
   headers: {
     kind: "headers",
-    description: "Names and values that the handler gets, or the receiver as HTTP headers.",
+    description: "Names and values for the handler. A webhook's receiver gets them as HTTP headers.",
   },
   expiresAfter: {
     kind: "duration",
     isLongerThan0: true,
     most: LONGEST_DELAY,
     description:
-      "How long after the time that was asked for the job may start. Later it becomes `expired` and does not run.",
+      "How long after the requested time the job may start. A job that is later becomes `expired` and does not run.",
   },
   maxAttempts: {
     kind: "count",
@@ -67,18 +66,18 @@ export const JOB_OPTIONS = {
     kind: "duration",
     most: LONGEST_SPREAD,
     description:
-      "The job is due later than was asked by up to this duration, evenly drawn. Absent: its topic's spread.",
+      "Makes the job due later than requested, by a random duration from 0 to `spread`. Absent: its topic's spread.",
   },
 } as const satisfies { readonly [Name in keyof Required<JobOptions>]: Declaration };
 
 export type JobOption = keyof JobOptions;
 export const OPTION_NAMES = Object.keys(JOB_OPTIONS) as JobOption[];
 
-/** What of its options a job keeps: its spread is spent when the job is filed. */
+/** The options that a stored job keeps: all but `spread`, which is applied when the job is filed. */
 export type KeptOptions = Omit<JobOptions, "spread">;
 export const KEPT_OPTIONS = OPTION_NAMES.filter((name): name is keyof KeptOptions => name !== "spread");
 
-/** Those options that a job's message carries to its consumer as they are. `expiresAfter` becomes a time there. */
+/** The options that a job's message carries unchanged to its consumer. `expiresAfter` becomes the time `expiresAt` there. */
 export const CARRIED_OPTIONS = [
   "callbackUrl",
   "headers",
@@ -86,22 +85,22 @@ export const CARRIED_OPTIONS = [
 ] as const satisfies (keyof KeptOptions)[];
 export type CarriedOptions = Pick<JobOptions, (typeof CARRIED_OPTIONS)[number]>;
 
-/** A job's options, and nothing else of it. */
+/** Picks a job's options from all that it has. */
 export function optionsOf(job: JobOptions): JobOptions {
-  return chosen(job, OPTION_NAMES);
+  return pick(job, OPTION_NAMES);
 }
 
-/** The options that a stored job keeps of those it was filed with. */
+/** Picks the options that a stored job keeps. */
 export function keptOptionsOf(job: JobOptions): KeptOptions {
-  return chosen(job, KEPT_OPTIONS);
+  return pick(job, KEPT_OPTIONS);
 }
 
-/** The names of those options that a stored job keeps and this one has not. */
+/** The names of the options that a stored job could have and this one has not. */
 export function absentOptionsOf(job: JobOptions): string[] {
   return KEPT_OPTIONS.filter((name) => job[name] === undefined);
 }
 
-/** What a stored option must be and is not; `undefined`: the option is absent or fits. Somebody else may have written it. */
+/** Says of which kind a stored option must be, if it is of another kind; `undefined` if it fits or is absent. Anyone may have written the item. */
 export function optionTrouble(name: JobOption, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   const option: Declaration = JOB_OPTIONS[name];
@@ -119,7 +118,7 @@ export function optionTrouble(name: JobOption, value: unknown): string | undefin
   }
 }
 
-function chosen(job: JobOptions, names: readonly JobOption[]): JobOptions {
+function pick(job: JobOptions, names: readonly JobOption[]): JobOptions {
   return Object.fromEntries(names.flatMap((name) => (job[name] === undefined ? [] : [[name, job[name]]])));
 }
 

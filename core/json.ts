@@ -2,10 +2,10 @@ import { truncate } from "../general/text.ts";
 import { BODY_DEPTH } from "./constants.ts";
 import { MinutehandError } from "./errors.ts";
 
-// XML, which SQS checks messages by, has no such characters; lone surrogates JSON.stringify escapes itself.
+// SQS refuses characters that XML does not have. JSON.stringify itself escapes lone surrogates.
 const NOT_XML = /[\ufffe\uffff]/g;
 
-/** JSON text that SQS takes: what it refuses stands as an escape, which means the same to any JSON reader. */
+/** Converts a value to JSON text that SQS accepts: characters that SQS refuses are escaped, which no JSON reader notices. */
 export function toJson(value: unknown): string {
   return escapeForSqs(JSON.stringify(value));
 }
@@ -15,7 +15,7 @@ function escapeForSqs(json: string): string {
 }
 
 /**
- * The value of JSON text, just as written. Throws `bad-request` for text that is not JSON, for what reading it would alter
+ * Parses JSON text without altering any value. Throws `bad-request` for text that is not JSON, for values that parsing would alter
  * (a number that a double does not hold, `-0`, a name that an object has twice), and for more than 100 levels of nesting.
  */
 export function parseJson(text: string): unknown {
@@ -30,13 +30,13 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
-/** Of a JSON text all that matters here: strings, numbers, and where objects and lists begin, go on and end. */
+/** The tokens that `checkTokens` reads: strings, numbers, brackets, braces and commas. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[[\]{},]/g;
 
-/** An object or a list that is open. `at`: the name or the index that is being read. `names`: an object's so far. */
+/** An object or list that is not closed yet. `at`: the name or index that is being read. `names`: those of an object so far. */
 type Open = { at: string | number; names?: Set<string>; isName: boolean };
 
-/** Checks text that is JSON for what reading it alters. */
+/** Throws for a number or a name in JSON text that parsing alters. */
 function checkTokens(text: string): void {
   const open: Open[] = [];
   for (const [token] of text.matchAll(TOKENS)) {
@@ -47,33 +47,33 @@ function checkTokens(text: string): void {
     else if (token === ",") {
       if (inner?.names) inner.isName = true;
       else if (inner) inner.at = Number(inner.at) + 1;
-    } else if (inner?.names && inner.isName) nameIn(open, inner, inner.names, token);
+    } else if (inner?.names && inner.isName) readName(open, inner, inner.names, token);
     else if (!token.startsWith('"') && !isPlain(token) && !isExact(token)) {
-      throw altered(
+      throw alteredError(
         open,
-        `a number must be one that a double holds exactly as written, got ${shortOf(token)}; send it as a string`,
+        `a number must be one that a double holds exactly as written, got ${startOf(token)}; send it as a string`,
       );
     }
   }
 }
 
-function nameIn(open: readonly Open[], inner: Open, names: Set<string>, token: string): void {
+function readName(open: readonly Open[], inner: Open, names: Set<string>, token: string): void {
   inner.at = token.includes("\\") ? String(JSON.parse(token)) : token.slice(1, -1);
   if (names.has(inner.at))
-    throw altered(open, "an object must have each name at most once, got this name twice");
+    throw alteredError(open, "an object must have each name at most once, got this name twice");
   names.add(inner.at);
   inner.isName = false;
 }
 
-/** Up to 15 significant digits a double holds, so that only long or scaled numbers need a closer look. */
+/** Whether a double surely holds a number: it has at most 15 significant digits, and no exponent. Other numbers need `isExact`. */
 function isPlain(token: string): boolean {
   return token.length <= 15 && !/^-0|[eE]/.test(token);
 }
 
-/** The path may be as long as the request. */
+/** How many bytes of a path an error shows. The path may be as long as the request. */
 const PATH_SHOWN = 120;
 
-function altered(open: readonly Open[], rule: string): MinutehandError {
+function alteredError(open: readonly Open[], rule: string): MinutehandError {
   const path = open.map(({ at }) => at).join(".");
   return new MinutehandError(
     "bad-request",
@@ -81,11 +81,11 @@ function altered(open: readonly Open[], rule: string): MinutehandError {
   );
 }
 
-function shortOf(token: string): string {
+function startOf(token: string): string {
   return token.slice(0, 60);
 }
 
-/** Whether reading `token` as a double and writing it again names the same decimal number; `-0` is written `0`. */
+/** Whether `token`, read as a double and written again, is the same decimal number. `-0` is not: it is written `0`. */
 export function isExact(token: string): boolean {
   const value = Number(token);
   return (
@@ -93,10 +93,10 @@ export function isExact(token: string): boolean {
   );
 }
 
-/** `digits` and `exponent` of a decimal number, without leading or trailing zeros: equal for equal numbers. */
+/** A decimal number as `<digits>e<exponent>`, without leading or trailing zeros. Equal numbers give equal text. */
 function canonical(token: string): string {
   const [mantissa = "", exponent = "0"] = token.replace("-", "").toLowerCase().split("e");
-  // `1e-5`: the sign removed above is the number's own only if it leads.
+  // In `1e-5` the sign that was removed above is the exponent's.
   const scale = token.toLowerCase().includes("e-") ? -Math.abs(Number(exponent)) : Number(exponent);
   const [whole = "", fraction = ""] = mantissa.split(".");
   const digits = (whole + fraction).replace(/^0+/, "");
@@ -106,7 +106,7 @@ function canonical(token: string): string {
   return `${sign}${significant}e${scale - fraction.length + digits.length - significant.length}`;
 }
 
-/** Deeper values overflow the stack of whoever writes them as text again. */
+/** Throws for text that is nested too deep: writing such a value as text again would overflow the stack. */
 function checkDepth(text: string): void {
   let depth = 0;
   let inString = false;

@@ -1,45 +1,45 @@
 import { BUCKET } from "./constants.ts";
 import { minuteOf } from "./items.ts";
 
-/** A limit's unit: at most `starts` in each period of `ms`, which begin at whole multiples of it. */
+/** A rate limit: at most `starts` in each period of `ms`. Periods begin at whole multiples of `ms` since the epoch. */
 export type Period = { readonly ms: number; readonly starts: number };
 
 /** When a job wants to start, and the last moment at which it can use a start: ms since the epoch. */
 export type Wanted = { readonly start: number; readonly last: number };
 
-/** `maxPerSecond` in whole numbers: so many a second, or one in so many whole seconds; never more than was said. */
+/** Converts `maxPerSecond` to whole numbers, never to a higher rate: so many starts a second, or one start in so many seconds. */
 export function periodOf(maxPerSecond: number): Period {
   if (maxPerSecond >= 1) return { ms: 1000, starts: Math.floor(maxPerSecond) };
-  // Such as 1 / (1 / 49), which is a little more than 49.
+  // 1 / (1 / 49) is a little more than 49, because a double rounds.
   return { ms: Math.ceil(1 / maxPerSecond - 1e-9) * 1000, starts: 1 };
 }
 
-/** When the period that `time` is in began. */
+/** When the period began that contains `time`. */
 export function beginOf(time: number, { ms }: Period): number {
   return time - (time % ms);
 }
 
-/** The counter of a period in the item of the minute that it begins in. */
+/** The attribute that counts a period's starts, in the item of the minute in which the period begins. */
 export function counterOf(begin: number): string {
   return `s${(begin - minuteOf(begin)) / 1000}`;
 }
 
-/** Where the periods begin that begin from `from` on and before `until`, in ms since the epoch. */
+/** The beginnings of the periods that begin at `from` or later and before `until`. All times are ms since the epoch. */
 export function periodsIn(from: number, until: number, { ms }: Period): number[] {
   const periods: number[] = [];
   for (let begin = Math.ceil(from / ms) * ms; begin < until; begin += ms) periods.push(begin);
   return periods;
 }
 
-/** How many starts of one minute are given far ahead: half of them, so that the others are left for what comes later. */
+/** How many starts of a minute may be given far ahead: half of them. Jobs that are filed later get the others. */
 export function startsFarAhead(minute: number, period: Period): number {
   return Math.ceil((periodsIn(minute, minute + BUCKET, period).length * period.starts) / 2);
 }
 
 /**
- * Whom to ask for in which period: jobs in the order of their wanted starts, each in the first period with room that does
- * not end before its own start. A job is passed over where that period begins after its `last`. `wanted` and `periods` are
- * sorted. `exact`: a job is asked for in its own period or not at all. Answers the jobs' places in `wanted` by period.
+ * Distributes jobs over periods. In the order of their wanted starts, each job gets the first period that has room and does not end
+ * before the job's start. A job gets none if that period begins after its `last`. `wanted` and `periods` are sorted. `exact`: a
+ * job gets the period of its own start, or none. Answers for each period the indexes in `wanted` of its jobs.
  */
 export function periodsToAsk(
   periods: readonly number[],

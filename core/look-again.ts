@@ -1,12 +1,12 @@
 import { BUCKET } from "./constants.ts";
 
-/** A quarter of the wait at most, so that the wait itself is hardly longer. */
+/** The grid is a quarter of the wait at most, so that it adds at most a quarter to the wait. */
 const GRID_PART = 4;
 
 /**
- * When to look at a job again, `wait` ms after `from` or a little later. Times lie on a grid that is the
- * coarser the longer the wait: looks that sweeps and audits file for one job at about the same time become one
- * item, or each would beget two while its queue fails.
+ * When to look at a job again: `wait` ms after `from`, or a little later. Times lie on a grid, which is coarser for a longer wait.
+ * So looks that a sweep and an audit file for one job at about the same time become one item. Otherwise each look would lead to two
+ * new ones while the job's queue fails.
  */
 export function lookAgainAt(id: string, from: number, wait: number): number {
   const minutes = Math.max(wait / BUCKET / GRID_PART, 1);
@@ -14,8 +14,9 @@ export function lookAgainAt(id: string, from: number, wait: number): number {
 }
 
 /**
- * The first time of a job's own grid at or after `from`. The times of a grid that is twice as coarse are among those of this one,
- * so that looks of different waits meet. Those at many jobs do not: a sweep would be at one instant for minutes.
+ * The first time at or after `from` on a job's own grid of `grid` ms. Each time of a grid that is twice as coarse lies on this grid
+ * too, so that looks of different waits can meet. Grids of different jobs are shifted: if they met, a sweep would read entries of
+ * one instant for minutes.
  */
 export function onGrid(id: string, from: number, grid: number): number {
   const offset = parseInt(id.slice(-6), 36);

@@ -1,14 +1,14 @@
 import type { Policy } from "./policy.ts";
 
-/** What this machine is usually called, as a URL's `hostname` has it. */
+/** The usual names of this machine, as `new URL(…).hostname` gives them. */
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
-/** Whether a URL's `hostname` is this machine's, by whichever of its addresses. */
+/** Whether a URL's `hostname` is a name or a loopback address of this machine. */
 export function isLoopback(hostname: string): boolean {
   return LOOPBACK.includes(hostname) || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
-/** A policy whose webhooks may call this machine too, in the clear: for stacks that run on a developer's own. */
+/** Lets a policy's webhooks call this machine too, also by `http:`. For stacks that run on a developer's machine. */
 export function allowLoopback(policy: Policy): Policy {
   const topics = Object.entries(policy.topics).map(([name, topic]) => {
     if (topic.webhook === undefined) return [name, topic] as const;

@@ -5,49 +5,46 @@ import { CARRIED_OPTIONS, type CarriedOptions, optionTrouble } from "./job-optio
 import { toJson } from "./json.ts";
 
 /**
- * What a ready queue carries: `{ v, topic, jobs: […] }`, plain JSON for a consumer in any language. An
- * envelope in a DLQ says `dead: true`, with the error. Older code puts a message of a newer layout aside: `v` and `topic`
- * mean the same in all of them.
+ * The version of the messages' layout. A ready queue carries `{ v, topic, jobs: […] }`, plain JSON for a consumer in any language.
+ * The envelope of a dead job in a DLQ has `dead: true` and the error. `v` and `topic` mean the same in all versions, so that older
+ * code can hide a message of a newer version.
  */
 export const MESSAGE_VERSION = 1;
 
 export type MessageJob = CarriedOptions & {
   id: string;
   revision: number;
-  /** The number of the run this message asks for, from 1. */
+  /** The number of the run that this message starts, from 1. */
   attempt: number;
   /** ISO 8601, UTC. */
   dueAt: string;
   body: unknown;
-  /** From then on the job is not run any more. */
+  /** ISO 8601, UTC: from then on the job does not start any more. */
   expiresAt?: string;
-  /** Set where the home has one, so that a settle knows there is a key item without reading. */
+  /** The job's key, if it has one: a settle then knows of the key item without a read. */
   key?: string;
-  /**
-   * ISO 8601, UTC: when it may start, as its topic was paused, or has a limit or a window; from `heldFrom` on it waits
-   * for that alone.
-   */
+  /** ISO 8601, UTC: the start that a pause, a limit or a window gave the job. From `heldFrom` on only that hold delays it. */
   heldUntil?: string;
   heldFrom?: string;
-  /** ISO 8601, UTC: when its message was sent, or the first of those that carried it on as it is. */
+  /** ISO 8601, UTC: when the message was sent. A message that replaces another unchanged keeps the time of the first. */
   sentAt?: string;
-  /** How often it got a full set of attempts again after a run; absent: never. */
+  /** As the home's `restarts`. Absent: never. */
   restarts?: number;
   /** The job was filed untracked: it runs without a claim, whatever its topic says by now. */
   untracked?: true;
   /**
-   * Nobody knew whether the job's message had been sent, and this one was sent to be sure. When it is void it sends no
-   * further message: else each revision would have one message more than the revision before.
+   * The message was sent because nobody knew whether the job's first message had been sent. If it is void, its reader sends no
+   * further message. Otherwise each revision would have one message more than the revision before.
    */
   spare?: true;
-  /** Receives of the job's earlier messages that ended without giving the job back; absent: none. */
+  /** How many receives of the job's earlier messages ended without giving the job back: a process died. Absent: none. */
   receives?: number;
 };
 
 export type Message = {
   v: number;
   topic: string;
-  /** Of all its jobs: the message's `MessageGroupId`. */
+  /** The group of all its jobs, which is the message's `MessageGroupId`. */
   group?: string;
   jobs: MessageJob[];
   dead?: true;
@@ -55,8 +52,8 @@ export type Message = {
 };
 
 /**
- * One job as it stands in a message that is sent at `sentAt` (ISO 8601). Its body is spliced in as stored: no one parses
- * it on the way. Written by hand but for what a caller named, as a sweep writes thousands at a time.
+ * Writes one job of a message that is sent at `sentAt` (ISO 8601). The stored text of the body is copied unparsed. The JSON is put
+ * together by hand, except what a caller named: a sweep writes thousands of jobs.
  */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
@@ -81,13 +78,13 @@ export function messageText(topic: string, group: string | undefined, jobTexts: 
   return `${fields.slice(0, -1)},"jobs":[${jobTexts.join(",")}]}`;
 }
 
-/** The envelope that a dead job leaves in its topic's DLQ. */
+/** Writes the envelope of a dead job, which goes to its topic's DLQ. */
 export function deadText(home: Home, error: string): string {
   const jobs = `"jobs":[${jobText({ ...home, attempt: home.attempt - 1 })}]`;
   return `{"v":${MESSAGE_VERSION},"topic":${toJson(home.topic)},"dead":true,"error":${toJson(error)},${jobs}}`;
 }
 
-/** Each job once: its newest message says all, and an older one, or a duplicate, is void. In their order. */
+/** Keeps each job once, with its newest revision: older messages and duplicates are void. */
 export function newestOf<T extends { readonly job: MessageJob }>(carried: readonly T[]): T[] {
   const newest = new Map<string, T>();
   for (const one of carried) {
@@ -97,7 +94,7 @@ export function newestOf<T extends { readonly job: MessageJob }>(carried: readon
   return [...newest.values()];
 }
 
-/** When a message's job may start, ms since the epoch. */
+/** When the job of a message may start, in ms since the epoch. */
 export function startOf({ dueAt, heldUntil = dueAt }: Pick<MessageJob, "dueAt" | "heldUntil">): number {
   // rule: no-start-before-the-hold-ends
   return Math.max(Date.parse(dueAt), Date.parse(heldUntil));
@@ -108,23 +105,23 @@ export function isPastExpiry({ expiresAt }: Pick<MessageJob, "expiresAt">, now: 
   return expiresAt !== undefined && now > Date.parse(expiresAt);
 }
 
-/** How late a message's job was before the hold that gave it its start: ms. */
+/** How many ms late the job of a message was before a hold gave it its start. */
 export function lateBefore({ dueAt, heldFrom = dueAt }: Pick<MessageJob, "dueAt" | "heldFrom">): number {
   return Math.max(Date.parse(heldFrom) - Date.parse(dueAt), 0);
 }
 
-/** Until when a hold has put the job off, as its home has it: ms since the epoch. */
+/** The `heldUntil` of a message's job as its home has it, in ms since the epoch. */
 export function heldUntilOf({ heldUntil }: Pick<MessageJob, "heldUntil">): number | undefined {
   return heldUntil === undefined ? undefined : Date.parse(heldUntil);
 }
 
-/** The message that `text` is; `undefined` when it is none of ours, or of a layout still to come. */
+/** Parses a message. `undefined` for text that is no message of Minutehand, or of a newer version. */
 export function parseMessage(text: string): Message | undefined {
   const value = jsonOf(text);
   return isMessage(value) ? value : undefined;
 }
 
-/** The topic of a message of a newer layout, and why it cannot be read; `undefined`: the text is no such message. */
+/** The topic of a message of a newer version, and why it cannot be read. `undefined` for all other text. */
 export function newerMessage(text: string): { topic: string; error: string } | undefined {
   const value = jsonOf(text);
   if (typeof value !== "object" || value === null) return undefined;
@@ -133,7 +130,7 @@ export function newerMessage(text: string): { topic: string; error: string } | u
   return { topic, error: `its layout is version ${v}, and this code reads version ${MESSAGE_VERSION}` };
 }
 
-/** For how many seconds such a message is hidden when it was received for the `receives`th time. */
+/** For how many seconds to hide an unreadable message after its receive number `receives`. */
 export function unreadableSeconds(receives: number): number {
   const { first, longest } = UNREADABLE_WAIT;
   return Math.min(first * 2 ** Math.max(receives - 1, 0), longest) / 1000;
@@ -161,7 +158,7 @@ function isMessage(value: unknown): value is Message {
   );
 }
 
-/** All that anyone reads of a job is looked at: one that could not be claimed would keep its mates from it too. */
+/** Checks each field that any reader uses: a malformed job could not be claimed, and would fail the claims of its whole batch. */
 function isMessageJob(value: unknown): value is MessageJob {
   if (typeof value !== "object" || value === null) return false;
   const job = value as Partial<MessageJob>;
@@ -189,7 +186,7 @@ function isTextIfAny(value: unknown): boolean {
   return value === undefined || typeof value === "string";
 }
 
-/** What DynamoDB and JavaScript count alike. */
+/** Whether a value is a count that DynamoDB and JavaScript both hold exactly. */
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }

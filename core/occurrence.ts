@@ -1,7 +1,7 @@
 import { type JobOptions, OPTION_NAMES, optionsOf, optionTrouble } from "./job-options.ts";
 import { toJson } from "./json.ts";
 
-/** What each job of a recurring schedule has. `body` is JSON text as it stands in messages. */
+/** The job that a recurring schedule files each time. `body` is JSON text. */
 export type Template = JobOptions & { readonly topic: string; readonly body: string };
 
 /** A recurring schedule as EventBridge Scheduler keeps it. Times are ms since the epoch. */
@@ -11,25 +11,25 @@ export type Schedule = {
   readonly timezone: string;
   readonly start?: number;
   readonly end?: number;
-  /** Where `rate` counts from. */
+  /** The time from which `rate(…)` counts. */
   readonly anchor: number;
-  /** Within how many ms after its time an occurrence may come, whole minutes. */
+  /** How much later than its time an occurrence may come, in ms of whole minutes. */
   readonly flexibleWindow?: number;
   readonly paused: boolean;
   readonly createdAt: number;
   readonly job: Template;
 };
 
-/** One time that a schedule came round. */
+/** One time of a schedule, with the job to file. */
 export type Occurrence = { readonly name: string; readonly time: number; readonly job: Template };
 
 const VERSION = 1;
 
-/** What a schedule's target is given: the occurrence, and with it all of the schedule that Scheduler has no field for. */
+/** Writes the input of a schedule's target: the occurrence, and the parts of the schedule for which Scheduler has no field. */
 export function occurrenceInput({ name, start, end, anchor, createdAt, job }: Schedule): string {
   const stored = { v: VERSION, name, start, end, anchor, createdAt };
   const body: unknown = JSON.parse(job.body);
-  // Scheduler replaces its words wherever they stand, and a user's text may hold them.
+  // Scheduler replaces keywords such as <aws.scheduler.scheduled-time> everywhere, also in a user's text.
   const text = toJson({ ...stored, job: { ...job, body } }).replaceAll("<", "\\u003c");
   return `{"time":"<aws.scheduler.scheduled-time>",${text.slice(1)}`;
 }
@@ -45,7 +45,7 @@ type Input = {
   job: Omit<Template, "body"> & { body: unknown };
 };
 
-/** What `occurrenceInput` wrote of a schedule; `undefined` for anything else. */
+/** Reads the schedule from text that `occurrenceInput` wrote. `undefined` for any other text. */
 export function storedInput(
   text: string,
 ): Pick<Schedule, "start" | "end" | "anchor" | "createdAt" | "job"> | undefined {
@@ -61,7 +61,7 @@ export function storedInput(
   };
 }
 
-/** Reads what Scheduler gave the target, an input whose words it has replaced. Throws for anything else. */
+/** Reads the event with which Scheduler invokes the target: an input whose keywords it has replaced. Throws for any other value. */
 export function parseOccurrence(event: unknown): Occurrence {
   const { v, name, time, job } = (event ?? {}) as Partial<Input>;
   const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
@@ -81,12 +81,12 @@ function inputOf(text: string): Input | undefined {
   }
 }
 
-/** Only what a schedule's job can have: an event that somebody else has written may say more. */
+/** Picks the fields that a schedule's job can have: anyone may have written the input, with further fields. */
 function templateOf({ topic, body, ...options }: Input["job"]): Template {
   return { topic, body: toJson(body), ...optionsOf(options) };
 }
 
-/** Whether each field is of its kind: a job that cannot be sent would keep all others of its page from it. */
+/** Whether each field is of its kind. A job that cannot be sent would keep a sweep from sending all jobs of its page. */
 function isTemplate(value: unknown): value is Input["job"] {
   if (typeof value !== "object" || value === null) return false;
   const job = value as Partial<Input["job"]>;

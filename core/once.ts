@@ -1,6 +1,6 @@
 import { KNOWN_CALLS } from "./constants.ts";
 
-/** A once item as the home of its job knows it. `expiresAt`: seconds since the epoch, as TTL counts. */
+/** What a home knows of a once item of its job. `expiresAt`: seconds since the epoch. */
 export type OnceNote = { readonly token: string; readonly expiresAt: number };
 
 /** The once items that a home names, oldest first. */
@@ -11,7 +11,7 @@ export function onceNotesOf(text: string | undefined): OnceNote[] {
   });
 }
 
-/** The text of a home for these once items: the last ones, as a home must stay small. */
+/** Writes the once items that a home names. Only the last ones: each write of a home is billed by its size. */
 export function onceText(notes: readonly OnceNote[]): string {
   return notes
     .slice(-KNOWN_CALLS)
@@ -19,15 +19,15 @@ export function onceText(notes: readonly OnceNote[]): string {
     .join("\n");
 }
 
-/** A call with an `Idempotency-Key` that changes jobs: hashes of the key and of the request, without dots. */
+/** A call with an `Idempotency-Key` that changes jobs: the hash of the key and the hash of the request, both without dots. */
 export type CallMark = { readonly key: string; readonly request: string };
 
-/** The calls of a home with one more: the last ones. */
+/** Adds a call to those that a home knows, and keeps the last ones. */
 export function withCall(calls: string | undefined, { key, request }: CallMark): string {
   return [...linesOf(calls), `${key}.${request}`].slice(-KNOWN_CALLS).join("\n");
 }
 
-/** Whether a call has changed the home before; `other`: a different request with the same key has. */
+/** Whether a call has changed the home before. `other`: a different request with the same key has. */
 export function knownCall(calls: string | undefined, { key, request }: CallMark): boolean | "other" {
   const [, known] =
     linesOf(calls)

@@ -5,12 +5,13 @@ import type { Home } from "./items.ts";
 import { jobText, messageText } from "./message.ts";
 import type { TopicPolicy } from "./policy.ts";
 
-/** Jobs of one topic and one group that start in one second and share a message. `start`: the earliest's. */
+/** Jobs of one topic and one group that start in the same second and share a message. `start`: the earliest start of them. */
 export type Pack = { body: string; start: number; group?: string; homes: Home[] };
 
 /**
- * Packs the jobs of one topic that are sent `now` by its policy's `pack` and by `bytes`, in the order of their starts. A
- * job whose body is no JSON, such as one that somebody wrote by hand, goes alone: nobody could read its mates either.
+ * Packs jobs of one topic that are sent `now`. A pack holds at most `policy.pack` jobs and `bytes` bytes. Packs are in the order of
+ * their starts. A job whose body is no JSON, such as a home that was edited by hand, gets a pack of its own: its message cannot
+ * be parsed.
  */
 export function packsOf(
   topic: string,
@@ -49,8 +50,8 @@ export function packsOf(
 }
 
 /**
- * SQS's `DelaySeconds` for a message that starts at `start`: what is left, rounded up, so that nothing comes early;
- * for `millisecond` rounded down, `RELEASE_EARLY` at least before, since the consumer holds it.
+ * SQS's `DelaySeconds` for a message that starts at `start`: the time left, rounded up, so that no message comes early. For
+ * `millisecond` it is rounded down, and the message comes `RELEASE_EARLY` before its start at least: the consumer holds it.
  */
 export function delaySecondsOf(start: number, now: number, precision: TopicPolicy["precision"]): number {
   const left = Math.min(Math.max(start - now, 0), SQS_MAX_DELAY);
@@ -59,7 +60,7 @@ export function delaySecondsOf(start: number, now: number, precision: TopicPolic
   return Math.max(Math.floor((left - RELEASE_EARLY) / 1000), 0);
 }
 
-/** SQS's visibility timeout for a message that must come back in `ms`: whole seconds, a little under 12 h. */
+/** SQS's visibility timeout, in seconds, for a message that must come again after `ms`, at most after `LONGEST_HIDE`. */
 export function hideSecondsOf(ms: number): number {
   return Math.ceil(Math.min(Math.max(ms, 0), LONGEST_HIDE) / 1000);
 }

@@ -1,18 +1,20 @@
 import { BUCKET, READY_RETENTION } from "./constants.ts";
 import type { Pause, PauseSpan } from "./items.ts";
 
+/** How many earlier pauses of a topic are kept apart. More would make its item large, which each hand-over reads. */
 const SPANS = 20;
-/** How far apart the releases of two ticks may be: ms. */
+/** How far apart the releases of two ticks may be, in ms. */
 const BETWEEN_RELEASES = 2 * BUCKET;
 
-/** Whether all is let go that a pause held, and it only says still when it was. */
+/** Whether a pause is over: all jobs that it held were sent. Its item only says when the topic was paused. */
 export function isOver({ expiresAt }: Pause): boolean {
   return expiresAt !== undefined;
 }
 
 /**
- * When a topic was paused before, as long as a message of then may be left, for the pause that begins `now`. Of more than twenty spans
- * the oldest become one with the time between them: rather is a late job run than one ended that was held.
+ * The `earlier` of the pause that begins `now`: when the topic was paused before, for as long as the ready queue can hold a message
+ * of that time. If there are more than `SPANS`, the oldest become one span, with the time between them. That counts too much time
+ * as paused: when it is unclear whether a pause made a job late, the job runs.
  */
 export function spansAfter(pause: Pause, now: number): PauseSpan[] {
   const spans = spansOf(pause, now)
@@ -24,7 +26,7 @@ export function spansAfter(pause: Pause, now: number): PauseSpan[] {
   return [last ? { since: first.since, until: last.until } : first, ...spans];
 }
 
-/** How much of the time from `start` to `now` a topic's pauses took, in ms. */
+/** For how many ms a topic was paused between `start` and `now`. */
 export function pausedFor(pause: Pause | undefined, start: number, now: number): number {
   if (!pause) return 0;
   return spansOf(pause, now)
@@ -33,9 +35,9 @@ export function pausedFor(pause: Pause | undefined, start: number, now: number):
 }
 
 /**
- * When a pause held jobs. It holds all jobs until consumers have followed its resume. A resume at a rate then holds the jobs that were
- * to start before the resume, as long as it gives starts. The next start is at `nextAt`: while ticks are missing, nobody gives any.
- * When the rate ends, `rate` is removed, and `changedAt` says when that was.
+ * The times in which a topic's jobs were held. A pause holds all jobs until consumers have followed its resume (`followedAt`). A resume
+ * at a rate then holds the jobs that were to start before the resume, for as long as it gives them starts. It has given all starts
+ * before `nextAt`. If ticks are missed, it gives none, and the hold ends. When the rate ends, `rate` is removed and `changedAt` set.
  */
 function spansOf(
   { earlier = [], since, state, changedAt, rate, nextAt, liftedAt = changedAt, followedAt = liftedAt }: Pause,

@@ -1,6 +1,6 @@
 import { portOf } from "../general/port.ts";
 import { attemptsOf, DEFAULT_BACKOFF } from "./backoff.ts";
-import { eventRulesOf, heedsTombstones } from "./event-settings.ts";
+import { eventRulesOf, readsTombstones } from "./event-settings.ts";
 import {
   inSeconds,
   SETTINGS,
@@ -11,47 +11,47 @@ import {
   type TopicSettings,
 } from "./topic-settings.ts";
 
-/** Whom a webhook topic may call, and how. */
+/** Which URLs a webhook topic may call, and how. */
 export type WebhookPolicy = {
-  /** Where jobs without a `callbackUrl` of their own go. */
+  /** The URL of jobs without a `callbackUrl`. */
   readonly url?: string;
-  /** Of one call, from looking its host up to reading the answer, in seconds, 1 to 30. */
+  /** How long one call may take, from the look-up of its host to the end of the answer. 1 to 30 seconds. */
   readonly timeout: number;
-  /** Whether `http:` may be called, not only `https:`. */
+  /** Whether a URL may begin with `http:` too. */
   readonly allowHttp: boolean;
-  /** Hosts that may be called wherever they are, on every port: names or literal addresses as `new URL(…).hostname` has them. */
+  /** Hosts that may be called on every port, even private ones: names or addresses as `new URL(…).hostname` gives them. */
   readonly allowHosts: readonly string[];
-  /** The only hosts that may be called; `*.example.com` stands for all below `example.com`. Absent: any. */
+  /** The only public hosts that may be called. `*.example.com` stands for all hosts below `example.com`. Absent: every host. */
   readonly onlyHosts?: readonly string[];
   /** The ports that may be called, 1 to 65,535. */
   readonly ports: readonly number[];
-  /** Whether the topic's own secret signs calls too, which then all receivers share. */
+  /** Whether the topic's own secret signs each call too. All receivers share that secret. */
   readonly sharedSecret: boolean;
-  /** What a job may ask for as its `maxAttempts` at most, 1 to 100. Absent: its topic's. */
+  /** The greatest `maxAttempts` that a job may ask for, 1 to 100. Absent: the topic's `maxAttempts`. */
   readonly mostAttempts?: number;
 };
 
 type Own = SettingsWith<{ readBy: "events" | "deployment" }> | "consumer" | "webhook" | "ifLate";
 type Defaulted = SettingsWith<{ ifAbsent: unknown }> | "backoff" | "maxAttempts";
 
-/** A topic as functions go by it: its settings with their defaults. Durations are seconds. */
+/** The policy of a topic that functions follow: its settings with their defaults. Durations are seconds. */
 export type TopicPolicy = Readonly<Omit<TopicSettings<number>, Own | Defaulted>> &
   Readonly<Required<Pick<TopicSettings<number>, Defaulted>>> & {
-    /** Who empties the ready queue: a Lambda function, callers of `receive`, or the built-in webhook consumer. */
+    /** Who receives from the ready queue: a Lambda function, callers of `receive`, or the built-in webhook consumer. */
     readonly consumer: "lambda" | "pull" | "webhook";
-    /** Of a webhook topic: what differs from the defaults of `webhookPolicy`. */
+    /** Of a webhook topic: the parts that differ from the defaults of `webhookPolicy`. */
     readonly webhook?: Partial<WebhookPolicy>;
-    /** What becomes of a job that would start more than `after` seconds late; absent: it is run. */
+    /** What happens to a job that would start more than `after` seconds late. Absent: it runs. */
     readonly ifLate?: { readonly after: number; readonly do: "skip" | "expire" };
-    /** Events cancel its jobs by key, also those that are filed shortly after. */
+    /** Events may cancel jobs that are filed after them, so filing a job with a key must read the key's tombstone. */
     readonly cancelledByEvents?: true;
   };
 
-/** All topics by name, and what holds for every one. Durations are seconds. */
+/** The policies of all topics by name, and what holds for all of them. Durations are seconds. */
 export type Policy = {
-  /** Hash partitions of each minute, 1 to 1,024; it can only grow. */
+  /** Into how many shards each minute is divided, 1 to 1,024. It can only grow. */
   readonly shards: number;
-  /** Jobs due later than this get a schedule that promotes them; absent: none do. */
+  /** A job that is due later than this gets a schedule that promotes it. Absent: no job does. */
   readonly longDelay?: number;
   /** How long a done, cancelled or expired job can be read. */
   readonly retention: number;
@@ -69,7 +69,7 @@ const DEFAULTS = Object.fromEntries(
   SETTINGS.flatMap(([name, { ifAbsent }]) => (ifAbsent === undefined ? [] : [[name, ifAbsent]])),
 ) as Pick<TopicPolicy, SettingsWith<{ ifAbsent: unknown }>>;
 
-/** A topic's whole policy: what is configured over the defaults. */
+/** Completes a topic's configured policy with the defaults. */
 export function topicPolicy(configured: Partial<TopicPolicy>): TopicPolicy {
   const consumer = configured.consumer ?? (configured.webhook === undefined ? "lambda" : "webhook");
   const backoff = configured.backoff ?? DEFAULT_BACKOFF;
@@ -83,7 +83,7 @@ export function topicPolicy(configured: Partial<TopicPolicy>): TopicPolicy {
   };
 }
 
-/** What the policy of functions says of a topic with these settings. */
+/** Converts a topic's settings to the policy that functions read. Defaults are left out: the policy must fit into the environment. */
 export function configuredPolicy<Duration>(
   settings: TopicSettings<Duration>,
   secondsOf: SecondsOf<Duration>,
@@ -95,13 +95,13 @@ export function configuredPolicy<Duration>(
   return {
     ...Object.fromEntries(read),
     ...(spread && { spread }),
-    ...(heedsTombstones(eventRulesOf("", settings, secondsOf)) && { cancelledByEvents: true }),
-    // Running late jobs all the same is what happens anyway.
+    ...(readsTombstones(eventRulesOf("", settings, secondsOf)) && { cancelledByEvents: true }),
+    // `run` is the default.
     ...(ifLate && ifLate.do !== "run" && { ifLate: { after: ifLate.after, do: ifLate.do } }),
   };
 }
 
-/** A webhook topic's whole policy of calls. The port of its own `url` may be called without being named again. */
+/** Completes a webhook topic's policy of calls with the defaults. The port of its own `url` is always allowed by default. */
 export function webhookPolicy({ webhook = {} }: Pick<TopicPolicy, "webhook">): WebhookPolicy {
   const url = webhook.url === undefined ? null : URL.parse(webhook.url);
   const ports = [...new Set([80, 443, ...(url ? [portOf(url)] : [])])];

@@ -3,27 +3,27 @@ import { sortable } from "./items.ts";
 declare const position: unique symbol;
 
 /**
- * How far something has gone through sorted entries. A position lies between two entries and never names one: all entries
- * that sort before it have been gone through, all that sort after it have not. So no bound of a read ever equals a sort key,
- * and it makes no difference whether a bound is inclusive. Only the functions of this file make positions.
+ * How far a pass through sorted entries has come. A position lies between two entries and never names one: all entries that sort
+ * before it are done, and all that sort after it are not. So the bound of a read never equals a sort key, and inclusive and
+ * exclusive bounds mean the same. Only the functions of this file make positions.
  */
 export type Position = string & { readonly [position]: true };
 
-/** Before and after everything of a partition: sort keys begin with a digit. */
+/** The positions before and after all entries of a partition: sort keys begin with a digit. */
 export const BEGINNING = " " as Position;
 export const END = "~" as Position;
 
-/** Before everything that is filed under `time`, ms since the epoch, and after everything of earlier times. */
+/** The position before all entries of `time` (ms since the epoch), and after all entries of earlier times. */
 export function beforeTime(time: number): Position {
   return sortable(time) as Position;
 }
 
-/** Just after an entry: a space sorts before every character that continues a sort key (`#look`). */
+/** The position just after an entry. A space sorts before each character that continues a sort key (`#look`). */
 export function justAfter(sk: string): Position {
   return `${sk} ` as Position;
 }
 
-/** After everything that is filed for one job at one time: its home and its look. */
+/** The position after all entries of one job at one time: its home and its look. */
 export function afterJob(sk: string): Position {
   return `${sk.replace("#look", "")}#~` as Position;
 }
@@ -31,16 +31,16 @@ export function afterJob(sk: string): Position {
 const POSITION = /^\d{13}$|[ ~]$/;
 
 /**
- * A position as it was stored or sent. Earlier versions wrote the sort key of the last entry that they had gone through; it
- * means the place just after that entry.
+ * Reads a position that was stored or sent. Earlier versions wrote the sort key of the last entry that was done. It means the
+ * position just after that entry.
  */
 export function storedPosition(text: string): Position {
   return POSITION.test(text) ? (text as Position) : justAfter(text);
 }
 
 /**
- * How far the audit has come, as it was stored. Where earlier versions wrote a sort key they may have left that entry out:
- * it is looked at again, perhaps with a few before it.
+ * Reads the stored position of the audit. If an earlier version wrote a sort key, it may not have audited that entry. So the position
+ * lies before the entry, perhaps with a few entries in between, and they are audited again.
  */
 export function storedAuditPosition(text: string): Position {
   return (POSITION.test(text) ? text : text.slice(0, -1)) as Position;

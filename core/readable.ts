@@ -4,15 +4,15 @@ import { addressOf } from "./job-id.ts";
 import { KEPT_OPTIONS, optionTrouble } from "./job-options.ts";
 
 /**
- * A job whose home this code cannot read: a newer version wrote it, or something in it is malformed. Nobody may change
- * it. It has no state, so that whoever asks for one passes it over.
+ * A job whose home this code cannot read: a newer version wrote it, or a field is malformed. Nobody may change it. `unreadable` says
+ * why. It has no `state`, so that code which filters homes by their states skips it.
  */
 export type Unreadable = { readonly id: string; readonly unreadable: string; readonly state?: undefined };
 
 const STATES = new Set<unknown>(["scheduled", "running", "done", "cancelled", "dead", "expired"]);
 const TEXTS = ["topic", "body"] as const;
 const TEXTS_IF_ANY = ["key", "token", "once", "calls", "lastError", "settledBy", "bulk"] as const;
-/** Keys of other items hold them, and DynamoDB refuses a long one. */
+/** Texts that are parts of other items' keys. DynamoDB refuses a key of more than 1,024 or 2,048 bytes. */
 const NAMES = ["topic", "key"] as const;
 const LONGEST_NAME = 512;
 const TIMES = ["dueAt", "wantedAt", "createdAt"] as const;
@@ -38,7 +38,7 @@ const COUNTS_IF_ANY = ["restarts", "expiresAt", "pausedMs"] as const;
 /** The largest time that a `Date` can hold, ms since the epoch. */
 const LATEST = 8.64e15;
 
-/** The home that an item is, or why it cannot be read. All that the protocol goes by is looked at, but not the body's text. */
+/** Reads a home, or says why it is unreadable. Checks each field that the protocol uses, except the text of the body. */
 export function readHome(item: Item, id: string): Home | Unreadable {
   const trouble = layoutTrouble(item) ?? fieldTrouble(item as Home, id);
   return trouble === undefined ? (item as Home) : { id, unreadable: trouble };
@@ -48,50 +48,51 @@ export function isUnreadable(found: Head | Unreadable | undefined): found is Unr
   return found !== undefined && "unreadable" in found;
 }
 
-/** What keeps this code from reading an item of any kind: the version of its layout. */
+/** Says why this code cannot read an item of any kind, if the version of its layout is the reason; `undefined` otherwise. */
 export function layoutTrouble({ v }: { v: unknown }): string | undefined {
   if (v === ITEM_VERSION) return undefined;
   if (typeof v !== "number") return "it does not say the version of its layout";
   return `its layout is version ${v}, and this code reads version ${ITEM_VERSION}`;
 }
 
-/** Why nobody can count in an item: it is of another layout. */
+/** The error of a `count` in an item that a newer version wrote. */
 export function newerCounters({ pk }: Key): MinutehandError {
   const why = "a newer version wrote it, and only that version can count in it";
   return new MinutehandError("unavailable", `item ${pk} cannot be used: ${why}`);
 }
 
-/** The job that an entry of a bucket is about, by its sort key alone; `undefined`: the key is no entry's. */
+/** The id of the job that a bucket's entry is about, by its sort key alone. `undefined` if the key is no entry's. */
 export function jobIn(sk: string): string | undefined {
   const id = idIn(sk);
   if (id === undefined) return undefined;
-  // A home is found again by its id alone.
+  // A home is read by its id, so its key must be the one that the id gives.
   return isLookKey(sk) || addressOf(id).time === timeOf(sk) ? id : undefined;
 }
 
 function fieldTrouble(home: Home, id: string): string | undefined {
   if (home.id !== id) return "its id is not its address";
   if (!STATES.has(home.state)) return "its state is none that a job has";
-  for (const name of TEXTS) if (typeof home[name] !== "string") return wrong(name, "text");
+  for (const name of TEXTS) if (typeof home[name] !== "string") return malformed(name, "text");
   for (const name of TEXTS_IF_ANY)
-    if (home[name] !== undefined && typeof home[name] !== "string") return wrong(name, "text");
+    if (home[name] !== undefined && typeof home[name] !== "string") return malformed(name, "text");
   for (const name of NAMES)
-    if ((home[name]?.length ?? 0) > LONGEST_NAME) return wrong(name, `at most ${LONGEST_NAME} characters`);
-  for (const name of TIMES) if (!isTime(home[name])) return wrong(name, "a time");
+    if ((home[name]?.length ?? 0) > LONGEST_NAME)
+      return malformed(name, `at most ${LONGEST_NAME} characters`);
+  for (const name of TIMES) if (!isTime(home[name])) return malformed(name, "a time");
   for (const name of TIMES_IF_ANY)
-    if (home[name] !== undefined && !isTime(home[name])) return wrong(name, "a time");
-  for (const name of COUNTS) if (!isCount(home[name])) return wrong(name, "a count");
+    if (home[name] !== undefined && !isTime(home[name])) return malformed(name, "a time");
+  for (const name of COUNTS) if (!isCount(home[name])) return malformed(name, "a count");
   for (const name of COUNTS_IF_ANY)
-    if (home[name] !== undefined && !isCount(home[name])) return wrong(name, "a count");
+    if (home[name] !== undefined && !isCount(home[name])) return malformed(name, "a count");
   for (const name of KEPT_OPTIONS) {
     const wanted = optionTrouble(name, home[name]);
-    if (wanted !== undefined) return wrong(name, wanted);
+    if (wanted !== undefined) return malformed(name, wanted);
   }
-  if (home.log !== undefined && !Array.isArray(home.log)) return wrong("log", "a list");
+  if (home.log !== undefined && !Array.isArray(home.log)) return malformed("log", "a list");
   return undefined;
 }
 
-function wrong(name: keyof Home, wanted: string): string {
+function malformed(name: keyof Home, wanted: string): string {
   return `its ${name} is not ${wanted}`;
 }
 

@@ -1,15 +1,15 @@
 import { isJobId } from "./job-id.ts";
 
-/** What a pulled job is settled by. `token` is the proof; an untracked job has none. */
+/** What a program sends to settle a pulled job. `token` proves the claim. An untracked job has none. */
 export type Receipt = {
   v: 1;
   id: string;
   revision: number;
   attempt: number;
   token?: string;
-  /** Of an untracked job, which has no home that says so. */
+  /** Of an untracked job: it has no home that names its topic. */
   topic?: string;
-  /** Of an untracked job, ms since the epoch: SQS hides its message for 12 h from then on. */
+  /** Of an untracked job, ms since the epoch: SQS hides its message for at most 12 h from then on. */
   receivedAt?: number;
   handle: string;
 };
@@ -18,11 +18,11 @@ export function encodeReceipt(receipt: Receipt): string {
   return Buffer.from(JSON.stringify(receipt)).toString("base64url");
 }
 
-// As `drawToken` and SQS write them: anything else was made up, and DynamoDB or SQS might not take it.
+// The characters of `drawToken` and of SQS's handles. Other text was made up, and DynamoDB or SQS might refuse the whole call.
 const TOKEN = /^[\w-]{1,64}$/;
 const HANDLE = /^[!-~]{1,4096}$/;
 
-/** The receipt that `text` is, `undefined` for garbage. */
+/** Reads a receipt. `undefined` for text that `encodeReceipt` did not write. */
 export function decodeReceipt(text: string): Receipt | undefined {
   try {
     const value = JSON.parse(Buffer.from(text, "base64url").toString()) as Partial<Receipt>;

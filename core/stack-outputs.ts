@@ -1,6 +1,6 @@
 /**
- * What a deployed queue's outputs are described by: that a stack is found by its name alone, whatever its author calls the
- * construct.
+ * The descriptions of a deployed queue's outputs. The command line finds the outputs by them: their names depend on the id that the
+ * app gives the construct.
  */
 export const API_OUTPUT = "Minutehand API";
 export const TABLE_OUTPUT = "Minutehand table";

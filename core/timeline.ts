@@ -5,43 +5,43 @@ import type { Home, LogEntry, State } from "./items.ts";
 import { addressOf } from "./job-id.ts";
 
 /**
- * What happened to a job. A home logs what its next move makes it forget, in the move's own write: the run in hand, how
- * that ended, and the move. What no move has touched yet is told from its attributes.
+ * One thing that happened to a job. A move overwrites what a home says of the last run. So the move's own write logs that run, its
+ * end and the move. Anything since the last move is read from the home's attributes.
  */
 export type Happening = Omit<LogEntry, "what"> & {
   what: LogEntry["what"] | "filed" | Exclude<State, "scheduled" | "running">;
 };
 
-/** How a run ended that is not over for good. */
+/** How a run ended whose job runs again. */
 export type RunEnd = { readonly what: "failed" | "asked-to-retry"; readonly error?: string };
 
-/** A job's log once it is moved at `at` to `dueAt`, ms since the epoch: the last ten entries. */
+/** The log of a job that is moved at `at` to `dueAt` (ms since the epoch): its last entries. `end`: how the last run ended. */
 export function logAfter(home: Home, at: number, dueAt: number, end: RunEnd | undefined): LogEntry[] {
   const ended = home.state === "dead" ? deathOf(home) : endOf(home, at, end);
   const log: LogEntry[] = [...(home.log ?? []), ...runOf(home), ...ended, { what: "moved", at, dueAt }];
   return log.slice(-LOG_ENTRIES);
 }
 
-/** The last ten things that happened to a job, oldest first. */
+/** The last things that happened to a job, oldest first, at most `LOG_ENTRIES`. */
 export function timelineOf(home: Home): Happening[] {
   const { id, createdAt: at, log = [] } = home;
   const filed: Happening = { what: "filed", at, dueAt: addressOf(id).time };
   return [filed, ...log, ...runOf(home), ...finishOf(home)].slice(-LOG_ENTRIES);
 }
 
-/** The message that was met since the last move, and the run that it began. */
+/** The message that reached a consumer since the last move, and the run that it started. */
 function runOf({ sentAt, claimedAt, token, pausedMs = 0, ...home }: Home): LogEntry[] {
   const isRun = token !== undefined && claimedAt !== undefined;
   const attempt = isRun ? home.attempt : home.attempt + 1;
   const sent: LogEntry[] = sentAt === undefined ? [] : [{ what: "sent", at: sentAt, attempt }];
   if (!isRun) return sent;
-  // With what the job had lost before a hold gave it a new start.
+  // The job was already late by `lost` when a hold gave it a new start.
   const lost = Math.max((home.heldFrom ?? home.dueAt) - home.dueAt, 0);
   const late = lost + Math.max(claimedAt - startsAt(home) - pausedMs, 0);
   return [...sent, { what: "claimed", at: claimedAt, attempt, late }];
 }
 
-/** The end of the run in hand; one that nobody ended has crashed. */
+/** The end of the last run. A run without an end has crashed. */
 function endOf(home: Home, at: number, end: RunEnd = { what: "failed", error: crashOf(home) }): LogEntry[] {
   if (home.token === undefined) return [];
   const { what, error } = end;
@@ -57,17 +57,17 @@ function finishOf(home: Home): Happening[] {
   if (state === "dead") return deathOf(home);
   if (at === undefined || state === "scheduled" || state === "running") return [];
   if (state === "done") return [{ what: state, at, attempt }];
-  // Whoever met its message, or its note, ended it for being late, and said so; a caller's cancel says nothing.
+  // A job that was too late has its reason in `lastError`. After a caller's cancel, `lastError` is of an earlier run.
   const isTooLate = state === "expired" || (token === undefined && sentAt !== undefined);
   const why = isTooLate ? lastError : undefined;
   return [
-    ...endOf(home, at, askedEnd(home)),
+    ...endOf(home, at, endOfCancelledRun(home)),
     { what: state, at, ...(why === undefined ? {} : { error: short(why) }) },
   ];
 }
 
-/** How a run ended after which the job was not run again, since an event had cancelled it. */
-function askedEnd({ cancelAskedAt, lastError: error }: Home): RunEnd | undefined {
+/** How the last run ended, if the job did not run again because an event had cancelled it. */
+function endOfCancelledRun({ cancelAskedAt, lastError: error }: Home): RunEnd | undefined {
   if (cancelAskedAt === undefined) return undefined;
   return error === undefined ? { what: "asked-to-retry" } : { what: "failed", error };
 }

@@ -9,13 +9,16 @@ import {
   wholeNumber,
   wholeSeconds,
 } from "./check.ts";
-import { LONGEST_UNTRACKED_WAIT } from "./constants.ts";
+import { LONGEST_UNTRACKED_WAIT, MOST_ATTEMPTS } from "./constants.ts";
 import { webhookPolicy } from "./policy.ts";
 import { SETTINGS, type SettingsInSeconds, type TopicSetting } from "./topic-settings.ts";
 
 const LONGEST_CALL_S = 30;
+const MOST_PER_SECOND = 1000;
+/** One start in a minute: the counters of a topic's starts lie in one item for each minute. */
+const LEAST_PER_SECOND = 1 / 60;
 
-/** What must hold of a topic wherever it is. `windowFault`: why a text is no window. */
+/** The rules about a topic's settings but those of events. `windowFault`: says why a text is no window. */
 export function topicChecks(
   name: string,
   topic: SettingsInSeconds & { readonly [Name in TopicSetting]?: unknown },
@@ -42,7 +45,7 @@ export function topicChecks(
       holds: topic.maxPerSecond === undefined || isLimit(topic.maxPerSecond),
       rule: `${at}.maxPerSecond must be a number of starts a second`,
       actual: topic.maxPerSecond,
-      allowed: "a whole number from 1 to 1000, or a number from 1/60 to 1",
+      allowed: `a whole number from 1 to ${MOST_PER_SECOND}, or a number from 1/60 to 1`,
     },
     {
       holds: fault === undefined,
@@ -55,7 +58,7 @@ export function topicChecks(
   ];
 }
 
-/** What a setting's declaration alone says. */
+/** The rules that follow from a setting's declaration. */
 function declaredChecks(
   at: string,
   declared: (typeof SETTINGS)[number][1],
@@ -65,7 +68,7 @@ function declaredChecks(
   const { onlyFor: whose } = declared;
   const checks =
     whose === undefined ? [] : [onlyFor(CONSUMERS[whose], isPull === (whose === "pull"), at, value)];
-  // Plain JavaScript may give anything: the checks look at its type.
+  // A caller in plain JavaScript may pass any value: the checks look at its type.
   if (declared.kind === "word") checks.push(oneOf(at, value as string, declared.words));
   if (declared.kind === "count") checks.push(wholeNumber(at, value as number, declared.least, declared.most));
   if (declared.kind === "duration")
@@ -89,7 +92,7 @@ function webhookChecks(at: string, { webhook, tracking }: SettingsInSeconds): Ch
   const { url, timeout, allowHosts = [], onlyHosts = [], ports = [], mostAttempts } = webhook;
   const rule = url === undefined ? undefined : callbackUrlRule(url, webhookPolicy({ webhook }));
   return [
-    // Nothing of an untracked job outlasts its call: a receiver that is down for an hour would lose it.
+    // An untracked job is not stored: it would be lost while its receiver is down.
     trackedOnly(`${at} needs a tracked topic, which records retries and dead jobs`, webhook, tracking),
     {
       holds: rule === undefined,
@@ -103,11 +106,11 @@ function webhookChecks(at: string, { webhook, tracking }: SettingsInSeconds): Ch
       hostCheck(`${at}.onlyHosts[${index}]`, host, host.replace(/^\*\./, "")),
     ),
     ...ports.map((port, index) => wholeNumber(`${at}.ports[${index}]`, port, 1, 65_535)),
-    wholeNumber(`${at}.mostAttempts`, mostAttempts, 1, 100),
+    wholeNumber(`${at}.mostAttempts`, mostAttempts, 1, MOST_ATTEMPTS),
   ];
 }
 
-/** `name`: the host without what stands for those below it. */
+/** `name`: the host without a leading `*.`. */
 function hostCheck(at: string, host: string, name: string): Check {
   return {
     holds: URL.parse(`https://${name}`)?.hostname === name && !name.includes("*"),
@@ -119,8 +122,8 @@ function hostCheck(at: string, host: string, name: string): Check {
 
 function isLimit(perSecond: number): boolean {
   if (typeof perSecond !== "number") return false;
-  if (perSecond >= 1) return Number.isInteger(perSecond) && perSecond <= 1000;
-  return perSecond >= 1 / 60;
+  if (perSecond >= 1) return Number.isInteger(perSecond) && perSecond <= MOST_PER_SECOND;
+  return perSecond >= LEAST_PER_SECOND;
 }
 
 function backoffChecks(
@@ -128,9 +131,9 @@ function backoffChecks(
   { backoff, tracking }: Pick<SettingsInSeconds, "backoff" | "tracking">,
 ): Check[] {
   if (backoff === undefined) return [];
-  // SQS alone keeps an untracked job.
+  // Only SQS keeps an untracked job.
   const longest = tracking === "none" ? LONGEST_UNTRACKED_WAIT / 1000 : LONGEST_WAIT_S;
-  // Plain JavaScript may give anything.
+  // A caller in plain JavaScript may pass any value.
   if (typeof backoff !== "object" || backoff === null) {
     const allowed = "waits, or initial, factor, max and jitter";
     return [{ holds: false, rule: `${at} must be an object`, actual: backoff, allowed }];
@@ -139,12 +142,12 @@ function backoffChecks(
     const waits: readonly number[] = Array.isArray(backoff.waits) ? backoff.waits : [];
     return [
       {
-        holds: waits.length >= 1 && waits.length <= 100,
+        holds: waits.length >= 1 && waits.length <= MOST_ATTEMPTS,
         rule: `${at}.waits must be a list of waits in seconds`,
         actual: Array.isArray(backoff.waits) ? `${waits.length} waits` : backoff.waits,
-        allowed: "1 to 100 waits",
+        allowed: `1 to ${MOST_ATTEMPTS} waits`,
       },
-      // Spread, as a ladder may have holes.
+      // The spread fills holes of the array with undefined. `map` would skip them.
       ...[...waits].map((wait, index) => number(`${at}.waits[${index}]`, wait, 0, longest)),
     ];
   }

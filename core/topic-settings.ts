@@ -2,10 +2,10 @@ import type { Backoff } from "./backoff.ts";
 import { LONGEST_LEASE, LONGEST_SPREAD, MOST_ATTEMPTS, READY_RETENTION } from "./constants.ts";
 
 /**
- * The settings of a topic. Each is declared here and nowhere else: its type, sentence and default in `TopicSettings`, its range in
- * `TOPIC_SETTINGS`. From the two follow the construct's prop, the checks at synth, the policy that functions read, the test kit's
- * topic, what the API answers of a topic, and the table in the docs. `Duration` is whatever those who say a setting have for a
- * duration: `inSeconds` converts them all.
+ * The settings of a topic. Each is declared only here: its type, sentence and default in `TopicSettings`, its range in
+ * `TOPIC_SETTINGS`. The construct's prop, the checks at synth, the policy that functions read, the test kit's topic, the API's answer
+ * about a topic, and the table in the docs all follow from these two. `Duration` is the type of durations: the construct's are the
+ * CDK's `Duration`, and `inSeconds` converts them.
  */
 
 type OneOrMany<T> = T | readonly T[];
@@ -253,11 +253,11 @@ type Declaration = (
   | { readonly kind: "duration"; readonly least: number; readonly most: number }
   | { readonly kind: "own"; readonly range: string }
 ) & {
-  /** Who reads it: functions, in their policy; the deployment alone; or the function that applies events. */
+  /** Who reads the setting: functions, in their policy; only the deployment; or the function that applies events. */
   readonly readBy: "functions" | "deployment" | "events";
-  /** Whose consumer it is for. */
+  /** The only kind of consumer that may have it. */
   readonly onlyFor?: "pull" | "lambda";
-  /** What functions go by where it is not set. */
+  /** The value for functions if it is not set. */
   readonly ifAbsent?: string | number;
   /** A topic of the test kit may have it. */
   readonly isInTests?: true;
@@ -306,7 +306,7 @@ export const TOPIC_SETTINGS = {
 } as const satisfies { readonly [Name in keyof Required<TopicSettings<unknown>>]: Declaration };
 
 export type TopicSetting = keyof TopicSettings<unknown>;
-/** The names of the settings that have some property. */
+/** The names of the settings whose declaration has a property. */
 export type SettingsWith<Property> = {
   [Name in TopicSetting]: (typeof TOPIC_SETTINGS)[Name] extends Property ? Name : never;
 }[TopicSetting];
@@ -314,13 +314,13 @@ export type SettingsWith<Property> = {
 /** All settings with their declarations. */
 export const SETTINGS = Object.entries(TOPIC_SETTINGS) as readonly [TopicSetting, Declaration][];
 
-/** A topic's settings but those of events, their durations in seconds. */
+/** A topic's settings with durations in seconds, without those of events. */
 export type SettingsInSeconds = Omit<TopicSettings<number>, SettingsWith<{ readBy: "events" }>>;
 
-/** How long a duration is, in seconds; `at`: which of the settings it is. */
+/** How long a duration is, in seconds. `at`: the setting that it belongs to, for errors. */
 export type SecondsOf<Duration> = (duration: Duration, at: string) => number;
 
-/** Converts all durations of a topic's settings but those of events. Settings that are `undefined` are left out. */
+/** Converts the durations of a topic's settings to seconds, except those of events. Leaves out settings that are `undefined`. */
 export function inSeconds<Duration>(
   settings: TopicSettings<Duration>,
   secondsOf: SecondsOf<Duration>,

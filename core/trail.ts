@@ -2,15 +2,15 @@ import type { TrailEntry } from "./items.ts";
 import type { Position } from "./position.ts";
 
 /**
- * A cursor's trail with `entry` added, but no closer than `step` ms to the one before: a catch-up advances
- * many times a second, and leaving an entry out only makes the audit wait longer.
+ * Adds an entry to a cursor's trail, unless the last one is less than `step` ms older. After an outage a sweep advances many times a
+ * second. If an entry is left out, the audit only waits longer.
  */
 export function trailAfter(trail: readonly TrailEntry[], entry: TrailEntry, step: number): TrailEntry[] {
   const last = trail.at(-1);
   return last && entry.reachedAt - last.reachedAt < step ? [...trail] : [...trail, entry];
 }
 
-/** The last position that the sweep had reached by `time`; entries before it are of no use any more. */
+/** The last position that the sweep had reached by `time`. `rest`: the trail without older entries, which nobody needs any more. */
 export function reachedBy(
   trail: readonly TrailEntry[],
   time: number,

@@ -9,58 +9,62 @@ import {
 } from "./constants.ts";
 
 /**
- * How much is read, written, sent or kept at once. No promise depends on these numbers: each may be any whole number of 1
- * or more. They are values of the context, so that the simulator can draw small ones, and 20 jobs meet what takes
- * thousands in production.
+ * How much is read, written, sent or kept at once. No promise depends on these numbers: each may be any whole number from 1. They
+ * are part of the context, so that the simulator can draw small ones. Then 20 jobs reach code that takes thousands in production.
  */
 export type Sizes = {
-  /** Entries of a bucket that one read answers. */
+  /** How many entries of a bucket one read answers. */
   readonly page: number;
-  /** Minutes of a shard that are looked into at once where they may be empty. */
+  /** How many minutes of a shard are read at once if they may be empty. */
   readonly minutes: number;
-  /** Entries that a sweep goes through between two writes of its cursor. */
+  /** After how many entries a sweep writes its cursor. */
   readonly mark: number;
-  /** Bytes that what the tick has read of its shards, and makes of it, may take at once, about. */
+  /** About how many bytes the entries that a tick has read, and the messages that it makes of them, may take at once. */
   readonly tickBytes: number;
-  /** Shards that a tick sweeps or audits at once. */
+  /** How many shards a tick sweeps or audits at once. */
   readonly shards: number;
-  /** Notes of parked jobs that one read of a shard answers, and those that a release holds of all shards together, about. */
+  /** How many notes of parked jobs one read of a shard answers, and about how many of all shards a release holds at once. */
   readonly parkedPage: number;
   readonly parkedNotes: number;
-  /** Jobs that one step of a release lets go. */
+  /** How many parked jobs one step of a release sends. */
   readonly released: number;
-  /** Receives from a DLQ in one tick, of 10 messages each. */
+  /** How often one tick receives from a DLQ, 10 messages each time. */
   readonly deadLetterBatches: number;
-  /** Dead entries that one read answers. */
+  /** How many dead entries one read answers. */
   readonly deadPage: number;
-  /** Homes of looks that a list reads at once. */
+  /** How many homes of looks a list reads at once. */
   readonly looks: number;
-  /** Homes that are read at once where nobody needs their bodies. */
+  /** How many homes are read at once if nobody needs their bodies. */
   readonly heads: number;
-  /** Entries after which a page of a list is short. */
+  /** After how many entries a page of a list is ended early. */
   readonly listEntries: number;
-  /** Jobs that one call of a bulk changes. */
+  /** How many jobs one call of a bulk changes. */
   readonly bulkJobs: number;
-  /** Bytes of the jobs that share a message. */
+  /** How many bytes the jobs of one message have at most. */
   readonly packBytes: number;
-  /** Ready messages up to which a topic's consumers keep up, whatever else waits in its queue. */
+  /** With how many ready messages at most a topic's consumers count as keeping up. */
   readonly healthyReady: number;
-  /** Statements of one call to DynamoDB, 25 at most. */
+  /** How many statements one call to DynamoDB has, 25 at most. */
   readonly statements: number;
 };
 
 const MIB = 1024 * 1024;
-/** A home with the largest body, headers, and all else that it says. */
+/** The largest home: 12 KiB are for all that it holds beside its body and headers. */
 const LARGEST_HOME = BODY_BYTES + HEADERS_BYTES + 12 * 1024;
-/** How often a home's bytes are in memory while it is handed over. */
-const COPIES = 9;
+/**
+ * How often a home is in memory while it is handed over, in its stored size. Text with one character that is not Latin takes two bytes
+ * for each character. An entry that waits is there as text. An entry that is handed over is there as DynamoDB's answer, as the text
+ * of that answer, as a home and as a message.
+ */
+const WAITING_COPIES = 2;
+const HANDED_OVER_COPIES = 1 + 2 + 2 + 2;
 
-/** What runs on AWS. */
+/** The sizes on AWS. */
 export const SIZES: Sizes = {
   page: 500,
   minutes: 16,
   mark: 2000,
-  // Half of the function's memory (infra/tick.ts): the rest is for the program, and for what is not collected yet.
+  // Half of the function's memory (infra/tick.ts). The rest is for the program and for garbage.
   tickBytes: 512 * MIB,
   shards: 8,
   parkedPage: 500,
@@ -77,16 +81,17 @@ export const SIZES: Sizes = {
   statements: STATEMENT_BATCH,
 };
 
+/** The page in hand, one that is read ahead, and two of the minutes that are read at once. */
+const PAGES = 4;
+/** DynamoDB's bound of a page. As text it takes two bytes for each character. */
+const PAGE_IN_MEMORY = 2 * MIB;
+
 /**
- * How many entries' jobs the tick may hold of one shard at once, each of them being as large as any. A page of homes has
- * 1 MB at most, whatever their number: that is DynamoDB's bound. But a look says nothing of its job's size.
- *
- * The sum for one shard: such entries are read while others wait in minutes that were only tried. In memory text takes two
- * bytes a character where one of it is not Latin: the waiting ones are there as text (2 copies), those in hand as DynamoDB's
- * answer, that as text, as homes, and as messages (1 + 2 + 2 + 2). Besides there are the page in hand, one that is read ahead,
- * and two more of as many minutes.
+ * How many entries of one shard the tick may hand over at once, if each job is as large as a job can be. DynamoDB bounds a page of
+ * homes to 1 MB. But a look does not say how large its job is. As many entries again may wait meanwhile, in minutes that were read
+ * because they might be empty.
  */
 export function entriesAtOnce({ tickBytes, shards }: Sizes): number {
-  const share = tickBytes / shards - 4 * 2 * MIB;
-  return Math.max(Math.floor(share / (COPIES * LARGEST_HOME)), 1);
+  const share = tickBytes / shards - PAGES * PAGE_IN_MEMORY;
+  return Math.max(Math.floor(share / ((WAITING_COPIES + HANDED_OVER_COPIES) * LARGEST_HOME)), 1);
 }

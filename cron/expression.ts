@@ -2,46 +2,46 @@ import { Cron } from "croner";
 import { cronerPattern } from "./fields.ts";
 import { type WallClock, wallClock } from "./wall-clock.ts";
 
-/** When something recurs. */
+/** The times at which an expression occurs. */
 export type Recurrence = {
-  /** The first occurrence strictly after an instant (ms since the epoch); `undefined`: never again. */
+  /** The first occurrence after an instant, both in ms since the epoch. `undefined` if there is none. */
   next(after: number): number | undefined;
 };
 
 /** Instants are ms since the epoch. */
 export type RecurrenceOptions = {
-  /** IANA name; default `UTC`. */
+  /** The name of an IANA time zone. Default: `UTC`. */
   timezone?: string;
-  /** The earliest occurrence there may be. `at` knows neither start nor end. */
+  /** No occurrence is earlier. `at(…)` has neither start nor end. */
   start?: number;
-  /** The latest occurrence there may be. */
+  /** No occurrence is later. */
   end?: number;
-  /** Where `rate` counts from, and its first occurrence: the start, else the creation. */
+  /** The first occurrence of `rate(…)`, from which it counts: the start of the schedule, or its creation. */
   anchor?: number;
 };
 
 const UNITS: Record<string, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
-/** EventBridge's years end here, on the clock of the expression's time zone. */
+/** The last moment of EventBridge's years, on the clock of the expression's time zone. */
 const LAST = Date.UTC(2200, 0, 1) - 1;
 
 /**
- * EventBridge Scheduler's `cron(minutes hours day-of-month month day-of-week year)`, `rate(n unit)` and
- * `at(yyyy-mm-ddThh:mm:ss)`. A local time that the clocks are put forward over has no occurrence, and one that
- * they show twice has one, at the first ("Schedule types in EventBridge Scheduler": Daylight savings time).
- * @throws RangeError that names rule and value.
+ * Parses EventBridge Scheduler's `cron(minutes hours day-of-month month day-of-week year)`, `rate(n unit)` and
+ * `at(yyyy-mm-ddThh:mm:ss)`. A local time that the clocks skip has no occurrence. A local time that they show twice has one, the
+ * first time ("Schedule types in EventBridge Scheduler": Daylight savings time).
+ * @throws RangeError that names the rule and the value.
  */
 export function parseExpression(text: string, options: RecurrenceOptions = {}): Recurrence {
   const clock = wallClock(options.timezone ?? "UTC");
   const [, kind, inner = ""] = /^(cron|rate|at)\((.*)\)$/.exec(text) ?? [];
-  if (kind === "at") return once(at(inner, clock));
-  if (kind === "rate") return within(rate(inner, options.anchor ?? options.start ?? 0), options);
-  if (kind === "cron") return within(cron(inner, clock), options);
+  if (kind === "at") return onlyAt(parseAt(inner, clock));
+  if (kind === "rate") return bounded(parseRate(inner, options.anchor ?? options.start ?? 0), options);
+  if (kind === "cron") return bounded(parseCron(inner, clock), options);
   throw new RangeError(
     `expression must be cron(…), rate(…) or at(yyyy-mm-ddThh:mm:ss), got ${JSON.stringify(text)}`,
   );
 }
 
-function within(recurrence: Recurrence, { start = 0, end = Infinity }: RecurrenceOptions): Recurrence {
+function bounded(recurrence: Recurrence, { start = 0, end = Infinity }: RecurrenceOptions): Recurrence {
   return {
     next(after) {
       const next = recurrence.next(Math.max(after, start - 1));
@@ -50,11 +50,11 @@ function within(recurrence: Recurrence, { start = 0, end = Infinity }: Recurrenc
   };
 }
 
-const once = (instant: number | undefined): Recurrence => ({
+const onlyAt = (instant: number | undefined): Recurrence => ({
   next: (after) => (instant !== undefined && instant > after ? instant : undefined),
 });
 
-function at(text: string, clock: WallClock): number | undefined {
+function parseAt(text: string, clock: WallClock): number | undefined {
   const wall = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN;
   // Date.parse takes the 30th of February for the 2nd of March.
   if (Number.isNaN(wall) || wall > LAST || !new Date(wall).toISOString().startsWith(text)) {
@@ -65,8 +65,8 @@ function at(text: string, clock: WallClock): number | undefined {
   return clock.instantOf(wall);
 }
 
-/** Days are 24 hours, whatever the clocks do. */
-function rate(text: string, anchor: number): Recurrence {
+/** A day of a rate is always 24 hours, also when the clocks change. */
+function parseRate(text: string, anchor: number): Recurrence {
   const [, count, unit = ""] = /^([1-9]\d{0,8}) (minute|hour|day)s?$/.exec(text) ?? [];
   if (count === undefined) {
     throw new RangeError(
@@ -84,10 +84,10 @@ function rate(text: string, anchor: number): Recurrence {
 }
 
 /**
- * croner counts on a clock that is never changed, and each time it finds is looked up on the real one: in a time
- * zone of its own it lets a job of a skipped time run after the gap, and repeats others in a doubled hour.
+ * croner computes in UTC, whose clocks never change, and each time that it finds is then looked up in the expression's time zone.
+ * In a time zone croner would move a skipped time behind the gap, and repeat times of a doubled hour: Scheduler does neither.
  */
-function cron(text: string, clock: WallClock): Recurrence {
+function parseCron(text: string, clock: WallClock): Recurrence {
   const walls = new Cron(cronerPattern(text), {
     timezone: "UTC",
     mode: "7-part",
@@ -101,7 +101,7 @@ function cron(text: string, clock: WallClock): Recurrence {
       while (wall !== null) {
         const instant = clock.instantOf(wall.getTime());
         if (instant !== undefined && instant > after) return instant;
-        // Minute by minute through the gaps of 174 years it would take seconds.
+        // Skips the rest of a gap at once: minute by minute, the gaps of 174 years would take seconds.
         wall = walls.nextRun(instant === undefined ? lastOfGap(wall, clock) : wall);
       }
       return undefined;

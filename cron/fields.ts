@@ -7,12 +7,12 @@ const MINUTE: Field = { name: "minutes", lowest: 0, highest: 59, names: [], step
 const HOUR: Field = { name: "hours", lowest: 0, highest: 23, names: [], steps: true };
 const DAY_OF_MONTH: Field = { name: "day-of-month", lowest: 1, highest: 31, names: [], steps: true };
 const MONTH: Field = { name: "month", lowest: 1, highest: 12, names: MONTHS, steps: true };
-// "Schedule types in EventBridge Scheduler" lists no slash for it.
+// "Schedule types in EventBridge Scheduler" allows no step in this field.
 const DAY_OF_WEEK: Field = { name: "day-of-week", lowest: 1, highest: 7, names: DAYS, steps: false };
 const YEAR: Field = { name: "year", lowest: 1970, highest: 2199, names: [], steps: true };
 
 /**
- * EventBridge's six fields as croner's seven, with numbers for names and `*` for `?`.
+ * Converts EventBridge's six fields to croner's seven, with numbers for names and `*` for `?`.
  * @throws RangeError that names the field, the rule and the value.
  */
 export function cronerPattern(fields: string): string {
@@ -65,11 +65,11 @@ const listOf = (field: Field, text: string): string =>
 function partOf(field: Field, part: string): string {
   const [range = "", step, ...more] = part.split("/");
   const [from = "", to, ...further] = range.split("-");
-  if (more.length > 0 || further.length > 0) throw refused(field, part);
+  if (more.length > 0 || further.length > 0) throw fieldError(field, part);
   return `${from === "*" && to === undefined ? allOf(field) : rangeOf(field, from, to)}${stepOf(field, step)}`;
 }
 
-/** croner's years begin with 0 and never end. */
+/** All values of a field. For years it is a range, because croner's `*` begins with the year 0 and never ends. */
 const allOf = (field: Field): string => (field === YEAR ? `${YEAR.lowest}-${YEAR.highest}` : "*");
 
 function rangeOf(field: Field, from: string, to: string | undefined): string {
@@ -94,15 +94,15 @@ function stepOf(field: Field, step: string | undefined): string {
 
 function numberOf(field: Field, text: string): number {
   const value = field.names.includes(text) ? field.names.indexOf(text) + 1 : +text;
-  if ((!/^\d{1,4}$/.test(text) && !field.names.includes(text)) || !inside(field, value)) {
-    throw refused(field, text);
+  if ((!/^\d{1,4}$/.test(text) && !field.names.includes(text)) || !isInRange(field, value)) {
+    throw fieldError(field, text);
   }
   return value;
 }
 
-const inside = ({ lowest, highest }: Field, value: number): boolean => value >= lowest && value <= highest;
+const isInRange = ({ lowest, highest }: Field, value: number): boolean => value >= lowest && value <= highest;
 
-function refused({ name, lowest, highest, names }: Field, text: string): RangeError {
+function fieldError({ name, lowest, highest, names }: Field, text: string): RangeError {
   const named = names.length > 0 ? ` or ${names[0]} to ${names.at(-1)}` : "";
   return new RangeError(
     `expression must have ${lowest} to ${highest}${named}, ranges, steps or lists of them in ${name}, ` +

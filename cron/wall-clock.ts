@@ -2,17 +2,17 @@ import { nearestZones, zoneNames } from "./zone-names.ts";
 
 const DAY = 86_400_000;
 
-/** What the clocks of one time zone show. A wall time is written as the milliseconds it would be in UTC. */
+/** The clock of a time zone. A wall time, which it shows, is written as ms since the epoch, as if it were UTC. */
 export type WallClock = {
-  /** What the clock shows at an instant. */
+  /** The wall time at an instant. */
   at(instant: number): number;
-  /** The first instant at which the clock shows `wall`; `undefined` where it is put forward over it. */
+  /** The first instant at which the clock shows `wall`. `undefined` if the clock skips that time. */
   instantOf(wall: number): number | undefined;
-  /** What the clock shows first after it is put forward over `wall`. */
+  /** The wall time at which the clock goes on after it has skipped `wall`. */
   afterGap(wall: number): number;
 };
 
-/** @throws RangeError for what is no name of the IANA Time Zone Database: an abbreviation, an offset, another case. */
+/** @throws RangeError if `timezone` is no name of the IANA Time Zone Database, such as an abbreviation, an offset, or a name in another case. */
 export function wallClock(timezone: string): WallClock {
   const format = formatOf(timezone);
   const at = (instant: number): number => {
@@ -30,7 +30,7 @@ export function wallClock(timezone: string): WallClock {
     },
     afterGap(wall) {
       const [before, after] = [offset(wall - DAY), offset(wall + DAY)];
-      // Where each of the two offsets takes `wall` for: the clock is put forward between them.
+      // The instants of `wall` by the offset after the change and by that before. The clock is put forward between them.
       let [low, high] = [wall - after, wall - before];
       while (high - low > 1000) {
         const middle = low + Math.floor((high - low) / 2000) * 1000;

@@ -1,15 +1,15 @@
 import { type WallClock, wallClock } from "./wall-clock.ts";
 
 const MINUTE = 60_000;
-const DAY_MINUTES = 1440;
+const DAY_MINUTES = 24 * 60;
 const PATTERN = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d) (\S+)$/;
-/** Of the minutes that were asked for lately; jobs that are handed over together ask for the same few. */
-const MOST_KNOWN = 1440;
+/** How many minutes' openings of a window are cached. Jobs that are handed over together ask for the same few minutes. */
+const MOST_KNOWN = DAY_MINUTES;
 
-/** A part of each day, by the clocks of a time zone: from minute `opens` of the day to before minute `closes`. */
+/** A part of each day in a time zone: from minute `opens` of the day up to, but without, minute `closes`. */
 type Window = { readonly opens: number; readonly closes: number; readonly clock: WallClock };
 
-/** @throws RangeError that says what a window is. */
+/** @throws RangeError if `text` is no window. It names the rule and the value. */
 export function parseWindow(text: string): Window {
   const [, openHour, openMinute, closeHour, closeMinute, timezone = ""] = PATTERN.exec(text) ?? [];
   const opens = Number(openHour) * 60 + Number(openMinute);
@@ -22,7 +22,7 @@ export function parseWindow(text: string): Window {
   return { opens, closes, clock: wallClock(timezone) };
 }
 
-/** Why a text is no window; `undefined`: it is one. */
+/** Says why a text is no window. `undefined` if it is one. */
 export function windowFault(text: string): string | undefined {
   try {
     parseWindow(text);
@@ -36,14 +36,15 @@ type Known = { readonly window: Window; readonly openings: Map<number, number> }
 const known = new Map<string, Known>();
 
 /**
- * `time` itself where `window` is open then, or there is none; else when it opens next: ms since the epoch. It is open
- * whenever the clocks show a time in it, so that one put forward into it opens it late, and one put back opens it again.
+ * When a window is open at or after `time`, in ms since the epoch: at `time` itself if the window is open then or there is none, and
+ * otherwise when it opens next. A window is open whenever the clocks show a time in it. So it opens late on a day when the clocks skip
+ * its opening, and twice if they go back over it.
  *
- * @throws RangeError for what is no window.
+ * @throws RangeError if `window` is no window.
  */
 export function nextOpening(window: string | undefined, time: number): number {
   if (window === undefined) return time;
-  const { window: parsed, openings } = known.get(window) ?? learn(window);
+  const { window: parsed, openings } = known.get(window) ?? parseAndCache(window);
   const minute = time - (time % MINUTE);
   let opening = openings.get(minute);
   if (opening === undefined) {
@@ -54,10 +55,10 @@ export function nextOpening(window: string | undefined, time: number): number {
   return Math.max(opening, time);
 }
 
-function learn(text: string): Known {
-  const learned = { window: parseWindow(text), openings: new Map<number, number>() };
-  known.set(text, learned);
-  return learned;
+function parseAndCache(text: string): Known {
+  const parsed = { window: parseWindow(text), openings: new Map<number, number>() };
+  known.set(text, parsed);
+  return parsed;
 }
 
 /** The first minute from `minute` on in which the window is open. */
@@ -71,14 +72,14 @@ function openingFrom(window: Window, minute: number): number {
   }
 }
 
-/** How long the clock runs from `minute` until it shows a time in the window, if nobody changes it. */
+/** How many minutes after `minute` the clock shows a time in the window, if it is not changed meanwhile. */
 function minutesToOpening({ opens, closes, clock }: Window, minute: number): number {
   const sinceOpening = (clock.at(minute) / MINUTE - opens + DAY_MINUTES) % DAY_MINUTES;
   const isOpen = sinceOpening < (closes - opens + DAY_MINUTES) % DAY_MINUTES;
   return isOpen ? 0 : DAY_MINUTES - sinceOpening;
 }
 
-/** The first minute after `from`, up to `to`, at which the clock has been changed; `undefined`: it is not. */
+/** The first minute after `from` and up to `to` at which the clock has been changed. `undefined` if it has not. */
 function changeBetween(clock: WallClock, from: number, to: number): number | undefined {
   const ahead = (minute: number): number => clock.at(minute) - minute;
   const before = ahead(from);

@@ -1,9 +1,9 @@
 /**
- * The names of the IANA Time Zone Database, which EventBridge Scheduler goes by too ("Schedule types in EventBridge
- * Scheduler": Time zones). `Intl` knows more: it takes `BST` for Asia/Dhaka, and any case, which Scheduler may refuse.
+ * The names of the IANA Time Zone Database, which EventBridge Scheduler uses too ("Schedule types in EventBridge Scheduler": Time
+ * zones). `Intl` accepts more: it reads `BST` as Asia/Dhaka, and names in any case. Scheduler may refuse those.
  */
 
-/** Names of the database that `Intl.supportedValuesOf` leaves out, or may leave out as it prefers another spelling. */
+/** Names of the database that `Intl.supportedValuesOf` leaves out. Which spellings it leaves out differs by version. */
 const LINKS: Readonly<Record<string, string>> = {
   Africa: "Asmara Asmera Timbuktu",
   America:
@@ -48,29 +48,32 @@ export function zoneNames(): ReadonlySet<string> {
   return known;
 }
 
-const MOST_TOLD = 3;
+const MOST_SUGGESTED = 3;
 
-/** Names that somebody who wrote `text` may have meant, the most likely first. It may be none. */
+/** Suggests names for a misspelt one, the most likely first. There may be none. */
 export function nearestZones(text: string): string[] {
-  const wanted = plain(text);
-  // Of a short text, such as BST, every abbreviation is near.
+  const wanted = normalized(text);
+  // At most one edit in four letters: otherwise each abbreviation would be near a short text such as BST.
   const most = Math.min(Math.floor(wanted.length / 4), 3);
   return [...zoneNames()]
     .map((name) => ({
       name,
-      edits: Math.min(edits(wanted, plain(name)), edits(wanted, plain(placeOf(name)))),
+      edits: Math.min(
+        editDistance(wanted, normalized(name)),
+        editDistance(wanted, normalized(placeOf(name))),
+      ),
     }))
     .filter((near) => near.edits <= most)
     .sort((a, b) => a.edits - b.edits)
-    .slice(0, MOST_TOLD)
+    .slice(0, MOST_SUGGESTED)
     .map(({ name }) => name);
 }
 
-const plain = (text: string): string => text.slice(0, 60).toLowerCase().replaceAll(/[ _-]/g, "");
+const normalized = (text: string): string => text.slice(0, 60).toLowerCase().replaceAll(/[ _-]/g, "");
 const placeOf = (name: string): string => name.slice(name.lastIndexOf("/") + 1);
 
-/** How many letters must be put in, taken out or replaced to make `b` of `a`. */
-function edits(a: string, b: string): number {
+/** The edit distance: how many letters must be inserted, removed or replaced to turn `a` into `b`. */
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (const [i, letter] of [...a].entries()) {
     const next = [i + 1];

@@ -3,7 +3,7 @@ import { createContext } from "./context.ts";
 import { createEventSources } from "./event-sources.ts";
 import { createScheduler } from "./scheduler.ts";
 
-/** The context of the HTTP API's function. `begin` is to be called before each call: Lambda gives a function one at a time. */
+/** Makes the context of the HTTP API's function. Call `begin` before each call of the API: Lambda gives a function one call at a time. */
 export function createApiContext() {
   const base = createContext();
   const { pool, begin } = writingWithin(base.pool, base.clock, API_PATIENCE);

@@ -8,21 +8,21 @@ import { SIZES } from "../core/work-sizes.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
 
-/** The environment that the construct gives each function and each producer. */
+/** The environment variables that the construct gives each function and each producer. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Throws when it is missing. */
+/** Reads an environment variable. Throws if it is missing. */
 export function required(environment: Environment, name: string): string {
   const value = environment[name];
   if (value === undefined || value === "") {
     throw new Error(
-      `environment variable ${name} must be set: the DelayQueue construct does so in addConsumer and grantEnqueue`,
+      `environment variable ${name} must be set: addConsumer and grantEnqueue of the DelayQueue construct set it`,
     );
   }
   return value;
 }
 
-/** The protocol's context on AWS, as the environment describes it. Throws when a variable is missing. */
+/** Makes the protocol's context on AWS from environment variables. Throws if a variable is missing. */
 export function createContext(environment: Environment = process.env): Context & { telemetry: Telemetry } {
   const clock = (): number => Date.now();
   const telemetry = createTelemetry();

@@ -3,7 +3,7 @@ import { lambdaEventSources } from "../aws/event-sources.ts";
 import type { EventSources } from "../protocol/ports.ts";
 import { type Environment, required } from "./context.ts";
 
-/** The mappings of the topics that Lambda consumes, as the environment names them. Throws when it is missing. */
+/** Makes the event sources of the topics that Lambda consumes. Throws if the variable with their ids is missing. */
 export function createEventSources(environment: Environment = process.env): EventSources {
   const mappings = JSON.parse(required(environment, "MINUTEHAND_EVENT_SOURCES")) as Record<string, string>;
   return lambdaEventSources({ client: lambdaClient(), mappings });

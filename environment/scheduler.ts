@@ -5,7 +5,7 @@ import { schedulerSchedules } from "../aws/schedules.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Environment } from "./context.ts";
 
-/** What the environment lets a process file with EventBridge Scheduler: schedules of far jobs, recurring ones, or none. */
+/** Makes the promotions and the recurring schedules on EventBridge Scheduler, each only if the environment names a target for it. */
 export function createScheduler(
   environment: Environment = process.env,
 ): Pick<Context, "promotions" | "schedules"> {

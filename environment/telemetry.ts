@@ -3,20 +3,20 @@ import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
 import type { ProtocolEvent } from "../protocol/reports.ts";
 
 /**
- * Where the protocol's events go: structured logs (a job's steps at DEBUG, since CloudWatch bills by the line;
- * what went wrong at WARN) and EMF metrics. Bodies never reach either. `flush` writes the metrics gathered
- * since the last time, at the end of each invocation.
+ * Writes the protocol's events to structured logs and EMF metrics. The steps of a job are logged at DEBUG, because CloudWatch bills each
+ * line, and problems at WARN. Bodies are never written. `flush` writes the metrics since the last flush: call it at the end of each
+ * invocation.
  */
 export type Telemetry = { report: (event: ProtocolEvent) => void; logger: Logger; flush: () => void };
 
 const WARNINGS = new Set<ProtocolEvent["type"]>(["dead", "trouble", "unreadable", "hand-over-failed"]);
 
-/** Names and settings come from Powertools' own environment variables. */
+/** The service's name and the log level come from Powertools' own environment variables. */
 export function createTelemetry(): Telemetry {
   const logger = new Logger();
   const overall = new Metrics();
   const byTopic = new Map<string, Metrics>();
-  const of = (topic: string): Metrics => {
+  const metricsOf = (topic: string): Metrics => {
     const metrics = byTopic.get(topic) ?? new Metrics({ defaultDimensions: { topic } });
     byTopic.set(topic, metrics);
     return metrics;
@@ -24,7 +24,7 @@ export function createTelemetry(): Telemetry {
 
   const measure = (event: ProtocolEvent): void => {
     for (const { name, value, unit = MetricUnit.Count, topic } of measuresOf(event))
-      (topic === undefined ? overall : of(topic)).addMetric(name, unit, value);
+      (topic === undefined ? overall : metricsOf(topic)).addMetric(name, unit, value);
   };
 
   return {
@@ -42,7 +42,7 @@ export function createTelemetry(): Telemetry {
   };
 }
 
-/** A value of a metric: of a topic's, where one is named. */
+/** A value of a metric. With `topic`, the metric is that topic's. */
 export type Measure = {
   name: string;
   value: number;
@@ -50,18 +50,18 @@ export type Measure = {
   topic?: string;
 };
 
-/** What an event adds to the metrics. */
+/** The values that an event adds to the metrics. */
 export function measuresOf(event: ProtocolEvent): Measure[] {
   switch (event.type) {
     case "handed-over":
       return [{ name: "HandedOver", value: event.jobs, topic: event.topic }];
     case "started": {
-      // Retries are late by intent.
+      // A retry starts late on purpose.
       if (event.attempt !== 1) return [];
       const { topic, lateMs, heldMs } = event;
       const unit = MetricUnit.Milliseconds;
       const lateness = { name: "Lateness", value: lateMs - heldMs, unit, topic };
-      // What a pause, a limit or a window made late is no failing, so it is counted apart.
+      // Time in which a pause, a limit or a window held the job is no failure, so it has a metric of its own.
       return heldMs > 0 ? [lateness, { name: "Held", value: heldMs, unit, topic }] : [lateness];
     }
     case "dropped":

@@ -7,5 +7,5 @@ import { createService } from "../http/service.ts";
 const { ctx, begin } = createApiContext();
 const app = createApp(createService(ctx, ctx.telemetry.logger), routes);
 
-/** Every call of the HTTP API that API Gateway does not send to `receive`. */
+/** Serves each call of the HTTP API except `receive`, which has a function of its own. */
 export const handler = serveEvents(app, { begin, done: ctx.telemetry.flush });

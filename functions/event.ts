@@ -1,4 +1,4 @@
 import { eventConsumer } from "../consumer/apply-events.ts";
 
-/** Does what topics say about EventBridge's events: cancels and files jobs by their keys. */
+/** Applies the topics' rules to events of EventBridge: cancels and files jobs by their keys. */
 export const handler = eventConsumer();

@@ -6,14 +6,14 @@ import { fileOccurrence } from "../protocol/file/recurring.ts";
 const ctx = createContext();
 
 /**
- * Files the job of a recurring schedule's occurrence. What failed is thrown: Lambda repeats it twice, then puts the event
- * into the schedules' DLQ.
+ * Files the job of a recurring schedule's occurrence. An error is thrown: Lambda retries the event twice, and then sends it to the
+ * schedules' DLQ.
  */
 export async function handler(event: unknown): Promise<void> {
   try {
     await fileOccurrence(ctx, parseOccurrence(event));
   } catch (error) {
-    // It was told before, and its job's retention is over.
+    // The occurrence was filed before, and its job is no longer stored.
     if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;
   } finally {
     ctx.telemetry.flush();

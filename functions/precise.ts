@@ -1,6 +1,6 @@
 import { consumer } from "../consumer/consumer.ts";
 
-/** The app's example of `precision: "millisecond"`: logs when each job was due and when it started. */
+/** Runs the example topic with `precision: "millisecond"`: logs when each job was due and when it started. */
 export const handler = consumer(async (job) => {
   const startedAt = new Date().toISOString();
   console.log(

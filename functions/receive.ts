@@ -7,5 +7,5 @@ import { createService } from "../http/service.ts";
 const ctx = createContext();
 const app = createApp(createService(ctx, ctx.telemetry.logger), [receiveRoute]);
 
-/** `POST /topics/{topic}/receive` alone: its long polls must not starve the other calls. */
+/** Serves only `POST /topics/{topic}/receive`. Its long polls must not use up the concurrency of the other calls. */
 export const handler = serveEvents(app, { done: ctx.telemetry.flush });

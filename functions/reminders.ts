@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { consumer, type Job } from "../consumer/consumer.ts";
 
-/** Beside its text, a reminder may say how its run is to go, so that each way can be tried out. */
+/** Beside its text, a reminder may say how its run ends, so that you can try out each end. */
 type Reminder = {
   text?: string;
-  /** ms that the run takes. */
+  /** How long the run takes, in ms. */
   takes?: number;
-  /** Fails with these words, until the attempt `failsUntil` (always, if that is not said). */
+  /** Fails with this error before attempt `failsUntil`. Without `failsUntil` each attempt fails. */
   fails?: string;
   failsUntil?: number;
-  /** Asks for another run after so long, until `retryUntil` (ISO 8601). */
+  /** Asks for another run after this duration, until `retryUntil` (ISO 8601). */
   retryIn?: number | string;
   retryUntil?: string;
-  /** Gives up for this reason. */
+  /** Buries the job for this reason. */
   bury?: string;
 };
 
-/** The app's example: logs each reminder when it is due. */
+/** Runs the example topic of reminders: logs each reminder when it is due. */
 export const handler = consumer(async (job: Job<Reminder | null>) => {
   const { takes = 0, fails, failsUntil, retryIn, retryUntil = "", bury } = job.body ?? {};
   const { id, attempt } = job;

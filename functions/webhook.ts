@@ -1,4 +1,4 @@
 import { webhookConsumer } from "../consumer/webhook.ts";
 
-/** Runs a webhook topic's jobs: each is a signed call of its receiver. */
+/** Runs the jobs of a webhook topic: each run is a signed call to the job's receiver. */
 export const handler = webhookConsumer();

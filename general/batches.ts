@@ -1,11 +1,11 @@
-/** Cuts `items` into runs of at most `count`, in order. */
+/** Cuts `items` into chunks of at most `count`, in order. */
 export function chunksOf<T>(items: readonly T[], count: number): T[][] {
   const chunks: T[][] = [];
   for (let i = 0; i < items.length; i += count) chunks.push(items.slice(i, i + count));
   return chunks;
 }
 
-/** Cuts `items` into runs of at most `count` items and `bytes` in all, in order. One too large for any run is alone. */
+/** Cuts `items` into batches of at most `count` items and `bytes` in all, in order. An item that is too large gets its own batch. */
 export function batchesOf<T>(
   items: readonly T[],
   sizeOf: (item: T) => number,
@@ -29,8 +29,8 @@ export function batchesOf<T>(
 }
 
 /**
- * Runs `work` over `items`, at most `width` at a time, and answers in their order. Waits for every call
- * even when one fails, then throws the first failure: nobody answers while own calls are in flight.
+ * Calls `work` for each item, at most `width` at a time, and answers in the order of the items. After a failure it begins no further
+ * call, waits for those in flight, and then throws the first failure.
  */
 export async function inParallel<T, R>(
   items: readonly T[],
@@ -55,7 +55,7 @@ export async function inParallel<T, R>(
   return results;
 }
 
-/** Whether the answer is yes for any of the items, of which `width` are asked at once. After a yes, no other answer is waited for. */
+/** Whether `ask` answers true for any item. Asks for `width` items at a time, and answers at the first true without waiting for others. */
 export function anyInParallel<T>(
   items: readonly T[],
   width: number,
@@ -73,9 +73,8 @@ export function anyInParallel<T>(
 }
 
 /**
- * Makes a function that gathers items for `work`. While one call of `work` is under way, the items of further calls wait, and go
- * together in the next call. Each caller gets the answers for its own items, in their order. An error of `work` is thrown to all
- * callers whose items it had.
+ * Makes a function that gathers items for `work`. While a call of `work` is in flight, the items of further callers wait, and share the
+ * next call. Each caller gets the answers for its own items, in their order. An error of `work` is thrown to all callers of that call.
  */
 export function gathering<T, R>(
   work: (items: readonly T[]) => Promise<readonly R[]>,

@@ -3,8 +3,8 @@ const WHOLE = /^(?:\d+(?:ms|[smhd]))+$/;
 const PART = /(\d+)(ms|[smhd])/g;
 
 /**
- * Milliseconds of a duration: seconds as a number (at least 0, fractions to the millisecond) or a string
- * such as `"90s"`, `"1h30m"`, `"7d"`, `"250ms"`. `undefined` for anything else.
+ * Converts a duration to ms: a number of seconds (at least 0, rounded to the ms), or text such as `"90s"`, `"1h30m"`, `"7d"` or
+ * `"250ms"`. `undefined` for all other values.
  */
 export function parseDuration(value: number | string): number | undefined {
   if (typeof value === "number") {

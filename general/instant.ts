@@ -4,18 +4,18 @@ const FIRST = Date.parse("0000-01-01T00:00:00.000Z");
 const LAST = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
- * An instant of ISO 8601 with its zone, of the years 0 to 9999 in UTC, in ms since the epoch; `undefined` for any other
- * text, and for a day that does not exist. What is finer than a ms counts as one more, or it would be early.
+ * Converts an ISO 8601 instant with a zone to ms since the epoch, in the years 0 to 9999 of UTC. Rounds fractions of a ms up, so that
+ * no job is early. `undefined` for all other text, and for a day that does not exist.
  */
 export function parseInstant(text: string): number | undefined {
   if (!WRITTEN.test(text) || !isDay(text.slice(0, 10))) return undefined;
-  // Date.parse does not see what is finer: of more than nine digits with zeros in front V8 makes up to a second.
+  // Date.parse ignores fractions of a ms. V8 even misreads more than nine digits with leading zeros, by up to a second.
   const [, finer = ""] = /\.\d{3}(\d+)/.exec(text) ?? [];
   const ms = Date.parse(text.replace(/(\.\d{3})\d+/, "$1")) + (/[1-9]/.test(finer) ? 1 : 0);
   return ms >= FIRST && ms <= LAST ? ms : undefined;
 }
 
-/** Date.parse takes the 30th of February for the 2nd of March. */
+/** Whether a date exists: Date.parse reads the 30th of February as the 2nd of March. */
 function isDay(date: string): boolean {
   const midnight = Date.parse(`${date}T00:00:00Z`);
   return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date);

@@ -1,8 +1,8 @@
-/** The start of `text` that fits into `bytes` of UTF-8, never half a character, and none that UTF-8 has not. */
+/** The longest start of `text` that fits into `bytes` of UTF-8. It ends at a whole character. Lone surrogates become U+FFFD. */
 export function truncate(text: string, bytes: number): string {
   const whole = text.toWellFormed();
   if (Buffer.byteLength(whole) <= bytes) return whole;
-  // A byte order mark is a character like any other here.
+  // By default the decoder would drop a byte order mark at the start.
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   return decoder.decode(Buffer.from(whole).subarray(0, bytes), { stream: true });
 }

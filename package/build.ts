@@ -1,6 +1,6 @@
 /**
- * Fills `dist/npm` with what `npm pack` ships: JavaScript and types of the entries and of all that they import, in the
- * folders of their sources, and the construct's functions, each bundled. `npm pack` runs it.
+ * Fills `dist/npm`, which `npm pack` ships: JavaScript and types of the package's entries and of all that they import, in the folders
+ * of their sources, and a bundle for each of the construct's functions. `npm pack` runs this program.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { entriesOf, OUT_DIR, readManifest } from "./entries.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const OUT = join(ROOT, OUT_DIR);
-/** What the local runner starts by its path, and nobody imports. */
+/** Programs that no file imports: the local stack starts them by their paths. */
 const PROGRAMS = ["local/fauxqs.ts", "local/guard.ts", "local/runtime.ts"];
 
 const manifest = readManifest(ROOT);
@@ -18,7 +18,7 @@ rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
 compile([...entriesOf(manifest), ...PROGRAMS]);
 nameImportedTypes();
-// The code reads its version there; what else tsc has copied of the manifest holds one folder further up only.
+// The code reads its version from this file. tsc has copied the whole manifest, whose paths would be wrong in this folder.
 const { name, version } = manifest;
 writeFileSync(join(OUT, "package.json"), JSON.stringify({ name, version, type: "module" }));
 for (const fn of CONSTRUCT_FUNCTIONS)
@@ -36,7 +36,7 @@ function compile(files: readonly string[]): void {
   execFileSync(tsc, ["--project", config], { cwd: ROOT, stdio: "inherit" });
 }
 
-/** tsc rewrites `./x.ts` to `./x.js` in the code, but not in declarations, whose readers should not need to guess. */
+/** Rewrites imports of `./x.ts` to `./x.js` in declarations. tsc does this in code only. */
 function nameImportedTypes(): void {
   for (const file of readdirSync(OUT, { recursive: true, encoding: "utf8" })) {
     if (!file.endsWith(".d.ts")) continue;

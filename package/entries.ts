@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where the package's JavaScript lies in it. */
+/** The folder of the package that holds its JavaScript. */
 export const OUT_DIR = "dist/npm";
 
 type Target = string | { readonly types: string; readonly default: string };
@@ -17,8 +17,8 @@ export function readManifest(root: string): Manifest {
 }
 
 /**
- * The sources of what package.json's `exports` and `bin` name, relative to the root: `dist/npm/client/client.js` is made from
- * `client/client.ts`.
+ * The sources of package.json's `exports` and `bin`, relative to the root. `dist/npm/client/client.js` is made from `client/client.ts`,
+ * and so on.
  */
 export function entriesOf({ exports, bin = {} }: Manifest): string[] {
   const targets = Object.values(exports).map((target) =>

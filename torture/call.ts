@@ -1,9 +1,10 @@
-/** What the API said; `undefined`: nothing that could be heard, so nobody knows what took place. */
+/** The API's answer. `undefined`: no answer arrived, so that it is unknown whether the call took effect. */
 export type Heard = { readonly status: number; readonly body: unknown } | undefined;
 
-/** Longer than the SDK's own patience with a service, shorter than the API function's timeout. */
+/** Longer than the SDK waits for a service, and shorter than the timeout of the API's function. */
 const PATIENCE_MS = 15_000;
 
+/** Calls the API once. Never throws. */
 export async function call(
   base: string,
   method: string,

@@ -7,12 +7,12 @@ import { isUntracked, tellStories } from "./story.ts";
 
 const LOOK_EVERY_MS = 2_000;
 const CALLERS = 8;
-/** An untracked job may be lost; one that was merely received by a dead consumer is back sooner. */
+/** An untracked job that is missing after this time counts as lost, which is allowed. The message of a killed consumer comes again sooner. */
 const UNTRACKED_PATIENCE_MS = 90_000;
 
 /**
- * Waits until everything acknowledged has run to its end and the API says so of each tracked job, or for `ms` at most;
- * what the API says of a job goes to the ledger.
+ * Waits until each acknowledged job has run to its end and the API says so of each tracked job, but for `ms` at most. Records in the
+ * ledger what the API says of each job.
  */
 export async function drain(
   url: string,
@@ -29,7 +29,7 @@ export async function drain(
     const open = new Set(tracked.map(({ id }) => id));
     const ids = trackedJobs(events()).filter(({ id }) => !settled.has(id));
     const over = Date.now() >= end;
-    await lookAt(over ? ids : ids.filter(({ id }) => !open.has(id)));
+    await recordStates(over ? ids : ids.filter(({ id }) => !open.has(id)));
     if (over) return;
     if (open.size === 0 && ids.every(({ id }) => settled.has(id))) {
       trackedSince ??= Date.now();
@@ -38,7 +38,7 @@ export async function drain(
     await sleep(LOOK_EVERY_MS);
   }
 
-  async function lookAt(jobs: readonly { n: number; id: string }[]): Promise<void> {
+  async function recordStates(jobs: readonly { n: number; id: string }[]): Promise<void> {
     const left = jobs.values();
     await Promise.all(
       Array.from({ length: CALLERS }, async () => {

@@ -4,31 +4,31 @@ import type { Role } from "./roles.ts";
 export const FAMILIES = ["kills", "freezes", "network", "ticks"] as const;
 export type Family = (typeof FAMILIES)[number];
 
-/** Whose process is hurt. `stack`: the runner, and with it all that it has started. `function`: any of them. */
+/** Which process a fault hits. `stack`: the runner; if it is killed, all processes that it started end. `function`: any function. */
 export type Victim = Exclude<Role, "guard"> | "function" | "puller" | "stack";
 export type Service = "api" | "dynamodb" | "sqs";
 
 export type PlannedFault = {
-  /** ms from the beginning. */
+  /** When it happens: ms from the beginning. */
   readonly at: number;
-  /** Which of the processes there are by then: 0 up to 1. */
+  /** Which of the victim's processes at that time: a place among them, from 0 to less than 1. */
   readonly which: number;
-  /** How long it lasts, or how long the stack stays down. */
+  /** For how many ms it lasts, or the killed stack stays down. */
   readonly ms: number;
 } & (
   | { readonly fault: "kill" | "freeze"; readonly victim: Victim }
   | { readonly fault: "cut" | "lose answers" | "swallow" | "delay"; readonly service: Service }
 );
 
-/** What becomes of one minute's tick. */
+/** What happens to the tick of one minute. */
 export type TickPlan = {
   readonly times: 0 | 1 | 2;
-  /** What is done to the tick's process so many ms after. */
+  /** A fault of the tick's process, `afterMs` after its start. */
   readonly then?: { readonly fault: "kill" | "freeze"; readonly afterMs: number; readonly ms: number };
 };
 
 const SECOND = 1000;
-/** How often on average, in seconds. */
+/** The average time between two faults of a kind, in seconds. */
 const KILLS: Readonly<Partial<Record<Victim, number>>> = {
   consumer: 4,
   puller: 6,
@@ -49,14 +49,14 @@ const NETWORK = { cut: 12, "lose answers": 15, swallow: 25, delay: 20 } as const
 const LONGEST_STORM_MS = 8 * SECOND;
 const LONGEST_DOWN_MS = 5 * SECOND;
 
-/** Of the longest freeze: a fifth of the time, a minute at most, so that short runs heal soon. */
+/** How long a freeze may last, in ms: a fifth of the run, and a minute at most, so that a short run heals soon. */
 export function longestFreeze(totalMs: number): number {
   return Math.min(60 * SECOND, totalMs / 5);
 }
 
 /**
- * What is done to the stack in `totalMs`: each kind once at least, and spread over the time. The last lie before its
- * end, but may last longer.
+ * Plans the faults of a run of `totalMs`, in the order of their times. Each kind happens at least once, spread over the run. All begin
+ * before its end, but the last ones may last longer.
  */
 export function planFaults(random: Random, totalMs: number, families: ReadonlySet<Family>): PlannedFault[] {
   const faults: PlannedFault[] = [];
@@ -86,8 +86,8 @@ export function planFaults(random: Random, totalMs: number, families: ReadonlySe
 }
 
 /**
- * Endlessly, what becomes of each tick: of three in a row one is doubled and its process killed, one left out, and one
- * may be frozen.
+ * Plans the ticks, without an end. Of three ticks in a row one comes twice and its process is killed, one is left out, and one comes
+ * once and may be frozen.
  */
 export function* planTicks(
   random: Random,

@@ -16,17 +16,17 @@ import { isUntracked, tellStories } from "./story.ts";
 
 export type Violation = { readonly kind: ViolationKind; readonly n: number; readonly why: string };
 
-/** Something acknowledged that has not run to its end. */
+/** An acknowledged job that has not run to its end. */
 export type Waiting = { readonly n: number; readonly id: string; readonly untracked: boolean };
 
 export type Verdict = {
-  /** Jobs that producers asked for, whether or not they were told. */
+  /** Jobs that producers asked for, with or without an answer. */
   readonly asked: number;
   readonly acknowledged: number;
   readonly cancelled: number;
-  /** Changes acknowledged, and refused since the job ran or had ended. */
+  /** Changes that were acknowledged, and changes that were refused because the job ran or had ended. */
   readonly changes: { readonly applied: number; readonly refused: number };
-  /** Acknowledged, not cancelled, and run to a handler's end. */
+  /** Jobs that were acknowledged, were not cancelled, and ran to the end of their handler. */
   readonly completed: number;
   readonly dead: number;
   /** Runs that failed on purpose. */
@@ -34,14 +34,14 @@ export type Verdict = {
   readonly starts: number;
   readonly ranAgain: Readonly<Record<Cause, number>>;
   readonly untracked: { readonly acknowledged: number; readonly lost: number; readonly ranAgain: number };
-  /** ms from due to start, of first runs. */
+  /** How late first runs started, in ms. */
   readonly lateness: readonly number[];
-  /** What has still to run; lost, if nothing more comes. */
+  /** Jobs that have still to run. At the end of the torture they are lost. */
   readonly waiting: readonly Waiting[];
   readonly violations: readonly Violation[];
 };
 
-/** What the ledger says of the promises. `over`: nothing more will run, so that what waits is lost. */
+/** Judges by the ledger which promises were kept. `over`: no job will run any more, so that a waiting job is lost. */
 export function judge(events: readonly LedgerEvent[], over: boolean): Verdict {
   const { stories, faults, unexpected } = tellStories(events);
   const violations: Violation[] = unexpected.map(({ n, what }) => ({

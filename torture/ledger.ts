@@ -1,11 +1,11 @@
 import { appendFileSync, closeSync, fstatSync, openSync, readSync } from "node:fs";
 
-/** What a producer may ask for. Only `create` and `replace` can bring a new job about. */
+/** What a producer may ask for. Only `create` and `replace` can create a new job. */
 export type Change = "create" | "reschedule" | "replace" | "cancel";
 
 /**
- * One line of the ledger. `n` names what a producer wants done, whatever job ids that takes; `version` is raised by each
- * change of it and travels in the body. Times are ms since the epoch, all by one machine's clock.
+ * One line of the ledger. `n` numbers what a producer wants done: a replacement may give it another job id. Each change raises its
+ * `version`, which the job's body carries. Times are ms since the epoch, all by the clock of one machine.
  */
 export type LedgerEvent =
   | Asked
@@ -13,11 +13,11 @@ export type LedgerEvent =
   | Started
   | Ended
   | { event: "state"; n: number; id: string; state: string; at: number }
-  /** An answer that no rule allows. */
+  /** An answer that the API does not document, or an end of the stack. */
   | { event: "unexpected"; n: number; what: string; at: number }
   | Fault;
 
-/** Before a request's first try. */
+/** Recorded before the first try of a request. */
 export type Asked = {
   event: "asked";
   n: number;
@@ -30,8 +30,8 @@ export type Asked = {
 };
 
 /**
- * When a request has got its answer, after however many tries. `created`: there is a new job; `applied`: the job there
- * was is changed; `refused`: it runs, or has ended.
+ * Recorded when a request got its answer, after any number of tries. `created`: there is a new job. `applied`: the existing job was
+ * changed. `refused`: the job runs, or has ended.
  */
 export type Answered = {
   event: "answered";
@@ -42,13 +42,13 @@ export type Answered = {
   at: number;
 };
 
-/** Before a handler does anything else. */
+/** Recorded by a handler before all else. */
 export type Started = {
   event: "started";
   n: number;
   version: number;
   id: string;
-  /** As the handler was told. */
+  /** The due time that the handler was given. */
   dueAt: number;
   attempt: number;
   pid: number;
@@ -57,7 +57,7 @@ export type Started = {
   at: number;
 };
 
-/** The last a handler does. `failed`: on purpose. */
+/** Recorded by a handler after all else. `failed`: on purpose. */
 export type Ended = {
   event: "ended";
   n: number;
@@ -68,18 +68,18 @@ export type Ended = {
   at: number;
 };
 
-/** What was done to the system. */
+/** A fault, recorded when it was done to the stack. */
 export type Fault = { event: "fault"; fault: string; pid?: number; ms?: number; at: number };
 
 /**
- * Adds a line to the ledger. When this returns the operating system has it, and no SIGKILL takes it back; lines of
- * several processes do not mix, as each is appended by one short write.
+ * Adds a line to the ledger. When this returns, the operating system has the line, and a SIGKILL cannot undo it. Lines of several
+ * processes do not mix, because each is appended by one short write.
  */
 export function record(file: string, event: LedgerEvent): void {
   appendFileSync(file, `${JSON.stringify(event)}\n`);
 }
 
-/** Reads what has come to the ledger since the last call. */
+/** Makes a function that answers the events which were added to the ledger since its last call. */
 export function followLedger(file: string): () => LedgerEvent[] {
   let position = 0;
   let rest = "";

@@ -1,3 +1,4 @@
+import { NEAR } from "../core/constants.ts";
 import { between, pick, type Random } from "./random.ts";
 
 export const TOPICS = ["reminders", "precise", "work", "events"] as const;
@@ -5,7 +6,7 @@ export type Topic = (typeof TOPICS)[number];
 /** The topic of `tracking: "none"`. */
 export const UNTRACKED: Topic = "events";
 
-/** How a run is to go; a job's body, beside `n` and `version`. */
+/** What the handler of a job does: the job's body contains it. */
 export type Plan = {
   /** ms that the handler takes. */
   readonly takes: number;
@@ -19,12 +20,12 @@ export type Body = Plan & { readonly n: number; readonly version: number };
 export type PlannedJob = Plan & {
   readonly n: number;
   readonly topic: Topic;
-  /** From the request's first try, in ms. */
+  /** How long after the request's first try the job is due, in ms. */
   readonly delay: number;
   readonly keyed: boolean;
 };
 
-/** A request: `at` ms from the beginning at the earliest, and after the producer's earlier ones. */
+/** A request. Its producer makes it `at` ms from the beginning at the earliest, and after the answers to its earlier requests. */
 export type Request = { readonly at: number } & (
   | { readonly kind: "create"; readonly jobs: readonly PlannedJob[] }
   | {
@@ -38,20 +39,20 @@ export type Request = { readonly at: number } & (
 
 export type LoadOptions = {
   readonly jobs: number;
-  /** Over how many ms they are filed. */
+  /** Over how many ms the jobs are filed. */
   readonly ms: number;
   readonly producers: number;
   readonly random: Random;
 };
 
-/** Further ahead than this a job is handed over by a sweep; nearer ones by their writer. */
-const SWEPT_MS = 210_000;
-const LONGEST_MS = 240_000;
-/** What is filed in the second half falls due within this time. */
+/** A sweep hands over a job that is due later than this. Its writer hands over a nearer one. */
+const SWEPT_MS = NEAR;
+const LONGEST_MS = SWEPT_MS + 30_000;
+/** Jobs that are filed in the second half of the run are due within this time. */
 const LATER_MS = 120_000;
 const BATCH = { least: 5, most: 25 };
 
-/** What each producer asks for, in order. */
+/** Plans the requests of each producer, in their order. */
 export function planLoad({ jobs, ms, producers, random }: LoadOptions): Request[][] {
   const plans: Request[][] = Array.from({ length: producers }, () => []);
   for (let n = 0; n < jobs; ) {
@@ -68,7 +69,7 @@ export function planLoad({ jobs, ms, producers, random }: LoadOptions): Request[
   return plans.map((plan) => plan.sort((a, b) => a.at - b.at));
 }
 
-/** `progress`: how much of the load has passed, 0 to 1. */
+/** `progress`: how much of the run has passed, 0 to 1. */
 function planJob(n: number, single: boolean, progress: number, random: Random): PlannedJob {
   const topic = pick(random, [
     ["reminders", 45],
@@ -87,12 +88,12 @@ function planJob(n: number, single: boolean, progress: number, random: Random): 
       [300, 22],
       [3_000, 8],
     ]),
-    // An untracked job has no attempts: SQS brings it again as it was.
+    // An untracked job has no attempts: after a failure SQS delivers the same message again.
     fails: topic !== UNTRACKED && random() < 0.05,
   };
 }
 
-/** At once, soon, or so late that a sweep must; the latter only early, so that the faults are not over by then. */
+/** A delay of 0, a short one, or one that needs a sweep. Only the first half has the last kind: later the faults would be over. */
 function planDelay(progress: number, random: Random): number {
   const [low, high] = pick(random, [
     [[0, 0], 10],
@@ -103,7 +104,7 @@ function planDelay(progress: number, random: Random): number {
   return Math.round(between(random, low, high));
 }
 
-/** When the last job falls due; changes keep to that. */
+/** When the last job is due, in ms from the beginning. No change moves a job past that time. */
 function lastDue(ms: number): number {
   return Math.max(ms / 2 + LONGEST_MS, ms + LATER_MS);
 }
@@ -114,7 +115,7 @@ function planChanges(job: PlannedJob, at: number, end: number, random: Random): 
   let from = at;
   let due = at + job.delay;
   for (let version = 1; version < 4; version++) {
-    // Most while it waits, some about when it runs.
+    // Most changes come while the job waits, and some at about the time when it runs.
     const when = between(random, from, due + 2_000);
     const kind = pick(random, [
       ["cancel", 35],

@@ -14,17 +14,17 @@ import { startProxy } from "./proxy.ts";
 import { startPullers } from "./pullers.ts";
 import { seededRandom } from "./random.ts";
 import { describeViolations, faultRows, rowsOf, table } from "./report.ts";
-import { type SoakResult, soakRows, watch } from "./soak.ts";
+import { type SoakResult, soakRows, watchProcesses } from "./soak.ts";
 import { startStack } from "./stack.ts";
 
 const USAGE_ERROR = 2;
-/** So many that what an outage has held up is soon made up for. */
+/** So many that the requests which an outage delayed are soon made. */
 const PRODUCERS = 64;
 const PROGRESS_MS = 10_000;
 
 type Result = {
   readonly verdict: Verdict;
-  /** Jobs acknowledged while the faults went on; a busy machine files the others afterwards. */
+  /** Jobs that were acknowledged during the faults. On a busy machine the others are filed afterwards. */
   readonly underFaults: number;
   readonly events: readonly LedgerEvent[];
   readonly soak: SoakResult | undefined;
@@ -86,7 +86,7 @@ async function run(options: TortureOptions): Promise<void> {
 async function torture(options: TortureOptions, folder: string): Promise<Result> {
   const { jobs, minutes, drainMinutes, seed, families, soak } = options;
   const ms = minutes * 60_000;
-  // One for each, so that none depends on how often another has drawn.
+  // Each part has random numbers of its own, which do not depend on how often other parts draw.
   const random = (of: number) => seededRandom(seed * 16 + of);
   const ledger = join(folder, "ledger.ndjson");
   const follow = followLedger(ledger);
@@ -114,7 +114,7 @@ async function torture(options: TortureOptions, folder: string): Promise<Result>
     planTicks(random(4), ms, families),
     lost.reject,
   );
-  const watcher = soak ? watch(() => stack.pid(), pullers.pids) : undefined;
+  const watcher = soak ? watchProcesses(() => stack.pid(), pullers.pids) : undefined;
   const began = Date.now();
   const progress = setInterval(
     () => console.log(progressLine(judge(read(), false), Date.now() - began)),

@@ -14,17 +14,18 @@ const STORMS: Readonly<Record<"lose answers" | "swallow" | "delay", Weather>> = 
   delay: { ...CALM, delay: 400 },
 };
 
-const NOBODY_MS = 500;
+/** After how many ms a fault is tried again that found no process, because the stack is starting. */
+const RETRY_MS = 500;
 
 type Target = { stack: HurtStack; pullers: Pullers; proxies: Proxies; ledger: string };
 
 export type Monkey = {
-  /** Lets everything run again, and ticks come once a minute, from now on. Resolves when the stack is up. */
+  /** Ends all faults: from now on each process runs, and a tick comes once a minute. Resolves when the stack is up. */
   readonly calm: () => Promise<void>;
   readonly stop: () => void;
 };
 
-/** Does to the stack what is planned, and fires its ticks. `onLost`: the stack did not come up again. */
+/** Does the planned faults to the stack, and fires its ticks. `onLost` is called if the stack does not start again. */
 export function startMonkey(
   { stack, pullers, proxies, ledger }: Target,
   faults: readonly PlannedFault[],
@@ -37,7 +38,7 @@ export function startMonkey(
   let restarting: Promise<void> | undefined;
   let calm = false;
 
-  const note = (fault: string, details: Pick<Fault, "pid" | "ms"> = {}) =>
+  const recordFault = (fault: string, details: Pick<Fault, "pid" | "ms"> = {}) =>
     record(ledger, { event: "fault", fault, ...details, at: Date.now() });
 
   function victims(victim: Victim): ProcessInfo[] {
@@ -48,21 +49,20 @@ export function startMonkey(
     return processesOf(pid, victim === "function" ? FUNCTIONS : [victim]);
   }
 
-  function hurt(fault: "kill" | "freeze", victim: Victim, which: number, ms: number): void {
+  function hurtProcess(fault: "kill" | "freeze", victim: Victim, which: number, ms: number): void {
     if (calm) return;
     const all = victims(victim);
     const found = all[Math.floor(which * all.length)];
-    // The stack is being started again: what was planned is done when there is somebody to do it to.
-    if (!found) setTimeout(hurt, NOBODY_MS, fault, victim, which, ms);
+    if (!found) setTimeout(hurtProcess, RETRY_MS, fault, victim, which, ms);
     else if (fault === "freeze") freeze(victim, found, ms);
     else if (victim === "stack") killStack(ms);
-    else if (signal(found, "SIGKILL")) note(`kill ${victim}`, { pid: found.pid });
+    else if (signal(found, "SIGKILL")) recordFault(`kill ${victim}`, { pid: found.pid });
   }
 
   function freeze(victim: Victim, process: ProcessInfo, ms: number): void {
     if (!signal(process, "SIGSTOP")) return;
     frozen.add(process);
-    note(`freeze ${victim}`, { pid: process.pid, ms });
+    recordFault(`freeze ${victim}`, { pid: process.pid, ms });
     setTimeout(thaw, ms, process);
   }
 
@@ -71,12 +71,12 @@ export function startMonkey(
   }
 
   function killStack(downMs: number): void {
-    note("kill stack", { ms: downMs });
-    restarting = stack.killAndRestart(downMs).then(fire);
+    recordFault("kill stack", { ms: downMs });
+    restarting = stack.killAndRestart(downMs).then(fireTick);
     restarting.catch(onLost);
   }
 
-  function storm(
+  function startStorm(
     fault: Exclude<PlannedFault["fault"], "kill" | "freeze">,
     service: Service,
     ms: number,
@@ -84,39 +84,39 @@ export function startMonkey(
     const proxy = proxies[service];
     if (fault === "cut") {
       proxy.cutAll();
-      note(`cut ${service}`);
+      recordFault(`cut ${service}`);
       return;
     }
     const number = (storms.get(service) ?? 0) + 1;
     storms.set(service, number);
     proxy.setWeather(STORMS[fault]);
-    note(`${fault} ${service}`, { ms });
-    // A later storm takes this one's place.
+    recordFault(`${fault} ${service}`, { ms });
+    // A later startStorm of this service has replaced this one, and ends by itself.
     setTimeout(() => {
       if (storms.get(service) === number) proxy.setWeather(CALM);
     }, ms);
   }
 
-  function fire(): void {
+  function fireTick(): void {
     const plan: TickPlan = calm ? { times: 1 } : ticks.next().value;
-    if (plan.times === 0) note("skip tick");
+    if (plan.times === 0) recordFault("skip tick");
     for (let i = 0; i < plan.times; i++) stack.tick();
-    if (plan.times === 2) note("double tick");
-    if (plan.then) setTimeout(hurt, plan.then.afterMs, plan.then.fault, "tick", 0, plan.then.ms);
+    if (plan.times === 2) recordFault("double tick");
+    if (plan.then) setTimeout(hurtProcess, plan.then.afterMs, plan.then.fault, "tick", 0, plan.then.ms);
   }
 
-  async function carryOut(): Promise<void> {
+  async function doFaults(): Promise<void> {
     for (const planned of faults) {
       await sleep(Math.max(0, began + planned.at - Date.now()));
       if (calm) return;
-      if ("victim" in planned) hurt(planned.fault, planned.victim, planned.which, planned.ms);
-      else storm(planned.fault, planned.service, planned.ms);
+      if ("victim" in planned) hurtProcess(planned.fault, planned.victim, planned.which, planned.ms);
+      else startStorm(planned.fault, planned.service, planned.ms);
     }
   }
 
-  fire();
-  void carryOut();
-  const clock = startMinuteClock(fire);
+  fireTick();
+  void doFaults();
+  const clock = startMinuteClock(fireTick);
   return {
     calm: async () => {
       calm = true;

@@ -14,20 +14,20 @@ export type TortureOptions = {
 
 export const HELP = `npm run torture -- [options]
 
-Runs jobs through the embedded stack while a seeded monkey kills and freezes its processes, spoils its connections and
-doubles and leaves out its ticks; then lets it heal, and tells from a ledger kept outside it what became of each job. Ends
-with 1 when a promise was broken. Linux only.
+Runs jobs through the embedded stack while a seeded monkey kills and freezes its processes, disturbs its connections, and
+doubles and leaves out its ticks. Then the monkey stops, and a ledger outside the stack shows what happened to each job. The
+exit code is 1 if a promise was broken. Linux only.
 
   --jobs N         jobs to file (default 10000)
-  --minutes N      over how many minutes, with faults all that time (default 5)
-  --drain N        minutes at most for what is left to run afterwards (default 20)
-  --seed N         of load and faults; what they meet is up to the machine (default: by the clock, and printed)
-  --faults A,B     only these of ${FAMILIES.join(", ")} (default all)
-  --soak           no faults; instead ends with 1 when memory or open files of the processes keep growing
-  --json FILE      write the results there, too
+  --minutes N      for how many minutes jobs are filed and faults happen (default 5)
+  --drain N        for how many minutes at most the remaining jobs may run afterwards (default 20)
+  --seed N         of load and faults (default: by the clock, and printed). The machine's timing still differs
+  --faults A,B     only these of ${FAMILIES.join(", ")} (default: all)
+  --soak           no faults; exit code 1 if memory or open files of the processes keep growing
+  --json FILE      write the results to a file too
   --help           this text`;
 
-/** Throws an `Error` for what it does not know. `now`: the seed when none is given. */
+/** Parses the command line. Throws an `Error` for unknown options and values. `now`: the seed if none is given. */
 export function parseCommandLine(args: readonly string[], now: number): TortureOptions {
   const { values } = parseArgs({
     args: [...args],
@@ -48,7 +48,7 @@ export function parseCommandLine(args: readonly string[], now: number): TortureO
     minutes: number("minutes", values.minutes, 0.1, 1440),
     drainMinutes: number("drain", values.drain, 0, 1440),
     seed: wholeNumber("seed", values.seed, 0, 2 ** 31 - 1),
-    families: new Set(values.soak ? [] : values.faults.split(",").map(family)),
+    families: new Set(values.soak ? [] : values.faults.split(",").map(parseFamily)),
     soak: values.soak,
     json: values.json,
   };
@@ -67,7 +67,7 @@ function wholeNumber(name: string, text: string, least: number, most: number): n
   return value;
 }
 
-function family(name: string): Family {
+function parseFamily(name: string): Family {
   const known = FAMILIES.find((one) => one === name);
   if (!known) throw new Error(`--faults must name some of ${FAMILIES.join(", ")}, got "${name}"`);
   return known;

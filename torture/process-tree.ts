@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A process of this machine. Its id alone could be another's by now; with its start time it cannot. */
+/** A process of this machine. The system may give its id to another process later, but not with the same start time. */
 export type ProcessInfo = {
   readonly pid: number;
   readonly parent: number;
@@ -10,7 +10,7 @@ export type ProcessInfo = {
   readonly startTime: number;
 };
 
-/** All processes below `pid`, children before theirs. Reads Linux's /proc. */
+/** All descendants of `pid`: first its children, then their children, and so on. Reads Linux's /proc. */
 export function descendants(pid: number): ProcessInfo[] {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -24,11 +24,11 @@ export function descendants(pid: number): ProcessInfo[] {
   return found;
 }
 
-/** `undefined` when there is no such process, or none any more. */
+/** Reads a process by its id. `undefined` if there is none, or it has ended. */
 export function readProcess(pid: number): ProcessInfo | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // "proc_pid_stat(5)": the name may hold spaces and brackets; what follows its last one does not.
+    // "proc_pid_stat(5)": the name may hold spaces and brackets. After its closing bracket come plain fields.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
     return { pid, parent: Number(fields[1]), command, startTime: Number(fields[19]) };
@@ -37,7 +37,7 @@ export function readProcess(pid: number): ProcessInfo | undefined {
   }
 }
 
-/** Sends a signal to this very process. Answers whether it was still there. */
+/** Sends a signal to a process. Answers false if the process has ended, even if another one has its id now. */
 export function signal({ pid, startTime }: ProcessInfo, name: NodeJS.Signals): boolean {
   if (readProcess(pid)?.startTime !== startTime) return false;
   process.kill(pid, name);

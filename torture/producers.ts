@@ -16,8 +16,8 @@ export type Producers = {
 };
 
 /**
- * Has each producer ask for what it has planned, in order, repeated until there is an answer: POSTs and PATCHes carry an
- * `Idempotency-Key`, due times are absolute, so that a repeat asks for the same.
+ * Starts the producers. Each makes its planned requests in order, and repeats a request until it has an answer. A repeat asks for the
+ * same: POSTs and PATCHes have an `Idempotency-Key`, and due times are absolute.
  */
 export function startProducers(url: string, plans: readonly Request[][], file: string): Producers {
   const began = Date.now();
@@ -44,7 +44,7 @@ export function startProducers(url: string, plans: readonly Request[][], file: s
     const [path, body] = planned.length === 1 ? ["/jobs", wanted[0]] : ["/jobs/batch", { jobs: wanted }];
     const token = { "idempotency-key": `torture-${first.n}-0` };
     const answer = await untilAnswered(() => call(url, "POST", path, body, token));
-    const results = planned.length === 1 ? [single(answer)] : (answer.body as BatchJson).results;
+    const results = planned.length === 1 ? [resultOfOne(answer)] : (answer.body as BatchJson).results;
     for (const [i, job] of planned.entries()) {
       const result = results?.[i];
       const { n } = job;
@@ -64,7 +64,7 @@ export function startProducers(url: string, plans: readonly Request[][], file: s
   async function change(request: Exclude<Request, { kind: "create" }>): Promise<void> {
     const { n, version, kind } = request;
     const job = jobs.get(n);
-    // Its creation had an answer that is noted as unexpected.
+    // The job was not created: that answer is recorded as unexpected.
     if (!job) return;
     const { planned, id } = job;
     const at = Date.now();
@@ -74,7 +74,7 @@ export function startProducers(url: string, plans: readonly Request[][], file: s
     const answer = await untilAnswered(() => {
       if (kind === "cancel") return call(url, "DELETE", `/jobs/${id}`);
       const wanted = newJob(planned, version, dueAt);
-      // Without one a try whose connection was cut could take effect late, over what was asked for after its repeat.
+      // Without the key, a try whose connection was cut could take effect late, and overwrite a later change.
       const token = { "idempotency-key": `torture-${n}-${version}` };
       if (kind === "replace") return call(url, "POST", "/jobs", { ...wanted, onDuplicate: "replace" }, token);
       return call(url, "PATCH", `/jobs/${id}`, { dueAt: wanted.dueAt, body: wanted.body }, token);
@@ -94,21 +94,21 @@ function newJob({ n, topic, keyed, takes, fails }: PlannedJob, version: number, 
   return { topic, dueAt: new Date(dueAt).toISOString(), body, ...key };
 }
 
-function single(answer: { status: number; body: unknown }) {
+function resultOfOne(answer: { status: number; body: unknown }) {
   const { status } = answer;
   return [200, 201].includes(status) ? { status, job: answer.body as JobJson } : undefined;
 }
 
-/** `undefined`: none that the API documents for a job that exists. */
+/** The outcome of a change. `undefined` if the API does not document such an answer for a job that exists. */
 function outcomeOf({ status, body }: NonNullable<Heard>, id: string): Answered["outcome"] | undefined {
   const { code = "" } = body as Problem;
   if (status === 409) return ["job-running", "job-finished"].includes(code) ? "refused" : undefined;
   if (status !== 200 && status !== 201) return undefined;
-  // Another id: the job that had the key had ended.
+  // Another id: the key's old job had ended, and a new job was created.
   return (body as JobJson).id === id ? "applied" : "created";
 }
 
-/** Repeats a call for as long as nobody knows what came of it, or of one of its jobs. */
+/** Repeats a call, with exponential backoff and jitter, while its outcome or that of one of its jobs is unknown. */
 async function untilAnswered(ask: () => Promise<Heard>): Promise<NonNullable<Heard>> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     const answer = await ask();

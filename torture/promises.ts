@@ -15,10 +15,10 @@ export const VIOLATIONS = [
 ] as const;
 export type ViolationKind = (typeof VIOLATIONS)[number];
 
-/** Takes note of a broken promise. */
+/** Is told of each broken promise. */
 export type Accuse = (kind: ViolationKind, why: string) => void;
 
-/** Why a job ran again although nobody asked for that. */
+/** Why a job ran again although its run had not failed. */
 export const CAUSES = [
   "its process was killed",
   "its process was frozen",
@@ -27,13 +27,13 @@ export const CAUSES = [
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
-/** States that no job leaves of itself. */
+/** States that a job leaves only if somebody asks for it. */
 export const FINAL: ReadonlySet<string> = new Set(["done", "cancelled", "dead", "expired"]);
 
-/** One thing that must run: any of these versions, as a refused or unanswered change leaves open which. */
+/** A job that must run, in any of these versions: after a refused or unanswered change more than one is allowed. */
 export type Wanted = { readonly id: string; readonly versions: number[] };
 
-/** What the producers' answers bind the system to. */
+/** What the system must do, by the answers that producers got. */
 export type Obligations = {
   readonly acknowledged: boolean;
   /** The id of the job whose cancel was acknowledged. */
@@ -60,7 +60,7 @@ export function obligationsOf({ asked, answered }: Story): Obligations {
   return { acknowledged, cancelled, wanted };
 }
 
-/** P1: recorded dead, or run to its end. A run that ended without being recorded runs again, and may. */
+/** Promise P1: the job ran to its end, or is recorded as dead. A job whose end was not recorded may run again. */
 export function isMet({ ended, states }: Story, { id, versions }: Wanted): boolean {
   return (
     states.get(id) === "dead" ||
@@ -68,7 +68,7 @@ export function isMet({ ended, states }: Story, { id, versions }: Wanted): boole
   );
 }
 
-/** What the API said at the end agrees with what was acknowledged. */
+/** Accuses a job whose state at the end contradicts what was acknowledged, or is not final. */
 export function findUnsettled({ states }: Story, { cancelled }: Obligations, accuse: Accuse): void {
   for (const [id, state] of states) {
     if (!FINAL.has(state)) accuse("not settled", `job ${id} is ${state} at the end`);
@@ -77,14 +77,14 @@ export function findUnsettled({ states }: Story, { cancelled }: Obligations, acc
   }
 }
 
-/** Long after the faults a repeated request has got its answer. */
+/** Accuses a request without an answer: long after the faults, each repeated request must have one. */
 export function findUnanswered({ asked, answered }: Story, accuse: Accuse): void {
   for (const { version, change } of asked)
     if (!answered.some((one) => one.version === version))
       accuse("never answered", `nobody knows what became of the ${change} of version ${version}`);
 }
 
-/** A request is repeated under one `Idempotency-Key`, so all its runs are of one job. */
+/** Accuses a request that created two jobs: its repeats have the same `Idempotency-Key`. */
 export function findTwins({ started }: Story, accuse: Accuse): void {
   for (const [version, runs] of Map.groupBy(started, (run) => run.version)) {
     const ids = new Set(runs.map(({ id }) => id));
@@ -93,11 +93,11 @@ export function findTwins({ started }: Story, accuse: Accuse): void {
   }
 }
 
-/** P2. Answers how late first runs were. */
+/** Promise P2: accuses a run that started early. Answers how late first runs started, in ms. */
 export function findEarly({ asked, started }: Story, accuse: Accuse): number[] {
   const late: number[] = [];
   for (const run of started) {
-    // The request's own time counts, whatever the system has made of it.
+    // The time of the request counts too, in case the system has changed it.
     const wanted = asked.find(({ version }) => version === run.version)?.dueAt ?? 0;
     const dueAt = Math.max(run.dueAt, wanted);
     if (run.at < dueAt)
@@ -110,7 +110,7 @@ export function findEarly({ asked, started }: Story, accuse: Accuse): number[] {
   return late;
 }
 
-/** P4: once a change is acknowledged, nothing older of that job starts. */
+/** Promise P4: accuses a run of an older version that started after a change was acknowledged. */
 export function findVoid({ answered, started }: Story, accuse: Accuse): void {
   for (const change of answered) {
     if (change.outcome !== "applied") continue;
@@ -125,7 +125,7 @@ export function findVoid({ answered, started }: Story, accuse: Accuse): void {
   }
 }
 
-/** P5. Answers why each run came that nobody had asked for. */
+/** Promise P5: accuses second runs of one attempt, and runs under a live lease. Answers the cause of each other repeated run. */
 export function findRepeats({ started, ended }: Story, faults: readonly Fault[], accuse: Accuse): Cause[] {
   const causes: Cause[] = [];
   for (const runs of Map.groupBy(started, ({ id, version }) => `${id} ${version}`).values()) {
@@ -135,7 +135,7 @@ export function findRepeats({ started, ended }: Story, faults: readonly Fault[],
       const name = `${run.attempt} ${run.dueAt}`;
       if (seen.has(name)) accuse("ran twice in one attempt", `attempt ${run.attempt} started again`);
       else if (before && !hasFailed(before, run.at, ended)) {
-        // A lease ends after its run's start, and is honoured for as long as clocks may differ.
+        // The earliest end of the lease by any clock: a lease ends after the start of its run.
         const over = (before.leaseUntil ?? before.at) + CLOCK_MARGIN;
         if (run.at >= over) causes.push(causeOf(before, run, faults));
         else accuse("ran again under a live lease", `${over - run.at} ms before that could have been over`);
@@ -147,7 +147,7 @@ export function findRepeats({ started, ended }: Story, faults: readonly Fault[],
   return causes;
 }
 
-/** Whether a run failed on purpose, so that the next one is wanted. */
+/** Whether a run failed on purpose, so that the job must run again. */
 function hasFailed(run: Started, by: number, ended: readonly Ended[]): boolean {
   const { id, version, attempt } = run;
   return ended.some(

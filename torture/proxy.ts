@@ -2,33 +2,33 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { Random } from "./random.ts";
 
-/** What happens to a connection's data. Shares are of chunks, 0 to 1: a small request or answer is one. */
+/** How connections are disturbed. The shares are of chunks, 0 to 1. A small request or answer is one chunk. */
 export type Weather = {
-  /** Cut instead of passing a request on: nothing took place. */
+  /** How many connections are cut before a request is passed on, so that it has no effect. */
   readonly cutRequests: number;
-  /** Cut instead of passing an answer back: the effect took place, and nobody was told. */
+  /** How many connections are cut before an answer is passed back, so that the caller does not learn of the effect. */
   readonly cutAnswers: number;
-  /** Swallow a request, and all else on that connection: the caller waits for its timeout. */
+  /** How many requests are swallowed, with all that follows on their connections: their callers wait for a timeout. */
   readonly swallow: number;
-  /** ms that each chunk is held, at most. */
+  /** For how many ms at most each chunk is held. */
   readonly delay: number;
 };
 
 export const CALM: Weather = { cutRequests: 0, cutAnswers: 0, swallow: 0, delay: 0 };
 
 export type FaultyProxy = {
-  /** `http://127.0.0.1:<port>`; the port stays the same for the proxy's life. */
+  /** `http://127.0.0.1:<port>`. The port never changes. */
   readonly url: string;
-  /** Where connections go from now on, `http://<host>:<port>`; without it they are refused. */
+  /** Where new connections go from now on: `http://<host>:<port>`. Without a target they are closed at once. */
   readonly setTarget: (url: string | undefined) => void;
   readonly setWeather: (weather: Weather) => void;
-  /** Cuts all connections there are. Answers how many. */
+  /** Cuts all connections. Answers how many they were. */
   readonly cutAll: () => number;
   readonly connections: () => number;
   readonly close: () => Promise<void>;
 };
 
-/** Passes TCP connections from a port of loopback on to another place there, badly if told so. */
+/** Starts a TCP proxy on a port of loopback. It disturbs connections by its weather. */
 export async function startProxy(random: Random): Promise<FaultyProxy> {
   let target: URL | undefined;
   let weather = CALM;
@@ -57,7 +57,7 @@ export async function startProxy(random: Random): Promise<FaultyProxy> {
     });
   });
 
-  /** Chunks stay in order: each waits for those before it. */
+  /** Passes chunks on in order: each waits for those before it. */
   function pass(from: Socket, to: Socket, mayPass: () => boolean): void {
     let last: Promise<void> = Promise.resolve();
     from.on("data", (chunk: Buffer) => {
@@ -66,14 +66,14 @@ export async function startProxy(random: Random): Promise<FaultyProxy> {
       last = last.then(async () => {
         if (ms > 1) await new Promise((resolve) => setTimeout(resolve, ms));
         if (to.destroyed) return;
-        // The sender waits while the receiver is slow, so that nothing piles up here.
+        // A slow receiver makes the sender wait, so that no data piles up here.
         if (!to.write(chunk)) {
           from.pause();
           to.once("drain", () => from.resume());
         }
       });
     });
-    // One side's end is the other's, once it has been told all.
+    // When one side ends, the other is closed after it has received all data.
     from.on("close", () => void last.then(() => to.destroySoon()));
   }
 

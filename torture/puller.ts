@@ -1,4 +1,4 @@
-/** A consumer of a pull topic, a process of its own: `puller.ts <URL of the API> <topic>`. */
+/** The program of a consumer of a pull topic: `puller.ts <URL of the API> <topic>`. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { call } from "./call.ts";
 import type { Body } from "./load.ts";
@@ -22,7 +22,7 @@ async function run({ id, receipt, attempt, dueAt, body, leaseUntil }: Pulled): P
   const how = await runJob({ id, attempt, dueAt: Date.parse(dueAt), leaseUntil: lease, body });
   if (how === "too late") return;
   const verb = how === "done" ? "finish" : "retry";
-  // Whatever is not recorded by the end of the lease counts as crashed.
+  // After the end of the lease the run counts as crashed anyway.
   while (Date.now() < lease) {
     const answer = await call(url, "POST", `/topics/${topic}/${verb}`, { receipt });
     if (answer && answer.status < 500) return;

@@ -4,11 +4,12 @@ import type { Topic } from "./load.ts";
 import { LEDGER_VARIABLE } from "./run-job.ts";
 
 const PROGRAM = fileURLToPath(new URL("puller.ts", import.meta.url));
-const OF_TOPIC: readonly Topic[] = ["work", "work", "work", "work", "work", "events", "events"];
+/** The topic of each puller. */
+const TOPIC_OF_EACH: readonly Topic[] = ["work", "work", "work", "work", "work", "events", "events"];
 
 export type Pullers = { readonly pids: () => number[]; readonly stop: () => void };
 
-/** Consumers of the pull topics, in processes of their own; one that ends is replaced. */
+/** Starts consumers of the pull topics, each in a process of its own. A process that ends is replaced. */
 export function startPullers(url: string, ledger: string): Pullers {
   const children = new Set<ChildProcess>();
   let stopping = false;
@@ -26,7 +27,7 @@ export function startPullers(url: string, ledger: string): Pullers {
     });
   }
 
-  for (const topic of OF_TOPIC) start(topic);
+  for (const topic of TOPIC_OF_EACH) start(topic);
   return {
     pids: () => [...children].flatMap(({ pid }) => pid ?? []),
     stop: () => {

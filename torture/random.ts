@@ -1,7 +1,7 @@
-/** Numbers of 0 up to, not with, 1: the same seed gives the same ones. */
+/** Answers numbers from 0 to less than 1. */
 export type Random = () => number;
 
-/** Tommy Ettinger's mulberry32, as it is usually written down. `seed`: 32 bits count. */
+/** Makes random numbers by Tommy Ettinger's mulberry32. The same seed gives the same numbers. Its lower 32 bits count. */
 export function seededRandom(seed: number): Random {
   let state = seed | 0;
   return () => {
@@ -12,17 +12,17 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A number of `low` up to, not with, `high`. */
+/** Draws a number from `low` to less than `high`. */
 export function between(random: Random, low: number, high: number): number {
   return low + random() * (high - low);
 }
 
-/** As `between`, but as many between 1 and 10 as between 10 and 100. */
+/** Draws as `between`, but evenly by magnitude: 1 to 10 is as likely as 10 to 100. */
 export function betweenByMagnitude(random: Random, low: number, high: number): number {
   return low * (high / low) ** random();
 }
 
-/** One of the values, each as likely as its weight says. */
+/** Draws one of the values, with a probability in proportion to its weight. */
 export function pick<T>(random: Random, weighted: readonly (readonly [value: T, weight: number])[]): T {
   let rest = random() * weighted.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [value, weight] of weighted) {

@@ -8,7 +8,7 @@ const MOST_SHOWN = 10;
 
 export type Row = readonly [what: string, count: number | string];
 
-/** `underFaults`: how many jobs were acknowledged within the planned minutes. */
+/** The rows of the table of jobs. `underFaults`: how many jobs were acknowledged within the planned minutes. */
 export function rowsOf(verdict: Verdict, underFaults: number): Row[] {
   const { changes, untracked, lateness, violations, ranAgain } = verdict;
   const late = (share: number) => `${(percentile(lateness, share) / 1000).toFixed(2)} s`;
@@ -31,7 +31,7 @@ export function rowsOf(verdict: Verdict, underFaults: number): Row[] {
   ];
 }
 
-/** How often each fault was done. */
+/** The rows of the table of faults: how often each happened. */
 export function faultRows(events: readonly LedgerEvent[]): Row[] {
   const counts = new Map<string, number>();
   for (const event of events)
@@ -45,7 +45,7 @@ export function table(title: string, rows: readonly Row[]): string {
   return [`| ${title.padEnd(width)} |        |`, `| ${"-".repeat(width)} | -----: |`, ...lines].join("\n");
 }
 
-/** The first violations, each with all that the ledger has of its job. */
+/** Describes the first violations, each with the events of its job. */
 export function describeViolations({ violations }: Verdict, events: readonly LedgerEvent[]): string {
   const shown = violations.slice(0, MOST_SHOWN).map(({ kind, n, why }) => {
     const history = historyOf(events, n).map((event) => `    ${JSON.stringify(event)}`);

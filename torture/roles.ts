@@ -1,6 +1,6 @@
 import { descendants, type ProcessInfo } from "./process-tree.ts";
 
-/** The processes below the runner: by their functions' names in the template, and by the emulators' programs. */
+/** How to recognise the runner's processes by their commands: the functions' names in the template, and the emulators' programs. */
 const PATTERNS = {
   api: /runtime\.ts.*ApiHandler/,
   receive: /runtime\.ts.*ApiReceive/,
@@ -15,12 +15,12 @@ export type Role = keyof typeof PATTERNS;
 
 export const FUNCTIONS: readonly Role[] = ["api", "receive", "consumer", "tick"];
 
-/** What a process does in the stack; `undefined` for one that only the building of the app starts. */
+/** The role of a process in the stack. `undefined` for a process that only builds the app. */
 export function roleOf({ command }: ProcessInfo): Role | undefined {
   return (Object.keys(PATTERNS) as Role[]).find((role) => PATTERNS[role].test(command));
 }
 
-/** The runner's processes of these roles. */
+/** The descendants of the runner that have one of these roles. */
 export function processesOf(runnerPid: number, roles: readonly Role[]): ProcessInfo[] {
   return descendants(runnerPid).filter((process) => {
     const role = roleOf(process);

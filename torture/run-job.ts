@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { record } from "./ledger.ts";
 import type { Body } from "./load.ts";
 
-/** Names the ledger's file to whoever runs jobs. */
+/** The environment variable that names the ledger's file. */
 export const LEDGER_VARIABLE = "TORTURE_LEDGER";
 
 export type Run = {
@@ -14,7 +14,7 @@ export type Run = {
   readonly body: Body;
 };
 
-/** What every consumer does with a job: notes the start before all else and the end after all else. */
+/** Runs a job in each consumer. Records the start in the ledger before all else, and the end after all else. */
 export async function runJob({
   id,
   attempt,
@@ -25,7 +25,7 @@ export async function runJob({
   const file = process.env[LEDGER_VARIABLE] ?? "";
   const { n, version, takes, fails } = body;
   const at = Date.now();
-  // As the guide asks of those who pull.
+  // The guide asks programs that pull to check the lease first.
   if (leaseUntil !== undefined && at >= leaseUntil) return "too late";
   const run = { n, version, id, attempt };
   record(file, {

@@ -5,13 +5,13 @@ import { type Row, table } from "./report.ts";
 import { roleOf } from "./roles.ts";
 
 const SAMPLE_MS = 5_000;
-/** Of all samples, those before are warm-up: code is compiled, caches fill, the load becomes even. */
+/** The share of samples that is warm-up: code is compiled, caches fill, and the load becomes even. */
 const WARM_UP = 0.4;
-/** What later memory may exceed earlier memory by, of one process: collected late, it swings by this much. */
+/** By how much the memory of a process may grow. Garbage that is collected late makes it swing by this much. */
 const MEMORY_BOUND_MIB = 32;
 const FILES_BOUND = 16;
 
-/** Of each process of one role on average. */
+/** The average memory and open files of the processes of one role. */
 export type Sample = { readonly mib: number; readonly files: number };
 export type Growth = {
   readonly role: string;
@@ -25,8 +25,8 @@ export type SoakResult = {
   readonly growing: readonly string[];
 };
 
-/** Samples the stack's processes until stopped; then tells whether they grew after the warm-up. */
-export function watch(
+/** Samples the stack's processes until it is stopped. Then answers whether they grew after the warm-up. */
+export function watchProcesses(
   stackPid: () => number | undefined,
   pullerPids: () => number[],
 ): { stop: () => SoakResult } {
@@ -43,14 +43,14 @@ export function watch(
   };
 }
 
-/** The medians of the first and the last third after the warm-up, by role. */
+/** Compares the medians of the first and the last third after the warm-up, by role. */
 export function growthOf(samples: readonly ReadonlyMap<string, Sample>[]): SoakResult {
   const warm = samples.slice(Math.floor(samples.length * WARM_UP));
   const third = Math.ceil(warm.length / 3);
   const roles = new Set(warm.flatMap((sample) => [...sample.keys()]));
   const grown = [...roles].map((role): Growth => {
-    const from = middle(warm.slice(0, third), role);
-    const to = middle(warm.slice(-third), role);
+    const from = medianOf(warm.slice(0, third), role);
+    const to = medianOf(warm.slice(-third), role);
     return {
       role,
       from,
@@ -77,7 +77,7 @@ export function soakRows({ samples, roles }: SoakResult): string {
   return `${table("processes, after warm-up → at the end", rows)}\n${bound}`;
 }
 
-function middle(samples: readonly ReadonlyMap<string, Sample>[], role: string): Sample {
+function medianOf(samples: readonly ReadonlyMap<string, Sample>[], role: string): Sample {
   const ofRole = samples.flatMap((sample) => sample.get(role) ?? []);
   return { mib: median(ofRole.map(({ mib }) => mib)), files: median(ofRole.map(({ files }) => files)) };
 }
@@ -94,10 +94,10 @@ function sampleAll(stackPid: number, pullers: readonly number[]): Map<string, Sa
     const role = roleOf(process);
     if (role) add(role, process.pid);
   }
-  return new Map([...byRole].map(([role, samples]) => [role, mean(samples)]));
+  return new Map([...byRole].map(([role, samples]) => [role, meanOf(samples)]));
 }
 
-/** `undefined` when the process has ended meanwhile. */
+/** Samples one process. `undefined` if it has ended meanwhile. */
 function sampleOf(pid: number): Sample | undefined {
   try {
     const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
@@ -108,7 +108,7 @@ function sampleOf(pid: number): Sample | undefined {
   }
 }
 
-function mean(samples: readonly Sample[]): Sample {
+function meanOf(samples: readonly Sample[]): Sample {
   const sum = (of: (sample: Sample) => number) => samples.reduce((total, sample) => total + of(sample), 0);
   return { mib: sum(({ mib }) => mib) / samples.length, files: sum(({ files }) => files) / samples.length };
 }

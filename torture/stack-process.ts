@@ -1,14 +1,14 @@
 /**
- * The embedded stack as a process of its own, as `minutehand local` is: `stack-process.ts <CDK project> <data folder>
- * <ledger> <URL for DynamoDB> <URL for SQS>`. Its emulators are its own, but its functions reach them by these URLs. Its
- * rules fire when its parent says so, that ticks can be doubled and left out.
+ * The program of the embedded stack, a process of its own like `minutehand local`: `stack-process.ts <CDK project> <data folder>
+ * <ledger> <URL for DynamoDB> <URL for SQS>`. The stack has its own emulators, but its functions call them by these URLs. Its rules fire
+ * when the parent process says so, so that ticks can be doubled and left out.
  */
 import { startLocal } from "../local/stack.ts";
 import { LEDGER_VARIABLE } from "./run-job.ts";
 
-/** What the parent is told. */
+/** The message to the parent when the stack is up. */
 export type StackUp = { readonly url: string; readonly dynamodb: string; readonly sqs: string };
-/** What the parent says: fire the rules. */
+/** The message of the parent that fires the rules. */
 export type FireRules = "tick";
 
 const [root = "", dataDir = "", ledger = "", dynamodb = "", sqs = ""] = process.argv.slice(2);

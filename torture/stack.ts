@@ -9,26 +9,26 @@ import type { FireRules, StackUp } from "./stack-process.ts";
 const PROGRAM = fileURLToPath(new URL("stack-process.ts", import.meta.url));
 const CDK_APP = fileURLToPath(new URL("app/cdk-app.ts", import.meta.url));
 
-/** What callers and functions reach the parts of the stack by, whichever process serves them now. */
+/** The proxies by which callers and functions reach the parts of the stack. Their addresses outlive the stack's processes. */
 export type Proxies = {
   readonly api: FaultyProxy;
   readonly dynamodb: FaultyProxy;
   readonly sqs: FaultyProxy;
 };
 
-/** The embedded stack under a roof of its own: it can be killed and is started again with the same data. */
+/** The embedded stack in a process of its own. It can be killed, and started again with the same data. */
 export type HurtStack = {
-  /** Of the runner; the other processes are its descendants. `undefined` while there is none. */
+  /** The id of the runner, whose descendants are the other processes. `undefined` while it is down. */
   readonly pid: () => number | undefined;
   readonly tick: () => void;
-  /** SIGKILL, to the runner alone; then a new start after so many ms. Resolves when it is up. */
+  /** Sends SIGKILL to the runner, and starts it again after `afterMs`. Resolves when the stack is up. */
   readonly killAndRestart: (afterMs: number) => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Starts the stack with all its data in `folder`. Functions and callers go through the proxies. `onDeath` is called when
- * it ends without being told to.
+ * Starts the stack with all its data in `folder`. Functions and callers use the proxies. `onDeath` is called if the stack ends
+ * unexpectedly.
  */
 export async function startStack(
   folder: string,
@@ -45,7 +45,7 @@ export async function startStack(
 
   async function start(): Promise<void> {
     expected = false;
-    // Set, these would be used instead of emulators of its own.
+    // With these variables the stack would not start emulators of its own.
     const { AWS_ENDPOINT_URL_DYNAMODB: _dynamodb, AWS_ENDPOINT_URL_SQS: _sqs, ...env } = process.env;
     const args = [root, join(folder, "data"), ledger, proxies.dynamodb.url, proxies.sqs.url];
     const started = fork(PROGRAM, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"], execArgv: [] });

@@ -1,14 +1,14 @@
 import type { Answered, Asked, Ended, Fault, LedgerEvent, Started } from "./ledger.ts";
 import { UNTRACKED } from "./load.ts";
 
-/** All that the ledger has of one `n`. */
+/** The events of one `n`, by their kind. */
 export type Story = {
   readonly n: number;
   readonly asked: Asked[];
   readonly answered: Answered[];
   readonly started: Started[];
   readonly ended: Ended[];
-  /** What the API said last of each job, by its id. */
+  /** The last state of each job that the API answered, by the job's id. */
   readonly states: Map<string, string>;
 };
 
@@ -18,6 +18,7 @@ export type Stories = {
   readonly unexpected: readonly { readonly n: number; readonly what: string }[];
 };
 
+/** Sorts the events of a ledger by their `n`. */
 export function tellStories(events: readonly LedgerEvent[]): Stories {
   const stories = new Map<number, Story>();
   const faults: Fault[] = [];
@@ -41,12 +42,12 @@ export function tellStories(events: readonly LedgerEvent[]): Stories {
   return { stories: [...stories.values()], faults, unexpected };
 }
 
-/** P1 (from hand-off on), P4 and P5 are for tracked jobs only. */
+/** Whether a job is untracked. P1 (from hand-off on), P4 and P5 hold for tracked jobs only. */
 export function isUntracked({ asked }: Story): boolean {
   return asked[0]?.topic === UNTRACKED;
 }
 
-/** Everything the ledger has of one `n`, in its order. */
+/** The events of one `n`, in the order of the ledger. */
 export function historyOf(events: readonly LedgerEvent[], n: number): LedgerEvent[] {
   return events.filter((event) => "n" in event && event.n === n);
 }

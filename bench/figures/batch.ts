@@ -15,7 +15,7 @@ const CALLERS = 2;
 const TOPIC = "reminders";
 const LEAST = 0.8;
 
-/** The ceiling is `BatchExecuteStatement` with 25 inserts of the same items, made ready beforehand. */
+/** The ceiling is `BatchExecuteStatement` with 25 inserts of the same items, which are converted beforehand. */
 export const batch: Figure = {
   name: "batch",
   what: `batches of ${BATCH_JOBS} jobs, ${CALLERS} callers`,

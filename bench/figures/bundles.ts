@@ -6,7 +6,7 @@ import { atMost, type Row } from "../table.ts";
 
 const KIB = 1024;
 
-/** A function's whole code is one file, and loading it is billed. */
+/** Each function's code is one file. Lambda bills the time in which it is loaded. */
 export const bundles: Figure = {
   name: "bundles",
   what: "the size of each function's code",

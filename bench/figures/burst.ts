@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Home } from "../../core/items.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
 import { policyOf } from "../../protocol/policy.ts";
-import { file, filePlainly } from "../due-jobs.ts";
+import { fileJobs, filePlainly } from "../due-jobs.ts";
 import type { Figure } from "../figure.ts";
 import { newJobs } from "../jobs.ts";
 import { startPlainConsumers } from "../plain-consumers.ts";
@@ -14,7 +14,7 @@ import { atLeast, atMost, inMs, inSeconds, perSecond, type Row } from "../table.
 
 const COUNT = 10_000;
 const TOPIC = "reminders";
-/** Jobs a second that are filed in time at the first try, so that all of them wait when they fall due. */
+/** How many jobs a second the first try expects to file. All jobs must be filed before they are due. */
 const FILING_RATE = 2_500;
 const LEAD_MS = 2_000;
 const TRIES = 3;
@@ -25,15 +25,15 @@ const LEAST = 0.8;
 type Burst = readonly number[];
 
 /**
- * Jobs due in one second, in full packs. The ceiling receives the same messages in as many processes, and
- * claims, settles and deletes in batches. Both have run before: a cold start is not what is measured.
+ * Jobs that are due in one second, in full packs. The ceiling receives the same messages in the same number of processes, and claims,
+ * settles and deletes in batches. Both run once before the measurement, so that no cold start is measured.
  */
 export const burst: Figure = {
   name: "burst",
   what: "10,000 jobs due in one second, on a Lambda topic with full packs",
   async measure(rig) {
     const count = rig.count(COUNT);
-    const own: Way = { name: "Minutehand", file: (jobs) => file(rig, jobs), startsOf: rig.starts.of };
+    const own: Way = { name: "Minutehand", file: (jobs) => fileJobs(rig, jobs), startsOf: rig.starts.of };
     await runBurst(rig, count, own);
     const table = rig.stack.tableName;
     const queueUrl = await createQueue(rig, "bench-burst");
@@ -89,14 +89,14 @@ export const burst: Figure = {
   },
 };
 
-/** A way to file jobs and to be told when they started. */
+/** A way to file jobs and to learn when they started. */
 type Way = {
   readonly name: string;
   readonly file: (jobs: readonly NewJob[]) => Promise<Home[]>;
   readonly startsOf: (ids: readonly string[], timeoutMs: number) => Promise<number[]>;
 };
 
-/** Files jobs due at one whole second ahead. A try whose jobs fell due while they were filed does not count. */
+/** Files jobs that are due at the same whole second. If they fell due while they were filed, it tries again at half the rate. */
 async function runBurst(rig: Rig, count: number, { name, file, startsOf }: Way): Promise<Burst> {
   for (let rate = FILING_RATE, tries = 1; ; rate /= 2, tries++) {
     const dueAt = Math.ceil((Date.now() + LEAD_MS + (count / rate) * 1000) / 1000) * 1000;
@@ -104,7 +104,7 @@ async function runBurst(rig: Rig, count: number, { name, file, startsOf }: Way):
     const spare = dueAt - Date.now();
     const ids = homes.map(({ id }) => id);
     const started = await startsOf(ids, Math.max(spare, 0) + PATIENCE_MS);
-    // The last ones still settle and delete when they have started.
+    // The last jobs have started, but their settles and deletes may be in flight.
     await sleep(500);
     rig.progress(`burst: ${name}: ${inSeconds(greatest(started) - dueAt)}, filed ${inSeconds(spare)} before`);
     if (spare > 0) return started.map((at) => at - dueAt);

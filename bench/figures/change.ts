@@ -16,15 +16,15 @@ const COUNT = 1500;
 const CALLERS = 8;
 
 /**
- * The ceiling of a cancel is one conditional update by the id; of a reschedule a read of the revision, the
- * put of the look and the conditional update.
+ * The ceiling of a cancel is one conditional update by the id. The ceiling of a reschedule is a read of the revision, the put of a look
+ * and a conditional update.
  */
 export const change: Figure = {
   name: "change",
   what: `cancel and reschedule through the direct client, ${CALLERS} callers`,
   async measure(rig) {
     const client = directOn(rig.ctx, console);
-    const jobs = () => filed(rig);
+    const jobs = () => insertJobs(rig);
     const time = Date.now() + FAR + DAY;
     const each = (homes: Home[], call: (home: Home) => Promise<unknown>) =>
       load(homes.length, CALLERS, (index) => call(homes[index] as Home)).then(({ perSecond }) => perSecond);
@@ -44,8 +44,8 @@ export const change: Figure = {
   },
 };
 
-/** Jobs that are there to be changed. */
-async function filed({ ctx, plain, stack, count }: Rig): Promise<Home[]> {
+/** Writes the homes of jobs for one round. */
+async function insertJobs({ ctx, plain, stack, count }: Rig): Promise<Home[]> {
   const homes = await homesOf(
     ctx,
     newJobs(count(COUNT), "reminders", () => Date.now() + FAR),

@@ -14,7 +14,7 @@ const COUNT = 2000;
 const CALLERS = 8;
 const TOPIC = "reminders";
 
-/** The ceiling is one conditional put a job, the only call that filing cannot do without. */
+/** The ceiling is one conditional put for each job, the least that filing a job needs. */
 export const enqueue: Figure = {
   name: "enqueue",
   what: `single jobs over HTTP and through the direct client, ${CALLERS} callers`,

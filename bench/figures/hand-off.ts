@@ -1,7 +1,7 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { GetQueueAttributesCommand } from "@aws-sdk/client-sqs";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import { BATCH_JOBS, BUCKET, DAY } from "../../core/constants.ts";
+import { BATCH_JOBS, BUCKET, DAY, LOOKAHEAD } from "../../core/constants.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, minuteOf, sortable } from "../../core/items.ts";
 import { chunksOf } from "../../general/batches.ts";
 import { backlogsOf } from "../../protocol/hand-over/backlog.ts";
@@ -21,13 +21,13 @@ import { atLeast, perSecond } from "../table.ts";
 const COUNT = 100_000;
 const TOPIC = "bench-hand-off";
 const LEAST = 0.9;
-/** How long before the jobs' minute the sweep's clock stands, so that its limit is past that minute. */
-const AHEAD = 100_000;
+/** How long before the jobs' minute the sweep's clock starts. The sweep's limit is then past that minute, by 20 s. */
+const AHEAD = LOOKAHEAD - BUCKET - 20_000;
 
 /**
- * One minute's jobs, in a table and a queue of their own that neither the tick nor a consumer knows. The real
- * sweep of all shards reads a clock that says their time has come; the ceiling reads the same items with
- * plain queries and sends the same messages, with the same concurrency.
+ * Hands over the jobs of one minute, in a table and a queue that neither the tick nor a consumer uses. The real sweep of all shards runs
+ * with a clock that is set to the time of these jobs. The ceiling reads the same items with plain queries and sends the same messages,
+ * with the same concurrency.
  */
 export const handOff: Figure = {
   name: "hand-off",
@@ -75,13 +75,13 @@ export const handOff: Figure = {
   },
 };
 
-/** Goes on from `start` as real time does. */
+/** Makes a clock that starts at `start` and runs like the real one. */
 function clockFrom(start: number): () => number {
   const offset = start - Date.now();
   return () => Date.now() + offset;
 }
 
-/** Homes of one minute, evenly over it, as if long filed. */
+/** Writes homes of jobs that are due evenly over one minute, as if they had been filed long before. */
 async function seed(rig: Rig, ctx: Context, table: string, minute: number, count: number): Promise<void> {
   const jobs = newJobs(count, TOPIC, (index) => minute + Math.floor((index / count) * BUCKET));
   for (const some of chunksOf(jobs, 10 * BATCH_JOBS))

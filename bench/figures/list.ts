@@ -26,19 +26,19 @@ const BATCH_WRITES = 25;
 type Call = (method: string, path: string, body?: object) => Promise<void>;
 
 /**
- * What a page costs where an hour has 10,000 pending jobs and where it has 1,000,000, in turns. More of them than a page
- * reads lie in one minute of the second.
+ * Compares the time of a page if an hour has 1,000,000 pending jobs with the time if it has 10,000. Of 1,000,000 jobs, one minute has
+ * more than a page reads.
  */
 export const list: Figure = {
   name: "list",
-  what: "pages of lists and parts of bulks, 1,000,000 pending jobs against 10,000; only by its name, as it fills a table first",
+  what: "pages of lists and parts of bulks, 1,000,000 pending jobs against 10,000; only by its name, because it first fills a table",
   isSlow: true,
   async measure(rig) {
     const from = Date.now() + DAY;
     const range = { from: new Date(from).toISOString(), to: new Date(from + SPAN).toISOString() };
     const [few, many] = [rig.count(FEW), rig.count(MANY)];
-    const sparse = await filled(rig, "bench-list-few", from, few);
-    const crowded = await filled(rig, "bench-list-many", from, many);
+    const sparse = await fillTable(rig, "bench-list-few", from, few);
+    const crowded = await fillTable(rig, "bench-list-many", from, many);
     const compare = async (figure: string, call: (on: Call) => Promise<void>): Promise<Row> => {
       for (const on of [sparse, crowded]) await call(on);
       const timed = async (on: Call): Promise<number> => {
@@ -70,8 +70,8 @@ export const list: Figure = {
   },
 };
 
-/** A table with so many jobs, evenly over the span, that neither the tick nor a consumer knows. */
-async function filled(rig: Rig, name: string, from: number, count: number): Promise<Call> {
+/** Fills a table, which no tick and no consumer uses, with jobs that are due evenly over the span. Answers calls of an API over it. */
+async function fillTable(rig: Rig, name: string, from: number, count: number): Promise<Call> {
   const table = await createTable(rig.plain.dynamo, name);
   const ctx = contextOf(rig, { table, topics: { [TOPIC]: {} }, clock: Date.now });
   const began = performance.now();

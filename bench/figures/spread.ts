@@ -1,5 +1,5 @@
 import { policyOf } from "../../protocol/policy.ts";
-import { file, filePlainly } from "../due-jobs.ts";
+import { fileJobs, filePlainly } from "../due-jobs.ts";
 import type { Figure } from "../figure.ts";
 import { newJobs } from "../jobs.ts";
 import { startPlainConsumers } from "../plain-consumers.ts";
@@ -10,13 +10,13 @@ import { type Aim, atMost, inMs, type Row } from "../table.ts";
 
 const A_SECOND = 100;
 const SECONDS = 60;
-/** The ceiling's lateness shows sooner. */
+/** The ceiling needs fewer jobs for a stable result. */
 const CEILING_SECONDS = 20;
-/** Filing takes less, so that the first job is still ahead. */
+/** How long before the first job is due filing begins. Filing takes less. */
 const LEAD_MS = 8_000;
 const PATIENCE_MS = 30_000;
 
-/** How late jobs may be, in ms. */
+/** A topic, and how late its jobs may be, in ms. */
 type Topic = { topic: string; precision: string; p50?: number; p99: number };
 
 const TOPICS: readonly Topic[] = [
@@ -25,18 +25,18 @@ const TOPICS: readonly Topic[] = [
 ];
 
 /**
- * Both topics at the same time, evenly spread. The ceiling gets the same messages in as many processes, holds
- * them until they are due and claims them, with plain SDK calls.
+ * Runs jobs of both topics at the same time, evenly spread. The ceiling receives the same messages in the same number of processes,
+ * holds them until they are due, and claims them with plain SDK calls.
  */
 export const spread: Figure = {
   name: "spread",
   what: "100 jobs a second for 60 s on a topic of each precision",
   async measure(rig) {
     const seconds = rig.count(SECONDS);
-    await Promise.all(TOPICS.map(({ topic }) => ours(rig, topic, 2)));
-    const own = await Promise.all(TOPICS.map(({ topic }) => ours(rig, topic, seconds)));
+    await Promise.all(TOPICS.map(({ topic }) => latenessOfMinutehand(rig, topic, 2)));
+    const own = await Promise.all(TOPICS.map(({ topic }) => latenessOfMinutehand(rig, topic, seconds)));
     const shorter = Math.min(seconds, CEILING_SECONDS);
-    const plain = await Promise.all(TOPICS.map(({ topic }) => plainly(rig, topic, shorter)));
+    const plain = await Promise.all(TOPICS.map(({ topic }) => latenessOfCeiling(rig, topic, shorter)));
     return TOPICS.flatMap((topic, index) => rows(topic, own[index] ?? [], plain[index] ?? []));
   },
 };
@@ -47,9 +47,9 @@ function jobsOf(topic: string, seconds: number) {
   return { jobs, start, patience: LEAD_MS + seconds * 1000 + PATIENCE_MS };
 }
 
-async function ours(rig: Rig, topic: string, seconds: number): Promise<number[]> {
+async function latenessOfMinutehand(rig: Rig, topic: string, seconds: number): Promise<number[]> {
   const { jobs, start, patience } = jobsOf(topic, seconds);
-  const homes = await file(rig, jobs);
+  const homes = await fileJobs(rig, jobs);
   assertAhead(start);
   const started = await rig.starts.of(
     homes.map(({ id }) => id),
@@ -58,7 +58,7 @@ async function ours(rig: Rig, topic: string, seconds: number): Promise<number[]>
   return homes.map(({ dueAt }, index) => (started[index] ?? Number.NaN) - dueAt);
 }
 
-async function plainly(rig: Rig, topic: string, seconds: number): Promise<number[]> {
+async function latenessOfCeiling(rig: Rig, topic: string, seconds: number): Promise<number[]> {
   const { emulators, stack, ctx } = rig;
   const queueUrl = await createQueue(rig, `bench-spread-${topic}`);
   const processes = Object.entries(stack.functionPids()).find(([id]) => id.includes(topic))?.[1].length ?? 1;
@@ -94,6 +94,10 @@ function rows({ precision, p50, p99 }: Topic, own: readonly number[], plain: rea
     line("p50", (late) => percentile(late, 0.5), within(0.5, p50)),
     line("p99", (late) => percentile(late, 0.99), within(0.99, p99)),
     line("max", greatest, undefined),
-    { figure: `spread, ${precision}: jobs started early`, ours: String(early), aim: atMost(early, 0, "0") },
+    {
+      figure: `spread, ${precision}: jobs started early`,
+      ours: String(early),
+      aim: atMost(early, 0, "0"),
+    },
   ];
 }

@@ -14,12 +14,12 @@ import { atMost, type Row } from "../table.ts";
 
 const COUNT = 1000;
 
-/** A job's whole life: when it is filed, and what it costs each job in the end. */
+/** A scenario whose jobs are filed, run and settled. `far`: they are filed so early that a sweep sends them. */
 type Life = { topic: string; policy: Partial<TopicPolicy>; count: number; far: boolean };
 
 /**
- * Jobs filed, handed over, run by the real consumer and settled in this process; what that took, as DynamoDB
- * reports it and as requests to SQS were sent, a job. Batches of one are filed and run alone.
+ * Files, hands over, runs and settles jobs in this process with the real consumer. Its figures are the units that DynamoDB reports and
+ * the requests to SQS, for each job.
  */
 export const units: Figure = {
   name: "units",
@@ -37,25 +37,25 @@ export const units: Figure = {
       far: true,
     });
     return [
-      exactly("write units: one tracked job, enqueued, run, done", alone.write, 3),
-      exactly("write units a tracked job in a burst", packed.write, 3),
-      exactly("write units a tracked job, filed ahead and swept", swept.write, 3),
-      exactly("write units an untracked job, filed ahead and swept", untracked.write, 1),
+      exactRow("write units: one tracked job, enqueued, run, done", alone.write, 3),
+      exactRow("write units a tracked job in a burst", packed.write, 3),
+      exactRow("write units a tracked job, filed ahead and swept", swept.write, 3),
+      exactRow("write units an untracked job, filed ahead and swept", untracked.write, 1),
       {
         figure: "write units a sweep of 8 shards for its cursors, however many jobs",
-        ours: shown(swept.cursors),
+        ours: rounded(swept.cursors),
       },
-      { figure: "read units a job sent by its writer", ours: shown(packed.read) },
-      { figure: "read units a job, filed ahead and swept", ours: shown(swept.read) },
-      { figure: "SQS requests: one job alone", ours: shown(alone.requests) },
+      { figure: "read units a job sent by its writer", ours: rounded(packed.read) },
+      { figure: "read units a job, filed ahead and swept", ours: rounded(swept.read) },
+      { figure: "SQS requests: one job alone", ours: rounded(alone.requests) },
       {
         figure: "SQS requests a job in a burst, full packs",
-        ours: shown(packed.requests),
+        ours: rounded(packed.requests),
         aim: atMost(packed.requests, 0.05),
       },
       {
         figure: "SQS requests a job in a burst, no packs",
-        ours: shown(single.requests),
+        ours: rounded(single.requests),
         aim: atMost(single.requests, 0.31),
       },
     ];
@@ -63,13 +63,13 @@ export const units: Figure = {
 };
 
 async function billOf(rig: Rig, { topic, policy, count, far }: Life): Promise<Bill> {
-  // A table of its own, as no cursor may have been taken ahead by another life's clock.
+  // A table of its own: the clock of another scenario may have moved its cursors ahead.
   const table = await createTable(rig.plain.dynamo, topic);
   await createQueue(rig, topic);
   let offset = 0;
   const clock = () => Date.now() + offset;
   const { ctx, bill } = meter(rig, { table, topics: { [topic]: policy }, clock });
-  // The cursors come up to the present: an idle shard's minutes are no job's.
+  // Brings the cursors up to the present, so that no job pays for minutes of an idle shard.
   await tick(ctx, Number.POSITIVE_INFINITY);
   const dueAt = far ? minuteOf(clock() + NEAR + BUCKET) + BUCKET - 1000 : clock();
   bill();
@@ -97,10 +97,10 @@ async function billOf(rig: Rig, { topic, policy, count, far }: Life): Promise<Bi
   return spent;
 }
 
-function exactly(figure: string, value: number, wanted: number): Row {
-  return { figure, ours: shown(value), aim: { text: `${wanted}`, met: Math.abs(value - wanted) < 1e-9 } };
+function exactRow(figure: string, value: number, wanted: number): Row {
+  return { figure, ours: rounded(value), aim: { text: `${wanted}`, met: Math.abs(value - wanted) < 1e-9 } };
 }
 
-function shown(value: number): string {
+function rounded(value: number): string {
   return String(Math.round(value * 10_000) / 10_000);
 }

@@ -61,7 +61,7 @@ test("the receive function serves receive alone", async () => {
   expect(shared.flushed).toBe(2);
 });
 
-test("the tick function sweeps, and begins nothing in its last ten seconds", async () => {
+test("the tick function sweeps, and begins nothing in its last twenty seconds", async () => {
   const { handler } = await import("../../functions/tick.ts");
   const world = shared.world as World;
   await handler({}, lambda(180 * SECOND));

@@ -5,8 +5,8 @@ import type { TopicProps } from "../../infra/props.ts";
 import type { Topic } from "../load.ts";
 
 /**
- * The app that is hurt: the construct as anyone uses it, with handlers that write to the ledger. Leases and waits are
- * short, so that a run of minutes sees crashed runs come back.
+ * The CDK app that is tortured. It uses the construct as any app does, and its handlers write to the ledger. Leases and waits are short,
+ * so that crashed jobs run again within a torture of some minutes.
  */
 const app = new App();
 const stack = new Stack(app, "Torture");

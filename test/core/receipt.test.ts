@@ -1,0 +1,20 @@
+import { describe, expect, it } from "vitest";
+import { decodeReceipt, encodeReceipt } from "../../core/receipt.ts";
+import { waitingHome } from "./waiting-home.ts";
+
+describe("receipts", () => {
+  it("round trip, and garbage is none", () => {
+    const receipt = {
+      v: 1,
+      id: waitingHome().id,
+      revision: 2,
+      attempt: 1,
+      token: "t",
+      handle: "h/+=",
+    } as const;
+    expect(decodeReceipt(encodeReceipt(receipt))).toEqual(receipt);
+    for (const text of ["", "?", "e30", Buffer.from('{"v":1,"id":"x"}').toString("base64url")]) {
+      expect(decodeReceipt(text)).toBeUndefined();
+    }
+  });
+});
