@@ -13,22 +13,22 @@ import { renewedBreaker } from "../protocol/send/circuit-breaker.ts";
 /** What Lambda calls with events that EventBridge's rules have put into the events' queue. */
 export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
-/** As many as an invocation brings, so that none waits for a hanging one. */
+/** As many events at once as an invocation brings, so that no event waits for an event that hangs. */
 const WIDTH = 10;
 /**
- * ms that each write is tried for. Few invocations run at once, and a throttled write would keep one from the events of other
+ * For how many ms each write is tried. Few invocations run at once, and a throttled write would keep one of them from the events of other
  * topics. An event whose write was given up comes again after a minute.
  */
 const PATIENCE = 5_000;
 
-/** The Lambda function that does what topics say about events, as the environment describes it. */
+/** Makes the Lambda function that does what topics say about events, from its environment. */
 export function eventConsumer(environment: Environment = process.env): EventFunction {
   const ctx = { ...createContext(environment), ...createScheduler(environment) };
   const rules = JSON.parse(required(environment, "MINUTEHAND_EVENTS")) as EventRule[];
   return eventsOn(ctx, rules, ctx.telemetry.flush);
 }
 
-/** The same over any context. `done` is called after each invocation. */
+/** Makes the function over any context. `done` is called after each invocation. */
 export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => void): EventFunction {
   const pool = writingUntil(ctx.pool, () => ctx.clock() + PATIENCE);
   const queues = renewedBreaker(ctx.queues, ctx.clock, BUCKET);
@@ -44,7 +44,7 @@ export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => 
   };
 }
 
-/** Whether the message has served: what fails is tried again, all of it, and nothing is done twice. */
+/** Applies an event, and answers whether its message may go. If one rule fails, the event comes again, and no rule has an effect twice. */
 async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecord): Promise<boolean> {
   let event: BusEvent;
   try {
@@ -55,7 +55,7 @@ async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecor
   let done = true;
   let runs = false;
   const topics = [...Map.groupBy(rulesFor(rules, event), ({ topic }) => topic).values()];
-  // One topic's rules in their order; no topic waits for the queue of another.
+  // The rules of one topic apply in their order. No topic waits for the queue of another topic.
   await inParallel(topics, topics.length, async (ofTopic) => {
     for (const rule of ofTopic) {
       try {
@@ -72,8 +72,8 @@ async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecor
 }
 
 /**
- * Keeps an event for when the job that it is about does not run any more: most runs end long before their lease. If SQS does
- * not hide it, it comes back when its visibility timeout is over.
+ * Hides an event until the job that it is about may have ended its run. Most runs end long before their lease, so the first wait is short. If
+ * SQS does not hide the event, it comes back when its visibility timeout is over.
  */
 async function hide(ctx: Context, { receiptHandle, attributes }: SQSRecord): Promise<void> {
   const received = Number(attributes.ApproximateReceiveCount);

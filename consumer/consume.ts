@@ -8,7 +8,7 @@ import { type RunJob, runJobs } from "./run-jobs.ts";
 /** What Lambda calls. */
 export type ConsumerFunction = (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>;
 
-/** A consumer over any context. `done` is called after each invocation. */
+/** Makes a consumer that runs jobs with a handler, over any context. `done` is called after each invocation. */
 export function consumeOn<Body>(
   ctx: Context,
   handler: JobHandler<Body>,
@@ -18,7 +18,7 @@ export function consumeOn<Body>(
   return consumeWith(ctx, runWith(handler), timers, done);
 }
 
-/** The same for jobs that are run by other means than a handler. `longestRun`: see `runJobs`. */
+/** Makes a consumer that runs jobs with `run`. `longestRun`: see `runJobs`. */
 export function consumeWith(
   ctx: Context,
   run: RunJob,
@@ -39,7 +39,7 @@ export function consumeWith(
   };
 }
 
-/** `timeout`: the function's, in ms; its queue's visibility timeout is longer by a margin. */
+/** A record of Lambda as a delivery. `timeout`: the function's timeout in ms. The queue's visibility timeout is longer by a margin. */
 function deliveryOf({ messageId, receiptHandle, body, attributes }: SQSRecord, timeout: number): Delivery {
   const receives = Number(attributes?.ApproximateReceiveCount ?? 1);
   const first = Number(attributes?.ApproximateFirstReceiveTimestamp);

@@ -25,7 +25,7 @@ export function consumer<Body = unknown>(handler: JobHandler<Body>): Consumer<Bo
     const ctx = createContext();
     return consumeOn(ctx, handler, TIMERS, ctx.telemetry.flush);
   };
-  // A test imports its handler where there is no environment; a function without one says so when it is called.
+  // A test imports the handler without the environment of a deployed function. Without it the function fails when it is called.
   let consume = process.env.MINUTEHAND_POLICY === undefined ? undefined : deployed();
   const handle: ConsumerFunction = async (event, context) => {
     consume ??= deployed();

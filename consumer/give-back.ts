@@ -8,20 +8,23 @@ import { isHandedOver, send } from "../protocol/send/send.ts";
 import { readHomesApart } from "../protocol/store/read-job.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
-/** Deliveries of a message after which it is given back though others may have it: or SQS would count to the end. */
+/** After so many deliveries a message is given back although others may have it: at the last receive SQS moves it to the DLQ. */
 const OFTEN = 5;
 
 /**
- * Sends what cannot be started before the deadline in new messages, so that the old ones may go. A message stays in SQS
- * while one of its jobs was not sent, or has come too often without any process that lived to give it back: SQS then
- * counts its receives to the end. So does a message that others may have: they would give it back as well, and each copy beget two.
+ * Sends jobs that cannot start before the deadline in new messages, so that their old messages may go. A message stays (its id is added to
+ * `kept`)
+ *
+ * - while one of its jobs was not sent,
+ * - if the job has come too often without a process that lived to give it back: SQS then moves the message to the DLQ,
+ * - if SQS may have delivered the message to others. They would give the jobs back too, and the copies would double.
  */
 export async function giveBack(ctx: Context, work: readonly Work[], kept: Set<string>): Promise<void> {
   const counted = work.map((one) => ({ ...one, job: withReceives(one) }));
   for (const mates of Map.groupBy(counted, ({ topic, group }) => `${topic} ${group ?? ""}`).values()) {
     const { topic, group } = mates[0] as Work;
     const jobs = mates.flatMap(({ job, delivery }) =>
-      (job.receives ?? 0) < MOST_RECEIVES && isOurs(ctx, delivery) ? job : [],
+      (job.receives ?? 0) < MOST_RECEIVES && isHidden(ctx, delivery) ? job : [],
     );
     let sent = new Set<string>();
     try {
@@ -33,19 +36,19 @@ export async function giveBack(ctx: Context, work: readonly Work[], kept: Set<st
   }
 }
 
-/** Whether SQS keeps a message from others. When it was received is known of the first time only. */
-function isOurs(ctx: Context, { receives = 1, visibleAt }: Delivery): boolean {
+/** Whether SQS still hides a message from others. The time of a receive is known of the first receive only. */
+function isHidden(ctx: Context, { receives = 1, visibleAt }: Delivery): boolean {
   if (receives > 1) return receives >= OFTEN;
   return visibleAt === undefined || ctx.clock() < visibleAt;
 }
 
-/** A new message's receives are counted anew: those in which a process died before this one are carried along. */
+/** The job with the count of receives in which a process died. SQS counts the receives of a new message anew. */
 function withReceives({ job, delivery }: Work): MessageJob {
   const receives = (job.receives ?? 0) + (delivery.receives ?? 1) - 1;
   return receives > 0 ? { ...job, receives } : job;
 }
 
-/** Answers the ids of the jobs whose old message may go. */
+/** Sends jobs once more, and answers the ids of the jobs that were sent. */
 async function sendAgain(
   ctx: Context,
   topic: string,
@@ -54,7 +57,7 @@ async function sendAgain(
 ): Promise<Set<string>> {
   const { maxPerSecond, window } = policyOf(ctx, topic);
   const isHeld = maxPerSecond !== undefined || window !== undefined;
-  // Their window may have shut, and others have taken the later starts of a limit.
+  // The window may have shut, and others may have taken the later starts of a limit.
   const held = isHeld ? await handOverAgain(ctx, jobs) : new Set<string>();
   const plain = jobs.filter(({ id }) => !held.has(id));
   const sent = await resend(
@@ -66,7 +69,7 @@ async function sendAgain(
   return new Set([...held, ...sent]);
 }
 
-/** Lets limit and window say when these jobs may start, as far as their homes are as their messages say. */
+/** Hands jobs over anew, so that limit and window say when they start. Passes over jobs that are no longer as their messages say. */
 async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise<Set<string>> {
   const tracked = jobs.filter((job) => !job.untracked);
   const homes = await readHomesApart(
@@ -82,7 +85,7 @@ async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise
   return new Set(waiting.flatMap(({ id }) => (isHandedOver(outcomes.get(id)) ? id : [])));
 }
 
-/** An untracked job whose window has shut waits in its new message. */
+/** An untracked job whose new message waits for the next opening, if its topic's window has shut. */
 function afterOpening(ctx: Context, topic: string, job: MessageJob): MessageJob {
   const late = dueAgain(ctx, topic, job, Math.max(Date.parse(job.dueAt), ctx.clock()));
   return late.heldUntil === undefined ? job : { ...late, dueAt: job.dueAt };

@@ -7,24 +7,23 @@ import type { Context } from "../protocol/ports.ts";
 import { openMessage } from "../protocol/run/open-message.ts";
 import { redriveEnvelope } from "../protocol/run/redrive-envelope.ts";
 
-/**
- * A message as SQS delivered it. `receives`: how often SQS has delivered it, this time included; absent: once. `visibleAt`: when
- * SQS delivers it again, ms since the epoch; absent: nobody knows.
- */
+/** A message as SQS delivered it. */
 export type Delivery = {
   messageId: string;
   handle: string;
   body: string;
+  /** How often SQS has delivered the message, this time included. Absent: once. */
   receives?: number;
+  /** When SQS delivers the message again, ms since the epoch. Absent: unknown. */
   visibleAt?: number;
 };
 
-/** A job to run, and the message it came in. */
+/** A job to run, and the message that carries the job. */
 export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
 
 /**
- * The jobs in these messages, by their starts, each once, by its newest message. What cannot be run now is dealt with;
- * what SQS must keep is added to `kept`.
+ * Opens messages, and answers their jobs in the order of their starts. Each job comes once, from its newest message. Messages without jobs to
+ * run are taken care of. The ids of messages that SQS must keep are added to `kept`.
  */
 export async function openMessages(
   ctx: Context,
@@ -36,7 +35,7 @@ export async function openMessages(
   const letters: { message: Message; messageId: string }[] = [];
   for (const delivery of deliveries) {
     if (delivery.visibleAt !== undefined && delivery.visibleAt <= ctx.clock()) {
-      // Lambda was throttled for so long that others have it by now.
+      // Lambda was throttled for so long that SQS has delivered the message to others by now.
       kept.add(delivery.messageId);
       continue;
     }
@@ -69,7 +68,7 @@ export async function openMessages(
   }
   await Promise.all([
     putAside(ctx, aside),
-    // Together, as other jobs wait for them.
+    // In parallel, because other jobs wait for these letters.
     inParallel(letters, SQS_BATCH_ENTRIES, async ({ message, messageId }) => {
       // rule: envelope-redrives-its-job
       if (!(await redriveEnvelope(ctx, message))) kept.add(messageId);
@@ -78,13 +77,13 @@ export async function openMessages(
   return newestOf(work).sort((a, b) => startOf(a.job) - startOf(b.job));
 }
 
-/** A message that is to be invisible for `ms`. */
+/** A message that SQS is to hide for `ms`. */
 export type Aside = { topic: string; delivery: Delivery; ms: number };
 
-/** ms of each try: the jobs of other messages wait for it. */
+/** How many ms each try may take, because the jobs of other messages wait. */
 const ASIDE_PATIENCE = 1000;
 
-/** Makes messages invisible. Those of which SQS does not know in time their visibility timeouts bring back all the same. */
+/** Hides messages. If SQS does not take the call in time, the messages come back when their visibility timeouts are over. */
 export async function putAside(ctx: Context, aside: readonly Aside[]): Promise<void> {
   const byTopic = [...Map.groupBy(aside, ({ topic }) => topic)];
   await inParallel(byTopic, byTopic.length, async ([topic, some]) => {
@@ -99,7 +98,7 @@ export async function putAside(ctx: Context, aside: readonly Aside[]): Promise<v
   });
 }
 
-/** Deletes messages before the process ends. If SQS does not, Lambda does when the process has lived to say so. */
+/** Deletes messages before the function answers. If SQS does not delete them, Lambda does when the function has answered. */
 export async function deleteMessages(
   ctx: Context,
   topic: string,

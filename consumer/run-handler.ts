@@ -10,7 +10,7 @@ export type Job<Body = unknown> = {
   readonly id: string;
   readonly topic: string;
   readonly body: Body;
-  /** When it was due. */
+  /** When the job was due. */
   readonly dueAt: Date;
   /** 1 in the first run. */
   readonly attempt: number;
@@ -30,14 +30,14 @@ export type Job<Body = unknown> = {
 
 export type JobHandler<Body> = (job: Job<Body>) => unknown;
 
-/** Calls the handler with one job, and says how that ended. */
+/** Runs jobs with a handler, and says how each run ended. */
 export function runWith<Body>(handler: JobHandler<Body>): RunJob {
   return async (job: MessageJob, topic: string, signal: AbortSignal) => {
     let asked: Ending = { end: "done" };
     const view: Job<Body> = {
       id: job.id,
       topic,
-      // An untracked job's next message, and its dead letter, say what this one said, whatever the handler makes of it.
+      // The next message and the dead letter of an untracked job carry this body, so that the handler must not change it.
       body: (job.untracked ? structuredClone(job.body) : job.body) as Body,
       dueAt: new Date(job.dueAt),
       attempt: job.attempt,
@@ -55,7 +55,7 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
         asked = { end: "retry-in", wait };
       },
       bury(reason) {
-        // Whatever JavaScript passes: an error, or nothing.
+        // JavaScript may pass anything here: an error, or nothing.
         asked = { end: "buried", error: messageOf(reason) };
       },
     };
@@ -63,13 +63,13 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
       await handler(view);
       return asked;
     } catch (error) {
-      return { end: "failed", error: wordsOf(error) };
+      return { end: "failed", error: errorTextOf(error) };
     }
   };
 }
 
-/** `fetch failed` says little without what it came from. */
-function wordsOf(error: unknown): string {
+/** The text of an error with the reason of its `cause`: `fetch failed` alone says little. */
+function errorTextOf(error: unknown): string {
   const [said, reason] = [messageOf(error), reasonOf(error)];
   return said.includes(reason) ? said : `${said}: ${reason}`;
 }

@@ -18,12 +18,11 @@ import { createUntrackedEnds, type UntrackedEnds } from "./untracked-ends.ts";
 export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<Ending>;
 
 /**
- * Runs the jobs of an invocation's messages: holds each until it is due, claims as many as there are free
- * slots in one call, and settles in batches meanwhile. `deadline`: when the runtime kills this process, ms
- * since the epoch; the leases end then. `longestRun`: ms that a run may take by its own rule, so that none is
- * started which could not end before; 0: nobody knows.
+ * Runs the jobs of an invocation's messages. Holds each job until it is due, claims as many jobs in one call as there are free slots, and
+ * settles runs in batches meanwhile. Answers the ids of the messages that SQS must keep.
  *
- * Answers the ids of the messages that SQS must keep.
+ * @param deadline when the runtime kills this process, and the leases end: ms since the epoch
+ * @param longestRun how many ms a run may take by its own rule. No run is started that could not end before the deadline. 0: unknown
  */
 export async function runJobs(
   ctx: Context,
@@ -35,14 +34,14 @@ export async function runJobs(
 ): Promise<Set<string>> {
   const kept = new Set<string>();
   const span = deadline - ctx.clock();
-  // Where Lambda was throttled others have these messages before the deadline: what is not started by then must be given back.
+  // If Lambda was throttled, SQS delivers these messages to others before the deadline. Jobs that are not started by then are given back.
   const end = Math.min(deadline, ...deliveries.flatMap(({ visibleAt }) => visibleAt ?? []));
   const lastStart = end - longestRun - Math.min(LAST_START, span / 4);
-  // ms. The next run may take as long as the longest of this invocation. It is forgotten with the invocation: one run that took
-  // nearly all the time must not keep later invocations from starting any.
+  // In ms. The next run may take as long as the longest run of this invocation. Later invocations do not know of it: one run that took
+  // nearly all the time must not keep them from starting jobs.
   let longest = longestRun;
   const isTooLate = (): boolean => isLastCall || ctx.clock() >= lastStart + longestRun - longest;
-  // The timer may fire a millisecond before the clock says so: whoever asked the clock alone would spin until then.
+  // The timer may fire a millisecond early by the clock. A loop that asked the clock alone would spin until then.
   let isLastCall = false;
   const lastCall = Promise.withResolvers<void>();
   const abort = new AbortController();
@@ -63,7 +62,7 @@ export async function runJobs(
   let mates: Work[] = [];
   const settles: Promise<void>[] = [];
   const removals: Promise<void>[] = [];
-  /** Claims of which some were refused, and not all is known yet: other jobs do not wait for that. */
+  /** Claims of which some were refused and are still looked at. Other jobs do not wait for that. */
   const undecided = new Set<Rest>();
   const remove = (topic: string, some: readonly Delivery[]): void =>
     void removals.push(deleteMessages(ctx, topic, some));
@@ -79,7 +78,7 @@ export async function runJobs(
       settles.push(settled.then(() => untrackedEnds.isThrough(one)));
     };
     if (held && isTooLate()) {
-      // Its claim took too long for a run. It waits again at once, and no attempt is counted.
+      // The claim took so long that no time is left for a run. The job waits again at once, and no attempt is counted.
       settle(() => settler.record(held, { end: "retry-in", wait: 0 }));
       return;
     }
@@ -89,7 +88,7 @@ export async function runJobs(
     const slot = run(job, topic, abort.signal).then((ending) => {
       running.delete(slot);
       longest = Math.max(longest, ctx.clock() - startedAt);
-      // Not waited for: the slot is free when the handler has ended.
+      // Not awaited: the slot is free when the handler has ended.
       if (held) settle(() => settler.record(held, ending));
       else untrackedEnds.ended(one, ending);
     });
@@ -122,7 +121,8 @@ export async function runJobs(
     }
   }
   await Promise.all(running);
-  // Not before: when a handler outlasts the function, SQS brings their message again, and each copy would come beside it.
+  // Not earlier: if a handler outlasts the function, SQS delivers its message again, and copies of the message's other jobs would come
+  // beside it.
   if (mates.length > 0) await giveBack(ctx, mates, kept);
   for (const one of mates) untrackedEnds.isThrough(one);
   await Promise.all(settles);
@@ -130,15 +130,15 @@ export async function runJobs(
   for (const { messageIds } of undecided) for (const id of messageIds) kept.add(id);
   await untrackedEnds.idle();
   await settler.idle();
-  // Lambda deletes what SQS is slow to delete, but only when this process lives to say so.
+  // If SQS is slow to delete messages, Lambda deletes them when this function answers.
   await Promise.race([Promise.all(removals), lastWord.promise]);
   for (const cancel of cancels) cancel();
   return kept;
 }
 
 /**
- * Gives back the messages none of whose jobs was started, and deletes them at once: if this process is killed before it can say
- * so, SQS would bring them again beside their copies, and those would double with each such process.
+ * Gives back the jobs of messages of which no job was started, and deletes these messages at once. If this process were killed before it
+ * answers, SQS would deliver the messages beside their copies, and the copies would double with each such process.
  */
 async function giveBackWhole(
   ctx: Context,
@@ -154,7 +154,7 @@ async function giveBackWhole(
     remove(topic, [...new Set(some.map(({ delivery }) => delivery))]);
 }
 
-/** How many of the first jobs are due, of this topic, and have a free slot. */
+/** How many of the first jobs belong to this topic, are due, and have a free slot. */
 function startable(ctx: Context, work: readonly Work[], topic: string, free: number): number {
   const now = ctx.clock();
   // rule: only-due-jobs-start
@@ -177,7 +177,7 @@ function startUntracked(
   }
 }
 
-/** Jobs of a batch that were not claimed. `end`: their messages are seen to; it never rejects. Until then they must stay. */
+/** Jobs of a batch that were not claimed. `end` resolves when their messages are taken care of, and never rejects. Until then the messages must stay. */
 type Rest = { readonly messageIds: readonly string[]; readonly end: Promise<void> };
 
 /** Starts each job as soon as it is claimed. Resolves when all claimed jobs are known; `undefined`: all jobs were claimed. */
@@ -204,18 +204,19 @@ async function claimAndStart(
       },
     });
   } catch (error) {
-    // What runs already must not be left alone for it.
+    // Jobs run already, and this function must not end before them.
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(error) });
     const later = leaveUnknown(ctx.clock());
     claims = { rest: Promise.resolve(jobs.map(() => later)) };
   }
   if (workOf.size === 0) return undefined;
   const messageIds = batch.filter(({ job }) => workOf.has(job.id)).map(({ delivery }) => delivery.messageId);
-  return { messageIds, end: claims.rest.then((verdicts) => seeTo(ctx, batch, verdicts, workOf, ends, kept)) };
+  const end = claims.rest.then((verdicts) => keepOrHide(ctx, batch, verdicts, workOf, ends, kept));
+  return { messageIds, end };
 }
 
-/** Puts aside the messages of a batch's jobs that others hold, and keeps those of all that were not claimed; `open`: these. */
-async function seeTo(
+/** Hides the messages of jobs that others hold, and keeps the messages of all jobs that were not claimed, which are `open`. */
+async function keepOrHide(
   ctx: Context,
   batch: readonly Work[],
   verdicts: readonly Verdict[],

@@ -6,9 +6,9 @@ const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 2_000;
 
 /**
- * Records endings while other jobs run. What succeeded is gathered while a call is in flight, so that a busy
- * consumer settles in full batches; what failed is moved one by one. All of it is repeated until `deadline`,
- * when the lease ends and the run counts as crashed.
+ * Records how runs ended, while other jobs run. Runs that succeeded are gathered while a call is in flight, so that a busy consumer settles
+ * in full batches. Other runs are settled one by one. A settle that fails is tried again with exponential backoff until `deadline` (ms since
+ * the epoch): then the lease ends, and the run counts as crashed.
  */
 export function createSettler(ctx: Context, deadline: number, wait: (ms: number) => Promise<void>) {
   const inHand = new Set<Promise<void>>();
@@ -44,14 +44,14 @@ export function createSettler(ctx: Context, deadline: number, wait: (ms: number)
   }
 
   return {
-    /** Records one ending; throws what kept it from being recorded. */
+    /** Records one ending. Throws if it could not be recorded. */
     record(held: Held, ending: Ending): Promise<Settled> {
       return ending.end === "done" ? recordDone(held) : settleOtherwise(ctx, held, ending);
     },
 
     /**
-     * Repeats `record` until it works or the lease ends. `keep` is told when the message must stay: its run is
-     * not recorded, or its claim was lost, perhaps by a try of ours that died before it sent what waits now.
+     * Calls `record` until it succeeds or the lease ends. Calls `keep` if the message must stay: the run is not recorded, or its claim was
+     * lost. An earlier try may have been applied, and may have failed before it sent the job's next message.
      */
     settle(record: () => Promise<Settled>, keep: () => void): Promise<void> {
       const attempt = (async () => {
@@ -71,7 +71,7 @@ export function createSettler(ctx: Context, deadline: number, wait: (ms: number)
       return done;
     },
 
-    /** Resolves when everything is recorded or given up. */
+    /** Resolves when every ending is recorded or given up. */
     async idle(): Promise<void> {
       while (inHand.size > 0) await Promise.all(inHand);
     },

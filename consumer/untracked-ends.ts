@@ -3,13 +3,13 @@ import type { Ending, Settled } from "../protocol/run/settle.ts";
 import { isLastRun, settleUntracked } from "../protocol/run/settle-untracked.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
-/** Repeats `record` until it works; `keep` is told when it never did. */
+/** Calls `record` until it succeeds. Calls `keep` if it never did. */
 type Settle = (record: () => Promise<Settled>, keep: () => void) => Promise<void>;
 
 /**
- * Ends the runs of untracked jobs, message by message. What is to run again, or is dead, goes out in messages of its own: not
- * before all jobs of the old message are through, and then the old one is deleted at once. If this process were killed between,
- * SQS would bring the old message again beside those new ones, and they would double with each such process.
+ * Ends the runs of untracked jobs, message by message. Jobs that run again or are dead go out in messages of their own, when all jobs of the
+ * old message are through. Then the old message is deleted at once. If this process were killed before the deletion, SQS would deliver the
+ * old message beside the new ones, and the copies would double with each such process.
  */
 export function createUntrackedEnds(
   ctx: Context,
@@ -18,7 +18,7 @@ export function createUntrackedEnds(
   remove: (topic: string, deliveries: readonly Delivery[]) => void,
   kept: Set<string>,
 ): UntrackedEnds {
-  // Of a message that a topic's change of tracking has left with jobs of both kinds, the tracked ones count as well.
+  // A message may carry jobs of both kinds, if its topic's tracking has changed. Its tracked jobs count as well.
   const open = new Map(
     [...Map.groupBy(work, ({ delivery }) => delivery)].flatMap(([delivery, mates]) =>
       mates.some(({ job }) => job.untracked) ? [[delivery, mates.length] as const] : [],
@@ -31,7 +31,7 @@ export function createUntrackedEnds(
 
   async function close(delivery: Delivery, topic: string): Promise<void> {
     const ends = waiting.get(delivery) ?? [];
-    // Deaths first: while the DLQ takes none, the message comes again, each time beside the retries that went out.
+    // Deaths first: while the DLQ takes no message, the old message comes again, and each time beside retries that had been sent.
     const { deaths = [], others = [] } = Object.groupBy(ends, ({ isDeath }) =>
       isDeath ? "deaths" : "others",
     );
@@ -81,13 +81,13 @@ export function createUntrackedEnds(
 export type UntrackedEnds = {
   /** A job's run has ended. */
   ended(work: Work, ending: Ending): void;
-  /** Nothing is left to do for one of a message's jobs here. Messages without untracked ones are none of its business. */
+  /** Nothing is left to do here for one job of a message. Messages without untracked jobs are ignored. */
   isThrough(work: Pick<Work, "topic" | "delivery">): void;
   /**
-   * Deletes the messages all of whose jobs are through, and from now on each as soon as that is so. Other runs may outlast this
-   * process, which then never says what to delete, and what is done would run again.
+   * Deletes the messages of which all jobs are through, and from now on each further message as soon as its jobs are through. Other runs may
+   * outlast this process. Then the function never answers, and jobs that are done would run again.
    */
   removeThrough(): void;
-  /** Resolves when all of that is done. */
+  /** Resolves when all endings are recorded and all messages deleted. */
   idle(): Promise<void>;
 };

@@ -10,7 +10,7 @@ import type { Post } from "./webhook/call.ts";
 import { httpPost } from "./webhook/post.ts";
 import { webhookRun } from "./webhook/run.ts";
 
-/** The Lambda function that runs a webhook topic's jobs, as the environment describes it. */
+/** Makes the Lambda function that runs a webhook topic's jobs, from its environment. */
 export function webhookConsumer(environment: Environment = process.env): ConsumerFunction {
   const ctx = createContext(environment);
   const topic = required(environment, "MINUTEHAND_WEBHOOK_TOPIC");
@@ -24,9 +24,8 @@ export function webhookConsumer(environment: Environment = process.env): Consume
 }
 
 /**
- * The same over any context and network. The secrets are read before anything is claimed: an invocation that has
- * none fails as a whole, so that SQS keeps its messages, no attempt is burnt, and the alarms of a queue that is not
- * emptied ring.
+ * Makes the function over any context and network. The secrets are read before any job is claimed. An invocation without secrets fails as a
+ * whole: SQS keeps its messages, no job loses an attempt, and the alarm of the queue's age rings.
  */
 export function webhookOn(
   ctx: Context,

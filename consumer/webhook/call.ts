@@ -9,14 +9,14 @@ export type Call = {
   readonly policy: WebhookPolicy;
 };
 
-/** What a receiver answered; of the body the start. */
+/** What a receiver answered. `body`: the start of the answer's body. */
 export type Reply = { readonly status: number; readonly retryAfter?: string; readonly body: string };
 
-/** Makes one call. Throws when no answer came, whatever the reason, or `signal` was aborted. */
+/** Makes one call. Throws if no answer came, or `signal` was aborted. */
 export type Post = (call: Call, signal: AbortSignal) => Promise<Reply>;
 
 /**
- * A call's `webhook-id`: the same on each retry, so that receivers can drop repeats; another after a redrive, and after
+ * The `webhook-id` of a call. It is the same on each retry, so that receivers can drop repeats. A redrive gives the job another id, and so does
  * a change of a job that has been called before.
  */
 export function callId({ id, restarts = 0 }: Pick<MessageJob, "id" | "restarts">): string {

@@ -3,17 +3,17 @@ import { truncate } from "../../general/text.ts";
 import type { Ending } from "../../protocol/run/settle.ts";
 import type { Reply } from "./call.ts";
 
-/** ms. A receiver can put a job off, not out of sight. */
+/** How many ms a receiver can put a job off at most. */
 const LONGEST_RETRY_AFTER = 24 * 3_600_000;
 /**
- * Attempts whose `Retry-After` stands for the backoff; later ones' only where it is longer. A receiver that says one
- * second in each answer would have all attempts within seconds.
+ * In how many attempts `Retry-After` replaces the backoff. In later attempts it does so only if it is longer. Otherwise a receiver that says
+ * one second in each answer would use up all attempts within seconds.
  */
 const BELIEVED = 3;
-/** What HTTP sends ("Date/Time Formats", RFC 9110), such as `Sun, 01 Mar 2026 09:00:00 GMT`. */
+/** A date as HTTP sends it ("Date/Time Formats", RFC 9110), such as `Sun, 01 Mar 2026 09:00:00 GMT`. */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** How run `attempt` of a job ended by what its receiver answered at `now` (ms since the epoch). */
+/** How a run ended, by the answer of its receiver. `attempt`: the number of the run. `now`: ms since the epoch. */
 export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, now: number): Ending {
   // rule: redirect-is-not-done
   if (status >= 200 && status < 300) return { end: "done" };
@@ -27,12 +27,12 @@ export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, 
     : { end: "failed", error, notBefore: wait };
 }
 
-/** Words of a receiver as a job's `lastError`: on one line, and no longer than is kept. */
+/** The text of a receiver as a job's `lastError`: on one line, and at most `ERROR_BYTES` long. */
 export function errorText(text: string): string {
   return truncate(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), ERROR_BYTES);
 }
 
-/** ms that `Retry-After` asks for; `undefined` where it asks for none, or for no time. */
+/** How many ms `Retry-After` asks to wait. `undefined`: it is absent, or asks for no time. */
 function waitOf(retryAfter: string | undefined, now: number): number | undefined {
   if (retryAfter === undefined) return undefined;
   const wait = /^\d+$/.test(retryAfter)

@@ -6,12 +6,12 @@ import { hostOf } from "../../core/callback-url.ts";
 import { isPublicAddress } from "../../core/public-address.ts";
 import type { Call, Post, Reply } from "./call.ts";
 
-/** Bytes of an answer's body that are read: enough for its error. */
+/** How many bytes of an answer's body are read: enough for the error in it. */
 const READ_BYTES = 4096;
 
 /**
- * Calls receivers over the network. Every call has a connection of its own, so that the addresses judged are those
- * it is made to, and follows no redirect. `lookup` is Node's own resolver unless a test has another.
+ * Calls receivers over the network. Every call has a connection of its own, so that the addresses that were checked are the addresses that it
+ * connects to. A call follows no redirect. `lookup`: Node's own resolver, unless a test passes another.
  */
 export function httpPost(lookup: LookupFunction = lookUp as LookupFunction): Post {
   return async (call, signal) => {
@@ -36,7 +36,7 @@ async function exchange(call: Call, signal: AbortSignal, lookup: LookupFunction)
   };
 }
 
-/** The start of an answer's body, as far as it came: what the answer means stands in its status. */
+/** The start of an answer's body, as far as it came. The status alone says how the call ended. */
 async function startOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -48,7 +48,7 @@ async function startOf(response: IncomingMessage): Promise<string> {
       if (bytes >= READ_BYTES) break;
     }
   } catch {
-    // It stalled until the call's time was over, or broke off.
+    // The body stalled until the call's time was over, or the connection broke off.
   }
   return Buffer.concat(chunks).subarray(0, READ_BYTES).toString();
 }
@@ -63,21 +63,21 @@ function respond(call: Call, signal: AbortSignal, lookup: LookupFunction): Promi
       headers: call.headers,
       agent: false,
       signal,
-      lookup: judged(lookup, allowed ? () => true : isPublicAddress),
+      lookup: refusing(lookup, allowed ? () => true : isPublicAddress),
     });
     sent.once("response", resolve);
     sent.once("error", reject);
-    // Such as an answer that asks for another protocol.
+    // For example after an answer that asks for another protocol.
     sent.once("close", () => reject(new Error("the connection was closed without an answer")));
     sent.end(call.body);
   });
 }
 
 /**
- * A resolver whose answers are those that the socket connects to, as Node asks it and nobody else: a name that
- * leads elsewhere a moment later gains nothing. One address that may not be called is enough to be refused.
+ * A resolver that refuses a host if one of its addresses may not be called. The socket connects to the addresses that this resolver answers,
+ * so a host name that resolves to another address a moment later gains nothing.
  */
-function judged(lookup: LookupFunction, mayBeCalled: (address: string) => boolean): LookupFunction {
+function refusing(lookup: LookupFunction, mayBeCalled: (address: string) => boolean): LookupFunction {
   return (hostname, options, told) => {
     lookup(hostname, options, (error, found, family) => {
       if (error) return told(error, found, family);
@@ -85,7 +85,7 @@ function judged(lookup: LookupFunction, mayBeCalled: (address: string) => boolea
       const refused = addresses.find((address) => !mayBeCalled(address));
       if (refused !== undefined)
         return told(new Error(`${hostname} is at ${refused}, which is not a public address`), []);
-      // Node would fail for want of one, with an error of its own code.
+      // Without this check Node would fail with an error about its own arguments.
       if (addresses.length === 0) return told(new Error(`${hostname} has no address`), []);
       told(null, found, family);
     });

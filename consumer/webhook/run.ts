@@ -14,8 +14,10 @@ import { type Sign, signWith } from "./sign.ts";
 type RunWebhook = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<Ending>;
 
 /**
- * What runs a webhook topic's jobs: one call each, and how it ended. It never throws. `secrets`: the current one,
- * then older ones that receivers may still know; throws when the current one is none.
+ * Makes the function that runs a webhook topic's jobs: it makes one call for each run, and says how the run ended. It never throws.
+ *
+ * @param secrets the topic's current secret, then older secrets that receivers may still know
+ * @throws if the current secret is not a secret
  */
 export function webhookRun(
   ctx: Pick<Context, "policy" | "clock">,
@@ -32,7 +34,7 @@ export function webhookRun(
   };
 }
 
-/** Throws where nothing can be called: the topic's policy may have changed since the job was filed. */
+/** The call of a run. Throws if there is nothing to call: the topic's policy may have changed since the job was filed. */
 function callOf(ctx: Pick<Context, "policy" | "clock">, sign: Sign, job: MessageJob, topic: string): Call {
   const policy = webhookPolicy(policyOf(ctx, topic));
   // rule: callback-url-of-the-job-first

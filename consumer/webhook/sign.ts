@@ -1,16 +1,18 @@
 import { Webhook } from "standardwebhooks";
 import { keyOf, receiverSecret } from "./receiver-secret.ts";
 
-/** A call to be signed, made at `now` (ms since the epoch). `sharedSecret`: by the topic's own secret too. */
+/** A call to be signed. `now`: ms since the epoch. `sharedSecret`: whether the topic's own secret signs too. */
 type Signed = { url: string; id: string; now: number; body: string; sharedSecret: boolean };
 
-/** The `webhook-signature` of a call. */
+/** Answers the `webhook-signature` of a call. */
 export type Sign = (call: Signed) => string;
 
 /**
- * Signs as Standard Webhooks does: with the receiver's secret that follows from each of the topic's, so that receivers who know
- * either can verify while one takes the other's place. Throws when the topic's first secret is none; an older one that is none
- * verifies nowhere and is left out.
+ * Makes the function that signs calls as Standard Webhooks does. Each of the topic's secrets gives the receiver a secret, and each of these
+ * signs. So a receiver that knows the old or the new secret can verify a call while the secret is changed. An older text that is not a
+ * secret is left out.
+ *
+ * @throws if the topic's current secret, the first, is not a secret
  */
 export function signWith([current = "", ...older]: readonly string[]): Sign {
   keyOf(current);

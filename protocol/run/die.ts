@@ -10,18 +10,20 @@ import { releaseKey } from "../store/keys.ts";
 
 export type Death = {
   error: string;
-  /** Beside the revision, what makes sure that nobody else has a hold on the job. */
+  /** What the home must say beside the revision, so that nobody else holds the job. */
   expect: Expected;
   settledBy?: string;
-  /** `false` when its queue is what failed: there is none to put it into. */
+  /** `false`: no envelope is sent, because the job's queue is what failed, and a missing queue has no DLQ. */
   envelope?: false;
 };
 
 /**
- * Records a job as dead: its envelope to the DLQ, its dead entry, and last its home. In this order a crash
- * between any two leaves a job that is still alive, and all of it can be repeated.
+ * Records a job as dead: sends its envelope to the DLQ, files its dead entry, and then writes its home. In this order a crash between any two
+ * steps leaves a live job, and all steps can be repeated.
  *
- * Answers the home, or `undefined` when somebody else was faster.
+ * Answers the home, or `undefined` if the home was no longer as expected.
+ *
+ * @throws `unavailable` if SQS does not take the envelope, or DynamoDB does not answer
  */
 export async function die(ctx: Context, home: Home, death: Death): Promise<Home | undefined> {
   const error = truncate(death.error, ERROR_BYTES);

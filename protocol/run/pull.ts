@@ -29,10 +29,10 @@ import { giveClaimBack, type Held } from "./settle.ts";
 import { startedEvent } from "./started-event.ts";
 import { leaveUnknown, REPEAT_AFTER, type Verdict } from "./verdict.ts";
 
-/** ms that whoever does not wait, too, goes past void messages: what is due may lie behind them. */
+/** For how many ms a call that does not wait receives again after void messages: jobs that are due may lie behind these. */
 const PAST_VOID = 1000;
 
-/** A job handed to a caller, to be settled by its receipt before `leaseUntil` (ms). */
+/** A job that a caller has received. The caller settles the job by its receipt until `leaseUntil`. Times are ms since the epoch. */
 export type Pulled = {
   id: string;
   receipt: string;
@@ -44,9 +44,10 @@ export type Pulled = {
 };
 
 /**
- * Takes up to `max` (1 to 10) due jobs of a pull topic, waiting up to `waitSeconds` (0 to 20) for the first, and past void
- * messages a second at least; none of a paused one.
- * Throws `unknown-topic`, `not-a-pull-topic`, `unavailable`.
+ * Hands out due jobs of a pull topic. Waits for the first job, and answers none while the topic is paused.
+ *
+ * @param options `max`: 1 to 10 jobs. `waitSeconds`: 0 to 20. After void messages a call receives again for a second at least.
+ * @throws `unknown-topic`, `not-a-pull-topic`, `unavailable`
  */
 export async function receive(
   ctx: Context,
@@ -64,13 +65,13 @@ export async function receive(
     // rule: receive-asks-for-a-pause
     if (await isPaused(ctx, topic)) {
       if (waitSeconds === 0) return [];
-      // It may be resumed meanwhile.
+      // The topic may be resumed meanwhile.
       await timers.wait(Math.min(waitSeconds * 1000, PAUSE_KNOWN_FOR));
       continue;
     }
-    const messages = await messagesOf(ctx, topic, policy, { ...options, waitSeconds });
-    const pulled = await take(ctx, topic, messages, ttr, timers);
-    // Only void messages came: that was no answer yet.
+    const messages = await receiveMessages(ctx, topic, policy, { ...options, waitSeconds });
+    const pulled = await handOut(ctx, topic, messages, ttr, timers);
+    // If only void messages came, jobs may lie behind them.
     if (pulled.length > 0 || messages.length === 0 || ctx.clock() - started >= patience) {
       return pulled;
     }
@@ -78,10 +79,10 @@ export async function receive(
 }
 
 /**
- * Messages of a `millisecond` topic come up to 1.2 s early, and those of one call start together, when the last is due. So
- * such a call takes one, unless the callers are so few that the topic is late anyway.
+ * Receives messages. SQS delivers messages of a `millisecond` topic up to 1.2 s early, and the jobs of one call start together, when the last
+ * is due. So a call takes one such message, unless the topic is late anyway because it has too few callers.
  */
-async function messagesOf(
+async function receiveMessages(
   ctx: Context,
   topic: string,
   { precision, ttr }: TopicPolicy,
@@ -102,15 +103,16 @@ async function messagesOf(
   }
 }
 
-/** ms: a `millisecond` topic that is so late has too few callers. */
+/** A `millisecond` topic that is so late has too few callers: ms. */
 const BEHIND = 200;
-/** ms from the first claim. Claims that DynamoDB throttles are repeated for less. */
+/** How long after its first claim a call answers at the latest, in ms: longer than claims that DynamoDB throttles are tried again. */
 const HAND_OUT_WITHIN = BATCH_PATIENCE + 500;
 
 /** A job that has come, and the message that carries it alone. */
 type Carried = { readonly received: Received; readonly message: Message; readonly job: MessageJob };
 
-async function take(
+/** Claims the jobs of messages, and answers the jobs that were claimed. Deletes or hides the other messages. */
+async function handOut(
   ctx: Context,
   topic: string,
   messages: readonly Received[],
@@ -121,11 +123,11 @@ async function take(
   const receivedAt = ctx.clock();
   const due = await openAll(ctx, topic, messages, away);
   const latest = Math.max(0, ...due.map(({ job }) => startOf(job)));
-  // A timer may fire a millisecond before the clock says so: whoever waited looks at the clock again.
+  // A timer may fire a millisecond early by the clock.
   for (let ahead = latest - ctx.clock(); ahead > 0; ahead = latest - ctx.clock()) await timers.wait(ahead);
 
   const pulled: Pulled[] = [];
-  // The lease begins before the claim: a slow claim must not outlast it unseen.
+  // The lease begins before the claim, so that a slow claim is seen to outlast the lease.
   const leaseEnd = ctx.clock() + ttr;
   const unique = newestOf(due);
   for (const carried of due) if (!unique.includes(carried)) away.drop.push(carried.received.handle);
@@ -134,7 +136,7 @@ async function take(
   const claimed: Held[] = [];
   const started: MessageJob[] = [];
   const jobs = tracked.map(({ job }) => job);
-  // Why nobody could read whether the topic is paused. Its messages come again soon then: their `ttr` may be hours.
+  // Errors of reading the topic's pause. The messages then come again soon, because the topic's `ttr` may be hours.
   const failures: unknown[] = [];
   const verdicts = await claimSoon(ctx, topic, jobs, leaseEnd, timers).catch((error: unknown) => {
     failures.push(error);
@@ -175,7 +177,7 @@ async function take(
   // No job starts past its lease, which the claim and the putting away may have used up.
   const isOver = ctx.clock() >= leaseEnd;
   if (isOver) {
-    await inParallel(claimed, 8, (held) => unclaim(ctx, held));
+    await inParallel(claimed, 8, (held) => giveBackUnreceived(ctx, held));
     return [];
   }
   const [failure] = failures;
@@ -225,8 +227,8 @@ async function openAll(
 }
 
 /**
- * Claims jobs and answers the verdicts by the jobs' ids. When it is known what is claimed, nobody waits long for the others:
- * a crashed run may have to be settled first, or a message be sent, while the pool or SQS hangs.
+ * Claims jobs, and answers the verdicts by the jobs' ids. Once claimed jobs are known, the call does not wait long for the other verdicts: a
+ * crashed run may have to be settled first, or a message be sent, while DynamoDB or SQS hangs.
  */
 async function claimSoon(
   ctx: Context,
@@ -247,7 +249,7 @@ async function claimSoon(
   const claiming = claim(ctx, topic, jobs, leaseEnd, {
     onClaimed(claimed) {
       const { job, token } = claimed;
-      if (isOver) void unclaim(ctx, { id: job.id, topic, token, attempt: job.attempt });
+      if (isOver) void giveBackUnreceived(ctx, { id: job.id, topic, token, attempt: job.attempt });
       else verdicts.set(job.id, claimed);
       beginToWait();
     },
@@ -268,15 +270,15 @@ async function sendAlone(ctx: Context, { topic, group, jobs }: Message): Promise
   return jobs.every(({ id }) => sent.has(id));
 }
 
-/** Lets a job wait again that nobody was given, and counts no attempt. Whoever meets it else settles it as a crash. */
-async function unclaim(ctx: Context, held: Held): Promise<void> {
+/** Gives back a claimed job that no caller received. If that fails, the claim counts as a crashed run when its lease is over. */
+async function giveBackUnreceived(ctx: Context, held: Held): Promise<void> {
   try {
     await giveClaimBack(ctx, held);
   } catch (error) {
     ctx.report({
       type: "trouble",
       topic: held.topic,
-      what: "letting a job wait again",
+      what: "giving back a job that no caller received",
       error: messageOf(error),
     });
   }

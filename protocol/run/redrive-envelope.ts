@@ -11,10 +11,11 @@ import { readHomes, readHomesApart } from "../store/read-job.ts";
 import { cannotRead } from "../store/unreadable.ts";
 
 /**
- * A dead letter in a ready queue: someone used SQS's own redrive. What was meant is to run the job again, so
- * that is done, through its home; a job that is not dead any more needs nothing, but for a message where whoever redrove it
- * may have died before sending one. `false`: the message must stay, also while its job is about to be marked as dead, or its
- * partition takes longer for a write than the jobs of other messages may wait.
+ * Redrives the jobs of a dead letter that lies in a ready queue: somebody has used SQS's own redrive, and wants the job to run again. A job
+ * that is no longer dead needs nothing, unless the process that redrove the job may have died before it sent a message.
+ *
+ * Answers whether the letter may be deleted. The letter stays while its job is about to be recorded as dead, and while DynamoDB takes longer
+ * for a write than the jobs of other messages may wait.
  */
 export async function redriveEnvelope(ctx: Context, message: Message): Promise<boolean> {
   try {
@@ -26,14 +27,14 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
     for (const [i, job] of message.jobs.entries()) {
       const home = homes[i];
       if (home instanceof Error) throw home;
-      // Whether it is dead still, only a newer version knows.
+      // Only a newer version knows whether the job is still dead.
       if (isUnreadable(home)) throw cannotRead(home);
       if (home?.revision !== job.revision) {
         if (home && isOwed(home, job.revision) && isNear(startsAt(home), ctx.clock()))
           owed.push({ ...home, spare: true });
         continue;
       }
-      // Whoever sent the letter has not marked the job as dead yet, and nobody would send it again afterwards.
+      // The process that sent the letter has not recorded the job as dead yet. Without the letter nobody would redrive the job afterwards.
       if (!isFinished(home)) return false;
       if (home.state !== "dead") continue;
       const redriven = await redriveJob(ctx, home, ctx.clock(), { patience: BATCH_PATIENCE });
@@ -49,7 +50,7 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
   }
 }
 
-/** A job that cannot be redriven, as its key names another by now, lies in its DLQ as before. */
+/** Sends the letter of a job to its DLQ once more, because the job cannot be redriven: its key names another job by now. */
 async function putBack(ctx: Context, home: Home): Promise<boolean> {
   const [now] = await readHomes(ctx, [home.id]);
   if (now?.state !== "dead" || now.revision !== home.revision) return true;

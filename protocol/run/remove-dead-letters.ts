@@ -11,9 +11,10 @@ import { readHomesApart } from "../store/read-job.ts";
 const HIDE_SECONDS = 30;
 
 /**
- * One bounded pass over each DLQ that is not empty: what was redriven, moved on or ended otherwise is deleted,
- * the rest stays, so that a DLQ's depth is the number of its dead jobs. An untracked topic's is left alone:
- * nobody knows of its jobs but the messages themselves.
+ * Deletes the letters of jobs that are no longer dead, so that a DLQ's depth is the number of its dead jobs. Each call looks at a bounded
+ * number of letters of each DLQ. The DLQ of an untracked topic is left alone, because only the letters know of its jobs.
+ *
+ * @param until when no more letters are received, ms since the epoch
  */
 export async function removeDeadLetters(ctx: Context, until: number): Promise<void> {
   await inParallel(Object.keys(ctx.policy.topics), 8, async (topic) => {
@@ -43,7 +44,7 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
       jobs.map((job) => job.id),
     );
     const homeOf = new Map(jobs.map(({ id }, i) => [id, homes[i]]));
-    // A message that is none of ours stays, for whoever put it there.
+    // A message that Minutehand did not send stays.
     const over = messages.filter((_, at) => {
       const letter = parsed[at];
       return letter?.jobs.length && letter.jobs.every((job) => isOver(letter, job, homeOf.get(job.id)));
@@ -63,9 +64,9 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
 }
 
 /**
- * Whether a dead letter has nothing more to say: the mark in its home comes last, so "not dead yet" stays. A job had its
- * home when its envelope was sent: without one it is over. Any other letter without a home may be all that is left of a
- * job that was filed untracked, before its topic was tracked.
+ * Whether a letter may be deleted. A job's home is written after its letter, so the letter of a job that is not dead yet stays. The job of an
+ * envelope had a home: without a home the job is over. Any other letter without a home may be all that is left of a job that was filed while
+ * its topic was untracked.
  */
 function isOver({ dead }: Message, job: MessageJob, home: Home | Unreadable | undefined | Error): boolean {
   if (home instanceof Error || isUnreadable(home)) return false;

@@ -15,24 +15,24 @@ import { releaseKey } from "../store/keys.ts";
 import { readableHomes } from "../store/read-job.ts";
 import { die } from "./die.ts";
 
-/** A claim in hand. */
+/** The claim of a run: what its settle needs to know. */
 export type Held = { id: string; topic: string; token: string; attempt: number; key?: string };
 
 /** How a run ended. Durations are ms. */
 export type Ending =
   | { end: "done" }
-  /** `retryAfter`: instead of the backoff; `notBefore`: where the backoff is shorter. */
+  /** `retryAfter` replaces the backoff. `notBefore` replaces a shorter backoff. `verb`: the call of a pull, whose repeat answers the same. */
   | { end: "failed"; error: string; retryAfter?: number; notBefore?: number; verb?: string }
-  /** Asked for by the handler: no failure, counts no attempt. */
+  /** The handler asked for another run. That is no failure, and counts no attempt. */
   | { end: "retry-in"; wait: number }
   | { end: "buried"; error: string; verb?: string };
 
-/** `lost`: the claim is not ours any more; whatever ended it stands. */
+/** `lost`: the job no longer has this claim. What ended the claim stands. */
 export type Settled = "settled" | "lost";
 
 /**
- * Records runs that succeeded, in one batch. An `Error` is an unknown outcome: repeat it. What DynamoDB throttles is given
- * up after `BATCH_PATIENCE`, and `by` at the latest: other settles wait behind this batch.
+ * Records runs that succeeded, in one batch. An `Error` means that the outcome is unknown: call again. An update that DynamoDB throttles is
+ * given up after `BATCH_PATIENCE`, and at `by` at the latest, because other settles wait behind this batch.
  */
 export async function settleDone(
   ctx: Context,
@@ -63,7 +63,7 @@ export async function settleDone(
     const outcome = outcomes[i];
     if (outcome instanceof Error) return outcome;
     const home = found.get(run.id);
-    // Our own settle, whose answer was lost, finds its token in a job that is done.
+    // This settle was applied, and the answer was lost, if the job is done with its token.
     if (outcome === "refused" && !(home?.state === "done" && home.token === run.token)) return "lost";
     await releaseKey(ctx, run, expiresAt, patience());
     ctx.report({ type: "done", topic: run.topic, id: run.id, attempt: run.attempt });
@@ -71,7 +71,7 @@ export async function settleDone(
   });
 }
 
-/** Records a run that did not succeed: moved by its backoff, by what the handler asked, or dead. */
+/** Records a run that did not succeed. The job runs again by its backoff or by the handler's wish, or it is dead. */
 export async function settleOtherwise(
   ctx: Context,
   held: Held,
@@ -83,7 +83,7 @@ export async function settleOtherwise(
     "verb" in ending && ending.verb !== undefined ? { settledBy: `${ending.verb}:${held.token}` } : {};
   if (home.token !== held.token || home.state !== "running") {
     if (!("settledBy" in verb) || home.settledBy !== verb.settledBy) return "lost";
-    // The first call may have died before sending.
+    // The process of the first call may have died before it sent the job.
     if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
     return "settled";
   }
@@ -111,8 +111,8 @@ export function giveClaimBack(ctx: Context, held: Held): Promise<Settled> {
 }
 
 /**
- * Records a run whose lease has ended as a failed attempt, on the condition that nobody else did: never a
- * claim over a claim, so that its repeat cannot run the attempt twice.
+ * Records a run whose lease has ended as a failed attempt, on the condition that nobody else has. The job gets a new revision, and no claim
+ * replaces another claim. So no attempt runs twice.
  */
 export async function settleCrash(ctx: Context, home: Home): Promise<Settled> {
   const expect = { state: "running", token: home.token, leaseEnd: home.leaseEnd };
@@ -151,26 +151,26 @@ async function failAttempt(
   });
 }
 
-/** A run that did not succeed, as it was read. `says`: why; absent: it asked to be repeated. */
+/** A run that did not succeed, as its home was read. `says`: why the run failed. Absent: its handler asked for another run. */
 type Unfinished = { home: Home; expect: Expected; says?: { lastError: string; settledBy?: string } };
-/** Or what stands there instead. */
+/** What became of a run: settled, or the home as it stands instead; `undefined`: there is no home that can be read. */
 type Ended = "settled" | Home | undefined;
 
 /**
- * Ends a run by `unlessAsked`, or its job, if an event has cancelled that meanwhile. One that cancels it, or that keeps it, may
- * come between the reading and the writing: then as the home says now.
+ * Ends a run by `unlessCancelled`. If an event has cancelled the job meanwhile, ends the job instead. Another event, which cancels or keeps
+ * the job, may come between the reading and the writing. Then the home is read again.
  */
 async function endRun(
   ctx: Context,
   read: Unfinished,
-  unlessAsked: (run: Unfinished) => Promise<Ended>,
+  unlessCancelled: (run: Unfinished) => Promise<Ended>,
 ): Promise<Settled> {
   for (let { home } = read; ; ) {
     const { cancelAskedAt, token, once } = home;
     // rule: run-ends-as-its-cancel-was-read
     const run = { ...read, home, expect: { ...read.expect, cancelAskedAt } };
     // rule: event-cancels-a-failed-run
-    const ended = await (cancelAskedAt === undefined ? unlessAsked(run) : cancelRun(ctx, run));
+    const ended = await (cancelAskedAt === undefined ? unlessCancelled(run) : cancelRun(ctx, run));
     if (ended === "settled") return ended;
     const isOurs = ended?.state === "running" && ended.token === token;
     if (!isOurs || (ended.cancelAskedAt === cancelAskedAt && ended.once === once)) return "lost";
@@ -188,7 +188,7 @@ async function dieOf(
   return (await readableHomes(ctx, [home.id], "settling a job"))[0];
 }
 
-/** Ends a job instead of running it again. */
+/** Cancels a job whose run did not succeed, instead of running the job again. */
 async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Promise<Ended> {
   const now = ctx.clock();
   const set = { ...says, ...asCancelled(ctx, now) };
@@ -207,7 +207,7 @@ async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Prom
   return "settled";
 }
 
-/** Throws what a settle met, for a caller who is told. */
+/** The error that a caller gets whose receipt no longer holds its job. */
 export function claimLost(id: string): MinutehandError {
   return new MinutehandError(
     "claim-lost",

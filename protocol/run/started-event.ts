@@ -4,8 +4,10 @@ import type { Context } from "../ports.ts";
 import type { ProtocolEvent } from "../reports.ts";
 
 /**
- * A message's job begins to run at `now`, ms since the epoch. Whoever claims a job has looked at its topic's pause just before; who
- * runs an untracked one need not.
+ * What logs and metrics are told when a message's job begins to run. The claim of a tracked job has read the topic's pause just before. An
+ * untracked job has no claim, so that its pause is not known here.
+ *
+ * @param now ms since the epoch
  */
 export function startedEvent(
   ctx: Context,

@@ -86,8 +86,8 @@ export async function judge(
   const ending = new Set(expired.map(({ job }) => job));
   const live = jobs.filter((job) => !ending.has(job));
   // rule: claim-asks-for-a-pause
-  const heldBefore = await pauseBound(ctx, topic);
-  const held = live.filter((job) => startOf(job) < heldBefore);
+  const bound = await pauseBound(ctx, topic);
+  const held = live.filter((job) => startOf(job) < bound);
   if (held.length > 0) putOff(await parkCarried(ctx, topic, held));
   if (maxPerSecond !== undefined || window !== undefined) putOff(await sendMissed(ctx, topic, open(live)));
   const late = ifLate === undefined ? [] : await findTooLate(ctx, topic, open(live), now);

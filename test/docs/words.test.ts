@@ -10,12 +10,16 @@ const NAMES = {
   askIn: "periodsToAsk",
   heldBefore: "pauseBounds",
   isSeenTo: "isHandedOver",
+  isSpread: "sendAlone",
   letsVoidGo: "mayDropVoid",
   moveHeld: "moveToStarts",
+  seeTo: "keepOrHide",
   shape: "startGate",
   tend: "carryOut",
   unasked: "expectNotCancelled",
+  unclaim: "giveClaimBack",
   unheld: "expectUnclaimed",
+  wordsOf: "errorTextOf",
 };
 
 /** Words for which the field has its own. */

@@ -45,7 +45,7 @@ const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
-    /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|take|messagesOf|putBack) /,
+    /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|handOut|receiveMessages|putBack) /,
     /^protocol\/[\w-]+\/(park\.ts parkCarried remove|resend\.ts resend send)$/,
     RARELY,
   ],
