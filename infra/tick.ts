@@ -10,14 +10,14 @@ import { bundleOf } from "./bundles.ts";
 import { removalOf } from "./removal.ts";
 import { DLQ_RETENTION, type QueueParts } from "./topic-queues.ts";
 
-// A tick that comes late has nothing to do that the next one would not: it starts at the cursors.
+// Do not retry a tick: the next one starts at the same cursors and does the same work.
 const NO_REPEATS = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
 
 export type TickProps = QueueParts & { readonly tickConcurrency: number | undefined };
 
 /**
- * The minute's sweep and audit: a rule, its function and a DLQ of their own. A rule, not a Scheduler
- * schedule, since every emulator fires it.
+ * The tick: a rule that fires each minute, its function and a DLQ. It is an EventBridge rule and not a schedule of EventBridge
+ * Scheduler, because every emulator fires rules.
  */
 export class Tick extends Construct {
   readonly fn: LambdaFunction;
@@ -26,8 +26,8 @@ export class Tick extends Construct {
   constructor(scope: Construct, id: string, props: TickProps) {
     super(scope, id);
     const { table, topics, prefix, removable, tracing, tickConcurrency } = props;
-    // SQS's own key even where the customer has one: a tick's event says nothing, and EventBridge would
-    // have to be let into the customer's key.
+    // Encrypt with SQS's key even if the user has a key: the event of a tick contains no data, and EventBridge would need access to the
+    // user's key.
     this.dlq = new Queue(this, "Dlq", {
       queueName: `${prefix}_tick_dlq`,
       retentionPeriod: DLQ_RETENTION,
@@ -37,7 +37,7 @@ export class Tick extends Construct {
     });
     this.fn = new BundledFunction(this, "Sweeper", {
       code: bundleOf("tick"),
-      description: "Hands due jobs over to their ready queues, and audits what should have run",
+      description: "Sends due jobs to their ready queues, and audits that jobs have run",
       timeout: Duration.minutes(3),
       memoryMiB: 1024,
       deadLetterQueue: this.dlq,
