@@ -23,7 +23,7 @@ export function alarms(): string {
       datapoints(alarm),
     ];
   });
-  return table(["alarm", "description", "rings at", "in"], rows);
+  return table(["alarm", "description", "rings if", "for"], rows);
 }
 
 function synthesised(): CfnAlarm[] {
