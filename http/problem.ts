@@ -29,7 +29,7 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
 const INTERNAL = "Minutehand failed with an internal error, which is in its log";
 // The error's own message is not answered: it can contain AWS's text, with names of queues and accounts.
 const UNAVAILABLE =
-  "an AWS service did not take the request in time, or the job, key, schedule or pause kept changing; nothing was acknowledged: repeat the call";
+  "an AWS service did not answer in time, or other calls kept changing the job, key, schedule or pause. Nothing was acknowledged: repeat the call";
 
 /** Problem details for HTTP APIs (RFC 9457). */
 export function problem(
