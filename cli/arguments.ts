@@ -4,7 +4,7 @@ import { isJobId } from "../core/job-id.ts";
 import { parseDuration } from "../general/durations.ts";
 import { parseInstant } from "../general/instant.ts";
 
-/** How the words of a command line are read. What they refuse says its rule; the program adds which option it was. */
+/** Parsers of arguments and options. An error says the rule, and commander adds which option or argument it was. */
 
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   return (text: string): number => {
@@ -22,12 +22,12 @@ export function jobId(text: string): string {
   );
 }
 
-/** One of several. */
+/** Parses one of several ids and adds it to those before. */
 export function jobIds(text: string, before: readonly string[] = []): string[] {
   return [...before, jobId(text)];
 }
 
-/** Seconds, or a text such as `30m`, as the API takes them. */
+/** A duration as the API takes it: seconds, or a text such as `30m`. */
 export function duration(text: string): number | string {
   const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   if ((parseDuration(asked) ?? Number.POSITIVE_INFINITY) <= LONGEST_DELAY) return asked;
@@ -36,20 +36,20 @@ export function duration(text: string): number | string {
   );
 }
 
-/** Of ISO 8601 with its zone: nothing here depends on where it is typed. */
+/** An ISO 8601 time with its zone. Without a zone, the time would depend on the machine. */
 export function instant(text: string): string {
   if (parseInstant(text) !== undefined) return text;
   throw new InvalidArgumentError("It must be a time with its zone, such as 2026-03-01T09:30:00Z.");
 }
 
-/** Jobs a second. */
+/** A number of jobs a second. */
 export function rate(text: string): number {
   const number = Number(text);
   if (text !== "" && number > 0 && Number.isFinite(number)) return number;
   throw new InvalidArgumentError("It must be a number of jobs a second.");
 }
 
-/** One of several `name=value`. */
+/** Parses one of several `name=value` and adds it to those before. */
 export function header(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf("=");
   if (at > 0) return { ...before, [text.slice(0, at)]: text.slice(at + 1) };

@@ -6,8 +6,8 @@ import { UsageError } from "./cli-error.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /**
- * A body as `--body` names it: JSON, `@file` with JSON, or `-` for JSON on stdin. Throws `UsageError` for what cannot be
- * read, what is no JSON in UTF-8, and numbers that would not reach the job as they are written.
+ * Reads the body that `--body` names: JSON, `@file` with JSON, or `-` for JSON on stdin. Throws `UsageError` if it cannot be read, if
+ * it is not JSON in UTF-8, and if JavaScript would alter one of its numbers.
  */
 export async function readBody(named: string, { stdin }: Surroundings): Promise<unknown> {
   try {

@@ -1,6 +1,6 @@
 /**
- * How many minutes a row may stand for, at least so many that a range fills `ROWS` rows at most; one that begins within a row
- * takes one more, and one of more than twelve days has a row a day.
+ * How many minutes a row may stand for: the least that fits the range into `ROWS` rows. A range that begins within a row takes one row
+ * more. A range of more than twelve days has a row for each day.
  */
 const STEPS = [1, 5, 15, 30, 60, 180, 360, 720];
 const ROWS = 24;
@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** Bars of what falls due from `from` until `to` (ms since the epoch), in UTC, on lines of at most `width` characters. */
+/** Draws bars of how many jobs fall due from `from` until `to` (ms since the epoch), in UTC, on lines of at most `width` characters. */
 export function chartOf(
   minutes: readonly { minute: string; count: number }[],
   from: number,
@@ -33,7 +33,7 @@ export function chartOf(
   });
 }
 
-/** A bar so many characters long, to an eighth; anything is seen. */
+/** A bar of `length` characters, rounded to an eighth of a character. Every count above 0 gets at least one eighth. */
 function bar(length: number): string {
   const eighths = length === 0 ? 0 : Math.max(1, Math.round(length * 8));
   return "█".repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8];

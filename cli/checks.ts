@@ -4,7 +4,7 @@ import { LOOKAHEAD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { many } from "./columns.ts";
 
-/** One thing that `doctor` looked at. `todo` is for what is not ok. */
+/** The result of one check of `doctor`. `todo`: what the user can do if it is not ok. */
 export type Check = {
   readonly check: string;
   readonly result: "ok" | "warning" | "failed";
@@ -16,7 +16,7 @@ export function failed(check: string, error: unknown, todo?: string): Check {
   return { check, result: "failed", found: messageOf(error), ...(todo === undefined ? {} : { todo }) };
 }
 
-/** Of the runner that plays AWS. */
+/** The Node version that `minutehand local` needs. */
 const OLDEST_LOCAL_NODE = 24;
 
 export function judgeNode(version: string): Check {
@@ -43,12 +43,12 @@ export function judgeVersions(own: string, api: string): Check {
   return { ...versions, result: "warning", todo: "install the same version here and in the stack" };
 }
 
-/** ms. An answer's `Date` has whole seconds, and took its time. */
+/** ms. A smaller skew may come from the answer's `Date`, which has whole seconds, and from the time of the call. */
 const SKEW_SEEN = 5000;
-/** AWS refuses what is signed so much off ("Signature Version 4 signing", IAM User Guide). */
+/** ms. AWS refuses a signature whose time is wrong by more ("Signature Version 4 signing", IAM User Guide). */
 const SKEW_REFUSED = 300_000;
 
-/** `skew`: how far this machine's clock is ahead of the API's, ms. NaN: nobody knows. */
+/** `skew`: how far this machine's clock is ahead of the API's, ms. NaN: the answer did not say. */
 export function judgeClock(skew: number): Check {
   if (Number.isNaN(skew)) {
     const todo = "check that this URL is the API's";
@@ -62,7 +62,7 @@ export function judgeClock(skew: number): Check {
   return { check: "clock", result: Math.abs(skew) < SKEW_REFUSED ? "warning" : "failed", found, todo };
 }
 
-/** s. A tick a minute, and some time for it. */
+/** s. A tick runs each minute, and takes some time. */
 const USUAL_LAG = 90;
 
 export function judgeSweep(topics: readonly TopicReport[]): Check {
@@ -70,19 +70,22 @@ export function judgeSweep(topics: readonly TopicReport[]): Check {
   const sweep = { check: "sweep", found: `${Math.round(lag)} s behind` };
   if (lag <= USUAL_LAG) return { ...sweep, result: "ok" };
   const todo = "see the tick's log, and check that the tick's rule is enabled";
-  // Further behind jobs are handed over after they are due.
+  // A sweep that is further behind sends jobs after they are due.
   return { ...sweep, result: lag * 1000 < LOOKAHEAD ? "warning" : "failed", todo };
 }
 
-/** Messages that wait while none is with a consumer. */
+/** If this many messages wait and none is in flight, the topic probably has no working consumer. */
 const MANY_WAIT = 100;
 
 export const DEAD_COUNTED = 100;
 
-/** A topic with its dead jobs, counted up to `DEAD_COUNTED` if that went well. Of an untracked one nobody knows but its DLQ. */
+/**
+ * A topic with the number of its dead jobs, counted up to `DEAD_COUNTED`, or the error of the count. Absent for an untracked topic,
+ * whose dead jobs are only in its DLQ.
+ */
 export type ExaminedTopic = TopicReport & { readonly deadJobs?: PromiseSettledResult<number> };
 
-/** A check for each topic that somebody should look at, else one for all. */
+/** A warning for each trouble of a topic, or one check that is ok if there is none. */
 export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
   if (topics.length === 0) {
     return [
@@ -113,7 +116,7 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
   return [{ check: "topics", result: "ok", found: `${many(topics.length, "topic")}, no dead jobs` }];
 }
 
-/** A dead job outlives its dead letter, which SQS keeps for 14 days. */
+/** Counts dead jobs and not dead letters if it can: SQS keeps a dead letter for 14 days only. */
 function judgeDead({ topic, depths, deadJobs }: ExaminedTopic): Pick<Check, "found" | "todo">[] {
   if (deadJobs === undefined) {
     return depths.dead === 0
@@ -129,12 +132,12 @@ function judgeDead({ topic, depths, deadJobs }: ExaminedTopic): Pick<Check, "fou
   return [{ found, todo: `minutehand dead ${topic}, then redrive` }];
 }
 
-/** SQS starts so many batches of a function at first ("Configuring scaling behavior for SQS event source mappings"). */
+/** Lambda begins with this many batches for an SQS queue ("Configuring scaling behavior for SQS event source mappings"). */
 const BATCHES_AT_FIRST = 5;
-/** The tick, promotions, occurrences, and calls of the API. */
+/** Room for the tick, promotions, occurrences, and calls of the API. */
 const OTHERS = 10;
 
-/** `free`: how many functions may run at once. */
+/** `free`: the account's unreserved concurrency. */
 export function judgeConcurrency(free: number, topics: readonly TopicReport[]): Check {
   const run = topics.filter(({ policy }) => policy.consumer !== "pull").length;
   const needed = run * BATCHES_AT_FIRST + OTHERS;

@@ -1,9 +1,9 @@
-/** Something the user can act on. The message is one line and is all that is printed. */
+/** An error that the user can act on. Its message has one line, and the program prints nothing else of it. */
 export class CliError extends Error {
   override readonly name: string = "CliError";
 }
 
-/** What was typed cannot be done by anybody; the program ends with 2. */
+/** The command line is wrong. The program ends with exit code 2. */
 export class UsageError extends CliError {
   override readonly name = "UsageError";
 }

@@ -2,7 +2,7 @@ import type { JobState, JobSummary } from "../client/client.ts";
 import type { Style } from "./output.ts";
 import type { Column } from "./table.ts";
 
-/** How jobs are told of to people. */
+/** How the output for people shows jobs. */
 
 const STYLES: Readonly<Partial<Record<JobState, Style>>> = {
   running: "cyan",
@@ -16,22 +16,22 @@ export function styleOf(state: JobState): Style | undefined {
   return STYLES[state];
 }
 
-/** A count as people read it: `1,234 jobs`. */
+/** A count with its noun, such as `1,234 jobs`. */
 export function many(count: number, noun = "job"): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** The API counts what waits or is left no further. */
+/** The API counts parked and dead jobs only this far. */
 const COUNTED_TO = 1000;
 
-/** Such a count. */
+/** A count that the API cuts off at `COUNTED_TO`, such as `1,000 or more`. */
 export function counted(count: number): string {
   return `${count.toLocaleString("en")}${count < COUNTED_TO ? "" : " or more"}`;
 }
 
 const ERROR_CHARS = 60;
 
-/** The first line of an error, where a table has room for no more. */
+/** The first line of an error, cut to the room of a table. */
 export function brief(error: string | undefined): string {
   const [line = ""] = error?.split("\n") ?? [];
   return line.length > ERROR_CHARS ? `${line.slice(0, ERROR_CHARS - 1)}…` : line;
@@ -50,7 +50,7 @@ export const JOB_COLUMNS: Column<JobSummary>[] = [
   { head: "ERROR", text: ({ lastError }) => brief(lastError) },
 ];
 
-/** What became of a request to file or change one job. */
+/** A line about a job that was just filed or changed. */
 export function changedLine({ id, key, topic, state, dueAt, outcome }: JobSummary): string {
   const named = key === undefined ? id : `${id} (${key})`;
   const now = state === "scheduled" ? `due ${dueAt}` : state;

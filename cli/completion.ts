@@ -1,11 +1,11 @@
 import type { Command, Option } from "commander";
 
-/** The words that were typed, a line each, the one to complete last; scripts tell them so. */
+/** The variable in which a shell's script passes the typed words, one a line. The last one is to be completed. */
 export const TYPED = "MINUTEHAND_TYPED";
 
 /**
- * What each shell evaluates. They know nothing of the commands: they ask the program, each time, and complete files where it
- * knows nothing.
+ * The script of each shell. The scripts contain no list of commands: they ask the program at each completion. If it answers no word,
+ * they complete file names.
  */
 export const SCRIPTS = {
   bash: `_minutehand() {
@@ -31,7 +31,7 @@ end
 complete -c minutehand -f -a '(__minutehand)'`,
 };
 
-/** Which words may stand in the last one's place. `topics` is called where a topic may. */
+/** The words that can complete the last typed word. `topics` is called if a topic can stand there. */
 export async function completionsOf(
   program: Command,
   typed: readonly string[],
@@ -41,7 +41,7 @@ export async function completionsOf(
   const optionsOf = (command: Command) =>
     command === program ? program.options : [...command.options, ...program.options];
   let command = program;
-  /** Whose value comes next. */
+  /** The option whose value comes next. */
   let option: Option | undefined;
   for (const word of typed.slice(0, -1)) {
     if (option !== undefined) option = undefined;

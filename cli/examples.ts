@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-/** Ends a command's `--help` with lines that can be typed. */
+/** Adds example command lines at the end of a command's `--help`. */
 export function examples(command: Command, lines: readonly string[]): void {
   command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}`);
 }

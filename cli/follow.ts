@@ -3,31 +3,31 @@ import { CLOCK_MARGIN, LIST_JOBS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { allOf } from "./lists.ts";
 
-/** What is followed, and how closely. Times are ms. */
+/** Which jobs to follow, and how often to look. Times are ms. */
 export type Following = {
   readonly topic?: string;
-  /** Jobs due so long ago, and so far ahead. */
+  /** How long before and after now a followed job is due at most. */
   readonly around: number;
-  /** Between looks: at least 500, at most 2^31 - 1. What is asked for beyond is cut. */
+  /** How long to wait between two looks. Raised to 500 and cut to 2^31 - 1. */
   readonly every: number;
   readonly clock: () => number;
   readonly wait: (ms: number) => Promise<void>;
-  /** Told while the API does not answer, which ends nothing. */
+  /** Called with each error of the API. The following goes on. */
   readonly onTrouble: (error: MinutehandError) => void;
 };
 
 type Jobs = ReadonlyMap<string, JobSummary>;
 
 const LEAST_WAIT = 500;
-/** A timer that is set for longer rings at once. */
+/** Node fires a longer timer at once. */
 const LONGEST_WAIT = 2 ** 31 - 1;
 
-/** How many of the jobs that have left the list are looked up at a time. */
+/** How many jobs that have left the list are read in one look. */
 const LOOKED_UP = 50;
 
 /**
- * Jobs as they change: at first the unfinished ones that are due around now, then each that comes to be so, starts, fails,
- * is moved or ends. Goes on for ever.
+ * Follows jobs. Yields first the unfinished jobs that are due around now, then each job that comes near its due time, starts, fails, is
+ * moved or ends. Never ends.
  */
 export async function* follow(api: Client, following: Following): AsyncIterable<JobSummary> {
   const { clock, wait, onTrouble } = following;
@@ -52,7 +52,7 @@ export async function* follow(api: Client, following: Following): AsyncIterable<
   }
 }
 
-/** Everything that is due around now or was and has not ended: what was met, and of that what may change yet. */
+/** Reads the jobs that are due around now, and those of `known` that have not ended. `followed`: of these, those for the next look. */
 async function look(
   api: Client,
   { topic, around, clock }: Following,
@@ -67,12 +67,12 @@ async function look(
   for (const job of left.slice(LOOKED_UP)) followed.set(job.id, job);
   const looked = await Promise.all(left.slice(0, LOOKED_UP).map(({ id }) => lookUp(api, id)));
   const found = looked.filter((job) => job !== undefined);
-  // What was moved far ahead is met again when its time comes.
+  // Drop a job that was moved far ahead. The list has it again when its new time comes near.
   for (const job of found) if (!isFinished(job) && Date.parse(job.dueAt) < to) followed.set(job.id, job);
   return { met: [...listed, ...found], followed };
 }
 
-/** `undefined` for a job that there is no more. */
+/** Reads a job; `undefined` if it no longer exists. */
 async function lookUp(api: Client, id: string): Promise<JobSummary | undefined> {
   try {
     const { body: _, timeline: __, ...job } = await api.get(id);
@@ -87,14 +87,14 @@ function isFinished({ state }: JobSummary): boolean {
   return state !== "scheduled" && state !== "running";
 }
 
-/** `lookedAt`: when what is not known was not there yet. */
+/** Whether a job has changed since the last look, which was at `lookedAt`. */
 function isNews(before: JobSummary | undefined, job: JobSummary, lookedAt: number): boolean {
-  // What had ended before comes into sight with its due time.
+  // An unknown job that had ended before the last look is not new: only its due time has come near.
   if (before === undefined) return !(Date.parse(job.finishedAt ?? "") < lookedAt - CLOCK_MARGIN);
   return before.state !== job.state || before.revision !== job.revision || before.claimedAt !== job.claimedAt;
 }
 
-/** Of the API's or on the way to it, which may be over at the next look. */
+/** Whether an error comes from the API or the network, so that the next look may succeed. */
 function isTrouble(error: unknown): error is MinutehandError {
   if (!(error instanceof MinutehandError)) return false;
   return error.code === "unavailable" || (error.status ?? 0) >= 500;

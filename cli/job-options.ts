@@ -1,12 +1,20 @@
 import { type Command, Option } from "commander";
 import type { EnqueueOptions } from "../client/client.ts";
 import { JOB_OPTIONS, type JobOption, OPTION_NAMES } from "../core/job-options.ts";
+import { filters } from "../http/job-options.ts";
 import { duration, header, wholeNumber } from "./arguments.ts";
 import { readBody } from "./body.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** What a command that files a job is told about the job. */
+/** The flags of a command that files a job. */
 export type JobFlags = Omit<EnqueueOptions, "headers"> & { body: string; header?: Record<string, string> };
+
+/** Adds a flag for each option by which jobs are selected, such as `--tag`. */
+export function addOptionFilters(command: Command): Command {
+  for (const name of Object.keys(filters))
+    command.option(`--${name} <${name}>`, `only jobs with this ${name}`);
+  return command;
+}
 
 /** Adds a flag for the body and for each option of a job. */
 export function addJobOptions(command: Command): Command {
@@ -15,7 +23,7 @@ export function addJobOptions(command: Command): Command {
   return command;
 }
 
-/** `--expires-after <duration>` of `expiresAfter`. */
+/** The flag of an option, such as `--expires-after <duration>` for `expiresAfter`. */
 function flagOf(name: JobOption): Option {
   const option = JOB_OPTIONS[name];
   const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -35,7 +43,7 @@ function flagOf(name: JobOption): Option {
   }
 }
 
-/** The body and the options as the client takes them. Throws `UsageError` for a body that is no JSON. */
+/** The body and the options as the client takes them. Throws `UsageError` for a body that is not JSON. */
 export async function jobOf<Flags extends JobFlags>(
   { body, header, ...options }: Flags,
   surroundings: Surroundings,

@@ -1,11 +1,11 @@
 import { LIST_JOBS } from "../core/constants.ts";
 
-/** Entries of a page, where so many are wanted and one that says that there are more. */
+/** The page size for a list of `limit` entries: one more, which shows whether the list goes on. */
 export function pageSizeFor(limit: number): number {
   return Math.min(limit + 1, LIST_JOBS);
 }
 
-/** The first `limit` of a list; `more` is called after them if it goes on. */
+/** Yields the first `limit` entries of a list. Calls `more` after them if the list goes on. */
 export async function* firstOf<T>(list: AsyncIterable<T>, limit: number, more: () => void): AsyncIterable<T> {
   let taken = 0;
   for await (const entry of list) {

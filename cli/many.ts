@@ -6,7 +6,7 @@ import type { Session } from "./session.ts";
 
 type Words = { readonly verb: string; readonly done: string; readonly range: string };
 
-/** What is said of each action: before it, and after. */
+/** The words for each action: before it, after it, and for its range. */
 const WORDS: Readonly<Record<BulkRequest["action"], Words>> = {
   cancel: { verb: "cancel", done: "cancelled", range: "due" },
   move: { verb: "move", done: "moved", range: "due" },
@@ -15,8 +15,9 @@ const WORDS: Readonly<Record<BulkRequest["action"], Words>> = {
 };
 
 /**
- * Changes many jobs, after they were counted and somebody agreed, or goes on with that. Throws `UsageError` where nobody can
- * be asked and `--yes` is not given, `CliError` if it is not wanted, and once all is done if some could not be changed.
+ * Counts the jobs, asks the user to confirm, and changes them. Skips the first two steps with `--yes` or `--cursor`. Throws
+ * `UsageError` if it must ask and there is no terminal. Throws `CliError` if the user does not confirm and, at the end, if some jobs
+ * could not be changed.
  */
 export async function changeMany(session: Session, request: BulkRequest, caution: Caution): Promise<void> {
   const { output } = session;
@@ -33,7 +34,7 @@ export async function changeMany(session: Session, request: BulkRequest, caution
   if (caution.dryRun) return output.told(counted, `would ${plan}`);
   if (changeable === 0) return output.note(`there is nothing to do: would ${plan}`);
   if (!(await session.confirm(`${plan}?`))) throw new CliError(`nothing was ${done}`);
-  // As it was counted, though now has moved on.
+  // Change the range that was counted. The default range would have moved on with the time.
   return change(session, { ...request, from: counted.from, to: counted.to });
 }
 
@@ -77,24 +78,27 @@ async function run(
   }
 }
 
-/** What was done of a bulk that came to no end, and what the same command goes on with; none of a first part, or a count. */
+/**
+ * What an interrupted bulk has done, and how to continue it. `undefined` if no part of it has ended, and for a dry run, which the user
+ * can simply start again.
+ */
 function wayOn(request: BulkRequest, last: BulkResult | undefined): string | undefined {
   const { action, from, to, dryRun } = request;
   const cursor = last?.cursor ?? request.cursor;
   if (cursor === undefined || dryRun) return undefined;
-  // As they were asked, or it would be another request.
+  // The cursor is tied to the request, so print the times of the request and not those of the answer.
   const range = Object.entries({ from, to }).flatMap(([name, time]) => (time ? `--${name} ${time} ` : []));
   const done = `${many(last?.changed ?? 0)} ${WORDS[action].done}`;
   return `${done}; to continue, run the same command with ${range.join("")}--cursor ${cursor}`;
 }
 
-/** How much of its range a bulk that goes on has gone through, in percent. */
+/** How much of its range a bulk has examined, in percent. */
 function shareOf({ from, to, reached }: BulkResult): number {
   const [begin, end, at] = [Date.parse(from), Date.parse(to), Date.parse(reached)];
   return Math.floor((100 * (at - begin)) / (end - begin));
 }
 
-/** How many could not be changed. */
+/** How many matching jobs could not be changed. */
 function leftOf({ skipped }: BulkResult): number {
   return Object.values(skipped).reduce((sum, count) => sum + count, 0);
 }

@@ -5,35 +5,35 @@ import { type Column, tableOf } from "./table.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Text as a terminal shows it, where somebody looks; else the text. */
+/** Adds the codes of a style to a text if stdout is a terminal with colours. */
 export type Paint = (style: Style | undefined, text: string) => string;
 
-/** Data goes to stdout, all else to stderr. */
+/** Writes data to stdout and everything else to stderr. */
 export type Output = {
-  /** Whether a program reads: then stdout has nothing but JSON. */
+  /** Whether stdout has nothing but JSON. */
   readonly json: boolean;
-  /** Whether somebody looks at stdout. */
+  /** Whether stdout is a terminal. */
   readonly isTerminal: boolean;
-  /** Characters of a line, where somebody looks. */
+  /** How many characters a line of the terminal has. */
   readonly width: number;
-  /** A line of JSON. */
+  /** Writes a line of JSON. */
   document(value: unknown): Promise<void>;
-  /** Lines for people. */
+  /** Writes lines for people. */
   line(text: string): Promise<void>;
-  /** A line of JSON for a program, else one for people. */
+  /** Writes `value` as JSON with `--json`, and `text` without. */
   told(value: unknown, text: string): Promise<void>;
-  /** The same with a text that is printable but for its colours. */
+  /** Like `told`, with a text that is already printable and painted. */
   toldPainted(value: unknown, painted: string): Promise<void>;
-  /** A line for each name and its value; none where that is undefined. */
+  /** Writes a line for each name and value. Leaves undefined values out. */
   fields(
     values: Readonly<Record<string, unknown>>,
     styleOf?: (name: string) => Style | undefined,
   ): Promise<void>;
-  /** A user's value, on lines of its own, after an empty one. */
+  /** Writes an empty line, and then a user's value as JSON on several lines. */
   value(value: unknown): Promise<void>;
-  /** Entries as they come: a line of JSON each, or all in a table; `none` is said where there are none. */
+  /** Writes each entry as a line of JSON, or all entries as a table. Notes `none` if a table would have no entry. */
   entries<Row>(rows: AsyncIterable<Row> | Iterable<Row>, columns: Column<Row>[], none: string): Promise<void>;
-  /** A message, on stderr. */
+  /** Writes a message to stderr. */
   note(text: string): void;
   readonly paint: Paint;
 };
@@ -50,9 +50,9 @@ export function createOutput(
     isPainted && style !== undefined && text !== ""
       ? styleText(style, text, { validateStream: false })
       : text;
-  // Whoever reads slowly is waited for, so that a long list is not held in memory.
+  // Wait for a slow reader, so that a long list does not pile up in memory.
   const line = (text: string) => new Promise<void>((resolve) => void stdout.write(`${text}\n`, resolve));
-  // What JSON has no need to escape, a terminal may have.
+  // JSON leaves some characters unescaped that control a terminal.
   const document = (value: unknown) => line(printable(JSON.stringify(value)));
   return {
     json,

@@ -38,7 +38,7 @@ function hintFor(refusal: string): string {
   return /^error: unknown /.test(refusal) ? ": see --help" : "";
 }
 
-/** The command line: what each command takes, and what it does. `begin` is called by each that needs a session. */
+/** Creates the program with all its commands. A command that needs a session calls `begin`. */
 export function createProgram(
   surroundings: Surroundings,
   begin: (options: GlobalOptions) => Session,
@@ -53,7 +53,7 @@ export function createProgram(
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
-      // What commander guesses was meant is on a line of its own.
+      // commander puts its guess of what was meant on a second line. Keep the message on one line.
       outputError: (text, write) =>
         write(`${text.trim().replace("error:", "minutehand:").replace("\n", " ")}${hintFor(text)}\n`),
     })

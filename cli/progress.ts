@@ -1,19 +1,19 @@
 import type { Surroundings } from "./surroundings.ts";
 
-/** What is said of long work while it lasts. */
+/** Shows how far long work has come. */
 export type Progress = {
   show(text: string): void;
-  /** Leaves nothing behind on a terminal. */
+  /** Clears the line on a terminal. */
   clear(): void;
 };
 
-/** ms: faster than that nobody reads. */
+/** ms between two updates on a terminal: faster ones nobody could read. */
 const STEP = 100;
-/** ms between lines of a log: often enough to see that it goes on. */
+/** ms between two lines of a log: often enough to see that the work goes on. */
 const LOG_STEP = 10_000;
 const CLEAR_LINE = "\r\u001b[K";
 
-/** One line of stderr, written over and over; where nobody looks, one now and then. */
+/** Shows progress on stderr: one line that is overwritten on a terminal, or a new line now and then in a log. */
 export function createProgress({ stderr, clock }: Pick<Surroundings, "stderr" | "clock">): Progress {
   if (stderr.isTTY !== true) return logged({ stderr, clock });
   let shownAt: number | undefined;
@@ -31,7 +31,7 @@ export function createProgress({ stderr, clock }: Pick<Surroundings, "stderr" | 
   };
 }
 
-/** Of short work nothing. */
+/** Progress in a log. Work of less than `LOG_STEP` writes nothing. */
 function logged({ stderr, clock }: Pick<Surroundings, "stderr" | "clock">): Progress {
   let saidAt = clock();
   return {

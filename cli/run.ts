@@ -6,10 +6,10 @@ import { createProgram, FAILED, INTERRUPTED, OK, WRONGLY_CALLED } from "./progra
 import { createSession, type GlobalOptions } from "./session.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** Of the package. */
+/** The `engines` of package.json. */
 const OLDEST_NODE = "22.12";
 
-/** Does what a command line says. Answers the exit code; what is to be said has been said. */
+/** Runs a command line and answers the exit code. Has printed every message by then. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { nodeVersion, stderr } = surroundings;
   if (nodeVersion.localeCompare(`v${OLDEST_NODE}`, "en", { numeric: true }) < 0) {
@@ -37,7 +37,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   }
 }
 
-/** Whoever can act on an error needs no stack trace. */
+/** The text of an error: its message, with the stack trace if it is unexpected or `--debug` is given. */
 function wordsOf(error: unknown, isDebugging: boolean): string {
   const isKnown = error instanceof CliError || error instanceof MinutehandError;
   if (!(error instanceof Error && (isDebugging || !isKnown))) return printable(messageOf(error));

@@ -1,29 +1,29 @@
 import { type Command, Option } from "commander";
 import { instant } from "./arguments.ts";
 import { UsageError } from "./cli-error.ts";
+import { addOptionFilters } from "./job-options.ts";
 import { checkRange } from "./range.ts";
 
-/** Many jobs of a topic, as `--topic`, `--tag` and the rest name them. */
+/** The options that select many jobs of a topic. */
 export type Filters = { tag?: string; group?: string; from?: string; to?: string; cursor?: string };
 
-/** What a command does before it changes many jobs. */
+/** The options about the confirmation of a command that changes many jobs. */
 export type Caution = { dryRun?: true; yes?: true };
 
 export type Choice = Filters & Caution & { topic?: string; key?: string };
 
-/** Which jobs a command is for. */
+/** The jobs that a command is for: by ids, one by key, or many of a topic. */
 export type Chosen = { ids: readonly string[] } | { topic: string; key: string } | { topic: string };
 
-/** What `--from` and `--to` are about, and where they lie when not given. */
+/** The help texts of `--from` and `--to`. */
 const DUE = {
   from: "only jobs with this dueAt or later (default: an hour ago)",
   to: "only jobs with a dueAt before this time (default: one day after --from)",
 };
 
+/** Adds the options of a command that changes many jobs. */
 export function addFilters(command: Command, { from, to } = DUE): Command {
-  return command
-    .option("--tag <tag>", "only jobs with this tag")
-    .option("--group <group>", "only jobs of this group")
+  return addOptionFilters(command)
     .option("--from <time>", from, instant)
     .option("--to <time>", to, instant)
     .addOption(new Option("--dry-run", "count the jobs and change nothing").conflicts("yes"))
@@ -36,14 +36,14 @@ export function addFilters(command: Command, { from, to } = DUE): Command {
     );
 }
 
-/** `--topic` and `--key` of a command that takes ids too. */
+/** Adds `--topic` and `--key` to a command that also takes ids. */
 export function addNames(command: Command): Command {
   return command
     .option("--topic <topic>", "the topic of --key, or the topic whose jobs to change")
     .option("--key <key>", "the job with this key");
 }
 
-/** Throws `UsageError` unless jobs are named in exactly one way. */
+/** Answers which jobs a command is for. Throws `UsageError` unless they are named in exactly one way. */
 export function chosenJobs(ids: readonly string[], { topic, key, ...filters }: Choice): Chosen {
   const [filter] = Object.keys(filters);
   if (ids.length > 0) {
@@ -58,7 +58,7 @@ export function chosenJobs(ids: readonly string[], { topic, key, ...filters }: C
   throw new UsageError("--key names one job: it must be given without filters, --dry-run and --yes");
 }
 
-/** What of the options says which of a topic's jobs. Throws `UsageError` for a range that ends before it begins. */
+/** Answers the options that select many jobs of a topic. Throws `UsageError` for a range that ends before it begins. */
 export function filtersOf({ topic: _, key: __, dryRun: ___, yes: ____, ...filters }: Choice): Filters {
   checkRange(filters);
   return filters;

@@ -7,7 +7,7 @@ import { createProgress, type Progress } from "./progress.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { findTarget, type Target } from "./target.ts";
 
-/** What may stand with every command. */
+/** The options that every command takes. */
 export type GlobalOptions = {
   readonly url?: string;
   readonly stack?: string;
@@ -19,27 +19,27 @@ export type GlobalOptions = {
   readonly debug?: true;
 };
 
-/** How long a call may take: of one try, ms, and how often it is repeated. */
+/** How long one try may take, ms, and how often a call is retried. */
 type Patience = Pick<ClientOptions, "timeout" | "retries">;
 
-/** Somebody waits for it. */
+/** Fewer retries than the client's default, because a person waits. */
 const USUAL: Patience = { retries: 3 };
 
-/** What a command works with. */
+/** What a command works with. Nothing is looked up before the command asks for it. */
 export type Session = {
   readonly options: GlobalOptions;
   readonly surroundings: Surroundings;
   readonly output: Output;
   readonly progress: Progress;
   target(): Promise<Target>;
-  /** Some tries of the usual time, unless told otherwise. */
+  /** Creates the client of the target. `patience`: other timeouts and retries than usual. */
   client(patience?: Patience): Promise<Client>;
-  /** Whether somebody can be asked. */
+  /** Whether a person can answer a question: stdin and stderr are terminals. */
   readonly isAttended: boolean;
   confirm(question: string): Promise<boolean>;
 };
 
-/** Gives the session of the command that is run. */
+/** Opens the session of the command that runs. */
 export type Open = () => Session;
 
 /** Puts the region and the profile where the AWS SDK reads them. */
@@ -75,13 +75,13 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     isAttended: stdin.isTTY === true && stderr.isTTY === true,
     async confirm(question) {
       stderr.write(`${question} [y/N] `);
-      // No terminal of readline's own, so that Ctrl-C is a signal as ever.
+      // Without readline's own terminal mode, Ctrl-C stays a signal.
       const lines = createInterface({ input: stdin, terminal: false });
       try {
         for await (const line of lines) return /^y(es)?$/i.test(line.trim());
         return false;
       } finally {
-        // Its iterator leaves a terminal open, for which the process would wait.
+        // The iterator leaves the terminal open, and the process would not end.
         lines.close();
       }
     },

@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import type { Paint, Style } from "./output.ts";
 
-/** A column of a table. Cells without a text are empty; `style` is for terminals. */
+/** A column of a table. A cell without a text is empty. `style`: the style of the cell on a terminal. */
 export type Column<Row> = {
   readonly head: string;
   readonly align?: "right";
@@ -12,8 +12,8 @@ export type Column<Row> = {
 const BETWEEN = "  ";
 
 /**
- * Lines of cells under their columns' heads, without borders. A column that no line fills is left out. Takes time by the
- * number of lines: a list may have hundreds of thousands.
+ * Formats lines of cells under the heads of their columns, without borders. Leaves a column out if all its cells are empty. The time
+ * grows linearly with the lines, because a list may have hundreds of thousands.
  */
 export function* tableOf<Row>(
   columns: readonly Column<Row>[],

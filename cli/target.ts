@@ -6,23 +6,23 @@ import { isLoopback } from "../core/loopback.ts";
 import { API_OUTPUT } from "../core/stack-outputs.ts";
 import { CliError, UsageError } from "./cli-error.ts";
 
-/** Where the API is, how it knows who calls, and the stack it was found by. */
+/** The API that a command calls: its URL, how to authenticate, and the stack that named it. */
 export type Target = {
   readonly url: string;
   readonly auth: NonNullable<ClientOptions["auth"]>;
-  /** That calls are signed for. Absent: none are, or nothing says it. */
+  /** The region of the signatures. Absent: calls are not signed, or no region is configured. */
   readonly region?: string;
   readonly stack?: DeployedStack & { readonly name: string };
 };
 
-/** Where `minutehand local` serves unless it is told otherwise. */
+/** The default URL of `minutehand local`. */
 const LOCAL_URL = "http://127.0.0.1:4500";
-/** ms for which it may think about that, unless told otherwise. */
+/** How long the local API may take to answer, ms. */
 const LOCAL_PATIENCE = 2000;
 
 /**
- * The API that is meant: of `--url`, `--stack`, MINUTEHAND_URL, or the one on this machine, if it answers within `patience`
- * ms. Throws `UsageError` for what is no URL and where none is named, `CliError` for a stack without an API.
+ * Finds the API: by `--url`, `--stack` or MINUTEHAND_URL, or else the one on this machine if it answers within `patience` ms. Throws
+ * `UsageError` for an invalid URL or if no API is found. Throws `CliError` for a stack without an API.
  */
 export async function findTarget(
   { url, stack, token }: { readonly url?: string; readonly stack?: string; readonly token?: string },
@@ -40,13 +40,13 @@ export async function findTarget(
   })();
   const bearer = token ?? env.MINUTEHAND_TOKEN;
   if (bearer) return { ...found, auth: { bearer } };
-  // Nobody checks signatures on this machine.
+  // The API on this machine requires no signatures.
   if (isLoopback(new URL(found.url).hostname)) return { ...found, auth: "none" };
   const region = regionOf(found.url) ?? (await (await account()).usualRegion());
   return { ...found, auth: "iam", ...(region === undefined ? {} : { region }) };
 }
 
-/** Loaded where it is needed: the AWS SDK takes longer to load than a command to run. */
+/** Loads the calls of AWS only when they are needed: the AWS SDK takes longer to load than a command takes to run. */
 function account() {
   return import("../aws/account.ts");
 }

@@ -4,13 +4,16 @@ import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isLoopback } from "../core/loopback.ts";
 import type { ClientOptions } from "./client.ts";
 
-/** A request as it goes out. */
+/** A request before it is sent. */
 export type Outgoing = { method: string; url: string; headers: Headers; body: string };
 
-/** The headers of a request with those that say who sends it. Asked for each try, as signatures and tokens age. */
+/** Adds the headers that authenticate a request. Called for each try, because signatures and tokens expire. */
 export type Authorize = (request: Outgoing) => Promise<Headers>;
 
-/** Throws a RangeError where it cannot be known what to use, and its Authorize for a token that no header can have. */
+/**
+ * How a client authenticates. Throws a `RangeError` if the options do not say how, or if signing needs a region. The `Authorize`
+ * throws a `RangeError` for a token that a header cannot contain.
+ */
 export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions): Authorize {
   if (auth === "none") return async ({ headers }) => headers;
   if (auth === "iam") return signed(awsCredentials(), regionFor(url, region));
@@ -23,13 +26,13 @@ export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions
   };
 }
 
-/** Whatever else refuses one quotes it. */
+/** Throws for a token that a header cannot contain. The errors of `Headers` and `fetch` would quote the token. */
 function requireToken(bearer: string): void {
   if (/^[\x21-\x7e]+$/.test(bearer)) return;
   throw new RangeError("bearer must be a token of printable ASCII without spaces or line breaks");
 }
 
-/** Signature Version 4 of a call of API Gateway. */
+/** Signs calls of API Gateway with Signature Version 4. */
 export function signed(credentials: () => Promise<Credentials>, region: string): Authorize {
   return async ({ method, url, headers, body }) => {
     const { accessKeyId, secretAccessKey, sessionToken } = await credentials().catch((error: unknown) => {
@@ -64,13 +67,13 @@ function usualFor(url: string): "none" | "iam" {
   throw new RangeError(`auth must be given for ${hostname}: "iam", "none" or { bearer }`);
 }
 
-/** What an API Gateway's host says; a domain of one's own says none. */
+/** The region in the name of an API Gateway host; `undefined` for a custom domain. */
 export function regionOf(url: string): string | undefined {
   return GATEWAY.exec(new URL(url).hostname)?.[1];
 }
 
 function regionFor(url: string, region: string | undefined): string {
-  // It takes no signatures for another than its own.
+  // API Gateway refuses a signature for another region, so the region in the host's name wins.
   const found = regionOf(url) ?? region;
   if (found !== undefined) return found;
   const { hostname } = new URL(url);

@@ -2,14 +2,14 @@ import { type ErrorCode, MinutehandError, messageOf } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
 import type { Problem } from "../http/answers.ts";
 
-/** `patience`: how long a try is waited for at least, ms. `once`: it is not repeated where it may have taken effect. */
+/** `patience`: the least timeout of a try, ms. `once`: a call that may have had an effect is not retried. */
 export type Carrying = { readonly patience?: number; readonly once?: true };
 
-/** Carries a request to the API, and its answer back. */
+/** Sends a request to the API and answers the response. */
 export type Transport = (request: Request, carrying?: Carrying) => Promise<Response>;
 
 export type Query = Readonly<Record<string, string | number | Date | undefined>>;
-/** The members that an answer must have, by their kind. */
+/** The members that an answer must have, with their types. */
 export type Shape = Readonly<Record<string, "string" | "number" | "array" | "object">>;
 type Sent = {
   query?: Query;
@@ -19,10 +19,13 @@ type Sent = {
   carrying?: Carrying;
 };
 
-/** One call of the API: what it answers, which has this shape, or a `MinutehandError`. Aborted it throws the signal's reason. */
+/**
+ * Makes one call of the API and answers its answer, checked against `shape`. Throws a `MinutehandError`, or the signal's reason if the
+ * call is aborted.
+ */
 export type Call = <T>(method: string, path: string, shape: Shape, sent?: Sent) => Promise<T>;
 
-/** Of a bad answer, as many bytes are quoted. */
+/** How many bytes of a bad answer an error text quotes. */
 export const QUOTED = 120;
 
 export function callOver(transport: Transport, url: string): Call {
@@ -51,7 +54,7 @@ export function callOver(transport: Transport, url: string): Call {
   };
 }
 
-/** Throws `bad-request` for what HTTP cannot carry, such as a header of other characters than Latin-1. */
+/** Makes a request. Throws `bad-request` for a value that HTTP cannot carry, such as a header with characters outside Latin-1. */
 function requestOf(target: string, init: RequestInit): Request {
   try {
     return new Request(target, init);
@@ -60,12 +63,15 @@ function requestOf(target: string, init: RequestInit): Request {
   }
 }
 
-/** A segment of a path. Dots alone URL parsers would resolve away, and another call be made; encoded twice the API refuses them. */
+/**
+ * Encodes a segment of a path. A URL parser removes the segments `.` and `..`, and the request would be another call. Encoded twice
+ * they reach the API, which refuses them.
+ */
 export function segment(text: string): string {
   return /^\.{1,2}$/.test(text) ? "%252E" : encodeURIComponent(text.toWellFormed());
 }
 
-/** The refusal that an answer tells, or an entry of one. */
+/** The error for a problem that the API answered, for a whole call or for one entry of a batch. */
 export function errorOf({ type: _, title: __, status, detail, code, ...data }: Problem): MinutehandError {
   return Object.assign(new MinutehandError(code as ErrorCode, detail, data), { status });
 }
@@ -87,7 +93,7 @@ function jsonOf(body: object): string {
   try {
     return JSON.stringify(body);
   } catch (error) {
-    // Of a circle it is told in several lines.
+    // The message of a circular structure has several lines.
     const reason = messageOf(error).replace(/\s+/g, " ");
     const message = `the request must be a value that JSON can represent: ${reason}`;
     throw new MinutehandError("bad-request", message, {}, error);
@@ -103,7 +109,7 @@ function objectIn(text: string): object | undefined {
   }
 }
 
-/** What the answer of another server has not, or as something else. */
+/** The first expectation of `shape` that a value does not meet; `undefined`: the value meets all. */
 function missingIn(value: object, shape: Shape): string | undefined {
   if (Array.isArray(value)) return "an object";
   const members = value as Record<string, unknown>;
@@ -121,7 +127,7 @@ function isProblem(value: object | undefined): value is Problem {
   return typeof code === "string" && typeof detail === "string" && typeof status === "number";
 }
 
-/** Of an answer that is not the API's: a gateway's, a proxy's, or of another server altogether. */
+/** The error for an answer that does not come from the API but from a gateway, a proxy or another server. */
 function foreign(
   call: string,
   { status, headers }: Response,

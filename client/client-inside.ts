@@ -5,10 +5,10 @@ import type { Context } from "../protocol/ports.ts";
 import type { Client, TopicBodies } from "./client.ts";
 import { clientOver } from "./client-over.ts";
 
-/** Nobody looks this name up: requests to it stay in the process. */
+/** A URL needs a host. No request leaves the process, so this name is never looked up. */
 const URL_INSIDE = "http://minutehand.invalid";
 
-/** The client over the API's app in this very process, with these of its routes. `done` is called after each request. */
+/** Creates a client that calls the API's app inside this process, with the given routes only. `done` is called after each request. */
 export function clientInside<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],

@@ -23,10 +23,10 @@ import type {
 } from "./client.ts";
 
 const HOUR = 3_600_000;
-/** ms that a receive may take beside its wait. */
+/** How long a receive may take in addition to its wait, ms. */
 const CLAIMING = 10_000;
 
-/** As plain JavaScript may call it: the API says what is missing. */
+/** Arguments as plain JavaScript may give them. If a field is missing, the API's refusal names it. */
 type Given<Arguments extends readonly [unknown, unknown, object]> = [
   Arguments[0],
   Arguments[1],
@@ -35,15 +35,15 @@ type Given<Arguments extends readonly [unknown, unknown, object]> = [
 
 export type ClientParts = {
   readonly transport: Transport;
-  /** Of the API. */
+  /** The URL of the API. */
   readonly url: string;
   /** ms since the epoch. */
   readonly clock: () => number;
-  /** An Idempotency-Key for a call that takes one and has none; absent where no call is repeated. */
+  /** Draws an Idempotency-Key for a call without one. Absent if the transport never retries. */
   readonly newKey?: () => string;
 };
 
-/** The one client, over whatever carries its requests. */
+/** Creates a client over a transport. */
 export function clientOver<Topics = TopicBodies>({
   transport,
   url,
@@ -135,9 +135,9 @@ export function clientOver<Topics = TopicBodies>({
       call("POST", `${schedulePath(name)}/run`, JOB, { body: {}, idempotencyKey, signal }),
 
     async receive(topic, { signal, ...body } = {}) {
-      // The jobs of an answer that nobody waits for any more are claimed, which burns an attempt.
+      // Wait longer than the API does: if the client gave up first, the jobs would be claimed, and each would lose an attempt.
       const patience = Math.min(Number(body.waitSeconds) || 0, RECEIVE_WAIT_SECONDS) * 1000 + CLAIMING;
-      // A repeat would claim other jobs, and what a lost answer named would wait for its lease's end all the same.
+      // Do not retry: a retry would claim other jobs, and the jobs of the lost answer would still wait for the end of their leases.
       const sent = { body, signal, carrying: { patience, once: true } } as const;
       return (await call<Pulled>("POST", `${topicPath(topic)}/receive`, { jobs: "array" }, sent)).jobs;
     },
@@ -161,22 +161,22 @@ export function clientOver<Topics = TopicBodies>({
 
 type Pulled = { jobs: PulledJob[] };
 
-// What the answers of the API have that the client and its callers count on: another server's have it not.
+// Members that the client and its callers rely on. They tell the answers of the API from those of another server.
 const JOB: Shape = { id: "string", topic: "string", state: "string", dueAt: "string" };
 const RESULTS: Shape = { results: "array" };
 const BULK: Shape = { matched: "number", changed: "number", skipped: "object", errors: "array" };
 const TOPIC: Shape = { topic: "string" };
 const SCHEDULE: Shape = { name: "string", expression: "string" };
-/** Of an untracked job nothing is told. */
+/** The answer for an untracked job is empty. */
 const SETTLED: Shape = {};
 
-/** `undefined` for what is no time, which the API then refuses. */
+/** An hour after `from`; `undefined` if `from` is not a time, so that the API refuses it. */
 function hourAfter(from: Instant): Date | undefined {
   const time = new Date(from).getTime();
   return Number.isNaN(time) ? undefined : new Date(time + HOUR);
 }
 
-/** Of a batch, entry by entry. */
+/** The job or the error of each entry of a batch. */
 function outcomesOf({
   results,
 }: {
@@ -201,7 +201,7 @@ async function* pages<T>(
   } while (cursor !== undefined);
 }
 
-/** Passes each cursor on, and throws `bad-answer` for one that was there before: the list would have no end. */
+/** Answers a function that passes cursors on, and throws `bad-answer` for a repeated one, because then the list would never end. */
 function unrepeated(path: string): (cursor: string | undefined) => string | undefined {
   const before = new Set<string>();
   return (cursor) => {
@@ -215,6 +215,7 @@ function unrepeated(path: string): (cursor: string | undefined) => string | unde
   };
 }
 
+/** How many errors a bulk answers, as in the API's answer to one part. */
 const TOLD = 10;
 
 function sumOf(before: BulkResult, part: BulkResult): BulkResult {

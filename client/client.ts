@@ -87,12 +87,14 @@ export type NewJobRequest<Topics = TopicBodies> = {
 
 export type Changes = Time & RepeatableOptions & { body?: unknown };
 
-/** `from ≤ dueAt < to`. */
+/** Jobs with `from ≤ dueAt < to`. */
 type Range = { from?: Instant; to?: Instant };
+/** Jobs with this tag, or of this group. */
+type Filters = Pick<StoredOptions, "tag" | "group">;
 /** `pageSize`: how many entries one request reads, 1 to 1,000; 100 by default. */
 type Paged = CallOptions & { pageSize?: number };
-export type ListQuery = Range & Paged & { topic?: string; state?: JobState; tag?: string; group?: string };
-export type DeadQuery = Paged & { tag?: string; group?: string };
+export type ListQuery = Range & Paged & Filters & { topic?: string; state?: JobState };
+export type DeadQuery = Paged & Filters;
 export type ForecastQuery = Range & CallOptions & { topic?: string };
 
 export type NewSchedule = JobOptions & {
@@ -117,19 +119,18 @@ export type RedriveRequest = RepeatableOptions & {
 /** The arguments of `bulk`: which jobs, and what happens to them. `delay` and `dueAt` are only for `move`. */
 export type BulkRequest = Range &
   Time &
+  Filters &
   RepeatableOptions & {
     action: "cancel" | "move" | "run" | "redrive";
     topic: string;
-    tag?: string;
-    group?: string;
-    /** Counts the jobs and changes nothing. */
+    /** Whether to count the jobs and change nothing. */
     dryRun?: boolean;
     ratePerSecond?: number;
-    /** Continues an interrupted bulk of the same request. */
+    /** The cursor of an interrupted bulk of the same request, which then continues. */
     cursor?: string;
   };
 
-/** The sums of a whole bulk, or of its parts so far. Then `cursor` continues the bulk. */
+/** The sums of a whole bulk, or of its parts so far. While parts are left, `cursor` continues the bulk. */
 export type BulkResult = BulkPart;
 
 /**
@@ -137,7 +138,7 @@ export type BulkResult = BulkPart;
  *
  * A refused call throws a `MinutehandError` with the API's `code` and `status`. A list reads its pages while it is iterated.
  *
- * The client of `createClient` repeats a call whose answer was lost, with the same Idempotency-Key. Below, "a repeat" is such a call.
+ * The client of `createClient` retries a call whose answer was lost, with the same Idempotency-Key. Below, "a repeat" is such a retry.
  * Two calls of your own are different calls, unless you give both the same `idempotencyKey`.
  *
  * @example
@@ -166,7 +167,10 @@ export type Client<Topics = TopicBodies> = {
   reschedule(id: string, change: Changes): Promise<Job>;
   /** Cancels a job. Idempotent: cancelling a cancelled job answers the job. Throws `job-running`, `job-finished` and `job-handed-off` if it comes too late. */
   cancel(id: string, options?: CallOptions): Promise<Job>;
-  /** Cancels the job with this key. If another job has taken the key since, a repeat cancels that job. `cancel` by id never does. */
+  /**
+   * Cancels the job with this key. If another job has taken the key since, a repeat cancels that job. `cancel` by id never cancels
+   * another job.
+   */
   cancelByKey(topic: string, key: string, options?: CallOptions): Promise<Job>;
   /** Cancels up to 500 jobs. Answers the job or the error of each, in the order of `ids`. Idempotent. */
   cancelMany(ids: readonly string[], options?: CallOptions): Promise<(JobSummary | MinutehandError)[]>;
@@ -222,8 +226,8 @@ export type Client<Topics = TopicBodies> = {
    * Claims due jobs of a pull topic: up to `max`, 1 to 10, by default 1. In a `millisecond` topic it claims one job, unless the topic
    * is late. Waits for the first job for up to `waitSeconds`, 0 to 20, by default 0.
    *
-   * Not idempotent, so the client does not repeat a call that may have claimed jobs. If the answer is lost, the claimed jobs wait for
-   * the end of their lease, which counts as a failed attempt.
+   * Not idempotent, so the client does not retry a call that may have claimed jobs. If the answer is lost, the claimed jobs wait until
+   * their leases end, which counts as a failed attempt.
    *
    * @example
    * for (const { receipt, body } of await client.receive("emails", { max: 10, waitSeconds: 20 })) {
@@ -269,10 +273,10 @@ export type ClientOptions = {
    * required.
    */
   auth?: "iam" | "none" | { bearer: string | (() => Promise<string>) };
-  /** The AWS region of the signatures, for a host whose name does not contain it. */
+  /** The AWS region of the signatures, for a host whose name does not contain its region. */
   region?: string;
   /** How long one try may take, in ms; 30,000 by default. A `receive` may take at least 10 s longer than its `waitSeconds`. */
   timeout?: number;
-  /** How often a call is repeated after a network error or the status 429, 502, 503 or 504. 0 to 100; 5 by default. */
+  /** How often a call is retried after a network error or the status 429, 502, 503 or 504. 0 to 100; 5 by default. */
   retries?: number;
 };

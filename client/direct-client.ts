@@ -25,11 +25,11 @@ export type DirectClient<Topics = TopicBodies> = Pick<
 const routes = [...jobRoutes, ...manyJobRoutes, ...keyedJobRoutes];
 
 /**
- * Creates a client for code inside AWS. It calls DynamoDB and SQS itself, with the role of the code, and needs no HTTP API. Rules and
- * answers are those of the API.
+ * Creates a client for code inside AWS. It calls DynamoDB and SQS directly, with the role of the code, and needs no HTTP API. Its rules
+ * and answers are those of the API.
  *
- * The code needs the environment and the permissions of `queue.grantEnqueue(fn)`. The log of the code has the client's errors and
- * metrics. Throws if the environment is missing.
+ * The code needs the environment and the permissions of `queue.grantEnqueue(fn)`. The client writes its errors and metrics to the log
+ * of the code. Throws if the environment is missing.
  *
  * @example
  * const queue = directClient();
@@ -40,7 +40,7 @@ export function directClient<Topics = TopicBodies>(): DirectClient<Topics> {
   return directOn(ctx, ctx.telemetry.logger, ctx.telemetry.flush);
 }
 
-/** The same client over any context. `done` is called after each request. */
+/** Creates a direct client over a given context. `done` is called after each request. */
 export function directOn<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],

@@ -3,26 +3,26 @@ import { MinutehandError, reasonOf } from "../core/errors.ts";
 import type { Authorize } from "./authorize.ts";
 import type { Transport } from "./call.ts";
 
-/** What says that a call may succeed when it is repeated. */
+/** The statuses after which a retry may succeed. */
 const REPEATED = [429, 502, 503, 504];
-/** ms. */
+/** The longest wait before a retry, ms. */
 const LONGEST_WAIT = 20_000;
 
 export type HttpOptions = {
   readonly authorize: Authorize;
-  /** Of each try, ms; a call that may take longer has as long. */
+  /** The timeout of each try, ms. A call with a greater `patience` has that instead. */
   readonly timeout: number;
   readonly retries: number;
-  /** The first repeat waits up to so many ms, each further one up to twice as long as the one before. */
+  /** The longest wait before the first retry, ms. It doubles with each further retry. */
   readonly firstWait: number;
-  /** 0 up to 1. */
+  /** At least 0 and less than 1. */
   readonly random: () => number;
 };
 
 /**
- * Carries requests over the network. One that met trouble on its way is repeated, whatever its method: an enqueue has an
- * Idempotency-Key. One that is sent `once` is repeated only after 429: then it has had no effect. Throws `unavailable` when
- * no try was answered.
+ * Creates a transport over the network, which retries with exponential backoff and jitter. It retries calls of every method, because
+ * calls that are not idempotent by themselves have an Idempotency-Key. A call with `once` is retried only after 429, because then it
+ * had no effect. Throws `unavailable` if no try was answered.
  */
 export function httpTransport({ authorize, timeout, retries, firstWait, random }: HttpOptions): Transport {
   const repeated = {
@@ -59,24 +59,24 @@ export function httpTransport({ authorize, timeout, retries, firstWait, random }
   };
 }
 
-/** Whether a gateway had no room for the request. */
+/** Whether API Gateway throttled the request, which then never reached the API. */
 function isRefused(error: Error): boolean {
   return error instanceof HTTPError && error.response.status === 429;
 }
 
-/** The answer is read here, so that one that breaks off is repeated too, and a slow one times out. */
+/** Sends a request once and reads the whole answer, so that an answer that breaks off is retried and a slow one times out. */
 async function oneTry(request: Request, authorize: Authorize): Promise<Response> {
   const { method, url, signal } = request;
   const body = await request.text();
   const headers = await authorize({ method, url, headers: request.headers, body });
-  // A redirect would turn a POST into a GET, and its signature is for one host.
+  // Follow no redirect: it would turn a POST into a GET, and the signature is for one host only.
   const init = { method, headers, signal, redirect: "manual" } as const;
   const response = await fetch(url, body === "" ? init : { ...init, body });
   const bytes = await response.arrayBuffer();
   return new Response(bytes.byteLength === 0 ? null : bytes, response);
 }
 
-/** ky has read it already. */
+/** The answer to the last try. ky has already read its body. */
 function lastAnswer({ response, data }: HTTPError): Response {
   const { status, headers } = response;
   return new Response(typeof data === "string" ? data : JSON.stringify(data), { status, headers });

@@ -10,17 +10,17 @@ import { GROUP_CHARS, LONGEST_DELAY, LONGEST_SPREAD, MOST_ATTEMPTS, TAG_BYTES } 
 export type JobOptions = {
   /** The URL of the receiver, for topics with a webhook consumer. Absent: the topic's own URL. */
   callbackUrl?: string;
-  /** Names and values for the handler. A webhook's receiver gets them as HTTP headers. */
+  /** Names and values for the handler. The receiver of a webhook gets them as HTTP headers. */
   headers?: Record<string, string>;
-  /** How long after the requested time the job may start. A job that is later becomes `expired` and does not run. */
+  /** How long after the requested due time the job may start. After that it does not run, and its state is `expired`. */
   expiresAfter?: number;
-  /** How often the job runs before it is dead. Absent: as often as its topic says. */
+  /** How often the job runs before it is dead. Absent: the topic's `maxAttempts`. */
   maxAttempts?: number;
-  /** A word to find jobs by. */
+  /** A label by which lists and bulks find the job. */
   tag?: string;
   /** The tenant of the job. A backlog of one tenant delays the jobs of other tenants as little as possible. */
   group?: string;
-  /** Makes the job due later than requested, by a random duration from 0 to `spread`. Absent: its topic's spread. */
+  /** Makes the job due later than requested, by a random duration up to this one. Absent: the topic's `spread`. */
   spread?: number;
 };
 
@@ -40,22 +40,22 @@ export const JOB_OPTIONS = {
   },
   headers: {
     kind: "headers",
-    description: "Names and values for the handler. A webhook's receiver gets them as HTTP headers.",
+    description: "Names and values for the handler. The receiver of a webhook gets them as HTTP headers.",
   },
   expiresAfter: {
     kind: "duration",
     isLongerThan0: true,
     most: LONGEST_DELAY,
     description:
-      "How long after the requested time the job may start. A job that is later becomes `expired` and does not run.",
+      "How long after the requested due time the job may start. After that it does not run, and its state is `expired`.",
   },
   maxAttempts: {
     kind: "count",
     least: 1,
     most: MOST_ATTEMPTS,
-    description: "How often the job runs before it is dead. Absent: as often as its topic says.",
+    description: "How often the job runs before it is dead. Absent: the topic's `maxAttempts`.",
   },
-  tag: { kind: "text", mostBytes: TAG_BYTES, description: "A word to find jobs by." },
+  tag: { kind: "text", mostBytes: TAG_BYTES, description: "A label by which lists and bulks find the job." },
   group: {
     kind: "ascii",
     mostChars: GROUP_CHARS,
@@ -66,7 +66,7 @@ export const JOB_OPTIONS = {
     kind: "duration",
     most: LONGEST_SPREAD,
     description:
-      "Makes the job due later than requested, by a random duration from 0 to `spread`. Absent: its topic's spread.",
+      "Makes the job due later than requested, by a random duration up to this one. Absent: the topic's `spread`.",
   },
 } as const satisfies { readonly [Name in keyof Required<JobOptions>]: Declaration };
 

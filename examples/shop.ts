@@ -1,4 +1,4 @@
-/** The shop's own service, as the handlers call it: what an order, a refund or a mail is, it knows. */
+/** The URL of a call of the shop's own service, which owns the orders, refunds and mails. */
 const url = (path: string): string => new URL(path, process.env.SHOP_URL ?? "http://127.0.0.1:4600").href;
 
 async function call<T>(method: "GET" | "POST", path: string, signal?: AbortSignal): Promise<T> {
@@ -8,7 +8,7 @@ async function call<T>(method: "GET" | "POST", path: string, signal?: AbortSigna
 }
 
 export const shop = {
-  /** Closes an order unless it is paid, in one step of the shop's own: who pays at that moment has paid. */
+  /** Closes an order unless it is paid. The service does both in one transaction, so a payment at that moment counts. */
   closeUnlessPaid: (orderId: string, signal?: AbortSignal) =>
     call<{ state: "closed" | "paid" }>("POST", `/orders/${orderId}/close-unless-paid`, signal),
   refund: (refundId: string, signal?: AbortSignal) =>

@@ -1,4 +1,4 @@
-/** The body of each topic's jobs: whoever enqueues another does not compile. */
+/** The type of the body of each topic's jobs. Code that enqueues another body does not compile. */
 export type Topics = {
   "order-timeout": { orderId: string };
   refund: { refundId: string };

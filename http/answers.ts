@@ -6,7 +6,7 @@ import { answeredSettings } from "./settings-json.ts";
 
 /** The schemas of the API's answers. Times are ISO 8601 in UTC with ms, and durations are seconds. */
 
-/** A shard that nobody has swept is taken for one that was swept when the audit of today would begin. ms. */
+/** The sweep lag before the first sweep, ms. A shard without a cursor counts from `AUDIT_AFTER` before now, where its first sweep begins. */
 const LAG_AT_FIRST = AUDIT_AFTER + LOOKAHEAD;
 
 const time = z.iso.datetime({ precision: 3 });
@@ -15,7 +15,7 @@ const text = z.string();
 
 export const STATES = ["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const;
 
-/** A job as lists and batches answer it: without its body and timeline. */
+/** A job in the answers of lists and batches: without its body and timeline. */
 const jobSummary = answer(
   "JobSummary",
   z.object({
@@ -94,7 +94,7 @@ export const job = answer(
 );
 export type JobJson = z.output<typeof job>;
 
-/** A pulled job after a call with its receipt. Empty for an untracked job: nothing of that job is stored. */
+/** The answer to a call with a receipt: the pulled job. Empty for an untracked job, because such a job is not stored. */
 export const settledJob = answer("SettledJob", z.partial(job));
 export type SettledJob = z.output<typeof settledJob>;
 
@@ -172,7 +172,7 @@ const backoff = z.union([
 const parked = count.check(
   z.meta({
     description:
-      "How many jobs wait for their release, counted up to 1,000. A job that was cancelled or changed while it waited counts until the release reaches it.",
+      "How many jobs wait for their release, counted up to 1,000. A job that was cancelled or changed while it waited still counts, until the release reaches it.",
   }),
 );
 
@@ -205,7 +205,7 @@ export const topicReport = answer(
     depths: z.object({ ready: count, delayed: count, inFlight: count, dead: count }),
     sweepLag: z.number().check(
       z.meta({
-        description: `How many seconds the sweep is behind the time up to which it should have sent jobs. ${LAG_AT_FIRST / 1000} before the first sweep.`,
+        description: `How many seconds the slowest shard is behind: the sweep should have sent all jobs due in the next ${LOOKAHEAD / 60_000} minutes. ${LAG_AT_FIRST / 1000} before the first sweep.`,
       }),
     ),
     pause: z.exactOptional(

@@ -7,14 +7,14 @@ import type { Decision, Route, Service } from "./route.ts";
 
 const RETRY_AFTER_SECONDS = 2;
 
-/** What a request comes with beside itself: who signed it. */
+/** What API Gateway tells about a request. `caller`: the ARN of the user or role that signed it. */
 export type Bindings = { caller?: string | undefined };
 
-/** The HTTP API: these routes on Hono. Every answer that is no success is problem details. */
+/** Creates the HTTP API of these routes. Every answer that is not a success is problem details (RFC 9457). */
 export function createApp(service: Service, routes: readonly Route[]): Hono<{ Bindings: Bindings }> {
   const app = new Hono<{ Bindings: Bindings }>();
   const byPath = [...Map.groupBy(routes, ({ path }) => path)];
-  // Literal paths first: `/jobs/batch` is no job's id, whatever the method.
+  // Register literal paths first. Otherwise `/jobs/{id}` would take `/jobs/batch`.
   byPath.sort(([a], [b]) => parametersOf(a) - parametersOf(b));
   for (const [path, mates] of byPath) {
     app.all(path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
@@ -56,8 +56,8 @@ function decisionOf(
 }
 
 /**
- * An error as it may be logged. The logger writes every field of one, and those of AWS's carry the items that
- * stood in the way: bodies, and the tokens of claims.
+ * Copies the fields of an error that may be logged. The logger writes every field, and an error of AWS carries the item that
+ * failed a condition, with the job's body and the token of its claim.
  */
 function bare({ name, message, stack }: Error): Error {
   return Object.assign(new Error(message), { name, stack });

@@ -5,21 +5,21 @@ import { type Position, storedPosition } from "../core/position.ts";
 import type { Bulk } from "../protocol/change/bulk.ts";
 import { LAST_BOUND } from "./instants.ts";
 
-// A place is one of the protocol's positions: before a time, or after a job. Callers see neither. Earlier versions wrote an
-// entry's sort key for the place after a dead job.
+// A place is a position of the protocol: before a time, or after a job. Earlier versions wrote the sort key of a dead entry as the
+// place after that job, without `#~`.
 const LIST_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})#~)?$/;
 const DEAD_PLACE = /^\d{13}#([0-9A-Z]{26})(?:#~)?$/;
 const BULK_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})(?:#~)?)?$/;
 const WHOLE = /^(?:0|[1-9]\d{0,12})$/;
 
-/** A list's place, and the range it goes through, which a caller need not repeat. ms since the epoch. */
+/** Where a list continues, and its range, so that a caller need not repeat the range. ms since the epoch. */
 export type ListCursor = { place: Position; from: number; to: number };
 
 export function encodeListCursor({ place, from, to }: ListCursor): string {
   return encode(`${from} ${to} ${place}`);
 }
 
-/** Throws `bad-request` for anything but what `encodeListCursor` wrote. */
+/** Reads a cursor of `encodeListCursor`. Throws `bad-request` for any other text. */
 export function decodeListCursor(text: string): ListCursor {
   const [from = "", to = "", place = "", ...rest] = decode(text).split(" ");
   const [, time, id] = LIST_PLACE.exec(place) ?? [];
@@ -32,7 +32,7 @@ export function encodeDeadCursor(place: Position): string {
   return encode(place);
 }
 
-/** Throws `bad-request` for anything but what `encodeDeadCursor` wrote. */
+/** Reads a cursor of `encodeDeadCursor`. Throws `bad-request` for any other text. */
 export function decodeDeadCursor(text: string): Position {
   const place = decode(text);
   const [, id] = DEAD_PLACE.exec(place) ?? [];
@@ -40,12 +40,12 @@ export function decodeDeadCursor(text: string): Position {
   return storedPosition(place);
 }
 
-/** A bulk goes on where its last part ended. */
+/** Writes the cursor of a bulk, which continues where its last part ended. */
 export function encodeBulkCursor({ id, startedAt, from, to, nextAt, position }: Bulk): string {
   return encode(`${id} ${startedAt} ${from} ${to} ${nextAt} ${position}`);
 }
 
-/** Throws `bad-request` for anything but what `encodeBulkCursor` may have written. */
+/** Reads a cursor of `encodeBulkCursor`. Throws `bad-request` for any other text. */
 export function decodeBulkCursor(text: string): Bulk {
   const [id = "", startedAt = "", from = "", to = "", nextAt = "", position = "", ...rest] =
     decode(text).split(" ");
@@ -63,30 +63,30 @@ export function decodeBulkCursor(text: string): Bulk {
   };
 }
 
-/** A page of schedules goes on where EventBridge Scheduler says. */
+/** Writes the cursor of a list of schedules. `token`: EventBridge Scheduler's `NextToken`. */
 export function encodeScheduleCursor(token: string): string {
   return encode(token);
 }
 
-/** Throws `bad-request` for anything but what `encodeScheduleCursor` may have written. */
+/** Reads a cursor of `encodeScheduleCursor`. Throws `bad-request` for any other text. */
 export function decodeScheduleCursor(text: string): string {
   const token = decode(text);
   if (token === "") throw garbage();
   return token;
 }
 
-/** Ties a cursor to its list: the topic, and whatever else narrows it. */
+/** Ties a cursor to its request by a hash of the request's topic, filters and values. */
 export function tie(cursor: string, ...list: readonly (string | undefined)[]): string {
   return `${cursor}.${markOf(list)}`;
 }
 
-/** The cursor of a tied one. Throws `bad-request` when it is another list's. */
+/** Reads the cursor that `tie` tied. Throws `bad-request` if it was tied to another request. */
 export function untie(text: string, ...list: readonly (string | undefined)[]): string {
   const [cursor = "", mark, ...rest] = text.split(".");
   if (rest.length === 0 && mark === markOf(list)) return cursor;
   throw new MinutehandError(
     "bad-request",
-    "cursor must be sent with the same request that answered it: the same topic, filters and values",
+    "cursor must be sent with the same topic, filters and values as the request that answered it",
   );
 }
 
@@ -94,7 +94,7 @@ function markOf(list: readonly (string | undefined)[]): string {
   return createHash("sha256").update(JSON.stringify(list)).digest("base64url").slice(0, 8);
 }
 
-/** Whether these digits are a bound that a range may have: a read goes on at a minute's end, which must sort too. */
+/** Whether these digits are a time that a range may begin or end with. */
 function isBound(digits: string): boolean {
   return WHOLE.test(digits) && Number(digits) <= LAST_BOUND;
 }
@@ -114,5 +114,5 @@ function decode(text: string): string {
 }
 
 function garbage(): MinutehandError {
-  return new MinutehandError("bad-request", "cursor must be a cursor that an earlier page answered");
+  return new MinutehandError("bad-request", "cursor must be the cursor of an earlier answer");
 }

@@ -12,11 +12,11 @@ import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
 import { parseDuration } from "../general/durations.ts";
 
 /**
- * The schemas of single values in requests. Each error text follows the field's name: "must be …". The parsed values are
- * those that the protocol takes: durations are ms.
+ * The schemas of single values in requests. An error text begins with "must", because it follows the name of the field. The
+ * parsed values are those that the protocol takes: durations are ms.
  */
 
-/** Text of one pattern. */
+/** Text that matches a pattern. `rule`: the error text. */
 export function matching(pattern: RegExp, rule: string) {
   return z.string({ error: rule }).check(z.regex(pattern, { error: rule }));
 }
@@ -38,7 +38,7 @@ export const topic = matching(/^[a-z0-9-]{1,50}$/, "must be 1 to 50 characters o
 
 export const key = matching(KEY_PATTERN, KEY_RULE);
 
-/** The names that EventBridge Scheduler takes, except those that a path cannot hold. */
+/** The names that EventBridge Scheduler allows, except `.` and `..`: a URL parser would remove those from a path. */
 export const scheduleName = matching(
   /^(?!\.{1,2}$)[0-9A-Za-z._-]{1,64}$/,
   'must be 1 to 64 characters of 0-9, A-Z, a-z and .-_ and neither "." nor ".."',
@@ -49,7 +49,7 @@ export const jobId = z
   .string({ error: JOB_ID_RULE })
   .check(z.refine(isJobId, { error: JOB_ID_RULE }), z.meta({ pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }));
 
-/** A key has no comma. HTTP joins two headers of one name with a comma, so two keys would look like a third. */
+/** An Idempotency-Key. It has no comma: HTTP joins two headers of one name with a comma, so two keys would look like a third. */
 export const idempotencyKey = matching(
   new RegExp(`^[ -+\\--~]{1,${IDEMPOTENCY_KEY_CHARS}}$`),
   `must be 1 to ${IDEMPOTENCY_KEY_CHARS} characters of printable ASCII without commas, in one header`,
@@ -62,7 +62,7 @@ export const idempotencyKey = matching(
 
 const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
 
-/** A duration in ms. `least`: what checks the number of seconds from below. `most`: ms, with the rule that says so. */
+/** A duration in ms. `least` checks that a number of seconds is not too small. `most`: ms; `rule`: the error text for more. */
 function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: string) {
   return z.pipe(
     z.union(
@@ -114,7 +114,7 @@ function daysOf(ms: number): string {
 
 const WINDOW_RULE = `must be a duration of whole minutes, 1 to ${LONGEST_WINDOW_MINUTES}`;
 const MINUTE = 60_000;
-/** In ms. */
+/** A duration in ms, of whole minutes. */
 export const flexibleWindow = duration.check(
   z.refine((ms) => ms % MINUTE === 0 && ms >= MINUTE && ms <= LONGEST_WINDOW_MINUTES * MINUTE, {
     error: WINDOW_RULE,
@@ -129,8 +129,8 @@ export const expression = z
   .check(z.maxLength(EXPRESSION_CHARS, { error: EXPRESSION_RULE }));
 export const timezone = z.string({ error: "must be an IANA name such as Europe/Berlin or UTC" });
 
-/** Such text, if it is well formed, DynamoDB, SQS and HTTP headers all keep as it is. */
-// By ranges: JSON Schema has no place for the flag that a property of characters needs.
+// DynamoDB, SQS and HTTP headers all keep well-formed text without control characters unchanged. The characters are given as
+// ranges, because JSON Schema has no place for the flag `u` that `\p{Cc}` needs.
 const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
 const NO_CONTROLS = new RegExp(`^[^${CONTROLS}]*$`);
 
@@ -139,7 +139,7 @@ export function plainText(mostBytes: number) {
   const rule = `must be 1 to ${mostBytes} bytes of UTF-8 without control characters`;
   return z.string({ error: rule }).check(
     z.minLength(1, { error: rule }),
-    // Text never has more UTF-16 units than bytes, so that the document may say this much.
+    // JSON Schema can only bound the UTF-16 units, of which a text never has more than bytes. The next check bounds the bytes.
     z.maxLength(mostBytes, { error: rule }),
     z.regex(NO_CONTROLS, { error: rule }),
     z.refine((text) => Buffer.byteLength(text) <= mostBytes && text.isWellFormed(), { error: rule }),
@@ -152,8 +152,8 @@ const HEADER_VALUE_RULE = "must be text without control characters";
 const HEADERS_RULE = `must be an object of names and values with at most ${HEADERS_BYTES} bytes as JSON`;
 
 /**
- * Headers of a job. zod passes over a `__proto__` in a record, so it is looked for before; and it runs out of stack over the issues of 100,000
- * names, so their size is too.
+ * The headers of a job. Two rules are checked before zod's record. zod ignores the name `__proto__`, and it overflows the stack when
+ * 100,000 names each break a rule.
  */
 export const headers = z
   .pipe(
@@ -178,7 +178,7 @@ export const headers = z
     z.meta({ description: `All names and values together have at most ${HEADERS_BYTES} bytes as JSON.` }),
   );
 
-/** Any JSON value, but there must be one. */
+/** Any JSON value. It must be given. */
 export const body = z.unknown().check(
   z.refine((value) => value !== undefined, { error: "must be given: any JSON value" }),
   z.meta({ description: "Any JSON value. Its JSON text has at most 200 KiB of UTF-8." }),

@@ -4,10 +4,10 @@ import { jobOf } from "./job-json.ts";
 import { statusOf } from "./new-job.ts";
 import type { Answer } from "./route.ts";
 
-/** The headers of answers that `filed` gives. */
+/** The headers that an answer of `filed` can have. */
 export const FILED_HEADERS = ["Location", "Idempotent-Replayed"] as const;
 
-/** The answer to a call that files a job: where it is, and what became of it. */
+/** Answers a call that filed a job: the job, its path, and whether this request or an earlier one filed it. */
 export function filed(ctx: Context, enqueued: Enqueued): Answer {
   const { outcome, home } = enqueued;
   const replayed = outcome === "replayed" ? { "idempotent-replayed": "true" } : {};

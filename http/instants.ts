@@ -3,7 +3,10 @@ import { parseInstant } from "../general/instant.ts";
 
 const RULE = "must be an ISO 8601 time with a zone, such as 2026-03-01T09:30:00.000Z";
 
-/** The last whole minute of 13 digits of milliseconds, which the pool sorts by: a list goes on at a minute's end. */
+/**
+ * The last whole minute whose milliseconds have 13 digits. The pool sorts times as text of 13 digits, and a list continues at the
+ * end of a minute.
+ */
 export const LAST_BOUND = 9_999_999_960_000;
 
 const written = z.iso.datetime({ offset: true, error: RULE });
@@ -30,7 +33,7 @@ export const bound = z.pipe(
   }),
 );
 
-/** As answers write it: UTC with milliseconds. */
+/** Writes a time as answers have it: ISO 8601 in UTC with milliseconds. */
 export function iso(ms: number): string {
   return new Date(ms).toISOString();
 }

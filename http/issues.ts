@@ -2,14 +2,14 @@ import type * as z from "zod/mini";
 import { MinutehandError } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
 
-/** Bytes of a refused value that its refusal shows. */
+/** How many bytes of a refused value an error text shows. */
 const SHOWN = 60;
-/** Issues that `detail` tells, all being in `errors`; and unknown names that an issue tells. */
+/** How many issues `detail` tells (`errors` has all of them), and how many unknown names one issue tells. */
 const TOLD = 3;
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
 
-/** The rule that a value broke, for schemas that do not say it themselves. */
+/** Says which rule a value broke, for schemas without an error text of their own. */
 export function ruleOf(issue: RawIssue): string {
   switch (issue.code) {
     case "invalid_type":
@@ -27,9 +27,9 @@ export function ruleOf(issue: RawIssue): string {
   }
 }
 
-/** One readable `detail`, and all issues one by one. `where` is what is refused, such as `the request`. */
+/** The `bad-request` for the issues that zod found: a readable `detail`, and all issues in `errors`. `where`: such as `the request`. */
 export function refusal(found: readonly z.core.$ZodIssue[], input: unknown, where: string): MinutehandError {
-  // A value may break one rule in several ways.
+  // zod reports a rule once for each way in which a value breaks it.
   const issues = [
     ...new Map(found.map((issue) => [`${issue.path.map(String)} ${issue.message}`, issue])).values(),
   ];
@@ -43,7 +43,7 @@ export function refusal(found: readonly z.core.$ZodIssue[], input: unknown, wher
   return new MinutehandError("bad-request", `${told.join("; ")}${more}`, { errors });
 }
 
-/** A request of 3 MiB can name more than an answer may hold. */
+/** The first names. A request of 3 MiB can have more unknown names than fit into an answer. */
 function named(keys: readonly string[]): string {
   const more = keys.length > TOLD ? ` and ${keys.length - TOLD} more` : "";
   return keys.slice(0, TOLD).map(shown).join(", ") + more;

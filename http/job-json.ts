@@ -6,9 +6,9 @@ import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { JobJson, JobSummary } from "./answers.ts";
 import { iso } from "./instants.ts";
-import { answerOf } from "./job-options.ts";
+import { optionsJson } from "./job-options.ts";
 
-/** A job without its body, as it is at this moment. */
+/** A job without its body, in its present state. */
 export function summaryOf(ctx: Context, home: Head): JobSummary {
   const { id, topic, key, revision, attempt, lastError } = home;
   const state = stateAt(home, ctx.clock());
@@ -20,7 +20,7 @@ export function summaryOf(ctx: Context, home: Head): JobSummary {
     dueAt: iso(home.dueAt),
     revision,
     attempt,
-    ...answerOf(keptOptionsOf(home)),
+    ...optionsJson(keptOptionsOf(home)),
     maxAttempts: home.maxAttempts ?? policyOf(ctx, topic).maxAttempts,
     createdAt: iso(home.createdAt),
     ...heldOf(home),
@@ -32,13 +32,13 @@ export function summaryOf(ctx: Context, home: Head): JobSummary {
   };
 }
 
-/** Only of one that waits, or waited, for nothing else. */
+/** When a pause, a limit or a window held the job. Empty if it never waited. */
 function heldOf({ heldFrom, heldUntil }: Head): Pick<JobSummary, "heldFrom" | "heldUntil"> {
   if (heldFrom === undefined || heldUntil === undefined || heldUntil <= heldFrom) return {};
   return { heldFrom: iso(heldFrom), heldUntil: iso(heldUntil) };
 }
 
-/** A whole job. The text that is stored was written by `toJson`, its numbers checked, so parsing alters nothing. */
+/** A whole job. `parseJson` has checked the numbers of its body when the job was filed, so `JSON.parse` alters none. */
 export function jobOf(ctx: Context, home: Home): JobJson {
   return { ...summaryOf(ctx, home), body: storedBody(home), timeline: timelineOf(home).map(happeningOf) };
 }
@@ -54,11 +54,11 @@ function happeningOf({ what, at, attempt, dueAt, late, error }: Happening): JobJ
   };
 }
 
-/** Of a pool that somebody wrote to by hand: JSON.parse's own error would quote the body in a log. */
+/** Throws its own error for a body that somebody has damaged in the table: the error of `JSON.parse` would quote the body in a log. */
 function storedBody({ id, body }: Home): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    throw new Error(`the stored body of job ${id} is no JSON`);
+    throw new Error(`the stored body of job ${id} is not JSON`);
   }
 }

@@ -8,25 +8,29 @@ import {
   type KeptOptions,
   OPTION_NAMES,
 } from "../core/job-options.ts";
+import { answerFieldOf } from "./answer-fields.ts";
 import { durationUpTo, headers, longerThan0, matching, plainText, wholeNumber } from "./fields.ts";
 
-/** A job's options as requests say and answers tell them, made from their declarations. */
+/** The fields of a job's options in requests and answers, made from the declarations in `core/job-options.ts`. */
 
 type Fields<Options> = {
   [Name in keyof Options]-?: z.ZodMiniExactOptional<z.ZodMiniType<NonNullable<Options[Name]>>>;
 };
 
-/** The fields of a request that files a job. What they read is what the protocol takes: durations are ms. */
-export const requestedOptions = fieldsOf(OPTION_NAMES, requested) as Fields<JobOptions>;
+/** The options in a request that files a job. Their parsed values are those that the protocol takes: durations are ms. */
+export const requestedOptions = fieldsOf(OPTION_NAMES, requestField) as Fields<JobOptions>;
 
-/** The fields of an answer that tells of a stored job. Durations are seconds. */
-export const answeredOptions = fieldsOf(KEPT_OPTIONS, answered) as Fields<KeptOptions>;
+/** The options by which lists and bulks select jobs. */
+export const filters = { tag: requestedOptions.tag, group: requestedOptions.group };
 
-/** The fields of an answer that tells of a schedule's jobs. Durations are seconds. */
-export const answeredScheduleOptions = fieldsOf(OPTION_NAMES, answered) as Fields<JobOptions>;
+/** The options in an answer about a job. Durations are seconds. */
+export const answeredOptions = fieldsOf(KEPT_OPTIONS, answerField) as Fields<KeptOptions>;
 
-/** Options as answers tell them. */
-export function answerOf<Options extends JobOptions>(options: Options): Options {
+/** The options in an answer about a schedule. Durations are seconds. */
+export const answeredScheduleOptions = fieldsOf(OPTION_NAMES, answerField) as Fields<JobOptions>;
+
+/** Writes options as answers have them: durations in seconds. */
+export function optionsJson<Options extends JobOptions>(options: Options): Options {
   const told = Object.entries(options).map(([name, value]) => {
     const isDuration = JOB_OPTIONS[name as JobOption].kind === "duration";
     return [name, isDuration ? Number(value) / 1000 : value];
@@ -38,7 +42,7 @@ function fieldsOf(names: readonly JobOption[], fieldOf: (name: JobOption) => z.Z
   return Object.fromEntries(names.map((name) => [name, z.exactOptional(fieldOf(name))]));
 }
 
-function requested(name: JobOption): z.ZodMiniType {
+function requestField(name: JobOption): z.ZodMiniType {
   const option = JOB_OPTIONS[name];
   const schema = schemaOf(option);
   const range = z.globalRegistry.get(schema)?.description;
@@ -49,7 +53,7 @@ function requested(name: JobOption): z.ZodMiniType {
 function schemaOf(option: (typeof JOB_OPTIONS)[JobOption]): z.ZodMiniType {
   switch (option.kind) {
     case "url":
-      // Whether the URL may be called is known when the topic is.
+      // `newJobOf` checks the URL, because the topic decides which URLs are allowed.
       return z
         .string({ error: "must be a URL" })
         .check(z.meta({ description: `At most ${CALLBACK_URL_CHARS} characters.` }));
@@ -69,15 +73,6 @@ function schemaOf(option: (typeof JOB_OPTIONS)[JobOption]): z.ZodMiniType {
   }
 }
 
-function answered(name: JobOption): z.ZodMiniType {
-  switch (JOB_OPTIONS[name].kind) {
-    case "headers":
-      return z.record(z.string(), z.string());
-    case "count":
-      return z.int().check(z.minimum(0));
-    case "duration":
-      return z.number();
-    default:
-      return z.string();
-  }
+function answerField(name: JobOption): z.ZodMiniType {
+  return answerFieldOf(JOB_OPTIONS[name]);
 }

@@ -3,10 +3,11 @@ import { type Bindings, problemResponse } from "./app.ts";
 import { problem } from "./problem.ts";
 
 /**
- * Serves an HTTP API's events (payload format 2.0). Hono's own adapter takes the path as it comes, but API
- * Gateway decodes `rawPath`: a key sent as `a%23b` would then be read as `a`, and the wrong job cancelled.
- * It also alters headers that are not ASCII, and answers 500 to some. `begin` is called before each request is looked at, `done`
- * after each answer.
+ * Serves the events of an HTTP API (payload format 2.0). `begin` is called before each request, `done` after each answer.
+ *
+ * Hono's own adapter does not serve here for two reasons. It uses `rawPath` as it comes, which API Gateway has decoded: a key that
+ * was sent as `a%23b` would be read as `a`, and the wrong job cancelled. It also alters headers that are not ASCII, and answers 500
+ * to some of them.
  */
 export function serveEvents(
   app: { fetch: (request: Request, bindings: Bindings) => Response | Promise<Response> },
@@ -18,7 +19,7 @@ export function serveEvents(
       const request = requestOf(event);
       const response = request
         ? await app.fetch(request, { caller: callerOf(event) })
-        : problemResponse(problem("bad-request", "the request must have a method that carries requests"));
+        : problemResponse(problem("bad-request", "the request must have a valid HTTP method and path"));
       return {
         statusCode: response.status,
         headers: Object.fromEntries(response.headers),
@@ -31,15 +32,15 @@ export function serveEvents(
   };
 }
 
-/** The ARN of the user or role that signed a call; where the API asks for no signature, nothing. */
+/** The ARN of the user or role that signed a call; `undefined` if the API does not require signatures. */
 function callerOf({ requestContext }: APIGatewayProxyEventV2): string | undefined {
   return (requestContext as { authorizer?: { iam?: { userArn?: string } } }).authorizer?.iam?.userArn;
 }
 
-/** What fetch forbids, though a request may come with it: https://fetch.spec.whatwg.org/#forbidden-method */
+/** The methods that a `Request` cannot have, but a client may send: https://fetch.spec.whatwg.org/#forbidden-method */
 const FORBIDDEN = ["CONNECT", "TRACE", "TRACK"];
 
-/** `undefined` for what is no request. */
+/** The request of an event; `undefined` if its method or path is not valid. */
 function requestOf(event: APIGatewayProxyEventV2): Request | undefined {
   const { method } = event.requestContext.http;
   const bodiless = method === "GET" || method === "HEAD";
@@ -54,7 +55,7 @@ function requestOf(event: APIGatewayProxyEventV2): Request | undefined {
       headers: headersOf(event.headers),
       ...body,
     });
-    // No path takes it: the answer, which names it, is the API's own.
+    // Give the request its forbidden method back, so that the API answers 405 with the name of the method.
     return allowed === method ? request : Object.defineProperty(request, "method", { value: method });
   } catch {
     return undefined;
@@ -63,14 +64,14 @@ function requestOf(event: APIGatewayProxyEventV2): Request | undefined {
 
 function urlOf({ rawPath, rawQueryString }: APIGatewayProxyEventV2): string {
   const path = rawPath.toWellFormed().split("/").map(segmentOf).join("/");
-  // What URL parsers cut off or leave out.
+  // A URL parser would cut the query off at `#` and leave white space out.
   const query = rawQueryString.toWellFormed().replace(/[#\s]/g, encodeURIComponent);
   return `https://api${path}${query === "" ? "" : `?${query}`}`;
 }
 
-/** A path's segment as a URL has it, whether or not it was decoded on its way here. */
+/** Encodes a segment of a path, whether or not API Gateway has decoded it. */
 function segmentOf(segment: string): string {
-  // URL parsers resolve dots away, written as %2e too; encoded twice they reach the schemas, which refuse them.
+  // A URL parser removes the segments `.` and `..`, also if written with %2e. Encoded twice they reach the schemas, which refuse them.
   if (/^(?:\.|%2e){1,2}$/i.test(segment)) return "%252E";
   return segment.replace(/%(?![0-9a-f]{2})|[^%]/giu, (part) => encodeURIComponent(part));
 }
@@ -82,7 +83,7 @@ function headersOf(sent: APIGatewayProxyEventV2["headers"]): Headers {
     try {
       headers.set(name, value);
     } catch {
-      // No header can hold it; where a route reads this one, its schema refuses what stands here instead.
+      // `Headers` refuses this value. In its place goes a character that the schema of every header refuses.
       if (/^[\w-]+$/.test(name)) headers.set(name, "\u00ff");
     }
   }

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 
 /**
- * Schemas that have a name of their own in the OpenAPI document. Requests are described as they are sent,
- * answers as they are given, hence two registries.
+ * The schemas that have names in the OpenAPI document. There are two registries, because the document describes the input of a
+ * request's schema and the output of an answer's schema.
  */
 export const requests = z.registry<{ id: string }>();
 export const answers = z.registry<{ id: string }>();
@@ -17,12 +17,12 @@ export function answer<S extends z.core.$ZodType>(id: string, schema: S): S {
   return schema;
 }
 
-/** Where the document keeps a named schema. */
+/** The place of a named schema in the document. */
 export function refTo(id: string): string {
   return `#/components/schemas/${id}`;
 }
 
-/** A value that is validated later and on its own, so that a bad one does not spoil its neighbours. */
+/** An entry of a batch. It is validated later and alone, so that the other entries are served even if this one is refused. */
 export function described(id: string) {
   return z.unknown().check(z.meta({ $ref: refTo(id) }));
 }

@@ -13,8 +13,8 @@ import { iso } from "./instants.ts";
 import type { NewJobFields } from "./requests.ts";
 
 /**
- * The job that validated fields ask for. Throws `too-large` for its body, `bad-request` for its time. Its `refusal` is a
- * `bad-request` for its URL, the headers that would go with its call, or more attempts than its topic lets a job have.
+ * Makes the job that validated fields ask for. Throws `too-large` for its body and `bad-request` for its time. The job has a
+ * `refusal` (`bad-request`) if its topic forbids its URL, its headers or its number of attempts.
  */
 export function newJobOf(ctx: Context, fields: NewJobFields): NewJob {
   const { body, delay, dueAt, ...same } = fields;
@@ -27,7 +27,7 @@ export function newJobOf(ctx: Context, fields: NewJobFields): NewJob {
   };
 }
 
-/** What its topic's consumer forbids of where a job is sent, with which headers, and how often; `undefined`: nothing. */
+/** Says why a job's topic forbids its URL, its headers or its number of attempts; `undefined`: it allows them. */
 function callbackError(
   policy: TopicPolicy,
   { topic, callbackUrl, headers = {}, maxAttempts = 0 }: NewJobFields,
@@ -48,7 +48,7 @@ function callbackError(
   return wrong && `headers become HTTP headers of the webhook call: ${wrong}`;
 }
 
-/** ms since the epoch; `undefined` when neither is given. Throws `bad-request` for more than 10 years ahead. */
+/** When a job is due, in ms since the epoch; `undefined` if neither is given. Throws `bad-request` for more than 10 years ahead. */
 export function requestedDueAt(
   now: number,
   { delay, dueAt }: { delay: number | undefined; dueAt: number | undefined },
@@ -62,23 +62,23 @@ export function requestedDueAt(
   return time;
 }
 
-/** What tells an `Idempotency-Key`'s request from a different one. */
+/** Hashes the parts of a request. Requests with the same `Idempotency-Key` must have the same hash. */
 export function hashOf(...parts: readonly string[]): string {
   return createHash("sha256").update(parts.join("\n")).digest("base64url");
 }
 
 export type Sent = { method: string; path: string; headers: { "idempotency-key"?: string }; text: string };
 
-/** That a request with an `Idempotency-Key` files one job, however often it is sent. */
+/** Makes the filing of a job idempotent if the request has an `Idempotency-Key`. */
 export function onceOf({ method, path, headers, text }: Sent): Pick<NewJob, "once"> {
   const token = headers["idempotency-key"];
   return token === undefined ? {} : { once: { token, hash: hashOf(method, path, text) } };
 }
 
-/** Characters of a hash that a home keeps: 96 bits tell its last calls apart. */
+/** How many characters of a hash a home keeps: 96 bits suffice to tell its last calls apart. */
 const MARK_CHARS = 16;
 
-/** That a call with an `Idempotency-Key` changes each job once, however often it is sent. */
+/** Makes the change of a job idempotent if the request has an `Idempotency-Key`. */
 export function callOf({ method, path, headers, text }: Sent): { call?: CallMark } {
   const token = headers["idempotency-key"];
   if (token === undefined) return {};
@@ -86,7 +86,7 @@ export function callOf({ method, path, headers, text }: Sent): { call?: CallMark
   return { call: { key: short(hashOf(token)), request: short(hashOf(method, path, text)) } };
 }
 
-/** 201 for what is new, and again for its repeat; 200 for what was there. */
+/** The status of an enqueue: 201 for a new job and for a repeat of its request; 200 if the key had a live job. */
 export function statusOf({ outcome }: Enqueued): 200 | 201 {
   return outcome === "created" || outcome === "replayed" ? 201 : 200;
 }

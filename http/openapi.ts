@@ -12,7 +12,7 @@ const ABOUT =
   "unknown field. If a path does not support a method, the API answers 405, and the Allow header lists the methods " +
   "that the path supports.";
 
-/** The OpenAPI 3.1 document of these routes, made of the very schemas that validate their requests. */
+/** Makes the OpenAPI 3.1 document of these routes from the schemas that validate their requests. */
 export function openapiDocument(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
@@ -77,7 +77,7 @@ const HEADERS: Readonly<Record<AnswerHeader | "Retry-After", object>> = {
     schema: { type: "string", const: "true" },
   },
   "Retry-After": {
-    description: "How many seconds to wait before a repeat.",
+    description: "How many seconds to wait before the next try.",
     required: true,
     schema: { type: "integer" },
   },
@@ -91,7 +91,7 @@ function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodTyp
   if (!schema) return [];
   const { properties = {}, required = [] } = z.toJSONSchema(schema, {
     io: "input",
-    // zod leaves the default of a value that is read from text out of its input.
+    // zod writes no default for a value that a transform reads from text.
     override: ({ zodSchema, jsonSchema }) => {
       const { def } = zodSchema._zod;
       if (def.type === "default") jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue;
@@ -118,7 +118,7 @@ function componentsOf(registry: typeof requests, io: "input" | "output"): Record
   );
 }
 
-/** Answers may gain fields, so that their schemas must not forbid them. */
+/** Allows further fields in the schema of an answer, because a later version may add fields. */
 function open(schema: JsonSchema): JsonSchema {
   return JSON.parse(
     JSON.stringify(schema, (name, value) =>

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { type ErrorCode, MinutehandError } from "../core/errors.ts";
 import type { Problem } from "./answers.ts";
 
-/** What an answer can say went wrong. */
+/** The codes that an answer of the API can have. `forbidden` and `bad-answer` arise in the client only. */
 export type ProblemCode = Exclude<ErrorCode, "forbidden" | "bad-answer">;
 
 export const STATUS: Readonly<Record<ProblemCode, number>> = {
@@ -27,9 +27,9 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
 };
 
 const INTERNAL = "Minutehand failed with an internal error, which is in its log";
-// Its message may carry the words of AWS, with names of queues and accounts.
+// The error's own message is not answered: it can contain AWS's text, with names of queues and accounts.
 const UNAVAILABLE =
-  "an AWS service did not take the request in time, or the job, key, schedule or pause kept changing; nothing was acknowledged: repeat the call";
+  "an AWS service did not answer in time, or other calls kept changing the job, key, schedule or pause. Nothing was acknowledged: repeat the call";
 
 /** Problem details for HTTP APIs (RFC 9457). */
 export function problem(
@@ -41,12 +41,12 @@ export function problem(
   return { ...data, type: "about:blank", title: STATUS_CODES[status] ?? "Error", status, detail, code };
 }
 
-/** What a caller is told of anything thrown; what is no `MinutehandError` is nobody's business. */
+/** The answer to a caller for anything thrown. An error that is not a `MinutehandError` can contain secrets, so it is only logged. */
 export function problemOf(thrown: unknown): Problem {
   if (!(thrown instanceof MinutehandError)) return problem("internal", INTERNAL);
   const { code, message, data } = thrown;
   if (code === "forbidden" || code === "bad-answer") return problem("internal", INTERNAL);
-  // What cannot be read is said in our own words.
+  // For an item that this version cannot read, the message is Minutehand's own and contains nothing of AWS.
   if (code === "unavailable") return problem(code, "unreadable" in data ? message : UNAVAILABLE, data);
   return problem(code, message, data);
 }

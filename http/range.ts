@@ -9,13 +9,16 @@ const HOUR = 3_600_000;
 /** ms since the epoch. */
 type Range = { from: number; to: number };
 
-/** From now, for an hour, where not said. Throws `bad-request`. */
+/** The range of a list or a forecast: by default an hour from now. Throws `bad-request` for one that is empty or too long. */
 export function rangeOf(now: number, asked: Partial<Range>): Range {
   const from = asked.from ?? now;
   return checked({ from, to: asked.to ?? from + HOUR }, LONGEST_SPAN);
 }
 
-/** Where not said, from an hour ago, or now to run, for a day; of the dead, the last 366 days. Throws `bad-request`. */
+/**
+ * The range of a bulk. By default it spans a day from an hour ago (`run`: from now), and for `redrive` the last 366 days. Throws
+ * `bad-request` for one that is empty or too long.
+ */
 export function bulkRangeOf(now: number, action: BulkAction, asked: Partial<Range>): Range {
   if (action === "redrive") {
     const to = asked.to ?? now;

@@ -5,7 +5,7 @@ import { parseJson } from "../core/json.ts";
 import { refusal, ruleOf } from "./issues.ts";
 import type { Call, Route, Service } from "./route.ts";
 
-/** What `input` is by `schema`. Throws `bad-request` with every rule that it breaks. */
+/** Parses `input` by `schema`. Throws `bad-request` with every rule that the input breaks. */
 export function validate<T>(schema: z.ZodMiniType<T>, input: unknown, where: string): T {
   const result = z.safeParse(schema, input, { error: ruleOf });
   if (result.success) return result.data;
@@ -14,7 +14,7 @@ export function validate<T>(schema: z.ZodMiniType<T>, input: unknown, where: str
 
 const NOTHING = z.strictObject({});
 
-/** The call that a request makes of a route. Throws `bad-request` or `too-large`. */
+/** Reads a request to a route and validates its parts. Throws `bad-request` or `too-large`. */
 export async function readCall(
   route: Route,
   request: Request,

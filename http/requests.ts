@@ -20,7 +20,7 @@ import {
   wholeNumber,
 } from "./fields.ts";
 import { bound, instant } from "./instants.ts";
-import { requestedOptions } from "./job-options.ts";
+import { filters, requestedOptions } from "./job-options.ts";
 import { described, request } from "./named.ts";
 
 const time = { delay: z.exactOptional(duration), dueAt: z.exactOptional(instant) };
@@ -34,10 +34,10 @@ const exactlyOneTime = [
   z.meta({ oneOf: [{ required: ["delay"] }, { required: ["dueAt"] }] }),
 ] as const;
 
-/** What a job has under its own id and under its caller's key alike. */
+/** The fields of a job that `POST /jobs` and `PUT` by key both take. */
 const fields = { body, ...time, ...requestedOptions };
 
-/** `PUT` by key: all fields but those the path says. */
+/** The body of `PUT` by key. The path has the topic and the key. */
 export const keyedJob = request("KeyedJob", z.strictObject(fields).check(...exactlyOneTime));
 
 export const newJob = request(
@@ -52,10 +52,10 @@ export const newJob = request(
     })
     .check(
       z.refine(({ key, onDuplicate }) => onDuplicate === undefined || key !== undefined, {
-        error: "onDuplicate must be given with a key only",
+        error: "onDuplicate must be absent without a key",
       }),
       z.refine(({ onDuplicate, maxDelay }) => (onDuplicate === "postpone") === (maxDelay !== undefined), {
-        error: "maxDelay must be given with onDuplicate postpone, and with nothing else",
+        error: "maxDelay must be given with onDuplicate postpone, and absent otherwise",
       }),
       z.meta({
         dependentRequired: { onDuplicate: ["key"] },
@@ -154,15 +154,14 @@ export const resuming = request(
 
 const which = {
   topic,
-  tag: requestedOptions.tag,
-  group: requestedOptions.group,
+  ...filters,
   from: z.exactOptional(bound),
   to: z.exactOptional(bound),
   dryRun: z._default(z.boolean(), false),
   cursor: z.exactOptional(z.string()),
 };
 
-/** Which jobs, and what becomes of them. */
+/** The body of a bulk: which jobs, and what happens to them. */
 export const bulk = request(
   "Bulk",
   z.discriminatedUnion("action", [

@@ -4,7 +4,7 @@ import type { ProblemCode } from "./problem.ts";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What routes need beside the protocol. */
+/** What routes work with. */
 export type Service = {
   readonly ctx: Context;
   readonly version: string;
@@ -16,7 +16,10 @@ export type Service = {
   };
 };
 
-/** A call that somebody decides on for a topic, a schedule or many jobs. `caller`: by IAM; absent where nobody signs. */
+/**
+ * The log entry of a call that changes a topic, a schedule or many jobs. `caller`: the ARN that signed the call; absent if the API
+ * does not require signatures.
+ */
 export type Decision = { call: string; topic?: string; schedule?: string; caller?: string };
 
 /** A validated request. `text` is its body as it was sent. */
@@ -38,36 +41,38 @@ export type Answer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Where what was filed is; and that it was filed before, by the same request with the same `Idempotency-Key`. */
+/**
+ * `Location`: the path of what was filed. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` filed it.
+ */
 export type AnswerHeader = "Location" | "Idempotent-Replayed";
 
-/** One call of the API: what it takes, what it answers and what it does. The OpenAPI document is made of these. */
+/** One call of the API: what it takes, what it answers and what it does. The OpenAPI document is made from the routes. */
 export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
   readonly method: Method;
-  /** With its parameters in braces. */
+  /** The path, with its parameters in braces. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
   readonly params?: z.ZodMiniType<P>;
-  /** A strict object; without one there are no query parameters. */
+  /** A strict object. Absent: the call takes no query parameters. */
   readonly query?: z.ZodMiniType<Q>;
-  /** Lower-case names. */
+  /** The headers that the call reads, by lower-case names. */
   readonly headers?: z.ZodMiniType<H>;
   readonly body?: z.ZodMiniType<B>;
-  /** It is logged who called it, and for what. */
+  /** Each call is logged as a `Decision`. */
   readonly isDecision?: true;
   /** An empty body stands for `{}`. */
   readonly bodyOptional?: true;
   /** The schemas of successful answers by status. */
   readonly answers: Readonly<Record<number, z.core.$ZodType>>;
-  /** The headers of its successful answers. */
+  /** The headers of successful answers. */
   readonly answerHeaders?: readonly AnswerHeader[];
-  /** Beside `bad-request`, `internal` and `unavailable`, which every call knows. */
+  /** The codes of refusals, besides `bad-request`, `internal` and `unavailable`, which every call has. */
   readonly problems: readonly ProblemCode[];
   handle(call: Call<P, Q, H, B>): Promise<Answer>;
 };
 
-/** Checks a route's handler against its own schemas. */
+/** Makes TypeScript check a route's handler against the route's schemas. */
 export function route<P, Q, H, B>(described: Route<P, Q, H, B>): Route {
   return described;
 }

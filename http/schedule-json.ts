@@ -4,11 +4,12 @@ import type { Schedule } from "../core/occurrence.ts";
 import { nextOf } from "../protocol/file/recurring.ts";
 import type { ScheduleJson, ScheduleSummary } from "./answers.ts";
 import { iso } from "./instants.ts";
-import { answerOf } from "./job-options.ts";
+import { optionsJson } from "./job-options.ts";
 
+/** How many of the next occurrences an answer has. */
 const TOLD = 5;
 
-/** A schedule without its jobs' body, as it is at this moment. */
+/** A schedule without the body of its jobs. */
 export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSummary {
   const { name, expression, timezone, start, end, flexibleWindow, paused, createdAt } = schedule;
   return {
@@ -19,14 +20,17 @@ export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSumm
     ...(end === undefined ? {} : { end: iso(end) }),
     ...(flexibleWindow === undefined ? {} : { flexibleWindow: flexibleWindow / 1000 }),
     topic: schedule.job.topic,
-    ...answerOf(optionsOf(schedule.job)),
+    ...optionsJson(optionsOf(schedule.job)),
     paused,
     createdAt: iso(createdAt),
     next: nextTimesOf(schedule, now).map(iso),
   };
 }
 
-/** None of a schedule that this code cannot read, as a newer version may have put it: it must not keep others from a list. */
+/**
+ * The next occurrences. None for an expression that this code cannot read, as a newer version may have put it: one such schedule
+ * must not make a whole list fail.
+ */
 function nextTimesOf(schedule: Schedule, now: number): number[] {
   try {
     return nextOf(schedule, now, TOLD);

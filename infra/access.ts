@@ -24,8 +24,8 @@ type QueueAction =
   | "GetQueueAttributes";
 
 /**
- * Whoever meets a job reads it, files looks for it and changes its home, keyed ones in transactions; parks those of a
- * paused topic, many at once, and takes such a note back.
+ * A function that handles a job reads it, files looks for it and changes its home, in a transaction if the job has a key. It also
+ * parks jobs of a paused topic, many at once, and deletes their notes.
  */
 const MEET_JOBS: readonly PoolAction[] = [
   "GetItem",
@@ -37,22 +37,22 @@ const MEET_JOBS: readonly PoolAction[] = [
   "PartiQLInsert",
   "PartiQLUpdate",
 ];
-/** Files, looks at, moves and cancels jobs, alone and many at once. */
+/** For producers: files, reads, moves and cancels jobs, one or many at once. */
 export const ENQUEUE_ACTIONS = MEET_JOBS;
-/** The same, keyed ones one by one. */
+/** For the function that applies events: the same, but always one job at a time. */
 export const EVENT_ACTIONS = MEET_JOBS.filter((action) => action !== "PartiQLInsert");
-/** The same of one job without a key. */
+/** For one job without a key: needs neither transactions nor batches of inserts. */
 export const ONE_JOB_ACTIONS = MEET_JOBS.filter(
   (action) => action !== "ConditionCheckItem" && action !== "PartiQLInsert",
 );
-/** Claims and settles jobs, and redrives the dead whose letters SQS has put back. */
+/** For consumers: claims and settles jobs, and redrives dead jobs whose dead letters SQS's own redrive has sent back. */
 export const RUN_ACTIONS = MEET_JOBS;
-/** All of the HTTP API but receive: enqueues, lists, redrives and resumes. */
+/** For all calls of the HTTP API except `receive`: enqueues, lists, redrives and resumes. */
 export const API_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "Query"];
-/** Sweeps, audits and resumes, and creates the first cursors. */
+/** For the tick: sweeps, audits and resumes, and creates the first cursors. */
 export const TICK_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "Query", "DescribeTable"];
 
-/** "DynamoDB encryption at rest usage notes" asks for these of the caller, here by their full names. */
+/** What the caller of an encrypted table needs ("DynamoDB encryption at rest usage notes"), without wildcards. */
 const TABLE_KEY_ACTIONS = [
   "kms:DescribeKey",
   "kms:Encrypt",
@@ -62,9 +62,9 @@ const TABLE_KEY_ACTIONS = [
   "kms:GenerateDataKey",
   "kms:GenerateDataKeyWithoutPlaintext",
 ];
-/** "Key management", SQS Developer Guide: the first for whoever sends, the second for both sides. */
+/** "Key management", SQS Developer Guide: a sender needs both actions, a receiver the second. */
 const QUEUE_KEY_ACTIONS = ["kms:GenerateDataKey", "kms:Decrypt"];
-/** "Secret encryption and decryption in AWS Secrets Manager", of whoever reads. */
+/** What the reader of a secret needs ("Secret encryption and decryption in AWS Secrets Manager"). */
 const SECRET_KEY_ACTIONS = ["kms:Decrypt"];
 
 export function grantPool(grantee: IGrantable, table: PoolTable, actions: readonly PoolAction[]): void {
@@ -91,13 +91,13 @@ export function grantQueues(
   grantKey(grantee, queues[0]?.encryptionMasterKey, QUEUE_KEY_ACTIONS);
 }
 
-/** To read a secret's value. */
+/** Lets `grantee` read the value of a secret. */
 export function grantSecret(grantee: IGrantable, secret: Secret): void {
   grant(grantee, ["secretsmanager:GetSecretValue"], [secret.secretArn]);
   grantKey(grantee, secret.encryptionKey, SECRET_KEY_ACTIONS);
 }
 
-// The constructs' own `grant…` methods say `kms:ReEncrypt*` and `kms:GenerateDataKey*`, and more than is used.
+// The CDK's own `grant…` methods allow more than is used, with `kms:ReEncrypt*` and `kms:GenerateDataKey*`.
 function grantKey(grantee: IGrantable, key: IKey | undefined, actions: string[]): void {
   if (key !== undefined) grant(grantee, actions, [key.keyArn]);
 }

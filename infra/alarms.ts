@@ -33,7 +33,7 @@ const MINUTE = Duration.minutes(1);
 const FIVE_MINUTES = Duration.minutes(5);
 const DEFAULT_OLDEST_AGE = Duration.minutes(15);
 
-/** The queue's CloudWatch alarms. Each one calls for a person. */
+/** The queue's CloudWatch alarms. Each of them needs a person to act. */
 export class Alarms extends Construct {
   private readonly props: AlarmsProps;
 
@@ -56,7 +56,7 @@ export class Alarms extends Construct {
       threshold: 1,
       evaluationPeriods: 1,
     });
-    // A pulled message ages for as long as it is under a claim.
+    // The message of a pulled job stays in the queue, and ages there, while the job runs.
     const claim = settings.consumer === "pull" ? ttrOf(settings) : Duration.seconds(0);
     const oldest = settings.oldestMessageAge ?? DEFAULT_OLDEST_AGE.plus(claim);
     this.alarm(`${topic}Backlog`, {
@@ -72,7 +72,7 @@ export class Alarms extends Construct {
    * a failed attempt of its job, and not an error of the function.
    */
   watchConsumer(topic: string, fn: LambdaFunction): void {
-    // A function of another stack names this one's queues, and two stacks cannot name each other.
+    // The stack of the function refers to this stack's queues, and two stacks cannot refer to each other.
     const scope = Stack.of(fn) === Stack.of(this) ? this : fn;
     const alarmDescription = `Topic ${topic} has a function that crashes or reaches its timeout: see the function's log`;
     this.alarm(`${topic}Failing`, { ...failing(fn), alarmDescription }, scope);
@@ -110,7 +110,7 @@ export class Alarms extends Construct {
   private watchEvents({ rules, eventBus, queue, dlq, fn }: Events): void {
     const alarmDescription = "The function that applies events crashes or reaches its timeout: see its log";
     this.alarm("EventsFailing", { ...failing(fn), alarmDescription });
-    // "Limits" of CloudWatch's alarms: an expression takes ten metrics at most, and there may be more rules.
+    // There is an alarm for each rule: a metric expression takes at most ten metrics ("Limits" of CloudWatch's alarms).
     for (const rule of rules)
       this.alarm(`EventsUndelivered${rule.node.id}`, {
         alarmDescription:
@@ -191,7 +191,10 @@ export class Alarms extends Construct {
   }
 }
 
-/** The alarm of a function that consumes an SQS queue. SQS delivers a message again only after its visibility timeout. */
+/**
+ * The alarm of a function that consumes an SQS queue: three minutes with errors out of 15. The window is that long because SQS delivers
+ * a message again only after its visibility timeout.
+ */
 function failing(
   fn: LambdaFunction,
 ): Pick<AlarmProps, "metric" | "threshold" | "evaluationPeriods" | "datapointsToAlarm"> {

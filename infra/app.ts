@@ -4,10 +4,12 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { MinutehandStack } from "./minutehand-stack.ts";
 
 /**
- * The app, by context: `-c api=none` leaves the HTTP API out, `-c removable=true` lets a test stack take its
- * data with it, `-c alarmTopicArn=…` says whom the alarms notify, `-c callbackHosts=…,…` which private hosts
- * `callbacks` may call. `-c stackName=…` and `-c prefix=…` name the stack and its queues, so that a second one fits into the
- * account.
+ * The app with its options from the CDK's context:
+ * - `-c api=none` leaves the HTTP API out.
+ * - `-c removable=true` deletes the data with the stack.
+ * - `-c alarmTopicArn=…` names the SNS topic that the alarms notify.
+ * - `-c callbackHosts=…,…` names the private hosts that the topic `callbacks` may call.
+ * - `-c stackName=…` and `-c prefix=…` name the stack and its queues, so that the account can have a second one.
  */
 const app = new App();
 const contextOf = (name: string) => app.node.tryGetContext(name);
@@ -15,7 +17,7 @@ const contextOf = (name: string) => app.node.tryGetContext(name);
 function readFlag(name: string): boolean {
   const value = String(contextOf(name) ?? false);
   if (value !== "true" && value !== "false") {
-    throw new Error(`-c ${name} must be a flag, is "${value}"; allowed: true, false`);
+    throw new Error(`-c ${name} must be true or false, got "${value}"`);
   }
   return value === "true";
 }

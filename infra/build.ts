@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { bundle, esbuild, OPTIONS } from "./bundle.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
-/** The functions of the construct, which the package holds. */
+/** The functions of the construct. The npm package contains their bundles. */
 export const CONSTRUCT_FUNCTIONS = [
   "api",
   "receive",
@@ -19,13 +19,13 @@ const APP_FUNCTIONS = ["reminders", "precise"] as const;
 
 export type FunctionName = (typeof CONSTRUCT_FUNCTIONS | typeof APP_FUNCTIONS)[number];
 
-/** What a bundle was made from, kept beside it: paths from the project's root with their hashes. */
+/** The inputs of a bundle: paths from the project's root, with their hashes. The file lies beside the bundle. */
 type Origin = { readonly key: string; readonly inputs: Readonly<Record<string, string>> };
 
 export type BuildFolders = {
-  /** Where inputs are counted from, and whose lock file and tsconfig count. @default the project's root */
+  /** The folder with the lock file and the tsconfig. Paths of inputs are relative to it. @default the project's root */
   readonly root?: string;
-  /** Where `<name>/index.mjs` goes. @default `dist/functions` in the root */
+  /** The folder for `<name>/index.mjs`. @default `dist/functions` in the root */
   readonly outDir?: string;
 };
 
@@ -34,8 +34,8 @@ export function entryOf(name: FunctionName): string {
 }
 
 /**
- * Bundles a function to `<outDir>/<name>/index.mjs` (ESM, Node 24) unless the bundle there was made from
- * the same inputs. The same inputs give the same bytes. Throws esbuild's error when it does not compile.
+ * Bundles a function to `<outDir>/<name>/index.mjs` (ESM, Node 24), unless the bundle there was made from the same inputs. The same
+ * inputs give the same bytes. Throws esbuild's error if the function does not compile.
  *
  * @returns the folder that holds the bundle and nothing else
  */
@@ -51,17 +51,17 @@ export function buildFunction(entry: string, folders: BuildFolders = {}): string
   const startedAt = Date.now();
   const { code, inputs } = bundle(entry, root);
   mkdirSync(folder, { recursive: true });
-  // First, so that a crash between the two leaves no bundle beside another one's origin.
+  // Remove the origin file first, so that a crash between the two steps never leaves a new bundle beside an old origin.
   rmSync(originFile, { force: true });
   replaceFile(output, code);
-  // One saved while esbuild read may not be what was bundled: then the next call builds again.
+  // If an input was saved while esbuild read it, the bundle may have its older text. Without an origin file the next call builds again.
   if (inputs.some((path) => savedSince(resolve(root, path), startedAt))) return folder;
   const hashes = Object.fromEntries(inputs.map((path) => [path, hashOf(resolve(root, path)) ?? "missing"]));
   replaceFile(originFile, JSON.stringify({ key, inputs: hashes } satisfies Origin));
   return folder;
 }
 
-/** What else decides the bytes; the lock file stands for the packages' own settings. */
+/** What decides the bytes besides the inputs. The lock file stands for the versions of packages. */
 function keyOf(root: string, entry: string): string {
   const settings = ["package-lock.json", "tsconfig.json"].map((file) => hashOf(join(root, file)));
   return JSON.stringify({ esbuild: esbuild().version, entry: relative(root, entry), OPTIONS, settings });
@@ -86,7 +86,7 @@ function hashOf(file: string): string | undefined {
   return contents && createHash("sha256").update(contents).digest("base64");
 }
 
-/** Asked of the file itself: between a question and the reading another process may have built. */
+/** Reads a file; `undefined` if it does not exist. Asking first would not help, because another process may build in between. */
 function readIfThere(file: string): Buffer | undefined {
   try {
     return readFileSync(file);
@@ -96,10 +96,10 @@ function readIfThere(file: string): Buffer | undefined {
   }
 }
 
-/** Whole or not at all, as another process may build or read the same bundle. */
+/** Replaces a file in one step, because another process may build or read the same bundle. */
 function replaceFile(file: string, contents: string | Uint8Array): void {
   const folder = dirname(file);
-  // Not in the bundle's own folder: all that lies there is deployed.
+  // Do not write the draft into the bundle's own folder, because everything there is deployed.
   const draft = join(dirname(folder), `.${basename(folder)}.${process.pid}.tmp`);
   writeFileSync(draft, contents);
   renameSync(draft, file);

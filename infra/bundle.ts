@@ -20,21 +20,21 @@ export const OPTIONS = {
 
 export type Bundle = {
   readonly code: Uint8Array;
-  /** The files it was made from, relative to the root. */
+  /** The files that were bundled, relative to the root. */
   readonly inputs: readonly string[];
   /** The names that the entry exports. */
   readonly exports: readonly string[];
 };
 
 /**
- * Loaded when there is something to bundle, and not by every app: the package's own functions are bundled already. A
- * construct cannot wait, so it is `require`.
+ * Loads esbuild when something must be bundled. Most apps of users need no esbuild, because the package's functions are bundled already.
+ * A construct cannot await an `import`, so this is a `require`.
  */
 export function esbuild(): typeof Esbuild {
   return createRequire(import.meta.url)("esbuild");
 }
 
-/** Bundles a file with all that it imports: ESM for Node 24. Throws esbuild's error when it does not compile. */
+/** Bundles a file with everything that it imports, as ESM for Node 24. Throws esbuild's error if the file does not compile. */
 export function bundle(entry: string, root: string): Bundle {
   const { outputFiles, metafile } = esbuild().buildSync({
     ...OPTIONS,

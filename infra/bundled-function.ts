@@ -17,7 +17,7 @@ export type BundledFunctionProps = Pick<
   FunctionOptions,
   "description" | "deadLetterQueue" | "maxEventAge" | "retryAttempts" | "reservedConcurrentExecutions"
 > & {
-  /** With an `index.mjs` that exports `handler`. */
+  /** A folder with an `index.mjs` that exports `handler`. */
   readonly code: Code;
   readonly environment?: Readonly<Record<string, string>>;
   readonly timeout: Duration;
@@ -27,7 +27,7 @@ export type BundledFunctionProps = Pick<
   readonly tracing?: boolean;
 };
 
-/** A bundled function, with a log group and a role of its own that so far can only write its log. */
+/** A bundled function with its own log group and role. The role can write the log, and others add further permissions to it. */
 export class BundledFunction extends Construct {
   readonly fn: LambdaFunction;
 
@@ -38,7 +38,7 @@ export class BundledFunction extends Construct {
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: removalOf(removable),
     });
-    // Lambda's own default role carries an AWS managed policy that may write any log.
+    // The CDK's default role has an AWS managed policy that allows it to write every log.
     const role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     role.addToPolicy(
       new PolicyStatement({
@@ -61,7 +61,7 @@ export class BundledFunction extends Construct {
       acknowledgeAll(
         this.fn,
         "*",
-        "IAM knows no resource of X-Ray's PutTraceSegments and PutTelemetryRecords",
+        "X-Ray's PutTraceSegments and PutTelemetryRecords cannot be limited to a resource",
       );
   }
 }

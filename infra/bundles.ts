@@ -6,9 +6,8 @@ import { buildFunction, entryOf, type FunctionName } from "./build.ts";
 const bundled = new Map<FunctionName, string>();
 
 /**
- * A function's bundle. The package holds no sources but, in their place, what was bundled from them: what lies there
- * decides, so that both go the same way from here on. All queues of one synth have the same bundles: their sources are
- * looked at once in a process.
+ * The bundle of a function. The npm package contains the bundle where this repository has the source, so the presence of that folder
+ * decides. All queues of one synth use the same bundles, so a process checks the sources only once.
  */
 export function bundleOf(name: FunctionName): Code {
   const folder = bundled.get(name) ?? folderOf(name);

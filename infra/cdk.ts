@@ -1,4 +1,4 @@
-/** `minutehand/cdk`: what a CDK app of one's own needs. */
+/** What CDK apps import as `minutehand/cdk`. */
 export type { ConsumerOptions } from "./consumer.ts";
 export { DelayQueue } from "./delay-queue.ts";
 export type { HandlerOptions } from "./handler.ts";

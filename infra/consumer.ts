@@ -15,12 +15,12 @@ export type ConsumerOptions = {
 };
 
 const DEFAULT_BATCH_SIZE = 10;
-/** "Configure Lambda function timeout", AWS Lambda Developer Guide. */
+/** Lambda's default ("Configure Lambda function timeout", AWS Lambda Developer Guide). */
 const LAMBDA_TIMEOUT = Duration.seconds(3);
-/** A consumer starts no job within `LAST_START` of its deadline, so less would leave it no time at all. */
+/** A consumer starts no job in the last `LAST_START` before its deadline, so a shorter timeout would leave almost no time for jobs. */
 const LEAST_TIMEOUT = Duration.millis(2 * LAST_START);
 
-/** What forbids a function to consume a topic: the rule, the value and what is allowed; `undefined`: nothing. */
+/** Says why a function cannot consume a topic; `undefined`: it can. */
 export function consumerError(
   topic: string,
   queues: TopicQueues | undefined,
@@ -29,31 +29,29 @@ export function consumerError(
   timeout: Duration = LAMBDA_TIMEOUT,
   { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions = {},
 ): string | undefined {
-  if (queues === undefined)
-    return `a consumer's topic must be declared, is "${topic}"; allowed: those in topics`;
+  if (queues === undefined) return `topic "${topic}" is not declared in the queue's topics`;
   if (queues.settings.consumer === "pull") {
-    return `a consumer's topic must be emptied by Lambda, "${topic}" is a pull topic; allowed: consumer "lambda"`;
+    return `topic "${topic}" is a pull topic: only a topic with consumer "lambda" can have a function`;
   }
   if (queues.settings.webhook !== undefined) {
-    return `a consumer's topic must be emptied by Lambda, "${topic}" is a webhook topic; allowed: no webhook`;
+    return `topic "${topic}" is a webhook topic: only a topic without a webhook can have a function`;
   }
   if (consumer !== undefined) {
-    return `a topic must have one consumer, "${topic}" has ${consumer.node.path}; allowed: 1`;
+    return `topic "${topic}" already has the consumer ${consumer.node.path}: a topic can have one consumer only`;
   }
   if (timeout.isUnresolved()) {
-    return `a consumer's timeout must be known at synth, ${path} has a token; allowed: ${LEAST_TIMEOUT.toSeconds()} s or more`;
+    return `the timeout of ${path} must be known at synth, got a token; allowed: ${LEAST_TIMEOUT.toSeconds()} s or more`;
   }
   if (timeout.toSeconds() < LEAST_TIMEOUT.toSeconds()) {
-    const actual = `${path} has ${timeout.toSeconds()} s`;
-    return `a consumer must have time to run a job, ${actual}; allowed: timeout of ${LEAST_TIMEOUT.toSeconds()} s or more`;
+    return `the timeout of ${path} must be ${LEAST_TIMEOUT.toSeconds()} s or more, so that it can run a job, got ${timeout.toSeconds()} s`;
   }
   if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > 10) {
-    return `batchSize must be a whole number, is ${batchSize}; allowed: 1 to 10`;
+    return `batchSize must be a whole number from 1 to 10, got ${batchSize}`;
   }
   return undefined;
 }
 
-/** Makes `fn` a topic's consumer: event source, visibility timeout and grants. */
+/** Makes `fn` the consumer of a topic: sets the visibility timeout, the permissions and the event source. */
 export function connectConsumer(
   fn: LambdaFunction,
   queues: TopicQueues,
@@ -63,7 +61,7 @@ export function connectConsumer(
 ): EventSourceMapping {
   const { topic, settings, ready, dlq } = queues;
   queues.hideFor(fn.timeout ?? LAMBDA_TIMEOUT);
-  // An untracked topic's too: its queue may hold tracked jobs of the time before its tracking was changed.
+  // Grant this for an untracked topic too: its queue may contain tracked jobs from before its tracking was changed.
   grantPool(fn, table, RUN_ACTIONS);
   grantQueues(
     fn,

@@ -36,7 +36,7 @@ import { Webhook } from "./webhook.ts";
 const DEFAULT_PREFIX = "minutehand";
 const HANDLER_TIMEOUT = Duration.seconds(60);
 const HANDLER_MEMORY_MIB = 512;
-/** Of an account's 1,000, unless AWS has raised them: no one topic takes them all. */
+/** A tenth of an account's usual 1,000 concurrent invocations, so that one topic cannot take them all. */
 const DEFAULT_CONCURRENCY = 100;
 
 /**
@@ -53,7 +53,7 @@ export class DelayQueue extends Construct {
   readonly table: PoolTable;
   /** The HTTP API. Absent with `api: { auth: "none" }`. */
   readonly api?: HttpApi;
-  /** The start of the queues' URLs: followed by a topic, the URL of its ready queue; followed by a topic and `_dlq`, that of its DLQ. */
+  /** The start of the queues' URLs. `<start><topic>` is the URL of a topic's ready queue, and `<start><topic>_dlq` that of its DLQ. */
   readonly queueUrlPrefix: string;
 
   private readonly removable: boolean;
@@ -66,7 +66,7 @@ export class DelayQueue extends Construct {
   private readonly control: EventSourceControl;
   private readonly alarms: Alarms;
   private readonly promotions: Promotions | undefined;
-  /** All functions that carry the queue's environment. */
+  /** All functions with the queue's environment. */
   private readonly equipped = new Set<LambdaFunction>();
 
   constructor(scope: Construct, id: string, props: DelayQueueProps) {
@@ -229,7 +229,7 @@ export class DelayQueue extends Construct {
     if (secret !== undefined) return secret;
     const allowed = [...this.secrets.keys()].join(", ") || "none";
     throw new Error(
-      `DelayQueue ${this.node.path}: webhookSecret's topic must have a webhook, is "${topic}"; allowed: ${allowed}`,
+      `DelayQueue ${this.node.path}: topic "${topic}" has no webhook; topics with a webhook: ${allowed}`,
     );
   }
 
@@ -254,7 +254,7 @@ export class DelayQueue extends Construct {
           "queues stay. Cancel or run these jobs first, then delete the topic's line in the topics file",
       );
     }
-    // Consumers are added after this constructor.
+    // Check this in an aspect, because consumers are added after this constructor.
     Aspects.of(this).add({
       visit: (node) => {
         if (node instanceof TopicQueues) this.warnWithoutConsumer(node);
@@ -263,7 +263,7 @@ export class DelayQueue extends Construct {
   }
 
   private warnOfRoom(): void {
-    // As late as validation, since the CDK divides large policies when all aspects are through.
+    // Count the resources at validation, because the CDK splits large policies after all aspects.
     this.node.addValidation({
       validate: () => {
         const room = roomForTopics(Stack.of(this));

@@ -4,10 +4,10 @@ import type { Construct } from "constructs";
 import type { Policy } from "../core/policy.ts";
 import { policyText } from "../core/policy-text.ts";
 
-/** "Environment variables", AWS Lambda Developer Guide: all names and values together. */
+/** All names and values together ("Environment variables", AWS Lambda Developer Guide). */
 const ENVIRONMENT_BYTES = 4096;
 const UUID_BYTES = 36;
-/** What a name that only the deployment knows may take. */
+/** An upper bound for a name that only the deployment knows. */
 const UNKNOWN_BYTES = 128;
 const KNOWN_AT_DEPLOYMENT: Readonly<Record<string, number>> = {
   "AWS::Region": "ap-southeast-1".length,
@@ -15,7 +15,7 @@ const KNOWN_AT_DEPLOYMENT: Readonly<Record<string, number>> = {
   "AWS::URLSuffix": "amazonaws.com.cn".length,
 };
 
-/** What every function that touches the queue reads from its environment. */
+/** The environment of every function that works with the queue. */
 export type QueueEnvironment = {
   readonly MINUTEHAND_TABLE: string;
   readonly MINUTEHAND_QUEUE_URL_PREFIX: string;
@@ -30,7 +30,7 @@ export function queueUrlPrefix(prefix: string): string {
   return `https://sqs.${Aws.REGION}.${Aws.URL_SUFFIX}/${Aws.ACCOUNT_ID}/${prefix}-`;
 }
 
-/** One with names that only the deployment knows stays as it is. */
+/** The short text of a policy. A policy with tokens stays JSON, because its final text is known only at deployment. */
 function textOf(policy: Policy): string {
   const json = JSON.stringify(policy);
   return Token.isUnresolved(json) ? json : policyText(policy);
@@ -46,22 +46,22 @@ export function queueEnvironment(tableName: string, prefix: string, policy: Poli
   };
 }
 
-/** Whose environment a function has: another queue's would stand in the same variables. */
+/** The queue whose environment a function has. A second queue would overwrite the same variables. */
 const queues = new WeakMap<LambdaFunction, Construct>();
 
-/** Throws when `fn` has the environment of another queue than this one. */
+/** Sets the environment of a function. Throws if the function has the environment of another queue. */
 export function setEnvironment(queue: Construct, fn: LambdaFunction, environment: QueueEnvironment): void {
   const first = queues.get(fn) ?? queue;
   if (first !== queue)
     throw new Error(
-      `DelayQueue ${queue.node.path}: a function's environment must be of one queue, ${fn.node.path} has that of ` +
-        `${first.node.path}; allowed: a function for each queue, or calls of the other queue's HTTP API`,
+      `DelayQueue ${queue.node.path}: ${fn.node.path} already has the environment of ${first.node.path}, and a function ` +
+        "can have that of one queue only. Use a function for each queue, or call the other queue's HTTP API",
     );
   queues.set(fn, queue);
   for (const [name, value] of Object.entries(environment)) fn.addEnvironment(name, value);
 }
 
-/** What Lambda will refuse in a function's whole environment, the user's own variables included. */
+/** Says why Lambda would refuse the whole environment of a function, with the user's own variables; empty if it would not. */
 export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] {
   const resource = fn.node.defaultChild;
   if (!(resource instanceof CfnFunction)) return [];
@@ -74,20 +74,20 @@ export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] 
   if (bytes <= ENVIRONMENT_BYTES) return [];
   const policyBytes = Buffer.byteLength(textOf(policy));
   const { MINUTEHAND_EVENTS: events } = variables;
-  const eventBytes = events === undefined ? "" : ` and ${bytesOf(events, mappings)} for their events`;
+  const eventBytes = events === undefined ? "" : ` and ${bytesOf(events, mappings)} by their events`;
   return [
-    `the environment of ${fn.node.path} must fit into Lambda's limit, is ${bytes} bytes, ${policyBytes} of them for ` +
-      `the policies of ${Object.keys(policy.topics).length} topics${eventBytes}; allowed: ${ENVIRONMENT_BYTES} bytes`,
+    `the environment of ${fn.node.path} has ${bytes} bytes, and Lambda allows ${ENVIRONMENT_BYTES}: ${policyBytes} are taken ` +
+      `by the policies of ${Object.keys(policy.topics).length} topics${eventBytes}`,
   ];
 }
 
-/** The logical ids of a stack's event source mappings, of which a function's environment may name many. */
+/** The logical ids of a stack's event source mappings. A function's environment may refer to many of them. */
 function eventSourcesIn(stack: Stack): Set<string> {
   const mappings = stack.node.findAll().filter((one) => one instanceof CfnEventSourceMapping);
   return new Set(mappings.map((one) => String(stack.resolve(one.logicalId))));
 }
 
-/** Of a text with CloudFormation's words in it: what it may become. `mappings` become UUIDs. */
+/** The most bytes that a value can have after CloudFormation has resolved it. `mappings`: the ids that it resolves to UUIDs. */
 function bytesOf(value: unknown, mappings: ReadonlySet<string>): number {
   if (typeof value === "string") return Buffer.byteLength(value);
   const { Ref: ref, "Fn::Join": join } = value as { Ref?: string; "Fn::Join"?: [string, unknown[]] };

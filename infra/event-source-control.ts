@@ -4,12 +4,15 @@ import type { EventSourceMapping, Function as LambdaFunction } from "aws-cdk-lib
 import type { Construct } from "constructs";
 
 /**
- * Mappings that one policy names: with the ARNs of their consumers, of 120 characters at most, about 5,400 of a managed policy's
- * 6,144 characters ("IAM and AWS STS quotas", IAM User Guide).
+ * How many mappings one managed policy names. With ARNs of at most 120 characters, these take about 5,400 of its 6,144 characters ("IAM
+ * and AWS STS quotas", IAM User Guide).
  */
 const MAPPINGS_A_POLICY = 24;
 
-/** Lets functions keep Lambda from the queues of paused topics: they know each topic's mapping, and may change those. */
+/**
+ * Lets functions disable the event source mappings of paused topics, so that Lambda does not poll their queues. The functions get the
+ * ids of the mappings in their environment, and the permission to change them.
+ */
 export class EventSourceControl {
   private readonly scope: Construct;
   private readonly functions: readonly LambdaFunction[];
@@ -23,8 +26,8 @@ export class EventSourceControl {
   }
 
   /**
-   * A consumer of another stack is passed over: that stack names this one's queues, and the two cannot name each other.
-   * Such a consumer keeps to a pause itself, where its topic is tracked.
+   * Adds the mapping of a topic. Ignores a consumer in another stack: that stack refers to this stack's queues, and two stacks cannot
+   * refer to each other. In a tracked topic, such a consumer checks for a pause itself.
    */
   add(topic: string, mapping: EventSourceMapping, consumer: LambdaFunction): void {
     if (Stack.of(this.scope) !== Stack.of(mapping)) return;
@@ -34,7 +37,7 @@ export class EventSourceControl {
     this.arns.push({ mapping: mapping.eventSourceMappingArn, consumer: consumer.functionArn });
   }
 
-  /** Lets the functions change the mappings from the `first` on. Shared by them, as all names are longer than one role's own policies. */
+  /** Lets the functions change up to `MAPPINGS_A_POLICY` mappings from the `first` on. A role's inline policies could not hold all ARNs. */
   private allow(first: number): void {
     const these = () => this.arns.slice(first, first + MAPPINGS_A_POLICY);
     const list = (name: "mapping" | "consumer") =>
@@ -43,7 +46,7 @@ export class EventSourceControl {
       effect: Effect.ALLOW,
       actions: ["lambda:UpdateEventSourceMapping"],
       resources: list("mapping"),
-      // Whoever may change a mapping could else have it invoke any function.
+      // Without this condition, the functions could make a mapping invoke any other function.
       conditions: { ArnEqualsIfExists: { "lambda:FunctionArn": list("consumer") } },
     });
     const roles = this.functions.flatMap(({ role }) => role ?? []);

@@ -22,16 +22,16 @@ export type EventsProps = QueueParts & {
 const TIMEOUT = Duration.seconds(30);
 const MEMORY_MIB = 512;
 const BATCH_SIZE = 10;
-/** A burst of events is to leave the account's concurrency, and the table, to the jobs. */
+/** Small, so that a burst of events leaves the account's concurrency and the table's capacity to the jobs. */
 const MAX_CONCURRENCY = 10;
 const SERVICE = "events.amazonaws.com";
 const DEFAULT_BUS = "default";
 
-/** What brings events to the topics: EventBridge's rules, a queue that they wait in, and the function that applies them. */
+/** Brings events to the topics: EventBridge rules send them to a queue, and a function applies them. */
 export class Events extends Construct {
   readonly fn: LambdaFunction;
   readonly rules: readonly Rule[];
-  /** Of the rules; absent: the default bus. */
+  /** The bus of the rules. Absent: the default bus. */
   readonly eventBus: IEventBusRef | undefined;
   readonly queue: Queue;
   readonly dlq: Queue;
@@ -53,13 +53,13 @@ export class Events extends Construct {
       visibilityTimeout: visibilityTimeoutFor(TIMEOUT),
       deadLetterQueue: { queue: this.dlq, maxReceiveCount: EVENT_RECEIVES },
     });
-    // The metrics of its rules do not name the default bus.
+    // CloudWatch's metrics of a rule do not name the default bus, so treat it as absent.
     this.eventBus = eventBus?.eventBusRef.eventBusName === DEFAULT_BUS ? undefined : eventBus;
     this.rules = this.bring(patternsOf(rules));
     if (encryptionKey !== undefined) this.letInto(encryptionKey);
     this.fn = new BundledFunction(this, "Applier", {
       code: bundleOf("event"),
-      description: "Cancels and enqueues jobs by their keys as events say",
+      description: "Applies events: cancels and enqueues jobs by their keys",
       timeout: TIMEOUT,
       memoryMiB: MEMORY_MIB,
       removable,
@@ -87,7 +87,7 @@ export class Events extends Construct {
     });
   }
 
-  /** The CDK's own target would let every rule of the account send, and into the key, once there is one. */
+  /** Creates the rules and lets only them send to the queue. The CDK's own SQS target would let every rule of the account send. */
   private bring(patterns: readonly Pattern[]): Rule[] {
     const rules = patterns.map(
       ({ source, detailType }) =>
@@ -109,7 +109,10 @@ export class Events extends Construct {
     return rules;
   }
 
-  /** Rules name the queue and the queue its key, so the key can name no rule. */
+  /**
+   * Lets EventBridge use the key of the queue. The statement names the account and no rule: rules refer to the queue and the queue to its
+   * key, so a key that referred to a rule would close a circle.
+   */
   private letInto(key: IKey): void {
     const { statementAdded } = key.addToResourcePolicy(
       new PolicyStatement({
@@ -129,7 +132,7 @@ export class Events extends Construct {
 
 type Pattern = Pick<EventRule, "source" | "detailType">;
 
-/** Each once, and none that asks for less than another. */
+/** The patterns of the rules, each once. Leaves out a pattern that another one covers. */
 function patternsOf(rules: readonly EventRule[]): Pattern[] {
   const fromAnyone = new Set(
     rules.flatMap(({ source, detailType }) => (source === undefined ? [detailType] : [])),

@@ -13,12 +13,16 @@ export type HandlerOptions = ConsumerOptions & {
    */
   readonly timeout?: Duration;
   /**
-   * In MiB, 128 to 10,240.
+   * The memory of the function in MiB, 128 to 10,240.
    *
    * @default 512
    */
   readonly memorySize?: number;
-  /** @default none but the queue's own */
+  /**
+   * Environment variables of the function, in addition to those of the queue.
+   *
+   * @default none
+   */
   readonly environment?: Readonly<Record<string, string>>;
 };
 
@@ -26,36 +30,36 @@ const LONGEST_TIMEOUT_S = 900;
 const LEAST_MEMORY_MIB = 128;
 const MOST_MEMORY_MIB = 10_240;
 
-/** What forbids these options: the rule, the value and what is allowed; `undefined`: nothing. */
+/** Says why Lambda would refuse these options; `undefined`: it would not. */
 export function handlerError(timeout: Duration, memorySize: number): string | undefined {
   if (timeout.toSeconds() > LONGEST_TIMEOUT_S)
-    return `a handler's timeout must be one of Lambda's, is ${timeout.toSeconds()} s; allowed: 10 to ${LONGEST_TIMEOUT_S} s`;
+    return `the timeout of a handler must be 10 to ${LONGEST_TIMEOUT_S} s, got ${timeout.toSeconds()} s`;
   if (!Number.isInteger(memorySize) || memorySize < LEAST_MEMORY_MIB || memorySize > MOST_MEMORY_MIB)
-    return `a handler's memorySize must be whole MiB, is ${memorySize}; allowed: ${LEAST_MEMORY_MIB} to ${MOST_MEMORY_MIB}`;
+    return `the memorySize of a handler must be a whole number of MiB from ${LEAST_MEMORY_MIB} to ${MOST_MEMORY_MIB}, got ${memorySize}`;
   return undefined;
 }
 
 /**
- * Bundles a handler's file, by its path from the working directory, at each synth: its imports decide what is in it, and no
- * list of them says whether another file would be found today. Throws if it is not there, does not compile or is no ES
- * module that exports `handler`.
+ * Bundles the file of a handler. `entry`: its path from the working directory. Bundles at each synth and keeps no cache, because a list
+ * of the last inputs cannot say whether an import would resolve to another file today. Throws if the file does not exist, does not
+ * compile or is not an ES module that exports `handler`.
  */
 export function handlerCode(entry: string): Code {
   const file = resolve(entry);
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new Error(`a handler must be a file, is "${entry}"; allowed: a path from ${process.cwd()}`);
+    throw new Error(`a handler must be a file, but there is no file "${entry}" in ${process.cwd()}`);
   const { code, exports } = bundle(file, process.cwd());
   if (!exports.includes("handler")) {
     const actual = exports.length > 0 ? exports.join(", ") : "nothing";
     throw new Error(
-      `a handler's file must be an ES module that exports "handler", ${entry} exports ${actual}; ` +
-        "allowed: export const handler = …",
+      `the file of a handler must be an ES module that exports "handler" (export const handler = …), but ${entry} exports ${actual}`,
     );
   }
   return Code.fromAsset(dirname(file), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // Used only where `local` does nothing; but the CDK takes two assets of one folder for the same if this is.
+      // `local` always bundles, so the CDK never runs this image or command. But the command tells the assets of two files in one folder
+      // apart.
       image: DockerImage.fromRegistry("none"),
       command: [file],
       local: {

@@ -14,16 +14,16 @@ import type { QueueParts, TopicQueues } from "./topic-queues.ts";
 
 export type JobApiProps = QueueParts & { readonly api: ApiProps };
 
-// An HTTP API gives up after 30 s ("Quotas for HTTP APIs"); the function's own answer should win.
+// Shorter than the 30 s after which an HTTP API gives up ("Quotas for HTTP APIs"), so that the function can still answer.
 const TIMEOUT = Duration.seconds(29);
 const DEFAULT_RATE = 1000;
 const DEFAULT_BURST = 500;
 
-/** The HTTP API and its two functions; `receive` is apart so that long polls do not starve enqueue. */
+/** The HTTP API and its two functions. `receive` has its own function, so that long polls do not starve the other calls. */
 export class JobApi extends Construct {
   readonly http: HttpApi;
   readonly functions: readonly LambdaFunction[];
-  /** Of them the one that takes all calls but receive. */
+  /** The function that serves all calls except `receive`. */
   readonly handler: LambdaFunction;
 
   constructor(scope: Construct, id: string, props: JobApiProps) {
@@ -34,13 +34,13 @@ export class JobApi extends Construct {
     const api = new BundledFunction(this, "Handler", {
       ...shared,
       code: bundleOf("api"),
-      description: "Minutehand's HTTP API, all but receive",
+      description: "Minutehand's HTTP API, all calls except receive",
       memoryMiB: 1024,
     }).fn;
     const receive = new BundledFunction(this, "Receive", {
       ...shared,
       code: bundleOf("receive"),
-      description: "Hands pulled jobs out",
+      description: "Minutehand's HTTP API, the call receive",
       memoryMiB: 512,
       ...(receiveConcurrency && { reservedConcurrentExecutions: receiveConcurrency }),
     }).fn;
@@ -55,11 +55,11 @@ export class JobApi extends Construct {
     grantQueues(api, dlqOf(topics), ["GetQueueAttributes"]);
     grantQueues(api, readyOf(pulled), ["DeleteMessage", "ChangeMessageVisibility"]);
     grantQueues(api, dlqOf(pulled), ["SendMessage"]);
-    // For untracked topics too: their queues may hold tracked jobs of the time before the tracking was changed.
+    // Grant this for untracked topics too: their queues may contain tracked jobs from before their tracking was changed.
     grantPool(receive, table, pulled.length > 0 ? RUN_ACTIONS : ["GetItem"]);
     grantQueues(receive, readyOf(pulled), ["ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"]);
     grantQueues(receive, readyOf(pulled), ["SendMessage"]);
-    // Who meets a crashed run that was the job's last records its death.
+    // If `receive` finds that the last attempt of a job has crashed, it sends the job's dead letter.
     grantQueues(receive, dlqOf(pulled), ["SendMessage"]);
 
     this.http = this.routes(api, receive, props);
@@ -73,7 +73,7 @@ export class JobApi extends Construct {
       defaultAuthorizer: new HttpIamAuthorizer(),
     });
     const toApi = new HttpLambdaIntegration("ToApi", api);
-    // Not `$default`: on a route with a path, IAM policies can allow methods and paths one by one.
+    // These routes have paths, unlike `$default`, so that IAM policies can allow single methods and paths.
     http.addRoutes({ path: "/", methods: [HttpMethod.ANY], integration: toApi });
     http.addRoutes({ path: "/{proxy+}", methods: [HttpMethod.ANY], integration: toApi });
     http.addRoutes({
@@ -100,8 +100,9 @@ export class JobApi extends Construct {
 }
 
 /**
- * CloudWatch's resource policy of 5,120 characters grows with each log group that a service delivers to, but for those of this
- * path. The name is of this very stack and construct: a kept log group is never in the way of a stack that is created again.
+ * The name of the access log. Log groups below `/aws/vendedlogs/` do not fill up CloudWatch's resource policy, which has at most 5,120
+ * characters. The name contains the id of the stack and the address of the construct, so that a log group that outlived its stack does
+ * not block a new stack.
  */
 function accessLogName(scope: Construct): string {
   const stackId = Fn.select(2, Fn.split("/", Stack.of(scope).stackId));

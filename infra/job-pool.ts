@@ -11,11 +11,11 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Construct } from "constructs";
 import type { WarmThroughputProps } from "./props.ts";
 
-/** A table of the stack's own, or one that it is given. */
+/** A table of this stack, or an existing one. */
 export type PoolTable = Table | ITable;
 
 export type JobPoolProps = {
-  /** Of another stack or a restored one; `undefined`: a new one. */
+  /** An existing table; `undefined`: create a table. */
   readonly table: ITable | undefined;
   readonly warmThroughput: WarmThroughputProps | undefined;
   readonly encryptionKey: IKey | undefined;
@@ -23,8 +23,8 @@ export type JobPoolProps = {
 };
 
 /**
- * The table that holds jobs, filed by time: one of its own, or the one that it is given. Its own has CloudFormation's name, so that
- * a kept one is in nobody's way.
+ * The table with all jobs: a new one, or the given one. CloudFormation chooses the name of a new table, so that a table that outlived
+ * its stack does not block the next one.
  */
 export class JobPool extends Construct {
   readonly table: PoolTable;
@@ -46,7 +46,7 @@ export class JobPool extends Construct {
         ? { encryption: TableEncryption.AWS_MANAGED }
         : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }),
       deletionProtection: !removable,
-      // Not even a first deployment that fails takes it back: CloudFormation cannot delete what is protected.
+      // RETAIN holds also for a first deployment that fails: CloudFormation cannot delete a protected table.
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     });
   }

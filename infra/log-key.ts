@@ -14,7 +14,7 @@ const ACTIONS = [
   "kms:DescribeKey",
 ];
 
-/** Puts all log groups of `scope` under a key, and lets CloudWatch Logs of this account into it. */
+/** Encrypts all log groups of `scope` with a key, and lets CloudWatch Logs use the key for log groups of this account. */
 export function encryptLogs(scope: Construct, key: IKey): void {
   const groups = Stack.of(scope).formatArn({
     service: "logs",
@@ -37,7 +37,7 @@ export function encryptLogs(scope: Construct, key: IKey): void {
     Aspects.of(scope).add({ visit });
     return;
   }
-  // A log group whose key does not let CloudWatch Logs in cannot be made, and the policy of this key is another app's.
+  // CloudFormation cannot create a log group if CloudWatch Logs may not use its key, and another app owns the policy of this key.
   Annotations.of(scope).addWarningV2(
     "minutehand:logs-key",
     "the logs stay under CloudWatch's own key, because this app cannot change the policy of the encryption key",

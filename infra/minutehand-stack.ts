@@ -10,19 +10,19 @@ import type { DelayQueueProps } from "./props.ts";
 
 export type MinutehandStackProps = StackProps &
   Omit<DelayQueueProps, "topics" | "alarmTopic"> & {
-    /** The SNS topic that the alarms notify, by its ARN. @default none */
+    /** The ARN of the SNS topic that the alarms notify. @default none */
     readonly alarmTopicArn?: string;
-    /** Hosts that `callbacks` may call though they are private, over `http:` too. @default none */
+    /** Private hosts that the topic `callbacks` may call, also over `http:`. @default none */
     readonly callbackHosts?: readonly string[];
   };
 
 const CONSUMER_TIMEOUT = Duration.seconds(60);
 const CONSUMER_MEMORY_MIB = 512;
-/** Soon, so that it can be tried out. */
+/** Short, so that a user can try the topic out. */
 const REMINDED_AFTER = Duration.seconds(2);
 const LATE_AFTER = Duration.minutes(1);
 
-/** The deployable app: a delay queue, the topics of the examples and the two consumers among them. */
+/** The stack of this repository's own app: a delay queue with a topic of each kind, and two consumers. */
 export class MinutehandStack extends Stack {
   readonly queue: DelayQueue;
 

@@ -15,7 +15,7 @@ import {
 
 import type { DelayQueueProps, TopicProps } from "./props.ts";
 
-/** The policy that functions read, its topics with only what differs from the defaults. */
+/** The policy that functions read. Each topic has only the values that differ from the defaults. */
 export function queuePolicy(props: DelayQueueProps): Policy {
   const topics = Object.entries(props.topics).map(([name, topic]) => [name, differences(topic)] as const);
   const { longDelay } = props;
@@ -31,7 +31,7 @@ export function queuePolicy(props: DelayQueueProps): Policy {
 function differences(props: TopicProps): Partial<TopicPolicy> {
   const configured = configuredPolicy(props, secondsOf);
   const { consumer, backoff } = configured;
-  // Other defaults follow from the consumer and the backoff, so those two are compared apart.
+  // Some defaults follow from the consumer and the backoff, so take these two first and then compare the other values.
   const followed = topicPolicy({ ...(consumer && { consumer }), ...(backoff && { backoff }) });
   const defaults: TopicPolicy = { ...followed, consumer: "lambda", backoff: DEFAULT_BACKOFF };
   const kept = Object.entries(configured).filter(
@@ -40,7 +40,7 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
   return Object.fromEntries(kept);
 }
 
-/** What the function that events reach is told of a topic. */
+/** The event rules of a topic for the function that applies events. */
 export function topicRules(topic: string, settings: TopicProps): EventRule[] {
   return eventRulesOf(topic, settings, secondsOf);
 }

@@ -2,7 +2,7 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import { QueueEncryption, type QueueProps } from "aws-cdk-lib/aws-sqs";
 import { removalOf } from "./removal.ts";
 
-/** What all queues have that hold users' data: who encrypts them, TLS only, and whether they go with the stack. */
+/** The settings of all queues with users' data: encryption, TLS only, and whether they are deleted with the stack. */
 export function queueSettings({
   encryptionKey,
   removable,

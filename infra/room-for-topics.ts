@@ -2,13 +2,14 @@ import { CfnResource, type Stack } from "aws-cdk-lib";
 
 /** "Understand CloudFormation quotas", AWS CloudFormation User Guide. */
 const MOST_RESOURCES = 500;
+/** From here on, synth warns. */
 const MANY_RESOURCES = 400;
-/** Queue, DLQ and their two alarms. */
+/** The resources of a pull topic: a queue, a DLQ and their two alarms. */
 const PULL_TOPIC = 4;
-/** And a function with its role, policy, log group, event source and alarm. */
+/** The resources of a topic with a handler: also a function with its role, policy, log group, event source and alarm. */
 const HANDLER_TOPIC = 10;
 
-/** A warning that says how many topics a nearly full stack has room for; `undefined`: it is far from full. */
+/** Warns of a stack that is nearly full, and says how many more topics fit; `undefined`: the stack is far from full. */
 export function roomForTopics(stack: Stack): string | undefined {
   const resources = stack.node
     .findAll()

@@ -8,11 +8,11 @@ import { grantQueues } from "./access.ts";
 
 export type ScheduleGroupProps = {
   readonly name: string;
-  /** What its schedules invoke. */
+  /** The function that the schedules invoke. */
   readonly target: LambdaFunction;
-  /** Gets what Scheduler could not hand over to it. */
+  /** The queue for invocations that Scheduler could not deliver to `target`. */
   readonly dlq?: IQueue;
-  /** The variable that says where they are kept. */
+  /** The environment variable that tells functions about the group. */
   readonly variable: "MINUTEHAND_PROMOTIONS" | "MINUTEHAND_SCHEDULES";
 };
 
@@ -21,8 +21,8 @@ type ScheduleAction = "CreateSchedule" | "UpdateSchedule" | "GetSchedule" | "Del
 const SERVICE = "scheduler.amazonaws.com";
 
 /**
- * A group of EventBridge Scheduler's that functions fill while the stack lives, and that goes with it and all that is
- * in it; and the role that Scheduler takes to invoke the group's target.
+ * A group of EventBridge Scheduler, and the role with which Scheduler invokes the group's target. Functions add schedules at run time.
+ * Deleting the stack deletes the group with all its schedules.
  */
 export class ScheduleGroup extends Construct {
   private readonly group: SchedulerGroup;
@@ -36,7 +36,7 @@ export class ScheduleGroup extends Construct {
       scheduleGroupName: props.name,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    // "Cross-service confused deputy prevention", EventBridge Scheduler User Guide: it names the group, not the schedule.
+    // `aws:SourceArn` is the group and not the schedule ("Cross-service confused deputy prevention", EventBridge Scheduler User Guide).
     this.role = new Role(this, "Role", {
       assumedBy: new ServicePrincipal(SERVICE, {
         conditions: {
@@ -47,14 +47,14 @@ export class ScheduleGroup extends Construct {
         },
       }),
     });
-    // The construct's own `grantInvoke` lets every version be invoked, too.
+    // The CDK's `grantInvoke` would also allow to invoke every version.
     this.role.addToPolicy(
       new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [props.target.functionArn] }),
     );
     if (props.dlq !== undefined) grantQueues(this.role, [props.dlq], ["SendMessage"]);
   }
 
-  /** Lets `grantee` do this with the group's schedules; a function is told where they are. */
+  /** Allows `grantee` these actions on the group's schedules. If it is a function, also sets its environment. */
   allow(grantee: IGrantable, actions: readonly ScheduleAction[]): void {
     const { name, target, dlq, variable } = this.props;
     const schedules = `arn:${Aws.PARTITION}:scheduler:${Aws.REGION}:${Aws.ACCOUNT_ID}:schedule/${name}/*`;
@@ -63,7 +63,7 @@ export class ScheduleGroup extends Construct {
       actions: actions.map((action) => `scheduler:${action}`),
       resourceArns: [schedules],
     }).assertSuccess();
-    acknowledgeAll(grantee, schedules, "The schedules of a group are filed while the stack lives");
+    acknowledgeAll(grantee, schedules, "The schedules of a group are created at run time");
     Grant.addToPrincipal({
       grantee,
       actions: ["iam:PassRole"],
@@ -81,7 +81,7 @@ export class ScheduleGroup extends Construct {
   }
 }
 
-/** Tells cdk-nag why a role reaches all that this ARN with a `*` names. */
+/** Tells cdk-nag why a role needs an ARN with a `*`. */
 export function acknowledgeAll({ grantPrincipal }: IGrantable, arn: string, reason: string): void {
   if (!Construct.isConstruct(grantPrincipal)) return;
   const shown = Object.entries({

@@ -16,10 +16,10 @@ export type RecurringSchedulesProps = QueueParts & { readonly encryptionKey: IKe
 
 const TIMEOUT = Duration.seconds(30);
 const MEMORY_MIB = 512;
-/** Later, the sweep has passed the job. */
+/** After this time the sweep has sent the job, so a later invocation would be useless. */
 const PROMOTE_WITHIN = Duration.minutes(5);
 
-/** The one-time schedules beside jobs that are due long after, and the function that looks at those jobs for them. */
+/** The one-time schedules of jobs that are due far ahead, and the function that they invoke. */
 export class Promotions extends Construct {
   readonly fn: LambdaFunction;
   private readonly group: ScheduleGroup;
@@ -28,10 +28,10 @@ export class Promotions extends Construct {
     super(scope, id);
     this.fn = new BundledFunction(this, "Promote", {
       code: bundleOf("promote"),
-      description: "Hands one job over that was due long after it was filed",
+      description: "Sends one job that was filed far ahead to its ready queue",
       timeout: TIMEOUT,
       memoryMiB: MEMORY_MIB,
-      // No DLQ: what fails here the sweep does.
+      // It has no DLQ, because the sweep sends the job anyway if the function fails.
       retryAttempts: 2,
       maxEventAge: PROMOTE_WITHIN,
       removable,
@@ -51,7 +51,7 @@ export class Promotions extends Construct {
     });
   }
 
-  /** Lets whoever files, moves or cancels jobs keep the schedules in step; a function gets the environment too. */
+  /** Lets a `grantee` that files, moves or cancels jobs change their schedules. If it is a function, also sets its environment. */
   grantKeep(grantee: IGrantable): void {
     this.group.allow(grantee, ["CreateSchedule", "UpdateSchedule", "DeleteSchedule"]);
   }
@@ -92,16 +92,16 @@ export class RecurringSchedules extends Construct {
     });
   }
 
-  /** Lets `grantee` file, read, list and end schedules; a function gets the environment too. */
+  /** Lets `grantee` create, change, read, list and delete schedules. If it is a function, also sets its environment. */
   grantManage(grantee: IGrantable): void {
     this.group.allow(grantee, ["CreateSchedule", "UpdateSchedule", "GetSchedule", "DeleteSchedule"]);
-    // "Actions, resources, and condition keys for Amazon EventBridge Scheduler": a list is of no resource.
+    // ListSchedules takes no resource ("Actions, resources, and condition keys for Amazon EventBridge Scheduler").
     Grant.addToPrincipal({
       grantee,
       actions: ["scheduler:ListSchedules"],
       resourceArns: ["*"],
     }).assertSuccess();
-    acknowledgeAll(grantee, "*", "IAM knows no resource of scheduler:ListSchedules");
+    acknowledgeAll(grantee, "*", "scheduler:ListSchedules cannot be limited to a resource");
   }
 }
 

@@ -7,9 +7,10 @@ const DEFAULT_FILE = "minutehand.topics.json";
 type SeenTopics = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Notes `topics` in a file to commit and answers those that are noted there and no longer declared. Synth
- * knows nothing of what is deployed; a file in the repository is there in a clean checkout and in CI, where
- * the last `cdk.out` is not, needs no AWS, and shows a topic's end in review.
+ * Records `topics` in a file, and answers the topics that are recorded there and no longer declared.
+ *
+ * Synth does not know what is deployed. A committed file needs no AWS, exists in a clean checkout and in CI, where the last `cdk.out`
+ * does not, and shows in a review that a topic is removed.
  */
 export function removedTopics(
   path: string,
@@ -19,7 +20,7 @@ export function removedTopics(
   const seen = readSeen(topicsFile);
   const before = seen[path] ?? [];
   const all = [...new Set([...before, ...topics])].sort();
-  // Tests and the local stack build constructs too, of what nobody has deployed: only the CDK CLI sets this variable.
+  // Only the CDK CLI sets this variable. Tests and the local stack also build constructs, but nobody deploys those.
   if (all.length > before.length && process.env.CDK_CLI_VERSION !== undefined)
     writeFileSync(topicsFile, `${JSON.stringify({ ...seen, [path]: all }, null, 2)}\n`);
   return before.filter((topic) => !topics.includes(topic));
@@ -32,7 +33,7 @@ function readSeen(file: string): SeenTopics {
     return JSON.parse(text) as SeenTopics;
   } catch (cause) {
     const shown = JSON.stringify(text.slice(0, 40));
-    throw new Error(`${file} must be JSON, begins with ${shown}; allowed: {"<path>": ["<topic>", …]}`, {
+    throw new Error(`${file} must be JSON like {"<path>": ["<topic>", …]}, but it begins with ${shown}`, {
       cause,
     });
   }

@@ -10,15 +10,15 @@ import type { QueueParts } from "./topic-queues.ts";
 
 /**
  * A failed tick is neither retried nor kept in a DLQ. The next tick starts at the same cursors a minute later and does the same work, and
- * the alarms of the tick's lag and errors tell of the failure.
+ * the alarms `TickErrors` and `TickMissing` tell of the failure.
  */
 const NO_REPEATS = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
 
 export type TickProps = QueueParts & { readonly tickConcurrency: number | undefined };
 
 /**
- * The minute's sweep and audit: a rule and its function. The rule is EventBridge's and not a schedule of EventBridge Scheduler, because
- * every emulator fires such rules.
+ * The tick: a rule that fires each minute, and its function. It is an EventBridge rule and not a schedule of EventBridge Scheduler, because
+ * every emulator fires rules.
  */
 export class Tick extends Construct {
   readonly fn: LambdaFunction;
@@ -28,7 +28,7 @@ export class Tick extends Construct {
     const { table, topics, removable, tracing, tickConcurrency } = props;
     this.fn = new BundledFunction(this, "Sweeper", {
       code: bundleOf("tick"),
-      description: "Hands due jobs over to their ready queues, and audits what should have run",
+      description: "Sends due jobs to their ready queues, and audits that jobs have run",
       timeout: Duration.minutes(3),
       memoryMiB: 1024,
       ...NO_REPEATS,

@@ -3,8 +3,8 @@ import { type Queue, QueuePolicy } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 
 /**
- * Has queues refuse what does not come by TLS. One policy for all, since CloudFormation bounds a stack's resources. It allows
- * nothing, so that its `*` stands for the queue that it is attached to.
+ * Makes queues refuse requests without TLS. All queues share one policy, because CloudFormation limits the resources of a stack. The
+ * policy only denies. Its resource `*` stands for the queue that it is attached to.
  */
 export function tlsOnly(scope: Construct, id: string, queues: Queue[]): void {
   const policy = new QueuePolicy(scope, id, { queues });

@@ -8,11 +8,11 @@ import type { PoolTable } from "./job-pool.ts";
 import type { TopicProps } from "./props.ts";
 import { queueSettings } from "./queue-settings.ts";
 
-// A message keeps its timestamp on its way to the DLQ, so it must live longer there than in its queue.
+// A message that SQS moves to the DLQ keeps its timestamp, so the retention of the DLQ must be longer.
 export const QUEUE_RETENTION = Duration.millis(READY_RETENTION);
 export const DLQ_RETENTION = Duration.days(14);
 
-/** What every part of a delay queue works on. */
+/** What the parts of a delay queue share. */
 export type QueueParts = {
   readonly table: PoolTable;
   readonly topics: readonly TopicQueues[];
@@ -29,7 +29,7 @@ export type TopicQueuesProps = {
   readonly removable: boolean;
 };
 
-/** A crashed run is noticed soon after, and none is disturbed. */
+/** The visibility timeout for runs of at most `run`: long enough for every run, and short enough to find a crashed run soon. */
 export function visibilityTimeoutFor(run: Duration): Duration {
   return run.plus(Duration.millis(VISIBILITY_MARGIN));
 }
@@ -38,7 +38,10 @@ export function ttrOf({ ttr }: TopicProps): Duration {
   return ttr ?? Duration.seconds(topicPolicy({}).ttr);
 }
 
-/** A topic's ready queue, `<prefix>-<topic>`, and its DLQ, `<prefix>-<topic>_dlq`: no topic has an underscore. */
+/**
+ * A topic's ready queue, `<prefix>-<topic>`, and its DLQ, `<prefix>-<topic>_dlq`. The name of a topic has no underscore, so no DLQ has
+ * the name of a ready queue.
+ */
 export class TopicQueues extends Construct {
   readonly topic: string;
   readonly settings: TopicProps;
@@ -50,7 +53,7 @@ export class TopicQueues extends Construct {
     const { prefix, topic, settings } = props;
     this.topic = topic;
     this.settings = settings;
-    // Their policy is the construct's, one for all topics.
+    // `tlsOnly` enforces TLS with one policy for all topics.
     const shared = { ...queueSettings(props), enforceSSL: false };
     const name = `${prefix}-${topic}`;
     this.dlq = new Queue(this, "Dlq", {
@@ -67,12 +70,12 @@ export class TopicQueues extends Construct {
     });
   }
 
-  /** Whether runs and deaths of its jobs are recorded in the pool, and its DLQ kept in order. */
+  /** Whether the pool records the runs and deaths of the topic's jobs. */
   get isTracked(): boolean {
     return this.settings.tracking !== "none";
   }
 
-  /** Fits the visibility timeout to a consumer that runs for at most `run`; a pull topic's is its `ttr`. */
+  /** Sets the visibility timeout for a consumer that runs for at most `run`. Without this call it follows from `ttr`. */
   hideFor(run: Duration): void {
     const resource = this.ready.node.defaultChild as CfnQueue;
     resource.visibilityTimeout = visibilityTimeoutFor(run).toSeconds();

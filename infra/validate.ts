@@ -9,11 +9,11 @@ import { days, shown } from "./check.ts";
 import type { ApiProps, DelayQueueProps } from "./props.ts";
 
 const LONGEST_RETENTION_DAYS = 3650;
-/** Far over the 40,000 that AWS allows a table unless it is asked for more. */
+/** Far more than the 40,000 units that AWS allows for a table by default. */
 const MOST_WARM_UNITS = 1_000_000;
 const READING = { secondsOf: exact, isKnown: (text: string) => !Token.isUnresolved(text) };
 
-/** Throws one error that names each broken rule, the value met and what is allowed. */
+/** Throws one error that names each broken rule, the value and what is allowed. */
 export function validate(path: string, props: DelayQueueProps): void {
   const checks = [...queueChecks(props), ...apiChecks(props.api ?? {})];
   for (const [name, topic] of Object.entries(props.topics)) {
@@ -25,7 +25,7 @@ export function validate(path: string, props: DelayQueueProps): void {
   }
   const broken = brokenIn(checks, shown).map((line) => `  ${line}`);
   if (broken.length > 0) {
-    throw new Error(`DelayQueue ${path} has props that cannot be:\n${broken.join("\n")}`);
+    throw new Error(`DelayQueue ${path} has invalid props:\n${broken.join("\n")}`);
   }
 }
 
@@ -40,7 +40,7 @@ function queueChecks(props: DelayQueueProps): Check[] {
     },
     {
       holds: prefix === undefined || /^[A-Za-z0-9-]{1,24}$/.test(prefix),
-      rule: "prefix must be short and fit into a queue's name",
+      rule: "prefix must fit into the name of a queue",
       actual: prefix,
       allowed: "1 to 24 letters, digits and -",
     },
@@ -65,7 +65,7 @@ function apiChecks(api: ApiProps): Check[] {
   ];
 }
 
-/** Fractions and tokens stay what they are, so that the checks see them. */
+/** A duration in seconds. Fractions and tokens stay as they are, so that the checks can refuse them. */
 function exact(duration: Duration): number {
   return duration.toSeconds({ integral: false });
 }

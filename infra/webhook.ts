@@ -23,18 +23,18 @@ export type WebhookProps = {
   readonly tracing: boolean;
 };
 
-/** Base64 of 33 bytes; Standard Webhooks asks for 24 to 64. */
+/** The base64 of 33 bytes. Standard Webhooks requires 24 to 64 bytes. */
 const SECRET_CHARS = 44;
-/** Rounds of calls that all time out and still fit into one invocation. */
+/** How many rounds of calls that all time out fit into one invocation. */
 const ROUNDS = 4;
 const MEMORY_MIB = 512;
 /**
- * Seconds that looking a name up may take: "resolv.conf", Linux, asks a silent name server twice for 5 seconds, or two servers.
- * Nobody can end it sooner, not even when its call has been given up.
+ * How long the lookup of a name may take, in seconds. Linux asks each of two silent name servers twice, for 5 seconds each
+ * ("resolv.conf"). A lookup cannot be ended sooner, even after its call has timed out.
  */
 const LONGEST_LOOKUP = 20;
 const LEAST_LOOKUPS = 32;
-/** Invocations at once: a receiver is not to meet all that the account allows. */
+/** How many invocations may run at once. Small, so that a receiver does not get as many calls as the account allows. */
 const DEFAULT_CONCURRENCY = 5;
 
 /** A webhook topic's consumer: the function that calls its receivers, and the secret that signs the calls. */
@@ -56,7 +56,7 @@ export class Webhook extends Construct {
     Validations.of(this.secret).acknowledge({
       id: "AwsSolutions-SMG4",
       reason:
-        "Receivers have to learn a new secret first, so its time is the user's to choose: docs/guides/webhooks.md",
+        "Receivers must get a new secret before it is used, so the user chooses the time: docs/guides/webhooks.md",
     });
     const { timeout } = webhookPolicy(inSeconds(settings, secondsOf));
     this.fn = new BundledFunction(this, "Caller", {
@@ -67,7 +67,7 @@ export class Webhook extends Construct {
       removable,
       tracing,
     }).fn;
-    // Node looks hosts up in its thread pool: one whose name server never answers must not keep the others waiting.
+    // Node looks hosts up in its thread pool. With enough threads, a host whose name server never answers does not delay the others.
     const { concurrency = topicPolicy({}).concurrency } = settings;
     this.fn.addEnvironment("UV_THREADPOOL_SIZE", String(lookupsFor(concurrency, timeout)));
     this.fn.addEnvironment("MINUTEHAND_WEBHOOK_TOPIC", topic);
@@ -78,15 +78,15 @@ export class Webhook extends Construct {
 }
 
 /**
- * How long an invocation may take whose calls take `seconds` at most. No call is begun that long and `LAST_START`
- * before its end, so all but the last round is time to begin others. A longer one would only make a crash be
- * noticed later: the visibility timeout and the leases follow it.
+ * The timeout of an invocation whose calls take at most `seconds`. The function begins no call in the last `seconds` plus `LAST_START`
+ * of an invocation, so there is time to begin `ROUNDS - 1` rounds. A longer timeout would only delay the discovery of a crash, because
+ * the visibility timeout and the leases follow from it.
  */
 function timeoutFor(seconds: number): Duration {
   return Duration.seconds(ROUNDS * seconds + (2 * LAST_START) / 1000);
 }
 
-/** How many names are looked up at once when no name server answers: each call in turn leaves a lookup behind. */
+/** How many lookups run at once if no name server answers: each call that times out leaves its lookup behind. */
 function lookupsFor(concurrency: number, timeout: number): number {
   return Math.max(LEAST_LOOKUPS, concurrency * Math.ceil(LONGEST_LOOKUP / timeout) + 1);
 }

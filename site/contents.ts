@@ -2,7 +2,7 @@
 export type Entry = { readonly text: string; readonly link: string };
 export type Section = { readonly text: string; readonly items: readonly Entry[] };
 
-/** What `docs/README.md` lists: the pages of each of its sections, in their order. */
+/** Reads the sections of `docs/README.md`, each with its pages in their order. */
 export function sectionsOf(index: string): Section[] {
   const [, ...sections] = index.split(/^## /m);
   return sections.map((section) => {

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseSync } from "oxc-parser";
 
-/** What the docstring of a type's field says. `ifAbsent`: its `@default`. */
+/** A field of a type with the text of its docstring. `ifAbsent`: its `@default`. */
 export type Documented = { readonly name: string; readonly text: string; readonly ifAbsent?: string };
 
-/** The fields of an exported type with their docstrings, in their order. Throws where the file has no such type. */
+/** Reads the fields of an exported type with their docstrings, in their order. Throws if the file has no such type. */
 export function documentedFields(file: URL, type: string): Documented[] {
   const path = fileURLToPath(file);
   const { program, comments } = parseSync(path, readFileSync(path, "utf8"));

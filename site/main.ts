@@ -13,6 +13,6 @@ if (command === "dev") {
   await build(import.meta.dirname);
   checkLoads(join(import.meta.dirname, "..", "dist", "site"));
 } else {
-  console.error(`a command must be one of build, dev; is "${command}"`);
+  console.error(`the command must be build or dev, got "${command}"`);
   process.exitCode = 2;
 }

@@ -1,4 +1,4 @@
-/** A Markdown table, with its columns as wide as their widest cells. */
+/** Formats a Markdown table. Each column is as wide as its widest cell. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows].map((cells) => cells.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = head.map((_, column) => Math.max(3, ...lines.map((cells) => (cells[column] ?? "").length)));
@@ -8,14 +8,14 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [first, rule, ...others].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** As code, unless there is nothing. */
+/** Formats a text as code. Empty text stays empty. */
 export function code(text: string): string {
   return text === "" ? "" : `\`${text}\``;
 }
 
 const PLACE = /(<!-- table: ([a-z-]+) -->\n)[\s\S]*?(<!-- \/table -->)/g;
 
-/** The page with each table in its place. Throws for a place that names no table. */
+/** Puts each table into its place in a page. Throws for a place whose table does not exist. */
 export function fillTables(page: string, tables: Readonly<Record<string, () => string>>): string {
   return page.replace(PLACE, (_, begin: string, name: string, end: string) => {
     const make = tables[name];

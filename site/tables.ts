@@ -11,7 +11,7 @@ import { limits, times } from "./tables/limits.ts";
 import { metrics } from "./tables/metrics.ts";
 import { jobOptions, topicSettings } from "./tables/settings.ts";
 
-/** Every table that is made from a declaration, by the name that stands in its page. */
+/** Every table that is made from declarations, by its name in the page. */
 export const TABLES: Readonly<Record<string, () => string>> = {
   alarms,
   calls,

@@ -1,7 +1,5 @@
 import { DAY } from "../core/constants.ts";
 
-/** Numbers as the pages write them. */
-
 const SECOND = 1000;
 const UNITS: readonly (readonly [string, number])[] = [
   ["day", DAY],
@@ -10,7 +8,7 @@ const UNITS: readonly (readonly [string, number])[] = [
   ["second", SECOND],
 ];
 
-/** `3 minutes`, `210 seconds`: ms in the greatest unit that divides them. */
+/** Formats ms in the greatest unit that divides them: `3 minutes`, `210 seconds`. */
 export function duration(ms: number): string {
   if (ms === 0) return "0";
   const [name, size] = UNITS.find(([, unit]) => ms % unit === 0) ?? ["ms", 1];
@@ -18,14 +16,14 @@ export function duration(ms: number): string {
   return `${number(count)} ${name}${count === 1 || size === 1 ? "" : "s"}`;
 }
 
-/** `256 KB`, `200 KiB`, `256 bytes`. */
+/** Formats bytes in the greatest unit that divides them: `256 KB`, `200 KiB`, `256 bytes`. */
 export function bytes(count: number): string {
   if (count % 1000 === 0) return `${count / 1000} KB`;
   if (count % (1024 * 1024) === 0) return `${count / 1024 / 1024} MiB`;
   return count % 1024 === 0 ? `${count / 1024} KiB` : `${count} bytes`;
 }
 
-/** `1,000`. */
+/** Formats a number with commas: `1,000`. */
 export function number(count: number): string {
   return count.toLocaleString("en");
 }

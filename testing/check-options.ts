@@ -1,8 +1,6 @@
 import { SETTINGS } from "../core/topic-settings.ts";
 import type { TestQueueOptions } from "./test-queue.ts";
 
-/** What plain JavaScript could say otherwise, as no type keeps it from that. */
-
 const QUEUE_OPTIONS = { topics: true, now: true, seed: true, handlerTimeout: true } satisfies {
   [Option in keyof TestQueueOptions<never>]-?: true;
 };
@@ -17,7 +15,10 @@ const FUNCTIONS = {
   receiver: "a function",
 };
 
-/** Throws a RangeError for options that are none, and for handlers and receivers that cannot be called. */
+/**
+ * Checks what TypeScript checks, for callers in plain JavaScript. Throws a `RangeError` for an unknown option, and for a handler or a
+ * receiver that is not a function.
+ */
 export function checkOptions(options: unknown): void {
   const { topics } = known("the test queue", options, QUEUE_OPTIONS);
   for (const [name, topic] of Object.entries(
@@ -46,7 +47,7 @@ function objectOf(at: string, value: unknown, allowed: string): Record<string, u
   throw new RangeError(`${at} must be ${allowed}, got ${shown(value)}`);
 }
 
-/** A value in an error. */
+/** A value as an error text shows it. */
 export function shown(value: unknown): string {
   return value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value));
 }

@@ -5,7 +5,7 @@ import type { ProtocolEvent } from "../protocol/reports.ts";
 import type { MemoryMessage, MemoryQueues } from "./memory-queues.ts";
 import { runOf, type TestTopic } from "./topics.ts";
 
-/** One run of a handler, or one call of a receiver. `error`: why it failed, or was buried. */
+/** One run of a handler, or one call to a receiver. `error`: why the run failed, or why the job was buried. */
 export type Run = {
   readonly topic: string;
   readonly id: string;
@@ -15,17 +15,17 @@ export type Run = {
   readonly error?: string;
 };
 
-/** ms, as the function's timeout: the lease of a claim. */
+/** The timeout of the consumer's function, ms. It is also the lease of a claim. */
 const TIMEOUT = 30_000;
 const HIDE_SECONDS = 60;
 const PATIENCE = 5000;
 
-// A test may replace the global ones.
+// Keep the real timers, because a test may replace the global ones.
 const { setTimeout, clearTimeout } = globalThis;
 
 /**
- * What Lambda does: gives consumers their messages, one at a time. `patience`: how long a run may take, ms of the real
- * clock.
+ * Creates what stands for Lambda: it delivers messages to the handlers and receivers, one at a time, and records the runs. `patience`:
+ * how long a run may take, in ms of the real clock.
  */
 export function deliverer(
   ctx: Context,
@@ -43,7 +43,7 @@ export function deliverer(
     (run: RunJob): RunJob =>
     async (job, topic, signal) => {
       const { id, attempt } = job;
-      // A handler may change what it is given.
+      // Copy the body before the run, because a handler may change it.
       const body = structuredClone(job.body);
       const at = new Date(ctx.clock());
       const ending = await within(patience, run(job, topic, signal), `topic ${topic} of job ${id}`);
@@ -65,7 +65,7 @@ export function deliverer(
   };
 }
 
-/** Nothing is delivered before it can start, and no time passes while it runs. */
+/** The timers of a consumer in memory. It never waits, because a message is delivered when its job can start, and no time passes in a run. */
 const STILL = {
   wait: async (ms: number) => {
     throw new Error(`the queue's clock stands still, so nothing can wait for ${ms} ms`);
@@ -73,7 +73,7 @@ const STILL = {
   after: () => () => {},
 };
 
-/** In memory nothing fails by chance and comes right later: what does is the test's to see. */
+/** Throws a trouble that the deployed queue would log and retry. In memory nothing fails by chance, so the test must see it. */
 export function throwTrouble(event: ProtocolEvent): void {
   if (event.type !== "trouble") return;
   const whose = event.topic === "" ? "" : ` of topic ${event.topic}`;
@@ -83,7 +83,8 @@ export function throwTrouble(event: ProtocolEvent): void {
 async function within<T>(patience: number, work: Promise<T>, whose: string): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    const rule = "it must not wait for what happens later, as the queue's clock stands still until it ends";
+    const rule =
+      "the queue's clock stands still while a handler runs, so a handler must not wait for a later time";
     late.reject(new Error(`the handler of ${whose} has not ended in ${patience} ms: ${rule}`));
   }, patience);
   try {

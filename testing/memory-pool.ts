@@ -15,12 +15,12 @@ import { byBytes, storedValue } from "./stored-value.ts";
 
 type Row = Record<string, unknown>;
 
-/** One call, or one entry of a batch: entries fail each on its own. */
+/** One call, or one entry of a batch, because each entry of a batch can fail alone. */
 export type PoolCall = { readonly operation: keyof Pool; readonly keys: readonly Key[] };
 
 /**
- * Called around every call. What `before` throws happens instead of the call; what `after` throws is a
- * lost answer: the call was applied. In a batch it becomes the entry's error.
+ * Functions that a test can set to make calls fail. If `before` throws, the call is not applied. If `after` throws, the call is applied
+ * and its answer is lost. In a batch, the thrown error becomes that of the entry.
  */
 export type PoolHooks = {
   before?: (call: PoolCall) => void | Promise<void>;
@@ -31,18 +31,18 @@ export type MemoryPool = Pool & {
   readonly hooks: PoolHooks;
   /** Copies of all items, in the order of their keys. */
   items(): Item[];
-  /** The keys of all partitions, in no order. */
+  /** The partition keys, in no particular order. */
   partitions(): Iterable<string>;
   /** Whether a partition has any item. */
   holds(pk: string): boolean;
-  /** Stores an item, whatever stands there. */
+  /** Stores an item, and replaces an item with the same key. */
   put(item: Item): void;
 };
 
-/** What one `TransactWriteItems` takes. */
+/** How many writes one `TransactWriteItems` takes. */
 const TRANSACTION_WRITES = 100;
 
-/** The job pool in memory, with DynamoDB's semantics. `clock` and `createdAt` are ms since the epoch. */
+/** Creates a job pool in memory with DynamoDB's semantics. `clock` and `createdAt` are ms since the epoch. */
 export function memoryPool({
   clock,
   createdAt = clock(),
@@ -76,7 +76,7 @@ export function memoryPool({
     put({ ...next, ...change.key });
   };
 
-  /** A batch's entries and single calls alike: hook, deadline, effect, hook. */
+  /** Performs a single call or one entry of a batch: hook, deadline, effect, hook. */
   const perform = async <T>(call: PoolCall, by: Deadline | undefined, effect: () => T): Promise<T> => {
     for (const key of call.keys) assertKey(key);
     await hooks.before?.(call);

@@ -1,17 +1,17 @@
 import type { Promotions } from "../protocol/ports.ts";
 
 export type MemoryPromotions = Promotions & {
-  /** When each schedule fires, ms since the epoch, by its job's id. */
+  /** When each schedule fires, in ms since the epoch, by the id of its job. */
   readonly filed: ReadonlyMap<string, number>;
   /** How often each call was made. */
   readonly calls: { put: number; remove: number };
   /** Thrown by every call while it is set. */
   trouble: Error | undefined;
-  /** The ids whose time has come: their schedules delete themselves. */
+  /** Answers the ids whose schedules are due, and deletes those schedules, as Scheduler does after they have fired. */
   fire(): string[];
 };
 
-/** One-time schedules in memory, to the second as EventBridge Scheduler has them. `clock`: ms since the epoch. */
+/** Creates one-time schedules in memory. Their times are cut to seconds, as in EventBridge Scheduler. `clock`: ms since the epoch. */
 export function memoryPromotions({ clock }: { clock: () => number }): MemoryPromotions {
   const filed = new Map<string, number>();
   const calls = { put: 0, remove: 0 };

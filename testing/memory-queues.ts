@@ -11,11 +11,14 @@ export type MemoryMessage = {
   readonly group?: string;
   readonly sentAt: number;
   readonly visibleAt: number;
-  /** Under native redrive it begins anew. */
+  /** How often the message was received. SQS's own redrive sets it back to 0. */
   readonly receiveCount: number;
 };
 
-/** `unreachable` when every queue is: `send` says which, the other calls throw `unavailable` for all three. */
+/**
+ * What can be wrong with a queue. With each of the three, `send` answers the trouble for each message, and the other calls throw
+ * `unavailable`.
+ */
 export type Trouble = "missing" | "failing" | "unreachable";
 
 /** One SQS request: at most 10 messages. */
@@ -25,7 +28,7 @@ export type QueueCall = {
   readonly count: number;
 };
 
-/** What `before` throws happens instead of the request; what `after` throws is a lost answer. */
+/** If `before` throws, the request is not applied. If `after` throws, the request is applied and its answer is lost. */
 export type QueueHooks = {
   before?: (call: QueueCall) => void | Promise<void>;
   after?: (call: QueueCall) => void | Promise<void>;
@@ -33,18 +36,18 @@ export type QueueHooks = {
 
 export type MemoryQueues = Queues & {
   readonly hooks: QueueHooks;
-  /** Copies of a queue's messages, those in flight included, in the order they become visible. */
+  /** Copies of a queue's messages with those in flight, in the order in which they become visible. */
   messages(queue: QueueName): MemoryMessage[];
-  /** Gives one queue, or `"all"`, a trouble; `undefined` ends it. */
+  /** Sets the trouble of one queue, or of `"all"`. `undefined` ends it. */
   trouble(queue: QueueName | "all", kind: Trouble | undefined): void;
-  /** Receives this message, which must be visible. */
+  /** Receives this message; `undefined` if it is not visible. */
   take(queue: QueueName, id: string, hideSeconds: number): Received | undefined;
   purge(queue: QueueName): void;
   /** Loses one message. */
   lose(queue: QueueName, id: string): void;
-  /** Makes a message visible at once although it is in flight: SQS delivers twice now and then. */
+  /** Makes a message visible at once, even if it is in flight: SQS delivers at least once. */
   duplicate(queue: QueueName, id: string): void;
-  /** SQS's own redrive: every message of the DLQ goes to the ready queue. */
+  /** Moves every message of the DLQ to the ready queue, as SQS's own redrive does. */
   redriveNatively(topic: string): void;
 };
 
@@ -55,8 +58,8 @@ type Stored = { -readonly [Name in keyof MemoryMessage]: MemoryMessage[Name] } &
 };
 
 /**
- * The ready queues and DLQs of `topics` in memory, with SQS's semantics and the time of `clock` (ms since
- * the epoch). `receive` answers at once: nobody's clock moves while it waits.
+ * Creates the ready queues and DLQs of `topics` in memory, with SQS's semantics. `clock`: ms since the epoch. `receive` answers at once,
+ * because the clock would stand still while it waits.
  */
 export function memoryQueues({
   clock,
@@ -221,7 +224,7 @@ export function memoryQueues({
   };
 }
 
-/** SQS refuses what passes 12 hours since the receive, and leaves the message as it is. */
+/** Whether SQS hides a message until `until`. It refuses more than 12 hours from the receive, and leaves the message as it is. */
 function isHidable({ receivedAt = 0 }: Stored, until: number): boolean {
   return until <= receivedAt + LONGEST_LEASE;
 }

@@ -5,9 +5,9 @@ import type { Schedules } from "../protocol/ports.ts";
 export type MemorySchedules = Schedules & {
   /** Thrown by every call while it is set. */
   trouble: Error | undefined;
-  /** What a schedule's target is given of the occurrence at `time`, ms since the epoch. */
+  /** The input that a schedule's target gets for the occurrence at `time`, ms since the epoch. */
   inputOf(name: string, time: number): unknown;
-  /** When it begins to fire, as it was told last. */
+  /** The time from which a schedule fires, as the last call set it. */
   fromOf(name: string): number | undefined;
 };
 
@@ -17,9 +17,10 @@ type Kept = {
   from: number | undefined;
 };
 
+/** EventBridge Scheduler refuses a StartDate that is further past, ms. */
 const OLDEST_START = 5 * 60_000;
 
-/** Recurring schedules in memory, as EventBridge Scheduler keeps them. `clock`: ms since the epoch. */
+/** Creates recurring schedules in memory, with the semantics of EventBridge Scheduler. `clock`: ms since the epoch. */
 export function memorySchedules({ clock }: { clock: () => number }): MemorySchedules {
   const kept = new Map<string, Kept>();
   const begin = (): void => {
@@ -62,7 +63,7 @@ export function memorySchedules({ clock }: { clock: () => number }): MemorySched
     },
     async list(limit, cursor = "") {
       begin();
-      if (cursor !== "" && !kept.has(cursor)) throw new MinutehandError("bad-request", "a token nobody gave");
+      if (cursor !== "" && !kept.has(cursor)) throw new MinutehandError("bad-request", "unknown cursor");
       const names = [...kept.keys()].sort().filter((name) => name > cursor);
       const page = names.slice(0, limit);
       const last = page.at(-1);

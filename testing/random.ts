@@ -1,6 +1,6 @@
 import type { RandomBytes } from "../core/job-id.ts";
 
-/** Bytes that are the same for the same seed, and good enough for ids: a linear congruential generator's upper ones. */
+/** Creates random bytes that are the same for the same seed: the upper bytes of a linear congruential generator, good enough for ids. */
 export function seededBytes(seed: number): RandomBytes {
   let state = seed >>> 0;
   return (count) =>

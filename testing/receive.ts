@@ -2,12 +2,12 @@ import type { PulledJob } from "../client/client.ts";
 import type { MemoryQueues } from "./memory-queues.ts";
 import { startIn } from "./upcoming.ts";
 
-/** As the client has it, of one topic. */
+/** The client's `receive` of one topic. */
 type Receive = (request: { max?: number; waitSeconds: number }) => Promise<PulledJob[]>;
 
 /**
- * What a worker that waits would get by now: nobody's clock moves meanwhile. SQS rounds delays up to whole seconds, which is
- * not played here.
+ * Receives the jobs that are due by now, without a wait. Makes their messages visible first, because a delay in whole seconds may end
+ * after the job is due.
  */
 export async function receiveNow(
   { queues, topic, now }: { queues: MemoryQueues; topic: string; now: number },

@@ -5,12 +5,12 @@ import { DAY, SQS_BATCH_BYTES } from "../core/constants.ts";
 const REFUSED = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u;
 const GROUP = /^[!-~]{1,128}$/;
 
-/** As the construct sets its queues; ms. */
+// The values with which the construct creates its queues. Retentions are ms.
 export const MAX_RECEIVE_COUNT = 20;
 export const RETENTION = 10 * DAY;
 export const DEAD_RETENTION = 14 * DAY;
 
-/** Why SQS never takes such a message, if so. */
+/** Says why SQS would always refuse such a message; `undefined`: it would not. */
 export function refusalOf(body: string, group: string | undefined): string | undefined {
   const bytes = Buffer.byteLength(body);
   if (bytes < 1 || bytes > SQS_BATCH_BYTES)
@@ -25,7 +25,7 @@ export function refusalOf(body: string, group: string | undefined): string | und
   return undefined;
 }
 
-/** Throws when a caller goes past SQS's ranges: that is an error of the program, not an outcome. */
+/** Throws a `RangeError` for a number outside of SQS's range, because that is an error of the program. */
 export function assertWhole(name: string, value: number, least: number, most: number): void {
   if (!Number.isInteger(value) || value < least || value > most)
     throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${value}`);

@@ -1,6 +1,6 @@
 /**
- * What DynamoDB makes of a value on its way in: a copy of its own, without undefined members. What it
- * could not hold is thrown, as the SDK's marshaller does.
+ * Copies a value as DynamoDB would store it, without undefined members. Throws for a value that DynamoDB cannot store, as the marshaller
+ * of the SDK does.
  */
 export function storedValue(value: unknown): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
@@ -23,7 +23,7 @@ function storedNumber(value: number): number {
   return value === 0 ? 0 : value;
 }
 
-/** Compares two texts as DynamoDB does: by their UTF-8 bytes, where JavaScript's own order is of UTF-16 units. */
+/** Compares two texts by their UTF-8 bytes, as DynamoDB does. JavaScript's own order is that of UTF-16 units. */
 export function byBytes(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length);
   for (let i = 0; i < shorter; i++) {

@@ -52,8 +52,8 @@ export type TestQueue<Topics> = {
    * Moves the clock forward by `duration`, and runs everything that falls due until then, in order, with retries. 0 runs what is due
    * now.
    *
-   * Throws a `RangeError` for an invalid duration. Throws if a handler does not end, or if jobs run on and on while no time passes.
-   * Throws each trouble that the deployed queue would log: in memory, nothing fails by chance. A handler must not call `advance`.
+   * Throws a `RangeError` for an invalid duration. Throws if a handler does not end, or if jobs run without end while no time passes.
+   * Throws errors that the deployed queue would log and retry: in memory, nothing fails by chance. A handler must not call `advance`.
    *
    * @example
    * await queue.advance("30m");
@@ -76,7 +76,7 @@ export type TestQueue<Topics> = {
 };
 
 const START = Date.UTC(2026, 0, 1);
-/** ms that a tick may take; the clock stands still meanwhile. */
+/** The deadline of a tick, ms from its start. The clock stands still while a tick runs. */
 const TICK_TIME = 150_000;
 
 /**
@@ -98,7 +98,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
   const pool = memoryPool({ clock });
   const queues = memoryQueues({ clock, topics });
   const schedules = memorySchedules({ clock });
-  /** Those whose ready queues Lambda is to leave alone. */
+  /** The paused topics, whose event sources are disabled. */
   const idle = new Set<string>();
   const ctx: Context = {
     pool,
@@ -128,7 +128,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     lastTick = time;
     await tick(ctx, time + TICK_TIME);
   };
-  /** Does what comes next, if it comes by `end`. */
+  /** Moves the clock to the next tick, occurrence or delivery and performs it. Answers false if none comes by `end`. */
   const step = async (end: number): Promise<boolean> => {
     const ticking = await nextTick(ctx, pool, lastTick);
     const occurring = await nextOccurrences(ctx);
@@ -139,7 +139,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     );
     if (next > end) return false;
     time = Math.max(time, next);
-    // First, as the next ones are those after the clock's time.
+    // File occurrences first: `nextOccurrences` answers only those after the clock's time, so a step would skip these.
     if (occurring?.time === next) {
       for (const name of occurring.names) {
         await fileOccurrence(ctx, parseOccurrence(schedules.inputOf(name, next)));
@@ -170,7 +170,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
         const end = time + ms;
         const pace = paceOf(clock, runs, waiting);
         while (await step(end)) await pace();
-        // So that depths and lags are told as they are by then.
+        // Tick at the last minute, so that lags are those of the end.
         if (minuteOf(end) > lastTick) {
           time = Math.max(time, minuteOf(end));
           await runTick();

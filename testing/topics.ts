@@ -21,15 +21,15 @@ import { parseDuration } from "../general/durations.ts";
 import type { Context } from "../protocol/ports.ts";
 import { shown } from "./check-options.ts";
 
-/** What stands for the network: what a webhook's receiver answers to a call. One that throws could not be reached. */
+/** Answers a webhook call in place of the network. If it throws, the call counts as one that did not reach its receiver. */
 export type Receiver = (call: Call) => Reply | Promise<Reply>;
 
 /**
- * A topic as the construct has it, its durations in seconds or such as `"30s"`. It has a `handler`, or callers of
- * `receive` (`consumer: "pull"`), or a `receiver` of its webhook's calls.
+ * A topic with the settings of the construct. Durations are seconds, or strings such as `"30s"`. It has exactly one of: a `handler`;
+ * `consumer: "pull"`, for jobs that the test takes by `receive`; a `webhook` with a `receiver` of its calls.
  */
 export type TestTopic<Body> = Omit<Pick<TopicSettings<Duration>, TestSetting>, "webhook"> & {
-  /** What runs its jobs, or what `consumer` has made of it. */
+  /** The function that runs the jobs, or the result of `consumer(…)` for it. */
   readonly handler?: JobHandler<Body> | Consumer<Body>;
   readonly webhook?: Omit<WebhookSettings<Duration>, "timeout">;
   readonly receiver?: Receiver;
@@ -40,15 +40,15 @@ type TestSetting = SettingsWith<{ isInTests: true }>;
 export type TestTopics<Topics> = { readonly [T in keyof Topics & string]: TestTopic<Topics[T]> };
 
 const DAY_S = 86_400;
-/** What signs the calls of all webhook topics here. */
+/** The secret that signs the calls of all webhook topics. */
 export const WEBHOOK_SECRET = "whsec_bWludXRlaGFuZC10ZXN0cy1hbmQtbm9ib2R5LWVsc2U=";
 
-/** What the topics say about events. Throws a RangeError for what is no duration. */
+/** The event rules of the topics. Throws a `RangeError` for an invalid duration. */
 export function rulesOf(topics: Readonly<Record<string, TestTopic<never>>>): EventRule[] {
   return Object.entries(topics).flatMap(([name, topic]) => eventRulesOf(name, topic, secondsIn(name)));
 }
 
-/** Throws a RangeError for a topic that the construct would not take. */
+/** The policy of the topics. Throws a `RangeError` for a topic that the construct would refuse. */
 export function testPolicy(topics: Readonly<Record<string, TestTopic<never>>>): Policy {
   const named = Object.entries(topics).map(([name, topic]) => [name, settingsOf(name, topic)] as const);
   return { shards: 1, retention: 7 * DAY_S, deadRetention: 90 * DAY_S, topics: Object.fromEntries(named) };
@@ -61,7 +61,7 @@ function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy>
   const ways = [handler !== undefined, consumer === "pull", called].filter(Boolean);
   if (ways.length !== 1 || (called && !(webhook && receiver))) {
     const allowed = 'a handler, or consumer "pull", or a webhook with a receiver';
-    throw new RangeError(`topic ${name} must have one way to run its jobs: ${allowed}`);
+    throw new RangeError(`topic ${name} must have exactly one way to run its jobs: ${allowed}`);
   }
   const secondsOf = secondsIn(name);
   const events = eventChecks(`topics.${name}`, topic, { secondsOf, isKnown: () => true });
@@ -70,7 +70,7 @@ function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy>
   if (broken.length > 0) throw new RangeError(broken.join("\n"));
   return {
     ...configuredPolicy(settings, secondsOf),
-    // One job a message and one at a time, so that each starts when it is due, in the order of their due times.
+    // Run one job a message and one at a time, so that each starts when it is due, in the order of their due times.
     pack: 1,
     concurrency: 1,
     ...(consumer === "pull" ? {} : { precision: "millisecond" }),
@@ -86,7 +86,7 @@ function secondsIn(name: string) {
   };
 }
 
-/** What runs the jobs of a topic that is not pulled from. */
+/** The function that runs the jobs of a topic; `undefined` for a pull topic. */
 export function runOf(ctx: Context, { handler, receiver }: TestTopic<never>): RunJob | undefined {
   if (handler) return runWith("jobHandler" in handler ? handler.jobHandler : handler);
   return receiver && webhookRun(ctx, { secrets: [WEBHOOK_SECRET], post: async (call) => receiver(call) });

@@ -7,12 +7,12 @@ import type { Context } from "../protocol/ports.ts";
 import type { MemoryPool } from "./memory-pool.ts";
 import type { MemoryMessage, MemoryQueues } from "./memory-queues.ts";
 
-/** What happens next, at `time` (ms since the epoch, perhaps past: then at once); `undefined`: nothing ever. */
+/** What happens next in a queue. `time`: ms since the epoch; a past time means at once. `undefined`: nothing happens any more. */
 
 const BUCKETS = /^\d{4}-\d\d-\d\dT\d\d:\d\d#0$/;
 const PAGE = 100;
 
-/** The first minute after `last`, the latest tick's, in which a tick has work: that one swept all before `LOOKAHEAD` of it. */
+/** The next minute in which a tick has work. `last`: the time of the latest tick, which has swept up to `LOOKAHEAD` after it. */
 export async function nextTick(
   ctx: Context,
   pool: MemoryPool,
@@ -21,7 +21,7 @@ export async function nextTick(
   const next = minuteOf(last) + BUCKET;
   const topics = Object.keys(ctx.policy.topics);
   const pauses = await readPauses(ctx, topics);
-  // What a limit has parked each tick lets go a share of.
+  // If a limit has parked jobs, each tick releases some of them.
   const isParked = (topic: string): boolean => pool.holds(parkedIn(topic, 0));
   const isReleased = (topic: string, i: number): boolean =>
     pauses[i]?.state === "resuming" || (pauses[i] === undefined && isParked(topic));
@@ -56,8 +56,8 @@ export async function nextOccurrences(
 }
 
 /**
- * The next message of these topics whose job starts; of several the one that is due first. `starts`: what is known of
- * messages, by their ids.
+ * The next message of these topics whose job can start. Of several, the one whose job is due first. `starts`: a cache of the messages'
+ * starts by their ids.
  */
 export function nextDelivery(
   queues: MemoryQueues,
@@ -74,7 +74,7 @@ export function nextDelivery(
   return coming.sort((a, b) => a.time - b.time || a.start - b.start)[0];
 }
 
-/** When a message's last job may start, ms since the epoch; 0 of what is none of ours. */
+/** When the last job of a message may start, ms since the epoch; 0 for a message that the queue did not write. */
 export function startIn({ body }: MemoryMessage): number {
   return Math.max(0, ...(parseMessage(body)?.jobs ?? []).map(startOf));
 }

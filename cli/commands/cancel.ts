@@ -38,7 +38,7 @@ function show({ output }: Session, job: JobSummary): Promise<void> {
   return output.told(job, changedLine(job));
 }
 
-/** Each on its own. Throws `CliError` once all are tried if one could not be cancelled. */
+/** Cancels jobs by id. Tries all, then throws `CliError` if some could not be cancelled. */
 async function cancelEach(session: Session, ids: readonly string[]): Promise<void> {
   const api = await session.client();
   const [only, ...others] = ids;

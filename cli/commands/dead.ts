@@ -3,6 +3,7 @@ import type { DeadQuery, JobSummary } from "../../client/client.ts";
 import { wholeNumber } from "../arguments.ts";
 import { JOB_COLUMNS } from "../columns.ts";
 import { examples } from "../examples.ts";
+import { addOptionFilters } from "../job-options.ts";
 import { firstOf, pageSizeFor } from "../lists.ts";
 import type { Open } from "../session.ts";
 import type { Column } from "../table.ts";
@@ -16,9 +17,8 @@ export function addDead(program: Command, open: Open): void {
   const command = program
     .command("dead")
     .description("list a topic's dead jobs with their last errors, the oldest death first")
-    .argument("<topic>")
-    .option("--tag <tag>", "only jobs with this tag")
-    .option("--group <group>", "only jobs of this group")
+    .argument("<topic>");
+  addOptionFilters(command)
     .option("--limit <n>", "list at most this many jobs", wholeNumber(1), 100)
     .action(async (topic: string, { limit, ...query }: DeadQuery & { limit: number }) => {
       const { output, client } = open();

@@ -45,7 +45,7 @@ function wordsOf({ check, found, todo }: Check): string {
   return printable(`${check}: ${found}${todo === undefined ? "" : `; ${todo}`}`);
 }
 
-/** One check after the other; those that need what has failed are left out. */
+/** Makes one check after the other. Leaves out those that need something that has failed. */
 async function* examine(session: Session): AsyncIterable<Check> {
   const { options, surroundings } = session;
   yield judgeNode(surroundings.nodeVersion);
@@ -64,7 +64,7 @@ async function* examine(session: Session): AsyncIterable<Check> {
   }
   const { url, stack } = target.value;
   if (stack !== undefined) yield judgeStack(stack.name, stack);
-  // First, as a clock that is off is a reason for all calls to be refused.
+  // Check the clock first: if it is wrong, AWS refuses all signed calls.
   const skew = await skewTo(url, surroundings.clock);
   if (skew !== undefined) yield judgeClock(skew);
   const [reached] = await Promise.allSettled([reach(session)]);
@@ -98,7 +98,7 @@ async function reach(session: Session) {
   return { api, ...(await api.health()) };
 }
 
-/** Topics whose dead are counted at a time. */
+/** In how many topics at a time the dead jobs are counted. */
 const WIDTH = 8;
 
 async function countDead(api: Client, report: TopicReport): Promise<ExaminedTopic> {
@@ -109,19 +109,19 @@ async function countDead(api: Client, report: TopicReport): Promise<ExaminedTopi
   return { ...report, deadJobs };
 }
 
-/** ms for which a server may think about the time. */
+/** How long a server may take to answer, ms. */
 const PATIENCE = 5000;
 
 /**
- * How far this machine's clock is ahead of a server's, ms. Whoever may call it or not, an answer says when it was made: NaN
- * if it does not, `undefined` if none comes.
+ * How far this machine's clock is ahead of a server's, ms, by the `Date` header of any answer, also of a refusal. NaN: the answer has no
+ * `Date`. `undefined`: no answer came.
  */
 async function skewTo(url: string, clock: () => number): Promise<number | undefined> {
   const began = clock();
   try {
     const signal = AbortSignal.timeout(PATIENCE);
     const { headers } = await fetch(`${url}/health`, { method: "HEAD", redirect: "manual", signal });
-    // It was written in the middle, and cut to whole seconds.
+    // The server wrote `Date` about in the middle of the call, and cut it to whole seconds: half a second on average.
     return (began + clock()) / 2 - (Date.parse(headers.get("date") ?? "") + 500);
   } catch {
     return undefined;

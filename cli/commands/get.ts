@@ -49,7 +49,7 @@ export function addGet(program: Command, open: Open): void {
   ]);
 }
 
-/** All that there is of it: its fields, its body, and what has happened to it. */
+/** Shows a job: its fields, its body and its timeline. */
 async function show(output: Output, { body, timeline, ...fields }: Job): Promise<void> {
   await output.fields(fields, (name) => (name === "state" ? styleOf(fields.state) : undefined));
   await output.value(body);

@@ -4,6 +4,7 @@ import { STATES } from "../../http/answers.ts";
 import { instant, wholeNumber } from "../arguments.ts";
 import { JOB_COLUMNS } from "../columns.ts";
 import { examples } from "../examples.ts";
+import { addOptionFilters } from "../job-options.ts";
 import { firstOf, pageSizeFor } from "../lists.ts";
 import { checkRange } from "../range.ts";
 import type { Open } from "../session.ts";
@@ -15,9 +16,8 @@ export function addList(program: Command, open: Open): void {
     .command("list")
     .description("list jobs in the order of dueAt, by default those of the next hour")
     .option("--topic <topic>", "only jobs of this topic")
-    .addOption(new Option("--state <state>", "only jobs in this state").choices(STATES))
-    .option("--tag <tag>", "only jobs with this tag")
-    .option("--group <group>", "only jobs of this group")
+    .addOption(new Option("--state <state>", "only jobs in this state").choices(STATES));
+  addOptionFilters(command)
     .option("--from <time>", "only jobs with this dueAt or later (default: now)", instant)
     .option(
       "--to <time>",

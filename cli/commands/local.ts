@@ -33,7 +33,7 @@ export function addLocal(program: Command, { nodeVersion, env }: Surroundings): 
       nameToAws(options, env);
       const { result, todo } = judgeNode(nodeVersion);
       if (result !== "ok") throw new CliError(`${todo}, got ${nodeVersion}`);
-      // What it imports is loaded by nobody else, and is not there in an older Node.
+      // Load the runner only here: an older Node does not have all the modules that it imports.
       const { runLocal } = await import("../../local/run.ts");
       await runLocal({ app, watch, port, dataDir: data, reset, stack: options.stack });
     });

@@ -60,7 +60,7 @@ function show({ output }: Session, topic: string, done: Redriven): Promise<void>
   return output.told(done, `redriven ${many(done.redriven)} of ${topic}; ${counted(done.left)} left`);
 }
 
-/** So many at once as the API takes. Throws `CliError` once all are tried if some were not redriven. */
+/** Redrives jobs by id, in as few calls as the API allows. Tries all, then throws `CliError` if some were not redriven. */
 async function redriveEach(
   session: Session,
   topic: string,
@@ -73,13 +73,13 @@ async function redriveEach(
   let sum: Redriven | undefined;
   try {
     for (const [i, some] of chunksOf(ids, BATCH_JOBS).entries()) {
-      // Each part starts where the one before it has ended.
+      // The jobs of a part start after those of the parts before, so that the rate holds for all.
       const startedBefore = rate === undefined ? 0 : (i * BATCH_JOBS) / rate;
       const part = await api.redrive(topic, { ids: some, delay: begin + startedBefore, ...pace });
       sum = { redriven: (sum?.redriven ?? 0) + part.redriven, left: part.left };
     }
   } finally {
-    // Of those before a part that failed too.
+    // If a part fails, still print how many jobs the parts before have redriven.
     if (sum !== undefined) await show(session, topic, sum);
   }
   const refused = ids.length - (sum?.redriven ?? 0);

@@ -1,8 +1,8 @@
 import { Webhook } from "standardwebhooks";
 
 /**
- * What the merchant does with a call: only one that is signed with its own secret, and recently, is believed. Answers the
- * HTTP status, and throws what `book` throws. `webhook-id` is the same in each repeat of a notice, so that it is booked once.
+ * Verifies a call and books its payment. Accepts only a call that was signed recently with the merchant's own secret. Answers the HTTP
+ * status, and throws what `book` throws. Each retry of a notice has the same `webhook-id`, so `book` can book a notice once.
  */
 export function acceptNotice(
   { headers, body }: { headers: Readonly<Record<string, string>>; body: string },

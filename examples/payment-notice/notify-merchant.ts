@@ -1,7 +1,7 @@
 import type { Client, Job } from "minutehand/client";
 import type { Topics } from "../topics.ts";
 
-/** Tells a merchant's server that an order is paid: at once, then at the topic's waits, until it answers with a 2xx. */
+/** Tells a merchant's server that an order is paid. The topic retries the call by its backoff until the server answers with a 2xx. */
 export function notifyMerchant(
   queue: Client<Topics>,
   payment: Topics["payment-notice"],

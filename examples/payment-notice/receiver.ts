@@ -6,7 +6,7 @@ import { acceptNotice } from "./accept-notice.ts";
 /** The merchant's server: `WEBHOOK_SECRET=whsec_… node payment-notice/receiver.ts`, then http://127.0.0.1:4700/. */
 const { WEBHOOK_SECRET, PORT = "4700" } = process.env;
 if (!WEBHOOK_SECRET) {
-  console.error("WEBHOOK_SECRET must be given: this receiver's own, whsec_… (minutehand receiver-secret)");
+  console.error("WEBHOOK_SECRET must be this receiver's secret, whsec_… (see minutehand receiver-secret)");
   process.exit(2);
 }
 const booked = new Set<string>();
@@ -25,7 +25,7 @@ const server = createServer(async (request, response) => {
   try {
     response.writeHead(await answer(request)).end();
   } catch (error) {
-    // The notice comes again. Who has broken off in the middle of one does not read this.
+    // After a 500 the queue sends the notice again.
     console.error(error);
     response.writeHead(500).end();
   }

@@ -1,8 +1,8 @@
 """Pulls the jobs of topic `thumbnail` over HTTP, one at a time: python3 worker.py [URL] [--once]
 
-Needs nothing but Python's own library against a local stack. On AWS the calls are signed, for which it takes botocore
-(part of boto3) and the credentials that botocore finds. The job stays invisible to others until its lease ends; a worker
-that dies has failed one attempt.
+With a local stack it needs only Python's own library. On AWS it signs its calls, and needs botocore (part of boto3) and the
+credentials that botocore finds. Other workers do not get the job until its lease ends. If this worker dies, the lease ends and
+the run counts as a failed attempt.
 """
 
 import http.client
@@ -21,7 +21,7 @@ LONGEST_PAUSE = 20
 
 
 def call(url, path, body):
-    """What the API answers, however long it takes to be reached; raises urllib.error.HTTPError for what is refused."""
+    """Calls the API and retries until it answers. Raises urllib.error.HTTPError if the API refuses the call."""
     pause = FIRST_PAUSE
     while True:
         try:
@@ -30,7 +30,7 @@ def call(url, path, body):
             if error.code < 500 and error.code != 429:
                 raise
             trouble, wait = error, wait_of(error.headers, pause)
-        # What is no JSON is somebody else's answer; a URL that is none is a ValueError too, which no repeat mends.
+        # An answer that is not JSON comes from a proxy, so retry. Do not catch ValueError as a whole: an invalid URL raises it too.
         except (OSError, http.client.HTTPException, json.JSONDecodeError, UnicodeDecodeError) as error:
             trouble, wait = error, pause
         print(f"{path}: {trouble}; again in {wait} s", file=sys.stderr, flush=True)
@@ -39,7 +39,7 @@ def call(url, path, body):
 
 
 def wait_of(headers, pause):
-    """The seconds of a Retry-After; the pause where there is none, or it is a date."""
+    """The seconds of the header Retry-After, or `pause` if the header is absent or a date."""
     try:
         return max(int(headers["retry-after"]), 0)
     except (TypeError, ValueError):
@@ -47,7 +47,7 @@ def wait_of(headers, pause):
 
 
 def post(url, path, body):
-    """POSTs JSON once and answers JSON."""
+    """Sends one POST with JSON and answers the JSON of the answer."""
     data = json.dumps(body).encode()
     headers = {"content-type": "application/json"}
     gateway = re.search(r"\.execute-api\.([a-z0-9-]+)\.", url)
@@ -59,7 +59,7 @@ def post(url, path, body):
 
 
 def signed(url, data, headers, region):
-    """The headers with AWS's Signature Version 4 among them."""
+    """Adds AWS's Signature Version 4 to the headers."""
     from botocore.auth import SigV4Auth
     from botocore.awsrequest import AWSRequest
     from botocore.session import Session
@@ -70,7 +70,7 @@ def signed(url, data, headers, region):
 
 
 def make_thumbnail(job):
-    """The work itself; raise to have it repeated by the topic's backoff."""
+    """Does the work of a job. If it raises, the job runs again by the topic's backoff."""
     body = job["body"]
     if body["width"] <= 0:
         raise ValueError(f"width must be more than 0, is {body['width']}")
@@ -78,7 +78,7 @@ def make_thumbnail(job):
 
 
 def settle(url, path, body):
-    """Says how a job ended, unless its lease has ended before: then it is another's, or runs again."""
+    """Tells the API how a run ended. The API answers 409 if the lease ended first, because then the job runs again."""
     try:
         call(url, path, body)
     except urllib.error.HTTPError as error:

@@ -1,7 +1,7 @@
 import type { Client, Job } from "minutehand/client";
 import type { Topics } from "../topics.ts";
 
-/** A refund that has not settled after three days is nobody's to ask for any more: its job expires. */
+/** Files the job that checks a refund. After three days the job expires, even if the refund has not settled. */
 export function pollRefund(queue: Client<Topics>, refundId: string): Promise<Job> {
   return queue.enqueue("refund", { refundId }, { key: refundId, delay: "10m", expiresAfter: "3d" });
 }

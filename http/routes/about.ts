@@ -14,7 +14,7 @@ export const healthRoute = route({
   },
 });
 
-/** `all` is asked when the route is called, as the route is one of them. */
+/** Makes the route of the OpenAPI document. `all` is a function, because the list of all routes includes this one. */
 export function openapiRoute(all: () => readonly Route[]): Route {
   return route({
     method: "GET",

@@ -56,18 +56,18 @@ function requireMovable(ctx: Context, { topic, action }: BulkFields): void {
   throw new MinutehandError("untracked-topic", error);
 }
 
-/** The same call again begins the same bulk: it leaves alone what the first try has changed, and counts it. */
+/** The id of a bulk by its `Idempotency-Key`. A repeat has the same id, so it changes no job twice and counts those already changed. */
 export function bulkIdOf(sent: Sent): { id?: string } {
   const { call } = callOf(sent);
   return call ? { id: hashOf(call.key, call.request).slice(0, BULK_ID_CHARS) } : {};
 }
 
-/** A new bulk, or the one that the cursor goes on with. Throws `bad-request`. */
+/** A new bulk, or the one that the cursor continues. Throws `bad-request`. */
 function bulkOf(ctx: Context, fields: BulkFields, id: { id?: string }): Bulk {
   const now = ctx.clock();
   if (fields.cursor !== undefined) {
     const begun = decodeBulkCursor(untie(fields.cursor, ...markOf(fields)));
-    // Anybody can write a cursor.
+    // A caller can write a cursor by hand, so check its range and time as those of a new bulk.
     bulkRangeOf(now, fields.action, begun);
     requestedDueAt(now, { delay: undefined, dueAt: begun.nextAt });
     return begun;
@@ -79,7 +79,7 @@ function bulkOf(ctx: Context, fields: BulkFields, id: { id?: string }): Bulk {
   return beginBulk(ctx, "move", range, { dueAt: time, ...id });
 }
 
-/** All that a cursor holds for: the same request, however it is written. */
+/** What a cursor is tied to: the fields of the request in one order, whatever order the caller wrote them in. */
 function markOf({ cursor: _, ...fields }: BulkFields): string[] {
   return Object.entries(fields)
     .map(([name, value]) => `${name} ${value}`)

@@ -9,7 +9,7 @@ import { jobPage, redriven } from "../answers.ts";
 import { decodeDeadCursor, encodeDeadCursor, tie, untie } from "../cursors.ts";
 import { digits, topic } from "../fields.ts";
 import { summaryOf } from "../job-json.ts";
-import { requestedOptions } from "../job-options.ts";
+import { filters } from "../job-options.ts";
 import { callOf } from "../new-job.ts";
 import { redriving } from "../requests.ts";
 import { route } from "../route.ts";
@@ -33,8 +33,7 @@ export const deadRoutes = [
       "Lists a topic's dead jobs with their last errors, the oldest death first. A page can have fewer jobs than `limit`, or none. The list has ended when the answer has no `cursor`.",
     params,
     query: z.strictObject({
-      tag: requestedOptions.tag,
-      group: requestedOptions.group,
+      ...filters,
       limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS),
       cursor: z.exactOptional(z.string()),
     }),

@@ -17,7 +17,7 @@ import { idempotent } from "./jobs.ts";
 const path = "/topics/{topic}/jobs/{key}";
 const params = z.strictObject({ topic, key });
 
-/** Throws `unknown-topic`, `bad-request` for an untracked one, whose jobs have no keys. */
+/** Throws `unknown-topic`, and `bad-request` for an untracked topic, whose jobs have no keys. */
 function requireKeys(ctx: Context, topic: string): void {
   if (requireTopic(ctx, topic).tracking === "none") {
     throw new MinutehandError("bad-request", `jobs of the untracked topic ${topic} have no keys`);

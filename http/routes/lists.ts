@@ -10,7 +10,7 @@ import { decodeListCursor, encodeListCursor, tie, untie } from "../cursors.ts";
 import { digits, topic } from "../fields.ts";
 import { bound, iso } from "../instants.ts";
 import { summaryOf } from "../job-json.ts";
-import { requestedOptions } from "../job-options.ts";
+import { filters } from "../job-options.ts";
 import { rangeOf } from "../range.ts";
 import { route } from "../route.ts";
 
@@ -23,13 +23,12 @@ const range = {
 const listQuery = z.strictObject({
   ...range,
   state: z.exactOptional(z.enum(STATES)),
-  tag: requestedOptions.tag,
-  group: requestedOptions.group,
+  ...filters,
   limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS),
   cursor: z.exactOptional(z.string()),
 });
 
-/** A cursor goes on in the range of its first page, though now has moved on. Throws `bad-request`. */
+/** The range of a page and where the page begins. A later page keeps the range of the first one. Throws `bad-request`. */
 function placeOf(
   now: number,
   { from, to, cursor, topic, state, tag, group }: z.output<typeof listQuery>,

@@ -15,7 +15,7 @@ import { jobIds, newJob, newJobs } from "../requests.ts";
 import { route, type Service } from "../route.ts";
 import { idempotent } from "./jobs.ts";
 
-/** What `work` answers, or the error it throws that a caller is to be told. */
+/** Answers what `work` answers, or the `MinutehandError` that it throws. Throws any other error. */
 function attempt<T>(work: () => T): T | MinutehandError {
   try {
     return work();
@@ -30,7 +30,7 @@ function checkCount(name: string, count: number): void {
   throw new MinutehandError("too-many-jobs", `${name} must have at most ${BATCH_JOBS} entries, got ${count}`);
 }
 
-/** Each different trouble once: in an outage all entries have the same. */
+/** Logs each different error once, because in an outage all entries have the same error. */
 function logTrouble(log: Service["log"], results: readonly unknown[]): void {
   const troubles = results.filter(
     (result) => result instanceof MinutehandError && result.code === "unavailable",
@@ -39,7 +39,7 @@ function logTrouble(log: Service["log"], results: readonly unknown[]): void {
     log.warn("jobs of a batch were not served", { error });
 }
 
-/** Takes the wanted ones together and answers for all in their order. */
+/** Calls `work` once with all valid entries. Answers a result or an error for each entry, in the order of the request. */
 async function each<T, R>(
   wanted: readonly (T | MinutehandError)[],
   work: (these: readonly T[]) => Promise<(R | MinutehandError)[]>,
@@ -69,7 +69,7 @@ export const manyJobRoutes = [
         attempt((): NewJob => {
           const wanted = newJobOf(ctx, validate(newJob, fields, "the job"));
           if (token === undefined) return wanted;
-          // No caller's own key is the same: those are printable ASCII.
+          // A caller's own key is printable ASCII, so it never equals a token with `§`.
           return { ...wanted, once: { token: `${token}§${i}`, hash: hashOf(method, path, toJson(fields)) } };
         }),
       );
@@ -111,7 +111,7 @@ function failed(error: MinutehandError) {
   return { status: problem.status, error: problem };
 }
 
-/** The start of what was sent for an id, so that a caller can tell which one is meant. */
+/** The beginning of what the caller sent as an id, so that the caller can tell which entry is meant. */
 function named(id: unknown): string {
   return truncate(typeof id === "string" ? id : JSON.stringify(id), 64);
 }

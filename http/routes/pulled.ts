@@ -17,12 +17,12 @@ const shared = {
 
 const problems = ["unknown-topic", "not-a-pull-topic", "job-not-found", "claim-lost"] as const;
 
-/** An untracked job's answer is empty: nothing of it is stored. */
+/** Answers the pulled job, or an empty object for an untracked job, which is not stored. */
 function settled(ctx: Context, home: Home | undefined): Answer {
   return { status: 200, body: home ? jobOf(ctx, home) : {} };
 }
 
-/** What a caller said of a failure, as DynamoDB can hold it. */
+/** The caller's error text in a form that DynamoDB can store, or a default if the caller gave none. */
 function said(error: string | undefined, otherwise: string): string {
   return error === undefined || error === "" ? otherwise : error.toWellFormed();
 }

@@ -6,7 +6,7 @@ import { iso } from "../instants.ts";
 import { receiving } from "../requests.ts";
 import { route } from "../route.ts";
 
-/** A function of its own serves it, so that long polls do not starve the other calls. */
+/** A separate Lambda function serves `receive`, so that long polls do not starve the other calls. */
 export const receiveRoute = route({
   method: "POST",
   path: "/topics/{topic}/receive",

@@ -21,16 +21,16 @@ import { type Answer, route } from "../route.ts";
 import { scheduleJsonOf, scheduleSummaryOf } from "../schedule-json.ts";
 import { idempotent } from "./jobs.ts";
 
-/** As many as EventBridge Scheduler lists at once. */
+/** The largest page of EventBridge Scheduler's ListSchedules. */
 const PAGE = 100;
 const SECOND = 1000;
 
 const params = z.strictObject({ name: scheduleName });
 
-/** A call of one schedule that there is, answered with it. */
+/** What the calls share that answer one existing schedule. */
 const ofOne = { params, answers: { 200: schedule }, problems: ["schedule-not-found"] } as const;
 
-/** Throws `unknown-topic`, `bad-request`, `too-large`, as an enqueue of its job would. */
+/** Makes the schedule that validated fields ask for. Throws `unknown-topic`, `bad-request` and `too-large`, as an enqueue of its job would. */
 function scheduleOf(ctx: Context, name: string, fields: NewScheduleFields): NewSchedule {
   const { expression, timezone, start, end, flexibleWindow, ...rest } = fields;
   requireTopic(ctx, rest.topic);
@@ -40,7 +40,7 @@ function scheduleOf(ctx: Context, name: string, fields: NewScheduleFields): NewS
     name,
     expression,
     timezone,
-    // Scheduler counts in whole seconds.
+    // EventBridge Scheduler takes whole seconds.
     ...(start === undefined ? {} : { start: Math.ceil(start / SECOND) * SECOND }),
     ...(end === undefined ? {} : { end: Math.floor(end / SECOND) * SECOND }),
     ...(flexibleWindow === undefined ? {} : { flexibleWindow }),
@@ -48,7 +48,7 @@ function scheduleOf(ctx: Context, name: string, fields: NewScheduleFields): NewS
   };
 }
 
-function answerOf(ctx: Context, found: Schedule, status = 200): Answer {
+function answerWith(ctx: Context, found: Schedule, status = 200): Answer {
   return { status, body: scheduleJsonOf(found, ctx.clock()) };
 }
 
@@ -88,7 +88,7 @@ export const scheduleRoutes = [
     problems: ["unknown-topic", "too-large"],
     async handle({ ctx, params: { name }, body }) {
       const put = await putSchedule(ctx, scheduleOf(ctx, name, body));
-      const answer = answerOf(ctx, put.schedule, put.outcome === "created" ? 201 : 200);
+      const answer = answerWith(ctx, put.schedule, put.outcome === "created" ? 201 : 200);
       return { ...answer, headers: { location: `/schedules/${name}` } };
     },
   }),
@@ -99,7 +99,7 @@ export const scheduleRoutes = [
     operationId: "getSchedule",
     summary: "Reads a schedule and its next five occurrences.",
     async handle({ ctx, params: { name } }) {
-      return answerOf(ctx, await readSchedule(ctx, name));
+      return answerWith(ctx, await readSchedule(ctx, name));
     },
   }),
   route({
@@ -110,7 +110,7 @@ export const scheduleRoutes = [
     isDecision: true,
     summary: "Deletes a schedule and answers the deleted schedule. The jobs that it has filed stay.",
     async handle({ ctx, params: { name } }) {
-      return answerOf(ctx, await removeSchedule(ctx, name));
+      return answerWith(ctx, await removeSchedule(ctx, name));
     },
   }),
   route({
@@ -124,7 +124,7 @@ export const scheduleRoutes = [
     body: pausing,
     bodyOptional: true,
     async handle({ ctx, params: { name } }) {
-      return answerOf(ctx, await pauseSchedule(ctx, name, true));
+      return answerWith(ctx, await pauseSchedule(ctx, name, true));
     },
   }),
   route({
@@ -138,7 +138,7 @@ export const scheduleRoutes = [
     body: pausing,
     bodyOptional: true,
     async handle({ ctx, params: { name } }) {
-      return answerOf(ctx, await pauseSchedule(ctx, name, false));
+      return answerWith(ctx, await pauseSchedule(ctx, name, false));
     },
   }),
   route({

@@ -11,7 +11,7 @@ const sections = sectionsOf(readFileSync(join(DOCS, "README.md"), "utf8")).map((
   items: items.map((item) => ({ text: item.text, link: `/${item.link.replace(/(index)?\.md$/, "")}` })),
 }));
 
-/** The site of `docs/`. Its home and its sidebar are made of `docs/README.md`. */
+/** The site of `docs/`. Its home page and its sidebar are made from `docs/README.md`. */
 export default defineConfig({
   title: "Minutehand",
   description: packageJson.description,

@@ -8,13 +8,13 @@ import { number } from "../units.ts";
 const TOPIC = "topic";
 const EVENT = { source: "source", detailType: "detailType", key: "$.detail.key" };
 
-/** Each alarm of a queue with everything that has alarms, as it is synthesised. */
+/** The table of alarms, from the template of a queue that has every kind of alarm. */
 export function alarms(): string {
   const rows = synthesised().map((alarm) => {
     const id = alarm.node.scope?.node.id ?? "";
     const description = alarm.alarmDescription ?? "";
     return [
-      // The rule of an event is a part of its alarm's name.
+      // The name of an alarm about an event rule contains the rule. Replace the rule by an ellipsis.
       code(id.replace(/^topic/, "<topic>").replace(/\[.*\]$/, "…")),
       description
         .replace("GET /topics/topic/dead", "`GET /topics/<topic>/dead`")
@@ -23,7 +23,7 @@ export function alarms(): string {
       datapoints(alarm),
     ];
   });
-  return table(["alarm", "description", "rings at", "in"], rows);
+  return table(["alarm", "description", "rings if", "for"], rows);
 }
 
 function synthesised(): CfnAlarm[] {

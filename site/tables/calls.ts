@@ -51,7 +51,7 @@ function callsOf({ paths }: Document): Call[] {
   );
 }
 
-/** Every call, with a link to its section of the calls' page. */
+/** The table of calls, each with a link to its section in `calls.md`. */
 export function calls(): string {
   const rows = callsOf(document()).map(({ title, operation: { operationId, summary } }) => [
     `[\`${title}\`](calls.md#${anchorOf(operationId)})`,
@@ -60,7 +60,7 @@ export function calls(): string {
   return table(["call", "what it does"], rows);
 }
 
-/** A section for each call, and one for each schema that they name. */
+/** The sections of `calls.md`: one for each call, and one for each schema. */
 export function operations(): string {
   const whole = document();
   const sections = callsOf(whole).map(section);
@@ -112,7 +112,7 @@ function describe(schema: Schema): string {
   return table(["field", "required", "type", "meaning"], rows);
 }
 
-/** A type in a few words: `string`, `integer`, a link to a schema, choices. */
+/** A type in a few words, such as `string`, a list of choices or a link to a schema. */
 function typeOf(schema: Schema): string {
   const { $ref, type, items, anyOf, oneOf, allOf } = schema;
   if ($ref !== undefined) {
@@ -129,7 +129,7 @@ function typeOf(schema: Schema): string {
   return typeof type === "string" ? type : (type?.join(" or ") ?? "any JSON");
 }
 
-/** The description, and the bounds that it may leave out. */
+/** The description of a field, followed by its bounds. */
 function meaningOf(schema: Schema): string {
   const { description = "", pattern = "", maxLength, maxItems } = schema;
   const { minimum, maximum } = schema.anyOf?.find(({ type }) => type === "number") ?? schema;
@@ -141,7 +141,7 @@ function meaningOf(schema: Schema): string {
       : [`at most ${number(maximum)}${unit}`]),
     ...(maxLength === undefined ? [] : [`at most ${number(maxLength)} characters`]),
     ...(maxItems === undefined ? [] : [`at most ${number(maxItems)} entries`]),
-    // Longer ones, such as a time's, tell a reader nothing.
+    // Leave out long patterns, such as that of a time, because nobody reads them.
     ...(pattern === "" || pattern.length > LONGEST_PATTERN ? [] : [`matches ${code(pattern)}`]),
     ...(schema.default === undefined ? [] : [`default ${code(JSON.stringify(schema.default))}`]),
   ].join(", ");
@@ -151,12 +151,12 @@ function meaningOf(schema: Schema): string {
 
 const LONGEST_PATTERN = 60;
 
-/** A number of seconds, or a text such as `1h30m`. */
+/** Whether a field is a duration: a number of seconds, or a text such as `1h30m`. */
 function isDuration({ anyOf = [] }: Schema): boolean {
   return anyOf.some(({ pattern = "" }) => pattern.includes("ms|[smhd]"));
 }
 
-/** As GitHub and the site make it of a heading. */
+/** The anchor that GitHub and VitePress give to a heading. */
 function anchorOf(heading: string): string {
   return heading.toLowerCase();
 }

@@ -3,7 +3,7 @@ import { createProgram } from "../../cli/program.ts";
 import type { Surroundings } from "../../cli/surroundings.ts";
 import { table } from "../markdown.ts";
 
-/** The command line, of which nothing is run here. */
+/** The program, to read its declarations. No command of it is run. */
 function program(): Command {
   const surroundings = { stdout: {}, stderr: {} } as Surroundings;
   return createProgram(surroundings, () => {
@@ -11,7 +11,7 @@ function program(): Command {
   });
 }
 
-/** Each command with what it takes, as `--help` says it. */
+/** The table of commands with their arguments and options, as `--help` shows them. */
 export function commands(): string {
   const rows = leaves(program()).map((command) => {
     const args = command.registeredArguments.map((argument) => {
@@ -24,7 +24,7 @@ export function commands(): string {
   return table(["command", "what it does", "options"], rows);
 }
 
-/** The options that each command takes. */
+/** The table of the options that every command takes. */
 export function options(): string {
   const rows = program()
     .options.filter(isShown)

@@ -2,14 +2,14 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { table } from "../markdown.ts";
 
-/** The pages of the decisions, each by its title. */
+/** The table of decisions: a link to each page. */
 export function decisions(docs: string): string {
   const folder = join(docs, "internals", "decisions");
   const rows = globSync("*.md", { cwd: folder, exclude: ["index.md"] })
     .sort()
     .map((file) => {
       const [, title] = /^# (.+)\n/.exec(readFileSync(join(folder, file), "utf8")) ?? [];
-      if (title === undefined) throw new Error(`a decision must begin with its title, ${file} does not`);
+      if (title === undefined) throw new Error(`a decision must begin with its title, but ${file} does not`);
       return [`[${title}](${file})`];
     });
   return table(["decision"], rows);

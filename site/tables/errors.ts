@@ -2,11 +2,12 @@ import type { ErrorCode } from "../../core/errors.ts";
 import { type ProblemCode, STATUS } from "../../http/problem.ts";
 import { code, table } from "../markdown.ts";
 
-/** What a caller needs to know of each code. A code without a sentence does not compile. */
+/** The meaning of each code. The type makes a code without a meaning a compile error. */
 const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "bad-request": "The request breaks a rule. `errors` lists each field. Nothing was done.",
   "unknown-topic": "No topic of this name is deployed.",
-  "job-not-found": "There is no such job, or it ended longer ago than `retention`.",
+  "job-not-found":
+    "There is no such job, or it ended so long ago that it was deleted (`retention`, `deadRetention`).",
   "schedule-not-found": "There is no schedule of this name.",
   "not-found": "There is no such path.",
   "method-not-allowed": "The path does not take this method. The header `Allow` names those it takes.",
@@ -22,7 +23,7 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "idempotency-mismatch": "The `Idempotency-Key` was used with another request.",
   internal: "Minutehand failed with an internal error. Its log has the details.",
   unavailable:
-    "An AWS service did not answer in time. Nothing was acknowledged. Repeat the call. With a `key` or an `Idempotency-Key`, a repeat files no second job.",
+    "An AWS service did not answer in time, or other calls kept changing the same job, key, schedule or pause. Nothing was acknowledged. Repeat the call. With a `key` or an `Idempotency-Key`, a repeat files no second job.",
 };
 
 const CLIENT_MEANINGS: Readonly<Record<Exclude<ErrorCode, ProblemCode>, string>> = {
@@ -31,14 +32,14 @@ const CLIENT_MEANINGS: Readonly<Record<Exclude<ErrorCode, ProblemCode>, string>>
     "The answer is not what the API promises. The message says what was expected. A server that answers the same cursor twice also causes this error.",
 };
 
-/** Every code that an answer can have, with its status. */
+/** The table of codes that the API answers, with their statuses. */
 export function errors(): string {
   const codes = Object.keys(STATUS) as ProblemCode[];
   const rows = codes.map((name) => [code(name), String(STATUS[name]), MEANINGS[name]]);
   return table(["code", "status", "meaning"], rows);
 }
 
-/** The codes that only the TypeScript client gives. */
+/** The table of codes that only the TypeScript client gives. */
 export function clientErrors(): string {
   return table(
     ["code", "meaning"],

@@ -42,10 +42,10 @@ import { table } from "../markdown.ts";
 import { bytes, duration, number } from "../units.ts";
 import { optionRange } from "./settings.ts";
 
-/** What the API refuses, with the code of the refusal. */
+/** The limits, each with the code of a refusal if more is refused. */
 const LIMITS: readonly (readonly [what: string, limit: string, refusal?: ProblemCode])[] = [
   ["body of a job", `${bytes(BODY_BYTES)} of JSON`, "too-large"],
-  ["a request", `${bytes(BATCH_BYTES)}`, "too-large"],
+  ["request", `${bytes(BATCH_BYTES)}`, "too-large"],
   ["depth of JSON", `${BODY_DEPTH} levels`, "bad-request"],
   ["jobs of a batch", number(BATCH_JOBS), "too-many-jobs"],
   ["delay", duration(LONGEST_DELAY), "bad-request"],
@@ -56,18 +56,18 @@ const LIMITS: readonly (readonly [what: string, limit: string, refusal?: Problem
   ["name of a schedule", "1–64 of `0-9A-Za-z._-`", "bad-request"],
   ["expression of a schedule", `${EXPRESSION_CHARS} characters`, "bad-request"],
   [
-    "job of a schedule, as Scheduler keeps it",
-    `${bytes(SCHEDULE_INPUT_BYTES)}, each \`<\` as six bytes`,
+    "job of a schedule, as EventBridge Scheduler stores it",
+    `${bytes(SCHEDULE_INPUT_BYTES)}; each \`<\` counts six bytes`,
     "too-large",
   ],
   ["range of a bulk", duration(LONGEST_BULK), "bad-request"],
   ["rate of a bulk, a redrive, a resume", `${RATES.lowest}–${number(RATES.highest)} a second`, "bad-request"],
   ["page of a list", `${number(LIST_JOBS)} jobs`, "bad-request"],
   ["wait of a `receive`", `${RECEIVE_WAIT_SECONDS} seconds`, "bad-request"],
-  ["part of a bulk", `${BULK_JOBS} jobs, or ${duration(BULK_PART)}; then a cursor`],
+  ["part of a bulk", `${BULK_JOBS} jobs, or ${duration(BULK_PART)}; then the answer has a cursor`],
   [
-    "reads of a page",
-    `${number(BUCKETS_A_PAGE)} buckets or ${number(ENTRIES_A_PAGE)} entries; then a cursor`,
+    "reads for a page",
+    `${number(BUCKETS_A_PAGE)} buckets or ${number(ENTRIES_A_PAGE)} entries; then the answer has a cursor`,
   ],
   ["lease of a pulled job", `${duration(LONGEST_LEASE)} from its claim`],
   ["`lastError`", `${ERROR_BYTES} bytes; the rest is cut off`],
@@ -78,21 +78,21 @@ const LIMITS: readonly (readonly [what: string, limit: string, refusal?: Problem
 
 const TIMES: readonly (readonly [what: string, ms: number])[] = [
   ["the sweep sends jobs that are due within", LOOKAHEAD],
-  ["a writer sends a job itself if it is due within", NEAR],
+  ["an enqueue sends its job at once if the job is due within", NEAR],
   ["the audit stays behind the sweep by", AUDIT_AFTER],
-  ["a writer issues its last write, at the latest, after", WRITER_DEADLINE],
+  ["a call issues its last write at most this long after its start", WRITER_DEADLINE],
   ["clocks may differ by", CLOCK_MARGIN],
-  ["a far job's schedule fires before it is due by", PROMOTE_BEFORE],
-  ["a limit gives the starts of the next", STARTS_AHEAD],
-  ["a process may act on what it has read of a pause for", PAUSE_KNOWN_FOR],
-  ["an `Idempotency-Key` is known after its job has ended for", ONCE_AFTER],
+  ["the schedule of a far job fires before the job is due by", PROMOTE_BEFORE],
+  ["a rate limit books starts ahead by at most", STARTS_AHEAD],
+  ["a process may act on the pauses that it has read for", PAUSE_KNOWN_FOR],
+  ["an `Idempotency-Key` is remembered after the end of its job for", ONCE_AFTER],
   ["a ready queue keeps a message for", READY_RETENTION],
   ["an untracked job waits for its next run at most", LONGEST_UNTRACKED_WAIT],
   ["without a tick, an untracked job is lost after", UNTRACKED_AFTER],
   ["without a tick, a tracked job's look is lost after", STALE_AFTER],
 ];
 
-/** The limits of the API. */
+/** The table of limits. */
 export function limits(): string {
   const rows = LIMITS.map(([what, limit, refusal]) => [
     what,
@@ -102,7 +102,7 @@ export function limits(): string {
   return table(["what", "limit", "more is refused with"], rows);
 }
 
-/** The times that the protocol rests on, and the receives of a message. */
+/** The table of the times that the protocol relies on, and of how often SQS delivers a message. */
 export function times(): string {
   return table(
     ["what", "time"],

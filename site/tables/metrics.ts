@@ -13,7 +13,7 @@ const DROP_REASONS: Readonly<Record<DropReason, true>> = {
   paused: true,
 };
 
-/** An event of each type that has the most to tell. A type that is missing does not compile. */
+/** An event of each type, with every field that leads to a metric. The type makes a missing event a compile error. */
 const EVENTS: { readonly [T in ProtocolEvent["type"]]: ProtocolEvent & { type: T } } = {
   enqueued: { ...JOB, type: "enqueued", dueAt: 0 },
   moved: { ...JOB, type: "moved", dueAt: 0, why: "w" },
@@ -61,7 +61,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   Unreadable: "jobs that were left alone, because a newer version wrote them or they are malformed",
 };
 
-/** Each metric that an event can add to. Throws for one without a meaning, and for a meaning without a metric. */
+/** The table of metrics. Throws for a metric without a meaning, and for a meaning without a metric. */
 export function metrics(): string {
   const byName = new Map<string, Measure>();
   for (const measure of Object.values(EVENTS).flatMap(measuresOf))

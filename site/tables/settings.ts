@@ -5,7 +5,7 @@ import { documentedFields, firstSentence } from "../docstrings.ts";
 import { code, table } from "../markdown.ts";
 import { bytes, duration, number } from "../units.ts";
 
-/** Every setting of a topic. */
+/** The table of a topic's settings. */
 export function topicSettings(): string {
   const file = new URL("../../core/topic-settings.ts", import.meta.url);
   const docstrings = new Map(documentedFields(file, "TopicSettings").map((field) => [field.name, field]));
@@ -29,13 +29,13 @@ function rangeOf(declared: (typeof SETTINGS)[number][1]): string {
   }
 }
 
-/** Every option of a job. */
+/** The table of a job's options. */
 export function jobOptions(): string {
   const rows = OPTION_NAMES.map((name) => [code(name), optionRange(name), JOB_OPTIONS[name].description]);
   return table(["option", "range", "meaning"], rows);
 }
 
-/** What the API takes as an option of a job. */
+/** The values that the API allows for an option of a job. */
 export function optionRange(name: JobOption): string {
   const option = JOB_OPTIONS[name];
   switch (option.kind) {

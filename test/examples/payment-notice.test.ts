@@ -94,5 +94,5 @@ test("the merchant's server does not start without the secret that it verifies b
     timeout: 10_000,
   });
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-  expect(stderr).toMatch(/^WEBHOOK_SECRET must be given: .*\n$/);
+  expect(stderr).toMatch(/^WEBHOOK_SECRET must be this receiver's secret.*\n$/);
 });

@@ -124,7 +124,7 @@ describe("a bulk", () => {
       const answered = await bulk(api, { ...cancel, cursor: tie(text, ...mark.sort()) });
       expect(answered.json).toMatchObject({
         status: 400,
-        detail: expect.stringContaining("earlier page answered"),
+        detail: expect.stringContaining("of an earlier answer"),
       });
     },
   );

@@ -13,7 +13,7 @@ const bad = (what: string, detail: RegExp | string, fields: object): Case => [
   { body: { ...job, ...fields } },
 ];
 
-const POSTPONE_RULE = "maxDelay must be given with onDuplicate postpone, and with nothing else";
+const POSTPONE_RULE = "maxDelay must be given with onDuplicate postpone, and absent otherwise";
 
 const FILINGS: Case[] = [
   ["an empty body", 400, "bad-request", "is empty", {}],
@@ -155,7 +155,7 @@ const FILINGS: Case[] = [
     key: "a",
     onDuplicate: "drop",
   }),
-  bad("onDuplicate without a key", "onDuplicate must be given with a key only", { onDuplicate: "keep" }),
+  bad("onDuplicate without a key", "onDuplicate must be absent without a key", { onDuplicate: "keep" }),
   bad("postpone without a bound", POSTPONE_RULE, { key: "a", onDuplicate: "postpone" }),
   bad("a bound without postpone", POSTPONE_RULE, { key: "a", onDuplicate: "replace", maxDelay: 60 }),
   bad("a bound of nothing", "maxDelay must be a duration longer than 0, got 0", {

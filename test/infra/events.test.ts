@@ -295,6 +295,6 @@ it("rules may fill the 4 KB of the function's environment and no more", () => {
   };
   expect(() => Template.fromStack(withRules(20))).not.toThrow();
   expect(() => Template.fromStack(withRules(40))).toThrow(
-    /Shop\/Jobs\/Events\/Applier\/Function must fit into Lambda's limit, is \d+ bytes, \d+ of them for the policies of 1 topics and 3\d{3} for their events; allowed: 4096 bytes/,
+    /Shop\/Jobs\/Events\/Applier\/Function has \d+ bytes, and Lambda allows 4096: \d+ are taken by the policies of 1 topics and 3\d{3} by their events/,
   );
 });

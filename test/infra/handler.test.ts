@@ -83,27 +83,29 @@ describe("addHandler", () => {
   it("refuses what cannot be, and says what is allowed", () => {
     const { queue } = shop();
     const mail = file("mail.ts", greeting("mail"));
-    expect(() => queue.addHandler("mail", "no-such.ts")).toThrow('must be a file, is "no-such.ts"; allowed');
-    expect(() => queue.addHandler("mail", folder)).toThrow("must be a file");
-    expect(() => queue.addHandler("letter", mail)).toThrow('must be declared, is "letter"');
-    expect(() => queue.addHandler("work", mail)).toThrow('"work" is a pull topic');
-    expect(() => queue.addHandler("mail", mail, { timeout: Duration.seconds(9) })).toThrow("has 9 s");
-    expect(() => queue.addHandler("mail", mail, { timeout: Duration.minutes(16) })).toThrow(
-      "is 960 s; allowed: 10 to 900 s",
+    expect(() => queue.addHandler("mail", "no-such.ts")).toThrow(
+      'must be a file, but there is no file "no-such.ts" in ',
     );
-    expect(() => queue.addHandler("mail", mail, { memorySize: 64 })).toThrow("is 64; allowed: 128 to 10240");
+    expect(() => queue.addHandler("mail", folder)).toThrow("must be a file");
+    expect(() => queue.addHandler("letter", mail)).toThrow('topic "letter" is not declared');
+    expect(() => queue.addHandler("work", mail)).toThrow('"work" is a pull topic');
+    expect(() => queue.addHandler("mail", mail, { timeout: Duration.seconds(9) })).toThrow("got 9 s");
+    expect(() => queue.addHandler("mail", mail, { timeout: Duration.minutes(16) })).toThrow(
+      "the timeout of a handler must be 10 to 900 s, got 960 s",
+    );
+    expect(() => queue.addHandler("mail", mail, { memorySize: 64 })).toThrow("from 128 to 10240, got 64");
     const other = file("other.ts", "export const handle = 1;\n");
     expect(() => queue.addHandler("mail", other)).toThrow(
-      'must be an ES module that exports "handler", ' +
-        `${other} exports handle; allowed: export const handler`,
+      'must be an ES module that exports "handler" (export const handler = …), ' +
+        `but ${other} exports handle`,
     );
     const common = file("common.cjs", "exports.handler = () => {};");
-    expect(() => queue.addHandler("mail", common)).toThrow(`an ES module that exports "handler", ${common}`);
+    expect(() => queue.addHandler("mail", common)).toThrow(`but ${common} exports default`);
     expect(() => queue.addHandler("mail", file("broken.ts", "export const = 1;\n"))).toThrow(
       "broken.ts:1:13",
     );
     queue.addHandler("mail", mail);
-    expect(() => queue.addHandler("mail", mail)).toThrow("one consumer");
+    expect(() => queue.addHandler("mail", mail)).toThrow("already has the consumer");
   });
 });
 

@@ -59,7 +59,9 @@ describe("a topic removed from the props", () => {
 
   it("is not guessed from a file that is broken", () => {
     writeFileSync(topicsFile, "<<<<<<< HEAD");
-    expect(() => synth(["mail"])).toThrow(`${topicsFile} must be JSON, begins with "<<<<<<< HEAD"`);
+    expect(() => synth(["mail"])).toThrow(
+      `${topicsFile} must be JSON like {"<path>": ["<topic>", …]}, but it begins with "<<<<<<< HEAD"`,
+    );
   });
 
   it("warns on the local stack too, which only tries topics out and notes none", () => {

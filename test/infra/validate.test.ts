@@ -325,7 +325,7 @@ describe("validate", () => {
     ) as DelayQueueProps;
     expect(() => validate("Stack/Jobs", props)).toThrow(
       [
-        "DelayQueue Stack/Jobs has props that cannot be:",
+        "DelayQueue Stack/Jobs has invalid props:",
         '  api.auth must be one of the allowed values, is "open"; allowed: iam or none',
         '  topics.work.consumer must be one of the allowed values, is "http"; allowed: lambda or pull',
       ].join("\n"),

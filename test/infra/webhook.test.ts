@@ -106,14 +106,14 @@ describe("a webhook topic", () => {
     queue.webhookSecret("mail").grantRead(someFunction(stack, "Teller"));
     Template.fromStack(stack).resourceCountIs("AWS::SecretsManager::Secret", 1);
     expect(() => queue.webhookSecret("orders")).toThrow(
-      'webhookSecret\'s topic must have a webhook, is "orders"; allowed: mail',
+      'topic "orders" has no webhook; topics with a webhook: mail',
     );
   });
 
   it("takes no other consumer", () => {
     const { stack, queue } = shopWith({ topics: { mail: MAIL } });
     expect(() => queue.addConsumer("mail", someFunction(stack, "Close"))).toThrow(
-      '"mail" is a webhook topic; allowed: no webhook',
+      'topic "mail" is a webhook topic: only a topic without a webhook can have a function',
     );
   });
 

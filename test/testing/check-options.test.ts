@@ -8,7 +8,7 @@ describe("a test queue", () => {
     ["a webhook without a receiver", { webhook: { url: "https://shop.example" } }],
   ] as const)("refuses a topic with %s", (_, topic) => {
     expect(() => createTestQueue({ topics: { orders: topic } })).toThrow(
-      "topic orders must have one way to run",
+      "topic orders must have exactly one way to run",
     );
   });
 

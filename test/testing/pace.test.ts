@@ -30,7 +30,7 @@ describe("the pace of a queue's time", () => {
     const { run } = stepping();
     await run(1000);
     await expect(run(1)).rejects.toThrow(
-      "1000 runs more than were due at 2026-03-01T09:00:00.000Z, the last of topic orders: no time passes where",
+      "1000 runs more than were due at 2026-03-01T09:00:00.000Z, the last of topic orders: no time passes while",
     );
   });
 
