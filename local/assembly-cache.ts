@@ -16,14 +16,14 @@ const UNUSED_AFTER_MS = 3_600_000;
 const HOLDER = /^holder\.(\d+)\.\d+\.json$/;
 
 /** What one runner takes from a cache of assemblies. */
-export type Holder = {
+export type AssemblyHolder = {
   /** Its functions run from these folders, which are in assemblies of the cache, and from no others. */
   readonly hold: (codeDirs: readonly string[]) => void;
   readonly release: () => void;
 };
 
 /** Runners of one project share its cache: each leaves word of what none may drop while its process lives. */
-export function createHolder(cacheDir: string, pid: number): Holder {
+export function createAssemblyHolder(cacheDir: string, pid: number): AssemblyHolder {
   mkdirSync(cacheDir, { recursive: true });
   const file = join(cacheDir, `holder.${pid}.${process.hrtime.bigint()}.json`);
   let held: readonly string[] = [];
@@ -46,7 +46,7 @@ export function touch(assembly: string): void {
 }
 
 /** Drops the assemblies that no runner holds and none has used for an hour. */
-export function dropUnused(cacheDir: string, now: number): void {
+export function dropUnusedAssemblies(cacheDir: string, now: number): void {
   const names = readdirSync(cacheDir);
   const lists = names.map((name) => heldBy(cacheDir, name));
   // The next pass knows more.

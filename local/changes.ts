@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { FunctionSpec, Stack } from "./resources.ts";
+import type { FunctionSpec, StackSpec } from "./resources.ts";
 
 export type Changes = {
   /** Those whose code or settings are others now. */
@@ -20,12 +20,12 @@ const KINDS = {
   schedules: ["schedule", ({ name }) => name],
   secrets: ["secret", ({ name }) => name],
   routes: ["route", ({ key }) => key],
-} satisfies { [K in Kind]: readonly [string, (one: Stack[K][number]) => string] };
+} satisfies { [K in Kind]: readonly [string, (one: StackSpec[K][number]) => string] };
 
-type Kind = Exclude<keyof Stack, "functions" | "unknownTypes" | "essentials" | "leftOut">;
+type Kind = Exclude<keyof StackSpec, "functions" | "unknownTypes" | "required" | "leftOut">;
 
 /** What another synth of the same app has changed. */
-export function changesOf(before: Stack, after: Stack): Changes {
+export function changesOf(before: StackSpec, after: StackSpec): Changes {
   const known = new Map(before.functions.map((spec) => [spec.arn, spec]));
   const gone = before.functions.filter(({ arn }) => after.functions.every((spec) => spec.arn !== arn));
   return {
@@ -46,7 +46,7 @@ function isSame({ codeDir: _old, ...one }: FunctionSpec, { codeDir: _new, ...oth
   return isDeepStrictEqual(one, other);
 }
 
-function changesIn(kind: Kind, before: Stack, after: Stack): string[] {
+function changesIn(kind: Kind, before: StackSpec, after: StackSpec): string[] {
   const [word, nameOf] = KINDS[kind] as readonly [string, (one: unknown) => string];
   const old = new Map(before[kind].map((one) => [nameOf(one), one]));
   const now = new Map(after[kind].map((one) => [nameOf(one), one]));

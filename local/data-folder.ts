@@ -1,8 +1,8 @@
 import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { shortageOf } from "./disk.ts";
-import { codeOf, LocalError, messageOf } from "./local-error.ts";
+import { diskShortage } from "./disk.ts";
+import { errorCode, errorText, LocalError } from "./local-error.ts";
 import { commandOf, end } from "./processes.ts";
 
 /** What a runner leaves about itself, for the next one and for people. */
@@ -51,7 +51,7 @@ export type DataFolder = {
  * Throws `LocalError` if it is no folder, cannot be written, has no room on its disk or is in use. `shortageIn` says why a
  * folder has no room.
  */
-export function openDataFolder(dir: string, reset: boolean, shortageIn = shortageOf): DataFolder {
+export function openDataFolder(dir: string, reset: boolean, shortageIn = diskShortage): DataFolder {
   const path = resolve(dir);
   makeWritable(path, dir);
   const shortage = shortageIn(path);
@@ -86,7 +86,7 @@ function makeWritable(path: string, dir: string): void {
   } catch (error) {
     const isFile = statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
     if (isFile) throw new LocalError(`the data folder ${dir} must be a folder, but is a file (see --data)`);
-    throw new LocalError(`the data folder ${dir} cannot be written: ${codeOf(error)}`);
+    throw new LocalError(`the data folder ${dir} cannot be written: ${errorCode(error)}`);
   }
 }
 
@@ -98,8 +98,8 @@ function lockFolder(path: string, holder: () => Record | undefined): DatabaseSyn
     lock.exec("BEGIN EXCLUSIVE");
     return lock;
   } catch (error) {
-    if (!/locked/.test(messageOf(error)))
-      throw new LocalError(`the data folder ${path} is broken: ${file}: ${messageOf(error)}`);
+    if (!/locked/.test(errorText(error)))
+      throw new LocalError(`the data folder ${path} is broken: ${file}: ${errorText(error)}`);
     const other = holder();
     const who = other ? ` (process ${other.pid}, ${other.url})` : "";
     throw new LocalError(

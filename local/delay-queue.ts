@@ -13,14 +13,14 @@ export function hasDelayQueue({ Outputs = {} }: Template): boolean {
 }
 
 /** The logical id of the first delay queue's HTTP API, whose endpoint is an output; `undefined` where there is none. */
-export function apiOf({ Outputs = {} }: Template): string | undefined {
+export function delayQueueApiId({ Outputs = {} }: Template): string | undefined {
   const endpoint = Object.values(Outputs).find(({ Description }) => Description === API_OUTPUT)?.Value;
   const [logicalId] = asList(asObject(endpoint)["Fn::GetAtt"]);
   return typeof logicalId === "string" ? logicalId : undefined;
 }
 
 /** The topics that a function knows, by their names; none if it knows no delay queue. */
-export function topicsOf({ environment }: Pick<FunctionSpec, "environment">): Policies {
+export function topicsOfFunction({ environment }: Pick<FunctionSpec, "environment">): Policies {
   const { MINUTEHAND_POLICY: text = "{}" } = environment;
   // A long policy is deflated.
   const json = text.startsWith("{") ? text : inflateRawSync(Buffer.from(text, "base64")).toString();
@@ -29,7 +29,7 @@ export function topicsOf({ environment }: Pick<FunctionSpec, "environment">): Po
 }
 
 /** The names of the tables and ready queues without which the template's delay queues would lose jobs. */
-export function essentialsOf(
+export function requiredNames(
   { Outputs = {} }: Template,
   scope: Scope,
   functions: readonly FunctionSpec[],
@@ -41,7 +41,7 @@ export function essentialsOf(
     .filter(({ environment }) => tables.includes(environment.MINUTEHAND_TABLE ?? ""))
     .flatMap((spec) => {
       const prefix = spec.environment.MINUTEHAND_QUEUE_URL_PREFIX?.split("/").at(-1) ?? "";
-      return Object.keys(topicsOf(spec)).map((topic) => prefix + topic);
+      return Object.keys(topicsOfFunction(spec)).map((topic) => prefix + topic);
     });
   return [...new Set([...tables, ...readyQueues])];
 }

@@ -12,7 +12,7 @@ type Room = { readonly blocks: number; readonly bavail: number; readonly bsize: 
  * Why nothing can be written to a folder, in words; `undefined` while its disk has at least 8 MiB free. `roomOf` answers as
  * statfs(2) does.
  */
-export function shortageOf(dir: string, roomOf: (dir: string) => Room = statfsSync): string | undefined {
+export function diskShortage(dir: string, roomOf: (dir: string) => Room = statfsSync): string | undefined {
   const { blocks, bavail, bsize } = roomOf(dir);
   const free = bavail * bsize;
   // A file system without blocks does not count them.
@@ -22,7 +22,7 @@ export function shortageOf(dir: string, roomOf: (dir: string) => Room = statfsSy
 }
 
 /** Says when the disk becomes full, and when it has room again. Answers how to end this. */
-export function tellShortage(
+export function logDiskShortage(
   shortage: () => string | undefined,
   log: (line: string) => void,
   every = LOOK_EVERY,

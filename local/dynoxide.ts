@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { hiddenPlace, untilListening } from "./free-port.ts";
+import { unguessableAddress, waitUntilListening } from "./free-port.ts";
 import { LocalError } from "./local-error.ts";
-import type { Program } from "./supervise.ts";
+import type { SupervisedProgram } from "./supervise.ts";
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -21,9 +21,11 @@ export function findDynoxide(platform: string = process.platform, arch: string =
 }
 
 /** DynamoDB at a hidden place of loopback, since it lets every web page call it; without a database file it is kept in memory. */
-export async function dynoxide(file: string | undefined): Promise<{ program: Program; endpoint: string }> {
+export async function dynoxideProgram(
+  file: string | undefined,
+): Promise<{ program: SupervisedProgram; endpoint: string }> {
   const binary = findDynoxide();
-  const place = await hiddenPlace();
+  const place = await unguessableAddress();
   const { host, port } = place;
   const args = ["serve", "--host", host, "--port", String(port), ...(file ? ["--db-path", file] : [])];
   return {
@@ -32,7 +34,7 @@ export async function dynoxide(file: string | undefined): Promise<{ program: Pro
       name: "the embedded DynamoDB (dynoxide)",
       data: file,
       spawn: () => spawn(binary, args, { detached: true, stdio: ["ignore", "ignore", "pipe"] }),
-      ready: (_, signal) => untilListening(place, signal),
+      ready: (_, signal) => waitUntilListening(place, signal),
     },
   };
 }

@@ -1,10 +1,10 @@
 import type { DataFolder } from "./data-folder.ts";
-import { dynoxide } from "./dynoxide.ts";
-import { elsewhere } from "./elsewhere.ts";
-import type { Guardian } from "./guardian.ts";
+import { dynoxideProgram } from "./dynoxide.ts";
+import { externalEndpoint } from "./external-endpoint.ts";
+import { fauxqsProgram } from "./fauxqs.ts";
+import type { Guard } from "./guard.ts";
 import type { LocalError } from "./local-error.ts";
-import { sqsEmulator } from "./sqs-emulator.ts";
-import { type Program, type Supervised, supervise } from "./supervise.ts";
+import { type SupervisedProgram, type Supervisor, supervise } from "./supervise.ts";
 
 export type Emulators = {
   readonly endpoints: { readonly dynamodb: string; readonly sqs: string };
@@ -14,7 +14,7 @@ export type Emulators = {
 };
 
 type Surroundings = {
-  readonly guardian: Guardian;
+  readonly guard: Guard;
   /** Absent: everything is kept in memory. */
   readonly folder: DataFolder | undefined;
   readonly log: (line: string) => void;
@@ -24,9 +24,9 @@ type Surroundings = {
 
 /** Starts the embedded services, but for those that the environment says run elsewhere. */
 export async function startEmulators({ folder, ...surroundings }: Surroundings): Promise<Emulators> {
-  const started: Supervised[] = [];
+  const started: Supervisor[] = [];
   const serve = async (variable: string, embedded: () => Promise<Embedded>): Promise<Service> => {
-    const outer = await elsewhere(variable);
+    const outer = await externalEndpoint(variable);
     if (outer !== undefined) return { endpoint: outer, pid: () => undefined };
     const { program, endpoint } = await embedded();
     const supervised = await supervise(program, surroundings);
@@ -37,8 +37,8 @@ export async function startEmulators({ folder, ...surroundings }: Surroundings):
     await Promise.all(started.map((service) => service.stop()));
   };
   const results = await Promise.allSettled([
-    serve("AWS_ENDPOINT_URL_DYNAMODB", () => dynoxide(folder?.databaseFile)),
-    serve("AWS_ENDPOINT_URL_SQS", () => sqsEmulator(folder?.queuesDir)),
+    serve("AWS_ENDPOINT_URL_DYNAMODB", () => dynoxideProgram(folder?.databaseFile)),
+    serve("AWS_ENDPOINT_URL_SQS", () => fauxqsProgram(folder?.queuesDir)),
   ]);
   const [dynamodb, sqs] = results;
   if (dynamodb.status === "rejected" || sqs.status === "rejected") {
@@ -53,7 +53,7 @@ export async function startEmulators({ folder, ...surroundings }: Surroundings):
   };
 }
 
-type Embedded = { program: Program; endpoint: string };
+type Embedded = { program: SupervisedProgram; endpoint: string };
 type Service = { endpoint: string; pid: () => number | undefined };
 
 function named<N extends string>(name: N, pid: number | undefined): { [K in N]?: number } {

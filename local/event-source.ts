@@ -5,9 +5,9 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import type { Outcome } from "./environment.ts";
-import { chainOf, LONGEST_CHAIN } from "./lineage.ts";
-import { messageOf } from "./local-error.ts";
+import type { Outcome } from "./execution-environment.ts";
+import { errorText } from "./local-error.ts";
+import { chainLength, LONGEST_CHAIN } from "./recursive-loop.ts";
 import type { EventSourceSpec } from "./resources.ts";
 import { failedMessages, sqsEvent } from "./sqs-event.ts";
 
@@ -79,7 +79,7 @@ export function startEventSource(spec: EventSourceSpec, surroundings: Surroundin
 
   /** What Lambda's guard against loops refuses stays in the queue, which moves it to its DLQ after some receives. */
   function isInvoked({ MessageId, Attributes }: Message): boolean {
-    const isTooLong = chainOf(Attributes?.AWSTraceHeader) >= LONGEST_CHAIN;
+    const isTooLong = chainLength(Attributes?.AWSTraceHeader) >= LONGEST_CHAIN;
     if (isTooLong)
       log(
         `message ${MessageId} of ${spec.queueArn} comes of ${LONGEST_CHAIN} invocations in a row: Lambda takes that for a loop and drops it`,
@@ -103,7 +103,7 @@ export function startEventSource(spec: EventSourceSpec, surroundings: Surroundin
     try {
       await client.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries: entries }));
     } catch (error) {
-      log(`messages of ${spec.queueArn} could not be deleted and will come again: ${messageOf(error)}`);
+      log(`messages of ${spec.queueArn} could not be deleted and will come again: ${errorText(error)}`);
     }
   }
 

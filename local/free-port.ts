@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf } from "./local-error.ts";
+import { errorCode } from "./local-error.ts";
 
 const LOOPBACK = "127.0.0.1";
 const RETRY_MS = 10;
@@ -24,18 +24,18 @@ export async function freePort(host = LOOPBACK): Promise<number> {
  * so out of reach of web pages, which would have to try 16 million addresses. Where a machine has no loopback address but
  * 127.0.0.1, as macOS, that one.
  */
-export async function hiddenPlace(): Promise<Place> {
+export async function unguessableAddress(): Promise<Place> {
   const host = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
   try {
     return { host, port: await freePort(host) };
   } catch (error) {
-    if (codeOf(error) !== "EADDRNOTAVAIL") throw error;
+    if (errorCode(error) !== "EADDRNOTAVAIL") throw error;
     return { host: LOOPBACK, port: await freePort() };
   }
 }
 
 /** Resolves when something accepts connections there, or when aborted. */
-export async function untilListening({ host, port }: Place, signal: AbortSignal): Promise<void> {
+export async function waitUntilListening({ host, port }: Place, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const socket = connect({ port, host });
     const open = await new Promise<boolean>((resolve) => {

@@ -1,6 +1,11 @@
 import { availableParallelism, totalmem } from "node:os";
-import { type Environment, type Host, type Outcome, startEnvironment } from "./environment.ts";
-import { messageOf } from "./local-error.ts";
+import {
+  type EnvironmentHost,
+  type ExecutionEnvironment,
+  type Outcome,
+  startExecutionEnvironment,
+} from "./execution-environment.ts";
+import { errorText } from "./local-error.ts";
 import type { FunctionSpec } from "./resources.ts";
 
 /** Long polls hold an environment for 20 s each, so this is how many of them run at once, where the machine bears as many. */
@@ -50,14 +55,14 @@ type Waiting = {
   readonly since: number;
   readonly settle: (outcome: Outcome) => void;
 };
-type Idle = { readonly environment: Environment; readonly since: number };
+type Idle = { readonly environment: ExecutionEnvironment; readonly since: number };
 
-export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPool {
+export function createFunctionPool(first: FunctionSpec, host: EnvironmentHost): FunctionPool {
   let spec = first;
   const most = mostEnvironments({ cores: availableParallelism(), memory: totalmem() });
   const cap = () => Math.min(spec.reservedConcurrency ?? most, most);
   /** Each with what it was started from. */
-  const all = new Map<Environment, FunctionSpec>();
+  const all = new Map<ExecutionEnvironment, FunctionSpec>();
   // The one used last is used next, so that those a burst needed fall idle and are reaped.
   const idle: Idle[] = [];
   const waiting: Waiting[] = [];
@@ -77,14 +82,14 @@ export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPoo
     if (waiting.length > 0) grow();
   }
 
-  function takeIdle(): Environment | undefined {
+  function takeIdle(): ExecutionEnvironment | undefined {
     for (let entry = idle.pop(); entry; entry = idle.pop()) {
       if (entry.environment.isAlive()) return entry.environment;
     }
     return undefined;
   }
 
-  async function run(environment: Environment, { event, settle }: Waiting): Promise<void> {
+  async function run(environment: ExecutionEnvironment, { event, settle }: Waiting): Promise<void> {
     const outcome = await environment.invoke(event);
     if (stopping || all.get(environment) !== spec) environment.kill();
     else if (environment.isAlive() && outcome.outcome !== "timed-out" && outcome.outcome !== "crashed")
@@ -113,7 +118,7 @@ export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPoo
     starting += 1;
     const started = spec;
     try {
-      const environment = await startEnvironment(started, host);
+      const environment = await startExecutionEnvironment(started, host);
       all.set(environment, started);
       void environment.exited.then(() => {
         all.delete(environment);
@@ -123,7 +128,7 @@ export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPoo
       else idle.push({ environment, since: Date.now() });
     } catch (error) {
       // As on Lambda the invocation that needed the environment fails, the next one tries again.
-      const errorMessage = messageOf(error);
+      const errorMessage = errorText(error);
       host.onLine(spec.logicalId, `could not start: ${errorMessage}`);
       if (started !== spec) return;
       waiting

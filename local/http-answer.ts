@@ -1,4 +1,4 @@
-import type { Outcome } from "./environment.ts";
+import type { Outcome } from "./execution-environment.ts";
 
 export type HttpAnswer = {
   readonly status: number;

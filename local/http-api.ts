@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Outcome } from "./environment.ts";
+import type { Outcome } from "./execution-environment.ts";
 import { gatewayAnswer, type HttpAnswer, httpAnswer } from "./http-answer.ts";
 import { decodePath, httpEvent } from "./http-event.ts";
-import { close, listen, readBody } from "./loopback-server.ts";
+import { close, listen, readRequestBody } from "./loopback-server.ts";
 import { matchRoute, type Route } from "./routes.ts";
 import { refusalOfWebPage } from "./web-page.ts";
 
@@ -49,7 +49,7 @@ export async function openHttpApi(
       void (async () => {
         const refusal = refusalOfWebPage(request.headers);
         if (refusal !== undefined) return refuse(response, gatewayAnswer(403, refusal));
-        const body = await readBody(request, MAX_BODY_BYTES);
+        const body = await readRequestBody(request, MAX_BODY_BYTES);
         if (body === "too-large") return refuse(response, gatewayAnswer(413, "Request Entity Too Large"));
         const [routes, account] = await routed;
         const full = request.method === "GET" ? undefined : shortage();

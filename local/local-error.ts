@@ -4,12 +4,12 @@ export class LocalError extends Error {
 }
 
 /** The text of anything thrown. */
-export function messageOf(error: unknown): string {
+export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 /** The code that Node and the AWS SDK give their errors, such as `EADDRINUSE`. */
-export function codeOf(error: unknown): string | undefined {
+export function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf, LocalError, messageOf } from "./local-error.ts";
+import { errorCode, errorText, LocalError } from "./local-error.ts";
 
 /** Opens a port of 127.0.0.1, or a free one for 0, and answers its URL. Throws `LocalError` if it is not to be had. */
 export async function listen(server: Server, port: number): Promise<string> {
@@ -10,11 +10,11 @@ export async function listen(server: Server, port: number): Promise<string> {
   try {
     await once(server, "listening");
   } catch (error) {
-    if (codeOf(error) === "EADDRINUSE")
+    if (errorCode(error) === "EADDRINUSE")
       throw new LocalError(
         `port ${port} of 127.0.0.1 is in use; choose another port with --port, or a free one with --port 0`,
       );
-    throw new LocalError(`port ${port} of 127.0.0.1 cannot be opened: ${messageOf(error)}`);
+    throw new LocalError(`port ${port} of 127.0.0.1 cannot be opened: ${errorText(error)}`);
   }
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
@@ -29,7 +29,10 @@ export async function close(server: Server, graceMs: number): Promise<void> {
   server.closeAllConnections();
 }
 
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | "too-large"> {
+export async function readRequestBody(
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<Buffer | "too-large"> {
   if (Number(request.headers["content-length"]) > maxBytes) return "too-large";
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { codeOf } from "./local-error.ts";
+import { errorCode } from "./local-error.ts";
 
 /** Sends a signal to a process, or to a group by its negative id; one that is gone is no error. */
 export function end(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if (codeOf(error) !== "ESRCH") throw error;
+    if (errorCode(error) !== "ESRCH") throw error;
   }
 }
 

@@ -6,7 +6,7 @@ import {
   SetQueueAttributesCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import { createEach, type Refusal } from "./refusals.ts";
+import { createEach, type Refusal } from "./create-each.ts";
 import type { QueueSpec } from "./resources.ts";
 
 /** Creates the queues that are not there and brings the others' attributes up to date. Messages stay. */

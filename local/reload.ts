@@ -1,14 +1,14 @@
 import { changesOf } from "./changes.ts";
-import { codeOf, LocalError, messageOf } from "./local-error.ts";
-import type { FunctionSpec, QueueSpec, Stack } from "./resources.ts";
-import { shownName } from "./shown-name.ts";
+import { displayName } from "./display-name.ts";
+import { errorCode, errorText, LocalError } from "./local-error.ts";
+import type { FunctionSpec, QueueSpec, StackSpec } from "./resources.ts";
 
 export type Reloading = {
   /** What the app is made of, as a hash. */
   readonly fingerprint: () => string;
   /** Of what runs. */
   readonly seen: string;
-  readonly synthesise: () => Promise<Stack>;
+  readonly synthesise: () => Promise<StackSpec>;
   /** Creates those that are not there. Throws `LocalError` for one that is refused. */
   readonly createQueues: (queues: readonly QueueSpec[]) => Promise<void>;
   /** New invocations of the functions go to these. */
@@ -20,7 +20,7 @@ export type Reloading = {
  * What is to be called when something was saved: it synthesises again, one time after the other, until nothing has changed
  * meanwhile. What an app writes itself is therefore no reason, unless it writes something else each time.
  */
-export function createReloader(running: Stack, reloading: Reloading): () => Promise<void> {
+export function createReloader(running: StackSpec, reloading: Reloading): () => Promise<void> {
   const { fingerprint, synthesise, log } = reloading;
   let { seen } = reloading;
   let functions = running.functions;
@@ -39,7 +39,7 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
         await reload();
       }
     } catch (error) {
-      log(`nothing is reloaded until the next save: ${messageOf(error)}`);
+      log(`nothing is reloaded until the next save: ${errorText(error)}`);
     } finally {
       busy = false;
     }
@@ -52,7 +52,7 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
       failure = "";
     } catch (error) {
       // The runner ends.
-      if (codeOf(error) === "AbortError") return;
+      if (errorCode(error) === "AbortError") return;
       const reason = reasonOf(error);
       // Told once: the log may be a file of the folder, whose every line is a save.
       if (reason !== failure) log(`${reason}; what ran before runs on`);
@@ -60,14 +60,14 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
     }
   }
 
-  async function takeUp(next: Stack): Promise<void> {
+  async function takeUp(next: StackSpec): Promise<void> {
     const { functions: changed, others } = changesOf({ ...running, functions }, next);
     // Functions that know of a topic send there, whoever takes it up from there after a restart.
     const known = new Set(running.queues.map(({ name }) => name));
     await reloading.createQueues(next.queues.filter(({ name }) => !known.has(name)));
     reloading.replace(changed);
     functions = functions.map((spec) => changed.find(({ arn }) => arn === spec.arn) ?? spec);
-    if (changed.length > 0) log(`reloaded ${changed.map((spec) => shownName(spec, next)).join(", ")}`);
+    if (changed.length > 0) log(`reloaded ${changed.map((spec) => displayName(spec, next)).join(", ")}`);
     const restart = others.join(", ");
     if (restart !== told && restart !== "") log(`restart to take up ${restart}`);
     told = restart;
@@ -76,5 +76,5 @@ export function createReloader(running: Stack, reloading: Reloading): () => Prom
 
 /** An app in the middle of an edit fails in any way. */
 function reasonOf(error: unknown): string {
-  return error instanceof LocalError ? error.message : `reloading failed: ${messageOf(error)}`;
+  return error instanceof LocalError ? error.message : `reloading failed: ${errorText(error)}`;
 }

@@ -1,9 +1,9 @@
 import type { Assembly } from "./assembly.ts";
-import { apiOf, essentialsOf } from "./delay-queue.ts";
+import { delayQueueApiId, requiredNames } from "./delay-queue.ts";
 import { type EventRuleSpec, readEventRule } from "./event-rule.ts";
+import { leaveOutDangling } from "./left-out.ts";
 import { LocalError } from "./local-error.ts";
 import { type Site, scopeOf, URL_SUFFIX } from "./naming.ts";
-import { playable } from "./playable.ts";
 import { playedProperties } from "./played-properties.ts";
 import { asList, asObject, holds, type Json, type JsonObject, resolve } from "./template.ts";
 
@@ -50,7 +50,7 @@ export type SecretSpec = { readonly name: string; readonly properties: JsonObjec
 type RouteSpec = { readonly key: string; readonly functionArn: string; readonly timeoutMs: number };
 
 /** What of a stack the local runner plays, by kind. */
-export type Stack = {
+export type StackSpec = {
   readonly tables: TableSpec[];
   readonly queues: QueueSpec[];
   readonly functions: FunctionSpec[];
@@ -66,7 +66,7 @@ export type Stack = {
   /** Types of the template that are neither played nor known to need no playing. */
   readonly unknownTypes: string[];
   /** The names of the tables and queues that a delay queue of the stack cannot do without. */
-  readonly essentials: readonly string[];
+  readonly required: readonly string[];
   /** What is of a type that is played, but not this one: what it is, and why. */
   readonly leftOut: string[];
 };
@@ -104,7 +104,7 @@ const DEFAULT_FUNCTION_MEMORY_MB = 128;
 const DEFAULT_BATCH_SIZE = 10;
 
 /** A stack of which nothing is played. */
-export function emptyStack(): Stack {
+export function emptyStack(): StackSpec {
   return {
     tables: [],
     queues: [],
@@ -118,7 +118,7 @@ export function emptyStack(): Stack {
     secrets: [],
     routes: [],
     unknownTypes: [],
-    essentials: [],
+    required: [],
     leftOut: [],
   };
 }
@@ -127,11 +127,11 @@ export function emptyStack(): Stack {
  * Reads a synthesised stack. What is not played of it is named: an app may have more than a delay queue. Throws
  * `LocalError` if the delay queue's own table or ready queues cannot be played.
  */
-export function readStack({ template, assets, others }: Assembly, site: Site): Stack {
+export function readStack({ template, assets, others }: Assembly, site: Site): StackSpec {
   const scope = scopeOf(template, site, others);
   const stack = emptyStack();
   // There is one address, so one API is played: the delay queue's, else that of the first route.
-  let playedApi = apiOf(template);
+  let playedApi = delayQueueApiId(template);
   const propertiesOf = (logicalId: string): JsonObject => {
     const { Type = "", Properties = {} } = template.Resources[logicalId] ?? {};
     return asObject(resolve(playedProperties(Type, Properties), scope));
@@ -145,7 +145,7 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
       stack.leftOut.push(`${logicalId}: ${error.message}`);
     }
   }
-  return playable({ ...stack, essentials: essentialsOf(template, scope, stack.functions) });
+  return leaveOutDangling({ ...stack, required: requiredNames(template, scope, stack.functions) });
 
   function add(logicalId: string, type: string): void {
     const arn = () => scope.attribute(logicalId, "Arn");

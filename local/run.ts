@@ -1,15 +1,15 @@
-import { topicsOf } from "./delay-queue.ts";
-import { LocalError, messageOf } from "./local-error.ts";
-import { type LocalOptions, type LocalStack, startLocal } from "./stack.ts";
+import { topicsOfFunction } from "./delay-queue.ts";
+import { type EmbeddedStack, type EmbeddedStackOptions, startEmbeddedStack } from "./embedded-stack.ts";
+import { errorText, LocalError } from "./local-error.ts";
 
-type RunOptions = Pick<LocalOptions, "port" | "dataDir" | "reset" | "app" | "stack" | "watch">;
+type RunOptions = Pick<EmbeddedStackOptions, "port" | "dataDir" | "reset" | "app" | "stack" | "watch">;
 
 /** Runs the stack until a signal ends it, and then the process. What goes wrong is a line on stderr, with exit code 1. */
 export async function runLocal(options: RunOptions): Promise<void> {
   const began = Date.now();
   const stopping = new AbortController();
   const { signal } = stopping;
-  let stack: Promise<LocalStack> | undefined;
+  let stack: Promise<EmbeddedStack> | undefined;
   // npm and the terminal may both send the signal, so it comes twice; the stop itself is bounded.
   const stop = async () => {
     stopping.abort();
@@ -21,7 +21,7 @@ export async function runLocal(options: RunOptions): Promise<void> {
   // Whoever read the lines has gone, as in `npm run local | head`.
   process.stdout.on("error", stop);
   try {
-    stack = startLocal({
+    stack = startEmbeddedStack({
       ...options,
       log: (line) => console.log(line),
       progress: (line) => console.error(line),
@@ -36,10 +36,10 @@ export async function runLocal(options: RunOptions): Promise<void> {
   }
 }
 
-function greeting({ url, hasApi, functions }: LocalStack, tookMs: number): string {
+function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number): string {
   const up = `Minutehand is up at ${url} after ${(tookMs / 1000).toFixed(1)} s. Ctrl-C ends it.`;
   if (!hasApi) return `${up} The app has no HTTP API, so nothing is answered there.`;
-  const topics = functions.flatMap((spec) => Object.entries(topicsOf(spec)));
+  const topics = functions.flatMap((spec) => Object.entries(topicsOfFunction(spec)));
   // One whose jobs need no address to be sent to.
   const [topic] = topics.find(([, { webhook }]) => webhook === undefined) ?? [];
   if (topic === undefined) return up;
@@ -53,7 +53,7 @@ function greeting({ url, hasApi, functions }: LocalStack, tookMs: number): strin
 function fail(error: unknown): never {
   const known = error instanceof LocalError;
   console.error(
-    `minutehand: ${known || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message)}`,
+    `minutehand: ${known || !(error instanceof Error) ? errorText(error) : (error.stack ?? error.message)}`,
   );
   process.exit(1);
 }

@@ -9,7 +9,7 @@ import {
   type SchedulerClient,
   UpdateScheduleCommand,
 } from "@aws-sdk/client-scheduler";
-import { createEach, type Refusal } from "./refusals.ts";
+import { createEach, type Refusal } from "./create-each.ts";
 import type { ScheduleSpec } from "./resources.ts";
 
 /** Creates the groups that are not there, then the schedules, and brings those that are there up to date. */

@@ -4,7 +4,7 @@ import {
   ResourceExistsException,
   type SecretsManagerClient,
 } from "@aws-sdk/client-secrets-manager";
-import { createEach, type Refusal } from "./refusals.ts";
+import { createEach, type Refusal } from "./create-each.ts";
 import type { SecretSpec } from "./resources.ts";
 import { generateSecretString } from "./services/random-password.ts";
 import type { JsonObject } from "./template.ts";

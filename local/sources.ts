@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Dirent, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "./local-error.ts";
+import { errorCode } from "./local-error.ts";
 
 /** Not what an app is made of, but what is made of it; and folders whose names begin with a dot. */
 const MADE = new Set(["node_modules", "cdk.out", "dist"]);
@@ -55,7 +55,7 @@ function ifReadable<T>({ onUnreadable }: Sources, path: string, read: () => T): 
   try {
     return read();
   } catch (error) {
-    const code = codeOf(error);
+    const code = errorCode(error);
     if (code === "EACCES" || code === "EPERM") onUnreadable?.(path);
     else if (code !== "ENOENT") throw error;
     return undefined;

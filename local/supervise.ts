@@ -1,14 +1,14 @@
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Guardian } from "./guardian.ts";
-import { LocalError, messageOf } from "./local-error.ts";
+import type { Guard } from "./guard.ts";
+import { errorText, LocalError } from "./local-error.ts";
 
 const MAX_STARTS_IN_A_ROW = 5;
 const STEADY_AFTER_MS = 10_000;
 const START_LIMIT_MS = 10_000;
 const STOP_LIMIT_MS = 1_500;
 
-export type Program = {
+export type SupervisedProgram = {
   readonly name: string;
   /** Where it keeps its data, if it does. */
   readonly data: string | undefined;
@@ -18,10 +18,10 @@ export type Program = {
   readonly ready: (child: ChildProcess, signal: AbortSignal) => Promise<void>;
 };
 
-export type Supervised = { readonly pid: () => number | undefined; readonly stop: () => Promise<void> };
+export type Supervisor = { readonly pid: () => number | undefined; readonly stop: () => Promise<void> };
 
 type Surroundings = {
-  readonly guardian: Guardian;
+  readonly guard: Guard;
   readonly log: (line: string) => void;
   /** It died and was started again, with another process id. */
   readonly onRestart: () => void;
@@ -31,9 +31,9 @@ type Surroundings = {
 
 /** Starts a program and keeps it running. Throws `LocalError` with its own last words if it does not start. */
 export async function supervise(
-  program: Program,
-  { guardian, log, onRestart, onLost }: Surroundings,
-): Promise<Supervised> {
+  program: SupervisedProgram,
+  { guard, log, onRestart, onLost }: Surroundings,
+): Promise<Supervisor> {
   let stopping = false;
   let failures = 0;
   let child = await start();
@@ -41,10 +41,10 @@ export async function supervise(
   async function start(): Promise<ChildProcess> {
     const began = Date.now();
     const started = program.spawn();
-    guardian.watch(started);
+    guard.watch(started);
     const lastWords = collectStderr(started);
     const exited = new Promise<string>((resolve) => {
-      started.once("error", (error) => resolve(messageOf(error)));
+      started.once("error", (error) => resolve(errorText(error)));
       started.once("exit", (code, signal) => resolve(signal ?? `code ${code}`));
     });
     const starting = new AbortController();
@@ -78,7 +78,7 @@ export async function supervise(
         else onRestart();
         return;
       } catch (error) {
-        if (failures >= MAX_STARTS_IN_A_ROW) return onLost(new LocalError(messageOf(error)));
+        if (failures >= MAX_STARTS_IN_A_ROW) return onLost(new LocalError(errorText(error)));
         await sleep(100 * failures);
       }
     }
@@ -93,7 +93,7 @@ export async function supervise(
   };
 }
 
-function adviceFor({ data }: Program, outcome: string): string {
+function adviceFor({ data }: SupervisedProgram, outcome: string): string {
   if (/disk is full/i.test(outcome)) return "";
   const isAboutData = data !== undefined && /database|sqlite|malformed/i.test(outcome);
   return isAboutData ? ` (the data in ${data} is broken; --reset drops all data)` : "";

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { dropUnused, touch } from "./assembly-cache.ts";
-import type { Guardian } from "./guardian.ts";
-import { LocalError, messageOf } from "./local-error.ts";
+import { dropUnusedAssemblies, touch } from "./assembly-cache.ts";
+import type { Guard } from "./guard.ts";
+import { errorText, LocalError } from "./local-error.ts";
 import { end } from "./processes.ts";
 import { hashFolder, type Sources } from "./sources.ts";
 
@@ -15,7 +15,7 @@ export type Project = {
 };
 
 type Surroundings = {
-  readonly guardian: Guardian;
+  readonly guard: Guard;
   readonly progress: (line: string) => void;
   /** Ends the app, and all that it has started. */
   readonly signal: AbortSignal;
@@ -45,7 +45,7 @@ export async function synthesise(project: Project, surroundings: Surroundings): 
     }
   }
   touch(outdir);
-  dropUnused(cacheDir, Date.now());
+  dropUnusedAssemblies(cacheDir, Date.now());
   return outdir;
 }
 
@@ -59,7 +59,7 @@ function moveInto(draft: string, outdir: string): void {
 }
 
 /** Runs the app as the CDK's command line does: https://docs.aws.amazon.com/cdk/v2/guide/apps.html */
-async function runApp(project: Project, outdir: string, { guardian, signal }: Surroundings): Promise<void> {
+async function runApp(project: Project, outdir: string, { guard, signal }: Surroundings): Promise<void> {
   const { root } = project.sources;
   const { app, context } = settingsOf(project);
   const bins = [dirname(process.execPath), join(root, "node_modules", ".bin")].join(delimiter);
@@ -77,7 +77,7 @@ async function runApp(project: Project, outdir: string, { guardian, signal }: Su
       CDK_CONTEXT_JSON: JSON.stringify(context),
     },
   });
-  guardian.watchGroup(child);
+  guard.watchGroup(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (output += data));
   const how = await endOf(child, signal);
@@ -128,7 +128,7 @@ function readJson(path: string): { app?: unknown; context?: Record<string, unkno
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new LocalError(`${path} must be JSON: ${messageOf(error)}`);
+    throw new LocalError(`${path} must be JSON: ${errorText(error)}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { createHolder } from "./assembly-cache.ts";
-import type { Guardian } from "./guardian.ts";
+import { createAssemblyHolder } from "./assembly-cache.ts";
+import type { Guard } from "./guard.ts";
 import { hashFolder, type Sources } from "./sources.ts";
 import { type Project, synthesise } from "./synth.ts";
 
@@ -22,13 +22,13 @@ type Surroundings = {
   readonly app: string | undefined;
   /** Paths in the root that the runner itself writes. */
   readonly excluded: ReadonlySet<string> | undefined;
-  readonly guardian: Guardian;
+  readonly guard: Guard;
   /** Ends the app. */
   readonly signal: AbortSignal | undefined;
   readonly log: (line: string) => void;
 };
 
-export function createSynthesis({ root, app, excluded, guardian, signal, log }: Surroundings): Synthesis {
+export function createSynthesis({ root, app, excluded, guard, signal, log }: Surroundings): Synthesis {
   const told = new Set<string>();
   const sources: Sources = {
     root,
@@ -39,7 +39,7 @@ export function createSynthesis({ root, app, excluded, guardian, signal, log }: 
     },
   };
   const project: Project = { sources, app, cacheDir: join(root, ".minutehand", "synthesised") };
-  const holder = createHolder(project.cacheDir, process.pid);
+  const holder = createAssemblyHolder(project.cacheDir, process.pid);
   const stopping = new AbortController();
   const ending = AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]);
   let running: Promise<string> | undefined;
@@ -47,7 +47,7 @@ export function createSynthesis({ root, app, excluded, guardian, signal, log }: 
     sources,
     fingerprint: () => hashFolder(sources),
     run: (progress) => {
-      running = synthesise(project, { guardian, signal: ending, progress });
+      running = synthesise(project, { guard, signal: ending, progress });
       return running;
     },
     hold: holder.hold,

@@ -6,7 +6,7 @@ import {
   ResourceInUseException,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
-import { createEach, type Refusal } from "./refusals.ts";
+import { createEach, type Refusal } from "./create-each.ts";
 import type { TableSpec } from "./resources.ts";
 
 /** Creates the tables that are not there. Items of tables that are there stay. */

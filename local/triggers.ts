@@ -1,11 +1,11 @@
 import { SendMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import type { Outcome } from "./environment.ts";
 import { startEventSource } from "./event-source.ts";
+import type { Outcome } from "./execution-environment.ts";
 import type { FunctionPool } from "./function-pool.ts";
 import type { HttpApi } from "./http-api.ts";
 import { LocalError } from "./local-error.ts";
 import { scheduledEvent, startMinuteClock } from "./minute-clock.ts";
-import type { Stack } from "./resources.ts";
+import type { StackSpec } from "./resources.ts";
 import { parseRoute } from "./routes.ts";
 import type { OwnServices } from "./services/own-services.ts";
 import type { InvokeResult } from "./services/schedule-firing.ts";
@@ -29,7 +29,7 @@ type Surroundings = {
 export type Triggers = { readonly fireRules: () => Promise<Outcome[]>; readonly stop: () => Promise<void> };
 
 /** Lets routes, queues, rules and schedules call their functions, and events reach their queues. Stopping ends the functions' processes too. */
-export function startTriggers(stack: Stack, surroundings: Surroundings): Triggers {
+export function startTriggers(stack: StackSpec, surroundings: Surroundings): Triggers {
   const { pools, invoke, api, sqs, services, account, tick, log } = surroundings;
   const find = (arn: string): FunctionPool => {
     const pool = pools.find(({ spec }) => spec.arn === arn);

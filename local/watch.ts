@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
-import { messageOf } from "./local-error.ts";
+import { errorText } from "./local-error.ts";
 import { foldersIn, isInput, type Sources } from "./sources.ts";
 
 /** Editors save in several steps, and formatters save again. */
@@ -34,7 +34,7 @@ export function watchFolder(sources: Sources, { onSaved, log, after = timer }: W
         follow();
       } catch (error) {
         // Nobody else is there to catch it, and what runs is well.
-        log(`saves in new folders go unnoticed: ${messageOf(error)}`);
+        log(`saves in new folders go unnoticed: ${errorText(error)}`);
       }
       onSaved();
     });
@@ -61,7 +61,7 @@ export function watchFolder(sources: Sources, { onSaved, log, after = timer }: W
       watcher.on("error", noticed);
       watchers.set(folder, watcher);
     } catch (error) {
-      log(`saves in ${folder} go unnoticed: ${messageOf(error)}`);
+      log(`saves in ${folder} go unnoticed: ${errorText(error)}`);
     }
   }
 

@@ -3,7 +3,7 @@
  * <ledger> <URL for DynamoDB> <URL for SQS>`. Its emulators are its own, but its functions reach them by these URLs. Its
  * rules fire when its parent says so, that ticks can be doubled and left out.
  */
-import { startLocal } from "../local/stack.ts";
+import { startEmbeddedStack } from "../local/embedded-stack.ts";
 import { LEDGER_VARIABLE } from "./run-job.ts";
 
 /** What the parent is told. */
@@ -12,7 +12,7 @@ export type StackUp = { readonly url: string; readonly dynamodb: string; readonl
 export type FireRules = "tick";
 
 const [root = "", dataDir = "", ledger = "", dynamodb = "", sqs = ""] = process.argv.slice(2);
-const stack = await startLocal({
+const stack = await startEmbeddedStack({
   port: 0,
   dataDir,
   root,

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { decodePath } from "../http-event.ts";
-import { messageOf } from "../local-error.ts";
-import { close, listen, readBody } from "../loopback-server.ts";
+import { errorText } from "../local-error.ts";
+import { close, listen, readRequestBody } from "../loopback-server.ts";
 import { matchRoute, parseRoute, type Route } from "../routes.ts";
 import { refusalOfWebPage } from "../web-page.ts";
 import { AwsError } from "./aws-error.ts";
@@ -53,13 +53,13 @@ async function serve(
   try {
     const refusal = refusalOfWebPage(request.headers);
     if (refusal !== undefined) throw new AwsError("AccessDeniedException", 403, refusal);
-    const body = await readBody(request, MAX_BODY_BYTES);
+    const body = await readRequestBody(request, MAX_BODY_BYTES);
     const { operation, parameters, query } = find(request, targets, routes);
     const answer = await operation.answer({ parameters, query, body: parse(body) });
     write(response, operation.status ?? 200, answer);
   } catch (error) {
     const { code, status, message } =
-      error instanceof AwsError ? error : new AwsError("InternalServerException", 500, messageOf(error));
+      error instanceof AwsError ? error : new AwsError("InternalServerException", 500, errorText(error));
     response.setHeader("x-amzn-errortype", code);
     write(response, status, { __type: code, Message: message });
   }

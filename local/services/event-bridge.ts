@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod/mini";
 import { busName, type EventRuleSpec } from "../event-rule.ts";
-import { messageOf } from "../local-error.ts";
+import { errorText } from "../local-error.ts";
 import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
 import type { Place } from "./scheduler.ts";
@@ -15,7 +15,7 @@ type Surroundings = {
   readonly log: (line: string) => void;
 };
 
-export type EventBridge = {
+export type EventBridgeService = {
   readonly operations: Operations;
   /** Begins to deliver. Until then there are no rules. */
   readonly start: (surroundings: Surroundings) => void;
@@ -52,7 +52,7 @@ const DEFAULT_BUS = "default";
  * EventBridge's buses, as far as events are put and rules bring them to queues. An event is in the queues when its
  * sender is answered; one that a queue did not take is refused, with an error that its sender may try again after.
  */
-export function createEventBridge({ region, account, now }: Options): EventBridge {
+export function createEventBridgeService({ region, account, now }: Options): EventBridgeService {
   let surroundings: Surroundings | undefined;
 
   async function put(entry: Entry): Promise<Result> {
@@ -75,7 +75,7 @@ export function createEventBridge({ region, account, now }: Options): EventBridg
       await deliver(busName(entry.EventBusName), event);
       return { EventId: id };
     } catch (error) {
-      return failure("InternalFailure", messageOf(error));
+      return failure("InternalFailure", errorText(error));
     }
   }
 

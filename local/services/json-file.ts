@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { codeOf, LocalError } from "../local-error.ts";
+import { errorCode, LocalError } from "../local-error.ts";
 
 /** Nobody but its owner may read it. */
 const OWNER_ONLY = 0o600;
@@ -24,8 +24,8 @@ export function jsonFile<T>(file: string | undefined, initial: T): JsonFile<T> {
       try {
         return JSON.parse(readFileSync(file, "utf8"));
       } catch (error) {
-        if (codeOf(error) === "ENOENT") return initial;
-        throw new LocalError(`${file} cannot be read: ${codeOf(error)}; mend it or remove it`);
+        if (errorCode(error) === "ENOENT") return initial;
+        throw new LocalError(`${file} cannot be read: ${errorCode(error)}; mend it or remove it`);
       }
     },
     write: (value) => {

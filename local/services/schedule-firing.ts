@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Recurrence } from "../../cron/expression.ts";
-import { messageOf } from "../local-error.ts";
+import { errorText } from "../local-error.ts";
 import type { Clock } from "./clock.ts";
-import { type Delivery, keyOf, type Schedule, type ScheduleBook } from "./schedule-book.ts";
-import { scheduleInput } from "./schedule-input.ts";
+import { scheduleEvent } from "./schedule-event.ts";
 import { recurrenceOf } from "./schedule-request.ts";
+import { type Delivery, type Schedule, type ScheduleStore, scheduleKey } from "./schedule-store.ts";
 
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 600_000;
@@ -13,7 +13,7 @@ const LONGEST_RETRY_MS = 600_000;
 export type InvokeResult = "done" | "failed" | "refused";
 
 export type Surroundings = {
-  readonly book: ScheduleBook;
+  readonly book: ScheduleStore;
   readonly clock: Clock;
   /** From 0 up to 1, without 1. */
   readonly random: () => number;
@@ -35,7 +35,7 @@ export type Firing = {
  * Fires schedules: each occurrence becomes a delivery, kept until its target was invoked, its attempts are used up
  * or it is too old. So an occurrence missed while nobody looked is delivered late, and one may be delivered twice.
  */
-export function createFiring({ book, clock, random, invoke, log }: Surroundings): Firing {
+export function startFiring({ book, clock, random, invoke, log }: Surroundings): Firing {
   const watched = new Map<string, { recurrence: Recurrence; cancel: () => void }>();
   const running = new Set<Delivery>();
 
@@ -44,7 +44,7 @@ export function createFiring({ book, clock, random, invoke, log }: Surroundings)
     if (schedule.request.State === "DISABLED") return;
     const recurrence = readableRecurrenceOf(schedule);
     if (!recurrence) return;
-    watched.set(keyOf(schedule.request), { recurrence, cancel: () => {} });
+    watched.set(scheduleKey(schedule.request), { recurrence, cancel: () => {} });
     look(schedule);
   }
 
@@ -53,19 +53,19 @@ export function createFiring({ book, clock, random, invoke, log }: Surroundings)
     try {
       return recurrenceOf(request, createdAt);
     } catch (error) {
-      log(`schedule ${keyOf(request)} does not fire: ${messageOf(error)}; put it again, or remove it`);
+      log(`schedule ${scheduleKey(request)} does not fire: ${errorText(error)}; put it again, or remove it`);
       return undefined;
     }
   }
 
   function forget({ request }: Schedule): void {
-    watched.get(keyOf(request))?.cancel();
-    watched.delete(keyOf(request));
+    watched.get(scheduleKey(request))?.cancel();
+    watched.delete(scheduleKey(request));
   }
 
   /** Takes up what is due, starts what may start, and comes back at the next time of either. */
   function look(known: Schedule): void {
-    const entry = watched.get(keyOf(known.request));
+    const entry = watched.get(scheduleKey(known.request));
     if (!entry) return;
     const schedule = takeUp(known, entry.recurrence);
     const now = clock.now();
@@ -107,18 +107,18 @@ export function createFiring({ book, clock, random, invoke, log }: Surroundings)
   async function deliver({ arn, request }: Schedule, delivery: Delivery): Promise<void> {
     const { scheduledTime, attempt } = delivery;
     const id = randomBytes(8).toString("hex");
-    const event = scheduleInput(request.Target.Input, { scheduleArn: arn, scheduledTime, id, attempt });
+    const event = scheduleEvent(request.Target.Input, { scheduleArn: arn, scheduledTime, id, attempt });
     running.add(delivery);
     const result = await invoke(request.Target.Arn, event);
     running.delete(delivery);
     const schedule = book.find(request.GroupName, request.Name);
     // It was deleted or replaced meanwhile, or this has stopped.
-    if (!schedule?.deliveries.includes(delivery) || !watched.has(keyOf(request))) return;
+    if (!schedule?.deliveries.includes(delivery) || !watched.has(scheduleKey(request))) return;
     const retry =
       result === "failed" ? retryOf(delivery, request.Target.RetryPolicy.MaximumRetryAttempts) : undefined;
     if (result !== "done" && !retry)
       log(
-        `schedule ${keyOf(request)} gave up after attempt ${attempt} of its run of ${stamp(scheduledTime)}`,
+        `schedule ${scheduleKey(request)} gave up after attempt ${attempt} of its run of ${stamp(scheduledTime)}`,
       );
     const others = schedule.deliveries.filter((other) => other !== delivery);
     look(kept({ ...schedule, deliveries: retry ? [...others, retry] : others }));

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { parseExpression, type Recurrence } from "../../cron/expression.ts";
-import { messageOf } from "../local-error.ts";
+import { errorText } from "../local-error.ts";
 import { AwsError } from "./aws-error.ts";
 
 /** https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html; times are s since the epoch. */
@@ -51,7 +51,7 @@ export type ScheduleRequest = z.infer<typeof schedule>;
  * What CreateSchedule or UpdateSchedule asks for at `now`, ms since the epoch. Throws `AwsError`, a
  * ValidationException: for an old start date too, even the one that the schedule to be updated has.
  */
-export function readSchedule(name: string, body: unknown, now: number): ScheduleRequest {
+export function readScheduleRequest(name: string, body: unknown, now: number): ScheduleRequest {
   const request = read(schedule, { ...(typeof body === "object" ? body : {}), Name: name });
   const { StartDate = Infinity, EndDate = Infinity } = request;
   if (StartDate * 1000 < now - OLDEST_START_MS)
@@ -61,7 +61,7 @@ export function readSchedule(name: string, body: unknown, now: number): Schedule
   try {
     recurrenceOf(request, 0);
   } catch (error) {
-    throw invalid("ScheduleExpression", messageOf(error));
+    throw invalid("ScheduleExpression", errorText(error));
   }
   return request;
 }
@@ -78,7 +78,7 @@ export function recurrenceOf(request: ScheduleRequest, createdAt: number): Recur
   });
 }
 
-export function readName(name: unknown): string {
+export function readResourceName(name: unknown): string {
   return read(z.object({ Name: NAME }), { Name: name }).Name;
 }
 
@@ -92,7 +92,7 @@ const page = z.object({
 });
 
 /** What ListSchedules and ListScheduleGroups ask for; the former calls the group `ScheduleGroup` in its query. */
-export function readPage(query: URLSearchParams): z.infer<typeof page> {
+export function readListRequest(query: URLSearchParams): z.infer<typeof page> {
   const { ScheduleGroup: GroupName, MaxResults, ...others } = Object.fromEntries(query);
   return read(page, {
     ...others,

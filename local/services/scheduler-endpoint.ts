@@ -1,7 +1,7 @@
 import { startAwsEndpoint } from "./aws-endpoint.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Surroundings } from "./schedule-firing.ts";
-import { createScheduler, type Place } from "./scheduler.ts";
+import { createSchedulerService, type Place } from "./scheduler.ts";
 
 type Options = Partial<Place> &
   Partial<Omit<Surroundings, "book">> & {
@@ -15,7 +15,7 @@ export type SchedulerEndpoint = { readonly url: string; readonly stop: () => Pro
 export async function startSchedulerEndpoint(options: Options = {}): Promise<SchedulerEndpoint> {
   const clock: Clock = options.clock ?? systemClock;
   const { region = "us-east-1", account = "000000000000", file } = options;
-  const scheduler = createScheduler({ region, account, file, clock });
+  const scheduler = createSchedulerService({ region, account, file, clock });
   const { random = Math.random, invoke = async () => "done" as const, log = () => {} } = options;
   scheduler.start({ random, invoke, log });
   const endpoint = await startAwsEndpoint(scheduler.operations);

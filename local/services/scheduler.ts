@@ -1,9 +1,14 @@
 import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
 import type { Clock } from "./clock.ts";
-import { type Group, keyOf, openScheduleBook, type Schedule } from "./schedule-book.ts";
-import { createFiring, type Firing, type Surroundings } from "./schedule-firing.ts";
-import { readName, readPage, readSchedule, type ScheduleRequest } from "./schedule-request.ts";
+import { type Firing, type Surroundings, startFiring } from "./schedule-firing.ts";
+import {
+  readListRequest,
+  readResourceName,
+  readScheduleRequest,
+  type ScheduleRequest,
+} from "./schedule-request.ts";
+import { type Group, openScheduleStore, type Schedule, scheduleKey } from "./schedule-store.ts";
 
 const DEFAULT_GROUP = "default";
 
@@ -15,7 +20,7 @@ type Options = Place & {
   readonly clock: Clock;
 };
 
-export type Scheduler = {
+export type SchedulerService = {
   readonly operations: Operations;
   /** Begins to fire, with what was missed meanwhile. Until then, and once stopped, schedules are only kept. */
   readonly start: (surroundings: Omit<Surroundings, "book" | "clock">) => { readonly stop: () => void };
@@ -23,8 +28,8 @@ export type Scheduler = {
 };
 
 /** EventBridge Scheduler: https://docs.aws.amazon.com/scheduler/latest/APIReference/Welcome.html */
-export function createScheduler({ region, account, file, clock }: Options): Scheduler {
-  const book = openScheduleBook(file);
+export function createSchedulerService({ region, account, file, clock }: Options): SchedulerService {
+  const book = openScheduleStore(file);
   let firing: Firing | undefined;
   const arnOf = (path: string) => `arn:aws:scheduler:${region}:${account}:${path}`;
   if (!book.hasGroup(DEFAULT_GROUP)) createGroup(DEFAULT_GROUP);
@@ -68,7 +73,7 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
     const now = clock.now();
     const isOnce = request.ScheduleExpression.startsWith("at(");
     const schedule = {
-      arn: arnOf(`schedule/${keyOf(request)}`),
+      arn: arnOf(`schedule/${scheduleKey(request)}`),
       request,
       createdAt: known?.createdAt ?? now,
       modifiedAt: now,
@@ -98,17 +103,17 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
   }
 
   const named = (parameters: Readonly<Record<string, string>>, query: URLSearchParams) =>
-    find(readName(query.get("groupName") ?? DEFAULT_GROUP), readName(parameters.Name));
+    find(readResourceName(query.get("groupName") ?? DEFAULT_GROUP), readResourceName(parameters.Name));
 
   return {
     operations: {
       "POST /schedules/{Name}": {
         answer: ({ parameters: { Name = "" }, body }) =>
-          createSchedule(readSchedule(Name, body, clock.now())),
+          createSchedule(readScheduleRequest(Name, body, clock.now())),
       },
       "PUT /schedules/{Name}": {
         answer: ({ parameters: { Name = "" }, body }) =>
-          updateSchedule(readSchedule(Name, body, clock.now())),
+          updateSchedule(readScheduleRequest(Name, body, clock.now())),
       },
       "GET /schedules/{Name}": { answer: ({ parameters, query }) => describe(named(parameters, query)) },
       "DELETE /schedules/{Name}": {
@@ -119,7 +124,7 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
       },
       "GET /schedules": {
         answer: ({ query }) => {
-          const { GroupName, NamePrefix, State, ...page } = readPage(query);
+          const { GroupName, NamePrefix, State, ...page } = readListRequest(query);
           if (GroupName !== undefined) book.group(GroupName);
           const wanted = book
             .schedules()
@@ -129,20 +134,22 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
                 (State === undefined || request.State === State) &&
                 request.Name.startsWith(NamePrefix),
             );
-          const { items, ...next } = pageOf(wanted, ({ request }) => keyOf(request), page);
+          const { items, ...next } = pageOf(wanted, ({ request }) => scheduleKey(request), page);
           return { Schedules: items.map(summarise), ...next };
         },
       },
-      "POST /schedule-groups/{Name}": { answer: ({ parameters }) => createGroup(readName(parameters.Name)) },
+      "POST /schedule-groups/{Name}": {
+        answer: ({ parameters }) => createGroup(readResourceName(parameters.Name)),
+      },
       "GET /schedule-groups/{Name}": {
-        answer: ({ parameters }) => describeGroup(book.group(readName(parameters.Name))),
+        answer: ({ parameters }) => describeGroup(book.group(readResourceName(parameters.Name))),
       },
       "DELETE /schedule-groups/{Name}": {
-        answer: ({ parameters }) => deleteGroup(readName(parameters.Name)),
+        answer: ({ parameters }) => deleteGroup(readResourceName(parameters.Name)),
       },
       "GET /schedule-groups": {
         answer: ({ query }) => {
-          const { NamePrefix, ...page } = readPage(query);
+          const { NamePrefix, ...page } = readListRequest(query);
           const wanted = book.groups().filter(({ name }) => name.startsWith(NamePrefix));
           const { items, ...next } = pageOf(wanted, ({ name }) => name, page);
           return { ScheduleGroups: items.map(describeGroup), ...next };
@@ -150,7 +157,7 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
       },
     },
     start: (surroundings) => {
-      firing = createFiring({ ...surroundings, book, clock });
+      firing = startFiring({ ...surroundings, book, clock });
       for (const schedule of book.schedules()) firing.watch(schedule);
       return { stop };
     },

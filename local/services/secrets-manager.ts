@@ -44,7 +44,7 @@ const getRequest = z.object({
  * https://docs.aws.amazon.com/secretsmanager/latest/apireference/Welcome.html. A secret is named by its name or its
  * ARN, whose random ending is left out here.
  */
-export function secretsManager({ region, account, file, now }: Options): Operations {
+export function secretsManagerOperations({ region, account, file, now }: Options): Operations {
   const prefix = `arn:aws:secretsmanager:${region}:${account}:secret:`;
 
   function find(secretId: string): { name: string; versions: readonly Version[] } {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createHolder, dropUnused } from "../../local/assembly-cache.ts";
+import { createAssemblyHolder, dropUnusedAssemblies } from "../../local/assembly-cache.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -18,12 +18,12 @@ afterEach(() => rmSync(cache, { recursive: true }));
 const code = (name: string) => join(cache, name, "asset.x");
 /** What is left of the cache after an hour and more of it. */
 function left(hours = 2): string[] {
-  dropUnused(cache, Date.now() + hours * HOUR_MS);
+  dropUnusedAssemblies(cache, Date.now() + hours * HOUR_MS);
   return readdirSync(cache).filter((name) => !name.startsWith("holder"));
 }
 
 test("what functions run from is kept, however long ago it was made", () => {
-  const { hold, release } = createHolder(cache, process.pid);
+  const { hold, release } = createAssemblyHolder(cache, process.pid);
   hold([code("two"), code("two")]);
   expect(left(1000)).toEqual(["two"]);
   release();
@@ -36,7 +36,10 @@ test("what nobody runs from is kept for an hour", () => {
 });
 
 test("a runner holds what its functions run from now, and leaves to others what is theirs", () => {
-  const [first, second] = [createHolder(cache, process.pid), createHolder(cache, process.pid)];
+  const [first, second] = [
+    createAssemblyHolder(cache, process.pid),
+    createAssemblyHolder(cache, process.pid),
+  ];
   first.hold([code("one")]);
   second.hold([code("two")]);
   first.hold([code("two")]);
@@ -60,7 +63,7 @@ test("all is kept while what another runner holds is half-written, or cannot be 
 
 test("a runner that is gone holds nothing", () => {
   const { pid } = spawnSync(process.execPath, ["--version"]);
-  createHolder(cache, pid).hold([code("one")]);
+  createAssemblyHolder(cache, pid).hold([code("one")]);
   expect(left()).toEqual([]);
   expect(readdirSync(cache)).toEqual([]);
 });

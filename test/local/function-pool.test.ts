@@ -1,13 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, test } from "vitest";
-import type { Outcome } from "../../local/environment.ts";
+import type { Outcome } from "../../local/execution-environment.ts";
 import { createFunctionPool, type FunctionPool, mostEnvironments } from "../../local/function-pool.ts";
-import { startGuardian } from "../../local/guardian.ts";
+import { startGuard } from "../../local/guard.ts";
 import type { FunctionSpec } from "../../local/resources.ts";
 
-const guardian = startGuardian();
+const guard = startGuard();
 const lines: string[] = [];
-const host = { guardian, variables: {}, onLine: (_: string, line: string) => lines.push(line) };
+const host = { guard, variables: {}, onLine: (_: string, line: string) => lines.push(line) };
 const spec: FunctionSpec = {
   logicalId: "Echo",
   name: "echo",
@@ -37,7 +37,7 @@ const isAlive = (pid: number) => {
 };
 
 afterEach(() => pool.stop(0));
-afterAll(() => guardian.stop());
+afterAll(() => guard.stop());
 
 test("an environment is reused, knows its function and its deadline", async () => {
   open();

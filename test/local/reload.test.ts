@@ -1,18 +1,18 @@
 import { beforeEach, expect, test } from "vitest";
 import { LocalError } from "../../local/local-error.ts";
 import { createReloader } from "../../local/reload.ts";
-import type { FunctionSpec, Stack } from "../../local/resources.ts";
+import type { FunctionSpec, StackSpec } from "../../local/resources.ts";
 import { functionSpec, stackWith } from "./stacks.ts";
 
 const mail = functionSpec("Mail");
 const running = stackWith({ functions: [mail, functionSpec("Refund")] });
-const withCode = (codeHash: string, more: Partial<Stack> = {}) =>
+const withCode = (codeHash: string, more: Partial<StackSpec> = {}) =>
   stackWith({ functions: [{ ...mail, codeHash }, functionSpec("Refund")], ...more });
 const SAVED = "saved: synthesising …";
 const queue = { name: "shop-letter", url: "", arn: "", attributes: {} };
 
 let folder: string;
-let next: () => Promise<Stack>;
+let next: () => Promise<StackSpec>;
 let synths: number;
 let replaced: FunctionSpec[];
 let created: string[][];
@@ -37,7 +37,7 @@ beforeEach(() => {
   });
 });
 
-async function save(stack: () => Promise<Stack>, contents: string): Promise<void> {
+async function save(stack: () => Promise<StackSpec>, contents: string): Promise<void> {
   [folder, next] = [contents, stack];
   await saved();
 }
@@ -71,7 +71,7 @@ test("an app that fails is told in a line, and what ran runs on until the next s
 });
 
 test("an app that fails as before is not told again; that it synthesises again is", async () => {
-  const broken = (why: string) => async (): Promise<Stack> => {
+  const broken = (why: string) => async (): Promise<StackSpec> => {
     throw new LocalError(why);
   };
   await save(broken("no x"), "broken");
@@ -88,7 +88,7 @@ test("an app that fails as before is not told again; that it synthesises again i
 });
 
 test("saves while it synthesises are one more synth, of the last of them", async () => {
-  const { promise, resolve } = Promise.withResolvers<Stack>();
+  const { promise, resolve } = Promise.withResolvers<StackSpec>();
   const first = save(() => promise, "second");
   await save(async () => withCode("3"), "third");
   await save(async () => withCode("4"), "fourth");

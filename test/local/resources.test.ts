@@ -210,7 +210,10 @@ test("functions find schedule groups, secrets and roles by what AWS calls them",
     SOURCE: { Ref: "Source" },
   };
   const stack = read({
-    F: { ...FUNCTION, Properties: { ...FUNCTION.Properties, Environment: { Variables: variables } } },
+    F: {
+      ...FUNCTION,
+      Properties: { ...FUNCTION.Properties, Environment: { Variables: variables } },
+    },
     Group: { Type: "AWS::Scheduler::ScheduleGroup", Properties: { Name: "jobs" } },
     Secret: { Type: "AWS::SecretsManager::Secret", Properties: { GenerateSecretString: {} } },
     Role: { Type: "AWS::IAM::Role" },

@@ -10,11 +10,11 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
-import { startGuardian } from "../../local/guardian.ts";
+import { startGuard } from "../../local/guard.ts";
 import { synthesise } from "../../local/synth.ts";
 import { isAlive } from "./is-alive.ts";
 
-let guardian = startGuardian();
+let guard = startGuard();
 let root: string;
 let told: string[];
 
@@ -24,7 +24,7 @@ beforeEach(() => {
   told = [];
 });
 afterEach(() => rmSync(root, { recursive: true }));
-afterAll(() => guardian.stop());
+afterAll(() => guard.stop());
 
 const app = (command: string, source = "") => {
   writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: command }));
@@ -32,7 +32,7 @@ const app = (command: string, source = "") => {
 };
 const run = (command?: string, signal = new AbortController().signal) => {
   const project = { sources: { root }, app: command, cacheDir: join(root, ".minutehand/synthesised") };
-  return synthesise(project, { guardian, signal, progress: (line) => told.push(line) });
+  return synthesise(project, { guard, signal, progress: (line) => told.push(line) });
 };
 
 const WRITES = 'require("node:fs").writeFileSync(process.env.CDK_OUTDIR + "/manifest.json", "{}");';
@@ -182,13 +182,13 @@ test("an app that has ended is called off while what it has left behind holds it
 
 test("an app ends with its runner, and what it has started", async () => {
   hangingApp();
-  const others = guardian;
-  guardian = startGuardian();
+  const others = guard;
+  guard = startGuard();
   const called = expect(run()).rejects.toThrow(/ended with SIGKILL/);
   const pid = await itsPid();
   // As it happens when the runner is gone.
-  guardian.stop();
-  guardian = others;
+  guard.stop();
+  guard = others;
   await called;
   await expect.poll(() => isAlive(pid), { interval: 5 }).toBe(false);
 });

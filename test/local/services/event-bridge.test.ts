@@ -2,14 +2,18 @@ import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { EventRuleSpec } from "../../../local/event-rule.ts";
 import { type AwsEndpoint, startAwsEndpoint } from "../../../local/services/aws-endpoint.ts";
-import { createEventBridge } from "../../../local/services/event-bridge.ts";
+import { createEventBridgeService } from "../../../local/services/event-bridge.ts";
 
 const NOON = Date.UTC(2026, 2, 12, 12, 0, 0, 999);
 const PAID: PutEventsRequestEntry = { Source: "shop", DetailType: "OrderPaid", Detail: '{"orderId":"17"}' };
 
 let endpoint: AwsEndpoint;
 let client: EventBridgeClient;
-const eventBridge = createEventBridge({ region: "us-east-1", account: "000000000000", now: () => NOON });
+const eventBridge = createEventBridgeService({
+  region: "us-east-1",
+  account: "000000000000",
+  now: () => NOON,
+});
 const lines: string[] = [];
 /** What reached which queue. */
 let sent: [queueArn: string, event: Record<string, unknown>][] = [];

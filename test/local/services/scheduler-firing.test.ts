@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Clock } from "../../../local/services/clock.ts";
-import { openScheduleBook } from "../../../local/services/schedule-book.ts";
 import type { InvokeResult } from "../../../local/services/schedule-firing.ts";
-import { createScheduler, type Scheduler } from "../../../local/services/scheduler.ts";
+import { openScheduleStore } from "../../../local/services/schedule-store.ts";
+import { createSchedulerService, type SchedulerService } from "../../../local/services/scheduler.ts";
 import { fakeClock } from "./fake-clock.ts";
 
 const NOON = Date.UTC(2026, 2, 12, 12);
@@ -16,7 +16,7 @@ const ARN = "arn:aws:scheduler:us-east-1:000000000000:schedule/default/one";
 
 let folder: string;
 let clock: ReturnType<typeof fakeClock>;
-let scheduler: Scheduler;
+let scheduler: SchedulerService;
 let lines: string[];
 /** When the target was invoked, ms after noon, with what. */
 let calls: { at: number; event: unknown }[];
@@ -37,7 +37,7 @@ afterEach(() => {
 
 function start(random = 0, time: Clock = clock): void {
   const file = join(folder, "schedules.sqlite");
-  scheduler = createScheduler({ region: "us-east-1", account: "000000000000", file, clock: time });
+  scheduler = createSchedulerService({ region: "us-east-1", account: "000000000000", file, clock: time });
   scheduler.start({
     random: () => random,
     log: (line) => lines.push(line),
@@ -118,7 +118,7 @@ test("nothing fires before the start or after the end", async () => {
 test("a schedule of an earlier version whose zone is refused now keeps no other from firing, until it is put again", async () => {
   create("at(2026-03-12T13:00:00)");
   scheduler.close();
-  const book = openScheduleBook(join(folder, "schedules.sqlite"));
+  const book = openScheduleStore(join(folder, "schedules.sqlite"));
   const [stored] = book.schedules();
   if (!stored) throw new Error("no schedule is kept");
   // By its name it comes first.

@@ -12,7 +12,7 @@ import {
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type AwsEndpoint, startAwsEndpoint } from "../../../local/services/aws-endpoint.ts";
 import { jsonFile } from "../../../local/services/json-file.ts";
-import { type SecretsFile, secretsManager } from "../../../local/services/secrets-manager.ts";
+import { type SecretsFile, secretsManagerOperations } from "../../../local/services/secrets-manager.ts";
 
 const NOON = Date.UTC(2026, 2, 12, 12);
 const ARN = "arn:aws:secretsmanager:us-east-1:000000000000:secret:demo";
@@ -36,7 +36,7 @@ afterEach(async () => {
 async function start(): Promise<void> {
   const file = jsonFile<SecretsFile>(path, {});
   const place = { region: "us-east-1", account: "000000000000" };
-  endpoint = await startAwsEndpoint(secretsManager({ ...place, file, now: () => NOON }));
+  endpoint = await startAwsEndpoint(secretsManagerOperations({ ...place, file, now: () => NOON }));
   client = new SecretsManagerClient({
     endpoint: endpoint.url,
     region: "us-east-1",

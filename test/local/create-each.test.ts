@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createEach, withoutRefused } from "../../local/refusals.ts";
+import { createEach, leaveOutRefused } from "../../local/create-each.ts";
 import { functionSpec, stackWith } from "./stacks.ts";
 
 const queue = (name: string) => ({
@@ -22,7 +22,7 @@ const stack = stackWith({
   queues: [queue("shop-mail"), queue("logs")],
   functions: [mail],
   eventSources: [source("shop-mail"), source("logs")],
-  essentials: ["shop-mail"],
+  required: ["shop-mail"],
 });
 const refusalOf = (name: string) => [{ kind: "queue" as const, name, reason: "no such attribute" }];
 
@@ -37,7 +37,7 @@ test("what one is refused for keeps no other from being created", async () => {
 });
 
 test("what was refused is left out with what leads there, by name", () => {
-  const { queues, eventSources, leftOut } = withoutRefused(stack, refusalOf("logs"));
+  const { queues, eventSources, leftOut } = leaveOutRefused(stack, refusalOf("logs"));
   expect([queues, eventSources]).toEqual([[queue("shop-mail")], [source("shop-mail")]]);
   expect(leftOut).toEqual([
     "queue logs: no such attribute",
@@ -46,7 +46,7 @@ test("what was refused is left out with what leads there, by name", () => {
 });
 
 test("a delay queue whose own queue was refused does not start", () => {
-  expect(() => withoutRefused(stack, refusalOf("shop-mail"))).toThrow(
+  expect(() => leaveOutRefused(stack, refusalOf("shop-mail"))).toThrow(
     "the delay queue cannot run without shop-mail: queue shop-mail: no such attribute",
   );
 });

@@ -1,4 +1,4 @@
-import { LocalError, messageOf } from "./local-error.ts";
+import { errorText, LocalError } from "./local-error.ts";
 
 const ANSWER_MS = 5_000;
 
@@ -6,7 +6,7 @@ const ANSWER_MS = 5_000;
  * The origin of a service that runs elsewhere, if the environment names one. Throws `LocalError` when it is no
  * URL or does not answer.
  */
-export async function elsewhere(variable: string): Promise<string | undefined> {
+export async function externalEndpoint(variable: string): Promise<string | undefined> {
   const url = process.env[variable];
   if (!url) return undefined;
   const rule = `${variable} must be the URL of a service that answers, got "${url}"`;
@@ -17,7 +17,7 @@ export async function elsewhere(variable: string): Promise<string | undefined> {
     await fetch(origin, { signal: AbortSignal.timeout(ANSWER_MS) });
   } catch (error) {
     const cause = error instanceof Error && error.cause ? error.cause : error;
-    throw new LocalError(`${rule}: ${messageOf(cause)}`);
+    throw new LocalError(`${rule}: ${errorText(cause)}`);
   }
   return origin;
 }

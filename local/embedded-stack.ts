@@ -3,24 +3,24 @@ import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { readAssembly } from "./assembly.ts";
+import { leaveOutRefused, refusalText } from "./create-each.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
-import { tellShortage } from "./disk.ts";
+import { logDiskShortage } from "./disk.ts";
+import { displayName } from "./display-name.ts";
 import { startEmulators } from "./emulators.ts";
-import type { Outcome } from "./environment.ts";
-import { readableLine } from "./event-lines.ts";
+import type { Outcome } from "./execution-environment.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
-import { startGuardian } from "./guardian.ts";
+import { startGuard } from "./guard.ts";
 import { openHttpApi } from "./http-api.ts";
-import { LocalError, messageOf } from "./local-error.ts";
+import { errorText, LocalError } from "./local-error.ts";
+import { formatLogLine } from "./log-lines.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
-import { describe, withoutRefused } from "./refusals.ts";
 import { createReloader } from "./reload.ts";
-import { type FunctionSpec, type QueueSpec, readStack, type Stack } from "./resources.ts";
+import { type FunctionSpec, type QueueSpec, readStack, type StackSpec } from "./resources.ts";
 import { createSchedules } from "./schedules.ts";
 import { createSecrets } from "./secrets.ts";
 import { startOwnServices } from "./services/own-services.ts";
-import { shownName } from "./shown-name.ts";
 import { createSynthesis } from "./synthesis.ts";
 import { createTables } from "./tables.ts";
 import { createTeardown } from "./teardown.ts";
@@ -30,7 +30,7 @@ import { watchFolder } from "./watch.ts";
 /** All pollers of all queues at once, and some deletions. */
 const MAX_SOCKETS = 200;
 
-export type LocalOptions = {
+export type EmbeddedStackOptions = {
   /** Of the HTTP API on 127.0.0.1; 0 picks a free one. */
   readonly port: number;
   readonly dataDir: string;
@@ -60,7 +60,7 @@ export type LocalOptions = {
   readonly onLost?: (error: Error) => void;
 };
 
-export type LocalStack = {
+export type EmbeddedStack = {
   readonly url: string;
   /** Whether the app has an HTTP API; without one nothing is answered at the URL. */
   readonly hasApi: boolean;
@@ -84,39 +84,39 @@ export type LocalStack = {
 };
 
 /** Starts the synthesised stack on this machine. Throws `LocalError` for what the user can mend. */
-export async function startLocal(options: LocalOptions): Promise<LocalStack> {
+export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise<EmbeddedStack> {
   const teardown = createTeardown();
   try {
     return await start(options, teardown);
   } catch (error) {
-    await teardown.run().catch((unclean) => options.log(messageOf(unclean)));
+    await teardown.run().catch((unclean) => options.log(errorText(unclean)));
     throw error;
   }
 }
 
 async function start(
-  options: LocalOptions,
+  options: EmbeddedStackOptions,
   teardown: ReturnType<typeof createTeardown>,
-): Promise<LocalStack> {
+): Promise<EmbeddedStack> {
   const { root = process.cwd(), signal, log, progress = () => {}, onLost = () => {} } = options;
   const folder = options.memory ? undefined : openDataFolder(options.dataDir, options.reset ?? false);
   if (folder) {
     teardown.add(folder.release);
-    teardown.add(tellShortage(folder.shortage, log));
+    teardown.add(logDiskShortage(folder.shortage, log));
   }
   const api = await openHttpApi(options.port, folder?.shortage);
   teardown.add(() => api.stop(0));
   const platform = readPlatform(process.env);
   const services = await startOwnServices(folder, platform);
   teardown.add(services.stop);
-  const guardian = startGuardian();
-  teardown.add(guardian.stop);
+  const guard = startGuard();
+  teardown.add(guard.stop);
 
   let note = () => {};
-  const starting = startEmulators({ folder, guardian, log, onRestart: () => note(), onLost });
+  const starting = startEmulators({ folder, guard, log, onRestart: () => note(), onLost });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
   const excluded = folder?.paths;
-  const synthesis = createSynthesis({ root, app: options.app, excluded, guardian, signal, log });
+  const synthesis = createSynthesis({ root, app: options.app, excluded, guard, signal, log });
   teardown.add(synthesis.stop);
   const seen = options.watch ? synthesis.fingerprint() : "";
   const [emulators, outdir] = await Promise.all([starting, synthesis.run(progress)]);
@@ -131,7 +131,7 @@ async function start(
     });
   note();
 
-  const read = (folder: string): Stack => {
+  const read = (folder: string): StackSpec => {
     const assembly = readAssembly(folder, options.stack);
     const { stackName } = assembly;
     return readStack(assembly, { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url });
@@ -153,13 +153,13 @@ async function start(
     createSchedules(declared.scheduleGroups, declared.schedules, scheduler),
     createSecrets(declared.secrets, secretsManager),
   ]);
-  const stack = withoutRefused(declared, refusals.flat());
+  const stack = leaveOutRefused(declared, refusals.flat());
   for (const type of stack.unknownTypes) log(`the local stack does not play ${type}; it is left out`);
   for (const line of stack.leftOut) log(`left out: ${line}`);
 
-  const names = new Map(stack.functions.map((spec) => [spec.logicalId, shownName(spec, stack)]));
+  const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
   const say = (logicalId: string, line: string) => {
-    const readable = readableLine(names.get(logicalId) ?? logicalId, line, Date.now());
+    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, Date.now());
     if (readable !== undefined) log(readable);
   };
   const variables = {
@@ -167,7 +167,7 @@ async function start(
     ...codeCache(folder),
     ...options.environment,
   };
-  const pools = stack.functions.map((spec) => createFunctionPool(spec, { guardian, variables, onLine: say }));
+  const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, onLine: say }));
   teardown.add(() => Promise.all(pools.map((pool) => pool.stop(0))));
   const holdCode = () => synthesis.hold(pools.map(({ spec }) => spec.codeDir));
   holdCode();
@@ -188,7 +188,7 @@ async function start(
       synthesise: async () => read(await synthesis.run(() => {})),
       createQueues: async (queues) => {
         const [refusal] = await createQueues(queues, sqs);
-        if (refusal) throw new LocalError(describe(refusal));
+        if (refusal) throw new LocalError(refusalText(refusal));
       },
       replace: (specs) => {
         for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
@@ -214,7 +214,7 @@ async function start(
     functions: stack.functions,
     functionPids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
     emulatorPids: emulators.pids,
-    guardPid: guardian.pid,
+    guardPid: guard.pid,
     invoke: async (name, event) => invoke(named(pools, name), event),
     tick: triggers.fireRules,
     stop: teardown.run,

@@ -1,6 +1,6 @@
-import { messageOf } from "./local-error.ts";
-import { playable } from "./playable.ts";
-import type { Stack } from "./resources.ts";
+import { leaveOutDangling } from "./left-out.ts";
+import { errorText } from "./local-error.ts";
+import type { StackSpec } from "./resources.ts";
 
 type Kind = "table" | "queue" | "schedule group" | "schedule" | "secret";
 
@@ -18,24 +18,24 @@ export async function createEach<T extends { readonly name: string }>(
       await create(spec);
       return [];
     } catch (error) {
-      return [{ kind, name: spec.name, reason: messageOf(error) }];
+      return [{ kind, name: spec.name, reason: errorText(error) }];
     }
   });
   return (await Promise.all(refusals)).flat();
 }
 
-export function describe({ kind, name, reason }: Refusal): string {
+export function refusalText({ kind, name, reason }: Refusal): string {
   return `${kind} ${name}: ${reason}`;
 }
 
 /** The stack without what was refused, and what leads there. Throws `LocalError` if its delay queue cannot do without. */
-export function withoutRefused(stack: Stack, refusals: readonly Refusal[]): Stack {
+export function leaveOutRefused(stack: StackSpec, refusals: readonly Refusal[]): StackSpec {
   const taken = (kind: Kind) => (spec: { readonly name: string }) =>
     !refusals.some((refusal) => refusal.kind === kind && refusal.name === spec.name);
-  return playable({
+  return leaveOutDangling({
     ...stack,
     tables: stack.tables.filter(taken("table")),
     queues: stack.queues.filter(taken("queue")),
-    leftOut: [...stack.leftOut, ...refusals.map(describe)],
+    leftOut: [...stack.leftOut, ...refusals.map(refusalText)],
   });
 }

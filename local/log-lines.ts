@@ -23,7 +23,7 @@ const LOGGER_FIELDS = new Set([
  * One readable line for a line that a function wrote, or nothing if it is not worth one: metrics and debug
  * records that are no job event. `now` is used where the line carries no time, in ms since the epoch.
  */
-export function readableLine(functionName: string, line: string, now: number): string | undefined {
+export function formatLogLine(functionName: string, line: string, now: number): string | undefined {
   const said = wordsOf(functionName, line, now);
   // What handlers and receivers say is theirs, and what a terminal does is not; tabs are harmless.
   return said?.split("\t").map(printable).join("\t");

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { traceHeaderOf } from "./lineage.ts";
+import { nextTraceHeader } from "./recursive-loop.ts";
 
 export type RunnerMessage = { readonly requestId: string; readonly event: string; readonly deadline: number };
 export type FunctionError = { readonly errorType: string; readonly errorMessage: string };
@@ -46,7 +46,7 @@ async function load(dir: string, handlerName: string): Promise<Handler> {
 async function serve(handler: Handler, { requestId, event, deadline }: RunnerMessage): Promise<void> {
   try {
     const parsed = JSON.parse(event);
-    process.env._X_AMZN_TRACE_ID = traceHeaderOf(parsed);
+    process.env._X_AMZN_TRACE_ID = nextTraceHeader(parsed);
     const result = await handler(parsed, contextOf(requestId, deadline));
     tell({ type: "returned", requestId, payload: JSON.stringify(result) ?? "null" });
   } catch (error) {

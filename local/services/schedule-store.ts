@@ -1,6 +1,6 @@
 import { AwsError } from "./aws-error.ts";
-import { type Documents, openDocuments } from "./documents.ts";
 import type { ScheduleRequest } from "./schedule-request.ts";
+import { type Documents, openDocuments } from "./sqlite-documents.ts";
 
 /** An occurrence whose target is still to be invoked. Times are ms since the epoch. */
 export type Delivery = {
@@ -29,7 +29,7 @@ export type Group = {
 };
 
 /** The groups and their schedules, in the order of their names. */
-export type ScheduleBook = {
+export type ScheduleStore = {
   readonly groups: () => Group[];
   /** Throws `AwsError`, a ResourceNotFoundException. */
   readonly group: (name: string) => Group;
@@ -46,18 +46,18 @@ export type ScheduleBook = {
 type Document = { readonly group: Group } | { readonly schedule: Schedule };
 
 /** Kept in a file, or in memory without one. */
-export function openScheduleBook(file: string | undefined): ScheduleBook {
+export function openScheduleStore(file: string | undefined): ScheduleStore {
   const documents: Documents<Document> = openDocuments(file);
   const groups = new Map<string, Group>();
   const schedules = new Map<string, Schedule>();
   for (const document of documents.all()) {
     if ("group" in document) groups.set(document.group.name, document.group);
-    else schedules.set(keyOf(document.schedule.request), document.schedule);
+    else schedules.set(scheduleKey(document.schedule.request), document.schedule);
   }
 
   const remove = ({ request }: Schedule) => {
-    schedules.delete(keyOf(request));
-    documents.remove(keyOf(request));
+    schedules.delete(scheduleKey(request));
+    documents.remove(scheduleKey(request));
   };
   return {
     groups: () => [...groups.values()].sort((a, b) => compare(a.name, b.name)),
@@ -77,10 +77,10 @@ export function openScheduleBook(file: string | undefined): ScheduleBook {
       documents.remove(name);
     },
     schedules: () => [...schedules].sort(([a], [b]) => compare(a, b)).map(([, schedule]) => schedule),
-    find: (GroupName, Name) => schedules.get(keyOf({ GroupName, Name })),
+    find: (GroupName, Name) => schedules.get(scheduleKey({ GroupName, Name })),
     put: (schedule) => {
-      schedules.set(keyOf(schedule.request), schedule);
-      documents.put(keyOf(schedule.request), { schedule });
+      schedules.set(scheduleKey(schedule.request), schedule);
+      documents.put(scheduleKey(schedule.request), { schedule });
     },
     remove,
     close: documents.close,
@@ -88,7 +88,7 @@ export function openScheduleBook(file: string | undefined): ScheduleBook {
 }
 
 /** No name has a slash. */
-export function keyOf({ GroupName, Name }: Pick<ScheduleRequest, "GroupName" | "Name">): string {
+export function scheduleKey({ GroupName, Name }: Pick<ScheduleRequest, "GroupName" | "Name">): string {
   return `${GroupName}/${Name}`;
 }
 

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { eachLine } from "../../local/lines.ts";
+import { eachLine } from "../../local/each-line.ts";
 
 async function linesOf(...chunks: (string | Buffer)[]): Promise<string[]> {
   const lines: string[] = [];

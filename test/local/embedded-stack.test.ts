@@ -10,16 +10,16 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type LocalStack, startLocal } from "../../local/stack.ts";
+import { type EmbeddedStack, startEmbeddedStack } from "../../local/embedded-stack.ts";
 
 const FIXTURE = fileURLToPath(new URL("fixtures/app/", import.meta.url));
 
 const lines: string[] = [];
-let stack: LocalStack;
+let stack: EmbeddedStack;
 let sqs: SQSClient;
 
 beforeAll(async () => {
-  stack = await startLocal({
+  stack = await startEmbeddedStack({
     port: 0,
     dataDir: "unused",
     memory: true,

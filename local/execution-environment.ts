@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import type { Guardian } from "./guardian.ts";
-import { eachLine } from "./lines.ts";
-import { messageOf } from "./local-error.ts";
-import { programOf } from "./program.ts";
+import { eachLine } from "./each-line.ts";
+import type { FunctionError, RunnerMessage, RuntimeMessage } from "./function-process.ts";
+import type { Guard } from "./guard.ts";
+import { errorText } from "./local-error.ts";
+import { programPath } from "./program-path.ts";
 import type { FunctionSpec } from "./resources.ts";
-import type { FunctionError, RunnerMessage, RuntimeMessage } from "./runtime.ts";
 
 const INIT_LIMIT_MS = 10_000;
 
@@ -15,7 +15,7 @@ export type Outcome =
   | { readonly outcome: "threw" | "crashed" | "timed-out" | "too-large"; readonly error: FunctionError };
 
 /** One process that runs one invocation at a time, as Lambda's execution environments do. */
-export type Environment = {
+export type ExecutionEnvironment = {
   readonly pid: number;
   /** `event` is JSON. One at a time. Ends the process at the function's timeout. */
   readonly invoke: (event: string) => Promise<Outcome>;
@@ -25,8 +25,8 @@ export type Environment = {
 };
 
 /** What every environment gets from the stack it runs in. */
-export type Host = {
-  readonly guardian: Guardian;
+export type EnvironmentHost = {
+  readonly guard: Guard;
   /** Endpoints, region, credentials: what the platform sets beside the template's variables. */
   readonly variables: Readonly<Record<string, string>>;
   /** A line that a function wrote. */
@@ -34,8 +34,11 @@ export type Host = {
 };
 
 /** Starts a process and loads the handler. Rejects if that fails or takes longer than Lambda allows. */
-export async function startEnvironment(spec: FunctionSpec, host: Host): Promise<Environment> {
-  const child = fork(programOf("runtime"), [spec.codeDir, spec.handler, spec.arn], {
+export async function startExecutionEnvironment(
+  spec: FunctionSpec,
+  host: EnvironmentHost,
+): Promise<ExecutionEnvironment> {
+  const child = fork(programPath("function"), [spec.codeDir, spec.handler, spec.arn], {
     cwd: spec.codeDir,
     // Ctrl-C is the runner's alone: it ends its functions itself.
     detached: true,
@@ -43,7 +46,7 @@ export async function startEnvironment(spec: FunctionSpec, host: Host): Promise<
     execArgv: [],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
-  host.guardian.watch(child);
+  host.guard.watch(child);
   for (const stream of [child.stdout, child.stderr])
     if (stream) eachLine(stream, (line) => host.onLine(spec.logicalId, line));
 
@@ -55,7 +58,7 @@ export async function startEnvironment(spec: FunctionSpec, host: Host): Promise<
     else running.settle({ outcome: "threw", error: message.error });
   });
   const gone = new Promise<string>((resolve) => {
-    child.once("error", (error) => resolve(messageOf(error)));
+    child.once("error", (error) => resolve(errorText(error)));
     child.once("exit", (code, signal) => resolve(signal ? `by ${signal}` : `with code ${code}`));
   });
   void gone.then((how) => {
@@ -75,7 +78,7 @@ export async function startEnvironment(spec: FunctionSpec, host: Host): Promise<
     }, spec.timeoutMs);
     const message: RunnerMessage = { requestId, event, deadline: Date.now() + spec.timeoutMs };
     child.send(message, (error) => {
-      const errorMessage = `${requestId} could not be handed to its process: ${messageOf(error)}`;
+      const errorMessage = `${requestId} could not be handed to its process: ${errorText(error)}`;
       if (error) settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
     });
     const outcome = await promise;
@@ -117,7 +120,7 @@ async function loaded(child: ChildProcess, gone: Promise<string>): Promise<void>
 }
 
 /** https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
-function variablesOf(spec: FunctionSpec, { variables }: Host): NodeJS.ProcessEnv {
+function variablesOf(spec: FunctionSpec, { variables }: EnvironmentHost): NodeJS.ProcessEnv {
   const { PATH = "", TMPDIR = "/tmp" } = process.env;
   return {
     PATH,

@@ -1,11 +1,11 @@
 import { LocalError } from "./local-error.ts";
-import type { Stack } from "./resources.ts";
+import type { StackSpec } from "./resources.ts";
 
 /**
  * The stack without what leads to a function or a queue that is none of those played; each is named. Throws `LocalError`
  * if a delay queue's own table or one of its ready queues is none.
  */
-export function playable(stack: Stack): Stack {
+export function leaveOutDangling(stack: StackSpec): StackSpec {
   refuseHalves(stack);
   const functions = new Set(stack.functions.map(({ arn }) => arn));
   const queues = new Set(stack.queues.map(({ arn }) => arn));
@@ -30,9 +30,9 @@ export function playable(stack: Stack): Stack {
   };
 }
 
-function refuseHalves({ tables, queues, essentials, leftOut }: Stack): void {
+function refuseHalves({ tables, queues, required, leftOut }: StackSpec): void {
   const names = [...tables, ...queues].map(({ name }) => name);
-  const missing = essentials.filter((name) => !names.includes(name));
+  const missing = required.filter((name) => !names.includes(name));
   if (missing.length === 0) return;
   throw new LocalError(`the delay queue cannot run without ${missing.join(", ")}: ${leftOut.join("; ")}`);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shownName } from "../../local/shown-name.ts";
+import { displayName } from "../../local/display-name.ts";
 import { functionSpec } from "./stacks.ts";
 
 const fed = (queue: string) => ({
@@ -18,8 +18,8 @@ const handler = {
 
 test("a function that runs a topic's jobs is called by the topic", () => {
   const eventSources = [fed("shop-order-timeout")];
-  expect(shownName(handler, { eventSources })).toBe("order-timeout");
-  expect(shownName({ ...handler, arn: "another" }, { eventSources })).toBe("ShopJobsHandlerordertimeout");
+  expect(displayName(handler, { eventSources })).toBe("order-timeout");
+  expect(displayName({ ...handler, arn: "another" }, { eventSources })).toBe("ShopJobsHandlerordertimeout");
 });
 
 test.each([
@@ -27,5 +27,5 @@ test.each([
   ["what is on another queue", handler, ["shop_events"]],
   ["what no environment tells of", { ...handler, environment: {} }, ["shop-order-timeout"]],
 ])("one that runs %s is called as its author did", (_, spec, queues) => {
-  expect(shownName(spec, { eventSources: queues.map(fed) })).toBe("ShopJobsHandlerordertimeout");
+  expect(displayName(spec, { eventSources: queues.map(fed) })).toBe("ShopJobsHandlerordertimeout");
 });

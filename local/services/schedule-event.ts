@@ -13,7 +13,7 @@ export type Execution = {
  * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html), or without
  * one EventBridge's own.
  */
-export function scheduleInput(input: string | undefined, execution: Execution): unknown {
+export function scheduleEvent(input: string | undefined, execution: Execution): unknown {
   const { scheduleArn, scheduledTime, id, attempt } = execution;
   const time = `${new Date(scheduledTime).toISOString().slice(0, 19)}Z`;
   if (input !== undefined)

@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { LocalError, messageOf } from "../local-error.ts";
+import { errorText, LocalError } from "../local-error.ts";
 
 /** JSON documents by key. What `put` and `remove` did outlives the process once they have returned. */
 export type Documents<T> = {
@@ -33,6 +33,6 @@ function open(file: string): DatabaseSync {
       CREATE TABLE IF NOT EXISTS documents (key TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID`);
     return database;
   } catch (error) {
-    throw new LocalError(`the data in ${file} is broken: ${messageOf(error)}; --reset drops all data`);
+    throw new LocalError(`the data in ${file} is broken: ${errorText(error)}; --reset drops all data`);
   }
 }
