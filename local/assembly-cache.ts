@@ -32,7 +32,7 @@ export function createAssemblyHolder(cacheDir: string, pid: number): AssemblyHol
       const now = new Set(codeDirs.map((path) => relative(cacheDir, path).split(sep)[0] ?? ""));
       writeFileSync(file, JSON.stringify([...now]));
       // An invocation may still run from what is left now.
-      for (const name of new Set([...held, ...now])) touch(join(cacheDir, name));
+      for (const name of new Set([...held, ...now])) markUsed(join(cacheDir, name));
       held = [...now];
     },
     release: () => rmSync(file, { force: true }),
@@ -40,7 +40,7 @@ export function createAssemblyHolder(cacheDir: string, pid: number): AssemblyHol
 }
 
 /** Counts as used now. */
-export function touch(assembly: string): void {
+export function markUsed(assembly: string): void {
   const now = new Date();
   if (existsSync(assembly)) utimesSync(assembly, now, now);
 }

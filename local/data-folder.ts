@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { diskShortage } from "./disk.ts";
 import { errorCode, errorText, LocalError } from "./local-error.ts";
-import { commandOf, end } from "./processes.ts";
+import { commandOf, signalProcess } from "./processes.ts";
 
 /** What a runner leaves about itself, for the next one and for people. */
 type Record = {
@@ -118,5 +118,5 @@ function readRecord(file: string): Record | undefined {
 
 /** An emulator can outlive a runner only if the guard was killed too. Its arguments name this folder. */
 function endLeftovers(record: Record | undefined, path: string): void {
-  for (const pid of record?.emulators ?? []) if (commandOf(pid).includes(path)) end(pid, "SIGKILL");
+  for (const pid of record?.emulators ?? []) if (commandOf(pid).includes(path)) signalProcess(pid, "SIGKILL");
 }

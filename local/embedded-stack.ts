@@ -2,6 +2,7 @@ import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
+import { hashFolder, openAppFolder, watchAppFolder } from "./app-folder.ts";
 import { readAssembly } from "./assembly.ts";
 import { leaveOutRefused, refusalText } from "./create-each.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
@@ -25,7 +26,6 @@ import { createSynthesis } from "./synthesis.ts";
 import { createTables } from "./tables.ts";
 import { createTeardown } from "./teardown.ts";
 import { startTriggers } from "./triggers.ts";
-import { watchFolder } from "./watch.ts";
 
 /** All pollers of all queues at once, and some deletions. */
 const MAX_SOCKETS = 200;
@@ -115,10 +115,10 @@ async function start(
   let note = () => {};
   const starting = startEmulators({ folder, guard, log, onRestart: () => note(), onLost });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
-  const excluded = folder?.paths;
-  const synthesis = createSynthesis({ root, app: options.app, excluded, guard, signal, log });
+  const appFolder = openAppFolder(root, folder?.paths, log);
+  const synthesis = createSynthesis({ appFolder, app: options.app, guard, signal });
   teardown.add(synthesis.stop);
-  const seen = options.watch ? synthesis.fingerprint() : "";
+  const runningHash = options.watch ? hashFolder(appFolder) : "";
   const [emulators, outdir] = await Promise.all([starting, synthesis.run(progress)]);
   signal?.throwIfAborted();
   const endpoints = { ...emulators.endpoints, ...services.endpoints };
@@ -182,23 +182,23 @@ async function start(
   const triggers = startTriggers(stack, { pools, invoke, api, sqs, services, account, tick, log });
   teardown.add(triggers.stop);
   if (options.watch) {
-    const saved = createReloader(declared, {
-      fingerprint: synthesis.fingerprint,
-      seen,
+    const reloadAfterSave = createReloader(declared, {
+      hashApp: () => hashFolder(appFolder),
+      runningHash,
       synthesise: async () => read(await synthesis.run(() => {})),
       createQueues: async (queues) => {
         const [refusal] = await createQueues(queues, sqs);
         if (refusal) throw new LocalError(refusalText(refusal));
       },
-      replace: (specs) => {
+      replaceFunctions: (specs) => {
         for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
         holdCode();
       },
       log,
     });
-    teardown.add(watchFolder(synthesis.sources, { onSaved: () => void saved(), log }).stop);
-    // What was saved while this started.
-    void saved();
+    teardown.add(watchAppFolder(appFolder, { onSaved: () => void reloadAfterSave(), log }).stop);
+    // A file may have been saved while the stack started.
+    void reloadAfterSave();
   }
 
   const [table] = stack.tables;

@@ -2,7 +2,7 @@
  * Runs as a process of its own beside the runner and outlives it by a moment: when the runner is gone, also
  * by SIGKILL, it ends every process the runner had started. Without it, the database would live on.
  */
-import { end } from "./processes.ts";
+import { signalProcess } from "./processes.ts";
 
 /** Process ids; a negative one is a group's. */
 export type GuardMessage = { watch: number } | { forget: number };
@@ -15,6 +15,6 @@ process.on("message", (message: GuardMessage) => {
 });
 
 process.on("disconnect", () => {
-  for (const pid of watched) end(pid, "SIGKILL");
+  for (const pid of watched) signalProcess(pid, "SIGKILL");
   process.exit();
 });

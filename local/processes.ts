@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { errorCode } from "./local-error.ts";
 
 /** Sends a signal to a process, or to a group by its negative id; one that is gone is no error. */
-export function end(pid: number, signal: NodeJS.Signals): void {
+export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {

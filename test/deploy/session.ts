@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmdirSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errorCode, errorText, LocalError } from "../../local/local-error.ts";
-import { end as endProcess } from "../../local/processes.ts";
+import { signalProcess } from "../../local/processes.ts";
 import { createTeardown } from "../../local/teardown.ts";
 
 const STOP_LIMIT_MS = 20_000;
@@ -119,7 +119,7 @@ export function openSession(name: string): { session: Session; close: () => Prom
       );
       child.once("exit", (code, signal) => {
         // At once: later the group's id may be another's.
-        if (child.pid !== undefined) endProcess(-child.pid, "SIGKILL");
+        if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
         const words = shown ? "" : lastWords(path);
         resolve(code === 0 ? undefined : `${name} ended with ${signal ?? code}${words && `: ${words}`}`);
       });

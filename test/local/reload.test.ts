@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { LocalError } from "../../local/local-error.ts";
-import { createReloader } from "../../local/reload.ts";
+import { compareStacks, createReloader } from "../../local/reload.ts";
 import type { FunctionSpec, StackSpec } from "../../local/resources.ts";
 import { functionSpec, stackWith } from "./stacks.ts";
 
@@ -22,8 +22,8 @@ let saved: () => Promise<void>;
 beforeEach(() => {
   [folder, synths, replaced, created, lines] = ["first", 0, [], [], []];
   saved = createReloader(running, {
-    fingerprint: () => folder,
-    seen: folder,
+    hashApp: () => folder,
+    runningHash: folder,
     synthesise: () => {
       synths += 1;
       return next();
@@ -32,7 +32,7 @@ beforeEach(() => {
       if (queues.some(({ name }) => name === "refused")) throw new LocalError("queue refused: no");
       created.push([...queues.map(({ name }) => name), `before ${replaced.length} functions`]);
     },
-    replace: (specs) => replaced.push(...specs),
+    replaceFunctions: (specs) => replaced.push(...specs),
     log: (line) => lines.push(line),
   });
 });
@@ -137,4 +137,38 @@ test("where a new queue is refused, what ran before runs on", async () => {
   await save(async () => withCode("2", { queues: [{ ...queue, name: "refused" }] }), "second");
   expect(replaced).toEqual([]);
   expect(lines).toEqual([SAVED, "queue refused: no; what ran before runs on"]);
+});
+
+const mailQueue = { name: "shop-mail", url: "", arn: "", attributes: { VisibilityTimeout: "90" } };
+
+test("the same synthesised into another folder has changed nothing", () => {
+  const after = stackWith({ functions: running.functions.map((spec) => ({ ...spec, codeDir: "/other" })) });
+  expect(compareStacks(running, after)).toEqual({ functions: [], needRestart: [] });
+});
+
+test.each([
+  ["code", { codeHash: "other" }],
+  ["environment", { environment: { BANK: "1" } }],
+  ["timeout", { timeoutMs: 1 }],
+])("another %s is a change of that function alone", (_, change) => {
+  const changed = { ...mail, ...change };
+  const after = stackWith({ functions: [changed, functionSpec("Refund")] });
+  expect(compareStacks(running, after)).toEqual({ functions: [changed], needRestart: [] });
+});
+
+test("what needs a restart is named: what is new, what has changed, what is gone", () => {
+  const old = stackWith({ functions: [mail], queues: [mailQueue], scheduleGroups: ["promotions"] });
+  const route = { key: "POST /x", functionArn: "", timeoutMs: 1 };
+  const now = stackWith({
+    functions: [mail, functionSpec("Refund")],
+    queues: [{ ...mailQueue, attributes: { VisibilityTimeout: "60" } }],
+    routes: [route],
+  });
+  expect(compareStacks(old, now).needRestart).toEqual([
+    "function Refund (new)",
+    "queue shop-mail (changed)",
+    "schedule group promotions (gone)",
+    "route POST /x (new)",
+  ]);
+  expect(compareStacks(now, old).needRestart).toContain("function Refund (gone)");
 });

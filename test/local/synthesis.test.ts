@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { startGuard } from "../../local/guard.ts";
-import { synthesise } from "../../local/synth.ts";
+import { createSynthesis } from "../../local/synthesis.ts";
 import { isAlive } from "./is-alive.ts";
 
 let guard = startGuard();
@@ -31,8 +31,8 @@ const app = (command: string, source = "") => {
   writeFileSync(join(root, "infra/app.cjs"), source);
 };
 const run = (command?: string, signal = new AbortController().signal) => {
-  const project = { sources: { root }, app: command, cacheDir: join(root, ".minutehand/synthesised") };
-  return synthesise(project, { guard, signal, progress: (line) => told.push(line) });
+  const synthesis = createSynthesis({ appFolder: { root }, app: command, guard, signal });
+  return synthesis.run((line) => told.push(line));
 };
 
 const WRITES = 'require("node:fs").writeFileSync(process.env.CDK_OUTDIR + "/manifest.json", "{}");';

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { foldersIn, hashFolder } from "../../local/sources.ts";
+import { appFolders, hashFolder } from "../../local/app-folder.ts";
 
 const NOBODY = 65_534;
 
@@ -21,7 +21,7 @@ test("what the runner writes in the folder is no part of the app", () => {
   writeFileSync(join(root, "data", "sqs", "messages"), "one more");
   writeFileSync(join(root, "runner.json"), "{}");
   expect(hashFolder(sources)).toBe(before);
-  expect(foldersIn(sources)).toEqual([root, join(root, "handlers")]);
+  expect(appFolders(sources)).toEqual([root, join(root, "handlers")]);
   writeFileSync(join(root, "handlers", "mail.ts"), "changed");
   expect(hashFolder(sources)).not.toBe(before);
 });
@@ -32,7 +32,7 @@ test("what may not be read is told, and the rest counts", () => {
   writeFileSync(join(root, "handlers", "key.pem"), "", { mode: 0o600 });
   const [folders, hash] = asAnotherUser(["volume", "handlers/key.pem"], () => {
     const sources = { root: ".", onUnreadable: (path: string) => unreadable.add(path) };
-    return [foldersIn(sources), hashFolder(sources)];
+    return [appFolders(sources), hashFolder(sources)];
   });
   expect(unreadable).toEqual(new Set(["volume", "handlers/key.pem"]));
   expect(folders).toEqual([".", "data", "data/sqs", "handlers"]);

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, watch, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Watch, watchFolder } from "../../local/watch.ts";
+import { type AppFolderWatch, watchAppFolder } from "../../local/app-folder.ts";
 
 let root: string;
-let watching: Watch;
+let watching: AppFolderWatch;
 /** What the last save waits for, until it is called off. */
 let due: (() => void) | undefined;
 let waits: number;
@@ -20,7 +20,7 @@ beforeEach(() => {
   [due, waits, told] = [undefined, 0, 0];
   lines = [];
   const excluded = new Set([join(root, "data"), join(root, "runner.json")]);
-  watching = watchFolder(
+  watching = watchAppFolder(
     { root, excluded },
     {
       onSaved: () => {
@@ -103,7 +103,7 @@ test("a folder that cannot be followed is told, and ends nothing", async () => {
   await noticed();
   pass();
   expect(told).toBe(1);
-  expect(lines.splice(0)).toEqual([expect.stringMatching(/^saves in new folders go unnoticed: ENOTDIR/)]);
+  expect(lines.splice(0)).toEqual([expect.stringMatching(/^saves in new folders are not noticed: ENOTDIR/)]);
 });
 
 test("after a stop nothing is told", async () => {
