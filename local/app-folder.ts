@@ -63,26 +63,22 @@ export function appFolders(app: AppFolder, folder = app.root): string[] {
   return [folder, ...inner.flatMap((path) => appFolders(app, path))];
 }
 
-/** Calls `act` after `ms`. The function that it returns cancels the call. */
-export type After = (ms: number, act: () => void) => () => void;
-
-export type AppFolderWatch = { readonly stop: () => void };
-
 type WatchOptions = {
   /** Called once the app's files have not changed for a moment after a save. */
   readonly onSaved: () => void;
   readonly log: (line: string) => void;
-  readonly after?: After;
+  /** Calls `act` after `ms`. The function that it returns cancels the call. Default: a timer. */
+  readonly after?: (ms: number, act: () => void) => () => void;
 };
 
 /**
- * Watches the app's files. Each folder has a watcher of its own: a recursive watcher would include `node_modules`, and
+ * Watches the app's files. The function that it returns ends the watch. Each folder has a watcher of its own: a recursive watcher would include `node_modules`, and
  * some systems limit how many folders a program can watch.
  */
 export function watchAppFolder(
   app: AppFolder,
   { onSaved, log, after = callAfter }: WatchOptions,
-): AppFolderWatch {
+): () => void {
   const watchers = new Map<string, FSWatcher>();
   let cancel = () => {};
   let stopped = false;
@@ -132,7 +128,7 @@ export function watchAppFolder(
   }
 
   updateWatchers();
-  return { stop };
+  return stop;
 }
 
 /** The runner's own output may go to a log file in the folder, and each line would then be a save. */

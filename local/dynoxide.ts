@@ -7,7 +7,7 @@ import type { SupervisedProgram } from "./supervise.ts";
 
 const { resolve } = createRequire(import.meta.url);
 
-/** Where this machine's dynoxide lies. Throws `LocalError` if there is none for it. */
+/** Answers the path of dynoxide's binary for this machine. Throws `LocalError` if it is not installed. */
 export function findDynoxide(platform: string = process.platform, arch: string = process.arch): string {
   const name = `@dynoxide/${platform}-${arch}`;
   try {
@@ -20,7 +20,10 @@ export function findDynoxide(platform: string = process.platform, arch: string =
   }
 }
 
-/** DynamoDB at a hidden place of loopback, since it lets every web page call it; without a database file it is kept in memory. */
+/**
+ * Describes how to run dynoxide, the DynamoDB emulator. Without a database file it keeps its data in memory. It answers web pages
+ * of any site, so its address is one that no page can guess.
+ */
 export async function dynoxideProgram(
   file: string | undefined,
 ): Promise<{ program: SupervisedProgram; endpoint: string }> {

@@ -4,7 +4,7 @@ import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { hashFolder, openAppFolder, watchAppFolder } from "./app-folder.ts";
 import { readAssembly } from "./assembly.ts";
-import { leaveOutRefused, refusalText } from "./create-each.ts";
+import { refusalText } from "./create-each.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { logDiskShortage } from "./disk.ts";
 import { displayName } from "./display-name.ts";
@@ -13,6 +13,7 @@ import type { Outcome } from "./execution-environment.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuard } from "./guard.ts";
 import { openHttpApi } from "./http-api.ts";
+import { leaveOutRefused } from "./left-out.ts";
 import { errorText, LocalError } from "./local-error.ts";
 import { formatLogLine } from "./log-lines.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
@@ -27,63 +28,68 @@ import { createTables } from "./tables.ts";
 import { createTeardown } from "./teardown.ts";
 import { startTriggers } from "./triggers.ts";
 
-/** All pollers of all queues at once, and some deletions. */
+/** Enough for ten pollers of each queue, whose requests wait up to 20 s, and for deletions beside them. */
 const MAX_SOCKETS = 200;
 
 export type EmbeddedStackOptions = {
-  /** Of the HTTP API on 127.0.0.1; 0 picks a free one. */
+  /** The port of the HTTP API on 127.0.0.1; 0 picks a free port. */
   readonly port: number;
   readonly dataDir: string;
-  /** Drop what an earlier run left. */
+  /** Whether to delete the data of earlier runs first, except the secrets. */
   readonly reset?: boolean;
-  /** Keep everything in memory: the data folder is not touched. */
+  /** Whether to keep everything in memory. The data folder is then not touched. */
   readonly memory?: boolean;
-  /** Whether the rules fire, at start and then each minute; default true. */
+  /** Whether scheduled rules fire at the start and then each minute. Default: true. */
   readonly tick?: boolean;
-  /** Set over the functions' own variables. */
+  /** Environment variables of all functions. They override the template's. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The CDK project's folder; default the working directory. */
+  /** The folder of the CDK project. Default: the working directory. */
   readonly root?: string;
-  /** The command that runs the app; default what the project's `cdk.json` says. */
+  /** The command that runs the app. Default: the command in `cdk.json`. */
   readonly app?: string | undefined;
-  /** The name of the app's stack; default the only one, or the only one with a delay queue. */
+  /** The name of the stack to play. Default: the only stack, or the only stack with a delay queue. */
   readonly stack?: string | undefined;
-  /** Whether functions whose code or settings are saved are swapped; default false. */
+  /** Whether functions are reloaded when their code or settings are saved. Default: false. */
   readonly watch?: boolean;
-  /** Job events and what else is worth a line. */
+  /** Called with each line of the log: job events, lines of functions, warnings. */
   readonly log: (line: string) => void;
-  /** What takes its time before the stack is up. */
+  /** Called with a line about each slow step of the start. */
   readonly progress?: (line: string) => void;
-  /** Ends a start that is under way, which then throws the signal's reason. */
+  /** Ends a start that is under way. The start then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** An embedded service died after each restart; the stack is of no use any more. */
+  /** Called when an emulator has died and cannot be restarted. The stack is then useless. */
   readonly onLost?: (error: Error) => void;
 };
 
 export type EmbeddedStack = {
   readonly url: string;
-  /** Whether the app has an HTTP API; without one nothing is answered at the URL. */
+  /** Whether the app has an HTTP API. Without one every request to the URL answers 404. */
   readonly hasApi: boolean;
   readonly endpoints: Endpoints;
   readonly tableName: string;
-  /** Queue URL without the topic, as the functions have it: `http://127.0.0.1:…/000000000000/minutehand-` */
+  /** A ready queue's URL without the topic: `http://127.0.0.1:…/000000000000/minutehand-` */
   readonly queueUrlPrefix: string;
   readonly queues: readonly QueueSpec[];
   readonly functions: readonly FunctionSpec[];
-  /** For clients that talk to the endpoints. */
+  /** Account, region and credentials for clients of the endpoints. */
   readonly platform: Platform;
-  /** Process ids by the function's logical id. */
+  /** The process ids of each function, by its logical id. */
   readonly functionPids: () => Record<string, number[]>;
   readonly emulatorPids: () => { dynamodb?: number; sqs?: number };
   readonly guardPid: () => number | undefined;
-  /** `name`: a logical id, or a part of it that no other has. */
+  /** Invokes a function. `name`: its name, its logical id, or a part of the logical id that no other function has. */
   readonly invoke: (name: string, event: unknown) => Promise<Outcome>;
-  /** Fires the rules now. */
+  /** Fires every scheduled rule now. */
   readonly tick: () => Promise<Outcome[]>;
   readonly stop: () => Promise<void>;
 };
 
-/** Starts the synthesised stack on this machine. Throws `LocalError` for what the user can mend. */
+/**
+ * Synthesises an app and starts its stack on this machine. Throws `LocalError` for a failure that the user can fix.
+ *
+ * @example
+ * const stack = await startEmbeddedStack({ port: 0, dataDir: ".minutehand", log: console.log });
+ */
 export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise<EmbeddedStack> {
   const teardown = createTeardown();
   try {
@@ -112,8 +118,8 @@ async function start(
   const guard = startGuard();
   teardown.add(guard.stop);
 
-  let note = () => {};
-  const starting = startEmulators({ folder, guard, log, onRestart: () => note(), onLost });
+  let writeRecord = () => {};
+  const starting = startEmulators({ folder, guard, log, onRestart: () => writeRecord(), onLost });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
   const appFolder = openAppFolder(root, folder?.paths, log);
   const synthesis = createSynthesis({ appFolder, app: options.app, guard, signal });
@@ -122,25 +128,25 @@ async function start(
   const [emulators, outdir] = await Promise.all([starting, synthesis.run(progress)]);
   signal?.throwIfAborted();
   const endpoints = { ...emulators.endpoints, ...services.endpoints };
-  note = () =>
-    folder?.note({
+  writeRecord = () =>
+    folder?.writeRecord({
       pid: process.pid,
       url: api.url,
       services: services.url,
       emulators: Object.values(emulators.pids()),
     });
-  note();
+  writeRecord();
 
-  const read = (folder: string): StackSpec => {
+  const readSynthesised = (folder: string): StackSpec => {
     const assembly = readAssembly(folder, options.stack);
     const { stackName } = assembly;
     return readStack(assembly, { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url });
   };
-  const declared = read(outdir);
+  const declared = readSynthesised(outdir);
   const sqs = new SQSClient({
     ...platform,
     endpoint: endpoints.sqs,
-    // Checking each body's digest is for networks that alter it.
+    // A digest of each body guards against networks that alter it; loopback does not.
     md5: false,
     requestHandler: new NodeHttpHandler({ httpAgent: { maxSockets: MAX_SOCKETS, keepAlive: true } }),
   });
@@ -164,7 +170,7 @@ async function start(
   };
   const variables = {
     ...platformVariables(platform, endpoints, process.env),
-    ...codeCache(folder),
+    ...compileCacheVariables(folder),
     ...options.environment,
   };
   const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, onLine: say }));
@@ -185,7 +191,7 @@ async function start(
     const reloadAfterSave = createReloader(declared, {
       hashApp: () => hashFolder(appFolder),
       runningHash,
-      synthesise: async () => read(await synthesis.run(() => {})),
+      synthesise: async () => readSynthesised(await synthesis.run(() => {})),
       createQueues: async (queues) => {
         const [refusal] = await createQueues(queues, sqs);
         if (refusal) throw new LocalError(refusalText(refusal));
@@ -196,7 +202,7 @@ async function start(
       },
       log,
     });
-    teardown.add(watchAppFolder(appFolder, { onSaved: () => void reloadAfterSave(), log }).stop);
+    teardown.add(watchAppFolder(appFolder, { onSaved: () => void reloadAfterSave(), log }));
     // A file may have been saved while the stack started.
     void reloadAfterSave();
   }
@@ -215,18 +221,18 @@ async function start(
     functionPids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
     emulatorPids: emulators.pids,
     guardPid: guard.pid,
-    invoke: async (name, event) => invoke(named(pools, name), event),
+    invoke: async (name, event) => invoke(findPool(pools, name), event),
     tick: triggers.fireRules,
     stop: teardown.run,
   };
 }
 
-/** Compiled code is kept, which makes a function's next process start in about half the time. */
-function codeCache(folder: DataFolder | undefined): Record<string, string> {
+/** Node keeps compiled code there, so a function's next process starts in about half the time. */
+function compileCacheVariables(folder: DataFolder | undefined): Record<string, string> {
   return folder ? { NODE_COMPILE_CACHE: folder.codeCacheDir } : {};
 }
 
-function named(pools: readonly FunctionPool[], name: string): FunctionPool {
+function findPool(pools: readonly FunctionPool[], name: string): FunctionPool {
   const exact = pools.find(({ spec }) => spec.logicalId === name || spec.name === name);
   const similar = pools.filter(({ spec }) => spec.logicalId.includes(name));
   const pool = exact ?? (similar.length === 1 ? similar[0] : undefined);

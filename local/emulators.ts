@@ -8,21 +8,21 @@ import { type SupervisedProgram, type Supervisor, supervise } from "./supervise.
 
 export type Emulators = {
   readonly endpoints: { readonly dynamodb: string; readonly sqs: string };
-  /** The processes of the embedded services; absent for one that runs elsewhere. */
+  /** The process ids of the emulators. A service that runs elsewhere has none. */
   readonly pids: () => { dynamodb?: number; sqs?: number };
   readonly stop: () => Promise<void>;
 };
 
 type Surroundings = {
   readonly guard: Guard;
-  /** Absent: everything is kept in memory. */
+  /** Absent: the emulators keep everything in memory. */
   readonly folder: DataFolder | undefined;
   readonly log: (line: string) => void;
   readonly onRestart: () => void;
   readonly onLost: (error: LocalError) => void;
 };
 
-/** Starts the embedded services, but for those that the environment says run elsewhere. */
+/** Starts the emulators of DynamoDB and SQS, except where an environment variable names another service. */
 export async function startEmulators({ folder, ...surroundings }: Surroundings): Promise<Emulators> {
   const started: Supervisor[] = [];
   const serve = async (variable: string, embedded: () => Promise<Embedded>): Promise<Service> => {

@@ -1,6 +1,6 @@
 /**
- * Runs fauxqs as a process of its own: `fauxqs <host> <port> [data folder]`. It always listens on all
- * interfaces, so the listening itself is bound to an address of loopback here; and it ends when its parent does.
+ * The process of the SQS emulator: `fauxqs-process <host> <port> [data folder]`. Ends when its parent ends. The rest of this
+ * file mends faults of fauxqs by replacing some of its methods.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -10,6 +10,7 @@ import { refusalOfWebPage } from "./web-page.ts";
 
 const [host, port, dataDir] = process.argv.slice(2);
 
+// fauxqs listens on all interfaces, so each server of this process is bound to the given loopback address.
 const listen = Server.prototype.listen;
 Server.prototype.listen = function listenOnLoopback(this: Server, ...args: unknown[]) {
   const [first, ...others] = args;
@@ -17,7 +18,7 @@ Server.prototype.listen = function listenOnLoopback(this: Server, ...args: unkno
   return Reflect.apply(listen, this, [bound, ...others]);
 };
 
-// It answers whoever asks, web pages too.
+// fauxqs answers every request, also requests that web pages of other sites make.
 const { emit } = HttpServer.prototype;
 HttpServer.prototype.emit = function emitUnlessWebPage(this: HttpServer, event: string, ...args: unknown[]) {
   if (event !== "request") return Reflect.apply(emit, this, [event, ...args]);
@@ -30,14 +31,14 @@ HttpServer.prototype.emit = function emitUnlessWebPage(this: HttpServer, event: 
 
 process.on("disconnect", () => process.exit());
 
-// Its check for what SQS refuses lacks the `u` flag and takes each half of an emoji for a lone surrogate.
+// fauxqs checks for characters that SQS rejects without the `u` flag, and so rejects each emoji as two lone surrogates.
 const sqsTypes = new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href;
 const { INVALID_MESSAGE_BODY_CHAR } = (await import(sqsTypes)) as { INVALID_MESSAGE_BODY_CHAR: RegExp };
-const REFUSED = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
-INVALID_MESSAGE_BODY_CHAR.test = (text) => REFUSED.test(text);
+const REJECTED = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
+INVALID_MESSAGE_BODY_CHAR.test = (text) => REJECTED.test(text);
 
-// It keeps a message that is visible again at once with no receive count, which its own table refuses: the
-// message is then in no list until a restart.
+// fauxqs stores a message that becomes visible at once without a receive count. Its own table rejects that, and the message is
+// then in no list until a restart.
 const persistence = new URL("persistence.js", import.meta.resolve("fauxqs")).href;
 type Persistence = { db: DatabaseSync; updateMessageReady(messageId: string): void };
 const { PersistenceManager } = (await import(persistence)) as {
@@ -49,7 +50,7 @@ PersistenceManager.prototype.updateMessageReady = function (messageId) {
   this.db.prepare(READY).run(messageId);
 };
 
-// It does not see that a long poll was cut off, and a message that it hands to nobody stays hidden.
+// fauxqs does not notice when the client of a long poll disconnects. It would hand a message to nobody, and hide the message.
 const caller = new AsyncLocalStorage<{ socket: Socket; trace: string | undefined }>();
 const router = new URL("sqs/sqsRouter.js", import.meta.resolve("fauxqs")).href;
 type Handle = (request: { raw: IncomingMessage }, reply: unknown) => Promise<unknown>;
@@ -80,15 +81,15 @@ SqsQueue.prototype.dequeue = function (...args) {
   });
 };
 
-// It forgets the trace header that came with a message. Lambda counts by it how many invocations led there. It is kept in
-// memory alone: a chain begins anew when the emulator does.
+// fauxqs drops a message's trace header, in which Lambda counts the invocations that led to the message. The header is kept in
+// memory only, so a restart of the emulator starts the count again.
 const { createMessage } = SqsStore;
 SqsStore.createMessage = function (...args) {
   const trace = caller.getStore()?.trace;
   return { ...createMessage.apply(this, args), ...(trace === undefined ? {} : { trace }) };
 };
 
-/** A received message that keeps an attribute beside those that are set later. */
+/** Adds an attribute to a received message. The attribute stays when fauxqs sets `Attributes` later. */
 function withAttribute(received: Received, more: object): Received {
   let attributes: object | undefined;
   return Object.defineProperty(received, "Attributes", {

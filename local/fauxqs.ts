@@ -4,7 +4,7 @@ import { unguessableAddress } from "./free-port.ts";
 import { programPath } from "./program-path.ts";
 import type { SupervisedProgram } from "./supervise.ts";
 
-/** SQS at a hidden place of loopback; without a data folder it is kept in memory. */
+/** Describes how to run fauxqs, the SQS emulator, at an unguessable address. Without a data folder it keeps messages in memory. */
 export async function fauxqsProgram(
   dataDir: string | undefined,
 ): Promise<{ program: SupervisedProgram; endpoint: string }> {

@@ -1,10 +1,10 @@
 /**
- * Runs as a process of its own beside the runner and outlives it by a moment: when the runner is gone, also
- * by SIGKILL, it ends every process the runner had started. Without it, the database would live on.
+ * The guard: a separate process that ends every process of the runner when the runner is gone, even after a SIGKILL. Without
+ * the guard the emulators of a killed runner would keep running.
  */
 import { signalProcess } from "./processes.ts";
 
-/** Process ids; a negative one is a group's. */
+/** Process ids. A negative id stands for a process group, as in kill(2). */
 export type GuardMessage = { watch: number } | { forget: number };
 
 const watched = new Set<number>();

@@ -2,11 +2,11 @@ import { type ChildProcess, fork } from "node:child_process";
 import type { GuardMessage } from "./guard-process.ts";
 import { programPath } from "./program-path.ts";
 
-/** Sees to it that no child outlives this process. */
+/** Makes sure that no child outlives this process. */
 export type Guard = {
-  /** Ends the child with this process; the child is forgotten when it exits. */
+  /** Ends the child when this process ends. */
   readonly watch: (child: ChildProcess) => void;
-  /** The same of a child that leads a group, with all of the group. */
+  /** Ends the child, which leads a process group, and the whole group when this process ends. */
   readonly watchGroup: (child: ChildProcess) => void;
   readonly pid: () => number | undefined;
   readonly stop: () => void;
@@ -18,7 +18,7 @@ export function startGuard(): Guard {
   let guard = start();
 
   function start(): ChildProcess {
-    // Detached, so that neither Ctrl-C nor a signal to the runner's group reaches it before its work is done.
+    // Detached, so that neither Ctrl-C nor a signal to the runner's process group ends the guard before the other processes.
     const child = fork(programPath("guard"), {
       detached: true,
       execArgv: [],
@@ -32,7 +32,7 @@ export function startGuard(): Guard {
     return child;
   }
 
-  /** `id`: as kill(2) takes it. */
+  /** `id`: a process id, or a negative id for a group, as in kill(2). */
   function watchId(child: ChildProcess, id: number): void {
     watched.add(id);
     send(guard, { watch: id });
@@ -58,6 +58,6 @@ export function startGuard(): Guard {
 }
 
 function send(child: ChildProcess, message: GuardMessage): void {
-  // A guard that died between two calls is replaced, and told all over again.
+  // If the guard has just died, its successor gets the whole list of ids at its start.
   if (child.connected) child.send(message, () => {});
 }

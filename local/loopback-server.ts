@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode, errorText, LocalError } from "./local-error.ts";
 
-/** Opens a port of 127.0.0.1, or a free one for 0, and answers its URL. Throws `LocalError` if it is not to be had. */
-export async function listen(server: Server, port: number): Promise<string> {
+/** Lets a server listen on a port of 127.0.0.1, or on a free port for 0. Answers its URL. Throws `LocalError` if the port cannot be opened. */
+export async function listenOnLoopback(server: Server, port: number): Promise<string> {
   server.listen(port, "127.0.0.1");
   try {
     await once(server, "listening");
@@ -19,8 +19,8 @@ export async function listen(server: Server, port: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Accepts nothing more, gives running requests `graceMs`, then cuts their connections. */
-export async function close(server: Server, graceMs: number): Promise<void> {
+/** Stops a server: accepts no more connections, waits up to `graceMs` for running requests, then closes all connections. */
+export async function closeServer(server: Server, graceMs: number): Promise<void> {
   if (!server.listening) return;
   const closed = once(server, "close");
   server.close();
@@ -29,6 +29,7 @@ export async function close(server: Server, graceMs: number): Promise<void> {
   server.closeAllConnections();
 }
 
+/** Reads a request's body, unless it is longer than `maxBytes`. */
 export async function readRequestBody(
   request: IncomingMessage,
   maxBytes: number,

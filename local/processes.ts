@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { errorCode } from "./local-error.ts";
 
-/** Sends a signal to a process, or to a group by its negative id; one that is gone is no error. */
+/** Sends a signal to a process, or to a process group by its negative id. Does nothing if there is none. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -11,7 +11,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** The command a process runs, or nothing if there is no such process. */
+/** Answers the command line of a process, or an empty text if there is no such process. */
 export function commandOf(pid: number): string {
   try {
     if (process.platform === "linux")

@@ -1,16 +1,16 @@
 import { randomBytes } from "node:crypto";
 
-/** After so many invocations in one chain Lambda drops the message ("Recursive loop detection", Lambda Developer Guide). */
+/** Lambda drops a message that is the result of this many invocations in a chain ("Recursive loop detection", Lambda Developer Guide). */
 export const LONGEST_CHAIN = 16;
 
 type WithTrace = { readonly attributes?: { readonly AWSTraceHeader?: string } };
 
-/** How many invocations in a chain led to a message with this trace header: the count at the end of its `Lineage`. */
+/** Reads from a message's trace header how many invocations in a chain led to the message: the last number of its `Lineage`. */
 export function chainLength(traceHeader: string | undefined): number {
   return Number(/(?:^|;)Lineage=[^;]*:(\d+)(?:;|$)/.exec(traceHeader ?? "")?.[1] ?? 0);
 }
 
-/** The trace header of an invocation with this event, one further in the chain than the longest that led to it. */
+/** Makes the trace header for an invocation with this event. Its chain is one longer than the longest chain of the event's messages. */
 export function nextTraceHeader(event: { readonly Records?: readonly WithTrace[] } | null): string {
   const records = Array.isArray(event?.Records) ? (event.Records as readonly WithTrace[]) : [];
   const chain = Math.max(0, ...records.map(({ attributes }) => chainLength(attributes?.AWSTraceHeader)));

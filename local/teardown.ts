@@ -1,6 +1,6 @@
 import { errorText } from "./local-error.ts";
 
-/** Steps to undo what was begun, run once, newest first. A step that fails does not keep the others from running. */
+/** Cleanup steps, which run once and newest first. If one fails, the others still run, and `run` then rejects. */
 export type Teardown = { readonly add: (step: () => unknown) => void; readonly run: () => Promise<void> };
 
 export function createTeardown(): Teardown {

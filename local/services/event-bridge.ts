@@ -4,24 +4,24 @@ import { busName, type EventRuleSpec } from "../event-rule.ts";
 import { errorText } from "../local-error.ts";
 import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
-import type { Place } from "./scheduler.ts";
+import type { AwsLocation } from "./scheduler.ts";
 
 type Surroundings = {
   readonly rules: readonly EventRuleSpec[];
-  /** The names of the buses that there are beside the default one. */
+  /** The names of the buses, without the default bus. */
   readonly buses: readonly string[];
-  /** Rejects when the queue did not take it. */
+  /** Sends an event to a queue. Rejects if the queue did not take the event. */
   readonly send: (queueArn: string, body: string) => Promise<unknown>;
   readonly log: (line: string) => void;
 };
 
 export type EventBridgeService = {
   readonly operations: Operations;
-  /** Begins to deliver. Until then there are no rules. */
+  /** Sets the rules and begins to deliver. Until then an event reaches no queue. */
   readonly start: (surroundings: Surroundings) => void;
 };
 
-type Options = Place & { readonly now: () => number };
+type Options = AwsLocation & { readonly now: () => number };
 
 /** https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html; times are s since the epoch. */
 const putRequest = z.object({
@@ -42,15 +42,15 @@ const putRequest = z.object({
 type Entry = z.infer<typeof putRequest>["Entries"][number];
 type Result = { EventId: string } | { ErrorCode: string; ErrorMessage: string };
 
-/** "Calculating PutEvents event entry size", Amazon EventBridge User Guide. */
+/** The limit of a whole request, and the size of an entry's time: "Calculating PutEvents event entry size", EventBridge User Guide. */
 const MAX_BYTES = 1024 * 1024;
 const TIME_BYTES = 14;
 const MAX_DETAIL_TYPE = 128;
 const DEFAULT_BUS = "default";
 
 /**
- * EventBridge's buses, as far as events are put and rules bring them to queues. An event is in the queues when its
- * sender is answered; one that a queue did not take is refused, with an error that its sender may try again after.
+ * Plays EventBridge's buses: PutEvents, and rules that send events to queues. PutEvents answers after the event is in the queues. If
+ * a queue does not take the event, its entry fails with `InternalFailure`, and the sender may retry.
  */
 export function createEventBridgeService({ region, account, now }: Options): EventBridgeService {
   let surroundings: Surroundings | undefined;
@@ -65,7 +65,7 @@ export function createEventBridgeService({ region, account, now }: Options): Eve
       "detail-type": entry.DetailType ?? "",
       source: entry.Source ?? "",
       account,
-      // To the second, as EventBridge has it.
+      // EventBridge's times have whole seconds.
       time: `${new Date(entry.Time === undefined ? now() : entry.Time * 1000).toISOString().slice(0, 19)}Z`,
       region,
       resources: entry.Resources,
@@ -82,7 +82,7 @@ export function createEventBridgeService({ region, account, now }: Options): Eve
   async function deliver(bus: string, event: { source: string; "detail-type": string }): Promise<void> {
     const { rules = [], buses = [], send, log } = surroundings ?? {};
     const listening = rules.filter((rule) => rule.bus === bus);
-    // AWS answers as if it had brought it somewhere.
+    // On AWS too, an event for an unknown bus succeeds. The log tells the developer about a possible typing error.
     if (bus !== DEFAULT_BUS && !buses.includes(bus) && listening.length === 0)
       log?.(`an event was put on the bus ${bus}, which the template does not have`);
     const matching = listening.filter(
@@ -97,7 +97,7 @@ export function createEventBridgeService({ region, account, now }: Options): Eve
     operations: {
       "AWSEvents.PutEvents": {
         answer: async ({ body }) => {
-          const entries = read(body);
+          const entries = readEntries(body);
           const Entries: Result[] = [];
           for (const entry of entries) Entries.push(await put(entry));
           return { FailedEntryCount: Entries.filter((result) => "ErrorCode" in result).length, Entries };
@@ -110,7 +110,7 @@ export function createEventBridgeService({ region, account, now }: Options): Eve
   };
 }
 
-function read(body: unknown): Entry[] {
+function readEntries(body: unknown): Entry[] {
   const { success, data, error } = z.safeParse(putRequest, body);
   if (!success) {
     const [issue] = error.issues;
@@ -131,7 +131,7 @@ function sizeOf({ Source = "", DetailType = "", Detail = "", Time, Resources }: 
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), time);
 }
 
-/** What EventBridge refuses one entry for, while it takes the others. */
+/** Says why EventBridge refuses an entry; `undefined` for a valid entry. The other entries of the request are not affected. */
 function refusalOf({ Source, DetailType, Detail }: Entry): Result | undefined {
   for (const [name, value] of Object.entries({ Source, DetailType, Detail }))
     if (!value)

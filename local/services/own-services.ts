@@ -10,25 +10,29 @@ import {
   type MappingStates,
 } from "./event-source-mappings.ts";
 import { jsonFile } from "./json-file.ts";
-import { createSchedulerService, type Place, type SchedulerService } from "./scheduler.ts";
+import { type AwsLocation, createSchedulerService, type SchedulerService } from "./scheduler.ts";
 import { type SecretsFile, secretsManagerOperations } from "./secrets-manager.ts";
 
 export type OwnServices = {
   readonly url: string;
   readonly endpoints: Pick<Endpoints, "scheduler" | "secretsManager" | "eventBridge" | "lambda">;
-  /** Absent where the environment names another one, which fires its schedules itself, if it does. */
+  /** Absent if the environment names another Scheduler. */
   readonly scheduler: SchedulerService | undefined;
-  /** Absent likewise: then nobody here brings events to queues. */
+  /** Absent if the environment names another EventBridge. The runner then sends no events to queues. */
   readonly eventBridge: EventBridgeService | undefined;
   readonly eventSourceMappings: EventSourceMappings;
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Serves what no emulator plays, all of it on one port of loopback. Of Lambda's functions and mappings there are only
- * the runner's own, so that service never runs elsewhere. Without a folder everything is kept in memory.
+ * Serves the AWS services that no emulator plays, on one port of loopback: EventBridge Scheduler, Secrets Manager, EventBridge and
+ * a part of Lambda. Each of them but Lambda may run elsewhere, by its `AWS_ENDPOINT_URL_*`. Functions always run here, so Lambda does
+ * too. Without a folder everything is kept in memory.
  */
-export async function startOwnServices(folder: DataFolder | undefined, place: Place): Promise<OwnServices> {
+export async function startOwnServices(
+  folder: DataFolder | undefined,
+  place: AwsLocation,
+): Promise<OwnServices> {
   const { now } = systemClock;
   const [outerScheduler, outerSecrets, outerEventBridge] = await Promise.all([
     externalEndpoint("AWS_ENDPOINT_URL_SCHEDULER"),

@@ -2,60 +2,60 @@ import { AwsError } from "./aws-error.ts";
 import type { ScheduleRequest } from "./schedule-request.ts";
 import { type Documents, openDocuments } from "./sqlite-documents.ts";
 
-/** An occurrence whose target is still to be invoked. Times are ms since the epoch. */
-export type Delivery = {
+/** An occurrence whose target must still be invoked. Times are ms since the epoch. */
+export type PendingDelivery = {
   readonly scheduledTime: number;
-  /** Of the attempt that comes next, from 1. */
+  /** The number of the next attempt, from 1. */
   readonly attempt: number;
   readonly notBefore: number;
   readonly expiresAt: number;
 };
 
-/** A schedule as it is kept. Times are ms since the epoch. */
-export type Schedule = {
+/** A schedule in the store. Times are ms since the epoch. */
+export type StoredSchedule = {
   readonly arn: string;
   readonly request: ScheduleRequest;
   readonly createdAt: number;
   readonly modifiedAt: number;
-  /** Each occurrence up to then became a delivery. */
+  /** Every occurrence up to this time has become a delivery. */
   readonly deliveredUntil: number;
-  readonly deliveries: readonly Delivery[];
+  readonly deliveries: readonly PendingDelivery[];
 };
 
-export type Group = {
+export type ScheduleGroup = {
   readonly arn: string;
   readonly name: string;
   readonly createdAt: number;
 };
 
-/** The groups and their schedules, in the order of their names. */
+/** Schedule groups and schedules. Lists are in the order of the names. */
 export type ScheduleStore = {
-  readonly groups: () => Group[];
-  /** Throws `AwsError`, a ResourceNotFoundException. */
-  readonly group: (name: string) => Group;
+  readonly groups: () => ScheduleGroup[];
+  /** Finds a group. Throws an `AwsError` with ResourceNotFoundException if there is none. */
+  readonly group: (name: string) => ScheduleGroup;
   readonly hasGroup: (name: string) => boolean;
-  readonly putGroup: (group: Group) => void;
+  readonly putGroup: (group: ScheduleGroup) => void;
   readonly removeGroup: (name: string) => void;
-  readonly schedules: () => Schedule[];
-  readonly find: (groupName: string, name: string) => Schedule | undefined;
-  readonly put: (schedule: Schedule) => void;
-  readonly remove: (schedule: Schedule) => void;
+  readonly schedules: () => StoredSchedule[];
+  readonly find: (groupName: string, name: string) => StoredSchedule | undefined;
+  readonly put: (schedule: StoredSchedule) => void;
+  readonly remove: (schedule: StoredSchedule) => void;
   readonly close: () => void;
 };
 
-type Document = { readonly group: Group } | { readonly schedule: Schedule };
+type Document = { readonly group: ScheduleGroup } | { readonly schedule: StoredSchedule };
 
-/** Kept in a file, or in memory without one. */
+/** Opens a file of schedules, or keeps them in memory without a file. */
 export function openScheduleStore(file: string | undefined): ScheduleStore {
   const documents: Documents<Document> = openDocuments(file);
-  const groups = new Map<string, Group>();
-  const schedules = new Map<string, Schedule>();
+  const groups = new Map<string, ScheduleGroup>();
+  const schedules = new Map<string, StoredSchedule>();
   for (const document of documents.all()) {
     if ("group" in document) groups.set(document.group.name, document.group);
     else schedules.set(scheduleKey(document.schedule.request), document.schedule);
   }
 
-  const remove = ({ request }: Schedule) => {
+  const remove = ({ request }: StoredSchedule) => {
     schedules.delete(scheduleKey(request));
     documents.remove(scheduleKey(request));
   };
@@ -87,7 +87,7 @@ export function openScheduleStore(file: string | undefined): ScheduleStore {
   };
 }
 
-/** No name has a slash. */
+/** `jobs/daily`. A group's key is its name, and no name has a slash, so keys of groups and schedules differ. */
 export function scheduleKey({ GroupName, Name }: Pick<ScheduleRequest, "GroupName" | "Name">): string {
   return `${GroupName}/${Name}`;
 }

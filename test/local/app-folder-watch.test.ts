@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, watch, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type AppFolderWatch, watchAppFolder } from "../../local/app-folder.ts";
+import { watchAppFolder } from "../../local/app-folder.ts";
 
 let root: string;
-let watching: AppFolderWatch;
+let stopWatching: () => void;
 /** What the last save waits for, until it is called off. */
 let due: (() => void) | undefined;
 let waits: number;
@@ -20,7 +20,7 @@ beforeEach(() => {
   [due, waits, told] = [undefined, 0, 0];
   lines = [];
   const excluded = new Set([join(root, "data"), join(root, "runner.json")]);
-  watching = watchAppFolder(
+  stopWatching = watchAppFolder(
     { root, excluded },
     {
       onSaved: () => {
@@ -38,7 +38,7 @@ beforeEach(() => {
   );
 });
 afterEach(() => {
-  watching.stop();
+  stopWatching();
   rmSync(root, { recursive: true });
   expect(lines).toEqual([]);
 });
@@ -109,6 +109,6 @@ test("a folder that cannot be followed is told, and ends nothing", async () => {
 test("after a stop nothing is told", async () => {
   save("app.ts");
   await noticed();
-  watching.stop();
+  stopWatching();
   expect(due).toBeUndefined();
 });

@@ -1,52 +1,12 @@
 import { expect, test } from "vitest";
-import { createEach, leaveOutRefused } from "../../local/create-each.ts";
-import { functionSpec, stackWith } from "./stacks.ts";
+import { createEach } from "../../local/create-each.ts";
 
-const queue = (name: string) => ({
-  name,
-  url: `http://127.0.0.1:1/0/${name}`,
-  arn: `arn:aws:sqs:us-east-1:0:${name}`,
-  attributes: {},
-});
-const mail = functionSpec("Mail");
-const source = (name: string) => ({
-  uuid: name,
-  enabled: true,
-  functionArn: mail.arn,
-  queueArn: queue(name).arn,
-  batchSize: 10,
-  maximumConcurrency: undefined,
-  reportsFailures: true,
-});
-const stack = stackWith({
-  queues: [queue("shop-mail"), queue("logs")],
-  functions: [mail],
-  eventSources: [source("shop-mail"), source("logs")],
-  required: ["shop-mail"],
-});
-const refusalOf = (name: string) => [{ kind: "queue" as const, name, reason: "no such attribute" }];
-
-test("what one is refused for keeps no other from being created", async () => {
+test("if a service rejects one resource, the others are still created", async () => {
   const created: string[] = [];
-  const refusals = await createEach("queue", stack.queues, async ({ name }) => {
+  const refusals = await createEach("queue", [{ name: "shop-mail" }, { name: "logs" }], async ({ name }) => {
     if (name === "shop-mail") throw new Error("no such attribute");
     created.push(name);
   });
-  expect(refusals).toEqual(refusalOf("shop-mail"));
+  expect(refusals).toEqual([{ kind: "queue", name: "shop-mail", reason: "no such attribute" }]);
   expect(created).toEqual(["logs"]);
-});
-
-test("what was refused is left out with what leads there, by name", () => {
-  const { queues, eventSources, leftOut } = leaveOutRefused(stack, refusalOf("logs"));
-  expect([queues, eventSources]).toEqual([[queue("shop-mail")], [source("shop-mail")]]);
-  expect(leftOut).toEqual([
-    "queue logs: no such attribute",
-    `the event source of ${mail.arn}: it leads to arn:aws:sqs:us-east-1:0:logs, which is not played`,
-  ]);
-});
-
-test("a delay queue whose own queue was refused does not start", () => {
-  expect(() => leaveOutRefused(stack, refusalOf("shop-mail"))).toThrow(
-    "the delay queue cannot run without shop-mail: queue shop-mail: no such attribute",
-  );
 });

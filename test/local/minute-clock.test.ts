@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { scheduledEvent, startMinuteClock } from "../../local/minute-clock.ts";
+import { startMinuteClock } from "../../local/minute-clock.ts";
 
 const NOON = Date.UTC(2026, 2, 12, 12);
 
@@ -39,15 +39,4 @@ test("a wall clock that was set back, by an hour or by more than a timer can wai
     expect(minutes).toEqual([60_000 - back, 120_000 - back]);
     clock.stop();
   }
-});
-
-test("the event is EventBridge's", () => {
-  expect(scheduledEvent("arn:aws:events:eu-west-1:1:rule/r", NOON)).toMatchObject({
-    "detail-type": "Scheduled Event",
-    source: "aws.events",
-    account: "1",
-    region: "eu-west-1",
-    time: "2026-03-12T12:00:00Z",
-    resources: ["arn:aws:events:eu-west-1:1:rule/r"],
-  });
 });

@@ -118,13 +118,13 @@ test("nothing fires before the start or after the end", async () => {
 test("a schedule of an earlier version whose zone is refused now keeps no other from firing, until it is put again", async () => {
   create("at(2026-03-12T13:00:00)");
   scheduler.close();
-  const book = openScheduleStore(join(folder, "schedules.sqlite"));
-  const [stored] = book.schedules();
+  const store = openScheduleStore(join(folder, "schedules.sqlite"));
+  const [stored] = store.schedules();
   if (!stored) throw new Error("no schedule is kept");
   // By its name it comes first.
   const before = { ...stored.request, Name: "a", ScheduleExpressionTimezone: "BST" };
-  book.put({ ...stored, request: before });
-  book.close();
+  store.put({ ...stored, request: before });
+  store.close();
   start();
   await clock.advanceTo(NOON + HOUR);
   expect(times()).toEqual([HOUR]);
