@@ -9,7 +9,7 @@ const OUTPUT_FOLDERS = new Set(["node_modules", "cdk.out", "dist"]);
 /** One save is several changes: an editor writes a file in steps, and then a formatter writes it again. */
 const DEBOUNCE_MS = 150;
 
-/** The folder of a CDK project. Every file in it counts as a part of the app, except those named above and below. */
+/** The folder of a CDK project. Its files are the app, except build output, hidden folders, `*.log` and `excluded`. */
 export type AppFolder = {
   readonly root: string;
   /** Paths in the folder that the runner itself writes, so they are no part of the app. */
@@ -72,8 +72,8 @@ type WatchOptions = {
 };
 
 /**
- * Watches the app's files. The function that it returns ends the watch. Each folder has a watcher of its own: a recursive watcher would include `node_modules`, and
- * some systems limit how many folders a program can watch.
+ * Watches the app's files. The function that it returns ends the watch. Each folder has a watcher of its own: a recursive
+ * watcher would include `node_modules`, and some systems limit how many folders a program can watch.
  */
 export function watchAppFolder(
   app: AppFolder,
@@ -96,7 +96,7 @@ export function watchAppFolder(
     });
   }
 
-  /** Watches folders that are new, and stops to watch folders that were deleted. */
+  /** Watches new folders, and stops watching deleted ones. */
   function updateWatchers(): void {
     const folders = new Set(appFolders(app));
     for (const [folder, watcher] of watchers) {
@@ -131,7 +131,7 @@ export function watchAppFolder(
   return stop;
 }
 
-/** The runner's own output may go to a log file in the folder, and each line would then be a save. */
+/** A log is no part of the app: if the runner's output goes to a file in the folder, each line would be a save. */
 function isPartOfApp({ excluded }: AppFolder, path: string): boolean {
   return !path.endsWith(".log") && !excluded?.has(path);
 }

@@ -22,7 +22,10 @@ export type AssemblyHolder = {
   readonly release: () => void;
 };
 
-/** The runners of one project share its cache. Each runner lists the assemblies it holds in a file, which counts while its process lives. */
+/**
+ * The runners of one project share its cache. Each runner lists the assemblies it holds in a file, which counts while its process
+ * lives.
+ */
 export function createAssemblyHolder(cacheDir: string, pid: number): AssemblyHolder {
   mkdirSync(cacheDir, { recursive: true });
   const file = join(cacheDir, `holder.${pid}.${process.hrtime.bigint()}.json`);
@@ -60,7 +63,9 @@ export function dropUnusedAssemblies(cacheDir: string, now: number): void {
   }
 }
 
-/** Reads the assemblies that a holder's file lists; `undefined` if the file cannot be read now. Removes the file of a dead runner. */
+/**
+ * Reads the assemblies that a holder's file lists; `undefined` if the file cannot be read now. Removes the file of a dead runner.
+ */
 function heldBy(cacheDir: string, name: string): string[] | undefined {
   const [, pid] = HOLDER.exec(name) ?? [];
   if (pid === undefined) return [];

@@ -5,7 +5,7 @@ export type ResourceKind = "table" | "queue" | "schedule group" | "schedule" | "
 /** A resource that a service rejected. */
 export type Refusal = { readonly kind: ResourceKind; readonly name: string; readonly reason: string };
 
-/** Creates the resources one by one. If a service rejects one of them, the others are still created. Answers the rejected ones. */
+/** Creates resources in parallel. If a service rejects one of them, the others are still created. Answers the rejected ones. */
 export async function createEach<T extends { readonly name: string }>(
   kind: ResourceKind,
   specs: readonly T[],

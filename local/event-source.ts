@@ -78,7 +78,10 @@ export function startEventSource(spec: EventSourceSpec, surroundings: Surroundin
     }
   }
 
-  /** Lambda does not run a message of a recursive loop. The message stays in the queue, which moves it to its DLQ after some receives. */
+  /**
+   * Lambda does not run a message of a recursive loop. The message stays in the queue, which moves it to its DLQ after some
+   * receives.
+   */
   function isOutsideLoop({ MessageId, Attributes }: Message): boolean {
     const isTooLong = chainLength(Attributes?.AWSTraceHeader) >= LONGEST_CHAIN;
     if (isTooLong)

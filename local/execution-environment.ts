@@ -18,7 +18,10 @@ export type Outcome =
 /** A process that runs one invocation at a time, as Lambda's execution environments do. */
 export type ExecutionEnvironment = {
   readonly pid: number;
-  /** Runs the handler with `event`, which is JSON. Call it again only after the answer. Ends the process at the function's timeout. */
+  /**
+   * Runs the handler with `event`, which is JSON. Call it again only after the answer. Ends the process at the function's
+   * timeout.
+   */
   readonly invoke: (event: string) => Promise<Outcome>;
   readonly isAlive: () => boolean;
   readonly kill: () => void;

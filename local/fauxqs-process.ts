@@ -31,7 +31,7 @@ HttpServer.prototype.emit = function emitUnlessWebPage(this: HttpServer, event: 
 
 process.on("disconnect", () => process.exit());
 
-// fauxqs checks for characters that SQS rejects without the `u` flag, and so rejects each emoji as two lone surrogates.
+// fauxqs finds characters that SQS rejects by a pattern without the `u` flag, which takes each emoji for two lone surrogates.
 const sqsTypes = new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href;
 const { INVALID_MESSAGE_BODY_CHAR } = (await import(sqsTypes)) as { INVALID_MESSAGE_BODY_CHAR: RegExp };
 const REJECTED = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;

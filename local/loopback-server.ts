@@ -4,7 +4,10 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode, errorText, LocalError } from "./local-error.ts";
 
-/** Lets a server listen on a port of 127.0.0.1, or on a free port for 0. Answers its URL. Throws `LocalError` if the port cannot be opened. */
+/**
+ * Lets a server listen on a port of 127.0.0.1, or on a free port for 0. Answers its URL. Throws `LocalError` if the port cannot
+ * be opened.
+ */
 export async function listenOnLoopback(server: Server, port: number): Promise<string> {
   server.listen(port, "127.0.0.1");
   try {

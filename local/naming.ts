@@ -63,8 +63,8 @@ export function scopeOf(template: Template, site: Site, others: readonly NamedTe
         for (const { Export, Value = null } of Object.values(other.template.Outputs ?? {}))
           if (Export && resolve(Export.Name, theirs) === name) return resolve(Value, theirs);
       }
-      // The export belongs to a stack outside the app. Its name stands for its value: no local resource is called so, and
-      // a part that needs the value names it in its error.
+      // The export belongs to a stack outside the app. Its name replaces its value. No local resource has that name, so the
+      // log names the export wherever a resource needs its value.
       return name;
     },
   };

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { errorCode } from "./local-error.ts";
 
-/** Sends a signal to a process, or to a process group by its negative id. Does nothing if there is none. */
+/** Sends a signal to a process, or to a process group by its negative id. Does nothing if the process has ended. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 
-/** Lambda drops a message that is the result of this many invocations in a chain ("Recursive loop detection", Lambda Developer Guide). */
+/**
+ * Lambda drops a message that is the result of this many invocations in a chain ("Recursive loop detection", Lambda Developer
+ * Guide).
+ */
 export const LONGEST_CHAIN = 16;
 
 type WithTrace = { readonly attributes?: { readonly AWSTraceHeader?: string } };
@@ -10,7 +13,10 @@ export function chainLength(traceHeader: string | undefined): number {
   return Number(/(?:^|;)Lineage=[^;]*:(\d+)(?:;|$)/.exec(traceHeader ?? "")?.[1] ?? 0);
 }
 
-/** Makes the trace header for an invocation with this event. Its chain is one longer than the longest chain of the event's messages. */
+/**
+ * Makes the trace header for an invocation with this event. Its chain is one longer than the longest chain of the event's
+ * messages.
+ */
 export function nextTraceHeader(event: { readonly Records?: readonly WithTrace[] } | null): string {
   const records = Array.isArray(event?.Records) ? (event.Records as readonly WithTrace[]) : [];
   const chain = Math.max(0, ...records.map(({ attributes }) => chainLength(attributes?.AWSTraceHeader)));

@@ -31,7 +31,10 @@ type Surroundings = {
   readonly onLost: (error: LocalError) => void;
 };
 
-/** Starts a program and restarts it whenever it ends. Throws `LocalError`, with the program's error output, if the first start fails. */
+/**
+ * Starts a program and restarts it whenever it ends. Throws `LocalError`, with the program's error output, if the first start
+ * fails.
+ */
 export async function supervise(
   program: SupervisedProgram,
   { guard, log, onRestart, onLost }: Surroundings,

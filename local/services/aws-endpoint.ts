@@ -23,7 +23,10 @@ export type Operation = {
   readonly answer: (request: AwsRequest) => object | Promise<object>;
 };
 
-/** Operations by route, `GET /schedules/{Name}`, or, for a service that speaks JSON 1.1, by target: `secretsmanager.GetSecretValue`. */
+/**
+ * Operations by route, `GET /schedules/{Name}`, or, for a service that speaks JSON 1.1, by target:
+ * `secretsmanager.GetSecretValue`.
+ */
 export type Operations = Readonly<Record<string, Operation>>;
 
 export type AwsEndpoint = { readonly url: string; readonly stop: () => Promise<void> };

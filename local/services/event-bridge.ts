@@ -42,7 +42,10 @@ const putRequest = z.object({
 type Entry = z.infer<typeof putRequest>["Entries"][number];
 type Result = { EventId: string } | { ErrorCode: string; ErrorMessage: string };
 
-/** The limit of a whole request, and the size of an entry's time: "Calculating PutEvents event entry size", EventBridge User Guide. */
+/**
+ * The limit of a whole request, and the size of an entry's time: "Calculating PutEvents event entry size", EventBridge User
+ * Guide.
+ */
 const MAX_BYTES = 1024 * 1024;
 const TIME_BYTES = 14;
 const MAX_DETAIL_TYPE = 128;

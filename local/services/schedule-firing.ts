@@ -11,7 +11,7 @@ import {
   scheduleKey,
 } from "./schedule-store.ts";
 
-/** The local stack's own backoff: 1 s, 2 s, 4 s … 10 min. AWS does not document its own. */
+/** The local stack's own backoff: 1 s, 2 s, 4 s … 10 min, as docs/guides/local.md promises. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 600_000;
 
@@ -89,7 +89,10 @@ export function createScheduleFiring({ store, clock, random, invoke, log }: Firi
     if (time < Infinity) entry.cancel = clock.callAt(time, () => fireDue(reread(schedule)));
   }
 
-  /** Stores the due occurrences as deliveries before any of them starts, so that a crash loses none. Answers the schedule with them. */
+  /**
+   * Stores the due occurrences as deliveries before any of them starts, so that a crash loses none. Answers the schedule with
+   * them.
+   */
   function addDueOccurrences(schedule: StoredSchedule, recurrence: Recurrence): StoredSchedule {
     const now = clock.now();
     const { FlexibleTimeWindow, Target } = schedule.request;

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-test("what the runner writes in the folder is no part of the app", () => {
+test("files that the runner writes in the folder are no part of the app", () => {
   const sources = { root, excluded: new Set([join(root, "data"), join(root, "runner.json")]) };
   const before = hashFolder(sources);
   writeFileSync(join(root, "data", "sqs", "messages"), "one more");
@@ -26,7 +26,7 @@ test("what the runner writes in the folder is no part of the app", () => {
   expect(hashFolder(sources)).not.toBe(before);
 });
 
-test("what may not be read is told, and the rest counts", () => {
+test("unreadable paths are reported, and the other files count", () => {
   const unreadable = new Set<string>();
   mkdirSync(join(root, "volume"), { mode: 0o700 });
   writeFileSync(join(root, "handlers", "key.pem"), "", { mode: 0o600 });
@@ -39,11 +39,11 @@ test("what may not be read is told, and the rest counts", () => {
   expect(hash).toMatch(/^[0-9a-f]{32}$/);
 });
 
-/** In the folder, by a user who may not read these paths of it. */
+/** Runs `act` in the folder as a user who cannot read these paths. */
 function asAnotherUser<T>(paths: readonly string[], act: () => T): T {
   const isRoot = process.geteuid?.() === 0;
   const cwd = process.cwd();
-  // Folders above need not let everyone through.
+  // The user may have no access to the folders above, so paths are relative.
   process.chdir(root);
   chmodSync(".", 0o755);
   if (isRoot) process.seteuid?.(NOBODY);

@@ -6,7 +6,7 @@ import { parseRoute } from "../../local/routes.ts";
 
 const blocks = (bavail: number) => () => ({ blocks: 1_000_000, bavail, bsize: 4096 });
 
-test("a disk with less than 8 MiB free is full, and is named with what it has left", () => {
+test("a disk with less than 8 MiB free is full, and the reason names its free space", () => {
   expect(diskShortage("/data", blocks(2047))).toBe(
     "the disk of the data folder /data is full: 7.9 MiB are free, at least 8 MiB are needed",
   );
@@ -22,7 +22,7 @@ describe("the log", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test("tells once that the disk is full, once that it has room again, and nothing after the end", () => {
+  test("says once that the disk is full, once that it has room again, and nothing after the end", () => {
     const lines: string[] = [];
     let reason: string | undefined;
     const end = logDiskShortage(
@@ -44,7 +44,7 @@ describe("the log", () => {
   });
 });
 
-test("the API refuses at once what would write while the disk is full, and answers what reads", async () => {
+test("while the disk is full the API refuses requests that write, and answers GET", async () => {
   let reason: string | undefined = "the disk is full";
   const api = await openHttpApi(0, () => reason);
   const target = {

@@ -16,16 +16,20 @@ const handler = {
   environment: { MINUTEHAND_QUEUE_URL_PREFIX: "http://127.0.0.1:1/000000000000/shop-" },
 };
 
-test("a function that runs a topic's jobs is called by the topic", () => {
+test("a function that runs the jobs of one topic has the topic's name", () => {
   const eventSources = [fed("shop-order-timeout")];
   expect(displayName(handler, { eventSources })).toBe("order-timeout");
   expect(displayName({ ...handler, arn: "another" }, { eventSources })).toBe("ShopJobsHandlerordertimeout");
 });
 
 test.each([
-  ["those of several", handler, ["shop-order-timeout", "shop-reminders"]],
-  ["what is on another queue", handler, ["shop_events"]],
-  ["what no environment tells of", { ...handler, environment: {} }, ["shop-order-timeout"]],
-])("one that runs %s is called as its author did", (_, spec, queues) => {
+  ["jobs of several topics", handler, ["shop-order-timeout", "shop-reminders"]],
+  ["messages of another queue", handler, ["shop_events"]],
+  [
+    "jobs, but has no queue prefix in its environment",
+    { ...handler, environment: {} },
+    ["shop-order-timeout"],
+  ],
+])("a function that runs %s has its logical id as its name", (_, spec, queues) => {
   expect(displayName(spec, { eventSources: queues.map(fed) })).toBe("ShopJobsHandlerordertimeout");
 });

@@ -26,7 +26,7 @@ const stack = stackWith({
 });
 const refusalOf = (name: string) => [{ kind: "queue" as const, name, reason: "no such attribute" }];
 
-test("what was refused is left out with what leads there, by name", () => {
+test("a rejected queue is left out with the event source that leads to it, and both are named", () => {
   const { queues, eventSources, leftOut } = leaveOutRefused(stack, refusalOf("logs"));
   expect([queues, eventSources]).toEqual([[queue("shop-mail")], [source("shop-mail")]]);
   expect(leftOut).toEqual([
@@ -35,7 +35,7 @@ test("what was refused is left out with what leads there, by name", () => {
   ]);
 });
 
-test("a delay queue whose own queue was refused does not start", () => {
+test("a delay queue whose ready queue was rejected does not start", () => {
   expect(() => leaveOutRefused(stack, refusalOf("shop-mail"))).toThrow(
     "the delay queue cannot run without shop-mail: queue shop-mail: no such attribute",
   );

@@ -18,7 +18,7 @@ test("each minute of the wall clock is called once, at its beginning", () => {
   expect(minutes).toHaveLength(3);
 });
 
-test("minutes slept through are made up for by one", () => {
+test("after a sleep of the machine only the latest minute is called", () => {
   const minutes: number[] = [];
   const clock = startMinuteClock((minute) => minutes.push(minute - NOON));
   vi.setSystemTime(NOON + 600_500);
@@ -29,7 +29,7 @@ test("minutes slept through are made up for by one", () => {
   clock.stop();
 });
 
-test("a wall clock that was set back, by an hour or by more than a timer can wait, goes on", () => {
+test("minutes are called after the clock was set back, by an hour or by more than a timer can wait", () => {
   for (const back of [3_600_000, 30 * 86_400_000]) {
     vi.setSystemTime(NOON + 30_000);
     const minutes: number[] = [];
