@@ -28,8 +28,8 @@ export async function dynoxideProgram(
   file: string | undefined,
 ): Promise<{ program: SupervisedProgram; endpoint: string }> {
   const binary = findDynoxide();
-  const place = await unguessableAddress();
-  const { host, port } = place;
+  const address = await unguessableAddress();
+  const { host, port } = address;
   const args = ["serve", "--host", host, "--port", String(port), ...(file ? ["--db-path", file] : [])];
   return {
     endpoint: `http://${host}:${port}`,
@@ -37,7 +37,7 @@ export async function dynoxideProgram(
       name: "the embedded DynamoDB (dynoxide)",
       data: file,
       spawn: () => spawn(binary, args, { detached: true, stdio: ["ignore", "ignore", "pipe"] }),
-      ready: (_, signal) => waitUntilListening(place, signal),
+      ready: (_, signal) => waitUntilListening(address, signal),
     },
   };
 }

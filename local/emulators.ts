@@ -13,7 +13,7 @@ export type Emulators = {
   readonly stop: () => Promise<void>;
 };
 
-type Surroundings = {
+type Dependencies = {
   readonly guard: Guard;
   /** Absent: the emulators keep everything in memory. */
   readonly folder: DataFolder | undefined;
@@ -23,13 +23,13 @@ type Surroundings = {
 };
 
 /** Starts the emulators of DynamoDB and SQS, except where an environment variable names another service. */
-export async function startEmulators({ folder, ...surroundings }: Surroundings): Promise<Emulators> {
+export async function startEmulators({ folder, ...dependencies }: Dependencies): Promise<Emulators> {
   const started: Supervisor[] = [];
   const serve = async (variable: string, embedded: () => Promise<Embedded>): Promise<Service> => {
     const outer = await externalEndpoint(variable);
     if (outer !== undefined) return { endpoint: outer, pid: () => undefined };
     const { program, endpoint } = await embedded();
-    const supervised = await supervise(program, surroundings);
+    const supervised = await supervise(program, dependencies);
     started.push(supervised);
     return { endpoint, pid: supervised.pid };
   };

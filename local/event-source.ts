@@ -21,7 +21,7 @@ const RETRY_MS = 200;
 
 export type EventSource = { readonly stop: () => Promise<void> };
 
-type Surroundings = {
+type Dependencies = {
   readonly client: SQSClient;
   readonly queueUrl: string;
   readonly invoke: (event: object) => Promise<Outcome>;
@@ -32,8 +32,8 @@ type Surroundings = {
  * Invokes a function with the messages of a queue. Each poller receives a batch, invokes the function and deletes the messages that
  * succeeded. A poller then receives the next batch, so no received message waits for an invocation.
  */
-export function startEventSource(spec: EventSourceSpec, surroundings: Surroundings): EventSource {
-  const { client, queueUrl, invoke, log } = surroundings;
+export function startEventSource(spec: EventSourceSpec, dependencies: Dependencies): EventSource {
+  const { client, queueUrl, invoke, log } = dependencies;
   const max = Math.min(spec.maximumConcurrency ?? MAX_POLLERS, MAX_POLLERS);
   const stopping = new AbortController();
   const pollers = new Set<Promise<void>>();

@@ -11,7 +11,7 @@ export function leaveOutDangling(stack: StackSpec): StackSpec {
   const functions = new Set(stack.functions.map(({ arn }) => arn));
   const queues = new Set(stack.queues.map(({ arn }) => arn));
   const leftOut = [...stack.leftOut];
-  const isPlayed = (what: string, toFunction: string[], toQueues: readonly string[] = []): boolean => {
+  const keepIfPlayed = (what: string, toFunction: string[], toQueues: readonly string[] = []): boolean => {
     const missing = [
       ...toFunction.filter((arn) => !functions.has(arn)),
       ...toQueues.filter((arn) => !queues.has(arn)),
@@ -22,11 +22,11 @@ export function leaveOutDangling(stack: StackSpec): StackSpec {
   return {
     ...stack,
     eventSources: stack.eventSources.filter(({ queueArn, functionArn }) =>
-      isPlayed(`the event source of ${functionArn}`, [functionArn], [queueArn]),
+      keepIfPlayed(`the event source of ${functionArn}`, [functionArn], [queueArn]),
     ),
-    rules: stack.rules.filter(({ arn, functionArns }) => isPlayed(`rule ${arn}`, functionArns)),
-    eventRules: stack.eventRules.filter(({ arn, queueArns }) => isPlayed(`rule ${arn}`, [], queueArns)),
-    routes: stack.routes.filter(({ key, functionArn }) => isPlayed(`route ${key}`, [functionArn])),
+    rules: stack.rules.filter(({ arn, functionArns }) => keepIfPlayed(`rule ${arn}`, functionArns)),
+    eventRules: stack.eventRules.filter(({ arn, queueArns }) => keepIfPlayed(`rule ${arn}`, [], queueArns)),
+    routes: stack.routes.filter(({ key, functionArn }) => keepIfPlayed(`route ${key}`, [functionArn])),
     leftOut,
   };
 }

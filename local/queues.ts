@@ -20,7 +20,7 @@ export async function createQueues(queues: readonly QueueSpec[], client: SQSClie
 }
 
 async function createQueue({ name, url, attributes }: QueueSpec, client: SQSClient): Promise<void> {
-  if (!(await exists(name, client))) {
+  if (!(await queueExists(name, client))) {
     await client.send(new CreateQueueCommand({ QueueName: name, Attributes: attributes }));
     return;
   }
@@ -34,7 +34,7 @@ async function createQueue({ name, url, attributes }: QueueSpec, client: SQSClie
   );
 }
 
-async function exists(name: string, client: SQSClient): Promise<boolean> {
+async function queueExists(name: string, client: SQSClient): Promise<boolean> {
   try {
     await client.send(new GetQueueUrlCommand({ QueueName: name }));
     return true;

@@ -17,9 +17,9 @@ type ReloadOptions = {
 };
 
 /**
- * Answers the function to call after each save. The function synthesises the app and takes up what it can without a restart,
- * and repeats this until the app's files no longer change. Files that the app itself writes during a synthesis therefore cost
- * one more synthesis, unless their content differs each time.
+ * Answers the function to call after each save. The function synthesises the app and replaces the changed functions, and repeats
+ * this until the app's files no longer change. If the app itself writes files during a synthesis, this costs one more synthesis.
+ * It never ends if their content differs each time.
  */
 export function createReloader(started: StackSpec, options: ReloadOptions): () => Promise<void> {
   const { hashApp, synthesise, createQueues, replaceFunctions, log } = options;
@@ -49,7 +49,7 @@ export function createReloader(started: StackSpec, options: ReloadOptions): () =
 
   async function reload(): Promise<void> {
     try {
-      await takeUp(await synthesise());
+      await applyChanges(await synthesise());
       if (loggedFailure !== "") log("the app synthesises again");
       loggedFailure = "";
     } catch (error) {
@@ -63,7 +63,7 @@ export function createReloader(started: StackSpec, options: ReloadOptions): () =
     }
   }
 
-  async function takeUp(next: StackSpec): Promise<void> {
+  async function applyChanges(next: StackSpec): Promise<void> {
     const { functions, needRestart } = compareStacks(running, next);
     // New functions may send to a new topic's queue at once. Its consumer starts only after a restart.
     const known = new Set(running.queues.map(({ name }) => name));
@@ -89,13 +89,11 @@ type StackChanges = {
 
 /** Compares two syntheses of the same app. */
 export function compareStacks(before: StackSpec, after: StackSpec): StackChanges {
-  const old = new Map(before.functions.map((spec) => [spec.arn, spec]));
   const partsAfter = Object.values(partsByKind(after));
   return {
-    functions: after.functions.filter((spec) => {
-      const known = old.get(spec.arn);
-      return known !== undefined && !isSameFunction(known, spec);
-    }),
+    functions: after.functions.filter((spec) =>
+      before.functions.some((old) => old.arn === spec.arn && !isSameFunction(old, spec)),
+    ),
     needRestart: Object.values(partsByKind(before)).flatMap((parts, kind) =>
       describeChanges(new Map(parts), new Map(partsAfter[kind])),
     ),

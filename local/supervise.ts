@@ -22,7 +22,7 @@ export type SupervisedProgram = {
 
 export type Supervisor = { readonly pid: () => number | undefined; readonly stop: () => Promise<void> };
 
-type Surroundings = {
+type Dependencies = {
   readonly guard: Guard;
   readonly log: (line: string) => void;
   /** Called after the program died and was started again with another process id. */
@@ -37,7 +37,7 @@ type Surroundings = {
  */
 export async function supervise(
   program: SupervisedProgram,
-  { guard, log, onRestart, onLost }: Surroundings,
+  { guard, log, onRestart, onLost }: Dependencies,
 ): Promise<Supervisor> {
   let stopping = false;
   let failures = 0;
@@ -47,7 +47,7 @@ export async function supervise(
     const began = Date.now();
     const started = program.spawn();
     guard.watch(started);
-    const lastWords = collectStderr(started);
+    const errorOutput = collectStderr(started);
     const exited = new Promise<string>((resolve) => {
       started.once("error", (error) => resolve(errorText(error)));
       started.once("exit", (code, signal) => resolve(signal ?? `code ${code}`));
@@ -55,7 +55,7 @@ export async function supervise(
     const starting = new AbortController();
     const outcome = await Promise.race([
       program.ready(started, starting.signal).then(() => undefined),
-      exited.then((how) => lastWords() || `it ended with ${how}`),
+      exited.then((how) => errorOutput() || `it ended with ${how}`),
       sleep(START_LIMIT_MS, `it does not answer after ${START_LIMIT_MS / 1000} s`, {
         signal: starting.signal,
         ref: false,

@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 const HTTP_GRACE_MS = 500;
 const FUNCTION_GRACE_MS = 500;
 
-type Surroundings = {
+type Dependencies = {
   readonly pools: readonly FunctionPool[];
   readonly invoke: (pool: FunctionPool, event: unknown) => Promise<Outcome>;
   readonly api: HttpApi;
@@ -36,8 +36,8 @@ export type Triggers = {
 };
 
 /** Starts everything that invokes functions (routes, queues, scheduled rules, schedules), and the delivery of events to queues. */
-export function startTriggers(stack: StackSpec, surroundings: Surroundings): Triggers {
-  const { pools, invoke, api, sqs, services, account, tick, log } = surroundings;
+export function startTriggers(stack: StackSpec, dependencies: Dependencies): Triggers {
+  const { pools, invoke, api, sqs, services, account, tick, log } = dependencies;
   const poolOf = (arn: string): FunctionPool => {
     const pool = pools.find(({ spec }) => spec.arn === arn);
     if (!pool) throw new LocalError(`the template has no function ${arn}`);

@@ -6,7 +6,7 @@ import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
 import type { AwsLocation } from "./scheduler.ts";
 
-type Surroundings = {
+type Dependencies = {
   readonly rules: readonly EventRuleSpec[];
   /** The names of the buses, without the default bus. */
   readonly buses: readonly string[];
@@ -18,7 +18,7 @@ type Surroundings = {
 export type EventBridgeService = {
   readonly operations: Operations;
   /** Sets the rules and begins to deliver. Until then an event reaches no queue. */
-  readonly start: (surroundings: Surroundings) => void;
+  readonly start: (dependencies: Dependencies) => void;
 };
 
 type Options = AwsLocation & { readonly now: () => number };
@@ -56,7 +56,7 @@ const DEFAULT_BUS = "default";
  * a queue does not take the event, its entry fails with `InternalFailure`, and the sender may retry.
  */
 export function createEventBridgeService({ region, account, now }: Options): EventBridgeService {
-  let surroundings: Surroundings | undefined;
+  let dependencies: Dependencies | undefined;
 
   async function put(entry: Entry): Promise<Result> {
     const refusal = refusalOf(entry);
@@ -83,7 +83,7 @@ export function createEventBridgeService({ region, account, now }: Options): Eve
   }
 
   async function deliver(bus: string, event: { source: string; "detail-type": string }): Promise<void> {
-    const { rules = [], buses = [], send, log } = surroundings ?? {};
+    const { rules = [], buses = [], send, log } = dependencies ?? {};
     const listening = rules.filter((rule) => rule.bus === bus);
     // On AWS too, an event for an unknown bus succeeds. The log tells the developer about a possible typing error.
     if (bus !== DEFAULT_BUS && !buses.includes(bus) && listening.length === 0)
@@ -108,7 +108,7 @@ export function createEventBridgeService({ region, account, now }: Options): Eve
       },
     },
     start: (given) => {
-      surroundings = given;
+      dependencies = given;
     },
   };
 }

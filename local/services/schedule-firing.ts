@@ -49,14 +49,14 @@ export function createScheduleFiring({ store, clock, random, invoke, log }: Firi
   function watch(schedule: StoredSchedule): void {
     forget(schedule);
     if (schedule.request.State === "DISABLED") return;
-    const recurrence = readableRecurrenceOf(schedule);
+    const recurrence = parseOrLog(schedule);
     if (!recurrence) return;
     watched.set(scheduleKey(schedule.request), { recurrence, cancel: () => {} });
     fireDue(schedule);
   }
 
   /** The store may hold an expression or a time zone that an earlier version accepted and this version rejects. */
-  function readableRecurrenceOf({ request, createdAt }: StoredSchedule): Recurrence | undefined {
+  function parseOrLog({ request, createdAt }: StoredSchedule): Recurrence | undefined {
     try {
       return recurrenceOf(request, createdAt);
     } catch (error) {

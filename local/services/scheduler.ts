@@ -23,7 +23,7 @@ type Options = AwsLocation & {
 export type SchedulerService = {
   readonly operations: Operations;
   /** Begins to fire schedules, first those that fell due meanwhile. Before, and after `stop`, schedules are only stored. */
-  readonly start: (surroundings: Omit<FiringOptions, "store" | "clock">) => { readonly stop: () => void };
+  readonly start: (dependencies: Omit<FiringOptions, "store" | "clock">) => { readonly stop: () => void };
   readonly close: () => void;
 };
 
@@ -162,8 +162,8 @@ export function createSchedulerService({ region, account, file, clock }: Options
         },
       },
     },
-    start: (surroundings) => {
-      firing = createScheduleFiring({ ...surroundings, store, clock });
+    start: (dependencies) => {
+      firing = createScheduleFiring({ ...dependencies, store, clock });
       for (const schedule of store.schedules()) firing.watch(schedule);
       return { stop };
     },
