@@ -34,7 +34,7 @@ export function readAssembly(outdir: string, wanted?: string): Assembly {
         template: readJson<Template>(folder, properties.templateFile ?? `${id}.template.json`),
       })),
   );
-  const stack = wanted === undefined ? onlyOne(stacks) : named(stacks, wanted);
+  const stack = wanted === undefined ? chooseOnlyStack(stacks) : findStack(stacks, wanted);
   const assets = new Map(parts.flatMap(assetsOf));
   return { ...stack, assets, others: stacks.filter((other) => other !== stack) };
 }
@@ -65,13 +65,13 @@ function assetsOf({ folder, artifacts }: Part): [string, string][] {
   });
 }
 
-function named(stacks: readonly NamedTemplate[], wanted: string): NamedTemplate {
+function findStack(stacks: readonly NamedTemplate[], wanted: string): NamedTemplate {
   const stack = stacks.find(({ stackName }) => stackName === wanted);
   if (stack) return stack;
   throw new LocalError(`--stack must name a stack of the app, is "${wanted}"; allowed: ${namesOf(stacks)}`);
 }
 
-function onlyOne(stacks: readonly NamedTemplate[]): NamedTemplate {
+function chooseOnlyStack(stacks: readonly NamedTemplate[]): NamedTemplate {
   const queues = stacks.filter(({ template }) => hasDelayQueue(template));
   const [stack, ...others] = stacks.length === 1 ? stacks : queues;
   if (stack && others.length === 0) return stack;

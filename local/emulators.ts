@@ -29,9 +29,9 @@ export async function startEmulators({ folder, ...dependencies }: Dependencies):
     const outer = await externalEndpoint(variable);
     if (outer !== undefined) return { endpoint: outer, pid: () => undefined };
     const { program, endpoint } = await embedded();
-    const supervised = await supervise(program, dependencies);
-    started.push(supervised);
-    return { endpoint, pid: supervised.pid };
+    const supervisor = await supervise(program, dependencies);
+    started.push(supervisor);
+    return { endpoint, pid: supervisor.pid };
   };
   const stop = async () => {
     await Promise.all(started.map((service) => service.stop()));
@@ -48,7 +48,7 @@ export async function startEmulators({ folder, ...dependencies }: Dependencies):
   }
   return {
     endpoints: { dynamodb: dynamodb.value.endpoint, sqs: sqs.value.endpoint },
-    pids: () => ({ ...named("dynamodb", dynamodb.value.pid()), ...named("sqs", sqs.value.pid()) }),
+    pids: () => ({ ...pidEntry("dynamodb", dynamodb.value.pid()), ...pidEntry("sqs", sqs.value.pid()) }),
     stop,
   };
 }
@@ -56,6 +56,6 @@ export async function startEmulators({ folder, ...dependencies }: Dependencies):
 type Embedded = { program: SupervisedProgram; endpoint: string };
 type Service = { endpoint: string; pid: () => number | undefined };
 
-function named<N extends string>(name: N, pid: number | undefined): { [K in N]?: number } {
+function pidEntry<N extends string>(name: N, pid: number | undefined): { [K in N]?: number } {
   return (pid === undefined ? {} : { [name]: pid }) as { [K in N]?: number };
 }

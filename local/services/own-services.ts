@@ -31,7 +31,7 @@ export type OwnServices = {
  */
 export async function startOwnServices(
   folder: DataFolder | undefined,
-  place: AwsLocation,
+  location: AwsLocation,
 ): Promise<OwnServices> {
   const { now } = systemClock;
   const [outerScheduler, outerSecrets, outerEventBridge] = await Promise.all([
@@ -43,13 +43,13 @@ export async function startOwnServices(
     file: jsonFile<MappingStates>(folder?.eventSourcesFile, {}),
     now,
   });
-  const secrets = { ...place, file: jsonFile<SecretsFile>(folder?.secretsFile, {}), now };
+  const secrets = { ...location, file: jsonFile<SecretsFile>(folder?.secretsFile, {}), now };
   const scheduler =
     outerScheduler === undefined
-      ? createSchedulerService({ ...place, file: folder?.schedulesFile, clock: systemClock })
+      ? createSchedulerService({ ...location, file: folder?.schedulesFile, clock: systemClock })
       : undefined;
   const eventBridge =
-    outerEventBridge === undefined ? createEventBridgeService({ ...place, now }) : undefined;
+    outerEventBridge === undefined ? createEventBridgeService({ ...location, now }) : undefined;
   const { url, stop } = await startAwsEndpoint({
     ...eventSourceMappings.operations,
     ...scheduler?.operations,
