@@ -1,10 +1,10 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import type { LocalStack } from "../local/stack.ts";
+import type { EmbeddedStack } from "../local/embedded-stack.ts";
 
 /** The addresses and credentials of the emulators, which another process can be given as JSON. */
-export type Emulators = Pick<LocalStack, "endpoints"> &
-  Pick<LocalStack["platform"], "region" | "credentials">;
+export type Emulators = Pick<EmbeddedStack, "endpoints"> &
+  Pick<EmbeddedStack["platform"], "region" | "credentials">;
 
 export type PlainClients = { readonly dynamo: DynamoDBClient; readonly sqs: SQSClient };
 

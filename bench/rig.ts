@@ -4,14 +4,14 @@ import { dynamoPool } from "../aws/pool.ts";
 import { type OnRequest, sqsQueues } from "../aws/queues.ts";
 import type { Policy } from "../core/policy.ts";
 import { createContext, type Environment } from "../environment/context.ts";
-import { type LocalStack, startLocal } from "../local/stack.ts";
+import { type EmbeddedStack, startEmbeddedStack } from "../local/embedded-stack.ts";
 import type { Context } from "../protocol/ports.ts";
 import { type Emulators, type PlainClients, plainClients } from "./plain-clients.ts";
 import { observeStarts, type Starts } from "./starts.ts";
 
 /** The parts that each figure measures with. */
 export type Rig = {
-  readonly stack: LocalStack;
+  readonly stack: EmbeddedStack;
   /** The context of a producer inside AWS. */
   readonly ctx: Context;
   readonly emulators: Emulators;
@@ -27,7 +27,7 @@ export type Rig = {
 /** Starts the stack with empty emulators in memory. Functions log as they do on AWS, at INFO. */
 export async function startRig(quick: boolean, progress: (line: string) => void): Promise<Rig> {
   const starts = observeStarts();
-  const stack = await startLocal({
+  const stack = await startEmbeddedStack({
     port: 0,
     dataDir: "",
     memory: true,
@@ -50,7 +50,7 @@ export async function startRig(quick: boolean, progress: (line: string) => void)
 }
 
 /** Sets the variables of the SDK and Powertools in this process. Answers the variables of Minutehand. */
-function producerEnvironment({ endpoints, platform, functions }: LocalStack): Environment {
+function producerEnvironment({ endpoints, platform, functions }: EmbeddedStack): Environment {
   const { region, credentials } = platform;
   Object.assign(process.env, {
     AWS_REGION: region,

@@ -11,19 +11,22 @@ import {
 import { join, relative, sep } from "node:path";
 import { commandOf } from "./processes.ts";
 
-/** Until then an undo, or the start of another runner, may find it again. */
+/** One hour: within that time an undo, or the start of another runner, may need the assembly again. */
 const UNUSED_AFTER_MS = 3_600_000;
 const HOLDER = /^holder\.(\d+)\.\d+\.json$/;
 
-/** What one runner takes from a cache of assemblies. */
-export type Holder = {
-  /** Its functions run from these folders, which are in assemblies of the cache, and from no others. */
+/** Keeps the assemblies that one runner uses from being deleted by other runners. */
+export type AssemblyHolder = {
+  /** Holds the assemblies that contain these folders, and releases all others. */
   readonly hold: (codeDirs: readonly string[]) => void;
   readonly release: () => void;
 };
 
-/** Runners of one project share its cache: each leaves word of what none may drop while its process lives. */
-export function createHolder(cacheDir: string, pid: number): Holder {
+/**
+ * The runners of one project share its cache. Each runner lists the assemblies it holds in a file, which counts while its process
+ * lives.
+ */
+export function createAssemblyHolder(cacheDir: string, pid: number): AssemblyHolder {
   mkdirSync(cacheDir, { recursive: true });
   const file = join(cacheDir, `holder.${pid}.${process.hrtime.bigint()}.json`);
   let held: readonly string[] = [];
@@ -31,25 +34,25 @@ export function createHolder(cacheDir: string, pid: number): Holder {
     hold: (codeDirs) => {
       const now = new Set(codeDirs.map((path) => relative(cacheDir, path).split(sep)[0] ?? ""));
       writeFileSync(file, JSON.stringify([...now]));
-      // An invocation may still run from what is left now.
-      for (const name of new Set([...held, ...now])) touch(join(cacheDir, name));
+      // An invocation may still run from an assembly that is released now, so that one stays for another hour.
+      for (const name of new Set([...held, ...now])) markUsed(join(cacheDir, name));
       held = [...now];
     },
     release: () => rmSync(file, { force: true }),
   };
 }
 
-/** Counts as used now. */
-export function touch(assembly: string): void {
+/** Sets the assembly's time of last use to now. */
+export function markUsed(assembly: string): void {
   const now = new Date();
   if (existsSync(assembly)) utimesSync(assembly, now, now);
 }
 
-/** Drops the assemblies that no runner holds and none has used for an hour. */
-export function dropUnused(cacheDir: string, now: number): void {
+/** Deletes the assemblies that no runner holds and that were last used more than an hour before `now` (ms since the epoch). */
+export function dropUnusedAssemblies(cacheDir: string, now: number): void {
   const names = readdirSync(cacheDir);
   const lists = names.map((name) => heldBy(cacheDir, name));
-  // The next pass knows more.
+  // An unreadable list may name any assembly, so nothing is deleted this time.
   if (lists.includes(undefined)) return;
   const held = new Set(lists.flat());
   for (const name of names) {
@@ -60,7 +63,9 @@ export function dropUnused(cacheDir: string, now: number): void {
   }
 }
 
-/** The assemblies that a holder's file names; `undefined`: it cannot be told now. */
+/**
+ * Reads the assemblies that a holder's file lists; `undefined` if the file cannot be read now. Removes the file of a dead runner.
+ */
 function heldBy(cacheDir: string, name: string): string[] | undefined {
   const [, pid] = HOLDER.exec(name) ?? [];
   if (pid === undefined) return [];
@@ -72,7 +77,7 @@ function heldBy(cacheDir: string, name: string): string[] | undefined {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch {
-    // Half-written, or gone with its runner.
+    // The other runner is writing the file, or has just removed it.
     return undefined;
   }
 }

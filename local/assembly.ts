@@ -5,10 +5,10 @@ import { LocalError } from "./local-error.ts";
 import type { NamedTemplate } from "./naming.ts";
 import type { Template } from "./template.ts";
 
-/** One synthesised stack, and where its assets lie by their object key. */
+/** One synthesised stack, and the paths of its assets by their S3 object keys. */
 export type Assembly = NamedTemplate & {
   readonly assets: ReadonlyMap<string, string>;
-  /** The app's other stacks, from which it may import. */
+  /** The app's other stacks, from which this stack may import values. */
   readonly others: readonly NamedTemplate[];
 };
 
@@ -17,10 +17,13 @@ type Artifact = {
   properties?: { templateFile?: string; stackName?: string; file?: string; directoryName?: string };
 };
 type AssetFile = { source: { path?: string }; destinations: Record<string, { objectKey: string }> };
-/** What a folder of an assembly has; each stage has one of its own. */
+/** One folder of an assembly. Each CDK stage has its own folder. */
 type Part = { folder: string; artifacts: Record<string, Artifact> };
 
-/** Reads a cloud assembly folder. Of its stacks one is played: that of this name, else the only one, or the only one that has a delay queue. */
+/**
+ * Reads a cloud assembly folder and chooses one of its stacks: the stack called `wanted`, else the only stack, else the only
+ * stack with a delay queue. Throws `LocalError` if that is not exactly one stack.
+ */
 export function readAssembly(outdir: string, wanted?: string): Assembly {
   const parts = partsOf(outdir);
   const stacks = parts.flatMap(({ folder, artifacts }) =>
@@ -31,7 +34,7 @@ export function readAssembly(outdir: string, wanted?: string): Assembly {
         template: readJson<Template>(folder, properties.templateFile ?? `${id}.template.json`),
       })),
   );
-  const stack = wanted === undefined ? onlyOne(stacks) : named(stacks, wanted);
+  const stack = wanted === undefined ? chooseOnlyStack(stacks) : findStack(stacks, wanted);
   const assets = new Map(parts.flatMap(assetsOf));
   return { ...stack, assets, others: stacks.filter((other) => other !== stack) };
 }
@@ -46,7 +49,7 @@ function partsOf(folder: string): Part[] {
   return [{ folder, artifacts }, ...stages];
 }
 
-/** Object keys, each with its path. */
+/** Lists the assets of a folder, each as its object key and its path. */
 function assetsOf({ folder, artifacts }: Part): [string, string][] {
   return Object.values(artifacts).flatMap(({ type, properties = {} }) => {
     if (type !== "cdk:asset-manifest" || !properties.file) return [];
@@ -62,13 +65,13 @@ function assetsOf({ folder, artifacts }: Part): [string, string][] {
   });
 }
 
-function named(stacks: readonly NamedTemplate[], wanted: string): NamedTemplate {
+function findStack(stacks: readonly NamedTemplate[], wanted: string): NamedTemplate {
   const stack = stacks.find(({ stackName }) => stackName === wanted);
   if (stack) return stack;
   throw new LocalError(`--stack must name a stack of the app, is "${wanted}"; allowed: ${namesOf(stacks)}`);
 }
 
-function onlyOne(stacks: readonly NamedTemplate[]): NamedTemplate {
+function chooseOnlyStack(stacks: readonly NamedTemplate[]): NamedTemplate {
   const queues = stacks.filter(({ template }) => hasDelayQueue(template));
   const [stack, ...others] = stacks.length === 1 ? stacks : queues;
   if (stack && others.length === 0) return stack;

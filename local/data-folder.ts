@@ -1,57 +1,56 @@
 import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { shortageOf } from "./disk.ts";
-import { codeOf, LocalError, messageOf } from "./local-error.ts";
-import { commandOf, end } from "./processes.ts";
+import { diskShortage } from "./disk.ts";
+import { errorCode, errorText, LocalError } from "./local-error.ts";
+import { commandOf, signalProcess } from "./processes.ts";
 
-/** What a runner leaves about itself, for the next one and for people. */
-type Record = {
+/** The content of `runner.json`: how the next runner and the user find this runner. */
+type RunnerRecord = {
   pid: number;
   url: string;
-  /** Where the services answer that no emulator plays, Secrets Manager among them. */
+  /** The URL of the services that the runner itself plays, such as Secrets Manager. */
   services: string;
   emulators: number[];
 };
 
-/** SQLite keeps files beside its own. */
-const withCompanions = (database: string): string[] =>
+/** A SQLite database, and the files that SQLite keeps beside it. */
+const sqliteFiles = (database: string): string[] =>
   ["", "-wal", "-shm", "-journal"].map((ending) => database + ending);
 
-/** What `reset` drops. */
-const DROPPED = [
-  ...["dynamodb.sqlite", "schedules.sqlite"].flatMap(withCompanions),
+/** The files and folders that `reset` deletes. */
+const DELETED_BY_RESET = [
+  ...["dynamodb.sqlite", "schedules.sqlite"].flatMap(sqliteFiles),
   "sqs",
   "event-sources.json",
   "event-sources.json.new",
 ];
-const KEPT = [...withCompanions("lock"), "compiled", "runner.json", "secrets.json", "secrets.json.new"];
+const KEPT_BY_RESET = [...sqliteFiles("lock"), "compiled", "runner.json", "secrets.json", "secrets.json.new"];
 
 export type DataFolder = {
   readonly databaseFile: string;
   readonly queuesDir: string;
   readonly schedulesFile: string;
   readonly eventSourcesFile: string;
-  /** Only its owner may read it. */
+  /** Created so that only its owner can read it. */
   readonly secretsFile: string;
-  /** Where functions keep compiled code. */
+  /** Node's compile cache for the functions. */
   readonly codeCacheDir: string;
-  /** The folder, and what the runner writes in it: it may be a folder of the user's. */
+  /** The folder, and every path in it that the runner writes. The folder may also hold files of the user. */
   readonly paths: ReadonlySet<string>;
-  readonly note: (record: Record) => void;
-  /** Why nothing can be written now, in words; `undefined` while the disk has room. */
+  readonly writeRecord: (record: RunnerRecord) => void;
+  /** Says why nothing can be written now; `undefined` while the disk has room. */
   readonly shortage: () => string | undefined;
-  /** Gives the folder free. The operating system does so too when the process dies. */
+  /** Unlocks the folder. When the process dies, the operating system unlocks it too. */
   readonly release: () => void;
 };
 
 /**
- * Takes a folder for this process alone. `reset` drops what an earlier run left, but for the secrets, which
- * receivers know, and nothing else in it.
- * Throws `LocalError` if it is no folder, cannot be written, has no room on its disk or is in use. `shortageIn` says why a
- * folder has no room.
+ * Locks a folder for this process. `reset` deletes the data of earlier runs, but neither the secrets, which receivers know, nor
+ * files of the user. Throws `LocalError` if the path is not a folder, cannot be written, is on a full disk or is in use.
+ * `shortageIn` says why a folder's disk is full.
  */
-export function openDataFolder(dir: string, reset: boolean, shortageIn = shortageOf): DataFolder {
+export function openDataFolder(dir: string, reset: boolean, shortageIn = diskShortage): DataFolder {
   const path = resolve(dir);
   makeWritable(path, dir);
   const shortage = shortageIn(path);
@@ -65,41 +64,41 @@ export function openDataFolder(dir: string, reset: boolean, shortageIn = shortag
     eventSourcesFile: join(path, "event-sources.json"),
     secretsFile: join(path, "secrets.json"),
     codeCacheDir: join(path, "compiled"),
-    paths: new Set([path, ...[...DROPPED, ...KEPT].map((name) => join(path, name))]),
-    note: (record: Record) => writeFileSync(recordFile, `${JSON.stringify(record)}\n`),
+    paths: new Set([path, ...[...DELETED_BY_RESET, ...KEPT_BY_RESET].map((name) => join(path, name))]),
+    writeRecord: (record: RunnerRecord) => writeFileSync(recordFile, `${JSON.stringify(record)}\n`),
     shortage: () => shortageIn(path),
     release: () => {
       rmSync(recordFile, { force: true });
       lock.close();
     },
   };
-  endLeftovers(readRecord(recordFile), path);
-  if (reset) for (const name of DROPPED) rmSync(join(path, name), { recursive: true, force: true });
+  killLeftEmulators(readRecord(recordFile), path);
+  if (reset) for (const name of DELETED_BY_RESET) rmSync(join(path, name), { recursive: true, force: true });
   return folder;
 }
 
 function makeWritable(path: string, dir: string): void {
   try {
-    // It holds the bodies of jobs.
+    // The folder holds the bodies of jobs, so only its owner may open it.
     mkdirSync(path, { recursive: true, mode: 0o700 });
     accessSync(path, constants.W_OK);
   } catch (error) {
     const isFile = statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
     if (isFile) throw new LocalError(`the data folder ${dir} must be a folder, but is a file (see --data)`);
-    throw new LocalError(`the data folder ${dir} cannot be written: ${codeOf(error)}`);
+    throw new LocalError(`the data folder ${dir} cannot be written: ${errorCode(error)}`);
   }
 }
 
-/** A lock of SQLite's is the operating system's own: it cannot outlive its process. */
-function lockFolder(path: string, holder: () => Record | undefined): DatabaseSync {
+/** Takes a lock of SQLite. The operating system keeps such a lock, so the lock cannot outlive its process. */
+function lockFolder(path: string, holder: () => RunnerRecord | undefined): DatabaseSync {
   const file = join(path, "lock");
   try {
     const lock = new DatabaseSync(file, { timeout: 0 });
     lock.exec("BEGIN EXCLUSIVE");
     return lock;
   } catch (error) {
-    if (!/locked/.test(messageOf(error)))
-      throw new LocalError(`the data folder ${path} is broken: ${file}: ${messageOf(error)}`);
+    if (!/locked/.test(errorText(error)))
+      throw new LocalError(`the data folder ${path} is broken: ${file}: ${errorText(error)}`);
     const other = holder();
     const who = other ? ` (process ${other.pid}, ${other.url})` : "";
     throw new LocalError(
@@ -108,7 +107,7 @@ function lockFolder(path: string, holder: () => Record | undefined): DatabaseSyn
   }
 }
 
-function readRecord(file: string): Record | undefined {
+function readRecord(file: string): RunnerRecord | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch {
@@ -116,7 +115,10 @@ function readRecord(file: string): Record | undefined {
   }
 }
 
-/** An emulator can outlive a runner only if the guard was killed too. Its arguments name this folder. */
-function endLeftovers(record: Record | undefined, path: string): void {
-  for (const pid of record?.emulators ?? []) if (commandOf(pid).includes(path)) end(pid, "SIGKILL");
+/**
+ * Kills emulators of an earlier runner. They outlive the runner only if its guard was killed too. The check of the command line,
+ * which contains the folder, spares another process that has got the same id.
+ */
+function killLeftEmulators(record: RunnerRecord | undefined, path: string): void {
+  for (const pid of record?.emulators ?? []) if (commandOf(pid).includes(path)) signalProcess(pid, "SIGKILL");
 }

@@ -2,7 +2,7 @@ import { inflateRawSync } from "node:zlib";
 import type { FunctionSpec } from "./resources.ts";
 import { asList, asObject, resolve, type Scope, type Template } from "./template.ts";
 
-/** What the construct says of its outputs, by which a delay queue is found in a template. */
+/** The descriptions that the `DelayQueue` construct gives its outputs. A template with such an output has a delay queue. */
 const TABLE_OUTPUT = "Minutehand table";
 const API_OUTPUT = "Minutehand API";
 
@@ -12,24 +12,24 @@ export function hasDelayQueue({ Outputs = {} }: Template): boolean {
   return Object.values(Outputs).some(({ Description }) => Description === TABLE_OUTPUT);
 }
 
-/** The logical id of the first delay queue's HTTP API, whose endpoint is an output; `undefined` where there is none. */
-export function apiOf({ Outputs = {} }: Template): string | undefined {
+/** Answers the logical id of the first delay queue's HTTP API; `undefined` if there is none. */
+export function delayQueueApiId({ Outputs = {} }: Template): string | undefined {
   const endpoint = Object.values(Outputs).find(({ Description }) => Description === API_OUTPUT)?.Value;
   const [logicalId] = asList(asObject(endpoint)["Fn::GetAtt"]);
   return typeof logicalId === "string" ? logicalId : undefined;
 }
 
-/** The topics that a function knows, by their names; none if it knows no delay queue. */
-export function topicsOf({ environment }: Pick<FunctionSpec, "environment">): Policies {
+/** Answers the topics in a function's policy, by their names. A function without a delay queue has none. */
+export function topicsOfFunction({ environment }: Pick<FunctionSpec, "environment">): Policies {
   const { MINUTEHAND_POLICY: text = "{}" } = environment;
-  // A long policy is deflated.
+  // The construct compresses a policy that is too long for an environment variable.
   const json = text.startsWith("{") ? text : inflateRawSync(Buffer.from(text, "base64")).toString();
   const { topics = {} }: { topics?: Policies } = JSON.parse(json);
   return topics;
 }
 
-/** The names of the tables and ready queues without which the template's delay queues would lose jobs. */
-export function essentialsOf(
+/** Lists the names of the tables and ready queues of the template's delay queues. Without one of them jobs would get lost. */
+export function requiredNames(
   { Outputs = {} }: Template,
   scope: Scope,
   functions: readonly FunctionSpec[],
@@ -41,7 +41,7 @@ export function essentialsOf(
     .filter(({ environment }) => tables.includes(environment.MINUTEHAND_TABLE ?? ""))
     .flatMap((spec) => {
       const prefix = spec.environment.MINUTEHAND_QUEUE_URL_PREFIX?.split("/").at(-1) ?? "";
-      return Object.keys(topicsOf(spec)).map((topic) => prefix + topic);
+      return Object.keys(topicsOfFunction(spec)).map((topic) => prefix + topic);
     });
   return [...new Set([...tables, ...readyQueues])];
 }

@@ -1,31 +1,33 @@
 import { statfsSync } from "node:fs";
 
 const MIB = 1024 * 1024;
-/** Bytes. SQLite needs room for its log before a write, and the rest lets what runs end. */
-const LEAST_FREE = 8 * MIB;
-/** ms. */
-const LOOK_EVERY = 5_000;
+/** Before each write SQLite needs room for its log. The rest lets running jobs finish. */
+const MIN_FREE_BYTES = 8 * MIB;
+const CHECK_EVERY_MS = 5_000;
 
-type Room = { readonly blocks: number; readonly bavail: number; readonly bsize: number };
+type FreeSpace = { readonly blocks: number; readonly bavail: number; readonly bsize: number };
 
 /**
- * Why nothing can be written to a folder, in words; `undefined` while its disk has at least 8 MiB free. `roomOf` answers as
- * statfs(2) does.
+ * Says why nothing can be written to a folder. Answers `undefined` while the folder's disk has at least 8 MiB free. `readSpace`
+ * answers as statfs(2) does.
  */
-export function shortageOf(dir: string, roomOf: (dir: string) => Room = statfsSync): string | undefined {
-  const { blocks, bavail, bsize } = roomOf(dir);
+export function diskShortage(
+  dir: string,
+  readSpace: (dir: string) => FreeSpace = statfsSync,
+): string | undefined {
+  const { blocks, bavail, bsize } = readSpace(dir);
   const free = bavail * bsize;
-  // A file system without blocks does not count them.
-  if (blocks === 0 || free >= LEAST_FREE) return undefined;
+  // Some file systems do not count blocks and answer 0.
+  if (blocks === 0 || free >= MIN_FREE_BYTES) return undefined;
   const left = Math.floor((free / MIB) * 10) / 10;
-  return `the disk of the data folder ${dir} is full: ${left} MiB are free, at least ${LEAST_FREE / MIB} MiB are needed`;
+  return `the disk of the data folder ${dir} is full: ${left} MiB are free, at least ${MIN_FREE_BYTES / MIB} MiB are needed`;
 }
 
-/** Says when the disk becomes full, and when it has room again. Answers how to end this. */
-export function tellShortage(
+/** Logs when the disk becomes full and when it has room again. The function that it returns ends the checks. */
+export function logDiskShortage(
   shortage: () => string | undefined,
   log: (line: string) => void,
-  every = LOOK_EVERY,
+  every = CHECK_EVERY_MS,
 ): () => void {
   let isShort = false;
   const timer = setInterval(() => {

@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { hiddenPlace, untilListening } from "./free-port.ts";
+import { unguessableAddress, waitUntilListening } from "./free-port.ts";
 import { LocalError } from "./local-error.ts";
-import type { Program } from "./supervise.ts";
+import type { SupervisedProgram } from "./supervise.ts";
 
 const { resolve } = createRequire(import.meta.url);
 
-/** Where this machine's dynoxide lies. Throws `LocalError` if there is none for it. */
+/** Answers the path of dynoxide's binary for this machine. Throws `LocalError` if it is not installed. */
 export function findDynoxide(platform: string = process.platform, arch: string = process.arch): string {
   const name = `@dynoxide/${platform}-${arch}`;
   try {
@@ -20,11 +20,16 @@ export function findDynoxide(platform: string = process.platform, arch: string =
   }
 }
 
-/** DynamoDB at a hidden place of loopback, since it lets every web page call it; without a database file it is kept in memory. */
-export async function dynoxide(file: string | undefined): Promise<{ program: Program; endpoint: string }> {
+/**
+ * Describes how to run dynoxide, the DynamoDB emulator. Without a database file it keeps its data in memory. It answers web pages
+ * of any site, so its address is one that no page can guess.
+ */
+export async function dynoxideProgram(
+  file: string | undefined,
+): Promise<{ program: SupervisedProgram; endpoint: string }> {
   const binary = findDynoxide();
-  const place = await hiddenPlace();
-  const { host, port } = place;
+  const address = await unguessableAddress();
+  const { host, port } = address;
   const args = ["serve", "--host", host, "--port", String(port), ...(file ? ["--db-path", file] : [])];
   return {
     endpoint: `http://${host}:${port}`,
@@ -32,7 +37,7 @@ export async function dynoxide(file: string | undefined): Promise<{ program: Pro
       name: "the embedded DynamoDB (dynoxide)",
       data: file,
       spawn: () => spawn(binary, args, { detached: true, stdio: ["ignore", "ignore", "pipe"] }),
-      ready: (_, signal) => untilListening(place, signal),
+      ready: (_, signal) => waitUntilListening(address, signal),
     },
   };
 }

@@ -1,44 +1,44 @@
 import type { DataFolder } from "./data-folder.ts";
-import { dynoxide } from "./dynoxide.ts";
-import { elsewhere } from "./elsewhere.ts";
-import type { Guardian } from "./guardian.ts";
+import { dynoxideProgram } from "./dynoxide.ts";
+import { externalEndpoint } from "./external-endpoint.ts";
+import { fauxqsProgram } from "./fauxqs.ts";
+import type { Guard } from "./guard.ts";
 import type { LocalError } from "./local-error.ts";
-import { sqsEmulator } from "./sqs-emulator.ts";
-import { type Program, type Supervised, supervise } from "./supervise.ts";
+import { type SupervisedProgram, type Supervisor, supervise } from "./supervise.ts";
 
 export type Emulators = {
   readonly endpoints: { readonly dynamodb: string; readonly sqs: string };
-  /** The processes of the embedded services; absent for one that runs elsewhere. */
+  /** The process ids of the emulators. A service that runs elsewhere has none. */
   readonly pids: () => { dynamodb?: number; sqs?: number };
   readonly stop: () => Promise<void>;
 };
 
-type Surroundings = {
-  readonly guardian: Guardian;
-  /** Absent: everything is kept in memory. */
+type Dependencies = {
+  readonly guard: Guard;
+  /** Absent: the emulators keep everything in memory. */
   readonly folder: DataFolder | undefined;
   readonly log: (line: string) => void;
   readonly onRestart: () => void;
   readonly onLost: (error: LocalError) => void;
 };
 
-/** Starts the embedded services, but for those that the environment says run elsewhere. */
-export async function startEmulators({ folder, ...surroundings }: Surroundings): Promise<Emulators> {
-  const started: Supervised[] = [];
+/** Starts the emulators of DynamoDB and SQS, except where an environment variable names another service. */
+export async function startEmulators({ folder, ...dependencies }: Dependencies): Promise<Emulators> {
+  const started: Supervisor[] = [];
   const serve = async (variable: string, embedded: () => Promise<Embedded>): Promise<Service> => {
-    const outer = await elsewhere(variable);
+    const outer = await externalEndpoint(variable);
     if (outer !== undefined) return { endpoint: outer, pid: () => undefined };
     const { program, endpoint } = await embedded();
-    const supervised = await supervise(program, surroundings);
-    started.push(supervised);
-    return { endpoint, pid: supervised.pid };
+    const supervisor = await supervise(program, dependencies);
+    started.push(supervisor);
+    return { endpoint, pid: supervisor.pid };
   };
   const stop = async () => {
     await Promise.all(started.map((service) => service.stop()));
   };
   const results = await Promise.allSettled([
-    serve("AWS_ENDPOINT_URL_DYNAMODB", () => dynoxide(folder?.databaseFile)),
-    serve("AWS_ENDPOINT_URL_SQS", () => sqsEmulator(folder?.queuesDir)),
+    serve("AWS_ENDPOINT_URL_DYNAMODB", () => dynoxideProgram(folder?.databaseFile)),
+    serve("AWS_ENDPOINT_URL_SQS", () => fauxqsProgram(folder?.queuesDir)),
   ]);
   const [dynamodb, sqs] = results;
   if (dynamodb.status === "rejected" || sqs.status === "rejected") {
@@ -48,14 +48,14 @@ export async function startEmulators({ folder, ...surroundings }: Surroundings):
   }
   return {
     endpoints: { dynamodb: dynamodb.value.endpoint, sqs: sqs.value.endpoint },
-    pids: () => ({ ...named("dynamodb", dynamodb.value.pid()), ...named("sqs", sqs.value.pid()) }),
+    pids: () => ({ ...pidEntry("dynamodb", dynamodb.value.pid()), ...pidEntry("sqs", sqs.value.pid()) }),
     stop,
   };
 }
 
-type Embedded = { program: Program; endpoint: string };
+type Embedded = { program: SupervisedProgram; endpoint: string };
 type Service = { endpoint: string; pid: () => number | undefined };
 
-function named<N extends string>(name: N, pid: number | undefined): { [K in N]?: number } {
+function pidEntry<N extends string>(name: N, pid: number | undefined): { [K in N]?: number } {
   return (pid === undefined ? {} : { [name]: pid }) as { [K in N]?: number };
 }

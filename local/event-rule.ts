@@ -1,26 +1,30 @@
 import { LocalError } from "./local-error.ts";
 import { asList, asObject, type Json, type JsonObject } from "./template.ts";
 
-/** A rule that brings events to queues. */
+/** A rule that sends events to queues. */
 export type EventRuleSpec = {
   readonly arn: string;
-  /** The name of the bus that it listens to. */
+  /** The name of the rule's bus. */
   readonly bus: string;
-  /** Absent: whatever it is. */
+  /** The exact sources that match. Absent: every source matches. */
   readonly sources: readonly string[] | undefined;
+  /** The exact detail types that match. Absent: every detail type matches. */
   readonly detailTypes: readonly string[] | undefined;
   readonly queueArns: readonly string[];
 };
 
 const DEFAULT_BUS = "default";
 const PATTERN_FIELDS = ["source", "detail-type"];
-/** What is tried how often has no effect here: an event that cannot be delivered is refused to its sender. */
+/**
+ * `RetryPolicy` and `DeadLetterConfig` are accepted but have no effect: if a queue does not take an event, PutEvents rejects the
+ * event at once.
+ */
 const TARGET_FIELDS = ["Id", "Arn", "RetryPolicy", "DeadLetterConfig"];
 
-/** Reads an `AWS::Events::Rule` that has a pattern. Throws `LocalError` for what is not played. */
+/** Reads an `AWS::Events::Rule` that has an event pattern. Throws `LocalError` for a pattern or a target that is not played. */
 export function readEventRule(arn: string, properties: JsonObject): EventRuleSpec {
   const pattern = asObject(properties.EventPattern);
-  refuseOthers(`the pattern of rule ${arn}`, pattern, PATTERN_FIELDS);
+  refuseOtherFields(`the pattern of rule ${arn}`, pattern, PATTERN_FIELDS);
   const exact = (field: string): string[] | undefined => {
     const values = pattern[field];
     if (values === undefined) return undefined;
@@ -39,19 +43,19 @@ export function readEventRule(arn: string, properties: JsonObject): EventRuleSpe
   };
 }
 
-/** A bus may be named by its ARN or by its name alone. */
+/** Answers the name of a bus, which a template may refer to by name or by ARN. */
 export function busName(reference: Json | undefined): string {
   return String(reference ?? DEFAULT_BUS).replace(/^arn:.*:event-bus\//, "");
 }
 
 function queueOf(ruleArn: string, target: JsonObject): string {
-  refuseOthers(`a target of rule ${ruleArn}`, target, TARGET_FIELDS);
+  refuseOtherFields(`a target of rule ${ruleArn}`, target, TARGET_FIELDS);
   const arn = String(target.Arn);
   if (/^arn:aws:sqs:[^:]*:[^:]*:(?!.*\.fifo$)/.test(arn)) return arn;
   throw new LocalError(`a target of rule ${ruleArn} is ${arn}; the local stack sends events only to queues`);
 }
 
-function refuseOthers(what: string, value: JsonObject, known: readonly string[]): void {
+function refuseOtherFields(what: string, value: JsonObject, known: readonly string[]): void {
   const other = Object.keys(value).find((field) => !known.includes(field));
   if (other === undefined) return;
   throw new LocalError(`${what} has ${other}; the local stack supports only ${known.join(", ")}`);

@@ -5,22 +5,23 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import type { Outcome } from "./environment.ts";
-import { chainOf, LONGEST_CHAIN } from "./lineage.ts";
-import { messageOf } from "./local-error.ts";
+import type { Outcome } from "./execution-environment.ts";
+import { errorText } from "./local-error.ts";
+import { chainLength, LONGEST_CHAIN } from "./recursive-loop.ts";
 import type { EventSourceSpec } from "./resources.ts";
 import { failedMessages, sqsEvent } from "./sqs-event.ts";
 
-/** Lambda starts with five; more than ten at a time only make each other slower on one machine. */
+/** Lambda starts with five pollers. More than ten at a time would only slow each other down on one machine. */
 const FIRST_POLLERS = 5;
 const MAX_POLLERS = 10;
 const SCALE_EVERY_MS = 1_000;
 const POLL_SECONDS = 20;
+/** The pause between polls that fail, while the SQS emulator restarts. */
 const RETRY_MS = 200;
 
 export type EventSource = { readonly stop: () => Promise<void> };
 
-type Surroundings = {
+type Dependencies = {
   readonly client: SQSClient;
   readonly queueUrl: string;
   readonly invoke: (event: object) => Promise<Outcome>;
@@ -28,11 +29,11 @@ type Surroundings = {
 };
 
 /**
- * Feeds a queue to a function: each poller receives a batch, invokes, deletes what succeeded. A poller holds
- * one batch, so nothing is received that cannot be started.
+ * Invokes a function with the messages of a queue. Each poller receives a batch, invokes the function and deletes the messages that
+ * succeeded. A poller then receives the next batch, so no received message waits for an invocation.
  */
-export function startEventSource(spec: EventSourceSpec, surroundings: Surroundings): EventSource {
-  const { client, queueUrl, invoke, log } = surroundings;
+export function startEventSource(spec: EventSourceSpec, dependencies: Dependencies): EventSource {
+  const { client, queueUrl, invoke, log } = dependencies;
   const max = Math.min(spec.maximumConcurrency ?? MAX_POLLERS, MAX_POLLERS);
   const stopping = new AbortController();
   const pollers = new Set<Promise<void>>();
@@ -50,10 +51,10 @@ export function startEventSource(spec: EventSourceSpec, surroundings: Surroundin
 
   async function poll(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const messages = (await receive()).filter(isInvoked);
+      const messages = (await receive()).filter(isOutsideLoop);
       if (messages.length > 0) {
         busy += 1;
-        await handle(messages);
+        await runBatch(messages);
         busy -= 1;
       } else if (pollers.size > FIRST_POLLERS) return;
     }
@@ -71,29 +72,32 @@ export function startEventSource(spec: EventSourceSpec, surroundings: Surroundin
       const { Messages = [] } = await client.send(request, { abortSignal: stopping.signal });
       return Messages;
     } catch {
-      // The queue's emulator is being started again, or this stops.
+      // The emulator is restarting, or the event source stops.
       await sleep(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => {});
       return [];
     }
   }
 
-  /** What Lambda's guard against loops refuses stays in the queue, which moves it to its DLQ after some receives. */
-  function isInvoked({ MessageId, Attributes }: Message): boolean {
-    const isTooLong = chainOf(Attributes?.AWSTraceHeader) >= LONGEST_CHAIN;
+  /**
+   * Lambda does not run a message of a recursive loop. The message stays in the queue, which moves it to its DLQ after some
+   * receives.
+   */
+  function isOutsideLoop({ MessageId, Attributes }: Message): boolean {
+    const isTooLong = chainLength(Attributes?.AWSTraceHeader) >= LONGEST_CHAIN;
     if (isTooLong)
       log(
-        `message ${MessageId} of ${spec.queueArn} comes of ${LONGEST_CHAIN} invocations in a row: Lambda takes that for a loop and drops it`,
+        `message ${MessageId} of ${spec.queueArn} comes of ${LONGEST_CHAIN} invocations in a row: Lambda treats that as a recursive loop and drops the message`,
       );
     return !isTooLong;
   }
 
-  async function handle(messages: readonly Message[]): Promise<void> {
+  async function runBatch(messages: readonly Message[]): Promise<void> {
     const outcome = await invoke(sqsEvent(messages, spec.queueArn));
     if (outcome.outcome !== "returned") return;
     const failed = spec.reportsFailures ? failedMessages(outcome.payload, messages) : new Set<string>();
     const done = messages.filter(({ MessageId = "" }) => !failed.has(MessageId));
     if (done.length === 0) return;
-    // The next batch need not wait for this: a message that is not deleted comes again, as SQS may do anyway.
+    // The next batch does not wait for the deletion: SQS delivers at least once, so a message may come again anyway.
     const removal = remove(done).finally(() => removals.delete(removal));
     removals.add(removal);
   }
@@ -103,7 +107,7 @@ export function startEventSource(spec: EventSourceSpec, surroundings: Surroundin
     try {
       await client.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries: entries }));
     } catch (error) {
-      log(`messages of ${spec.queueArn} could not be deleted and will come again: ${messageOf(error)}`);
+      log(`messages of ${spec.queueArn} could not be deleted and will come again: ${errorText(error)}`);
     }
   }
 

@@ -1,107 +1,28 @@
-/**
- * Runs fauxqs as a process of its own: `fauxqs <host> <port> [data folder]`. It always listens on all
- * interfaces, so the listening itself is bound to an address of loopback here; and it ends when its parent does.
- */
-import { AsyncLocalStorage } from "node:async_hooks";
-import { Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { Server, type Socket } from "node:net";
-import type { DatabaseSync } from "node:sqlite";
-import { refusalOfWebPage } from "./web-page.ts";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { unguessableAddress } from "./free-port.ts";
+import { programPath } from "./program-path.ts";
+import type { SupervisedProgram } from "./supervise.ts";
 
-const [host, port, dataDir] = process.argv.slice(2);
-
-const listen = Server.prototype.listen;
-Server.prototype.listen = function listenOnLoopback(this: Server, ...args: unknown[]) {
-  const [first, ...others] = args;
-  const bound = typeof first === "object" && first !== null ? { ...first, host } : first;
-  return Reflect.apply(listen, this, [bound, ...others]);
-};
-
-// It answers whoever asks, web pages too.
-const { emit } = HttpServer.prototype;
-HttpServer.prototype.emit = function emitUnlessWebPage(this: HttpServer, event: string, ...args: unknown[]) {
-  if (event !== "request") return Reflect.apply(emit, this, [event, ...args]);
-  const [request, response] = args as [IncomingMessage, ServerResponse];
-  const refusal = refusalOfWebPage(request.headers);
-  if (refusal === undefined) return Reflect.apply(emit, this, [event, ...args]);
-  response.writeHead(403, { connection: "close" }).end(refusal);
-  return true;
-};
-
-process.on("disconnect", () => process.exit());
-
-// Its check for what SQS refuses lacks the `u` flag and takes each half of an emoji for a lone surrogate.
-const sqsTypes = new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href;
-const { INVALID_MESSAGE_BODY_CHAR } = (await import(sqsTypes)) as { INVALID_MESSAGE_BODY_CHAR: RegExp };
-const REFUSED = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
-INVALID_MESSAGE_BODY_CHAR.test = (text) => REFUSED.test(text);
-
-// It keeps a message that is visible again at once with no receive count, which its own table refuses: the
-// message is then in no list until a restart.
-const persistence = new URL("persistence.js", import.meta.resolve("fauxqs")).href;
-type Persistence = { db: DatabaseSync; updateMessageReady(messageId: string): void };
-const { PersistenceManager } = (await import(persistence)) as {
-  PersistenceManager: { prototype: Persistence };
-};
-const READY =
-  "UPDATE sqs_messages SET receipt_handle = NULL, visibility_deadline = NULL WHERE message_id = ?";
-PersistenceManager.prototype.updateMessageReady = function (messageId) {
-  this.db.prepare(READY).run(messageId);
-};
-
-// It does not see that a long poll was cut off, and a message that it hands to nobody stays hidden.
-const caller = new AsyncLocalStorage<{ socket: Socket; trace: string | undefined }>();
-const router = new URL("sqs/sqsRouter.js", import.meta.resolve("fauxqs")).href;
-type Handle = (request: { raw: IncomingMessage }, reply: unknown) => Promise<unknown>;
-const { SqsRouter } = (await import(router)) as { SqsRouter: { prototype: { handle: Handle } } };
-const { handle } = SqsRouter.prototype;
-SqsRouter.prototype.handle = function (request, reply) {
-  const { socket, headers } = request.raw;
-  const trace = headers["x-amzn-trace-id"];
-  return caller.run({ socket, trace: typeof trace === "string" ? trace : undefined }, () =>
-    handle.call(this, request, reply),
-  );
-};
-const store = new URL("sqs/sqsStore.js", import.meta.resolve("fauxqs")).href;
-type Stored = { trace?: string };
-type Received = { ReceiptHandle: string; Attributes?: object };
-type Queue = { inflightMessages: Map<string, { message: Stored }> };
-type Dequeue = (this: Queue, ...args: unknown[]) => Received[];
-const { SqsQueue, SqsStore } = (await import(store)) as {
-  SqsQueue: { prototype: Queue & { dequeue: Dequeue } };
-  SqsStore: { createMessage(...args: unknown[]): Stored };
-};
-const { dequeue } = SqsQueue.prototype;
-SqsQueue.prototype.dequeue = function (...args) {
-  if (caller.getStore()?.socket.destroyed) return [];
-  return dequeue.apply(this, args).map((received) => {
-    const AWSTraceHeader = this.inflightMessages.get(received.ReceiptHandle)?.message.trace;
-    return AWSTraceHeader === undefined ? received : withAttribute(received, { AWSTraceHeader });
-  });
-};
-
-// It forgets the trace header that came with a message. Lambda counts by it how many invocations led there. It is kept in
-// memory alone: a chain begins anew when the emulator does.
-const { createMessage } = SqsStore;
-SqsStore.createMessage = function (...args) {
-  const trace = caller.getStore()?.trace;
-  return { ...createMessage.apply(this, args), ...(trace === undefined ? {} : { trace }) };
-};
-
-/** A received message that keeps an attribute beside those that are set later. */
-function withAttribute(received: Received, more: object): Received {
-  let attributes: object | undefined;
-  return Object.defineProperty(received, "Attributes", {
-    enumerable: true,
-    get: () => attributes && { ...attributes, ...more },
-    set: (set: object) => {
-      attributes = set;
+/** Describes how to run fauxqs, the SQS emulator, at an unguessable address. Without a data folder it keeps messages in memory. */
+export async function fauxqsProgram(
+  dataDir: string | undefined,
+): Promise<{ program: SupervisedProgram; endpoint: string }> {
+  const { host, port } = await unguessableAddress();
+  return {
+    endpoint: `http://${host}:${port}`,
+    program: {
+      name: "the embedded SQS (fauxqs)",
+      data: dataDir,
+      spawn: () =>
+        fork(programPath("fauxqs"), [host, String(port), ...(dataDir ? [dataDir] : [])], {
+          detached: true,
+          execArgv: [],
+          stdio: ["ignore", "ignore", "pipe", "ipc"],
+        }),
+      ready: async (child, signal) => {
+        await once(child, "message", { signal }).catch(() => {});
+      },
     },
-  });
+  };
 }
-
-const { startFauxqs } = await import("fauxqs");
-const server = await startFauxqs({ port: Number(port), logger: false, ...(dataDir ? { dataDir } : {}) });
-
-process.on("SIGTERM", () => void server.stop().finally(() => process.exit()));
-process.send?.("ready");

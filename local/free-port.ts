@@ -2,14 +2,15 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf } from "./local-error.ts";
+import { errorCode } from "./local-error.ts";
 
 const LOOPBACK = "127.0.0.1";
+/** Shorter than any emulator's start, so a start is noticed at once. */
 const RETRY_MS = 10;
 
-export type Place = { readonly host: string; readonly port: number };
+export type Address = { readonly host: string; readonly port: number };
 
-/** A port of loopback that nothing listens on at the moment. */
+/** Answers a port of a loopback address that nothing listens on at the moment. */
 export async function freePort(host = LOOPBACK): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, "listening");
@@ -20,22 +21,22 @@ export async function freePort(host = LOOPBACK): Promise<number> {
 }
 
 /**
- * An address of loopback that nobody guesses, with a free port of it: a server that asks nobody who they are, as dynoxide, is
- * so out of reach of web pages, which would have to try 16 million addresses. Where a machine has no loopback address but
- * 127.0.0.1, as macOS, that one.
+ * Answers a random loopback address with a free port. A server without authentication, such as dynoxide, is there out of reach
+ * of web pages: a page would have to try 16 million addresses. macOS has no loopback address but 127.0.0.1, so there the host is
+ * not hidden.
  */
-export async function hiddenPlace(): Promise<Place> {
+export async function unguessableAddress(): Promise<Address> {
   const host = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
   try {
     return { host, port: await freePort(host) };
   } catch (error) {
-    if (codeOf(error) !== "EADDRNOTAVAIL") throw error;
+    if (errorCode(error) !== "EADDRNOTAVAIL") throw error;
     return { host: LOOPBACK, port: await freePort() };
   }
 }
 
-/** Resolves when something accepts connections there, or when aborted. */
-export async function untilListening({ host, port }: Place, signal: AbortSignal): Promise<void> {
+/** Resolves when a server accepts connections at the address, or when the signal aborts. */
+export async function waitUntilListening({ host, port }: Address, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const socket = connect({ port, host });
     const open = await new Promise<boolean>((resolve) => {

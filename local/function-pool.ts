@@ -1,48 +1,55 @@
 import { availableParallelism, totalmem } from "node:os";
-import { type Environment, type Host, type Outcome, startEnvironment } from "./environment.ts";
-import { messageOf } from "./local-error.ts";
+import {
+  type EnvironmentHost,
+  type ExecutionEnvironment,
+  type Outcome,
+  startExecutionEnvironment,
+} from "./execution-environment.ts";
+import { errorText } from "./local-error.ts";
 import type { FunctionSpec } from "./resources.ts";
 
-/** Long polls hold an environment for 20 s each, so this is how many of them run at once, where the machine bears as many. */
+/** A waiting `receive` holds an environment for up to 20 s, so this is how many of them can wait at the same time. */
 const MAX_ENVIRONMENTS = 40;
-const LEAST_ENVIRONMENTS = 4;
+/** Even a small machine needs a few, because each waiting `receive` holds one. */
+const MIN_ENVIRONMENTS = 4;
 const ENVIRONMENTS_PER_CORE = 8;
-/** Bytes that one takes, and the part of the machine's memory that those of one function may take together. */
+/** The memory of one environment, and the part of the machine's memory that one function's environments may take together. */
 const ENVIRONMENT_BYTES = 64 * 1024 * 1024;
 const MEMORY_PART = 1 / 20;
-/** Each start takes a core for a moment, which is the running ones' too. */
+/** Each start keeps a core busy for a moment, which the running environments need too. */
 const MAX_STARTING = 2;
 /**
- * How long an invocation waits for the running environments, per each of them, before another is started.
- * Long polls soon get as many as they need; work that keeps the cores busy anyway gets no more than help.
+ * An invocation waits this long, times the number of environments, before another environment is started. Long polls soon get
+ * all the environments that they need. Work that keeps the cores busy would not get faster by more of them.
  */
 const PATIENCE_MS = 10;
+/** After a burst the environments that it needed are ended. One always stays. */
 const IDLE_LIMIT_MS = 120_000;
 const REAP_EVERY_MS = 15_000;
-/** Lambda's limit for the event and the answer of a synchronous invocation. */
+/** Lambda's limit for the event and for the answer of a synchronous invocation. */
 const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 
-/** One Lambda function: its environments, and the invocations that wait for one. */
+/** The execution environments of one Lambda function, and the queue of invocations that wait for one of them. */
 export type FunctionPool = {
   readonly spec: FunctionSpec;
-  /** Never rejects. */
+  /** Runs the function. Never rejects: a failure is an outcome. */
   readonly invoke: (event: unknown) => Promise<Outcome>;
   /** Starts the first environment if there is none. */
   readonly warm: () => void;
   readonly pids: () => number[];
-  /** What is invoked from now on goes to other code or settings; what runs ends as it began. */
+  /** Later invocations run with this code and these settings. Running invocations end with the old ones. */
   readonly replace: (spec: FunctionSpec) => void;
-  /** Lets what runs finish for `graceMs`, then ends every process. */
+  /** Waits up to `graceMs` for running invocations, then ends every process. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
-/** How many environments one function may have on a machine. `memory`: bytes. */
+/** Answers how many environments one function may have on a machine. `memory`: bytes. */
 export function mostEnvironments({ cores, memory }: { cores: number; memory: number }): number {
-  const borne = Math.min(
+  const fitting = Math.min(
     cores * ENVIRONMENTS_PER_CORE,
     Math.floor((memory * MEMORY_PART) / ENVIRONMENT_BYTES),
   );
-  return Math.min(Math.max(borne, LEAST_ENVIRONMENTS), MAX_ENVIRONMENTS);
+  return Math.min(Math.max(fitting, MIN_ENVIRONMENTS), MAX_ENVIRONMENTS);
 }
 
 type Waiting = {
@@ -50,21 +57,21 @@ type Waiting = {
   readonly since: number;
   readonly settle: (outcome: Outcome) => void;
 };
-type Idle = { readonly environment: Environment; readonly since: number };
+type Idle = { readonly environment: ExecutionEnvironment; readonly since: number };
 
-export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPool {
+export function createFunctionPool(first: FunctionSpec, host: EnvironmentHost): FunctionPool {
   let spec = first;
   const most = mostEnvironments({ cores: availableParallelism(), memory: totalmem() });
   const cap = () => Math.min(spec.reservedConcurrency ?? most, most);
-  /** Each with what it was started from. */
-  const all = new Map<Environment, FunctionSpec>();
-  // The one used last is used next, so that those a burst needed fall idle and are reaped.
+  /** Every environment, with the spec from which it was started. */
+  const all = new Map<ExecutionEnvironment, FunctionSpec>();
+  // A stack: the environment that was used last is used next. Those that only a burst needed thus stay idle and are ended.
   const idle: Idle[] = [];
   const waiting: Waiting[] = [];
   let starting = 0;
   let stopping = false;
   let growth: NodeJS.Timeout | undefined;
-  const reaper = setInterval(reap, REAP_EVERY_MS);
+  const reaper = setInterval(endIdle, REAP_EVERY_MS);
   reaper.unref();
 
   function dispatch(): void {
@@ -77,14 +84,14 @@ export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPoo
     if (waiting.length > 0) grow();
   }
 
-  function takeIdle(): Environment | undefined {
+  function takeIdle(): ExecutionEnvironment | undefined {
     for (let entry = idle.pop(); entry; entry = idle.pop()) {
       if (entry.environment.isAlive()) return entry.environment;
     }
     return undefined;
   }
 
-  async function run(environment: Environment, { event, settle }: Waiting): Promise<void> {
+  async function run(environment: ExecutionEnvironment, { event, settle }: Waiting): Promise<void> {
     const outcome = await environment.invoke(event);
     if (stopping || all.get(environment) !== spec) environment.kill();
     else if (environment.isAlive() && outcome.outcome !== "timed-out" && outcome.outcome !== "crashed")
@@ -93,7 +100,7 @@ export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPoo
     dispatch();
   }
 
-  /** Starts environments while invocations wait longer than the warm ones explain. */
+  /** Starts another environment when the oldest invocation has waited longer than its patience. */
   function grow(): void {
     const [oldest] = waiting;
     if (!oldest || stopping || growth || all.size + starting >= cap()) return;
@@ -113,7 +120,7 @@ export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPoo
     starting += 1;
     const started = spec;
     try {
-      const environment = await startEnvironment(started, host);
+      const environment = await startExecutionEnvironment(started, host);
       all.set(environment, started);
       void environment.exited.then(() => {
         all.delete(environment);
@@ -122,8 +129,8 @@ export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPoo
       if (stopping || started !== spec) environment.kill();
       else idle.push({ environment, since: Date.now() });
     } catch (error) {
-      // As on Lambda the invocation that needed the environment fails, the next one tries again.
-      const errorMessage = messageOf(error);
+      // As on Lambda, the invocation that needed the environment fails. The next invocation tries to start one again.
+      const errorMessage = errorText(error);
       host.onLine(spec.logicalId, `could not start: ${errorMessage}`);
       if (started !== spec) return;
       waiting
@@ -135,7 +142,7 @@ export function createFunctionPool(first: FunctionSpec, host: Host): FunctionPoo
     }
   }
 
-  function reap(): void {
+  function endIdle(): void {
     const now = Date.now();
     while (idle.length > 1 && all.size > 1 && now - (idle[0]?.since ?? now) > IDLE_LIMIT_MS)
       idle.shift()?.environment.kill();

@@ -1,20 +1,63 @@
-/**
- * Runs as a process of its own beside the runner and outlives it by a moment: when the runner is gone, also
- * by SIGKILL, it ends every process the runner had started. Without it, the database would live on.
- */
-import { end } from "./processes.ts";
+import { type ChildProcess, fork } from "node:child_process";
+import type { GuardMessage } from "./guard-process.ts";
+import { programPath } from "./program-path.ts";
 
-/** Process ids; a negative one is a group's. */
-export type GuardMessage = { watch: number } | { forget: number };
+/** Makes sure that no child outlives this process. */
+export type Guard = {
+  /** Ends the child when this process ends. */
+  readonly watch: (child: ChildProcess) => void;
+  /** Ends the child, which leads a process group, and the whole group when this process ends. */
+  readonly watchGroup: (child: ChildProcess) => void;
+  readonly pid: () => number | undefined;
+  readonly stop: () => void;
+};
 
-const watched = new Set<number>();
+export function startGuard(): Guard {
+  const watched = new Set<number>();
+  let stopping = false;
+  let guard = start();
 
-process.on("message", (message: GuardMessage) => {
-  if ("watch" in message) watched.add(message.watch);
-  else watched.delete(message.forget);
-});
+  function start(): ChildProcess {
+    // Detached, so that neither Ctrl-C nor a signal to the runner's process group ends the guard before the other processes.
+    const child = fork(programPath("guard"), {
+      detached: true,
+      execArgv: [],
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    child.once("exit", () => {
+      if (!stopping) guard = start();
+    });
+    child.on("error", () => {});
+    for (const pid of watched) send(child, { watch: pid });
+    return child;
+  }
 
-process.on("disconnect", () => {
-  for (const pid of watched) end(pid, "SIGKILL");
-  process.exit();
-});
+  /** `id`: a process id, or a negative id for a group, as in kill(2). */
+  function watchId(child: ChildProcess, id: number): void {
+    watched.add(id);
+    send(guard, { watch: id });
+    child.once("exit", () => {
+      watched.delete(id);
+      send(guard, { forget: id });
+    });
+  }
+
+  return {
+    watch: (child) => {
+      if (child.pid !== undefined) watchId(child, child.pid);
+    },
+    watchGroup: (child) => {
+      if (child.pid !== undefined) watchId(child, -child.pid);
+    },
+    pid: () => guard.pid,
+    stop: () => {
+      stopping = true;
+      if (guard.connected) guard.disconnect();
+    },
+  };
+}
+
+function send(child: ChildProcess, message: GuardMessage): void {
+  // If the guard has just died, its successor gets the whole list of ids at its start.
+  if (child.connected) child.send(message, () => {});
+}

@@ -1,4 +1,4 @@
-import type { Outcome } from "./environment.ts";
+import type { Outcome } from "./execution-environment.ts";
 
 export type HttpAnswer = {
   readonly status: number;
@@ -14,10 +14,10 @@ type Result = {
   isBase64Encoded?: unknown;
 };
 
-/** Node's server sets these itself. */
+/** Headers that Node's server sets itself. */
 const OWN_HEADERS = new Set(["connection", "content-length", "keep-alive", "transfer-encoding"]);
 
-/** An answer of API Gateway's own. */
+/** An answer that API Gateway gives itself, without the function. */
 export function gatewayAnswer(status: number, message: string): HttpAnswer {
   return {
     status,
@@ -26,14 +26,14 @@ export function gatewayAnswer(status: number, message: string): HttpAnswer {
   };
 }
 
-/** What API Gateway answers for an invocation's outcome, payload format 2.0. */
+/** Turns an invocation's outcome into API Gateway's answer, by payload format 2.0. */
 export function httpAnswer(outcome: Outcome): HttpAnswer {
   if (outcome.outcome === "too-large") return gatewayAnswer(413, "Request Entity Too Large");
   if (outcome.outcome === "timed-out") return gatewayAnswer(503, "Service Unavailable");
   if (outcome.outcome !== "returned") return gatewayAnswer(500, "Internal Server Error");
   const result: Result | string | null = JSON.parse(outcome.payload);
   if (typeof result !== "object" || result?.statusCode === undefined)
-    // An answer without a status is taken for the body of a 200.
+    // API Gateway treats a result without a status as the body of a 200.
     return {
       status: 200,
       headers: { "content-type": "application/json" },

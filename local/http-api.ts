@@ -1,36 +1,36 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Outcome } from "./environment.ts";
+import type { Outcome } from "./execution-environment.ts";
 import { gatewayAnswer, type HttpAnswer, httpAnswer } from "./http-answer.ts";
 import { decodePath, httpEvent } from "./http-event.ts";
-import { close, listen, readBody } from "./loopback-server.ts";
+import { closeServer, listenOnLoopback, readRequestBody } from "./loopback-server.ts";
 import { matchRoute, type Route } from "./routes.ts";
 import { refusalOfWebPage } from "./web-page.ts";
 
 /** API Gateway's limit: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_HEADER_BYTES = 10_240;
-/** For a whole request to arrive, so that slow senders hold nothing for long. */
+/** A request must arrive completely within this time, so that slow senders do not hold connections for long. */
 const REQUEST_LIMIT_MS = 30_000;
 const HEADERS_LIMIT_MS = 10_000;
 const KEEP_ALIVE_MS = 60_000;
-/** How often Node looks for those past their limits; by default only each half minute. */
+/** How often Node checks those limits. Node's default is 30 s. */
 const LIMITS_EVERY_MS = 1_000;
 
 type Target = { readonly invoke: (event: object) => Promise<Outcome>; readonly timeoutMs: number };
 
 export type HttpApi = {
   readonly url: string;
-  /** Requests wait until this is called. */
+  /** Sets the routes. Until then requests wait. */
   readonly serve: (routes: readonly Route<Target>[], account: string) => void;
-  /** Accepts nothing more and gives running requests `graceMs`. */
+  /** Accepts no more requests, and waits up to `graceMs` for those that are running. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
 /**
- * Listens on loopback; port 0 takes a free one. Throws `LocalError` if the port is not to be had. While `shortage` says why nothing can
- * be written, each request but a GET is answered 507 with those words.
+ * Plays the app's HTTP API on a port of loopback, or on a free port for 0. Throws `LocalError` if the port cannot be opened. While
+ * `shortage` says that the disk is full, every request but a GET gets status 507 with those words.
  */
 export async function openHttpApi(
   port: number,
@@ -49,7 +49,7 @@ export async function openHttpApi(
       void (async () => {
         const refusal = refusalOfWebPage(request.headers);
         if (refusal !== undefined) return refuse(response, gatewayAnswer(403, refusal));
-        const body = await readBody(request, MAX_BODY_BYTES);
+        const body = await readRequestBody(request, MAX_BODY_BYTES);
         if (body === "too-large") return refuse(response, gatewayAnswer(413, "Request Entity Too Large"));
         const [routes, account] = await routed;
         const full = request.method === "GET" ? undefined : shortage();
@@ -58,11 +58,11 @@ export async function openHttpApi(
       })().catch(() => response.destroy());
     },
   );
-  const url = await listen(server, port);
+  const url = await listenOnLoopback(server, port);
   return {
     url,
     serve: (routes, account) => serve([routes, account]),
-    stop: (graceMs) => close(server, graceMs),
+    stop: (graceMs) => closeServer(server, graceMs),
   };
 }
 
@@ -91,7 +91,7 @@ async function answer(
   return outcome ? httpAnswer(outcome) : gatewayAnswer(503, "Service Unavailable");
 }
 
-/** The rest of the request's body is not worth reading, so the connection cannot be used again. */
+/** Answers without reading the rest of the request's body. The connection can then carry no other request, so it is closed. */
 function refuse(response: ServerResponse, answer: HttpAnswer): void {
   response.setHeader("connection", "close");
   write(response, answer);

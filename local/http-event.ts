@@ -3,14 +3,14 @@ import type { IncomingHttpHeaders } from "node:http";
 
 export type HttpRequest = {
   readonly method: string;
-  /** Path and query as sent. */
+  /** Path and query, still encoded. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly sourceIp: string;
   readonly body: Buffer;
 };
 
-type Place = {
+type RouteContext = {
   readonly routeKey: string;
   readonly pathParameters: Record<string, string>;
   readonly requestId: string;
@@ -19,12 +19,12 @@ type Place = {
   readonly account: string;
 };
 
-/** Only these are handed on as text: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html */
+/** API Gateway passes only these bodies on as text: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html */
 const TEXT_TYPE = /^(text\/|application\/(json|javascript|xml|[\w.-]+\+(json|xml))\b)/i;
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** The path as API Gateway hands it on, which decodes it even in `rawPath`. Nothing if it is malformed. */
+/** Decodes the path of a URL, as API Gateway does even for `rawPath`. Answers `undefined` if the path is malformed. */
 export function decodePath(url: string): string | undefined {
   const [path = "/"] = url.split("?", 1);
   try {
@@ -34,24 +34,24 @@ export function decodePath(url: string): string | undefined {
   }
 }
 
-/** A request as an HTTP API's Lambda integration gets it, payload format 2.0. */
-export function httpEvent(request: HttpRequest, place: Place) {
+/** Turns a request into the event of an HTTP API's Lambda integration, by payload format 2.0. */
+export function httpEvent(request: HttpRequest, context: RouteContext) {
   const path = decodePath(request.url) ?? "/";
   const query = request.url.includes("?") ? request.url.slice(request.url.indexOf("?") + 1) : "";
   const { cookie, ...others } = request.headers;
-  const headers = joined(others);
+  const headers = joinLists(others);
   const parameters = queryParameters(query);
   const isText = TEXT_TYPE.test(headers["content-type"] ?? "") && isUtf8(request.body);
   return {
     version: "2.0",
-    routeKey: place.routeKey,
+    routeKey: context.routeKey,
     rawPath: path,
     rawQueryString: query,
     ...(cookie ? { cookies: cookie.split(/; */) } : {}),
     headers,
     ...(parameters ? { queryStringParameters: parameters } : {}),
     requestContext: {
-      accountId: place.account,
+      accountId: context.account,
       apiId: "local",
       domainName: headers.host ?? "",
       domainPrefix: "local",
@@ -62,19 +62,19 @@ export function httpEvent(request: HttpRequest, place: Place) {
         sourceIp: request.sourceIp,
         userAgent: headers["user-agent"] ?? "",
       },
-      requestId: place.requestId,
-      routeKey: place.routeKey,
+      requestId: context.requestId,
+      routeKey: context.routeKey,
       stage: "$default",
-      time: commonLogTime(new Date(place.now)),
-      timeEpoch: place.now,
+      time: commonLogTime(new Date(context.now)),
+      timeEpoch: context.now,
     },
-    ...(Object.keys(place.pathParameters).length > 0 ? { pathParameters: place.pathParameters } : {}),
+    ...(Object.keys(context.pathParameters).length > 0 ? { pathParameters: context.pathParameters } : {}),
     ...(request.body.length > 0 ? { body: request.body.toString(isText ? "utf8" : "base64") } : {}),
     isBase64Encoded: request.body.length > 0 && !isText,
   };
 }
 
-function joined(headers: IncomingHttpHeaders): Record<string, string> {
+function joinLists(headers: IncomingHttpHeaders): Record<string, string> {
   const entries = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, Array.isArray(value) ? value.join(",") : value] as const],
   );

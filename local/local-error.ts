@@ -1,15 +1,15 @@
-/** Something the user can act on. The message is one line and is all that is printed. */
+/** A failure that the user can fix. Only its message is printed, so the message is one line. */
 export class LocalError extends Error {
   override readonly name = "LocalError";
 }
 
-/** The text of anything thrown. */
-export function messageOf(error: unknown): string {
+/** Answers the message of an error, or any other thrown value as text. */
+export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The code that Node and the AWS SDK give their errors, such as `EADDRINUSE`. */
-export function codeOf(error: unknown): string | undefined {
+/** Answers the code of a Node error, such as `EADDRINUSE`, else the error's name, such as `ThrottlingException`. */
+export function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

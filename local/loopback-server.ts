@@ -2,25 +2,28 @@ import { once } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf, LocalError, messageOf } from "./local-error.ts";
+import { errorCode, errorText, LocalError } from "./local-error.ts";
 
-/** Opens a port of 127.0.0.1, or a free one for 0, and answers its URL. Throws `LocalError` if it is not to be had. */
-export async function listen(server: Server, port: number): Promise<string> {
+/**
+ * Lets a server listen on a port of 127.0.0.1, or on a free port for 0. Answers its URL. Throws `LocalError` if the port cannot
+ * be opened.
+ */
+export async function listenOnLoopback(server: Server, port: number): Promise<string> {
   server.listen(port, "127.0.0.1");
   try {
     await once(server, "listening");
   } catch (error) {
-    if (codeOf(error) === "EADDRINUSE")
+    if (errorCode(error) === "EADDRINUSE")
       throw new LocalError(
         `port ${port} of 127.0.0.1 is in use; choose another port with --port, or a free one with --port 0`,
       );
-    throw new LocalError(`port ${port} of 127.0.0.1 cannot be opened: ${messageOf(error)}`);
+    throw new LocalError(`port ${port} of 127.0.0.1 cannot be opened: ${errorText(error)}`);
   }
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Accepts nothing more, gives running requests `graceMs`, then cuts their connections. */
-export async function close(server: Server, graceMs: number): Promise<void> {
+/** Stops a server: accepts no more connections, waits up to `graceMs` for running requests, then closes all connections. */
+export async function closeServer(server: Server, graceMs: number): Promise<void> {
   if (!server.listening) return;
   const closed = once(server, "close");
   server.close();
@@ -29,7 +32,11 @@ export async function close(server: Server, graceMs: number): Promise<void> {
   server.closeAllConnections();
 }
 
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | "too-large"> {
+/** Reads a request's body, unless it is longer than `maxBytes`. */
+export async function readRequestBody(
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<Buffer | "too-large"> {
   if (Number(request.headers["content-length"]) > maxBytes) return "too-large";
   const chunks: Buffer[] = [];
   let size = 0;

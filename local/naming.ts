@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { type Json, type Resource, resolve, type Scope, type Template } from "./template.ts";
 
-/** Where a stack stands: what its pseudo parameters and its resources' names are made of. */
+/** The account, region, stack name and URLs that pseudo parameters and the names of resources contain. */
 export type Site = {
   readonly account: string;
   readonly region: string;
   readonly stackName: string;
-  /** `http://127.0.0.1:4566`; queue URLs begin with it. */
+  /** `http://127.0.0.1:4566`. Queue URLs begin with it. */
   readonly sqsEndpoint: string;
   /** `http://127.0.0.1:4500` */
   readonly apiUrl: string;
@@ -14,6 +14,7 @@ export type Site = {
 
 export const URL_SUFFIX = "amazonaws.com";
 
+/** The property that names a resource of each type. Without it the name is `<stack>-<logical id>`. */
 const NAME_PROPERTIES: Readonly<Record<string, string>> = {
   "AWS::DynamoDB::Table": "TableName",
   "AWS::DynamoDB::GlobalTable": "TableName",
@@ -28,7 +29,10 @@ const NAME_PROPERTIES: Readonly<Record<string, string>> = {
 
 export type NamedTemplate = { readonly stackName: string; readonly template: Template };
 
-/** What `Ref`, `Fn::GetAtt`, `Fn::ImportValue` and pseudo parameters of a template stand for at a site, beside the app's other stacks. */
+/**
+ * Makes the scope that resolves a template's `Ref`, `Fn::GetAtt` and `Fn::ImportValue`. Imported values come from the app's other
+ * stacks.
+ */
 export function scopeOf(template: Template, site: Site, others: readonly NamedTemplate[] = []): Scope {
   const pseudo: Readonly<Record<string, string>> = {
     "AWS::AccountId": site.account,
@@ -59,7 +63,8 @@ export function scopeOf(template: Template, site: Site, others: readonly NamedTe
         for (const { Export, Value = null } of Object.values(other.template.Outputs ?? {}))
           if (Export && resolve(Export.Name, theirs) === name) return resolve(Value, theirs);
       }
-      // Of a stack that is none of the app's. Nothing here has such a name, so whoever needs it says it.
+      // The export belongs to a stack outside the app. Its name replaces its value. No local resource has that name, so the
+      // log names the export wherever a resource needs its value.
       return name;
     },
   };
@@ -97,7 +102,7 @@ export function scopeOf(template: Template, site: Site, others: readonly NamedTe
       case "AWS::Scheduler::ScheduleGroup":
         return { name, ref: name, arn: arn("scheduler", `schedule-group/${name}`) };
       case "AWS::SecretsManager::Secret": {
-        // AWS ends it with six random characters; secrets are found without them too.
+        // On AWS six random characters follow. Secrets Manager finds a secret without them too.
         const secretArn = arn("secretsmanager", `secret:${name}`);
         return { name, ref: secretArn, arn: secretArn };
       }
@@ -111,7 +116,7 @@ export function scopeOf(template: Template, site: Site, others: readonly NamedTe
   return scope;
 }
 
-/** The same at each start, so that what is kept by it stays its own. */
+/** Makes the same UUID at each start, because the data folder keeps the mapping's state by its UUID. */
 function stableUuid(name: string): string {
   const hex = createHash("sha256").update(name).digest("hex");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");

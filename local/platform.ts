@@ -7,17 +7,16 @@ export type Endpoints = {
   readonly lambda: string;
 };
 
-/** Where the stack stands and with what the clients sign. */
+/** The stack's account and region, and the credentials for its services. */
 export type Platform = {
   readonly account: string;
   readonly region: string;
-  /** For clients of the runner's own. */
   readonly credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 };
 
 /**
- * The embedded services take any signature. A service named by the environment is signed for with the
- * environment's own account, region and credentials, where it has them.
+ * Reads account, region and credentials from the environment if the environment names a service that runs elsewhere. Otherwise,
+ * and for each missing one, answers fixed values, since the embedded services accept any signature.
  */
 export function readPlatform(env: NodeJS.ProcessEnv): Platform {
   const own = Object.keys(endpointsIn(env)).length > 0 ? env : {};
@@ -33,8 +32,8 @@ export function readPlatform(env: NodeJS.ProcessEnv): Platform {
 }
 
 /**
- * What the functions find in their environment beside the template's variables: of `env` whatever says where a service
- * runs that is not played here.
+ * Makes the environment variables that functions get beside the template's own. They include each `AWS_ENDPOINT_URL*` of `env`, so
+ * functions also reach services that are not played here.
  */
 export function platformVariables(
   { region, credentials }: Platform,
@@ -54,9 +53,9 @@ export function platformVariables(
     AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoints.secretsManager,
     AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBridge,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
-    // Receivers that are tried out run on this machine too.
+    // Developers try out webhook receivers on their own machine.
     MINUTEHAND_ALLOW_LOOPBACK: "true",
-    // Job events are logged at this level.
+    // Job events are debug records, and the log shows them.
     POWERTOOLS_LOG_LEVEL: "DEBUG",
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The properties that make a difference here, by the resource's type, as CloudFormation calls them. The others are not
- * even worked out: what says how a table is encrypted may name what only a deployment knows.
+ * The properties that the local stack plays, by CloudFormation's names. No other property is resolved: the encryption of a table,
+ * for instance, may refer to values that only a deployment knows.
  */
 const PLAYED: Readonly<Record<string, readonly string[]>> = {
   "AWS::ApiGatewayV2::Integration": ["IntegrationUri", "PayloadFormatVersion", "TimeoutInMillis"],
@@ -57,7 +57,7 @@ const PLAYED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Of a resource's properties those that are played. */
+/** Picks the properties of a resource that the local stack plays. */
 export function playedProperties<T>(
   type: string,
   properties: Readonly<Record<string, T>>,

@@ -1,17 +1,17 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { codeOf } from "./local-error.ts";
+import { errorCode } from "./local-error.ts";
 
-/** Sends a signal to a process, or to a group by its negative id; one that is gone is no error. */
-export function end(pid: number, signal: NodeJS.Signals): void {
+/** Sends a signal to a process, or to a process group by its negative id. Does nothing if the process has ended. */
+export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if (codeOf(error) !== "ESRCH") throw error;
+    if (errorCode(error) !== "ESRCH") throw error;
   }
 }
 
-/** The command a process runs, or nothing if there is no such process. */
+/** Answers the command line of a process, or an empty text if there is no such process. */
 export function commandOf(pid: number): string {
   try {
     if (process.platform === "linux")

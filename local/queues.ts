@@ -6,12 +6,12 @@ import {
   SetQueueAttributesCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import { createEach, type Refusal } from "./refusals.ts";
+import { createEach, type Refusal } from "./create-each.ts";
 import type { QueueSpec } from "./resources.ts";
 
-/** Creates the queues that are not there and brings the others' attributes up to date. Messages stay. */
+/** Creates missing queues and updates the attributes of existing ones. Messages stay. Answers the queues that SQS rejects. */
 export async function createQueues(queues: readonly QueueSpec[], client: SQSClient): Promise<Refusal[]> {
-  // A queue can name only a DLQ that exists.
+  // SQS rejects a queue whose DLQ does not exist yet, so queues without a DLQ come first.
   const hasDeadLetterQueue = ({ attributes }: QueueSpec) => attributes.RedrivePolicy !== undefined;
   const create = (some: readonly QueueSpec[]) =>
     createEach("queue", some, (queue) => createQueue(queue, client));
@@ -20,21 +20,21 @@ export async function createQueues(queues: readonly QueueSpec[], client: SQSClie
 }
 
 async function createQueue({ name, url, attributes }: QueueSpec, client: SQSClient): Promise<void> {
-  if (!(await exists(name, client))) {
+  if (!(await queueExists(name, client))) {
     await client.send(new CreateQueueCommand({ QueueName: name, Attributes: attributes }));
     return;
   }
   const request = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ["All"] });
   const { Attributes } = await client.send(request);
   const current: Record<string, string> = Attributes ?? {};
-  const changed = Object.entries(attributes).filter(([key, value]) => !sameValue(current[key], value));
+  const changed = Object.entries(attributes).filter(([key, value]) => !isSameValue(current[key], value));
   if (changed.length === 0) return;
   await client.send(
     new SetQueueAttributesCommand({ QueueUrl: url, Attributes: Object.fromEntries(changed) }),
   );
 }
 
-async function exists(name: string, client: SQSClient): Promise<boolean> {
+async function queueExists(name: string, client: SQSClient): Promise<boolean> {
   try {
     await client.send(new GetQueueUrlCommand({ QueueName: name }));
     return true;
@@ -44,8 +44,8 @@ async function exists(name: string, client: SQSClient): Promise<boolean> {
   }
 }
 
-/** RedrivePolicy is JSON, in any order, with its count as text or number. */
-function sameValue(current: string | undefined, wanted: string): boolean {
+/** Compares attributes. RedrivePolicy is JSON with its fields in any order, and its count is a text or a number. */
+function isSameValue(current: string | undefined, wanted: string): boolean {
   return (
     current === wanted || (current?.startsWith("{") === true && canonical(current) === canonical(wanted))
   );

@@ -1,80 +1,143 @@
-import { changesOf } from "./changes.ts";
-import { codeOf, LocalError, messageOf } from "./local-error.ts";
-import type { FunctionSpec, QueueSpec, Stack } from "./resources.ts";
-import { shownName } from "./shown-name.ts";
+import { isDeepStrictEqual } from "node:util";
+import { displayName } from "./display-name.ts";
+import { errorCode, errorText, LocalError } from "./local-error.ts";
+import type { FunctionSpec, QueueSpec, StackSpec } from "./resources.ts";
 
-export type Reloading = {
-  /** What the app is made of, as a hash. */
-  readonly fingerprint: () => string;
-  /** Of what runs. */
-  readonly seen: string;
-  readonly synthesise: () => Promise<Stack>;
-  /** Creates those that are not there. Throws `LocalError` for one that is refused. */
+type ReloadOptions = {
+  /** Hashes the app's files. */
+  readonly hashApp: () => string;
+  /** The hash of the files from which the running stack was synthesised. */
+  readonly runningHash: string;
+  readonly synthesise: () => Promise<StackSpec>;
+  /** Throws `LocalError` if SQS rejects a queue. */
   readonly createQueues: (queues: readonly QueueSpec[]) => Promise<void>;
-  /** New invocations of the functions go to these. */
-  readonly replace: (specs: readonly FunctionSpec[]) => void;
+  /** Later invocations of these functions run the new code. */
+  readonly replaceFunctions: (specs: readonly FunctionSpec[]) => void;
   readonly log: (line: string) => void;
 };
 
 /**
- * What is to be called when something was saved: it synthesises again, one time after the other, until nothing has changed
- * meanwhile. What an app writes itself is therefore no reason, unless it writes something else each time.
+ * Answers the function to call after each save. The function synthesises the app and replaces the changed functions, and repeats
+ * this until the app's files no longer change. If the app itself writes files during a synthesis, this costs one more synthesis.
+ * It never ends if their content differs each time.
  */
-export function createReloader(running: Stack, reloading: Reloading): () => Promise<void> {
-  const { fingerprint, synthesise, log } = reloading;
-  let { seen } = reloading;
-  let functions = running.functions;
-  let told = "";
-  let failure = "";
-  let busy = false;
+export function createReloader(started: StackSpec, options: ReloadOptions): () => Promise<void> {
+  const { hashApp, synthesise, createQueues, replaceFunctions, log } = options;
+  let hash = options.runningHash;
+  let running = started;
+  let loggedRestart = "";
+  let loggedFailure = "";
+  let isReloading = false;
 
-  return async function saved(): Promise<void> {
-    if (busy) return;
-    busy = true;
+  return async function reloadAfterSave(): Promise<void> {
+    // The loop of the call that is under way sees this save too.
+    if (isReloading) return;
+    isReloading = true;
     try {
-      // Once, and not for each synth: the line itself may be what has changed a file of the folder.
-      if (fingerprint() !== seen) log("saved: synthesising …");
-      for (let now = fingerprint(); now !== seen; now = fingerprint()) {
-        seen = now;
+      // Logged before the loop and not in it: the log may be a file of the folder, so the line itself may change the hash.
+      if (hashApp() !== hash) log("saved: synthesising …");
+      for (let now = hashApp(); now !== hash; now = hashApp()) {
+        hash = now;
         await reload();
       }
     } catch (error) {
-      log(`nothing is reloaded until the next save: ${messageOf(error)}`);
+      log(`nothing is reloaded until the next save: ${errorText(error)}`);
     } finally {
-      busy = false;
+      isReloading = false;
     }
   };
 
   async function reload(): Promise<void> {
     try {
-      await takeUp(await synthesise());
-      if (failure !== "") log("the app synthesises again");
-      failure = "";
+      await applyChanges(await synthesise());
+      if (loggedFailure !== "") log("the app synthesises again");
+      loggedFailure = "";
     } catch (error) {
-      // The runner ends.
-      if (codeOf(error) === "AbortError") return;
-      const reason = reasonOf(error);
-      // Told once: the log may be a file of the folder, whose every line is a save.
-      if (reason !== failure) log(`${reason}; what ran before runs on`);
-      failure = reason;
+      // The runner is stopping and has ended the app.
+      if (errorCode(error) === "AbortError") return;
+      // An app in the middle of an edit can fail in any way.
+      const failure = error instanceof LocalError ? error.message : `reloading failed: ${errorText(error)}`;
+      // The same failure is logged once: the log may be a file of the folder, and each line of it a save.
+      if (failure !== loggedFailure) log(`${failure}; what ran before runs on`);
+      loggedFailure = failure;
     }
   }
 
-  async function takeUp(next: Stack): Promise<void> {
-    const { functions: changed, others } = changesOf({ ...running, functions }, next);
-    // Functions that know of a topic send there, whoever takes it up from there after a restart.
+  async function applyChanges(next: StackSpec): Promise<void> {
+    const { functions, needRestart } = compareStacks(running, next);
+    // New functions may send to a new topic's queue at once. Its consumer starts only after a restart.
     const known = new Set(running.queues.map(({ name }) => name));
-    await reloading.createQueues(next.queues.filter(({ name }) => !known.has(name)));
-    reloading.replace(changed);
-    functions = functions.map((spec) => changed.find(({ arn }) => arn === spec.arn) ?? spec);
-    if (changed.length > 0) log(`reloaded ${changed.map((spec) => shownName(spec, next)).join(", ")}`);
-    const restart = others.join(", ");
-    if (restart !== told && restart !== "") log(`restart to take up ${restart}`);
-    told = restart;
+    await createQueues(next.queues.filter(({ name }) => !known.has(name)));
+    replaceFunctions(functions);
+    running = {
+      ...running,
+      functions: running.functions.map((spec) => functions.find(({ arn }) => arn === spec.arn) ?? spec),
+    };
+    if (functions.length > 0) log(`reloaded ${functions.map((spec) => displayName(spec, next)).join(", ")}`);
+    const restart = needRestart.join(", ");
+    if (restart !== loggedRestart && restart !== "") log(`restart to take up ${restart}`);
+    loggedRestart = restart;
   }
 }
 
-/** An app in the middle of an edit fails in any way. */
-function reasonOf(error: unknown): string {
-  return error instanceof LocalError ? error.message : `reloading failed: ${messageOf(error)}`;
+type StackChanges = {
+  /** The functions of both stacks whose code or settings differ, as the second stack has them. */
+  readonly functions: readonly FunctionSpec[];
+  /** Every other difference, in words for the log: `queue shop-mail (new)`. */
+  readonly needRestart: readonly string[];
+};
+
+/** Compares two syntheses of the same app. */
+export function compareStacks(before: StackSpec, after: StackSpec): StackChanges {
+  const partsAfter = Object.values(partsByKind(after));
+  return {
+    functions: after.functions.filter((spec) =>
+      before.functions.some((old) => old.arn === spec.arn && !isSameFunction(old, spec)),
+    ),
+    needRestart: Object.values(partsByKind(before)).flatMap((parts, kind) =>
+      describeChanges(new Map(parts), new Map(partsAfter[kind])),
+    ),
+  };
+}
+
+/** Ignores the folder of the code, which differs in each synthesis: the code's hash tells whether the code is the same. */
+function isSameFunction(
+  { codeDir: _, ...one }: FunctionSpec,
+  { codeDir: __, ...other }: FunctionSpec,
+): boolean {
+  return isDeepStrictEqual(one, other);
+}
+
+type Kind = Exclude<keyof StackSpec, "unknownTypes" | "required" | "leftOut">;
+/** What the log calls a part of a stack, and the value that changes with the part. */
+type Part = readonly [label: string, value: unknown];
+
+function partsByKind(stack: StackSpec): Record<Kind, Part[]> {
+  const lastOf = (arn: string) => arn.split(/[:/]/).at(-1);
+  return {
+    // A changed function needs no restart, so only its name counts.
+    functions: stack.functions.map(({ name }) => [`function ${name}`, name]),
+    tables: stack.tables.map((spec) => [`table ${spec.name}`, spec]),
+    queues: stack.queues.map((spec) => [`queue ${spec.name}`, spec]),
+    eventSources: stack.eventSources.map((spec) => [`event source ${lastOf(spec.queueArn)}`, spec]),
+    rules: stack.rules.map((spec) => [`rule ${lastOf(spec.arn)}`, spec]),
+    eventRules: stack.eventRules.map((spec) => [`rule ${lastOf(spec.arn)}`, spec]),
+    eventBuses: stack.eventBuses.map((name) => [`event bus ${name}`, name]),
+    scheduleGroups: stack.scheduleGroups.map((name) => [`schedule group ${name}`, name]),
+    schedules: stack.schedules.map((spec) => [`schedule ${spec.name}`, spec]),
+    secrets: stack.secrets.map((spec) => [`secret ${spec.name}`, spec]),
+    routes: stack.routes.map((spec) => [`route ${spec.key}`, spec]),
+  };
+}
+
+function describeChanges(
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): string[] {
+  const newOrChanged = [...after].flatMap(([label, value]) => {
+    if (!before.has(label)) return `${label} (new)`;
+    return isDeepStrictEqual(before.get(label), value) ? [] : `${label} (changed)`;
+  });
+  const gone = [...before.keys()].filter((label) => !after.has(label)).map((label) => `${label} (gone)`);
+  return [...newOrChanged, ...gone];
 }

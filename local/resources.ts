@@ -1,13 +1,13 @@
 import type { Assembly } from "./assembly.ts";
-import { apiOf, essentialsOf } from "./delay-queue.ts";
+import { delayQueueApiId, requiredNames } from "./delay-queue.ts";
 import { type EventRuleSpec, readEventRule } from "./event-rule.ts";
+import { leaveOutDangling } from "./left-out.ts";
 import { LocalError } from "./local-error.ts";
 import { type Site, scopeOf, URL_SUFFIX } from "./naming.ts";
-import { playable } from "./playable.ts";
 import { playedProperties } from "./played-properties.ts";
 import { asList, asObject, holds, type Json, type JsonObject, resolve } from "./template.ts";
 
-/** Its properties are CreateTable's. */
+/** `properties` are those of CreateTable. */
 export type TableSpec = { readonly name: string; readonly properties: JsonObject };
 export type QueueSpec = {
   readonly name: string;
@@ -22,7 +22,7 @@ export type FunctionSpec = {
   /** `index.handler` */
   readonly handler: string;
   readonly codeDir: string;
-  /** The same code has the same. */
+  /** Changes with the code. `codeDir` changes with each synthesis. */
   readonly codeHash: string;
   readonly timeoutMs: number;
   readonly memoryMb: number;
@@ -31,7 +31,7 @@ export type FunctionSpec = {
 };
 export type EventSourceSpec = {
   readonly uuid: string;
-  /** As the template has it. */
+  /** Whether the template enables the event source. */
   readonly enabled: boolean;
   readonly functionArn: string;
   readonly queueArn: string;
@@ -39,39 +39,40 @@ export type EventSourceSpec = {
   readonly maximumConcurrency: number | undefined;
   readonly reportsFailures: boolean;
 };
+/** A rule that invokes functions every few minutes. */
 export type RuleSpec = {
   readonly arn: string;
   readonly everyMinutes: number;
   readonly functionArns: string[];
 };
-/** Its properties are CreateSchedule's, with dates as text. */
+/** `properties` are those of CreateSchedule, with dates as text. */
 export type ScheduleSpec = { readonly name: string; readonly properties: JsonObject };
 export type SecretSpec = { readonly name: string; readonly properties: JsonObject };
 type RouteSpec = { readonly key: string; readonly functionArn: string; readonly timeoutMs: number };
 
-/** What of a stack the local runner plays, by kind. */
-export type Stack = {
+/** The parts of a synthesised stack that the local stack plays, by kind, and the parts that it leaves out. */
+export type StackSpec = {
   readonly tables: TableSpec[];
   readonly queues: QueueSpec[];
   readonly functions: FunctionSpec[];
   readonly eventSources: EventSourceSpec[];
   readonly rules: RuleSpec[];
   readonly eventRules: EventRuleSpec[];
-  /** By their names; the default one is not among them. */
+  /** Names. The default bus is not among them. */
   readonly eventBuses: string[];
   readonly scheduleGroups: string[];
   readonly schedules: ScheduleSpec[];
   readonly secrets: SecretSpec[];
   readonly routes: RouteSpec[];
-  /** Types of the template that are neither played nor known to need no playing. */
+  /** The template's resource types that are neither played nor in `WITHOUT_LOCAL_EFFECT`. */
   readonly unknownTypes: string[];
-  /** The names of the tables and queues that a delay queue of the stack cannot do without. */
-  readonly essentials: readonly string[];
-  /** What is of a type that is played, but not this one: what it is, and why. */
+  /** The names of the tables and queues without which a delay queue of the stack cannot run. */
+  readonly required: readonly string[];
+  /** A line for each resource of a played type that is not played itself: its name and the reason. */
   readonly leftOut: string[];
 };
 
-/** Access, alarms and the like: nothing runs differently here without them. */
+/** Resource types that change nothing on this machine, such as permissions and alarms. */
 const WITHOUT_LOCAL_EFFECT = new Set([
   "AWS::ApiGatewayV2::Api",
   "AWS::ApiGatewayV2::Integration",
@@ -97,14 +98,16 @@ const WITHOUT_LOCAL_EFFECT = new Set([
   "AWS::SQS::QueuePolicy",
 ]);
 
-/** What API Gateway and Lambda take when the template says nothing. */
+/** The defaults of API Gateway and Lambda. */
 const DEFAULT_INTEGRATION_TIMEOUT_MS = 30_000;
 const DEFAULT_FUNCTION_TIMEOUT_S = 3;
 const DEFAULT_FUNCTION_MEMORY_MB = 128;
 const DEFAULT_BATCH_SIZE = 10;
+/** SQS gives at most ten messages for one receive. Lambda can combine several receives, which is not played. */
+const MAX_BATCH_SIZE = 10;
 
-/** A stack of which nothing is played. */
-export function emptyStack(): Stack {
+/** Makes a spec without any resource. */
+export function emptyStack(): StackSpec {
   return {
     tables: [],
     queues: [],
@@ -118,20 +121,20 @@ export function emptyStack(): Stack {
     secrets: [],
     routes: [],
     unknownTypes: [],
-    essentials: [],
+    required: [],
     leftOut: [],
   };
 }
 
 /**
- * Reads a synthesised stack. What is not played of it is named: an app may have more than a delay queue. Throws
- * `LocalError` if the delay queue's own table or ready queues cannot be played.
+ * Reads a synthesised stack. Names the resources that are not played in `leftOut`, since an app may have more than a delay queue.
+ * Throws `LocalError` if a delay queue's table or one of its ready queues cannot be played.
  */
-export function readStack({ template, assets, others }: Assembly, site: Site): Stack {
+export function readStack({ template, assets, others }: Assembly, site: Site): StackSpec {
   const scope = scopeOf(template, site, others);
   const stack = emptyStack();
-  // There is one address, so one API is played: the delay queue's, else that of the first route.
-  let playedApi = apiOf(template);
+  // The local stack has one address, so it plays one API: the delay queue's, else the API of the first route.
+  let playedApi = delayQueueApiId(template);
   const propertiesOf = (logicalId: string): JsonObject => {
     const { Type = "", Properties = {} } = template.Resources[logicalId] ?? {};
     return asObject(resolve(playedProperties(Type, Properties), scope));
@@ -145,7 +148,7 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
       stack.leftOut.push(`${logicalId}: ${error.message}`);
     }
   }
-  return playable({ ...stack, essentials: essentialsOf(template, scope, stack.functions) });
+  return leaveOutDangling({ ...stack, required: requiredNames(template, scope, stack.functions) });
 
   function add(logicalId: string, type: string): void {
     const arn = () => scope.attribute(logicalId, "Arn");
@@ -179,7 +182,7 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
       case "AWS::Events::Rule": {
         const properties = propertiesOf(logicalId);
         if (properties.State === "DISABLED") break;
-        if (properties.EventPattern === undefined) stack.rules.push(rule(arn(), properties));
+        if (properties.EventPattern === undefined) stack.rules.push(scheduledRule(arn(), properties));
         else stack.eventRules.push(readEventRule(arn(), properties));
         break;
       }
@@ -219,19 +222,19 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
       timeoutMs: numberOr(properties.Timeout, DEFAULT_FUNCTION_TIMEOUT_S) * 1000,
       memoryMb: numberOr(properties.MemorySize, DEFAULT_FUNCTION_MEMORY_MB),
       environment: Object.fromEntries(
-        Object.entries(variables).map(([key, value]) => [key, atLocalQueues(String(value))]),
+        Object.entries(variables).map(([key, value]) => [key, useLocalSqs(String(value))]),
       ),
       reservedConcurrency: optionalNumber(properties.ReservedConcurrentExecutions),
     };
   }
 
-  /** A queue URL put together from the region and account, not by `Ref`, names the real SQS. */
-  function atLocalQueues(value: string): string {
+  /** A queue URL that the template builds from region and account, not by `Ref`, names the real SQS. */
+  function useLocalSqs(value: string): string {
     return value.replaceAll(`https://sqs.${site.region}.${URL_SUFFIX}`, site.sqsEndpoint);
   }
 
-  /** The function may be named by its ARN or by its name alone. */
-  function asFunctionArn(reference: string): string {
+  /** Answers the ARN of a function, which a template may refer to by name or by ARN. */
+  function functionArnOf(reference: string): string {
     if (reference.startsWith("arn:")) return reference;
     return `arn:aws:lambda:${site.region}:${site.account}:function:${reference}`;
   }
@@ -240,9 +243,9 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
     const scaling = asObject(properties.ScalingConfig);
     return {
       enabled: properties.Enabled !== false,
-      functionArn: asFunctionArn(String(properties.FunctionName)),
+      functionArn: functionArnOf(String(properties.FunctionName)),
       queueArn: String(properties.EventSourceArn),
-      batchSize: Math.min(numberOr(properties.BatchSize, DEFAULT_BATCH_SIZE), 10),
+      batchSize: Math.min(numberOr(properties.BatchSize, DEFAULT_BATCH_SIZE), MAX_BATCH_SIZE),
       maximumConcurrency: optionalNumber(scaling.MaximumConcurrency),
       reportsFailures: asList(properties.FunctionResponseTypes).includes("ReportBatchItemFailures"),
     };
@@ -257,7 +260,7 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
       );
     const integrationId = String(properties.Target).replace(/^integrations\//, "");
     const integration = propertiesOf(integrationId);
-    // The URI is the function's ARN or API Gateway's path that contains it.
+    // The URI is the function's ARN, or a path of API Gateway that contains the ARN.
     const [functionArn] =
       /arn:aws:lambda:[^:]*:[^:]*:function:[\w-]+/.exec(String(integration.IntegrationUri)) ?? [];
     if (functionArn === undefined || integration.PayloadFormatVersion !== "2.0")
@@ -270,7 +273,7 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
   }
 }
 
-function rule(arn: string, properties: JsonObject): RuleSpec {
+function scheduledRule(arn: string, properties: JsonObject): RuleSpec {
   const [, minutes] = /^rate\((\d+) minutes?\)$/.exec(String(properties.ScheduleExpression)) ?? [];
   if (minutes === undefined)
     throw new LocalError(

@@ -1,4 +1,4 @@
-/** A route key of an HTTP API, taken apart: `POST /topics/{topic}/receive`, `ANY /{proxy+}` or `$default`. */
+/** A route of an HTTP API. Its key is `POST /topics/{topic}/receive`, `ANY /{proxy+}` or `$default`, for example. */
 export type Route<T> = {
   readonly key: string;
   readonly method: string;
@@ -16,8 +16,8 @@ export function parseRoute<T>(key: string, target: T): Route<T> {
 }
 
 /**
- * The route that API Gateway picks for a decoded path: the most specific path among those that match, its own
- * method before ANY, `$default` last.
+ * Finds the route that API Gateway picks for a decoded path: the most specific path that matches; of two such routes the one that
+ * names the method before the one with ANY; `$default` last.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
  */
 export function matchRoute<T>(
@@ -58,7 +58,7 @@ function matchSegments(
   return pattern.length === segments.length ? parameters : undefined;
 }
 
-/** Per segment 0 for a literal, 1 for a variable, 2 for a greedy one; then the method. */
+/** A text by which routes are sorted: for each segment 0 if literal, 1 for a variable, 2 for a greedy variable; then the method. */
 function rank({ segments, method }: Route<unknown>): string {
   const kinds = segments.map((part) => (part.endsWith("+}") ? 2 : part.startsWith("{") ? 1 : 0));
   return `${kinds.join("")} ${method === "ANY" ? 1 : 0}`;

@@ -1,16 +1,16 @@
-import { topicsOf } from "./delay-queue.ts";
-import { LocalError, messageOf } from "./local-error.ts";
-import { type LocalOptions, type LocalStack, startLocal } from "./stack.ts";
+import { topicsOfFunction } from "./delay-queue.ts";
+import { type EmbeddedStack, type EmbeddedStackOptions, startEmbeddedStack } from "./embedded-stack.ts";
+import { errorText, LocalError } from "./local-error.ts";
 
-type RunOptions = Pick<LocalOptions, "port" | "dataDir" | "reset" | "app" | "stack" | "watch">;
+type RunOptions = Pick<EmbeddedStackOptions, "port" | "dataDir" | "reset" | "app" | "stack" | "watch">;
 
-/** Runs the stack until a signal ends it, and then the process. What goes wrong is a line on stderr, with exit code 1. */
+/** Runs the stack until a signal ends it, and then ends the process. A failure prints one line on stderr and exits with 1. */
 export async function runLocal(options: RunOptions): Promise<void> {
   const began = Date.now();
   const stopping = new AbortController();
   const { signal } = stopping;
-  let stack: Promise<LocalStack> | undefined;
-  // npm and the terminal may both send the signal, so it comes twice; the stop itself is bounded.
+  let stack: Promise<EmbeddedStack> | undefined;
+  // npm and the terminal may both send the signal, so `stop` may run twice. Stopping the stack takes bounded time.
   const stop = async () => {
     stopping.abort();
     const started = await stack?.catch(() => undefined);
@@ -18,10 +18,10 @@ export async function runLocal(options: RunOptions): Promise<void> {
     process.exit(0);
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, stop);
-  // Whoever read the lines has gone, as in `npm run local | head`.
+  // Nobody reads the output any more, as in `npm run local | head`.
   process.stdout.on("error", stop);
   try {
-    stack = startLocal({
+    stack = startEmbeddedStack({
       ...options,
       log: (line) => console.log(line),
       progress: (line) => console.error(line),
@@ -31,16 +31,16 @@ export async function runLocal(options: RunOptions): Promise<void> {
     const up = await stack;
     if (!signal.aborted) console.log(greeting(up, Date.now() - began));
   } catch (error) {
-    // Whoever ends a start knows why it failed.
+    // A user who pressed Ctrl-C needs no error.
     if (!signal.aborted) fail(error);
   }
 }
 
-function greeting({ url, hasApi, functions }: LocalStack, tookMs: number): string {
+function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number): string {
   const up = `Minutehand is up at ${url} after ${(tookMs / 1000).toFixed(1)} s. Ctrl-C ends it.`;
-  if (!hasApi) return `${up} The app has no HTTP API, so nothing is answered there.`;
-  const topics = functions.flatMap((spec) => Object.entries(topicsOf(spec)));
-  // One whose jobs need no address to be sent to.
+  if (!hasApi) return `${up} The app has no HTTP API, so every request there answers 404.`;
+  const topics = functions.flatMap((spec) => Object.entries(topicsOfFunction(spec)));
+  // A webhook topic needs a callback URL in each job, so the example uses another topic.
   const [topic] = topics.find(([, { webhook }]) => webhook === undefined) ?? [];
   if (topic === undefined) return up;
   return `${up} Try:
@@ -53,7 +53,7 @@ function greeting({ url, hasApi, functions }: LocalStack, tookMs: number): strin
 function fail(error: unknown): never {
   const known = error instanceof LocalError;
   console.error(
-    `minutehand: ${known || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message)}`,
+    `minutehand: ${known || !(error instanceof Error) ? errorText(error) : (error.stack ?? error.message)}`,
   );
   process.exit(1);
 }

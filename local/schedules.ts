@@ -9,19 +9,21 @@ import {
   type SchedulerClient,
   UpdateScheduleCommand,
 } from "@aws-sdk/client-scheduler";
-import { createEach, type Refusal } from "./refusals.ts";
+import { createEach, type Refusal } from "./create-each.ts";
 import type { ScheduleSpec } from "./resources.ts";
 
-/** Creates the groups that are not there, then the schedules, and brings those that are there up to date. */
+/** Creates missing groups and schedules, and updates schedules that differ. Answers those that EventBridge Scheduler rejects. */
 export async function createSchedules(
   groups: readonly string[],
   schedules: readonly ScheduleSpec[],
   client: SchedulerClient,
 ): Promise<Refusal[]> {
   const named = groups.map((name) => ({ name }));
-  const first = await createEach("schedule group", named, ({ name }) => createGroup(name, client));
-  const then = await createEach("schedule", schedules, (spec) => createSchedule(inputOf(spec), client));
-  return [...first, ...then];
+  const refusedGroups = await createEach("schedule group", named, ({ name }) => createGroup(name, client));
+  const refusedSchedules = await createEach("schedule", schedules, (spec) =>
+    createOrUpdateSchedule(inputOf(spec), client),
+  );
+  return [...refusedGroups, ...refusedSchedules];
 }
 
 async function createGroup(Name: string, client: SchedulerClient): Promise<void> {
@@ -42,14 +44,18 @@ function inputOf({ name, properties }: ScheduleSpec): CreateScheduleCommandInput
   } as CreateScheduleCommandInput;
 }
 
-async function createSchedule(input: CreateScheduleCommandInput, client: SchedulerClient): Promise<void> {
-  const current = await find(input, client);
-  // One that is there may have begun long ago, with which none can be created.
+async function createOrUpdateSchedule(
+  input: CreateScheduleCommandInput,
+  client: SchedulerClient,
+): Promise<void> {
+  const current = await findSchedule(input, client);
+  // A schedule with an old start date exists from an earlier run. Scheduler would reject that date in a new request, so an
+  // unchanged schedule is not sent again.
   if (current === undefined) await client.send(new CreateScheduleCommand(input));
   else if (!contains(current, input)) await client.send(new UpdateScheduleCommand(input));
 }
 
-async function find(
+async function findSchedule(
   { Name, GroupName }: CreateScheduleCommandInput,
   client: SchedulerClient,
 ): Promise<GetScheduleCommandOutput | undefined> {
@@ -61,7 +67,7 @@ async function find(
   }
 }
 
-/** Whether all that is wanted is so already; the service adds its defaults. */
+/** Whether `current` has every wanted value. It may have more, because the service adds defaults. */
 function contains(current: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null || wanted instanceof Date)
     return JSON.stringify(current) === JSON.stringify(wanted);

@@ -4,12 +4,12 @@ import {
   ResourceExistsException,
   type SecretsManagerClient,
 } from "@aws-sdk/client-secrets-manager";
-import { createEach, type Refusal } from "./refusals.ts";
+import { createEach, type Refusal } from "./create-each.ts";
 import type { SecretSpec } from "./resources.ts";
 import { generateSecretString } from "./services/random-password.ts";
 import type { JsonObject } from "./template.ts";
 
-/** Creates the secrets that are not there. Those that are there keep their values. */
+/** Creates missing secrets. Existing secrets keep their values. Answers the secrets that Secrets Manager rejects. */
 export async function createSecrets(
   secrets: readonly SecretSpec[],
   client: SecretsManagerClient,

@@ -2,7 +2,7 @@ import type { Message } from "@aws-sdk/client-sqs";
 
 type Failures = { batchItemFailures?: { itemIdentifier?: unknown }[] | null } | null;
 
-/** The event of an SQS event source: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html */
+/** Makes the event with which an SQS event source invokes a function: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html */
 export function sqsEvent(messages: readonly Message[], queueArn: string) {
   const awsRegion = queueArn.split(":")[3];
   return {
@@ -36,8 +36,8 @@ function attributesOf({ MessageAttributes = {} }: Message): Record<string, objec
 }
 
 /**
- * Which messages a partial batch response (JSON) leaves in the queue. What Lambda calls invalid, an answer
- * that is no such object or names a message that was not in the batch, leaves them all.
+ * Answers the ids of the messages that a partial batch response (JSON) leaves in the queue. An invalid response leaves all of them:
+ * a response of another form, or with the id of a message outside the batch.
  */
 export function failedMessages(payload: string, messages: readonly Message[]): ReadonlySet<string> {
   const ids = new Set(messages.map(({ MessageId = "" }) => MessageId));

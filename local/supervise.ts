@@ -1,39 +1,44 @@
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Guardian } from "./guardian.ts";
-import { LocalError, messageOf } from "./local-error.ts";
+import type { Guard } from "./guard.ts";
+import { errorText, LocalError } from "./local-error.ts";
 
-const MAX_STARTS_IN_A_ROW = 5;
+/** After that many failures in a row, another start would most likely fail too. */
+const MAX_FAILURES = 5;
+/** A program that ran this long counts as started: its next end is the first failure again. */
 const STEADY_AFTER_MS = 10_000;
 const START_LIMIT_MS = 10_000;
 const STOP_LIMIT_MS = 1_500;
 
-export type Program = {
+export type SupervisedProgram = {
   readonly name: string;
-  /** Where it keeps its data, if it does. */
+  /** The file or folder with the program's data. */
   readonly data: string | undefined;
-  /** Starts it, with stderr as a pipe. Called again, with the same port and data, when it died. */
+  /** Starts the program with stderr as a pipe. Called again, with the same port and data, after the program has died. */
   readonly spawn: () => ChildProcess;
-  /** Resolves when the child serves. */
+  /** Resolves when the child answers requests. */
   readonly ready: (child: ChildProcess, signal: AbortSignal) => Promise<void>;
 };
 
-export type Supervised = { readonly pid: () => number | undefined; readonly stop: () => Promise<void> };
+export type Supervisor = { readonly pid: () => number | undefined; readonly stop: () => Promise<void> };
 
-type Surroundings = {
-  readonly guardian: Guardian;
+type Dependencies = {
+  readonly guard: Guard;
   readonly log: (line: string) => void;
-  /** It died and was started again, with another process id. */
+  /** Called after the program died and was started again with another process id. */
   readonly onRestart: () => void;
-  /** The process died after each restart. */
+  /** Called when no restart succeeds any more. */
   readonly onLost: (error: LocalError) => void;
 };
 
-/** Starts a program and keeps it running. Throws `LocalError` with its own last words if it does not start. */
+/**
+ * Starts a program and restarts it whenever it ends. Throws `LocalError`, with the program's error output, if the first start
+ * fails.
+ */
 export async function supervise(
-  program: Program,
-  { guardian, log, onRestart, onLost }: Surroundings,
-): Promise<Supervised> {
+  program: SupervisedProgram,
+  { guard, log, onRestart, onLost }: Dependencies,
+): Promise<Supervisor> {
   let stopping = false;
   let failures = 0;
   let child = await start();
@@ -41,16 +46,16 @@ export async function supervise(
   async function start(): Promise<ChildProcess> {
     const began = Date.now();
     const started = program.spawn();
-    guardian.watch(started);
-    const lastWords = collectStderr(started);
+    guard.watch(started);
+    const errorOutput = collectStderr(started);
     const exited = new Promise<string>((resolve) => {
-      started.once("error", (error) => resolve(messageOf(error)));
+      started.once("error", (error) => resolve(errorText(error)));
       started.once("exit", (code, signal) => resolve(signal ?? `code ${code}`));
     });
     const starting = new AbortController();
     const outcome = await Promise.race([
       program.ready(started, starting.signal).then(() => undefined),
-      exited.then((how) => lastWords() || `it ended with ${how}`),
+      exited.then((how) => errorOutput() || `it ended with ${how}`),
       sleep(START_LIMIT_MS, `it does not answer after ${START_LIMIT_MS / 1000} s`, {
         signal: starting.signal,
         ref: false,
@@ -78,7 +83,7 @@ export async function supervise(
         else onRestart();
         return;
       } catch (error) {
-        if (failures >= MAX_STARTS_IN_A_ROW) return onLost(new LocalError(messageOf(error)));
+        if (failures >= MAX_FAILURES) return onLost(new LocalError(errorText(error)));
         await sleep(100 * failures);
       }
     }
@@ -93,7 +98,7 @@ export async function supervise(
   };
 }
 
-function adviceFor({ data }: Program, outcome: string): string {
+function adviceFor({ data }: SupervisedProgram, outcome: string): string {
   if (/disk is full/i.test(outcome)) return "";
   const isAboutData = data !== undefined && /database|sqlite|malformed/i.test(outcome);
   return isAboutData ? ` (the data in ${data} is broken; --reset drops all data)` : "";
@@ -108,7 +113,7 @@ async function endChild(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Keeps the last line of what a program says before it ends. */
+/** Collects a program's error output. Answers its first line about an error, else its last line. */
 function collectStderr(child: ChildProcess): () => string {
   let tail = "";
   child.stderr?.on("data", (data: Buffer) => {
@@ -117,7 +122,7 @@ function collectStderr(child: ChildProcess): () => string {
   return () => {
     const lines = tail.split("\n").map((line) => line.trim());
     const telling = lines.find((line) => /error/i.test(line)) ?? lines.findLast((line) => line !== "");
-    // The first sentence; dynoxide goes on about its build options.
+    // Only the first sentence: dynoxide continues with its build options.
     return telling?.replace(/^(uncaught )?error: /i, "").replace(/\. .*/, "") ?? "";
   };
 }

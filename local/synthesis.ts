@@ -1,53 +1,69 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { createHolder } from "./assembly-cache.ts";
-import type { Guardian } from "./guardian.ts";
-import { hashFolder, type Sources } from "./sources.ts";
-import { type Project, synthesise } from "./synth.ts";
+import { type AppFolder, hashFolder } from "./app-folder.ts";
+import { createAssemblyHolder, dropUnusedAssemblies, markUsed } from "./assembly-cache.ts";
+import { runCdkApp } from "./cdk-app.ts";
+import type { Guard } from "./guard.ts";
 
-/** An app that is synthesised at each change while its stack runs. */
+/** Synthesises one app, at the start of its stack and after each save. */
 export type Synthesis = {
-  readonly sources: Sources;
-  /** What the app is made of, as a hash. */
-  readonly fingerprint: () => string;
-  /** Answers the assembly's folder. */
+  /**
+   * Answers the folder of the assembly. Runs the app of a `cdk.json` only if a file of its folder has changed, and the app of
+   * a given command each time: such an app may read files elsewhere. Throws `LocalError` for an app that fails, and the
+   * signal's reason.
+   */
   readonly run: (progress: (line: string) => void) => Promise<string>;
-  /** These folders of assemblies are in use, and none that was before. */
+  /** Keeps the assemblies that contain these folders from being deleted, and no others. */
   readonly hold: (codeDirs: readonly string[]) => void;
-  /** Ends the app if it runs, and all use of its assemblies. */
+  /** Ends the app if it is running, and releases its assemblies. */
   readonly stop: () => Promise<void>;
 };
 
-type Surroundings = {
-  readonly root: string;
+type Options = {
+  readonly appFolder: AppFolder;
+  /** The command that runs the app. Default: the command in `cdk.json`. */
   readonly app: string | undefined;
-  /** Paths in the root that the runner itself writes. */
-  readonly excluded: ReadonlySet<string> | undefined;
-  readonly guardian: Guardian;
-  /** Ends the app. */
-  readonly signal: AbortSignal | undefined;
-  readonly log: (line: string) => void;
+  readonly guard: Guard;
+  /** Ends the app and every process that the app has started. */
+  readonly signal?: AbortSignal | undefined;
 };
 
-export function createSynthesis({ root, app, excluded, guardian, signal, log }: Surroundings): Synthesis {
-  const told = new Set<string>();
-  const sources: Sources = {
-    root,
-    ...(excluded ? { excluded } : {}),
-    onUnreadable: (path) => {
-      if (!told.has(path)) log(`${path} may not be read, so it counts as no part of the app`);
-      told.add(path);
-    },
-  };
-  const project: Project = { sources, app, cacheDir: join(root, ".minutehand", "synthesised") };
-  const holder = createHolder(project.cacheDir, process.pid);
+export function createSynthesis({ appFolder, app, guard, signal }: Options): Synthesis {
+  const cacheDir = join(appFolder.root, ".minutehand", "synthesised");
+  const holder = createAssemblyHolder(cacheDir, process.pid);
   const stopping = new AbortController();
   const ending = AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]);
   let running: Promise<string> | undefined;
+
+  async function synthesise(progress: (line: string) => void): Promise<string> {
+    const inputHash = app === undefined ? hashFolder(appFolder) : undefined;
+    const cached = inputHash === undefined ? undefined : join(cacheDir, inputHash);
+    const assembly = cached && isAssembly(cached) ? cached : await runApp(inputHash, progress);
+    markUsed(assembly);
+    dropUnusedAssemblies(cacheDir, Date.now());
+    return assembly;
+  }
+
+  async function runApp(inputHash: string | undefined, progress: (line: string) => void): Promise<string> {
+    progress("Building the functions and synthesising the stack …");
+    // The app writes into a draft. A complete draft is renamed, so no crash and no other runner leaves half an assembly.
+    const draft = join(cacheDir, `draft.${process.pid}.${process.hrtime.bigint()}`);
+    try {
+      mkdirSync(draft, { recursive: true });
+      await runCdkApp(appFolder.root, app, draft, { guard, signal: ending });
+      // If a file was saved while the app ran, the assembly may contain it. Such an assembly does not belong to the hash.
+      const isOfInputs = inputHash !== undefined && inputHash === hashFolder(appFolder);
+      const assembly = join(cacheDir, isOfInputs ? inputHash : hashFolder({ root: draft }));
+      moveInto(draft, assembly);
+      return assembly;
+    } finally {
+      rmSync(draft, { recursive: true, force: true });
+    }
+  }
+
   return {
-    sources,
-    fingerprint: () => hashFolder(sources),
     run: (progress) => {
-      running = synthesise(project, { guardian, signal: ending, progress });
+      running = synthesise(progress);
       return running;
     },
     hold: holder.hold,
@@ -57,4 +73,17 @@ export function createSynthesis({ root, app, excluded, guardian, signal, log }: 
       holder.release();
     },
   };
+}
+
+function moveInto(draft: string, assembly: string): void {
+  try {
+    renameSync(draft, assembly);
+  } catch (error) {
+    // Another runner was faster with the same inputs.
+    if (!isAssembly(assembly)) throw error;
+  }
+}
+
+function isAssembly(folder: string): boolean {
+  return existsSync(join(folder, "manifest.json"));
 }

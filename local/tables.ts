@@ -6,10 +6,10 @@ import {
   ResourceInUseException,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
-import { createEach, type Refusal } from "./refusals.ts";
+import { createEach, type Refusal } from "./create-each.ts";
 import type { TableSpec } from "./resources.ts";
 
-/** Creates the tables that are not there. Items of tables that are there stay. */
+/** Creates missing tables. Existing tables and their items stay. Answers the tables that DynamoDB rejects. */
 export async function createTables(
   tables: readonly TableSpec[],
   config: DynamoDBClientConfig,

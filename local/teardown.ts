@@ -1,6 +1,6 @@
-import { messageOf } from "./local-error.ts";
+import { errorText } from "./local-error.ts";
 
-/** Steps to undo what was begun, run once, newest first. A step that fails does not keep the others from running. */
+/** Cleanup steps, which run once and newest first. If one fails, the others still run, and `run` then rejects. */
 export type Teardown = { readonly add: (step: () => unknown) => void; readonly run: () => Promise<void> };
 
 export function createTeardown(): Teardown {
@@ -17,7 +17,7 @@ export function createTeardown(): Teardown {
       }
     }
     if (errors.length === 0) return;
-    const reasons = errors.map(messageOf).join("; ");
+    const reasons = errors.map(errorText).join("; ");
     throw new AggregateError(errors, `parts of the local stack did not end cleanly: ${reasons}`);
   }
 

@@ -17,20 +17,20 @@ export type Template = {
   readonly Outputs?: Readonly<Record<string, Output>>;
 };
 
-/** What names in a template stand for. */
+/** Resolves the names that a template refers to. */
 export type Scope = {
   readonly ref: (name: string) => Json | undefined;
   readonly attribute: (logicalId: string, attribute: string) => string;
-  /** What another stack exports by this name. */
+  /** Answers the value that another stack exports by this name. */
   readonly imported: (name: string) => Json;
   readonly conditions: Readonly<Record<string, Json>>;
 };
 
-/** `AWS::NoValue`: the property or element is to be left out. */
+/** `AWS::NoValue`: CloudFormation leaves this property or element out. */
 const NO_VALUE = Symbol("AWS::NoValue");
 type Resolved = Json | typeof NO_VALUE;
 
-/** A value of the template with its intrinsic functions worked out. Throws `LocalError` for an unknown one. */
+/** Evaluates the intrinsic functions in a value of the template. Throws `LocalError` for an unknown function. */
 export function resolve(value: Json, scope: Scope): Json {
   const resolved = resolveOrDrop(value, scope);
   return resolved === NO_VALUE ? null : resolved;
@@ -108,7 +108,7 @@ function substitute(argument: Json, scope: Scope): string {
   });
 }
 
-/** Whether a condition, by its name or written out, holds. */
+/** Evaluates a condition, which is given by its name or as an expression. */
 export function holds(condition: Json, scope: Scope): boolean {
   if (typeof condition === "string") {
     const declared = scope.conditions[condition];

@@ -1,52 +1,60 @@
 import { SendMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import type { Outcome } from "./environment.ts";
 import { startEventSource } from "./event-source.ts";
+import type { Outcome } from "./execution-environment.ts";
 import type { FunctionPool } from "./function-pool.ts";
 import type { HttpApi } from "./http-api.ts";
 import { LocalError } from "./local-error.ts";
-import { scheduledEvent, startMinuteClock } from "./minute-clock.ts";
-import type { Stack } from "./resources.ts";
+import { startMinuteClock } from "./minute-clock.ts";
+import type { StackSpec } from "./resources.ts";
 import { parseRoute } from "./routes.ts";
+import { scheduledEvent } from "./scheduled-event.ts";
 import type { OwnServices } from "./services/own-services.ts";
 import type { InvokeResult } from "./services/schedule-firing.ts";
 
 const MINUTE_MS = 60_000;
+/** Ctrl-C must feel immediate, so running work gets only half a second. */
 const HTTP_GRACE_MS = 500;
 const FUNCTION_GRACE_MS = 500;
 
-type Surroundings = {
+type Dependencies = {
   readonly pools: readonly FunctionPool[];
   readonly invoke: (pool: FunctionPool, event: unknown) => Promise<Outcome>;
   readonly api: HttpApi;
   readonly sqs: SQSClient;
   readonly services: Pick<OwnServices, "scheduler" | "eventBridge" | "eventSourceMappings">;
   readonly account: string;
-  /** Whether the rules fire of themselves: at once and then each minute. */
+  /** Whether scheduled rules fire at once and then each minute. */
   readonly tick: boolean;
   readonly log: (line: string) => void;
 };
 
-export type Triggers = { readonly fireRules: () => Promise<Outcome[]>; readonly stop: () => Promise<void> };
+export type Triggers = {
+  /** Fires every scheduled rule now. */
+  readonly fireRules: () => Promise<Outcome[]>;
+  /** Stops all triggers, and ends the processes of all functions. */
+  readonly stop: () => Promise<void>;
+};
 
-/** Lets routes, queues, rules and schedules call their functions, and events reach their queues. Stopping ends the functions' processes too. */
-export function startTriggers(stack: Stack, surroundings: Surroundings): Triggers {
-  const { pools, invoke, api, sqs, services, account, tick, log } = surroundings;
-  const find = (arn: string): FunctionPool => {
+/** Starts everything that invokes functions (routes, queues, scheduled rules, schedules), and the delivery of events to queues. */
+export function startTriggers(stack: StackSpec, dependencies: Dependencies): Triggers {
+  const { pools, invoke, api, sqs, services, account, tick, log } = dependencies;
+  const poolOf = (arn: string): FunctionPool => {
     const pool = pools.find(({ spec }) => spec.arn === arn);
     if (!pool) throw new LocalError(`the template has no function ${arn}`);
     return pool;
   };
-  const caller = (arn: string) => {
-    const pool = find(arn);
+  const warmAndCall = (arn: string) => {
+    const pool = poolOf(arn);
     pool.warm();
     return (event: object) => invoke(pool, event);
   };
 
   const rules = stack.rules.map(({ functionArns, ...rule }) => ({
     ...rule,
-    calls: functionArns.map(caller),
+    calls: functionArns.map(warmAndCall),
   }));
-  const fire = (minute: number | undefined): Promise<Outcome>[] => {
+  /** `minute`, in ms since the epoch, chooses the rules that are due. Without it every rule fires. */
+  const fireRules = (minute?: number): Promise<Outcome>[] => {
     const due = rules.filter(
       ({ everyMinutes }) => minute === undefined || (minute / MINUTE_MS) % everyMinutes === 0,
     );
@@ -60,7 +68,7 @@ export function startTriggers(stack: Stack, surroundings: Surroundings): Trigger
     return queue.url;
   };
   const sources = stack.eventSources.map((spec) => {
-    const [queueUrl, call] = [urlOf(spec.queueArn), caller(spec.functionArn)];
+    const [queueUrl, call] = [urlOf(spec.queueArn), warmAndCall(spec.functionArn)];
     return { spec, start: () => startEventSource(spec, { queueUrl, invoke: call, client: sqs, log }) };
   });
   const targets = new Map(
@@ -69,11 +77,11 @@ export function startTriggers(stack: Stack, surroundings: Surroundings): Trigger
   const fireSchedule = async (functionArn: string, event: unknown): Promise<InvokeResult> => {
     const pool = pools.find(({ spec }) => spec.arn === functionArn);
     if (pool) return (await invoke(pool, event)).outcome === "returned" ? "done" : "failed";
-    log(`a schedule asks for ${functionArn}, which is no function of the template`);
+    log(`a schedule's target is ${functionArn}, which is no function of the template`);
     return "refused";
   };
   const routes = stack.routes.map(({ key, functionArn, timeoutMs }) =>
-    parseRoute(key, { invoke: caller(functionArn), timeoutMs }),
+    parseRoute(key, { invoke: warmAndCall(functionArn), timeoutMs }),
   );
 
   api.serve(routes, account);
@@ -85,15 +93,17 @@ export function startTriggers(stack: Stack, surroundings: Surroundings): Trigger
     log,
   });
   if (!services.eventBridge && stack.eventRules.length > 0)
-    log("the template's rules for events are left out: the EventBridge that runs elsewhere has its own");
+    log(
+      "left out: the template's event rules, because AWS_ENDPOINT_URL_EVENTBRIDGE names another EventBridge",
+    );
   const schedules = services.scheduler?.start({ random: Math.random, invoke: fireSchedule, log });
-  if (tick) fire(undefined);
-  const clock = tick ? startMinuteClock(fire) : undefined;
+  if (tick) fireRules();
+  const clock = tick ? startMinuteClock(fireRules) : undefined;
 
   return {
-    fireRules: () => Promise.all(fire(undefined)),
+    fireRules: () => Promise.all(fireRules()),
     stop: async () => {
-      // Nothing new is taken; what runs gets a moment, then its process ends, and with it whoever waits for it.
+      // First no trigger starts new work. Ending the functions' processes then ends the requests and pollers that wait for them.
       clock?.stop();
       schedules?.stop();
       const quiet = [api.stop(HTTP_GRACE_MS), services.eventSourceMappings.stop()];

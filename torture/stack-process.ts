@@ -3,7 +3,7 @@
  * <ledger> <URL for DynamoDB> <URL for SQS>`. The stack has its own emulators, but its functions call them by these URLs. Its rules fire
  * when the parent process says so, so that ticks can be doubled and left out.
  */
-import { startLocal } from "../local/stack.ts";
+import { startEmbeddedStack } from "../local/embedded-stack.ts";
 import { LEDGER_VARIABLE } from "./run-job.ts";
 
 /** The message to the parent when the stack is up. */
@@ -12,7 +12,7 @@ export type StackUp = { readonly url: string; readonly dynamodb: string; readonl
 export type FireRules = "tick";
 
 const [root = "", dataDir = "", ledger = "", dynamodb = "", sqs = ""] = process.argv.slice(2);
-const stack = await startLocal({
+const stack = await startEmbeddedStack({
   port: 0,
   dataDir,
   root,

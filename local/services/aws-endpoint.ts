@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { decodePath } from "../http-event.ts";
-import { messageOf } from "../local-error.ts";
-import { close, listen, readBody } from "../loopback-server.ts";
+import { errorText } from "../local-error.ts";
+import { closeServer, listenOnLoopback, readRequestBody } from "../loopback-server.ts";
 import { matchRoute, parseRoute, type Route } from "../routes.ts";
 import { refusalOfWebPage } from "../web-page.ts";
 import { AwsError } from "./aws-error.ts";
 
-/** Of the largest: 1 MiB of events, whose details are JSON in JSON. */
+/** Enough for the largest request: PutEvents with 1 MiB of events, whose details are JSON inside JSON and so get longer. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 export type AwsRequest = {
@@ -17,20 +17,23 @@ export type AwsRequest = {
 };
 
 export type Operation = {
-  /** Of an answer that is no error; default 200. */
+  /** The HTTP status of a success. Default: 200. */
   readonly status?: number;
-  /** Throws `AwsError`, or rejects with it. */
+  /** Answers the request. Throws `AwsError`, or rejects with it. */
   readonly answer: (request: AwsRequest) => object | Promise<object>;
 };
 
-/** By route, `GET /schedules/{Name}`, or, where the service speaks JSON 1.1, by target, `secretsmanager.GetSecretValue`. */
+/**
+ * Operations by route, `GET /schedules/{Name}`, or, for a service that speaks JSON 1.1, by target:
+ * `secretsmanager.GetSecretValue`.
+ */
 export type Operations = Readonly<Record<string, Operation>>;
 
 export type AwsEndpoint = { readonly url: string; readonly stop: () => Promise<void> };
 
 /**
- * Serves operations of AWS services, of several at once, on a free port of loopback, in the protocols that their
- * SDK clients speak: https://smithy.io/2.0/aws/protocols/index.html. Signatures are not looked at; web pages are refused.
+ * Serves the operations of one or several AWS services on a free port of loopback, in the protocols of the SDK's clients:
+ * https://smithy.io/2.0/aws/protocols/index.html. Does not check signatures. Refuses requests of web pages.
  */
 export async function startAwsEndpoint(operations: Operations): Promise<AwsEndpoint> {
   const targets = new Map(Object.entries(operations));
@@ -40,8 +43,8 @@ export async function startAwsEndpoint(operations: Operations): Promise<AwsEndpo
   const server = createServer((request, response) => {
     void serve(request, response, targets, routes).catch(() => response.destroy());
   });
-  const url = await listen(server, 0);
-  return { url, stop: () => close(server, 0) };
+  const url = await listenOnLoopback(server, 0);
+  return { url, stop: () => closeServer(server, 0) };
 }
 
 async function serve(
@@ -53,19 +56,19 @@ async function serve(
   try {
     const refusal = refusalOfWebPage(request.headers);
     if (refusal !== undefined) throw new AwsError("AccessDeniedException", 403, refusal);
-    const body = await readBody(request, MAX_BODY_BYTES);
-    const { operation, parameters, query } = find(request, targets, routes);
-    const answer = await operation.answer({ parameters, query, body: parse(body) });
-    write(response, operation.status ?? 200, answer);
+    const body = await readRequestBody(request, MAX_BODY_BYTES);
+    const { operation, parameters, query } = findOperation(request, targets, routes);
+    const answer = await operation.answer({ parameters, query, body: parseBody(body) });
+    writeJson(response, operation.status ?? 200, answer);
   } catch (error) {
     const { code, status, message } =
-      error instanceof AwsError ? error : new AwsError("InternalServerException", 500, messageOf(error));
+      error instanceof AwsError ? error : new AwsError("InternalServerException", 500, errorText(error));
     response.setHeader("x-amzn-errortype", code);
-    write(response, status, { __type: code, Message: message });
+    writeJson(response, status, { __type: code, Message: message });
   }
 }
 
-function find(
+function findOperation(
   { method = "GET", url = "/", headers }: IncomingMessage,
   targets: ReadonlyMap<string, Operation>,
   routes: readonly Route<Operation>[],
@@ -83,9 +86,9 @@ function find(
   throw new AwsError("UnknownOperationException", 404, `the local stack does not play ${asked}`);
 }
 
-function parse(body: Buffer | "too-large"): unknown {
+function parseBody(body: Buffer | "too-large"): unknown {
   if (body === "too-large")
-    throw new AwsError("ValidationException", 413, `a body has at most ${MAX_BODY_BYTES} bytes`);
+    throw new AwsError("ValidationException", 413, `the body must have at most ${MAX_BODY_BYTES} bytes`);
   if (body.length === 0) return {};
   try {
     return JSON.parse(body.toString());
@@ -94,7 +97,7 @@ function parse(body: Buffer | "too-large"): unknown {
   }
 }
 
-function write(response: ServerResponse, status: number, answer: object): void {
+function writeJson(response: ServerResponse, status: number, answer: object): void {
   response.writeHead(status, { "content-type": "application/json", "x-amzn-requestid": randomUUID() });
   response.end(JSON.stringify(answer));
 }

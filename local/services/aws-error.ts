@@ -1,4 +1,4 @@
-/** An error as an AWS service answers it: `ConflictException` with status 409. The message reaches the caller. */
+/** An error that a service sends to its caller, such as `ConflictException` with status 409. */
 export class AwsError extends Error {
   override readonly name = "AwsError";
   readonly code: string;

@@ -1,23 +1,23 @@
-/** Where the services' time comes from. Times are ms since the epoch. */
+/** The services' source of time. Times are ms since the epoch. */
 export type Clock = {
   readonly now: () => number;
-  /** Calls once when the time has come, at once if it is past. The answer takes that back. */
+  /** Calls once at the given time, or soon if that time is past. The function that it returns cancels the call. */
   readonly callAt: (time: number, call: () => void) => () => void;
 };
 
-/** Timers do not count a machine's sleep, and take at most 2^31-1 ms: so the clock is looked at this often. */
-const LOOK_EVERY_MS = 60_000;
+/** A timer does not count the machine's sleep, and waits at most 2^31-1 ms. So the clock is checked at least this often. */
+const CHECK_EVERY_MS = 60_000;
 
 export const systemClock: Clock = {
   now: Date.now,
   callAt: (time, call) => {
     let timer: NodeJS.Timeout;
-    const look = () => {
+    const check = () => {
       const left = time - Date.now();
       if (left <= 0) call();
-      else timer = setTimeout(look, Math.min(left, LOOK_EVERY_MS));
+      else timer = setTimeout(check, Math.min(left, CHECK_EVERY_MS));
     };
-    timer = setTimeout(look, Math.min(Math.max(0, time - Date.now()), LOOK_EVERY_MS));
+    timer = setTimeout(check, Math.min(Math.max(0, time - Date.now()), CHECK_EVERY_MS));
     return () => clearTimeout(timer);
   },
 };

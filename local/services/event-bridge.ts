@@ -1,27 +1,27 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod/mini";
 import { busName, type EventRuleSpec } from "../event-rule.ts";
-import { messageOf } from "../local-error.ts";
+import { errorText } from "../local-error.ts";
 import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
-import type { Place } from "./scheduler.ts";
+import type { AwsLocation } from "./scheduler.ts";
 
-type Surroundings = {
+type Dependencies = {
   readonly rules: readonly EventRuleSpec[];
-  /** The names of the buses that there are beside the default one. */
+  /** The names of the buses, without the default bus. */
   readonly buses: readonly string[];
-  /** Rejects when the queue did not take it. */
+  /** Sends an event to a queue. Rejects if the queue did not take the event. */
   readonly send: (queueArn: string, body: string) => Promise<unknown>;
   readonly log: (line: string) => void;
 };
 
-export type EventBridge = {
+export type EventBridgeService = {
   readonly operations: Operations;
-  /** Begins to deliver. Until then there are no rules. */
-  readonly start: (surroundings: Surroundings) => void;
+  /** Sets the rules and begins to deliver. Until then an event reaches no queue. */
+  readonly start: (dependencies: Dependencies) => void;
 };
 
-type Options = Place & { readonly now: () => number };
+type Options = AwsLocation & { readonly now: () => number };
 
 /** https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html; times are s since the epoch. */
 const putRequest = z.object({
@@ -42,18 +42,21 @@ const putRequest = z.object({
 type Entry = z.infer<typeof putRequest>["Entries"][number];
 type Result = { EventId: string } | { ErrorCode: string; ErrorMessage: string };
 
-/** "Calculating PutEvents event entry size", Amazon EventBridge User Guide. */
+/**
+ * The limit of a whole request, and the size of an entry's time: "Calculating PutEvents event entry size", EventBridge User
+ * Guide.
+ */
 const MAX_BYTES = 1024 * 1024;
 const TIME_BYTES = 14;
 const MAX_DETAIL_TYPE = 128;
 const DEFAULT_BUS = "default";
 
 /**
- * EventBridge's buses, as far as events are put and rules bring them to queues. An event is in the queues when its
- * sender is answered; one that a queue did not take is refused, with an error that its sender may try again after.
+ * Plays EventBridge's buses: PutEvents, and rules that send events to queues. PutEvents answers after the event is in the queues. If
+ * a queue does not take the event, its entry fails with `InternalFailure`, and the sender may retry.
  */
-export function createEventBridge({ region, account, now }: Options): EventBridge {
-  let surroundings: Surroundings | undefined;
+export function createEventBridgeService({ region, account, now }: Options): EventBridgeService {
+  let dependencies: Dependencies | undefined;
 
   async function put(entry: Entry): Promise<Result> {
     const refusal = refusalOf(entry);
@@ -65,7 +68,7 @@ export function createEventBridge({ region, account, now }: Options): EventBridg
       "detail-type": entry.DetailType ?? "",
       source: entry.Source ?? "",
       account,
-      // To the second, as EventBridge has it.
+      // EventBridge's times have whole seconds.
       time: `${new Date(entry.Time === undefined ? now() : entry.Time * 1000).toISOString().slice(0, 19)}Z`,
       region,
       resources: entry.Resources,
@@ -75,14 +78,14 @@ export function createEventBridge({ region, account, now }: Options): EventBridg
       await deliver(busName(entry.EventBusName), event);
       return { EventId: id };
     } catch (error) {
-      return failure("InternalFailure", messageOf(error));
+      return failure("InternalFailure", errorText(error));
     }
   }
 
   async function deliver(bus: string, event: { source: string; "detail-type": string }): Promise<void> {
-    const { rules = [], buses = [], send, log } = surroundings ?? {};
+    const { rules = [], buses = [], send, log } = dependencies ?? {};
     const listening = rules.filter((rule) => rule.bus === bus);
-    // AWS answers as if it had brought it somewhere.
+    // On AWS too, an event for an unknown bus succeeds. The log tells the developer about a possible typing error.
     if (bus !== DEFAULT_BUS && !buses.includes(bus) && listening.length === 0)
       log?.(`an event was put on the bus ${bus}, which the template does not have`);
     const matching = listening.filter(
@@ -97,7 +100,7 @@ export function createEventBridge({ region, account, now }: Options): EventBridg
     operations: {
       "AWSEvents.PutEvents": {
         answer: async ({ body }) => {
-          const entries = read(body);
+          const entries = readEntries(body);
           const Entries: Result[] = [];
           for (const entry of entries) Entries.push(await put(entry));
           return { FailedEntryCount: Entries.filter((result) => "ErrorCode" in result).length, Entries };
@@ -105,12 +108,12 @@ export function createEventBridge({ region, account, now }: Options): EventBridg
       },
     },
     start: (given) => {
-      surroundings = given;
+      dependencies = given;
     },
   };
 }
 
-function read(body: unknown): Entry[] {
+function readEntries(body: unknown): Entry[] {
   const { success, data, error } = z.safeParse(putRequest, body);
   if (!success) {
     const [issue] = error.issues;
@@ -131,7 +134,7 @@ function sizeOf({ Source = "", DetailType = "", Detail = "", Time, Resources }: 
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), time);
 }
 
-/** What EventBridge refuses one entry for, while it takes the others. */
+/** Says why EventBridge refuses an entry; `undefined` for a valid entry. The other entries of the request are not affected. */
 function refusalOf({ Source, DetailType, Detail }: Entry): Result | undefined {
   for (const [name, value] of Object.entries({ Source, DetailType, Detail }))
     if (!value)

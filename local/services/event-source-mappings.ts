@@ -5,12 +5,12 @@ import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
 import type { JsonFile } from "./json-file.ts";
 
-/** By the mapping's UUID: whether it is enabled, where that was once said. The template says it for the rest. */
+/** By a mapping's UUID: whether a user last enabled or disabled it. For every other mapping the template decides. */
 export type MappingStates = Readonly<Record<string, boolean>>;
 
 export type EventSourceMappings = {
   readonly operations: Operations;
-  /** Starts those that are enabled. Until then there are none. */
+  /** Adds the mappings of the template, and starts those that are enabled. */
   readonly start: (sources: readonly StartableSource[]) => void;
   readonly stop: () => Promise<void>;
 };
@@ -22,13 +22,13 @@ type Mapping = StartableSource & { source: EventSource | undefined; modifiedAt: 
 const ROUTE = "/2015-03-31/event-source-mappings/{UUID}";
 const updateRequest = z.object({ Enabled: z.optional(z.boolean()) });
 
-/** Lambda's event source mappings: they can be looked at, and switched on and off. */
+/** Plays the part of Lambda's API that reads event source mappings, and enables or disables them. */
 export function createEventSourceMappings({ file, now }: Options): EventSourceMappings {
   const mappings = new Map<string, Mapping>();
   const ending = new Set<Promise<void>>();
 
-  /** What was received already is still handled. */
-  function apply(mapping: Mapping): void {
+  /** Starts or stops a mapping, by its state. A mapping that stops still runs the messages that it has received. */
+  function startOrStop(mapping: Mapping): void {
     const { spec, source, start } = mapping;
     const enabled = file.read()[spec.uuid] ?? spec.enabled;
     if (enabled) mapping.source ??= start();
@@ -46,7 +46,7 @@ export function createEventSourceMappings({ file, now }: Options): EventSourceMa
     if (data.Enabled !== undefined) {
       file.write({ ...file.read(), [mapping.spec.uuid]: data.Enabled });
       mapping.modifiedAt = now();
-      apply(mapping);
+      startOrStop(mapping);
     }
     return describe(mapping);
   }
@@ -66,7 +66,7 @@ export function createEventSourceMappings({ file, now }: Options): EventSourceMa
       for (const source of sources) {
         const mapping: Mapping = { ...source, source: undefined, modifiedAt: now() };
         mappings.set(source.spec.uuid, mapping);
-        apply(mapping);
+        startOrStop(mapping);
       }
     },
     stop: async () => {

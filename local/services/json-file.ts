@@ -1,22 +1,21 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { codeOf, LocalError } from "../local-error.ts";
+import { errorCode, LocalError } from "../local-error.ts";
 
-/** Nobody but its owner may read it. */
-const OWNER_ONLY = 0o600;
+const READABLE_BY_OWNER_ONLY = 0o600;
 
 export type JsonFile<T> = { readonly read: () => T; readonly write: (value: T) => void };
 
 /**
- * One JSON value, kept in a file that only its owner may read, or in memory where there is none. A crash leaves
- * the old value or the new one. `read` throws `LocalError` for what is no JSON.
+ * Keeps one JSON value in a file that only its owner can read, or in memory without a file. After a crash during `write` the file
+ * has the old or the new value. `read` throws `LocalError` if the file cannot be read or is not JSON.
  */
 export function jsonFile<T>(file: string | undefined, initial: T): JsonFile<T> {
-  let held = initial;
+  let inMemory = initial;
   if (file === undefined)
     return {
-      read: () => held,
+      read: () => inMemory,
       write: (value) => {
-        held = value;
+        inMemory = value;
       },
     };
   return {
@@ -24,13 +23,13 @@ export function jsonFile<T>(file: string | undefined, initial: T): JsonFile<T> {
       try {
         return JSON.parse(readFileSync(file, "utf8"));
       } catch (error) {
-        if (codeOf(error) === "ENOENT") return initial;
-        throw new LocalError(`${file} cannot be read: ${codeOf(error)}; mend it or remove it`);
+        if (errorCode(error) === "ENOENT") return initial;
+        throw new LocalError(`${file} cannot be read: ${errorCode(error)}; fix it or delete it`);
       }
     },
     write: (value) => {
       const draft = `${file}.new`;
-      writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: OWNER_ONLY });
+      writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: READABLE_BY_OWNER_ONLY });
       renameSync(draft, file);
     },
   };

@@ -1,55 +1,60 @@
 import type { DataFolder } from "../data-folder.ts";
-import { elsewhere } from "../elsewhere.ts";
+import { externalEndpoint } from "../external-endpoint.ts";
 import type { Endpoints } from "../platform.ts";
 import { startAwsEndpoint } from "./aws-endpoint.ts";
 import { systemClock } from "./clock.ts";
-import { createEventBridge, type EventBridge } from "./event-bridge.ts";
+import { createEventBridgeService, type EventBridgeService } from "./event-bridge.ts";
 import {
   createEventSourceMappings,
   type EventSourceMappings,
   type MappingStates,
 } from "./event-source-mappings.ts";
 import { jsonFile } from "./json-file.ts";
-import { createScheduler, type Place, type Scheduler } from "./scheduler.ts";
-import { type SecretsFile, secretsManager } from "./secrets-manager.ts";
+import { type AwsLocation, createSchedulerService, type SchedulerService } from "./scheduler.ts";
+import { type SecretsFile, secretsManagerOperations } from "./secrets-manager.ts";
 
 export type OwnServices = {
   readonly url: string;
   readonly endpoints: Pick<Endpoints, "scheduler" | "secretsManager" | "eventBridge" | "lambda">;
-  /** Absent where the environment names another one, which fires its schedules itself, if it does. */
-  readonly scheduler: Scheduler | undefined;
-  /** Absent likewise: then nobody here brings events to queues. */
-  readonly eventBridge: EventBridge | undefined;
+  /** Absent if the environment names another Scheduler. */
+  readonly scheduler: SchedulerService | undefined;
+  /** Absent if the environment names another EventBridge. The runner then sends no events to queues. */
+  readonly eventBridge: EventBridgeService | undefined;
   readonly eventSourceMappings: EventSourceMappings;
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Serves what no emulator plays, all of it on one port of loopback. Of Lambda's functions and mappings there are only
- * the runner's own, so that service never runs elsewhere. Without a folder everything is kept in memory.
+ * Serves the AWS services that no emulator plays, on one port of loopback: EventBridge Scheduler, Secrets Manager, EventBridge and
+ * a part of Lambda. Each of them but Lambda may run elsewhere, by its `AWS_ENDPOINT_URL_*`. Functions always run here, so Lambda does
+ * too. Without a folder everything is kept in memory.
  */
-export async function startOwnServices(folder: DataFolder | undefined, place: Place): Promise<OwnServices> {
+export async function startOwnServices(
+  folder: DataFolder | undefined,
+  location: AwsLocation,
+): Promise<OwnServices> {
   const { now } = systemClock;
   const [outerScheduler, outerSecrets, outerEventBridge] = await Promise.all([
-    elsewhere("AWS_ENDPOINT_URL_SCHEDULER"),
-    elsewhere("AWS_ENDPOINT_URL_SECRETS_MANAGER"),
-    elsewhere("AWS_ENDPOINT_URL_EVENTBRIDGE"),
+    externalEndpoint("AWS_ENDPOINT_URL_SCHEDULER"),
+    externalEndpoint("AWS_ENDPOINT_URL_SECRETS_MANAGER"),
+    externalEndpoint("AWS_ENDPOINT_URL_EVENTBRIDGE"),
   ]);
   const eventSourceMappings = createEventSourceMappings({
     file: jsonFile<MappingStates>(folder?.eventSourcesFile, {}),
     now,
   });
-  const secrets = { ...place, file: jsonFile<SecretsFile>(folder?.secretsFile, {}), now };
+  const secrets = { ...location, file: jsonFile<SecretsFile>(folder?.secretsFile, {}), now };
   const scheduler =
     outerScheduler === undefined
-      ? createScheduler({ ...place, file: folder?.schedulesFile, clock: systemClock })
+      ? createSchedulerService({ ...location, file: folder?.schedulesFile, clock: systemClock })
       : undefined;
-  const eventBridge = outerEventBridge === undefined ? createEventBridge({ ...place, now }) : undefined;
+  const eventBridge =
+    outerEventBridge === undefined ? createEventBridgeService({ ...location, now }) : undefined;
   const { url, stop } = await startAwsEndpoint({
     ...eventSourceMappings.operations,
     ...scheduler?.operations,
     ...eventBridge?.operations,
-    ...(outerSecrets === undefined ? secretsManager(secrets) : {}),
+    ...(outerSecrets === undefined ? secretsManagerOperations(secrets) : {}),
   });
   return {
     url,

@@ -6,9 +6,9 @@ const PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 const DEFAULT_LENGTH = 32;
 
 /**
- * The first value of a secret by its `GenerateSecretString`:
- * https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetRandomPassword.html. `pick` answers a
- * random whole number from 0 up to its argument, without it.
+ * Generates the first value of a secret from its `GenerateSecretString` property:
+ * https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetRandomPassword.html. `pick(below)` answers a random whole
+ * number of `[0, below)`.
  */
 export function generateSecretString(properties: JsonObject, pick: (below: number) => number): string {
   const { SecretStringTemplate, GenerateStringKey } = properties;

@@ -1,73 +1,80 @@
 import { randomBytes } from "node:crypto";
 import type { Recurrence } from "../../cron/expression.ts";
-import { messageOf } from "../local-error.ts";
+import { errorText } from "../local-error.ts";
 import type { Clock } from "./clock.ts";
-import { type Delivery, keyOf, type Schedule, type ScheduleBook } from "./schedule-book.ts";
-import { scheduleInput } from "./schedule-input.ts";
+import { scheduleEvent } from "./schedule-event.ts";
 import { recurrenceOf } from "./schedule-request.ts";
+import {
+  type PendingDelivery,
+  type ScheduleStore,
+  type StoredSchedule,
+  scheduleKey,
+} from "./schedule-store.ts";
 
+/** The local stack's own backoff: 1 s, 2 s, 4 s … 10 min, as docs/guides/local.md promises. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 600_000;
 
-/** What became of an attempt. Only what failed is tried again. */
+/** How an attempt to invoke a target ended. Only a failed attempt is retried. */
 export type InvokeResult = "done" | "failed" | "refused";
 
-export type Surroundings = {
-  readonly book: ScheduleBook;
+export type FiringOptions = {
+  readonly store: ScheduleStore;
   readonly clock: Clock;
-  /** From 0 up to 1, without 1. */
+  /** Answers a random number of `[0, 1)`. */
   readonly random: () => number;
-  /** Calls a target. Never rejects. */
+  /** Invokes a target. Never rejects. */
   readonly invoke: (targetArn: string, event: unknown) => Promise<InvokeResult>;
   readonly log: (line: string) => void;
 };
 
 export type Firing = {
-  /** Sees to a schedule that is new or changed. */
-  readonly watch: (schedule: Schedule) => void;
-  /** Fires a schedule no more. */
-  readonly forget: (schedule: Schedule) => void;
-  /** Takes up no more occurrences. What runs is not waited for: it is tried again at the next start. */
+  /** Fires a new or changed schedule from now on. */
+  readonly watch: (schedule: StoredSchedule) => void;
+  /** Stops firing a schedule. */
+  readonly forget: (schedule: StoredSchedule) => void;
+  /** Stops firing all schedules. Does not wait for running attempts: the next start repeats them. */
   readonly stop: () => void;
 };
 
 /**
- * Fires schedules: each occurrence becomes a delivery, kept until its target was invoked, its attempts are used up
- * or it is too old. So an occurrence missed while nobody looked is delivered late, and one may be delivered twice.
+ * Fires schedules at least once. Each occurrence becomes a delivery in the store, until its target was invoked, its attempts are
+ * used up or it is too old. So an occurrence that fell due while the runner was down is delivered late, and an occurrence may be
+ * delivered twice.
  */
-export function createFiring({ book, clock, random, invoke, log }: Surroundings): Firing {
+export function createScheduleFiring({ store, clock, random, invoke, log }: FiringOptions): Firing {
   const watched = new Map<string, { recurrence: Recurrence; cancel: () => void }>();
-  const running = new Set<Delivery>();
+  const running = new Set<PendingDelivery>();
 
-  function watch(schedule: Schedule): void {
+  function watch(schedule: StoredSchedule): void {
     forget(schedule);
     if (schedule.request.State === "DISABLED") return;
-    const recurrence = readableRecurrenceOf(schedule);
+    const recurrence = parseOrLog(schedule);
     if (!recurrence) return;
-    watched.set(keyOf(schedule.request), { recurrence, cancel: () => {} });
-    look(schedule);
+    watched.set(scheduleKey(schedule.request), { recurrence, cancel: () => {} });
+    fireDue(schedule);
   }
 
-  /** An earlier version may have taken and kept an expression or a time zone that this one refuses. */
-  function readableRecurrenceOf({ request, createdAt }: Schedule): Recurrence | undefined {
+  /** The store may hold an expression or a time zone that an earlier version accepted and this version rejects. */
+  function parseOrLog({ request, createdAt }: StoredSchedule): Recurrence | undefined {
     try {
       return recurrenceOf(request, createdAt);
     } catch (error) {
-      log(`schedule ${keyOf(request)} does not fire: ${messageOf(error)}; put it again, or remove it`);
+      log(`schedule ${scheduleKey(request)} does not fire: ${errorText(error)}; update it or delete it`);
       return undefined;
     }
   }
 
-  function forget({ request }: Schedule): void {
-    watched.get(keyOf(request))?.cancel();
-    watched.delete(keyOf(request));
+  function forget({ request }: StoredSchedule): void {
+    watched.get(scheduleKey(request))?.cancel();
+    watched.delete(scheduleKey(request));
   }
 
-  /** Takes up what is due, starts what may start, and comes back at the next time of either. */
-  function look(known: Schedule): void {
-    const entry = watched.get(keyOf(known.request));
+  /** Starts the deliveries that are due, and calls itself again when the next occurrence or delivery is due. */
+  function fireDue(known: StoredSchedule): void {
+    const entry = watched.get(scheduleKey(known.request));
     if (!entry) return;
-    const schedule = takeUp(known, entry.recurrence);
+    const schedule = addDueOccurrences(known, entry.recurrence);
     const now = clock.now();
     const waiting = schedule.deliveries.filter((delivery) => !running.has(delivery));
     for (const delivery of waiting) if (delivery.notBefore <= now) void deliver(schedule, delivery);
@@ -79,16 +86,19 @@ export function createFiring({ book, clock, random, invoke, log }: Surroundings)
     const times = waiting.map(({ notBefore }) => notBefore).filter((time) => time > now);
     const time = Math.min(next ?? Infinity, ...times);
     entry.cancel();
-    if (time < Infinity) entry.cancel = clock.callAt(time, () => look(current(schedule)));
+    if (time < Infinity) entry.cancel = clock.callAt(time, () => fireDue(reread(schedule)));
   }
 
-  /** The schedule with its due occurrences as deliveries, kept before any is started. */
-  function takeUp(schedule: Schedule, recurrence: Recurrence): Schedule {
+  /**
+   * Stores the due occurrences as deliveries before any of them starts, so that a crash loses none. Answers the schedule with
+   * them.
+   */
+  function addDueOccurrences(schedule: StoredSchedule, recurrence: Recurrence): StoredSchedule {
     const now = clock.now();
     const { FlexibleTimeWindow, Target } = schedule.request;
     const windowMs = (FlexibleTimeWindow.MaximumWindowInMinutes ?? 0) * 60_000;
     const ageMs = Target.RetryPolicy.MaximumEventAgeInSeconds * 1000;
-    // What is older would only be dropped.
+    // An older occurrence would already be too old to deliver.
     let deliveredUntil = Math.max(schedule.deliveredUntil, now - windowMs - ageMs - 1);
     const deliveries = schedule.deliveries.filter(({ expiresAt }) => expiresAt >= now);
     for (;;) {
@@ -101,31 +111,31 @@ export function createFiring({ book, clock, random, invoke, log }: Surroundings)
     }
     const isSame =
       deliveries.length === schedule.deliveries.length && deliveredUntil === schedule.deliveredUntil;
-    return isSame ? schedule : kept({ ...schedule, deliveredUntil, deliveries });
+    return isSame ? schedule : save({ ...schedule, deliveredUntil, deliveries });
   }
 
-  async function deliver({ arn, request }: Schedule, delivery: Delivery): Promise<void> {
+  async function deliver({ arn, request }: StoredSchedule, delivery: PendingDelivery): Promise<void> {
     const { scheduledTime, attempt } = delivery;
     const id = randomBytes(8).toString("hex");
-    const event = scheduleInput(request.Target.Input, { scheduleArn: arn, scheduledTime, id, attempt });
+    const event = scheduleEvent(request.Target.Input, { scheduleArn: arn, scheduledTime, id, attempt });
     running.add(delivery);
     const result = await invoke(request.Target.Arn, event);
     running.delete(delivery);
-    const schedule = book.find(request.GroupName, request.Name);
-    // It was deleted or replaced meanwhile, or this has stopped.
-    if (!schedule?.deliveries.includes(delivery) || !watched.has(keyOf(request))) return;
+    const schedule = store.find(request.GroupName, request.Name);
+    // The schedule was deleted or replaced meanwhile, or all firing has stopped.
+    if (!schedule?.deliveries.includes(delivery) || !watched.has(scheduleKey(request))) return;
     const retry =
       result === "failed" ? retryOf(delivery, request.Target.RetryPolicy.MaximumRetryAttempts) : undefined;
     if (result !== "done" && !retry)
       log(
-        `schedule ${keyOf(request)} gave up after attempt ${attempt} of its run of ${stamp(scheduledTime)}`,
+        `schedule ${scheduleKey(request)} gave up after attempt ${attempt} of its run of ${stamp(scheduledTime)}`,
       );
     const others = schedule.deliveries.filter((other) => other !== delivery);
-    look(kept({ ...schedule, deliveries: retry ? [...others, retry] : others }));
+    fireDue(save({ ...schedule, deliveries: retry ? [...others, retry] : others }));
   }
 
-  /** Nothing when its attempts are used up or it would be too old. */
-  function retryOf(delivery: Delivery, maxRetries: number): Delivery | undefined {
+  /** Answers the next attempt of a delivery; `undefined` if its attempts are used up or it would be too old. */
+  function retryOf(delivery: PendingDelivery, maxRetries: number): PendingDelivery | undefined {
     const { attempt, expiresAt } = delivery;
     const notBefore = clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), LONGEST_RETRY_MS);
     return attempt > maxRetries || notBefore > expiresAt
@@ -133,18 +143,18 @@ export function createFiring({ book, clock, random, invoke, log }: Surroundings)
       : { ...delivery, attempt: attempt + 1, notBefore };
   }
 
-  function complete(schedule: Schedule): void {
+  function complete(schedule: StoredSchedule): void {
     forget(schedule);
-    if (schedule.request.ActionAfterCompletion === "DELETE") book.remove(schedule);
+    if (schedule.request.ActionAfterCompletion === "DELETE") store.remove(schedule);
   }
 
-  function kept(schedule: Schedule): Schedule {
-    book.put(schedule);
+  function save(schedule: StoredSchedule): StoredSchedule {
+    store.put(schedule);
     return schedule;
   }
 
-  function current(schedule: Schedule): Schedule {
-    return book.find(schedule.request.GroupName, schedule.request.Name) ?? schedule;
+  function reread(schedule: StoredSchedule): StoredSchedule {
+    return store.find(schedule.request.GroupName, schedule.request.Name) ?? schedule;
   }
 
   return {

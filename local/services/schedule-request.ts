@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { parseExpression, type Recurrence } from "../../cron/expression.ts";
-import { messageOf } from "../local-error.ts";
+import { errorText } from "../local-error.ts";
 import { AwsError } from "./aws-error.ts";
 
 /** https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html; times are s since the epoch. */
@@ -11,7 +11,8 @@ const ARN = z.string().check(z.regex(/^arn:aws[a-z-]*:\S+$/, "must be an ARN"));
 const ROLE_ARN = z
   .string()
   .check(z.regex(/^arn:aws(-[a-z]+)?:iam::\d{12}:role\/[\w+=,.@/-]+$/, "must be the ARN of a role"));
-const OLDEST_START_MS = 5 * 60_000;
+/** CreateSchedule rejects an older start date. */
+const MAX_START_AGE_MS = 5 * 60_000;
 const whole = (min: number, max: number) => z.int().check(z.minimum(min), z.maximum(max));
 
 const schedule = z.object({
@@ -44,29 +45,29 @@ const schedule = z.object({
   ClientToken: z.optional(z.string()),
 });
 
-/** A schedule as it was asked for, with what EventBridge Scheduler takes where nothing was said. */
+/** The settings of a schedule, with EventBridge Scheduler's defaults. */
 export type ScheduleRequest = z.infer<typeof schedule>;
 
 /**
- * What CreateSchedule or UpdateSchedule asks for at `now`, ms since the epoch. Throws `AwsError`, a
- * ValidationException: for an old start date too, even the one that the schedule to be updated has.
+ * Validates a request of CreateSchedule or UpdateSchedule. `now` is in ms since the epoch. Throws an `AwsError` with
+ * ValidationException. A start date more than 5 minutes ago is invalid, even if an update repeats the schedule's own date.
  */
-export function readSchedule(name: string, body: unknown, now: number): ScheduleRequest {
-  const request = read(schedule, { ...(typeof body === "object" ? body : {}), Name: name });
+export function readScheduleRequest(name: string, body: unknown, now: number): ScheduleRequest {
+  const request = validate(schedule, { ...(typeof body === "object" ? body : {}), Name: name });
   const { StartDate = Infinity, EndDate = Infinity } = request;
-  if (StartDate * 1000 < now - OLDEST_START_MS)
+  if (StartDate * 1000 < now - MAX_START_AGE_MS)
     throw invalid("StartDate", "cannot be earlier than 5 minutes ago");
   if (request.StartDate !== undefined && StartDate >= EndDate)
     throw invalid("StartDate", "must be earlier than the EndDate");
   try {
     recurrenceOf(request, 0);
   } catch (error) {
-    throw invalid("ScheduleExpression", messageOf(error));
+    throw invalid("ScheduleExpression", errorText(error));
   }
   return request;
 }
 
-/** `createdAt`: from where `rate` counts without a start, ms since the epoch. */
+/** Parses a schedule's expression. Without a start date `rate` counts from `createdAt`, in ms since the epoch. */
 export function recurrenceOf(request: ScheduleRequest, createdAt: number): Recurrence {
   const { ScheduleExpression, ScheduleExpressionTimezone, StartDate, EndDate } = request;
   const start = StartDate === undefined ? {} : { start: StartDate * 1000 };
@@ -78,8 +79,9 @@ export function recurrenceOf(request: ScheduleRequest, createdAt: number): Recur
   });
 }
 
-export function readName(name: unknown): string {
-  return read(z.object({ Name: NAME }), { Name: name }).Name;
+/** Validates the name of a schedule or group. Throws an `AwsError` with ValidationException. */
+export function readResourceName(name: unknown): string {
+  return validate(z.object({ Name: NAME }), { Name: name }).Name;
 }
 
 const page = z.object({
@@ -91,17 +93,17 @@ const page = z.object({
   MaxResults: z._default(whole(1, 100), 100),
 });
 
-/** What ListSchedules and ListScheduleGroups ask for; the former calls the group `ScheduleGroup` in its query. */
-export function readPage(query: URLSearchParams): z.infer<typeof page> {
+/** Validates the query of ListSchedules or ListScheduleGroups. ListSchedules calls the group's name `ScheduleGroup`. */
+export function readListRequest(query: URLSearchParams): z.infer<typeof page> {
   const { ScheduleGroup: GroupName, MaxResults, ...others } = Object.fromEntries(query);
-  return read(page, {
+  return validate(page, {
     ...others,
     ...(GroupName === undefined ? {} : { GroupName }),
     ...(MaxResults === undefined ? {} : { MaxResults: Number(MaxResults) }),
   });
 }
 
-function read<S extends z.core.$ZodType>(schema: S, value: unknown): z.infer<S> {
+function validate<S extends z.core.$ZodType>(schema: S, value: unknown): z.infer<S> {
   const { success, data, error } = z.safeParse(schema, value);
   if (success) return data;
   const [issue] = error.issues;

@@ -1,95 +1,101 @@
 import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
 import type { Clock } from "./clock.ts";
-import { type Group, keyOf, openScheduleBook, type Schedule } from "./schedule-book.ts";
-import { createFiring, type Firing, type Surroundings } from "./schedule-firing.ts";
-import { readName, readPage, readSchedule, type ScheduleRequest } from "./schedule-request.ts";
+import { createScheduleFiring, type Firing, type FiringOptions } from "./schedule-firing.ts";
+import {
+  readListRequest,
+  readResourceName,
+  readScheduleRequest,
+  type ScheduleRequest,
+} from "./schedule-request.ts";
+import { openScheduleStore, type ScheduleGroup, type StoredSchedule, scheduleKey } from "./schedule-store.ts";
 
 const DEFAULT_GROUP = "default";
 
-export type Place = { readonly region: string; readonly account: string };
+export type AwsLocation = { readonly region: string; readonly account: string };
 
-type Options = Place & {
-  /** Where schedules are kept; absent: in memory. */
+type Options = AwsLocation & {
+  /** The file with the schedules. `undefined`: they are kept in memory. */
   readonly file: string | undefined;
   readonly clock: Clock;
 };
 
-export type Scheduler = {
+export type SchedulerService = {
   readonly operations: Operations;
-  /** Begins to fire, with what was missed meanwhile. Until then, and once stopped, schedules are only kept. */
-  readonly start: (surroundings: Omit<Surroundings, "book" | "clock">) => { readonly stop: () => void };
+  /** Begins to fire schedules, first those that fell due meanwhile. Before, and after `stop`, schedules are only stored. */
+  readonly start: (dependencies: Omit<FiringOptions, "store" | "clock">) => { readonly stop: () => void };
   readonly close: () => void;
 };
 
-/** EventBridge Scheduler: https://docs.aws.amazon.com/scheduler/latest/APIReference/Welcome.html */
-export function createScheduler({ region, account, file, clock }: Options): Scheduler {
-  const book = openScheduleBook(file);
+/** Plays EventBridge Scheduler: https://docs.aws.amazon.com/scheduler/latest/APIReference/Welcome.html */
+export function createSchedulerService({ region, account, file, clock }: Options): SchedulerService {
+  const store = openScheduleStore(file);
   let firing: Firing | undefined;
   const arnOf = (path: string) => `arn:aws:scheduler:${region}:${account}:${path}`;
-  if (!book.hasGroup(DEFAULT_GROUP)) createGroup(DEFAULT_GROUP);
+  if (!store.hasGroup(DEFAULT_GROUP)) createGroup(DEFAULT_GROUP);
 
   function createGroup(name: string): { ScheduleGroupArn: string } {
-    if (book.hasGroup(name)) throw conflict(`Schedule group ${name} already exists.`);
+    if (store.hasGroup(name)) throw conflict(`Schedule group ${name} already exists.`);
     const group = { name, arn: arnOf(`schedule-group/${name}`), createdAt: clock.now() };
-    book.putGroup(group);
+    store.putGroup(group);
     return { ScheduleGroupArn: group.arn };
   }
 
   function deleteGroup(name: string): object {
     if (name === DEFAULT_GROUP)
       throw new AwsError("ValidationException", 400, "the default schedule group cannot be deleted");
-    book.group(name);
-    for (const schedule of book.schedules()) if (schedule.request.GroupName === name) forget(schedule);
-    book.removeGroup(name);
+    store.group(name);
+    for (const schedule of store.schedules())
+      if (schedule.request.GroupName === name) removeSchedule(schedule);
+    store.removeGroup(name);
     return {};
   }
 
   function createSchedule(request: ScheduleRequest): { ScheduleArn: string } {
     const { GroupName, Name, ClientToken } = request;
-    book.group(GroupName);
-    const known = book.find(GroupName, Name);
-    // The same request once more: its first answer was lost.
+    store.group(GroupName);
+    const known = store.find(GroupName, Name);
+    // A client whose answer was lost repeats its request with the same token. Creating is idempotent then.
     if (known && ClientToken !== undefined && known.request.ClientToken === ClientToken)
       return { ScheduleArn: known.arn };
     if (known) throw conflict(`Schedule ${Name} already exists.`);
-    return put(request);
+    return putSchedule(request);
   }
 
   function updateSchedule(request: ScheduleRequest): { ScheduleArn: string } {
-    return put(request, find(request.GroupName, request.Name));
+    return putSchedule(request, findSchedule(request.GroupName, request.Name));
   }
 
   /**
-   * Occurrences count from now on, but for a time that is past: it is late already. What recurs goes on with the
-   * occurrences that wait for their place in the window or for another try.
+   * Stores a new or changed schedule. A one-time schedule for a past time fires at once. A recurring schedule fires its
+   * occurrences from now on, and keeps the deliveries that wait for their time in the window or for a retry.
    */
-  function put(request: ScheduleRequest, known?: Schedule): { ScheduleArn: string } {
+  function putSchedule(request: ScheduleRequest, known?: StoredSchedule): { ScheduleArn: string } {
     const now = clock.now();
     const isOnce = request.ScheduleExpression.startsWith("at(");
     const schedule = {
-      arn: arnOf(`schedule/${keyOf(request)}`),
+      arn: arnOf(`schedule/${scheduleKey(request)}`),
       request,
       createdAt: known?.createdAt ?? now,
       modifiedAt: now,
       deliveredUntil: isOnce ? 0 : Math.max(now - 1, known?.deliveredUntil ?? 0),
       deliveries: isOnce || request.State === "DISABLED" ? [] : (known?.deliveries ?? []),
     };
-    book.put(schedule);
+    store.put(schedule);
     firing?.watch(schedule);
     return { ScheduleArn: schedule.arn };
   }
 
-  function find(groupName: string, name: string): Schedule {
-    book.group(groupName);
-    const schedule = book.find(groupName, name);
+  function findSchedule(groupName: string, name: string): StoredSchedule {
+    store.group(groupName);
+    const schedule = store.find(groupName, name);
     if (!schedule) throw new AwsError("ResourceNotFoundException", 404, `Schedule ${name} does not exist.`);
     return schedule;
   }
 
-  function forget(schedule: Schedule): void {
+  function removeSchedule(schedule: StoredSchedule): void {
     firing?.forget(schedule);
-    book.remove(schedule);
+    store.remove(schedule);
   }
 
   function stop(): void {
@@ -97,31 +103,36 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
     firing = undefined;
   }
 
-  const named = (parameters: Readonly<Record<string, string>>, query: URLSearchParams) =>
-    find(readName(query.get("groupName") ?? DEFAULT_GROUP), readName(parameters.Name));
+  const scheduleNamedIn = (parameters: Readonly<Record<string, string>>, query: URLSearchParams) =>
+    findSchedule(
+      readResourceName(query.get("groupName") ?? DEFAULT_GROUP),
+      readResourceName(parameters.Name),
+    );
 
   return {
     operations: {
       "POST /schedules/{Name}": {
         answer: ({ parameters: { Name = "" }, body }) =>
-          createSchedule(readSchedule(Name, body, clock.now())),
+          createSchedule(readScheduleRequest(Name, body, clock.now())),
       },
       "PUT /schedules/{Name}": {
         answer: ({ parameters: { Name = "" }, body }) =>
-          updateSchedule(readSchedule(Name, body, clock.now())),
+          updateSchedule(readScheduleRequest(Name, body, clock.now())),
       },
-      "GET /schedules/{Name}": { answer: ({ parameters, query }) => describe(named(parameters, query)) },
+      "GET /schedules/{Name}": {
+        answer: ({ parameters, query }) => describeSchedule(scheduleNamedIn(parameters, query)),
+      },
       "DELETE /schedules/{Name}": {
         answer: ({ parameters, query }) => {
-          forget(named(parameters, query));
+          removeSchedule(scheduleNamedIn(parameters, query));
           return {};
         },
       },
       "GET /schedules": {
         answer: ({ query }) => {
-          const { GroupName, NamePrefix, State, ...page } = readPage(query);
-          if (GroupName !== undefined) book.group(GroupName);
-          const wanted = book
+          const { GroupName, NamePrefix, State, ...page } = readListRequest(query);
+          if (GroupName !== undefined) store.group(GroupName);
+          const wanted = store
             .schedules()
             .filter(
               ({ request }) =>
@@ -129,41 +140,43 @@ export function createScheduler({ region, account, file, clock }: Options): Sche
                 (State === undefined || request.State === State) &&
                 request.Name.startsWith(NamePrefix),
             );
-          const { items, ...next } = pageOf(wanted, ({ request }) => keyOf(request), page);
+          const { items, ...next } = pageOf(wanted, ({ request }) => scheduleKey(request), page);
           return { Schedules: items.map(summarise), ...next };
         },
       },
-      "POST /schedule-groups/{Name}": { answer: ({ parameters }) => createGroup(readName(parameters.Name)) },
+      "POST /schedule-groups/{Name}": {
+        answer: ({ parameters }) => createGroup(readResourceName(parameters.Name)),
+      },
       "GET /schedule-groups/{Name}": {
-        answer: ({ parameters }) => describeGroup(book.group(readName(parameters.Name))),
+        answer: ({ parameters }) => describeGroup(store.group(readResourceName(parameters.Name))),
       },
       "DELETE /schedule-groups/{Name}": {
-        answer: ({ parameters }) => deleteGroup(readName(parameters.Name)),
+        answer: ({ parameters }) => deleteGroup(readResourceName(parameters.Name)),
       },
       "GET /schedule-groups": {
         answer: ({ query }) => {
-          const { NamePrefix, ...page } = readPage(query);
-          const wanted = book.groups().filter(({ name }) => name.startsWith(NamePrefix));
+          const { NamePrefix, ...page } = readListRequest(query);
+          const wanted = store.groups().filter(({ name }) => name.startsWith(NamePrefix));
           const { items, ...next } = pageOf(wanted, ({ name }) => name, page);
           return { ScheduleGroups: items.map(describeGroup), ...next };
         },
       },
     },
-    start: (surroundings) => {
-      firing = createFiring({ ...surroundings, book, clock });
-      for (const schedule of book.schedules()) firing.watch(schedule);
+    start: (dependencies) => {
+      firing = createScheduleFiring({ ...dependencies, store, clock });
+      for (const schedule of store.schedules()) firing.watch(schedule);
       return { stop };
     },
     close: () => {
       stop();
-      book.close();
+      store.close();
     },
   };
 }
 
 type Page = { readonly NextToken: string; readonly MaxResults: number };
 
-/** A page begins after the key that its token is, so that what comes and goes meanwhile shifts nothing. */
+/** A page's token is the last key of the page before. So items that are added or removed meanwhile shift no page. */
 function pageOf<T>(sorted: readonly T[], keyOfItem: (item: T) => string, { NextToken, MaxResults }: Page) {
   const after = Buffer.from(NextToken, "base64url").toString();
   const rest = sorted.filter((item) => keyOfItem(item) > after);
@@ -173,21 +186,21 @@ function pageOf<T>(sorted: readonly T[], keyOfItem: (item: T) => string, { NextT
   return { items, NextToken: Buffer.from(keyOfItem(last)).toString("base64url") };
 }
 
-function describe({ arn, request, createdAt, modifiedAt }: Schedule): object {
+function describeSchedule({ arn, request, createdAt, modifiedAt }: StoredSchedule): object {
   const { ClientToken: _, ...asked } = request;
   return { ...asked, Arn: arn, ...dates(createdAt, modifiedAt) };
 }
 
-function summarise({ arn, request, createdAt, modifiedAt }: Schedule): object {
+function summarise({ arn, request, createdAt, modifiedAt }: StoredSchedule): object {
   const { Name, GroupName, State, Target } = request;
   return { Arn: arn, Name, GroupName, State, Target: { Arn: Target.Arn }, ...dates(createdAt, modifiedAt) };
 }
 
-function describeGroup({ arn, name, createdAt }: Group): object {
+function describeGroup({ arn, name, createdAt }: ScheduleGroup): object {
   return { Arn: arn, Name: name, State: "ACTIVE", ...dates(createdAt, createdAt) };
 }
 
-/** In s since the epoch, as the protocol has them. */
+/** The protocol's times are in s since the epoch. */
 function dates(createdAt: number, modifiedAt: number) {
   return { CreationDate: createdAt / 1000, LastModificationDate: modifiedAt / 1000 };
 }

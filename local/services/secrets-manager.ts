@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
 import type { JsonFile } from "./json-file.ts";
-import type { Place } from "./scheduler.ts";
+import type { AwsLocation } from "./scheduler.ts";
 
 const CURRENT = "AWSCURRENT";
 const PREVIOUS = "AWSPREVIOUS";
@@ -11,7 +11,7 @@ const PREVIOUS = "AWSPREVIOUS";
 type Version = {
   readonly id: string;
   readonly value: string;
-  /** A version without any is forgotten. */
+  /** A version without a stage is deleted. */
   readonly stages: readonly string[];
   /** ms since the epoch. */
   readonly createdAt: number;
@@ -20,7 +20,7 @@ type Version = {
 /** The versions of each secret, by its name. */
 export type SecretsFile = Readonly<Record<string, readonly Version[]>>;
 
-type Options = Place & { readonly file: JsonFile<SecretsFile>; readonly now: () => number };
+type Options = AwsLocation & { readonly file: JsonFile<SecretsFile>; readonly now: () => number };
 
 const createRequest = z.object({
   Name: z.string(),
@@ -40,11 +40,11 @@ const getRequest = z.object({
 });
 
 /**
- * What the functions and their operators need of Secrets Manager, for secrets that are text:
- * https://docs.aws.amazon.com/secretsmanager/latest/apireference/Welcome.html. A secret is named by its name or its
- * ARN, whose random ending is left out here.
+ * Plays the operations of Secrets Manager that functions and operators need, for secrets that are text:
+ * https://docs.aws.amazon.com/secretsmanager/latest/apireference/Welcome.html. A secret's id is its name or its ARN. ARNs have no
+ * random ending here.
  */
-export function secretsManager({ region, account, file, now }: Options): Operations {
+export function secretsManagerOperations({ region, account, file, now }: Options): Operations {
   const prefix = `arn:aws:secretsmanager:${region}:${account}:secret:`;
 
   function find(secretId: string): { name: string; versions: readonly Version[] } {
@@ -57,7 +57,11 @@ export function secretsManager({ region, account, file, now }: Options): Operati
   function put(name: string, known: readonly Version[], asked: Omit<Version, "createdAt">): object {
     const same = known.find(({ id }) => id === asked.id);
     if (same && same.value !== asked.value)
-      throw new AwsError("ResourceExistsException", 400, "a version of that token has another value");
+      throw new AwsError(
+        "ResourceExistsException",
+        400,
+        "a version with that ClientRequestToken has another value",
+      );
     const version = same ?? { ...asked, createdAt: now() };
     const versions = same ? known : [...withoutStages(known, asked.stages), version];
     file.write({ ...file.read(), [name]: versions });
@@ -66,19 +70,23 @@ export function secretsManager({ region, account, file, now }: Options): Operati
 
   const operations: Record<string, (body: unknown) => object> = {
     CreateSecret: (body) => {
-      const { Name, SecretString: value, ClientRequestToken: id = randomUUID() } = read(createRequest, body);
+      const {
+        Name,
+        SecretString: value,
+        ClientRequestToken: id = randomUUID(),
+      } = validate(createRequest, body);
       if (file.read()[Name])
         throw new AwsError("ResourceExistsException", 400, `the secret ${Name} already exists`);
       return put(Name, [], { id, value, stages: [CURRENT] });
     },
     PutSecretValue: (body) => {
-      const { SecretId, SecretString: value, ...more } = read(putRequest, body);
+      const { SecretId, SecretString: value, ...more } = validate(putRequest, body);
       const { ClientRequestToken: id = randomUUID(), VersionStages: stages } = more;
       const { name, versions } = find(SecretId);
       return put(name, versions, { id, value, stages });
     },
     GetSecretValue: (body) => {
-      const { SecretId, VersionId, VersionStage } = read(getRequest, body);
+      const { SecretId, VersionId, VersionStage } = validate(getRequest, body);
       const { name, versions } = find(SecretId);
       const stage = VersionStage ?? (VersionId === undefined ? CURRENT : undefined);
       const version = versions.find(
@@ -104,7 +112,7 @@ export function secretsManager({ region, account, file, now }: Options): Operati
   );
 }
 
-/** A stage is at one version at a time, and what loses AWSCURRENT becomes AWSPREVIOUS. */
+/** A stage belongs to one version at a time. The version that loses AWSCURRENT gets AWSPREVIOUS. */
 function withoutStages(versions: readonly Version[], taken: readonly string[]): Version[] {
   const losesCurrent = ({ stages }: Version) => taken.includes(CURRENT) && stages.includes(CURRENT);
   const gone = new Set(versions.some(losesCurrent) ? [...taken, PREVIOUS] : taken);
@@ -116,7 +124,7 @@ function withoutStages(versions: readonly Version[], taken: readonly string[]): 
     .filter(({ stages }) => stages.length > 0);
 }
 
-function read<S extends z.core.$ZodType>(schema: S, body: unknown): z.infer<S> {
+function validate<S extends z.core.$ZodType>(schema: S, body: unknown): z.infer<S> {
   const { success, data, error } = z.safeParse(schema, body);
   if (success) return data;
   const [issue] = error.issues;

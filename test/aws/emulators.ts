@@ -59,7 +59,7 @@ function dynoxideBinary(): string {
 export async function startSqs(): Promise<Emulator> {
   if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
   const port = await freePort();
-  const launcher = fileURLToPath(new URL("../../local/fauxqs.ts", import.meta.url));
+  const launcher = fileURLToPath(new URL("../../local/fauxqs-process.ts", import.meta.url));
   // With a data folder, as the local stack has it: what it keeps is what it can break.
   const folder = mkdtempSync(join(tmpdir(), "minutehand-fauxqs-"));
   const child = fork(launcher, ["127.0.0.1", String(port), folder]);

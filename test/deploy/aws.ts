@@ -1,6 +1,6 @@
 import { CloudFormationClient, DescribeStacksCommand } from "@aws-sdk/client-cloudformation";
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
-import { LocalError, messageOf } from "../../local/local-error.ts";
+import { errorText, LocalError } from "../../local/local-error.ts";
 import { readAwsOptions } from "./command-line.ts";
 import { accountEnvironment } from "./environment.ts";
 import { proveStack, removeTestStack, TEST_STACK } from "./prove.ts";
@@ -31,7 +31,7 @@ async function accountOf(
     const { Account = "" } = await client.send(new GetCallerIdentityCommand({}));
     return { account: Account, region };
   } catch (error) {
-    throw new LocalError(`profile ${profile} must lead to an account and a region: ${messageOf(error)}`);
+    throw new LocalError(`profile ${profile} must lead to an account and a region: ${errorText(error)}`);
   } finally {
     client.destroy();
   }
@@ -43,7 +43,7 @@ async function isThere(StackName: string, profile: string, region: string): Prom
     await client.send(new DescribeStacksCommand({ StackName }));
     return true;
   } catch (error) {
-    if (messageOf(error).includes("does not exist")) return false;
+    if (errorText(error).includes("does not exist")) return false;
     throw error;
   } finally {
     client.destroy();

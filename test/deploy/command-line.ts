@@ -1,5 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
-import { LocalError, messageOf } from "../../local/local-error.ts";
+import { errorText, LocalError } from "../../local/local-error.ts";
 
 const DEPLOY_HELP = `Deploys the app to MiniStack with the CDK and runs the end-to-end suite there.
 
@@ -76,7 +76,7 @@ function parse(args: readonly string[], own: ParseArgsOptionsConfig) {
     return parseArgs({ args: [...args], options }).values as Record<string, string | boolean | undefined>;
   } catch (error) {
     // parseArgs adds advice after the first sentence, some of it for positional arguments only.
-    const [reason] = messageOf(error).split(/\. |\n/);
+    const [reason] = errorText(error).split(/\. |\n/);
     throw new LocalError(
       `${reason}; allowed are ${Object.keys(options)
         .map((name) => `--${name}`)

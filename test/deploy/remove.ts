@@ -12,7 +12,7 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
-import { messageOf } from "../../local/local-error.ts";
+import { errorText } from "../../local/local-error.ts";
 
 // Deletes a stack and the CDK toolkit that deployed it: `node remove.ts <stack> <toolkit's stack> <its qualifier>`. What is
 // not there is no error. The environment leads to the account.
@@ -30,7 +30,7 @@ try {
   await deleteBucket(await bucketName());
 } catch (error) {
   console.error(
-    `stack ${stack} or what deployed it is not deleted: ${messageOf(error)}. ` +
+    `stack ${stack} or what deployed it is not deleted: ${errorText(error)}. ` +
       `Delete in CloudFormation the stacks ${stack} and ${toolkit}, and in S3 the bucket cdk-${qualifier}-assets-…`,
   );
   process.exitCode = 1;
@@ -52,7 +52,7 @@ async function idOf(name: string): Promise<string | undefined> {
     const { Stacks = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName: name }));
     return Stacks[0]?.StackId;
   } catch (error) {
-    if (messageOf(error).includes("does not exist")) return undefined;
+    if (errorText(error).includes("does not exist")) return undefined;
     throw error;
   }
 }

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { codeOf, LocalError, messageOf } from "../../local/local-error.ts";
-import { end as endProcess } from "../../local/processes.ts";
+import { errorCode, errorText, LocalError } from "../../local/local-error.ts";
+import { signalProcess } from "../../local/processes.ts";
 import { createTeardown } from "../../local/teardown.ts";
 
 const STOP_LIMIT_MS = 20_000;
@@ -55,7 +55,7 @@ export async function runSession<Options>(
   try {
     options = readOptions(process.argv.slice(2));
   } catch (error) {
-    console.error(`${name}: ${messageOf(error)}`);
+    console.error(`${name}: ${errorText(error)}`);
     process.exit(USAGE_ERROR);
   }
   if (options === undefined) process.exit(0);
@@ -64,7 +64,7 @@ export async function runSession<Options>(
     close().then(
       () => true,
       (error: unknown) => {
-        console.error(`${name}: ${messageOf(error)}`);
+        console.error(`${name}: ${errorText(error)}`);
         return false;
       },
     );
@@ -85,7 +85,7 @@ export async function runSession<Options>(
     await interrupted;
     await closed();
     const known = error instanceof LocalError || !(error instanceof Error);
-    console.error(`${name}: ${known ? messageOf(error) : error.stack}`);
+    console.error(`${name}: ${known ? errorText(error) : error.stack}`);
     if (readdirSync(session.folder).length > 0)
       console.error(`${name}: logs of this run are in ${session.folder}`);
     else rmdirSync(session.folder);
@@ -113,11 +113,13 @@ export function openSession(name: string): { session: Session; close: () => Prom
     teardown.add(() => end(child));
     const ended = new Promise<string | undefined>((resolve) => {
       child.once("error", (error) =>
-        resolve(codeOf(error) === "ENOENT" ? `there is no ${command}. ${advice}`.trim() : messageOf(error)),
+        resolve(
+          errorCode(error) === "ENOENT" ? `there is no ${command}. ${advice}`.trim() : errorText(error),
+        ),
       );
       child.once("exit", (code, signal) => {
         // At once: later the group's id may be another's.
-        if (child.pid !== undefined) endProcess(-child.pid, "SIGKILL");
+        if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
         const words = shown ? "" : lastWords(path);
         resolve(code === 0 ? undefined : `${name} ended with ${signal ?? code}${words && `: ${words}`}`);
       });

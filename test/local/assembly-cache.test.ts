@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createHolder, dropUnused } from "../../local/assembly-cache.ts";
+import { createAssemblyHolder, dropUnusedAssemblies } from "../../local/assembly-cache.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -16,27 +16,30 @@ beforeEach(() => {
 afterEach(() => rmSync(cache, { recursive: true }));
 
 const code = (name: string) => join(cache, name, "asset.x");
-/** What is left of the cache after an hour and more of it. */
+/** The assemblies that are left in the cache after some hours. */
 function left(hours = 2): string[] {
-  dropUnused(cache, Date.now() + hours * HOUR_MS);
+  dropUnusedAssemblies(cache, Date.now() + hours * HOUR_MS);
   return readdirSync(cache).filter((name) => !name.startsWith("holder"));
 }
 
-test("what functions run from is kept, however long ago it was made", () => {
-  const { hold, release } = createHolder(cache, process.pid);
+test("an assembly that functions run from is kept, however old it is", () => {
+  const { hold, release } = createAssemblyHolder(cache, process.pid);
   hold([code("two"), code("two")]);
   expect(left(1000)).toEqual(["two"]);
   release();
   expect(left()).toEqual([]);
 });
 
-test("what nobody runs from is kept for an hour", () => {
+test("an unused assembly is kept for an hour", () => {
   expect(left(0.9)).toEqual(["one", "two"]);
   expect(left(1.1)).toEqual([]);
 });
 
-test("a runner holds what its functions run from now, and leaves to others what is theirs", () => {
-  const [first, second] = [createHolder(cache, process.pid), createHolder(cache, process.pid)];
+test("a runner holds only the assemblies that its functions run from now, and other runners hold theirs", () => {
+  const [first, second] = [
+    createAssemblyHolder(cache, process.pid),
+    createAssemblyHolder(cache, process.pid),
+  ];
   first.hold([code("one")]);
   second.hold([code("two")]);
   first.hold([code("two")]);
@@ -45,7 +48,7 @@ test("a runner holds what its functions run from now, and leaves to others what 
   expect(left()).toEqual(["two"]);
 });
 
-test("all is kept while what another runner holds is half-written, or cannot be read", () => {
+test("nothing is deleted while the list of another runner is half-written or cannot be read", () => {
   const holder = join(cache, `holder.${process.pid}.1.json`);
   for (const half of ["", '["on']) {
     writeFileSync(holder, half);
@@ -58,9 +61,9 @@ test("all is kept while what another runner holds is half-written, or cannot be 
   expect(left()).toEqual([]);
 });
 
-test("a runner that is gone holds nothing", () => {
+test("a dead runner holds nothing", () => {
   const { pid } = spawnSync(process.execPath, ["--version"]);
-  createHolder(cache, pid).hold([code("one")]);
+  createAssemblyHolder(cache, pid).hold([code("one")]);
   expect(left()).toEqual([]);
   expect(readdirSync(cache)).toEqual([]);
 });

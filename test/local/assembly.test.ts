@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readAssembly } from "../../local/assembly.ts";
 
-/** A cloud assembly of these stacks, each with its outputs, and with these in a stage. */
+/** Writes a cloud assembly with these stacks, each with its outputs, and with the `staged` stacks in a stage. */
 function assemblyOf(stacks: Record<string, object>, staged?: Record<string, object>): string {
   const folder = mkdtempSync(join(tmpdir(), "minutehand-assembly-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -40,7 +40,7 @@ test("an app's only stack is played, whatever it has", () => {
   expect(readAssembly(assemblyOf({ Shop: OTHER })).stackName).toBe("Shop");
 });
 
-test("a stack of a stage is played too, with what lies in the stage's folder", () => {
+test("a stack of a stage is played with the assets in the stage's folder", () => {
   const folder = assemblyOf({ Shop: OTHER }, { "Prod-Jobs": QUEUE });
   const { stackName, assets, others } = readAssembly(folder);
   expect(stackName).toBe("Prod-Jobs");
@@ -48,7 +48,7 @@ test("a stack of a stage is played too, with what lies in the stage's folder", (
   expect(others.map((other) => other.stackName)).toEqual(["Shop"]);
 });
 
-test("of several with a delay queue, or of none, the one that is named is played", () => {
+test("of several stacks with a delay queue, or without, the named stack is played", () => {
   const folder = assemblyOf({ Jobs: QUEUE, Site: OTHER }, { More: QUEUE });
   expect(["More", "Site"].map((name) => readAssembly(folder, name).stackName)).toEqual(["More", "Site"]);
   expect(() => readAssembly(folder, "Nobody")).toThrow(
@@ -60,6 +60,6 @@ test.each([
   [{ Jobs: QUEUE, More: QUEUE }, "got 2 of Jobs, More; choose one with --stack NAME"],
   [{ Shop: OTHER, Site: OTHER }, "got 0 of Shop, Site"],
   [{}, "got 0 of none"],
-])("which of %j is meant is asked", (stacks, message) => {
+])("%j needs --stack", (stacks, message) => {
   expect(() => readAssembly(assemblyOf(stacks))).toThrow(message);
 });

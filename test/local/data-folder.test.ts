@@ -13,7 +13,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-test("a reset drops what an earlier run left, but neither secrets nor what is not its own", () => {
+test("a reset deletes the data of earlier runs, but neither secrets nor files of the user", () => {
   const dropped = ["dynamodb.sqlite", "dynamodb.sqlite-wal", "schedules.sqlite", "schedules.sqlite-shm"];
   const kept = ["dynamodb.sqlite.backup", "event-sources.json.md", "secrets.json", "sqs-worker", "sqs.ts"];
   for (const name of [...dropped, "sqs", "event-sources.json", ...kept]) writeFileSync(join(dir, name), "");
@@ -22,13 +22,13 @@ test("a reset drops what an earlier run left, but neither secrets nor what is no
   release();
 });
 
-test("a new folder, which holds the bodies of jobs, is its owner's alone", () => {
+test("only its owner can open a new folder, which holds the bodies of jobs", () => {
   const path = join(dir, "new", "data");
   openDataFolder(path, false).release();
   expect(statSync(path).mode & 0o777).toBe(0o700);
 });
 
-test("a folder whose disk is full is refused by that name, and left as it is", () => {
+test("a folder on a full disk is refused and left unchanged, and the error names the disk", () => {
   const full = (path: string) => `the disk of ${path} is full`;
   expect(() => openDataFolder(dir, true, full)).toThrow(new LocalError(`the disk of ${dir} is full`));
   expect(readdirSync(dir)).toEqual([]);

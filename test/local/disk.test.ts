@@ -1,31 +1,31 @@
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { shortageOf, tellShortage } from "../../local/disk.ts";
+import { diskShortage, logDiskShortage } from "../../local/disk.ts";
 import { openHttpApi } from "../../local/http-api.ts";
 import { parseRoute } from "../../local/routes.ts";
 
 const blocks = (bavail: number) => () => ({ blocks: 1_000_000, bavail, bsize: 4096 });
 
-test("a disk with less than 8 MiB free is full, and is named with what it has left", () => {
-  expect(shortageOf("/data", blocks(2047))).toBe(
+test("a disk with less than 8 MiB free is full, and the reason names its free space", () => {
+  expect(diskShortage("/data", blocks(2047))).toBe(
     "the disk of the data folder /data is full: 7.9 MiB are free, at least 8 MiB are needed",
   );
-  expect(shortageOf("/data", blocks(2048))).toBeUndefined();
-  expect(shortageOf(tmpdir())).toBeUndefined();
+  expect(diskShortage("/data", blocks(2048))).toBeUndefined();
+  expect(diskShortage(tmpdir())).toBeUndefined();
 });
 
 test("a file system that does not count its blocks has room", () => {
-  expect(shortageOf("/data", () => ({ blocks: 0, bavail: 0, bsize: 4096 }))).toBeUndefined();
+  expect(diskShortage("/data", () => ({ blocks: 0, bavail: 0, bsize: 4096 }))).toBeUndefined();
 });
 
 describe("the log", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test("tells once that the disk is full, once that it has room again, and nothing after the end", () => {
+  test("says once that the disk is full, once that it has room again, and nothing after the end", () => {
     const lines: string[] = [];
     let reason: string | undefined;
-    const end = tellShortage(
+    const end = logDiskShortage(
       () => reason,
       (line) => lines.push(line),
     );
@@ -44,7 +44,7 @@ describe("the log", () => {
   });
 });
 
-test("the API refuses at once what would write while the disk is full, and answers what reads", async () => {
+test("while the disk is full the API refuses requests that write, and answers GET", async () => {
   let reason: string | undefined = "the disk is full";
   const api = await openHttpApi(0, () => reason);
   const target = {

@@ -6,7 +6,7 @@ test("this machine's binary is found", () => {
   expect(existsSync(findDynoxide())).toBe(true);
 });
 
-test("a machine without one is told the package and the way around it", () => {
+test("without a binary the error names the package and another way", () => {
   expect(() => findDynoxide("plan9", "mips")).toThrow(
     /^there is no embedded DynamoDB .* @dynoxide\/plan9-mips is not installed; .*AWS_ENDPOINT_URL_DYNAMODB/,
   );

@@ -1,13 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, test } from "vitest";
-import type { Outcome } from "../../local/environment.ts";
+import type { Outcome } from "../../local/execution-environment.ts";
 import { createFunctionPool, type FunctionPool, mostEnvironments } from "../../local/function-pool.ts";
-import { startGuardian } from "../../local/guardian.ts";
+import { startGuard } from "../../local/guard.ts";
 import type { FunctionSpec } from "../../local/resources.ts";
 
-const guardian = startGuardian();
+const guard = startGuard();
 const lines: string[] = [];
-const host = { guardian, variables: {}, onLine: (_: string, line: string) => lines.push(line) };
+const host = { guard, variables: {}, onLine: (_: string, line: string) => lines.push(line) };
 const spec: FunctionSpec = {
   logicalId: "Echo",
   name: "echo",
@@ -37,7 +37,7 @@ const isAlive = (pid: number) => {
 };
 
 afterEach(() => pool.stop(0));
-afterAll(() => guardian.stop());
+afterAll(() => guard.stop());
 
 test("an environment is reused, knows its function and its deadline", async () => {
   open();
@@ -48,7 +48,7 @@ test("an environment is reused, knows its function and its deadline", async () =
   expect(second.remaining).toBeLessThanOrEqual(spec.timeoutMs);
 });
 
-test("invocations at the same time have processes of their own", async () => {
+test("concurrent invocations run in separate processes", async () => {
   open();
   const pids = (await Promise.all([call("/wait"), call("/wait")])).map((outcome) => result(outcome).pid);
   expect(new Set(pids).size).toBe(2);
@@ -69,14 +69,14 @@ test.each(["/hang", "/spin"])("%s ends at the timeout, and the process with it",
   expect(result(await call("/")).count).toBe(1);
 });
 
-test("a process that ends fails its invocation, and the next one gets another", async () => {
+test("if a process ends, its invocation fails and the next invocation gets a new process", async () => {
   open();
   const { pid } = result(await call("/"));
   expect(await call("/exit")).toMatchObject({ outcome: "crashed" });
   expect(result(await call("/")).pid).not.toBe(pid);
 });
 
-test("a killed process fails its invocation, and an idle one is replaced", async () => {
+test("if a process is killed, its invocation fails; a killed idle process is replaced", async () => {
   open();
   const { pid } = result(await call("/"));
   const hanging = call("/hang");
@@ -88,7 +88,7 @@ test("a killed process fails its invocation, and an idle one is replaced", async
   expect(result(await call("/")).count).toBe(1);
 });
 
-test("a replaced function ends what it runs, and what comes then goes to the new code alone", async () => {
+test("after a replacement running invocations end with the old code, and new ones run the new code", async () => {
   open();
   const idle = result(await call("/"));
   const running = call("/wait");
@@ -104,7 +104,7 @@ test("a replaced function ends what it runs, and what comes then goes to the new
   expect(result(await call("/")).environment.greeting).toBe("hi");
 });
 
-test("what waits while a function is replaced goes to the new code", async () => {
+test("an invocation that waits during a replacement runs the new code", async () => {
   open({ reservedConcurrency: 1 });
   const [running, waiting] = [call("/wait"), call("/")];
   await expect.poll(() => pool.pids()).toHaveLength(1);
@@ -129,13 +129,13 @@ test("code that cannot be loaded fails the invocation", async () => {
   expect(lines.at(-1)).toMatch(/could not start.*nobody/);
 });
 
-test("payloads above 6 MB are refused both ways", async () => {
+test("events and answers above 6 MB are rejected", async () => {
   open({ timeoutMs: 5000 });
   expect(await pool.invoke("x".repeat(7 * 1024 * 1024))).toMatchObject({ outcome: "too-large" });
   expect(await call("/huge")).toMatchObject({ outcome: "threw" });
 });
 
-test("stopping ends what runs and refuses what comes", async () => {
+test("stopping ends running invocations and rejects new ones", async () => {
   open();
   const { pid } = result(await call("/"));
   const hanging = call("/hang");

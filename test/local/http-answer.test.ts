@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Outcome } from "../../local/environment.ts";
+import type { Outcome } from "../../local/execution-environment.ts";
 import { httpAnswer } from "../../local/http-answer.ts";
 
 const error = { errorType: "Error", errorMessage: "no" };

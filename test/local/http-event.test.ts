@@ -43,13 +43,13 @@ test.each([
   expect(event).toMatchObject({ isBase64Encoded: true, body: body.toString("base64") });
 });
 
-test("what is not there is left out", () => {
+test("parts that the request does not have are left out", () => {
   const event = httpEvent({ ...REQUEST, url: "/", headers: {}, body: Buffer.alloc(0) }, PLACE);
   expect(event.rawQueryString).toBe("");
   for (const name of ["body", "cookies", "queryStringParameters", "pathParameters"])
     expect(event).not.toHaveProperty(name);
 });
 
-test("a malformed path has no decoded form", () => {
+test("a malformed path is not decoded", () => {
   expect(decodePath("/%zz?a")).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** A process that ended but was not collected by its parent yet is there, but as a zombie. */
+/** Tells whether a process runs. A zombie, which has ended but was not reaped by its parent, does not run. */
 export function isAlive(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

@@ -35,7 +35,7 @@ type State = {
   guard: number;
 };
 
-/** Starts the stack of the fixture in a process of its own. */
+/** Starts the stack of the fixture in a separate process. */
 async function start(dataDir: string, port = 0) {
   const child = spawn(process.execPath, [RUNNER, dataDir, String(port)], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -74,7 +74,7 @@ test("a runner killed with a function in a busy loop leaves no process", {
   await expect.poll(() => alive(pids), { timeout: 1500 }).toEqual([]);
 });
 
-test("a consumer that hangs does not hold up the end", { timeout: TIMEOUT_MS }, async () => {
+test("a hanging consumer does not delay the end of the runner", { timeout: TIMEOUT_MS }, async () => {
   const { child, state, text } = await start(newFolder());
   const { pids, sqs } = state();
   const client = new SQSClient({
@@ -92,7 +92,7 @@ test("a consumer that hangs does not hold up the end", { timeout: TIMEOUT_MS }, 
 });
 
 test.each(["dynamodb", "sqs"] as const)(
-  "a killed %s is started again where it was",
+  "a killed %s is restarted with its data",
   { timeout: TIMEOUT_MS },
   async (name) => {
     const { state, text } = await start(newFolder());
@@ -103,7 +103,9 @@ test.each(["dynamodb", "sqs"] as const)(
   },
 );
 
-test("a killed guard is replaced, and guards what ran before", { timeout: TIMEOUT_MS }, async () => {
+test("a killed guard is replaced, and the new guard ends the old processes", {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const { child, state } = await start(newFolder());
   const { guard, emulators } = state();
   process.kill(guard, "SIGKILL");
@@ -113,7 +115,9 @@ test("a killed guard is replaced, and guards what ran before", { timeout: TIMEOU
   await expect.poll(() => alive([emulators.dynamodb, emulators.sqs]), { timeout: 3000 }).toEqual([]);
 });
 
-test("what outlived runner and guard is ended by the next start", { timeout: TIMEOUT_MS }, async () => {
+test("an emulator that outlived runner and guard is ended by the next start", {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const folder = newFolder();
   const { child, state } = await start(folder);
   const { guard, emulators } = state();
@@ -125,7 +129,7 @@ test("what outlived runner and guard is ended by the next start", { timeout: TIM
   expect(alive([emulators.dynamodb])).toEqual([]);
 });
 
-test("one runner to a folder, one to a port", { timeout: TIMEOUT_MS }, async () => {
+test("a folder and a port can have only one runner", { timeout: TIMEOUT_MS }, async () => {
   const folder = newFolder();
   const first = await start(folder);
   const second = await start(folder);
@@ -136,13 +140,13 @@ test("one runner to a folder, one to a port", { timeout: TIMEOUT_MS }, async () 
   expect(third.text()).toMatch(/port \d+ of 127.0.0.1 is in use/);
 });
 
-test("a broken database is named", { timeout: TIMEOUT_MS }, async () => {
+test("the error names a broken database", { timeout: TIMEOUT_MS }, async () => {
   const folder = newFolder();
   writeFileSync(join(folder, "dynamodb.sqlite"), "no database, by its looks");
   expect((await start(folder)).text()).toMatch(/dynamodb\.sqlite is broken; --reset drops all data/);
 });
 
-test("a folder that is a file is named", { timeout: TIMEOUT_MS }, async () => {
+test("the error names a data folder that is a file", { timeout: TIMEOUT_MS }, async () => {
   const file = join(newFolder(), "file");
   writeFileSync(file, "");
   expect((await start(file)).text()).toContain(`the data folder ${file} must be a folder, but is a file`);

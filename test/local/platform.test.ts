@@ -12,7 +12,7 @@ const ENDPOINTS = {
 const OWN = { AWS_REGION: "eu-west-1", AWS_ACCESS_KEY_ID: "key", AWS_SECRET_ACCESS_KEY: "secret" };
 const variablesIn = (env: NodeJS.ProcessEnv) => platformVariables(readPlatform(env), ENDPOINTS, env);
 
-test("where everything is played here nothing of the environment reaches functions", () => {
+test("if no service runs elsewhere, functions get no region and keys of the shell", () => {
   expect(variablesIn({ ...OWN, AWS_ENDPOINT_URL_S3: "" })).toMatchObject({
     AWS_REGION: "us-east-1",
     AWS_ACCESS_KEY_ID: "local",

@@ -1,18 +1,18 @@
 import { beforeEach, expect, test } from "vitest";
 import { LocalError } from "../../local/local-error.ts";
-import { createReloader } from "../../local/reload.ts";
-import type { FunctionSpec, Stack } from "../../local/resources.ts";
+import { compareStacks, createReloader } from "../../local/reload.ts";
+import type { FunctionSpec, StackSpec } from "../../local/resources.ts";
 import { functionSpec, stackWith } from "./stacks.ts";
 
 const mail = functionSpec("Mail");
 const running = stackWith({ functions: [mail, functionSpec("Refund")] });
-const withCode = (codeHash: string, more: Partial<Stack> = {}) =>
+const withCode = (codeHash: string, more: Partial<StackSpec> = {}) =>
   stackWith({ functions: [{ ...mail, codeHash }, functionSpec("Refund")], ...more });
 const SAVED = "saved: synthesising …";
 const queue = { name: "shop-letter", url: "", arn: "", attributes: {} };
 
 let folder: string;
-let next: () => Promise<Stack>;
+let next: () => Promise<StackSpec>;
 let synths: number;
 let replaced: FunctionSpec[];
 let created: string[][];
@@ -22,8 +22,8 @@ let saved: () => Promise<void>;
 beforeEach(() => {
   [folder, synths, replaced, created, lines] = ["first", 0, [], [], []];
   saved = createReloader(running, {
-    fingerprint: () => folder,
-    seen: folder,
+    hashApp: () => folder,
+    runningHash: folder,
     synthesise: () => {
       synths += 1;
       return next();
@@ -32,17 +32,17 @@ beforeEach(() => {
       if (queues.some(({ name }) => name === "refused")) throw new LocalError("queue refused: no");
       created.push([...queues.map(({ name }) => name), `before ${replaced.length} functions`]);
     },
-    replace: (specs) => replaced.push(...specs),
+    replaceFunctions: (specs) => replaced.push(...specs),
     log: (line) => lines.push(line),
   });
 });
 
-async function save(stack: () => Promise<Stack>, contents: string): Promise<void> {
+async function save(stack: () => Promise<StackSpec>, contents: string): Promise<void> {
   [folder, next] = [contents, stack];
   await saved();
 }
 
-test("a function whose code was saved is replaced, and named; others are left alone", async () => {
+test("a function whose code was saved is replaced and named; other functions are not", async () => {
   await save(async () => withCode("2"), "second");
   expect(replaced).toEqual([{ ...mail, codeHash: "2" }]);
   expect(lines).toEqual([SAVED, "reloaded Mail"]);
@@ -54,13 +54,13 @@ test("a save that changes no file synthesises nothing", async () => {
   expect(lines).toEqual([]);
 });
 
-test("a save back to what ran at the start is a change too", async () => {
+test("a save that restores the first code is a change too", async () => {
   await save(async () => withCode("2"), "second");
   await save(async () => withCode(mail.codeHash), "first");
   expect(replaced.map(({ codeHash }) => codeHash)).toEqual(["2", mail.codeHash]);
 });
 
-test("an app that fails is told in a line, and what ran runs on until the next save", async () => {
+test("a failing app is logged in one line, and the old functions run until the next save", async () => {
   await save(async () => {
     throw new LocalError("synthesising failed: SyntaxError: x");
   }, "broken");
@@ -70,8 +70,8 @@ test("an app that fails is told in a line, and what ran runs on until the next s
   expect(replaced).toHaveLength(1);
 });
 
-test("an app that fails as before is not told again; that it synthesises again is", async () => {
-  const broken = (why: string) => async (): Promise<Stack> => {
+test("the same failure is logged once; then the log says that the app synthesises again", async () => {
+  const broken = (why: string) => async (): Promise<StackSpec> => {
     throw new LocalError(why);
   };
   await save(broken("no x"), "broken");
@@ -87,8 +87,8 @@ test("an app that fails as before is not told again; that it synthesises again i
   ]);
 });
 
-test("saves while it synthesises are one more synth, of the last of them", async () => {
-  const { promise, resolve } = Promise.withResolvers<Stack>();
+test("saves during a synthesis cause one more synthesis, of the last save", async () => {
+  const { promise, resolve } = Promise.withResolvers<StackSpec>();
   const first = save(() => promise, "second");
   await save(async () => withCode("3"), "third");
   await save(async () => withCode("4"), "fourth");
@@ -99,7 +99,7 @@ test("saves while it synthesises are one more synth, of the last of them", async
   expect(replaced.at(-1)?.codeHash).toBe("4");
 });
 
-test("what an app writes while it is synthesised is one more synth, and no more", async () => {
+test("files that an app writes during its synthesis cause only one more synthesis", async () => {
   await save(async () => {
     folder = "second, and what it wrote";
     return withCode("2");
@@ -107,7 +107,7 @@ test("what an app writes while it is synthesised is one more synth, and no more"
   expect(synths).toBe(2);
 });
 
-test("that it begins is told before it is done, once for synths in a row", async () => {
+test("the log says that a synthesis begins, once for several syntheses in a row", async () => {
   await save(async () => {
     expect(lines).toEqual([SAVED]);
     if (synths < 3) folder += ", and what it wrote";
@@ -117,7 +117,7 @@ test("that it begins is told before it is done, once for synths in a row", async
   expect(lines).toEqual([SAVED]);
 });
 
-test("what needs a restart is told once, and again when it is more", async () => {
+test("the need for a restart is logged once, and again when the list of reasons grows", async () => {
   await save(async () => withCode("2", { queues: [queue] }), "second");
   await save(async () => withCode("3", { queues: [queue] }), "third");
   await save(async () => withCode("3", { queues: [queue], scheduleGroups: ["g"] }), "fourth");
@@ -127,14 +127,48 @@ test("what needs a restart is told once, and again when it is more", async () =>
   ]);
 });
 
-test("queues that are new are there before a function knows of them", async () => {
+test("new queues are created before functions are replaced", async () => {
   await save(async () => withCode("2", { queues: [queue] }), "second");
   expect(created).toEqual([["shop-letter", "before 0 functions"]]);
   expect(replaced).toHaveLength(1);
 });
 
-test("where a new queue is refused, what ran before runs on", async () => {
+test("if a new queue is rejected, the old functions run on", async () => {
   await save(async () => withCode("2", { queues: [{ ...queue, name: "refused" }] }), "second");
   expect(replaced).toEqual([]);
   expect(lines).toEqual([SAVED, "queue refused: no; what ran before runs on"]);
+});
+
+const mailQueue = { name: "shop-mail", url: "", arn: "", attributes: { VisibilityTimeout: "90" } };
+
+test("the same stack in another folder is no change", () => {
+  const after = stackWith({ functions: running.functions.map((spec) => ({ ...spec, codeDir: "/other" })) });
+  expect(compareStacks(running, after)).toEqual({ functions: [], needRestart: [] });
+});
+
+test.each([
+  ["code", { codeHash: "other" }],
+  ["environment", { environment: { BANK: "1" } }],
+  ["timeout", { timeoutMs: 1 }],
+])("a changed %s changes only that function", (_, change) => {
+  const changed = { ...mail, ...change };
+  const after = stackWith({ functions: [changed, functionSpec("Refund")] });
+  expect(compareStacks(running, after)).toEqual({ functions: [changed], needRestart: [] });
+});
+
+test("new, changed and gone resources need a restart, and are named", () => {
+  const old = stackWith({ functions: [mail], queues: [mailQueue], scheduleGroups: ["promotions"] });
+  const route = { key: "POST /x", functionArn: "", timeoutMs: 1 };
+  const now = stackWith({
+    functions: [mail, functionSpec("Refund")],
+    queues: [{ ...mailQueue, attributes: { VisibilityTimeout: "60" } }],
+    routes: [route],
+  });
+  expect(compareStacks(old, now).needRestart).toEqual([
+    "function Refund (new)",
+    "queue shop-mail (changed)",
+    "schedule group promotions (gone)",
+    "route POST /x (new)",
+  ]);
+  expect(compareStacks(now, old).needRestart).toContain("function Refund (gone)");
 });

@@ -43,7 +43,7 @@ test("a function without settings has Lambda's defaults and a name of its own", 
   ]);
 });
 
-test("a queue's attributes are SQS's own, as text", () => {
+test("a queue's attributes are those of SQS, as text", () => {
   const { queues } = read({
     Q: {
       Type: "AWS::SQS::Queue",
@@ -65,7 +65,7 @@ test("a queue's attributes are SQS's own, as text", () => {
   ]);
 });
 
-test("an event source has an id of its own, the same at each start", () => {
+test("each event source has its own id, which is the same at each start", () => {
   const source = (enabled: boolean): Resource => ({
     Type: "AWS::Lambda::EventSourceMapping",
     Properties: {
@@ -94,14 +94,14 @@ test("an event source has an id of its own, the same at each start", () => {
   ]);
 });
 
-test("a rule by cron is left out, and named with its expression", () => {
+test("a rule with cron is left out, and named with its expression", () => {
   const rule = { Type: "AWS::Events::Rule", Properties: { ScheduleExpression: "cron(0 0 * * ? *)" } };
   const { rules, leftOut } = read({ R: rule });
   expect(rules).toEqual([]);
   expect(leftOut).toEqual([expect.stringMatching(/^R: .*cron\(0 0 \* \* \? \*\)/)]);
 });
 
-test("a function that is not played takes along what leads to it, and the rest is played", () => {
+test("if a function is not played, whatever leads to it is left out too, and the rest is played", () => {
   const python = { ...FUNCTION, Properties: { ...FUNCTION.Properties, Runtime: "python3.13" } };
   const inline = { ...FUNCTION, Properties: { Runtime: "nodejs24.x", Code: { ZipFile: "" } } };
   const every = { ScheduleExpression: "rate(1 minute)" };
@@ -146,7 +146,7 @@ const withRule = (properties: JsonObject) =>
     R: { Type: "AWS::Events::Rule", Properties: { ...RULE, ...properties } },
   });
 
-test("a rule with a pattern brings events of the default bus, or of its own, to queues", () => {
+test("a rule with a pattern sends events of the default bus, or of its own bus, to queues", () => {
   const { rules, eventRules, eventBuses } = withRule({});
   expect([rules, eventBuses]).toEqual([[], ["shop"]]);
   expect(eventRules).toEqual([
@@ -193,7 +193,7 @@ test("a resource whose condition does not hold is left out", () => {
   expect(read({ F: { ...FUNCTION, Condition: "Never" } }, { Conditions }).functions).toEqual([]);
 });
 
-test("unknown types are named, known ones without effect are not", () => {
+test("unknown types are named, but not types that have no local effect", () => {
   const { unknownTypes } = read({
     A: { Type: "AWS::IAM::Role" },
     B: { Type: "AWS::S3::Bucket" },
@@ -202,7 +202,7 @@ test("unknown types are named, known ones without effect are not", () => {
   expect(unknownTypes).toEqual(["AWS::S3::Bucket"]);
 });
 
-test("functions find schedule groups, secrets and roles by what AWS calls them", () => {
+test("functions get schedule groups, secrets and roles by AWS's names and ARNs", () => {
   const variables = {
     GROUP: { Ref: "Group" },
     SECRET: { Ref: "Secret" },
@@ -210,7 +210,10 @@ test("functions find schedule groups, secrets and roles by what AWS calls them",
     SOURCE: { Ref: "Source" },
   };
   const stack = read({
-    F: { ...FUNCTION, Properties: { ...FUNCTION.Properties, Environment: { Variables: variables } } },
+    F: {
+      ...FUNCTION,
+      Properties: { ...FUNCTION.Properties, Environment: { Variables: variables } },
+    },
     Group: { Type: "AWS::Scheduler::ScheduleGroup", Properties: { Name: "jobs" } },
     Secret: { Type: "AWS::SecretsManager::Secret", Properties: { GenerateSecretString: {} } },
     Role: { Type: "AWS::IAM::Role" },
@@ -254,7 +257,7 @@ const withProperties = (id: string, properties: JsonObject) => ({
   [id]: { ...DELAY_QUEUE[id], Properties: { ...DELAY_QUEUE[id]?.Properties, ...properties } } as Resource,
 });
 
-test("what has no effect here may be said in any words", () => {
+test("a property that is not played may use an unsupported intrinsic function", () => {
   const resources = {
     ...withProperties("Table", { SSESpecification: { KMSMasterKeyId: { "Fn::Base64": "x" } } }),
     ...withProperties("Tick", { VpcConfig: { SubnetIds: { "Fn::GetAZs": "" } } }),
@@ -263,7 +266,7 @@ test("what has no effect here may be said in any words", () => {
   expect([tables.map(({ name }) => name), functions.length, leftOut]).toEqual([["jobs"], 1, []]);
 });
 
-test("what another stack of the app exports is that stack's, and what no stack exports is its name", () => {
+test("an import has the value of another stack's export; without such an export it has the export's name", () => {
   const bus: NamedTemplate = {
     stackName: "Events",
     template: {
@@ -287,15 +290,15 @@ test("what another stack of the app exports is that stack's, and what no stack e
 test.each<[string, JsonObject, string]>([
   ["Table", { KeySchema: { "Fn::Base64": "x" } }, "jobs: Table: the template uses Fn::Base64"],
   ["Ready", { VisibilityTimeout: { "Fn::Base64": "x" } }, "shop-mail: Ready: the template uses Fn::Base64"],
-])("a delay queue whose %s cannot be played is refused, not played by halves", (id, properties, message) => {
+])("a delay queue whose %s cannot be played does not start", (id, properties, message) => {
   expect(() => read(withProperties(id, properties), OUTPUTS)).toThrow(
     `the delay queue cannot run without ${message}`,
   );
-  // Of another's nothing else depends.
+  // Without a delay queue the same resource is only left out.
   expect(read(withProperties(id, properties)).leftOut).toHaveLength(1);
 });
 
-test("of several HTTP APIs the delay queue's is played, and another's routes are named", () => {
+test("of several HTTP APIs the delay queue's is played, and routes of another are named as left out", () => {
   const integration: Resource = {
     Type: "AWS::ApiGatewayV2::Integration",
     Properties: { IntegrationUri: { "Fn::GetAtt": ["F", "Arn"] }, PayloadFormatVersion: "2.0" },

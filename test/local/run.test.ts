@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { isAlive } from "./is-alive.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
-/** A shell with a program under it that does not end of itself. */
+/** A shell whose child process never ends. */
 const APP =
   'node -e "fs.writeFileSync(\\"app.log\\", String(process.pid)); setInterval(() => {}, 1000)"; true';
 
@@ -30,7 +30,7 @@ function start(...options: string[]): { said: () => string } {
   return { said: () => said };
 }
 
-/** Resolves while the app runs, with its process id. */
+/** Starts the runner. Resolves with the app's process id while the app is running. */
 async function synthesising(): Promise<{ app: number; said: () => string }> {
   writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: APP }));
   const { said } = start();
@@ -39,7 +39,7 @@ async function synthesising(): Promise<{ app: number; said: () => string }> {
   return { app: Number(readFileSync(pid, "utf8")), said };
 }
 
-test("Ctrl-C during a start ends the app and the runner, and is no failure", async () => {
+test("Ctrl-C during a start ends the app and the runner, with exit code 0", async () => {
   const { app, said } = await synthesising();
   runner.kill("SIGINT");
   expect(await once(runner, "close")).toEqual([0, null]);
@@ -47,7 +47,7 @@ test("Ctrl-C during a start ends the app and the runner, and is no failure", asy
   expect(isAlive(app)).toBe(false);
 });
 
-test("an app and a stack that are named are asked for, and what goes wrong is one line", async () => {
+test("--app and --stack are used, and a failure is one line", async () => {
   const app = `node -e "fs.writeFileSync(process.env.CDK_OUTDIR + '/manifest.json', '{}')"`;
   const { said } = start("--stack", "Shop", "--app", app);
   expect(await once(runner, "close")).toEqual([1, null]);

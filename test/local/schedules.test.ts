@@ -22,7 +22,7 @@ const daily = (hour: number) => ({
 });
 const kept = () => scheduler.client.send(new GetScheduleCommand({ GroupName: "jobs", Name: "daily" }));
 
-test("a template's schedule is made once, and changed only when the template did", async () => {
+test("a template's schedule is created once, and updated only if the template has changed", async () => {
   await createSchedules(["jobs"], [daily(9)], scheduler.client);
   await scheduler.clock.advanceTo(NOON + 1000);
   await createSchedules(["jobs"], [daily(9)], scheduler.client);
@@ -38,7 +38,7 @@ test("a template's schedule is made once, and changed only when the template did
   });
 });
 
-test("a schedule that is refused is named, and keeps no other from being made; one that is there may have begun", async () => {
+test("a rejected schedule is named and the others are created; an existing schedule may have an old start date", async () => {
   const begun = { ...daily(9), name: "begun" };
   begun.properties = { ...begun.properties, StartDate: "2020-01-01T00:00:00.000Z" };
   expect(await createSchedules(["jobs"], [begun, daily(9)], scheduler.client)).toEqual([

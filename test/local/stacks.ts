@@ -1,4 +1,4 @@
-import { emptyStack, type FunctionSpec, type Stack } from "../../local/resources.ts";
+import { emptyStack, type FunctionSpec, type StackSpec } from "../../local/resources.ts";
 
 export function functionSpec(name: string): FunctionSpec {
   return {
@@ -15,6 +15,6 @@ export function functionSpec(name: string): FunctionSpec {
   };
 }
 
-export function stackWith(parts: Partial<Stack>): Stack {
+export function stackWith(parts: Partial<StackSpec>): StackSpec {
   return { ...emptyStack(), ...parts };
 }

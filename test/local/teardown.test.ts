@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createTeardown } from "../../local/teardown.ts";
 
-test("a step that fails keeps no other from running, and is told with its reason", async () => {
+test("if a step fails, the other steps still run, and the error has its reason", async () => {
   const { add, run } = createTeardown();
   const undone: string[] = [];
   add(() => undone.push("first"));

@@ -48,7 +48,7 @@ test("conditions combine", () => {
   expect(holds({ "Fn::Or": [{ Condition: "IsHere" }, { "Fn::Equals": ["a", "b"] }] }, scope)).toBe(true);
 });
 
-test("what is not known is named", () => {
+test("the error names an unknown function or reference", () => {
   expect(() => resolve({ "Fn::Base64": "x" }, scope)).toThrow(/Fn::Base64/);
   expect(() => resolve({ Ref: "Nobody" }, scope)).toThrow(/Nobody/);
 });

@@ -12,10 +12,10 @@ import type {
 import { vi } from "vitest";
 import type { DirectClient } from "../../client/direct-client.ts";
 import type { TopicProps } from "../../infra/props.ts";
+import { refusalText } from "../../local/create-each.ts";
 import { scopeOf } from "../../local/naming.ts";
 import { createQueues } from "../../local/queues.ts";
-import { describe } from "../../local/refusals.ts";
-import { readStack, type Stack } from "../../local/resources.ts";
+import { readStack, type StackSpec } from "../../local/resources.ts";
 import { createSchedules } from "../../local/schedules.ts";
 import { createSecrets } from "../../local/secrets.ts";
 import { startOwnServices } from "../../local/services/own-services.ts";
@@ -154,7 +154,7 @@ export async function deploy(): Promise<Deployment> {
     ...(await createSchedules(resources.scheduleGroups, resources.schedules, scheduler)),
     ...(await createSecrets(resources.secrets, secretsClient())),
   ];
-  if (refused.length > 0) throw new Error(`the services refuse ${refused.map(describe).join(", ")}`);
+  if (refused.length > 0) throw new Error(`the services refuse ${refused.map(refusalText).join(", ")}`);
   const secrets = await changeSecrets(resources.secrets);
   // Nobody polls: each scene says when a consumer gets which messages.
   const idle = () => ({ stop: async () => {} });
@@ -292,7 +292,7 @@ function assemblyOf(template: StackTemplate, stackName: string): Parameters<type
 }
 
 /** Gives each secret another value, and answers both. */
-async function changeSecrets(secrets: Stack["secrets"]): Promise<string[]> {
+async function changeSecrets(secrets: StackSpec["secrets"]): Promise<string[]> {
   const { secretsClient } = await import("../../aws/clients.ts");
   const client = secretsClient();
   const values: string[] = [];

@@ -3,7 +3,7 @@ import type { LambdaClient } from "@aws-sdk/client-lambda";
 import type { SchedulerClient } from "@aws-sdk/client-scheduler";
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { REQUEST_TIMEOUT } from "../../aws/clients.ts";
-import { chainOf } from "../../local/lineage.ts";
+import { chainLength } from "../../local/recursive-loop.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Fate } from "./faults.ts";
 import type { Machine } from "./machine.ts";
@@ -86,7 +86,7 @@ export function clientOn<C extends DynamoDBClient | SQSClient | LambdaClient | S
     for (const [middleware, place] of own) command.middlewareStack.add(middleware, place);
     const { input } = command;
     const handler = command.middlewareStack.resolve(async ({ request }) => {
-      const chain = chainOf(request.headers[TRACE]);
+      const chain = chainLength(request.headers[TRACE]);
       const call = { machine, index: machine.nextCall(), service: name, operation, input, chain };
       return { output: await tryOnce(network, call, service, timeout) };
     }, {});

@@ -14,7 +14,7 @@ import { parseOccurrence } from "../../core/occurrence.ts";
 import { createApp } from "../../http/app.ts";
 import { serveEvents } from "../../http/lambda.ts";
 import { routes } from "../../http/route-table.ts";
-import { LONGEST_CHAIN } from "../../local/lineage.ts";
+import { LONGEST_CHAIN } from "../../local/recursive-loop.ts";
 import { fileOccurrence } from "../../protocol/file/recurring.ts";
 import { promote } from "../../protocol/hand-over/promote.ts";
 import { tick } from "../../protocol/hand-over/tick.ts";

@@ -2,16 +2,20 @@ import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { EventRuleSpec } from "../../../local/event-rule.ts";
 import { type AwsEndpoint, startAwsEndpoint } from "../../../local/services/aws-endpoint.ts";
-import { createEventBridge } from "../../../local/services/event-bridge.ts";
+import { createEventBridgeService } from "../../../local/services/event-bridge.ts";
 
 const NOON = Date.UTC(2026, 2, 12, 12, 0, 0, 999);
 const PAID: PutEventsRequestEntry = { Source: "shop", DetailType: "OrderPaid", Detail: '{"orderId":"17"}' };
 
 let endpoint: AwsEndpoint;
 let client: EventBridgeClient;
-const eventBridge = createEventBridge({ region: "us-east-1", account: "000000000000", now: () => NOON });
+const eventBridge = createEventBridgeService({
+  region: "us-east-1",
+  account: "000000000000",
+  now: () => NOON,
+});
 const lines: string[] = [];
-/** What reached which queue. */
+/** The events that were sent, with their queues. */
 let sent: [queueArn: string, event: Record<string, unknown>][] = [];
 
 beforeEach(async () => {
@@ -49,7 +53,7 @@ function listen(
 
 const reached = () => sent.map(([queue]) => queue).sort();
 
-test("an event reaches a rule's queue as EventBridge words it, with its time to the second", async () => {
+test("an event reaches a rule's queue in EventBridge's form, with its time in whole seconds", async () => {
   listen({ paid: { detailTypes: ["OrderPaid"] } });
   const { FailedEntryCount, Entries } = await put({ ...PAID, Resources: ["order/17"] });
   expect({ FailedEntryCount, Entries }).toEqual({
@@ -74,13 +78,13 @@ test("an event reaches a rule's queue as EventBridge words it, with its time to 
   ]);
 });
 
-test("an event may say its own time", async () => {
+test("an event may have its own time", async () => {
   listen({ paid: {} });
   await put({ ...PAID, Time: new Date("2026-03-01T08:30:00Z") });
   expect(sent[0]?.[1]).toMatchObject({ time: "2026-03-01T08:30:00Z", resources: [] });
 });
 
-test("a rule gets what it asks for, and nothing else", async () => {
+test("a rule gets the events that match its pattern, and no others", async () => {
   listen({
     all: {},
     paid: { detailTypes: ["OrderPaid", "OrderClosed"] },
@@ -94,7 +98,7 @@ test("a rule gets what it asks for, and nothing else", async () => {
 });
 
 test.each(["shop-bus", "arn:aws:events:us-east-1:000000000000:event-bus/shop-bus"])(
-  "the bus %s is another than the default one",
+  "an event for the bus %s reaches no rule of the default bus",
   async (EventBusName) => {
     listen({ theirs: { bus: "shop-bus" }, default: {} });
     await put({ ...PAID, EventBusName });
@@ -103,7 +107,7 @@ test.each(["shop-bus", "arn:aws:events:us-east-1:000000000000:event-bus/shop-bus
   },
 );
 
-test("an event for a bus that nobody has is taken and lost, as on AWS, and told of", async () => {
+test("an event for an unknown bus is accepted and lost, as on AWS, and the log says so", async () => {
   listen({ default: {} });
   expect(await put({ ...PAID, EventBusName: "shopp" })).toMatchObject({ FailedEntryCount: 0 });
   expect(sent).toEqual([]);
@@ -122,7 +126,7 @@ test.each([
   [{ Detail: "paid" }, "MalformedDetail", "Detail is malformed."],
   [{ Detail: "[17]" }, "MalformedDetail", "Detail is malformed."],
   [{ Source: "aws.shop" }, "NotAuthorizedForSourceException", "Not authorized for the source."],
-])("an entry with %j is refused, and those beside it are not", async (wrong, ErrorCode, message) => {
+])("an entry with %j is rejected, and the other entries are accepted", async (wrong, ErrorCode, message) => {
   listen({ all: {} });
   const { FailedEntryCount, Entries } = await put(PAID, { ...PAID, ...wrong }, PAID);
   expect({ FailedEntryCount, Entries }).toEqual({
@@ -136,7 +140,7 @@ test.each([
   expect(sent).toHaveLength(2);
 });
 
-test("ten entries and 1 MiB go at once, and no more", async () => {
+test("a request may have at most ten entries and 1 MiB", async () => {
   listen({ all: {} });
   const ten = Array.from({ length: 10 }, () => PAID);
   expect(await put(...ten)).toMatchObject({ FailedEntryCount: 0 });
@@ -150,7 +154,7 @@ test("ten entries and 1 MiB go at once, and no more", async () => {
   expect(sent).toHaveLength(11);
 });
 
-test("an event that a queue did not take is refused, so that its sender tries again", async () => {
+test("if a queue does not take an event, its entry fails, so that the sender can retry", async () => {
   listen({ all: {} }, () => Promise.reject(new Error("the queue is away")));
   const { FailedEntryCount, Entries } = await put(PAID);
   expect({ FailedEntryCount, Entries }).toEqual({

@@ -27,7 +27,7 @@ const file = jsonFile<MappingStates>(undefined, {});
 let mappings: EventSourceMappings;
 let endpoint: AwsEndpoint;
 let client: LambdaClient;
-/** The mappings whose pollers run. */
+/** The mappings whose pollers are running. */
 let polling: string[];
 
 beforeEach(async () => {
@@ -66,12 +66,12 @@ const enable = (UUID: string, Enabled: boolean) =>
   client.send(new UpdateEventSourceMappingCommand({ UUID, Enabled }));
 const stateOf = async (UUID: string) => (await client.send(new GetEventSourceMappingCommand({ UUID }))).State;
 
-test("a mapping begins as the template has it", async () => {
+test("a mapping starts enabled or disabled as in the template", async () => {
   expect(polling).toEqual(["on"]);
   expect([await stateOf("on"), await stateOf("off")]).toEqual(["Enabled", "Disabled"]);
 });
 
-test("switching one stops and starts its pollers", async () => {
+test("disabling a mapping stops its pollers, enabling starts them", async () => {
   expect(await enable("on", false)).toMatchObject({
     UUID: "on",
     State: "Disabled",
@@ -87,7 +87,7 @@ test("switching one stops and starts its pollers", async () => {
   expect(polling).toEqual(["on"]);
 });
 
-test("a restart keeps what was said last", async () => {
+test("a restart keeps the last state of a mapping", async () => {
   await enable("on", false);
   await enable("off", true);
   await stop();
@@ -96,14 +96,14 @@ test("a restart keeps what was said last", async () => {
   expect([await stateOf("on"), await stateOf("off")]).toEqual(["Disabled", "Enabled"]);
 });
 
-test("one that is not there is not found, and only a flag is taken", async () => {
+test("an unknown mapping is not found, and Enabled must be a boolean", async () => {
   await expect(enable("none", true)).rejects.toMatchObject({ name: "ResourceNotFoundException" });
   const url = `${endpoint.url}/2015-03-31/event-source-mappings/on`;
   const response = await fetch(url, { method: "PUT", body: '{"Enabled":"no"}' });
   expect([response.status, polling]).toEqual([400, ["on"]]);
 });
 
-test("an end ends all pollers", async () => {
+test("stopping ends all pollers", async () => {
   await enable("off", true);
   await mappings.stop();
   expect(polling).toEqual([]);

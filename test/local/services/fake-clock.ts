@@ -1,6 +1,6 @@
 import type { Clock } from "../../../local/services/clock.ts";
 
-/** A clock that stands still until it is told the time, and then calls what has come due, in its order. */
+/** A clock that stands still. `advanceTo` sets the time and makes the calls that are due, in their order. */
 export function fakeClock(start: number): Clock & { readonly advanceTo: (time: number) => Promise<void> } {
   let now = start;
   const calls = new Set<{ time: number; call: () => void }>();
@@ -13,7 +13,7 @@ export function fakeClock(start: number): Clock & { readonly advanceTo: (time: n
     },
     advanceTo: async (time) => {
       for (;;) {
-        // What an earlier call began may call again.
+        // Work that an earlier call started may schedule another call.
         await new Promise((resolve) => setImmediate(resolve));
         const [next] = [...calls].filter((entry) => entry.time <= time).sort((a, b) => a.time - b.time);
         if (!next) break;

@@ -33,7 +33,7 @@ test("all services answer on one port", async () => {
   expect((await listSchedules(services)).Schedules).toEqual([]);
 });
 
-test("a Scheduler that runs elsewhere is used, and none is played", async () => {
+test("a Scheduler that runs elsewhere is used instead of the own one", async () => {
   const other = begun(await startSchedulerEndpoint());
   vi.stubEnv("AWS_ENDPOINT_URL_SCHEDULER", other.url);
   const services = begun(await startOwnServices(undefined, PLACE));
@@ -42,7 +42,7 @@ test("a Scheduler that runs elsewhere is used, and none is played", async () => 
   await expect(listSchedules(services)).rejects.toThrow("does not play GET /schedules");
 });
 
-test("a Secrets Manager that runs elsewhere is used, and none is played", async () => {
+test("a Secrets Manager that runs elsewhere is used instead of the own one", async () => {
   const other = begun(await startOwnServices(undefined, PLACE));
   vi.stubEnv("AWS_ENDPOINT_URL_SECRETS_MANAGER", other.url);
   const { url, endpoints } = begun(await startOwnServices(undefined, PLACE));
@@ -52,7 +52,7 @@ test("a Secrets Manager that runs elsewhere is used, and none is played", async 
   await expect(creation).rejects.toThrow("does not play secretsmanager.CreateSecret");
 });
 
-test("an EventBridge that runs elsewhere is used, and none is played", async () => {
+test("an EventBridge that runs elsewhere is used instead of the own one", async () => {
   const other = begun(await startOwnServices(undefined, PLACE));
   vi.stubEnv("AWS_ENDPOINT_URL_EVENTBRIDGE", other.url);
   const { url, endpoints, eventBridge } = begun(await startOwnServices(undefined, PLACE));
@@ -63,7 +63,7 @@ test("an EventBridge that runs elsewhere is used, and none is played", async () 
   await expect(putting).rejects.toThrow("does not play AWSEvents.PutEvents");
 });
 
-test("one that does not answer is named", async () => {
+test("the error names the variable of a service that does not answer", async () => {
   const { url, stop } = await startSchedulerEndpoint();
   await stop();
   vi.stubEnv("AWS_ENDPOINT_URL_SCHEDULER", url);

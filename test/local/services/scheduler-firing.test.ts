@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Clock } from "../../../local/services/clock.ts";
-import { openScheduleBook } from "../../../local/services/schedule-book.ts";
 import type { InvokeResult } from "../../../local/services/schedule-firing.ts";
-import { createScheduler, type Scheduler } from "../../../local/services/scheduler.ts";
+import { openScheduleStore } from "../../../local/services/schedule-store.ts";
+import { createSchedulerService, type SchedulerService } from "../../../local/services/scheduler.ts";
 import { fakeClock } from "./fake-clock.ts";
 
 const NOON = Date.UTC(2026, 2, 12, 12);
@@ -16,11 +16,11 @@ const ARN = "arn:aws:scheduler:us-east-1:000000000000:schedule/default/one";
 
 let folder: string;
 let clock: ReturnType<typeof fakeClock>;
-let scheduler: Scheduler;
+let scheduler: SchedulerService;
 let lines: string[];
-/** When the target was invoked, ms after noon, with what. */
+/** Each invocation of the target: its time, in ms after noon, and its event. */
 let calls: { at: number; event: unknown }[];
-/** What the next invocations come to; `done` when there are no more. */
+/** The results of the next invocations. Later invocations result in `done`. */
 let results: (InvokeResult | Promise<InvokeResult>)[];
 
 beforeEach(() => {
@@ -37,7 +37,7 @@ afterEach(() => {
 
 function start(random = 0, time: Clock = clock): void {
   const file = join(folder, "schedules.sqlite");
-  scheduler = createScheduler({ region: "us-east-1", account: "000000000000", file, clock: time });
+  scheduler = createSchedulerService({ region: "us-east-1", account: "000000000000", file, clock: time });
   scheduler.start({
     random: () => random,
     log: (line) => lines.push(line),
@@ -79,13 +79,13 @@ test("a one-time schedule fires once, at its time", async () => {
   expect(kept()).toBe(1);
 });
 
-test("a time that is past already fires at once", async () => {
+test("a one-time schedule for a past time fires at once", async () => {
   create("at(2026-03-12T11:00:00)");
   await clock.advanceTo(NOON);
   expect(times()).toEqual([0]);
 });
 
-test("rate begins with the creation, cron with its first match", async () => {
+test("rate counts from the creation, cron fires at its first match", async () => {
   await clock.advanceTo(NOON + SECOND);
   create("rate(2 minutes)");
   await clock.advanceTo(NOON + 5 * MINUTE);
@@ -99,7 +99,7 @@ test("rate begins with the creation, cron with its first match", async () => {
   expect(times()).toEqual([HOUR, 25 * HOUR]);
 });
 
-test("rate begins with the creation though the clock goes on meanwhile", async () => {
+test("rate counts from the creation even if time passes during the request", async () => {
   scheduler.close();
   let reads = 0;
   start(0, { ...clock, now: () => clock.now() + reads++ });
@@ -115,16 +115,16 @@ test("nothing fires before the start or after the end", async () => {
   expect(times()).toEqual([3 * MINUTE, 5 * MINUTE]);
 });
 
-test("a schedule of an earlier version whose zone is refused now keeps no other from firing, until it is put again", async () => {
+test("a stored schedule with a time zone that is invalid now does not fire until it is updated; others fire", async () => {
   create("at(2026-03-12T13:00:00)");
   scheduler.close();
-  const book = openScheduleBook(join(folder, "schedules.sqlite"));
-  const [stored] = book.schedules();
+  const store = openScheduleStore(join(folder, "schedules.sqlite"));
+  const [stored] = store.schedules();
   if (!stored) throw new Error("no schedule is kept");
-  // By its name it comes first.
+  // The name `a` sorts before the other schedule's.
   const before = { ...stored.request, Name: "a", ScheduleExpressionTimezone: "BST" };
-  book.put({ ...stored, request: before });
-  book.close();
+  store.put({ ...stored, request: before });
+  store.close();
   start();
   await clock.advanceTo(NOON + HOUR);
   expect(times()).toEqual([HOUR]);
@@ -135,7 +135,7 @@ test("a schedule of an earlier version whose zone is refused now keeps no other 
   expect(times()).toEqual([HOUR, 2 * HOUR]);
 });
 
-test("a flexible window makes it late by a part of the window", async () => {
+test("a flexible window delays a schedule by a part of the window", async () => {
   restart(0.5);
   const window = { FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 10 } };
   create("at(2026-03-12T13:00:00)", window);
@@ -143,7 +143,7 @@ test("a flexible window makes it late by a part of the window", async () => {
   expect(calls).toEqual([{ at: HOUR + 5 * MINUTE, event: "2026-03-12T13:00:00Z" }]);
 });
 
-test("what is disabled does not fire, nor does it later for that time", async () => {
+test("a disabled schedule does not fire, and does not catch up after it is enabled", async () => {
   create("rate(1 hour)", { State: "DISABLED" });
   await clock.advanceTo(NOON + 90 * MINUTE);
   call("PUT /schedules/{Name}", request("rate(1 hour)"));
@@ -153,14 +153,14 @@ test("what is disabled does not fire, nor does it later for that time", async ()
   expect(times()).toEqual([2 * HOUR]);
 });
 
-test("what is deleted does not fire", async () => {
+test("a deleted schedule does not fire", async () => {
   create("at(2026-03-12T13:00:00)");
   call("DELETE /schedules/{Name}");
   await clock.advanceTo(NOON + 2 * HOUR);
   expect(times()).toEqual([]);
 });
 
-test("a schedule is deleted after its last run, if it says so, and not before it", async () => {
+test("with ActionAfterCompletion DELETE a schedule is deleted after its last run, and not before", async () => {
   const { promise, resolve } = Promise.withResolvers<InvokeResult>();
   results = [promise];
   create("at(2026-03-12T13:00:00)", { ActionAfterCompletion: "DELETE" });
@@ -171,7 +171,7 @@ test("a schedule is deleted after its last run, if it says so, and not before it
   expect(kept()).toBe(0);
 });
 
-test("what fails is tried again with growing waits, as often as allowed", async () => {
+test("a failed run is retried with exponential backoff, up to its maximum of attempts", async () => {
   results = ["failed", "failed", "failed"];
   const more = { ActionAfterCompletion: "DELETE" };
   const RetryPolicy = { MaximumRetryAttempts: 2 };
@@ -188,7 +188,7 @@ test("what fails is tried again with growing waits, as often as allowed", async 
   expect(kept()).toBe(0);
 });
 
-test("what fails is not tried beyond its greatest age", async () => {
+test("a failed run is not retried after its maximum age", async () => {
   results = Array(99).fill("failed");
   create("at(2026-03-12T13:00:00)", {}, { RetryPolicy: { MaximumEventAgeInSeconds: 60 } });
   await clock.advanceTo(NOON + 2 * HOUR);
@@ -198,7 +198,7 @@ test("what fails is not tried beyond its greatest age", async () => {
   ]);
 });
 
-test("a run that fails after its schedule was replaced is not tried again", async () => {
+test("a run that fails after its schedule was replaced is not retried", async () => {
   const { promise, resolve } = Promise.withResolvers<InvokeResult>();
   results = [promise];
   create("at(2026-03-12T13:00:00)");
@@ -209,7 +209,7 @@ test("a run that fails after its schedule was replaced is not tried again", asyn
   expect(times()).toEqual([HOUR, 3 * HOUR]);
 });
 
-test("an update keeps the runs that wait for their place in the window, and those that are tried again", async () => {
+test("an update keeps runs that wait for their time in the window, and runs that wait for a retry", async () => {
   restart(0.5);
   const flexible = { FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 60 } };
   create("rate(6 hours)", flexible);
@@ -222,7 +222,7 @@ test("an update keeps the runs that wait for their place in the window, and thos
   expect(times()).toEqual([30 * MINUTE, 30 * MINUTE + SECOND]);
 });
 
-test("an update that disables drops what waits", async () => {
+test("an update that disables a schedule drops its waiting runs", async () => {
   restart(0.5);
   const flexible = { FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 60 } };
   create("rate(6 hours)", flexible);
@@ -233,21 +233,21 @@ test("an update that disables drops what waits", async () => {
   expect(times()).toEqual([]);
 });
 
-test("what is refused is not tried again", async () => {
+test("a refused run is not retried", async () => {
   results = ["refused"];
   create("at(2026-03-12T13:00:00)");
   await clock.advanceTo(NOON + 2 * HOUR);
   expect(times()).toEqual([HOUR]);
 });
 
-test("a slow run does not hold up the next one", async () => {
+test("a slow run does not delay the next run", async () => {
   results = [new Promise<InvokeResult>(() => {})];
   create("rate(1 minute)");
   await clock.advanceTo(NOON + 2 * MINUTE);
   expect(times()).toEqual([0, MINUTE, 2 * MINUTE]);
 });
 
-test("a restart keeps schedules and makes up for what it missed, once", async () => {
+test("after a restart missed occurrences fire, each once", async () => {
   create("rate(1 hour)");
   await clock.advanceTo(NOON);
   scheduler.close();
@@ -264,7 +264,7 @@ test("a restart keeps schedules and makes up for what it missed, once", async ()
   ]);
 });
 
-test("a run that a crash cut off comes again", async () => {
+test("a run that a crash interrupted is repeated", async () => {
   results = [new Promise<InvokeResult>(() => {})];
   create("at(2026-03-12T13:00:00)", { ActionAfterCompletion: "DELETE" });
   await clock.advanceTo(NOON + HOUR);
@@ -277,7 +277,7 @@ test("a run that a crash cut off comes again", async () => {
 test.each([
   ["", {}],
   [" after its place in the window", { FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 9 } }],
-])("what was missed longer ago than its greatest age%s is let go", async (_, more) => {
+])("an occurrence that was missed by more than its maximum age%s is dropped", async (_, more) => {
   create("at(2026-03-12T13:00:00)", more, { RetryPolicy: { MaximumEventAgeInSeconds: 60 } });
   scheduler.close();
   await clock.advanceTo(NOON + HOUR + MINUTE + 1);
@@ -295,7 +295,7 @@ test("the input's keywords are replaced", async () => {
   expect(calls[0]?.event).toEqual([ARN, "2026-03-12T13:00:00Z", execution, "1"]);
 });
 
-test("without an input the event is EventBridge's", async () => {
+test("without an input the event has EventBridge's default form", async () => {
   create("at(2026-03-12T13:00:00)", {}, { Input: undefined });
   await clock.advanceTo(NOON + HOUR);
   expect(calls[0]?.event).toMatchObject({

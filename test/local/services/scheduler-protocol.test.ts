@@ -35,7 +35,7 @@ const list = async (more: { NextToken?: string; [name: string]: unknown } = {}) 
   return { names: Schedules.map(({ Name }) => Name), NextToken };
 };
 
-test("a schedule is answered as it was asked for, with the service's defaults", async () => {
+test("GetSchedule answers the created schedule with the service's defaults", async () => {
   const StartDate = new Date(NOON + 1000);
   const { ScheduleArn } = await create({ ScheduleExpression: "rate(5 minutes)", StartDate });
   expect(ScheduleArn).toBe("arn:aws:scheduler:us-east-1:000000000000:schedule/default/one");
@@ -61,7 +61,7 @@ test("a schedule is answered as it was asked for, with the service's defaults", 
   });
 });
 
-test("a name is taken once, but the same request may come again", async () => {
+test("a name can be used only once, but creating is idempotent by its token", async () => {
   const first = await create({ ClientToken: "token" });
   expect(await create({ ClientToken: "token" })).toMatchObject({ ScheduleArn: first.ScheduleArn });
   const again = create({ ClientToken: "another" });
@@ -82,7 +82,7 @@ test("an update replaces everything but the time of creation", async () => {
   expect(answer.Description).toBeUndefined();
 });
 
-test("what is deleted is gone", async () => {
+test("a deleted schedule is not found", async () => {
   await create();
   await scheduler.client.send(new DeleteScheduleCommand({ Name: "one" }));
   const lost = [
@@ -93,7 +93,7 @@ test("what is deleted is gone", async () => {
   for (const answer of lost) await expect(answer).rejects.toThrow(ResourceNotFoundException);
 });
 
-test("a group must exist, and takes its schedules with it", async () => {
+test("a schedule's group must exist, and deleting a group deletes its schedules", async () => {
   await expect(create({ GroupName: "jobs" })).rejects.toThrow(ResourceNotFoundException);
   await scheduler.client.send(new CreateScheduleGroupCommand({ Name: "jobs" }));
   await expect(scheduler.client.send(new CreateScheduleGroupCommand({ Name: "jobs" }))).rejects.toThrow(
@@ -109,7 +109,7 @@ test("a group must exist, and takes its schedules with it", async () => {
   expect(ScheduleGroups.map(({ Name }) => Name)).toEqual(["default"]);
 });
 
-test("a list is cut by group, prefix, state and size", async () => {
+test("a list is filtered by group, prefix and state, and split into pages", async () => {
   await scheduler.client.send(new CreateScheduleGroupCommand({ Name: "jobs" }));
   for (const Name of ["b1", "b3", "a1", "b2"]) await create({ Name, GroupName: "jobs" });
   await create({ Name: "b9" });
@@ -139,7 +139,7 @@ test.each([
     "MaximumRetryAttempts",
     { Target: { Arn: FUNCTION, RoleArn: ROLE, RetryPolicy: { MaximumRetryAttempts: 186 } } },
   ],
-])("a bad %s is refused by its name", async (member, more) => {
+])("an invalid %s is rejected, and the error names it", async (member, more) => {
   const answer = create(more);
   await expect(answer).rejects.toThrow(member);
   await expect(answer).rejects.toMatchObject({
@@ -149,7 +149,7 @@ test.each([
   expect(await list()).toEqual({ names: [] });
 });
 
-test("what is not played is named", async () => {
+test("the error names an operation that is not played", async () => {
   const response = await fetch(`${scheduler.endpoint.url}/tags/x`);
   expect([response.status, await response.text()]).toEqual([
     404,

@@ -12,7 +12,7 @@ import {
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type AwsEndpoint, startAwsEndpoint } from "../../../local/services/aws-endpoint.ts";
 import { jsonFile } from "../../../local/services/json-file.ts";
-import { type SecretsFile, secretsManager } from "../../../local/services/secrets-manager.ts";
+import { type SecretsFile, secretsManagerOperations } from "../../../local/services/secrets-manager.ts";
 
 const NOON = Date.UTC(2026, 2, 12, 12);
 const ARN = "arn:aws:secretsmanager:us-east-1:000000000000:secret:demo";
@@ -36,7 +36,7 @@ afterEach(async () => {
 async function start(): Promise<void> {
   const file = jsonFile<SecretsFile>(path, {});
   const place = { region: "us-east-1", account: "000000000000" };
-  endpoint = await startAwsEndpoint(secretsManager({ ...place, file, now: () => NOON }));
+  endpoint = await startAwsEndpoint(secretsManagerOperations({ ...place, file, now: () => NOON }));
   client = new SecretsManagerClient({
     endpoint: endpoint.url,
     region: "us-east-1",
@@ -72,7 +72,7 @@ test("a secret is found by its name and by its ARN", async () => {
   expect(byVersion.SecretString).toBe("first");
 });
 
-test("a new value becomes the current one, the last one the one before, and older ones are gone", async () => {
+test("a new value gets AWSCURRENT, the value before gets AWSPREVIOUS, and older values are deleted", async () => {
   await create("first");
   await expect(valueAt("AWSPREVIOUS")).rejects.toThrow(ResourceNotFoundException);
   await put("second");
@@ -86,13 +86,13 @@ test("a new value becomes the current one, the last one the one before, and olde
   expect(readFileSync(path, "utf8")).not.toContain("first");
 });
 
-test("a value of another stage leaves the current one", async () => {
+test("a value of another stage does not change the current value", async () => {
   await create("first");
   await put("pending", { VersionStages: ["AWSPENDING"] });
   expect([await valueAt(), await valueAt("AWSPENDING")]).toEqual(["first", "pending"]);
 });
 
-test("the same put again changes nothing, one with another value is refused", async () => {
+test("putting a value is idempotent by its token; the same token with another value is rejected", async () => {
   await create("first");
   const ClientRequestToken = "0a1b2c3d-0000-4000-8000-000000000000";
   await put("second", { ClientRequestToken });
@@ -101,7 +101,7 @@ test("the same put again changes nothing, one with another value is refused", as
   await expect(put("third", { ClientRequestToken })).rejects.toThrow(ResourceExistsException);
 });
 
-test("a secret is created once, and one that is not there is not found", async () => {
+test("a secret can be created only once, and an unknown secret is not found", async () => {
   await expect(valueAt()).rejects.toThrow(ResourceNotFoundException);
   await expect(put("first")).rejects.toThrow(ResourceNotFoundException);
   await create("first");
@@ -109,7 +109,7 @@ test("a secret is created once, and one that is not there is not found", async (
   expect(await valueAt()).toBe("first");
 });
 
-test("a restart keeps the values, in a file for its owner alone", async () => {
+test("a restart keeps the values, in a file that only its owner can read", async () => {
   await create("first");
   await stop();
   await start();

@@ -1,23 +1,23 @@
-import { LocalError, messageOf } from "./local-error.ts";
+import { errorText, LocalError } from "./local-error.ts";
 
 const ANSWER_MS = 5_000;
 
 /**
- * The origin of a service that runs elsewhere, if the environment names one. Throws `LocalError` when it is no
- * URL or does not answer.
+ * Answers the origin of a service that runs elsewhere, if this environment variable names one. Throws `LocalError` if the variable
+ * is not a URL or if the service does not answer within 5 s.
  */
-export async function elsewhere(variable: string): Promise<string | undefined> {
+export async function externalEndpoint(variable: string): Promise<string | undefined> {
   const url = process.env[variable];
   if (!url) return undefined;
   const rule = `${variable} must be the URL of a service that answers, got "${url}"`;
   if (!URL.canParse(url)) throw new LocalError(rule);
   const { origin } = new URL(url);
   try {
-    // Whatever it answers: it is there.
+    // Any answer, even an error, shows that the service runs.
     await fetch(origin, { signal: AbortSignal.timeout(ANSWER_MS) });
   } catch (error) {
     const cause = error instanceof Error && error.cause ? error.cause : error;
-    throw new LocalError(`${rule}: ${messageOf(cause)}`);
+    throw new LocalError(`${rule}: ${errorText(cause)}`);
   }
   return origin;
 }

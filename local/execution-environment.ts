@@ -1,53 +1,60 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import type { Guardian } from "./guardian.ts";
-import { eachLine } from "./lines.ts";
-import { messageOf } from "./local-error.ts";
-import { programOf } from "./program.ts";
+import { eachLine } from "./each-line.ts";
+import type { FunctionError, RunnerMessage, RuntimeMessage } from "./function-process.ts";
+import type { Guard } from "./guard.ts";
+import { errorText } from "./local-error.ts";
+import { programPath } from "./program-path.ts";
 import type { FunctionSpec } from "./resources.ts";
-import type { FunctionError, RunnerMessage, RuntimeMessage } from "./runtime.ts";
 
+/** Lambda's limit for the initialisation of a function. */
 const INIT_LIMIT_MS = 10_000;
 
-/** What became of an invocation. `crashed` and `timed-out` took the process with them. */
+/** How an invocation ended. After `crashed` and `timed-out` the process has ended too. */
 export type Outcome =
   | { readonly outcome: "returned"; readonly payload: string }
   | { readonly outcome: "threw" | "crashed" | "timed-out" | "too-large"; readonly error: FunctionError };
 
-/** One process that runs one invocation at a time, as Lambda's execution environments do. */
-export type Environment = {
+/** A process that runs one invocation at a time, as Lambda's execution environments do. */
+export type ExecutionEnvironment = {
   readonly pid: number;
-  /** `event` is JSON. One at a time. Ends the process at the function's timeout. */
+  /**
+   * Runs the handler with `event`, which is JSON. Call it again only after the answer. Ends the process at the function's
+   * timeout.
+   */
   readonly invoke: (event: string) => Promise<Outcome>;
   readonly isAlive: () => boolean;
   readonly kill: () => void;
   readonly exited: Promise<void>;
 };
 
-/** What every environment gets from the stack it runs in. */
-export type Host = {
-  readonly guardian: Guardian;
-  /** Endpoints, region, credentials: what the platform sets beside the template's variables. */
+/** Settings that are the same for every environment of a stack. */
+export type EnvironmentHost = {
+  readonly guard: Guard;
+  /** Endpoints, region, credentials: environment variables beside those of the template. */
   readonly variables: Readonly<Record<string, string>>;
-  /** A line that a function wrote. */
+  /** Called with each line that a function writes. */
   readonly onLine: (logicalId: string, line: string) => void;
 };
 
-/** Starts a process and loads the handler. Rejects if that fails or takes longer than Lambda allows. */
-export async function startEnvironment(spec: FunctionSpec, host: Host): Promise<Environment> {
-  const child = fork(programOf("runtime"), [spec.codeDir, spec.handler, spec.arn], {
+/** Starts a process and loads the handler. Rejects if that fails or takes longer than 10 s, as on Lambda. */
+export async function startExecutionEnvironment(
+  spec: FunctionSpec,
+  host: EnvironmentHost,
+): Promise<ExecutionEnvironment> {
+  const child = fork(programPath("function"), [spec.codeDir, spec.handler, spec.arn], {
     cwd: spec.codeDir,
-    // Ctrl-C is the runner's alone: it ends its functions itself.
+    // Detached, so that Ctrl-C reaches only the runner, which then ends its functions.
     detached: true,
     env: variablesOf(spec, host),
     execArgv: [],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
-  host.guardian.watch(child);
+  host.guard.watch(child);
   for (const stream of [child.stdout, child.stderr])
     if (stream) eachLine(stream, (line) => host.onLine(spec.logicalId, line));
 
-  /** Who waits for the invocation that runs; at most one does. */
+  /** The invocation that is running. */
   let running: { requestId: string; settle: (outcome: Outcome) => void } | undefined;
   child.on("message", (message: RuntimeMessage) => {
     if (!("requestId" in message) || message.requestId !== running?.requestId) return;
@@ -55,14 +62,14 @@ export async function startEnvironment(spec: FunctionSpec, host: Host): Promise<
     else running.settle({ outcome: "threw", error: message.error });
   });
   const gone = new Promise<string>((resolve) => {
-    child.once("error", (error) => resolve(messageOf(error)));
+    child.once("error", (error) => resolve(errorText(error)));
     child.once("exit", (code, signal) => resolve(signal ? `by ${signal}` : `with code ${code}`));
   });
   void gone.then((how) => {
     const errorMessage = `${running?.requestId} its process ended ${how}`;
     running?.settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
   });
-  await loaded(child, gone);
+  await waitUntilLoaded(child, gone);
 
   async function invoke(event: string): Promise<Outcome> {
     const requestId = randomUUID();
@@ -75,7 +82,7 @@ export async function startEnvironment(spec: FunctionSpec, host: Host): Promise<
     }, spec.timeoutMs);
     const message: RunnerMessage = { requestId, event, deadline: Date.now() + spec.timeoutMs };
     child.send(message, (error) => {
-      const errorMessage = `${requestId} could not be handed to its process: ${messageOf(error)}`;
+      const errorMessage = `${requestId} could not be handed to its process: ${errorText(error)}`;
       if (error) settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
     });
     const outcome = await promise;
@@ -93,7 +100,7 @@ export async function startEnvironment(spec: FunctionSpec, host: Host): Promise<
   };
 }
 
-async function loaded(child: ChildProcess, gone: Promise<string>): Promise<void> {
+async function waitUntilLoaded(child: ChildProcess, gone: Promise<string>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   child.once("message", (message: RuntimeMessage) => {
     if (message.type === "unloadable") reject(new Error(message.error.errorMessage));
@@ -116,8 +123,8 @@ async function loaded(child: ChildProcess, gone: Promise<string>): Promise<void>
   }
 }
 
-/** https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
-function variablesOf(spec: FunctionSpec, { variables }: Host): NodeJS.ProcessEnv {
+/** Lambda's own variables: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
+function variablesOf(spec: FunctionSpec, { variables }: EnvironmentHost): NodeJS.ProcessEnv {
   const { PATH = "", TMPDIR = "/tmp" } = process.env;
   return {
     PATH,

@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, watch, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Watch, watchFolder } from "../../local/watch.ts";
+import { watchAppFolder } from "../../local/app-folder.ts";
 
 let root: string;
-let watching: Watch;
-/** What the last save waits for, until it is called off. */
+let stopWatching: () => void;
+/** The call that waits since the last save, until it is cancelled. */
 let due: (() => void) | undefined;
 let waits: number;
 let told: number;
@@ -20,7 +20,7 @@ beforeEach(() => {
   [due, waits, told] = [undefined, 0, 0];
   lines = [];
   const excluded = new Set([join(root, "data"), join(root, "runner.json")]);
-  watching = watchFolder(
+  stopWatching = watchAppFolder(
     { root, excluded },
     {
       onSaved: () => {
@@ -38,7 +38,7 @@ beforeEach(() => {
   );
 });
 afterEach(() => {
-  watching.stop();
+  stopWatching();
   rmSync(root, { recursive: true });
   expect(lines).toEqual([]);
 });
@@ -51,7 +51,7 @@ function pass(): void {
   act?.();
 }
 
-test("saves in a row are told once, when they are over", async () => {
+test("saves in a row are reported once, after the last of them", async () => {
   save("handlers/mail.ts");
   await noticed();
   const before = waits;
@@ -62,7 +62,7 @@ test("saves in a row are told once, when they are over", async () => {
   expect(told).toBe(1);
 });
 
-test("a folder that is new is watched too", async () => {
+test("a new folder is watched too", async () => {
   mkdirSync(join(root, "handlers", "bank"));
   await noticed();
   pass();
@@ -70,8 +70,8 @@ test("a folder that is new is watched too", async () => {
   await noticed();
 });
 
-test("what is made of the sources goes unnoticed", async () => {
-  // Whoever does watch there is told no sooner.
+test("build output is not noticed", async () => {
+  // When another watcher of the folder has seen the change, the app's watcher would have seen it too.
   const other = watch(join(root, "node_modules"), { recursive: true });
   save(".git/index");
   save("node_modules/x/index.js");
@@ -80,7 +80,7 @@ test("what is made of the sources goes unnoticed", async () => {
   expect(waits).toBe(0);
 });
 
-test("a log in the folder goes unnoticed", async () => {
+test("a log in the folder is not noticed", async () => {
   const other = watch(root);
   save("local.log");
   await once(other, "change");
@@ -88,7 +88,7 @@ test("a log in the folder goes unnoticed", async () => {
   expect(waits).toBe(0);
 });
 
-test("what the runner writes goes unnoticed", async () => {
+test("files of the runner are not noticed", async () => {
   const other = watch(root);
   save("data/messages");
   save("runner.json");
@@ -97,18 +97,18 @@ test("what the runner writes goes unnoticed", async () => {
   expect(waits).toBe(0);
 });
 
-test("a folder that cannot be followed is told, and ends nothing", async () => {
+test("a folder that cannot be watched is logged, and the watch goes on", async () => {
   rmSync(root, { recursive: true });
   writeFileSync(root, "no folder any more");
   await noticed();
   pass();
   expect(told).toBe(1);
-  expect(lines.splice(0)).toEqual([expect.stringMatching(/^saves in new folders go unnoticed: ENOTDIR/)]);
+  expect(lines.splice(0)).toEqual([expect.stringMatching(/^saves in new folders are not noticed: ENOTDIR/)]);
 });
 
-test("after a stop nothing is told", async () => {
+test("after a stop no save is reported", async () => {
   save("app.ts");
   await noticed();
-  watching.stop();
+  stopWatching();
   expect(due).toBeUndefined();
 });

@@ -1,12 +1,12 @@
-import type { FunctionSpec, Stack } from "./resources.ts";
+import type { FunctionSpec, StackSpec } from "./resources.ts";
 
-/** What the CDK adds to a function's name in the template. */
+/** The suffix that the CDK adds to a function's logical id. */
 const GENERATED_SUFFIX = /(Function)?[0-9A-F]{8}$/;
 
-/** What lines call a function: the one topic whose jobs it runs, else its name in the template. */
-export function shownName(
+/** Answers the name of a function in log lines: its topic if it runs the jobs of one topic, else its logical id without suffix. */
+export function displayName(
   { arn, logicalId, environment }: FunctionSpec,
-  { eventSources }: Pick<Stack, "eventSources">,
+  { eventSources }: Pick<StackSpec, "eventSources">,
 ): string {
   const name = logicalId.replace(GENERATED_SUFFIX, "");
   const [source, second] = eventSources.filter(({ functionArn }) => functionArn === arn);

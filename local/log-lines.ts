@@ -1,10 +1,11 @@
 import { printable } from "./printable.ts";
 
+/** Characters of a plain line, about five lines of a terminal. */
 const LONGEST_LINE = 500;
 
 type LogRecord = Readonly<Record<string, unknown>>;
 
-/** What the functions' logger puts into every record beside the event's own fields. */
+/** Fields that the functions' logger adds to every record. Log lines leave them out. */
 const LOGGER_FIELDS = new Set([
   "cold_start",
   "function_arn",
@@ -20,23 +21,23 @@ const LOGGER_FIELDS = new Set([
 ]);
 
 /**
- * One readable line for a line that a function wrote, or nothing if it is not worth one: metrics and debug
- * records that are no job event. `now` is used where the line carries no time, in ms since the epoch.
+ * Turns a line that a function wrote into a readable line. Answers `undefined` for metrics and for debug records that are not
+ * job events. `now`, in ms since the epoch, is the time of a line without a timestamp.
  */
-export function readableLine(functionName: string, line: string, now: number): string | undefined {
-  const said = wordsOf(functionName, line, now);
-  // What handlers and receivers say is theirs, and what a terminal does is not; tabs are harmless.
-  return said?.split("\t").map(printable).join("\t");
+export function formatLogLine(functionName: string, line: string, now: number): string | undefined {
+  const text = formatLine(functionName, line, now);
+  // Texts of handlers and receivers must not control the terminal. Tabs are harmless.
+  return text?.split("\t").map(printable).join("\t");
 }
 
-function wordsOf(functionName: string, line: string, now: number): string | undefined {
+function formatLine(functionName: string, line: string, now: number): string | undefined {
   const record = parseRecord(line);
   if (!record) return line.trim() === "" ? undefined : `${clock(now)}  ${functionName}  ${shortened(line)}`;
   if ("_aws" in record) return undefined;
   const time = Date.parse(String(record.timestamp));
   const saidAt = Number.isNaN(time) ? now : time;
   const at = clock(saidAt);
-  const said = sayEvent(record, saidAt);
+  const said = describeEvent(record, saidAt);
   if (said === "nothing new") return undefined;
   if (said !== undefined)
     return [at, record.topic, record.id, said].filter((part) => part !== undefined).join("  ");
@@ -54,7 +55,7 @@ function parseRecord(line: string): LogRecord | undefined {
   }
 }
 
-function sayEvent(event: LogRecord, now: number): string | undefined {
+function describeEvent(event: LogRecord, now: number): string | undefined {
   if (event.message !== `job ${event.type}`) return undefined;
   switch (event.type) {
     case "enqueued":
@@ -66,7 +67,7 @@ function sayEvent(event: LogRecord, now: number): string | undefined {
     case "hand-over-failed":
       return `could not hand over ${count(event.jobs, "job")}: ${event.reason}`;
     case "started":
-      return `started attempt ${event.attempt}, ${event.lateMs} ms late${held(event.heldMs)}`;
+      return `started attempt ${event.attempt}, ${event.lateMs} ms late${heldPart(event.heldMs)}`;
     case "parked":
       return `parked ${count(event.jobs, "job")}: the topic is paused`;
     case "released":
@@ -92,8 +93,8 @@ function sayEvent(event: LogRecord, now: number): string | undefined {
   }
 }
 
-/** What of a job's lateness was meant. */
-function held(heldMs: unknown): string {
+/** The part of a job's lateness that is intended. */
+function heldPart(heldMs: unknown): string {
   return Number(heldMs) > 0 ? `, of that ${heldMs} ms held by a pause, a limit or a window` : "";
 }
 
@@ -106,24 +107,24 @@ function details(record: LogRecord): string {
   const isEvent = record.message === `job ${record.type}`;
   return Object.entries(record)
     .filter(([key]) => !LOGGER_FIELDS.has(key) && !(isEvent && said.has(key)))
-    .map(([key, value]) => `${key}=${describe(value)}`)
+    .map(([key, value]) => `${key}=${textOf(value)}`)
     .join(" ");
 }
 
-function describe(value: unknown): string {
+function textOf(value: unknown): string {
   if (typeof value === "string") return value;
-  // The logger's own form of an error: its stack is for the log, not for one line.
+  // The logger writes an error with its stack, which is too long for one line.
   if (typeof value === "object" && value !== null && "message" in value && "stack" in value)
     return String(value.message);
   return JSON.stringify(value);
 }
 
-/** A crash makes Node print the line of source it was in, which is the whole bundle. */
+/** When a function crashes, Node prints the line of source at fault. In a bundle that line is all of the code. */
 function shortened(line: string): string {
   return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)} …`;
 }
 
-/** With its date if that is another than `now`'s: `2026-03-12 12:00:05.004`, local time. */
+/** `12:00:05.004` on the day of `now`, else `2026-03-12 12:00:05.004`. In local time. */
 function moment(time: number, now: number): string {
   return date(time) === date(now) ? clock(time) : `${date(time)} ${clock(time)}`;
 }

@@ -10,11 +10,11 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
-import { startGuardian } from "../../local/guardian.ts";
-import { synthesise } from "../../local/synth.ts";
+import { startGuard } from "../../local/guard.ts";
+import { createSynthesis } from "../../local/synthesis.ts";
 import { isAlive } from "./is-alive.ts";
 
-let guardian = startGuardian();
+let guard = startGuard();
 let root: string;
 let told: string[];
 
@@ -24,15 +24,15 @@ beforeEach(() => {
   told = [];
 });
 afterEach(() => rmSync(root, { recursive: true }));
-afterAll(() => guardian.stop());
+afterAll(() => guard.stop());
 
 const app = (command: string, source = "") => {
   writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: command }));
   writeFileSync(join(root, "infra/app.cjs"), source);
 };
 const run = (command?: string, signal = new AbortController().signal) => {
-  const project = { sources: { root }, app: command, cacheDir: join(root, ".minutehand/synthesised") };
-  return synthesise(project, { guardian, signal, progress: (line) => told.push(line) });
+  const synthesis = createSynthesis({ appFolder: { root }, app: command, guard, signal });
+  return synthesis.run((line) => told.push(line));
 };
 
 const WRITES = 'require("node:fs").writeFileSync(process.env.CDK_OUTDIR + "/manifest.json", "{}");';
@@ -48,7 +48,7 @@ test("the app runs again only when its inputs have changed", async () => {
   expect(told).toHaveLength(2);
 });
 
-test("all files of the folder are inputs, but what is made of them", async () => {
+test("all files of the folder are inputs, except build output and logs", async () => {
   app("node infra/app.cjs", WRITES);
   const first = await run();
   for (const made of ["node_modules/x", "infra/cdk.out", "dist", ".git"]) {
@@ -62,10 +62,10 @@ test("all files of the folder are inputs, but what is made of them", async () =>
   expect(await run()).not.toBe(first);
 });
 
-test("what is saved while the app runs is not kept for what was there before", async () => {
+test("an assembly with a file that was saved during its run is not cached for the old files", async () => {
   const handler = join(root, "handler.txt");
   writeFileSync(handler, "before");
-  // The first run is overtaken by a save.
+  // The app saves a file during its first run.
   app(
     "node infra/app.cjs",
     `const fs = require("node:fs");
@@ -82,7 +82,7 @@ test("what is saved while the app runs is not kept for what was there before", a
   expect(await made()).toBe('"before"');
 });
 
-test("a command given runs each time, instead of cdk.json's, and is in the same folder if it says the same", async () => {
+test("--app runs each time instead of cdk.json's command, and an equal assembly has the same folder", async () => {
   app("false");
   writeFileSync(join(root, "other.cjs"), WRITES);
   const first = await run("node other.cjs");
@@ -92,7 +92,7 @@ test("a command given runs each time, instead of cdk.json's, and is in the same 
   expect(await run("node other.cjs")).not.toBe(first);
 });
 
-test("a command given needs no cdk.json, and gets the context of one", async () => {
+test("--app needs no cdk.json, and gets its context", async () => {
   const context = "process.env.CDK_CONTEXT_JSON";
   writeFileSync(join(root, "app.cjs"), WRITES.replace('"{}"', context));
   expect(readFileSync(join(await run("node app.cjs"), "manifest.json"), "utf8")).toBe("{}");
@@ -100,18 +100,18 @@ test("a command given needs no cdk.json, and gets the context of one", async () 
   expect(readFileSync(join(await run("node app.cjs"), "manifest.json"), "utf8")).toBe('{"shop":"1"}');
 });
 
-test("a cdk.json that is no JSON is named", async () => {
+test("the error names a cdk.json that is not JSON", async () => {
   writeFileSync(join(root, "cdk.json"), "{");
   await expect(run()).rejects.toThrow(/cdk\.json must be JSON: .+/);
 });
 
-test("two at once do not disturb each other", async () => {
+test("two runners at the same time do not disturb each other", async () => {
   app("node infra/app.cjs", WRITES);
   const [first, second] = await Promise.all([run(), run()]);
   expect(first).toBe(second);
 });
 
-test("an app that fails is quoted in one line, and nothing of it is kept", async () => {
+test("a failing app is quoted in one line, and nothing is cached", async () => {
   app("node infra/app.cjs", 'throw new RangeError("topic must not be empty");');
   await expect(run()).rejects.toThrow(
     /^synthesising failed: `node infra\/app.cjs` ended with 1: RangeError: topic must not be empty$/,
@@ -124,42 +124,42 @@ test("a reason of several lines becomes one", async () => {
   await expect(run()).rejects.toThrow(/: Error: props that cannot be: - ttr is 0 - shards is 0$/);
 });
 
-test("an app that writes nothing is named", async () => {
+test("the error names an app that writes no manifest.json", async () => {
   app("node infra/app.cjs");
   await expect(run()).rejects.toThrow(/wrote no manifest\.json/);
 });
 
-test("a project without a cdk.json is named", async () => {
+test("the error names a missing cdk.json, and --app", async () => {
   await expect(run()).rejects.toThrow(/there is no .*cdk\.json that names the app; name the app with --app/);
 });
 
-/** A shell with a program under it that does not end of itself, but writes down its process id. */
+/** A shell whose child process never ends, and writes its process id into a file. */
 function hangingApp(): void {
   app(
     "node infra/app.cjs; true",
     'require("node:fs").writeFileSync("pid.log", String(process.pid)); setInterval(() => {}, 1000);',
   );
 }
-/** Resolves when it runs. */
-async function itsPid(): Promise<number> {
+/** Resolves with the process id of that child once it runs. */
+async function childPid(): Promise<number> {
   const file = join(root, "pid.log");
   const pid = () => (existsSync(file) ? Number(readFileSync(file, "utf8")) : 0);
   await expect.poll(pid, { interval: 5 }).toBeGreaterThan(0);
   return pid();
 }
 
-test("an app that is called off leaves neither a process nor a folder", async () => {
+test("an aborted app leaves neither a process nor a folder", async () => {
   hangingApp();
   const stopping = new AbortController();
   const called = expect(run(undefined, stopping.signal)).rejects.toThrow(/aborted/);
-  const pid = await itsPid();
+  const pid = await childPid();
   stopping.abort();
   await called;
   await expect.poll(() => isAlive(pid), { interval: 5 }).toBe(false);
   expect(readdirSync(join(root, ".minutehand/synthesised"))).toEqual([]);
 });
 
-test("an app that has ended is called off while what it has left behind holds its output", async () => {
+test("an app that has ended can be aborted while a process it has left keeps its output open", async () => {
   app(
     "echo $$ > leader.log; node infra/app.cjs",
     `const left = require("node:child_process").spawn("sleep", ["60"], { detached: true, stdio: "inherit" });
@@ -168,10 +168,10 @@ test("an app that has ended is called off while what it has left behind holds it
   );
   const stopping = new AbortController();
   const called = expect(run(undefined, stopping.signal)).rejects.toThrow(/aborted/);
-  const left = await itsPid();
+  const left = await childPid();
   try {
     const leader = readFileSync(join(root, "leader.log"), "utf8").trim();
-    // One that nobody has collected is there still.
+    // A zombie still has its folder in /proc.
     await expect.poll(() => existsSync(join("/proc", leader)), { interval: 5 }).toBe(false);
     stopping.abort();
     await called;
@@ -180,20 +180,20 @@ test("an app that has ended is called off while what it has left behind holds it
   }
 });
 
-test("an app ends with its runner, and what it has started", async () => {
+test("an app and its child processes end with the runner", async () => {
   hangingApp();
-  const others = guardian;
-  guardian = startGuardian();
+  const others = guard;
+  guard = startGuard();
   const called = expect(run()).rejects.toThrow(/ended with SIGKILL/);
-  const pid = await itsPid();
-  // As it happens when the runner is gone.
-  guardian.stop();
-  guardian = others;
+  const pid = await childPid();
+  // The same happens when the runner is gone.
+  guard.stop();
+  guard = others;
   await called;
   await expect.poll(() => isAlive(pid), { interval: 5 }).toBe(false);
 });
 
-test("an app that is killed is told with the signal", async () => {
+test("the error names the signal that killed an app", async () => {
   app("kill -9 $$");
   await expect(run()).rejects.toThrow("`kill -9 $$` ended with SIGKILL: it said nothing");
 });

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { eachLine } from "../../local/lines.ts";
+import { eachLine } from "../../local/each-line.ts";
 
 async function linesOf(...chunks: (string | Buffer)[]): Promise<string[]> {
   const lines: string[] = [];
@@ -10,11 +10,11 @@ async function linesOf(...chunks: (string | Buffer)[]): Promise<string[]> {
   return lines;
 }
 
-test("a line ends with a line feed alone, not at U+2028 or U+2029", async () => {
+test("a line ends only with a line feed, not with U+2028 or U+2029", async () => {
   expect(await linesOf('{"a":"b\u2028c\u2029d\u0085"}\n')).toEqual(['{"a":"b\u2028c\u2029d\u0085"}']);
 });
 
-test("lines and characters go across chunks", async () => {
+test("a line or a character may span chunks", async () => {
   const euro = Buffer.from("€");
   expect(await linesOf("a\nb", "c\r", "\n\n", euro.subarray(0, 1), euro.subarray(1), "\nend")).toEqual([
     "a",
@@ -25,6 +25,6 @@ test("lines and characters go across chunks", async () => {
   ]);
 });
 
-test("half a character at the end is told as what replaces it", async () => {
+test("half a character at the end becomes a replacement character", async () => {
   expect(await linesOf(Buffer.from("€").subarray(0, 2))).toEqual(["\ufffd"]);
 });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { readableLine } from "../../local/event-lines.ts";
+import { formatLogLine } from "../../local/log-lines.ts";
 
 const NOW = new Date(2026, 2, 12, 12, 0, 5, 4).getTime();
-const line = (record: object) => readableLine("reminders", JSON.stringify(record), NOW);
+const line = (record: object) => formatLogLine("reminders", JSON.stringify(record), NOW);
 const event = (type: string, fields: object) =>
   line({
     level: "DEBUG",
@@ -58,11 +58,11 @@ test("events of no single job", () => {
   );
 });
 
-test("what says nothing is not shown", () => {
+test("metrics, debug records and empty sweeps are not shown", () => {
   expect(line({ type: "swept", message: "job swept", shard: 1, entries: 0, lagMs: 2 })).toBeUndefined();
   expect(line({ level: "DEBUG", message: "thinking" })).toBeUndefined();
   expect(line({ _aws: {}, lateness: 3 })).toBeUndefined();
-  expect(readableLine("reminders", " ", NOW)).toBeUndefined();
+  expect(formatLogLine("reminders", " ", NOW)).toBeUndefined();
 });
 
 test("warnings and errors name their function", () => {
@@ -77,13 +77,13 @@ test("the record's own time is shown, if it has one", () => {
   expect(line({ level: "INFO", message: "hi", timestamp })).toBe("12:00:05.000  reminders  hi");
 });
 
-test("what is no record is shown as it is", () => {
-  expect(readableLine("reminders", "{oops", NOW)).toBe("12:00:05.004  reminders  {oops");
+test("a line that is not a record is shown unchanged", () => {
+  expect(formatLogLine("reminders", "{oops", NOW)).toBe("12:00:05.004  reminders  {oops");
 });
 
-test("what a handler or a receiver says does nothing to the terminal", () => {
+test("texts of handlers and receivers cannot control the terminal", () => {
   const error = "a\u001b[31mb\u202e\u009bc";
   const shown = "a\\u001b[31mb\\u202e\\u009bc";
   expect(event("failed", { attempt: 1, error })).toBe(`12:00:05.004  work  01K  failed attempt 1: ${shown}`);
-  expect(readableLine("reminders", `\t${error}`, NOW)).toBe(`12:00:05.004  reminders  \t${shown}`);
+  expect(formatLogLine("reminders", `\t${error}`, NOW)).toBe(`12:00:05.004  reminders  \t${shown}`);
 });

@@ -2,145 +2,151 @@ import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
+import { hashFolder, openAppFolder, watchAppFolder } from "./app-folder.ts";
 import { readAssembly } from "./assembly.ts";
+import { refusalText } from "./create-each.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
-import { tellShortage } from "./disk.ts";
+import { logDiskShortage } from "./disk.ts";
+import { displayName } from "./display-name.ts";
 import { startEmulators } from "./emulators.ts";
-import type { Outcome } from "./environment.ts";
-import { readableLine } from "./event-lines.ts";
+import type { Outcome } from "./execution-environment.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
-import { startGuardian } from "./guardian.ts";
+import { startGuard } from "./guard.ts";
 import { openHttpApi } from "./http-api.ts";
-import { LocalError, messageOf } from "./local-error.ts";
+import { leaveOutRefused } from "./left-out.ts";
+import { errorText, LocalError } from "./local-error.ts";
+import { formatLogLine } from "./log-lines.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
-import { describe, withoutRefused } from "./refusals.ts";
 import { createReloader } from "./reload.ts";
-import { type FunctionSpec, type QueueSpec, readStack, type Stack } from "./resources.ts";
+import { type FunctionSpec, type QueueSpec, readStack, type StackSpec } from "./resources.ts";
 import { createSchedules } from "./schedules.ts";
 import { createSecrets } from "./secrets.ts";
 import { startOwnServices } from "./services/own-services.ts";
-import { shownName } from "./shown-name.ts";
 import { createSynthesis } from "./synthesis.ts";
 import { createTables } from "./tables.ts";
 import { createTeardown } from "./teardown.ts";
 import { startTriggers } from "./triggers.ts";
-import { watchFolder } from "./watch.ts";
 
-/** All pollers of all queues at once, and some deletions. */
+/** Enough for ten pollers of each queue, whose requests wait up to 20 s, and for deletions beside them. */
 const MAX_SOCKETS = 200;
 
-export type LocalOptions = {
-  /** Of the HTTP API on 127.0.0.1; 0 picks a free one. */
+export type EmbeddedStackOptions = {
+  /** The port of the HTTP API on 127.0.0.1; 0 picks a free port. */
   readonly port: number;
   readonly dataDir: string;
-  /** Drop what an earlier run left. */
+  /** Whether to delete the data of earlier runs first, except the secrets. */
   readonly reset?: boolean;
-  /** Keep everything in memory: the data folder is not touched. */
+  /** Whether to keep everything in memory. The data folder is then not touched. */
   readonly memory?: boolean;
-  /** Whether the rules fire, at start and then each minute; default true. */
+  /** Whether scheduled rules fire at the start and then each minute. Default: true. */
   readonly tick?: boolean;
-  /** Set over the functions' own variables. */
+  /** Environment variables of all functions. They override the template's. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The CDK project's folder; default the working directory. */
+  /** The folder of the CDK project. Default: the working directory. */
   readonly root?: string;
-  /** The command that runs the app; default what the project's `cdk.json` says. */
+  /** The command that runs the app. Default: the command in `cdk.json`. */
   readonly app?: string | undefined;
-  /** The name of the app's stack; default the only one, or the only one with a delay queue. */
+  /** The name of the stack to play. Default: the only stack, or the only stack with a delay queue. */
   readonly stack?: string | undefined;
-  /** Whether functions whose code or settings are saved are swapped; default false. */
+  /** Whether functions are reloaded when their code or settings are saved. Default: false. */
   readonly watch?: boolean;
-  /** Job events and what else is worth a line. */
+  /** Called with each line of the log: job events, lines of functions, warnings. */
   readonly log: (line: string) => void;
-  /** What takes its time before the stack is up. */
+  /** Called with a line about each slow step of the start. */
   readonly progress?: (line: string) => void;
-  /** Ends a start that is under way, which then throws the signal's reason. */
+  /** Ends a start that is under way. The start then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** An embedded service died after each restart; the stack is of no use any more. */
+  /** Called when an emulator has died and cannot be restarted. The stack is then useless. */
   readonly onLost?: (error: Error) => void;
 };
 
-export type LocalStack = {
+export type EmbeddedStack = {
   readonly url: string;
-  /** Whether the app has an HTTP API; without one nothing is answered at the URL. */
+  /** Whether the app has an HTTP API. Without one every request to the URL answers 404. */
   readonly hasApi: boolean;
   readonly endpoints: Endpoints;
   readonly tableName: string;
-  /** Queue URL without the topic, as the functions have it: `http://127.0.0.1:…/000000000000/minutehand-` */
+  /** A ready queue's URL without the topic: `http://127.0.0.1:…/000000000000/minutehand-` */
   readonly queueUrlPrefix: string;
   readonly queues: readonly QueueSpec[];
   readonly functions: readonly FunctionSpec[];
-  /** For clients that talk to the endpoints. */
+  /** Account, region and credentials for clients of the endpoints. */
   readonly platform: Platform;
-  /** Process ids by the function's logical id. */
+  /** The process ids of each function, by its logical id. */
   readonly functionPids: () => Record<string, number[]>;
   readonly emulatorPids: () => { dynamodb?: number; sqs?: number };
   readonly guardPid: () => number | undefined;
-  /** `name`: a logical id, or a part of it that no other has. */
+  /** Invokes a function. `name`: its name, its logical id, or a part of the logical id that no other function has. */
   readonly invoke: (name: string, event: unknown) => Promise<Outcome>;
-  /** Fires the rules now. */
+  /** Fires every scheduled rule now. */
   readonly tick: () => Promise<Outcome[]>;
   readonly stop: () => Promise<void>;
 };
 
-/** Starts the synthesised stack on this machine. Throws `LocalError` for what the user can mend. */
-export async function startLocal(options: LocalOptions): Promise<LocalStack> {
+/**
+ * Synthesises an app and starts its stack on this machine. Throws `LocalError` for a failure that the user can fix.
+ *
+ * @example
+ * const stack = await startEmbeddedStack({ port: 0, dataDir: ".minutehand", log: console.log });
+ */
+export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise<EmbeddedStack> {
   const teardown = createTeardown();
   try {
     return await start(options, teardown);
   } catch (error) {
-    await teardown.run().catch((unclean) => options.log(messageOf(unclean)));
+    await teardown.run().catch((unclean) => options.log(errorText(unclean)));
     throw error;
   }
 }
 
 async function start(
-  options: LocalOptions,
+  options: EmbeddedStackOptions,
   teardown: ReturnType<typeof createTeardown>,
-): Promise<LocalStack> {
+): Promise<EmbeddedStack> {
   const { root = process.cwd(), signal, log, progress = () => {}, onLost = () => {} } = options;
   const folder = options.memory ? undefined : openDataFolder(options.dataDir, options.reset ?? false);
   if (folder) {
     teardown.add(folder.release);
-    teardown.add(tellShortage(folder.shortage, log));
+    teardown.add(logDiskShortage(folder.shortage, log));
   }
   const api = await openHttpApi(options.port, folder?.shortage);
   teardown.add(() => api.stop(0));
   const platform = readPlatform(process.env);
   const services = await startOwnServices(folder, platform);
   teardown.add(services.stop);
-  const guardian = startGuardian();
-  teardown.add(guardian.stop);
+  const guard = startGuard();
+  teardown.add(guard.stop);
 
-  let note = () => {};
-  const starting = startEmulators({ folder, guardian, log, onRestart: () => note(), onLost });
+  let writeRecord = () => {};
+  const starting = startEmulators({ folder, guard, log, onRestart: () => writeRecord(), onLost });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
-  const excluded = folder?.paths;
-  const synthesis = createSynthesis({ root, app: options.app, excluded, guardian, signal, log });
+  const appFolder = openAppFolder(root, folder?.paths, log);
+  const synthesis = createSynthesis({ appFolder, app: options.app, guard, signal });
   teardown.add(synthesis.stop);
-  const seen = options.watch ? synthesis.fingerprint() : "";
+  const runningHash = options.watch ? hashFolder(appFolder) : "";
   const [emulators, outdir] = await Promise.all([starting, synthesis.run(progress)]);
   signal?.throwIfAborted();
   const endpoints = { ...emulators.endpoints, ...services.endpoints };
-  note = () =>
-    folder?.note({
+  writeRecord = () =>
+    folder?.writeRecord({
       pid: process.pid,
       url: api.url,
       services: services.url,
       emulators: Object.values(emulators.pids()),
     });
-  note();
+  writeRecord();
 
-  const read = (folder: string): Stack => {
+  const readSynthesised = (folder: string): StackSpec => {
     const assembly = readAssembly(folder, options.stack);
     const { stackName } = assembly;
     return readStack(assembly, { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url });
   };
-  const declared = read(outdir);
+  const declared = readSynthesised(outdir);
   const sqs = new SQSClient({
     ...platform,
     endpoint: endpoints.sqs,
-    // Checking each body's digest is for networks that alter it.
+    // A digest of each body guards against networks that alter it; loopback does not.
     md5: false,
     requestHandler: new NodeHttpHandler({ httpAgent: { maxSockets: MAX_SOCKETS, keepAlive: true } }),
   });
@@ -153,21 +159,21 @@ async function start(
     createSchedules(declared.scheduleGroups, declared.schedules, scheduler),
     createSecrets(declared.secrets, secretsManager),
   ]);
-  const stack = withoutRefused(declared, refusals.flat());
+  const stack = leaveOutRefused(declared, refusals.flat());
   for (const type of stack.unknownTypes) log(`the local stack does not play ${type}; it is left out`);
   for (const line of stack.leftOut) log(`left out: ${line}`);
 
-  const names = new Map(stack.functions.map((spec) => [spec.logicalId, shownName(spec, stack)]));
+  const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
   const say = (logicalId: string, line: string) => {
-    const readable = readableLine(names.get(logicalId) ?? logicalId, line, Date.now());
+    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, Date.now());
     if (readable !== undefined) log(readable);
   };
   const variables = {
     ...platformVariables(platform, endpoints, process.env),
-    ...codeCache(folder),
+    ...compileCacheVariables(folder),
     ...options.environment,
   };
-  const pools = stack.functions.map((spec) => createFunctionPool(spec, { guardian, variables, onLine: say }));
+  const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, onLine: say }));
   teardown.add(() => Promise.all(pools.map((pool) => pool.stop(0))));
   const holdCode = () => synthesis.hold(pools.map(({ spec }) => spec.codeDir));
   holdCode();
@@ -182,23 +188,23 @@ async function start(
   const triggers = startTriggers(stack, { pools, invoke, api, sqs, services, account, tick, log });
   teardown.add(triggers.stop);
   if (options.watch) {
-    const saved = createReloader(declared, {
-      fingerprint: synthesis.fingerprint,
-      seen,
-      synthesise: async () => read(await synthesis.run(() => {})),
+    const reloadAfterSave = createReloader(declared, {
+      hashApp: () => hashFolder(appFolder),
+      runningHash,
+      synthesise: async () => readSynthesised(await synthesis.run(() => {})),
       createQueues: async (queues) => {
         const [refusal] = await createQueues(queues, sqs);
-        if (refusal) throw new LocalError(describe(refusal));
+        if (refusal) throw new LocalError(refusalText(refusal));
       },
-      replace: (specs) => {
+      replaceFunctions: (specs) => {
         for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
         holdCode();
       },
       log,
     });
-    teardown.add(watchFolder(synthesis.sources, { onSaved: () => void saved(), log }).stop);
-    // What was saved while this started.
-    void saved();
+    teardown.add(watchAppFolder(appFolder, { onSaved: () => void reloadAfterSave(), log }));
+    // A file may have been saved while the stack started.
+    void reloadAfterSave();
   }
 
   const [table] = stack.tables;
@@ -214,19 +220,19 @@ async function start(
     functions: stack.functions,
     functionPids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
     emulatorPids: emulators.pids,
-    guardPid: guardian.pid,
-    invoke: async (name, event) => invoke(named(pools, name), event),
+    guardPid: guard.pid,
+    invoke: async (name, event) => invoke(findPool(pools, name), event),
     tick: triggers.fireRules,
     stop: teardown.run,
   };
 }
 
-/** Compiled code is kept, which makes a function's next process start in about half the time. */
-function codeCache(folder: DataFolder | undefined): Record<string, string> {
+/** Node keeps compiled code there, so a function's next process starts in about half the time. */
+function compileCacheVariables(folder: DataFolder | undefined): Record<string, string> {
   return folder ? { NODE_COMPILE_CACHE: folder.codeCacheDir } : {};
 }
 
-function named(pools: readonly FunctionPool[], name: string): FunctionPool {
+function findPool(pools: readonly FunctionPool[], name: string): FunctionPool {
   const exact = pools.find(({ spec }) => spec.logicalId === name || spec.name === name);
   const similar = pools.filter(({ spec }) => spec.logicalId.includes(name));
   const pool = exact ?? (similar.length === 1 ? similar[0] : undefined);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createEach, withoutRefused } from "../../local/refusals.ts";
+import { leaveOutRefused } from "../../local/left-out.ts";
 import { functionSpec, stackWith } from "./stacks.ts";
 
 const queue = (name: string) => ({
@@ -22,22 +22,12 @@ const stack = stackWith({
   queues: [queue("shop-mail"), queue("logs")],
   functions: [mail],
   eventSources: [source("shop-mail"), source("logs")],
-  essentials: ["shop-mail"],
+  required: ["shop-mail"],
 });
 const refusalOf = (name: string) => [{ kind: "queue" as const, name, reason: "no such attribute" }];
 
-test("what one is refused for keeps no other from being created", async () => {
-  const created: string[] = [];
-  const refusals = await createEach("queue", stack.queues, async ({ name }) => {
-    if (name === "shop-mail") throw new Error("no such attribute");
-    created.push(name);
-  });
-  expect(refusals).toEqual(refusalOf("shop-mail"));
-  expect(created).toEqual(["logs"]);
-});
-
-test("what was refused is left out with what leads there, by name", () => {
-  const { queues, eventSources, leftOut } = withoutRefused(stack, refusalOf("logs"));
+test("a rejected queue is left out with the event source that leads to it, and both are named", () => {
+  const { queues, eventSources, leftOut } = leaveOutRefused(stack, refusalOf("logs"));
   expect([queues, eventSources]).toEqual([[queue("shop-mail")], [source("shop-mail")]]);
   expect(leftOut).toEqual([
     "queue logs: no such attribute",
@@ -45,8 +35,8 @@ test("what was refused is left out with what leads there, by name", () => {
   ]);
 });
 
-test("a delay queue whose own queue was refused does not start", () => {
-  expect(() => withoutRefused(stack, refusalOf("shop-mail"))).toThrow(
+test("a delay queue whose ready queue was rejected does not start", () => {
+  expect(() => leaveOutRefused(stack, refusalOf("shop-mail"))).toThrow(
     "the delay queue cannot run without shop-mail: queue shop-mail: no such attribute",
   );
 });

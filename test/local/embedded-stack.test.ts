@@ -10,16 +10,16 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type LocalStack, startLocal } from "../../local/stack.ts";
+import { type EmbeddedStack, startEmbeddedStack } from "../../local/embedded-stack.ts";
 
 const FIXTURE = fileURLToPath(new URL("fixtures/app/", import.meta.url));
 
 const lines: string[] = [];
-let stack: LocalStack;
+let stack: EmbeddedStack;
 let sqs: SQSClient;
 
 beforeAll(async () => {
-  stack = await startLocal({
+  stack = await startEmbeddedStack({
     port: 0,
     dataDir: "unused",
     memory: true,
@@ -98,21 +98,21 @@ test("bodies above 10 MB are refused", async () => {
   expect(response.status).toBe(413);
 });
 
-test("of a batch only what failed comes again, and ends in the DLQ", async () => {
+test("of a batch only the failed messages come again, and end in the DLQ", async () => {
   await send("good-1", "fail", "good-2");
   await expect.poll(() => depth("work_dlq")).toBe(1);
   expect(await depth("work")).toBe(0);
   expect([said("good-1  done"), said("good-2  done"), said("fail  failed")]).toEqual([1, 1, 2]);
 });
 
-test("a function that throws leaves the whole batch", async () => {
+test("if a function throws, the whole batch comes again", async () => {
   const before = await depth("work_dlq");
   await send("throw", "beside");
   await expect.poll(() => depth("work_dlq")).toBe(before + 2);
 });
 
-test("what sixteen invocations in a row have led to is dropped, as Lambda's guard against loops does", async () => {
-  /** As the SDK sends it in an invocation that came after so many others. */
+test("a message that is the result of 16 invocations in a chain is dropped, as by Lambda's recursive loop detection", async () => {
+  /** Sends as the SDK does in the invocation that is the last of so many in a chain. */
   const sendAfter = (invocations: number, MessageBody: string) =>
     fetch(stack.endpoints.sqs, {
       method: "POST",
@@ -134,13 +134,13 @@ test("what sixteen invocations in a row have led to is dropped, as Lambda's guar
 
 test("the rule fires at start and when asked", async () => {
   await expect.poll(() => said("ticked source=aws.events")).toBeGreaterThanOrEqual(1);
-  // A whole minute may pass meanwhile, and fires it too.
+  // The next minute may begin meanwhile, and fires the rule too.
   const before = said("ticked source=aws.events");
   await stack.tick();
   await expect.poll(() => said("ticked source=aws.events")).toBeGreaterThan(before);
 });
 
-test("a schedule of the template fires, one that is made calls its function too", async () => {
+test("schedules of the template fire, and schedules that a client creates", async () => {
   await expect.poll(() => said("ticked source=demo.schedule")).toBeGreaterThanOrEqual(1);
   const client = new SchedulerClient({ ...stack.platform, endpoint: stack.endpoints.scheduler });
   const { Target } = await client.send(
@@ -163,7 +163,7 @@ test("a schedule of the template fires, one that is made calls its function too"
   await expect.poll(() => said("-gone, which is no function of the template")).toBe(1);
 });
 
-test("an event reaches the queue of the rule that asks for it", async () => {
+test("an event reaches the queue of the rule that it matches", async () => {
   const client = new EventBridgeClient({ ...stack.platform, endpoint: stack.endpoints.eventBridge });
   const event = { EventBusName: "demo-bus", Source: "demo", DetailType: "Paid", Detail: '{"order":17}' };
   const others = [
@@ -176,7 +176,7 @@ test("an event reaches the queue of the rule that asks for it", async () => {
   await expect.poll(() => said('"detail":{"order":17}}  done')).toBe(1);
 });
 
-test("the template's secret has a value as it says", async () => {
+test("a secret's value follows the template", async () => {
   const client = new SecretsManagerClient({ ...stack.platform, endpoint: stack.endpoints.secretsManager });
   const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: "demo-secret" }));
   client.destroy();
@@ -189,11 +189,11 @@ test("an event source that is disabled takes no messages until it is enabled", a
   const UUID: string = environment.source;
   const enable = (Enabled: boolean) => client.send(new UpdateEventSourceMappingCommand({ UUID, Enabled }));
   await send("before");
-  // Where a function takes longer to start than a message is hidden, one comes twice.
+  // A message comes twice if its function takes longer to start than the visibility timeout.
   const isDone = (body: string) => expect.poll(() => said(`${body}  done`)).toBeGreaterThan(0);
   await isDone("before");
   expect(await enable(false)).toMatchObject({ UUID, State: "Disabled" });
-  // Polls that were under way as the source was disabled take one message each, and run none. The test's own poll comes last.
+  // Polls that were under way when the source was disabled each take one message and run none. The test's own poll comes last.
   const request = new ReceiveMessageCommand({ QueueUrl: `${stack.queueUrlPrefix}work`, WaitTimeSeconds: 20 });
   let received = "";
   const receiving = sqs.send(request).then(({ Messages: [message] = [] }) => {
@@ -212,7 +212,7 @@ test("an event source that is disabled takes no messages until it is enabled", a
   client.destroy();
 });
 
-test("what a service refuses is left out by name", () => {
+test("a resource that a service rejects is left out and named", () => {
   expect(said("left out: schedule Demo-Begun: ")).toBe(1);
 });
 

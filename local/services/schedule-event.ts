@@ -9,11 +9,11 @@ export type Execution = {
 };
 
 /**
- * The event for a function: the schedule's input with its keywords replaced
- * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html), or without
- * one EventBridge's own.
+ * Makes the event with which a schedule invokes a function: the schedule's input, whose context attributes are replaced
+ * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html), or without an input
+ * EventBridge's default event.
  */
-export function scheduleInput(input: string | undefined, execution: Execution): unknown {
+export function scheduleEvent(input: string | undefined, execution: Execution): unknown {
   const { scheduleArn, scheduledTime, id, attempt } = execution;
   const time = `${new Date(scheduledTime).toISOString().slice(0, 19)}Z`;
   if (input !== undefined)

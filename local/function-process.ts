@@ -1,11 +1,11 @@
 /**
- * The inside of an execution environment: `runtime <code folder> <index.handler> <ARN>`. Loads the handler,
- * then serves one invocation after the other. It ends when its parent does.
+ * The process of an execution environment: `function-process <code folder> <index.handler> <ARN>`. Loads the handler, then runs
+ * one invocation after the other. Ends when its parent ends.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { traceHeaderOf } from "./lineage.ts";
+import { nextTraceHeader } from "./recursive-loop.ts";
 
 export type RunnerMessage = { readonly requestId: string; readonly event: string; readonly deadline: number };
 export type FunctionError = { readonly errorType: string; readonly errorMessage: string };
@@ -21,18 +21,18 @@ const EXTENSIONS = [".mjs", ".cjs", ".js"];
 
 process.on("disconnect", () => process.exit());
 
-const [codeDir = "", name = "", invokedFunctionArn] = process.argv.slice(2);
+const [codeDir = "", handlerName = "", invokedFunctionArn] = process.argv.slice(2);
 try {
-  const handler = await load(codeDir, name);
-  process.on("message", (message: RunnerMessage) => void serve(handler, message));
-  tell({ type: "ready" });
+  const handler = await loadHandler(codeDir, handlerName);
+  process.on("message", (message: RunnerMessage) => void runHandler(handler, message));
+  tellRunner({ type: "ready" });
 } catch (error) {
-  tell({ type: "unloadable", error: describe(error) });
+  tellRunner({ type: "unloadable", error: toFunctionError(error) });
 }
 
-async function load(dir: string, handlerName: string): Promise<Handler> {
-  const dot = handlerName.lastIndexOf(".");
-  const [path, property] = [handlerName.slice(0, dot), handlerName.slice(dot + 1)];
+async function loadHandler(dir: string, name: string): Promise<Handler> {
+  const dot = name.lastIndexOf(".");
+  const [path, property] = [name.slice(0, dot), name.slice(dot + 1)];
   const file = EXTENSIONS.map((extension) => join(dir, path + extension)).find((candidate) =>
     existsSync(candidate),
   );
@@ -43,18 +43,18 @@ async function load(dir: string, handlerName: string): Promise<Handler> {
   return (event, context) => handler(event, context);
 }
 
-async function serve(handler: Handler, { requestId, event, deadline }: RunnerMessage): Promise<void> {
+async function runHandler(handler: Handler, { requestId, event, deadline }: RunnerMessage): Promise<void> {
   try {
     const parsed = JSON.parse(event);
-    process.env._X_AMZN_TRACE_ID = traceHeaderOf(parsed);
+    process.env._X_AMZN_TRACE_ID = nextTraceHeader(parsed);
     const result = await handler(parsed, contextOf(requestId, deadline));
-    tell({ type: "returned", requestId, payload: JSON.stringify(result) ?? "null" });
+    tellRunner({ type: "returned", requestId, payload: JSON.stringify(result) ?? "null" });
   } catch (error) {
-    tell({ type: "threw", requestId, error: describe(error) });
+    tellRunner({ type: "threw", requestId, error: toFunctionError(error) });
   }
 }
 
-/** https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
+/** Lambda's context object: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
 function contextOf(awsRequestId: string, deadline: number) {
   const { env } = process;
   return {
@@ -70,11 +70,11 @@ function contextOf(awsRequestId: string, deadline: number) {
   };
 }
 
-function describe(error: unknown): FunctionError {
+function toFunctionError(error: unknown): FunctionError {
   if (!(error instanceof Error)) return { errorType: "Error", errorMessage: String(error) };
   return { errorType: error.name, errorMessage: error.message };
 }
 
-function tell(message: RuntimeMessage): void {
+function tellRunner(message: RuntimeMessage): void {
   process.send?.(message);
 }

@@ -1,0 +1,159 @@
+import { createHash } from "node:crypto";
+import { type Dirent, type FSWatcher, readdirSync, readFileSync, watch } from "node:fs";
+import { join } from "node:path";
+import { errorCode, errorText } from "./local-error.ts";
+
+/** Folders with build output. They are no part of the app, and neither are folders whose names begin with a dot. */
+const OUTPUT_FOLDERS = new Set(["node_modules", "cdk.out", "dist"]);
+
+/** One save is several changes: an editor writes a file in steps, and then a formatter writes it again. */
+const DEBOUNCE_MS = 150;
+
+/** The folder of a CDK project. Its files are the app, except build output, hidden folders, `*.log` and `excluded`. */
+export type AppFolder = {
+  readonly root: string;
+  /** Paths in the folder that the runner itself writes, so they are no part of the app. */
+  readonly excluded?: ReadonlySet<string> | undefined;
+  /** Called each time that a file or folder cannot be read for lack of permission. It is then no part of the app. */
+  readonly onUnreadable?: (path: string) => void;
+};
+
+/** Logs each unreadable path of the folder once. */
+export function openAppFolder(
+  root: string,
+  excluded: ReadonlySet<string> | undefined,
+  log: (line: string) => void,
+): AppFolder {
+  const logged = new Set<string>();
+  return {
+    root,
+    excluded,
+    onUnreadable: (path) => {
+      if (!logged.has(path)) log(`${path} cannot be read, so it is not part of the app`);
+      logged.add(path);
+    },
+  };
+}
+
+/**
+ * Hashes the paths and contents of the app's files, and the version of Node. Times do not count, so a save without a change
+ * gives the same hash.
+ */
+export function hashFolder(app: AppFolder): string {
+  const hash = createHash("sha256").update(process.version);
+  for (const folder of appFolders(app)) {
+    for (const entry of entriesOf(app, folder) ?? []) {
+      const path = join(folder, entry.name);
+      if (!entry.isFile() || !isPartOfApp(app, path)) continue;
+      const content = ifReadable(app, path, () => readFileSync(path));
+      if (content) hash.update(`\n${path.slice(app.root.length)} ${content.length}\n`).update(content);
+    }
+  }
+  return hash.digest("hex").slice(0, 32);
+}
+
+/** Lists the root and every folder below it that holds files of the app. Symbolic links are not followed. */
+export function appFolders(app: AppFolder, folder = app.root): string[] {
+  const entries = entriesOf(app, folder);
+  if (entries === undefined) return [];
+  const inner = entries
+    .filter((entry) => entry.isDirectory() && !OUTPUT_FOLDERS.has(entry.name) && !entry.name.startsWith("."))
+    .map(({ name }) => join(folder, name))
+    .filter((path) => !app.excluded?.has(path));
+  return [folder, ...inner.flatMap((path) => appFolders(app, path))];
+}
+
+type WatchOptions = {
+  /** Called once the app's files have not changed for a moment after a save. */
+  readonly onSaved: () => void;
+  readonly log: (line: string) => void;
+  /** Calls `act` after `ms`. The function that it returns cancels the call. Default: a timer. */
+  readonly after?: (ms: number, act: () => void) => () => void;
+};
+
+/**
+ * Watches the app's files. The function that it returns ends the watch. Each folder has a watcher of its own: a recursive
+ * watcher would include `node_modules`, and some systems limit how many folders a program can watch.
+ */
+export function watchAppFolder(
+  app: AppFolder,
+  { onSaved, log, after = callAfter }: WatchOptions,
+): () => void {
+  const watchers = new Map<string, FSWatcher>();
+  let cancel = () => {};
+  let stopped = false;
+
+  function debounceSave(): void {
+    cancel();
+    cancel = after(DEBOUNCE_MS, () => {
+      try {
+        updateWatchers();
+      } catch (error) {
+        // An uncaught error in a timer would end the runner, though the stack itself works.
+        log(`saves in new folders are not noticed: ${errorText(error)}`);
+      }
+      onSaved();
+    });
+  }
+
+  /** Watches new folders, and stops watching deleted ones. */
+  function updateWatchers(): void {
+    const folders = new Set(appFolders(app));
+    for (const [folder, watcher] of watchers) {
+      if (folders.has(folder)) continue;
+      watcher.close();
+      watchers.delete(folder);
+    }
+    for (const folder of folders) if (!stopped && !watchers.has(folder)) watchFolder(folder);
+  }
+
+  function watchFolder(folder: string): void {
+    try {
+      const watcher = watch(folder, (_, name) => {
+        // Some systems do not name the file, so it may be one of the app's.
+        if (name === null || isPartOfApp(app, join(folder, name))) debounceSave();
+      });
+      // Deleting a watched folder is an error on some systems.
+      watcher.on("error", debounceSave);
+      watchers.set(folder, watcher);
+    } catch (error) {
+      log(`saves in ${folder} are not noticed: ${errorText(error)}`);
+    }
+  }
+
+  function stop(): void {
+    stopped = true;
+    cancel();
+    for (const watcher of watchers.values()) watcher.close();
+  }
+
+  updateWatchers();
+  return stop;
+}
+
+/** A log is no part of the app: if the runner's output goes to a file in the folder, each line would be a save. */
+function isPartOfApp({ excluded }: AppFolder, path: string): boolean {
+  return !path.endsWith(".log") && !excluded?.has(path);
+}
+
+function entriesOf(app: AppFolder, folder: string): Dirent[] | undefined {
+  const entries = ifReadable(app, folder, () => readdirSync(folder, { withFileTypes: true }));
+  return entries?.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** Editors write temporary files that are gone a moment later, and containers leave folders that only root can read. */
+function ifReadable<T>({ onUnreadable }: AppFolder, path: string, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "EACCES" || code === "EPERM") onUnreadable?.(path);
+    else if (code !== "ENOENT") throw error;
+    return undefined;
+  }
+}
+
+function callAfter(ms: number, act: () => void): () => void {
+  const timer = setTimeout(act, ms);
+  return () => clearTimeout(timer);
+}

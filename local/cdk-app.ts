@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import type { Guard } from "./guard.ts";
+import { errorText, LocalError } from "./local-error.ts";
+import { signalProcess } from "./processes.ts";
+
+type Options = {
+  readonly guard: Guard;
+  /** Ends the app and every process that the app has started. */
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Runs a CDK app, which writes its assembly into `outdir`, as the CDK's command line does:
+ * https://docs.aws.amazon.com/cdk/v2/guide/apps.html. Without a `command` it runs the command in the root's `cdk.json`.
+ * Throws `LocalError` if the app fails, and the signal's reason.
+ */
+export async function runCdkApp(
+  root: string,
+  command: string | undefined,
+  outdir: string,
+  { guard, signal }: Options,
+): Promise<void> {
+  const { app, context } = readSettings(root, command);
+  const bins = [dirname(process.execPath), join(root, "node_modules", ".bin")].join(delimiter);
+  const { CDK_DEFAULT_ACCOUNT: _account, CDK_DEFAULT_REGION: _region, ...inherited } = process.env;
+  const child = spawn(app, {
+    cwd: root,
+    shell: true,
+    // The shell passes no signal on to the app. As a process group of their own they are ended together.
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      ...inherited,
+      PATH: `${bins}${delimiter}${process.env.PATH ?? ""}`,
+      CDK_OUTDIR: outdir,
+      CDK_CONTEXT_JSON: JSON.stringify(context),
+    },
+  });
+  guard.watchGroup(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (output += data));
+  const how = await waitForEnd(child, signal);
+  if (how !== 0)
+    throw new LocalError(`synthesising failed: \`${app}\` ended with ${how}: ${failureIn(output)}`);
+  if (!existsSync(join(outdir, "manifest.json")))
+    throw new LocalError(`synthesising failed: \`${app}\` wrote no manifest.json into CDK_OUTDIR`);
+}
+
+/** Answers the exit code, or the name of the signal that ended the app. */
+async function waitForEnd(child: ChildProcess, signal: AbortSignal): Promise<number | string | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | string | null>();
+  const stop = () => {
+    if (child.exitCode !== null || child.signalCode !== null) reject(signal.reason);
+    if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
+  };
+  child.once("error", reject);
+  child.once("close", (code, by) => resolve(code ?? by));
+  // A process that has left the group may keep the app's output open, and `close` then never comes.
+  child.once("exit", () => {
+    if (signal.aborted) reject(signal.reason);
+  });
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function readSettings(
+  root: string,
+  command: string | undefined,
+): { app: string; context: Record<string, unknown> } {
+  const path = join(root, "cdk.json");
+  if (command === undefined && !existsSync(path))
+    throw new LocalError(
+      `there is no ${path} that names the app; name the app with --app, such as --app "node app.ts"`,
+    );
+  const { app = command, context = {} } = readJson(path);
+  if (typeof app !== "string") throw new LocalError(`${path} must name the app's command as "app"`);
+  return { app: command ?? app, context: { ...context, ...readJson(join(root, "cdk.context.json")) } };
+}
+
+function readJson(path: string): { app?: unknown; context?: Record<string, unknown> } {
+  if (!existsSync(path)) return {};
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new LocalError(`${path} must be JSON: ${errorText(error)}`);
+  }
+}
+
+/** Finds the line that names the failure among stack traces and quoted source. A reason of several lines becomes one. */
+function failureIn(output: string): string {
+  const lines = output
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  const telling = lines.findIndex((line) => /^(\S*Error\b|✘|.*\berror:)/i.test(line));
+  const [first = "it said nothing", ...others] = lines.slice(Math.max(telling, 0));
+  if (!first.endsWith(":")) return first;
+  const end = others.findIndex((line) => line.startsWith("at "));
+  return [first, ...others.slice(0, end < 0 ? 1 : end)].join(" ");
+}
