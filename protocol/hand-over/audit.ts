@@ -115,7 +115,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     if (outcome === "ended") continue;
     // A release sends a held job without a look. So looks at it may become rare, as a pause may last a year.
     const isHeld = outcome === "left" || outcome === "held";
-    // Nobody could read whether the job may start. So no message is on its way that a longer wait would leave time for.
+    // Nobody could read whether the job may start. So nothing was sent, and the next look can come soon.
     const isUnread = outcome === "unread";
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isHeld ? Math.max(after, late) : after;
     // rule: held-job-has-a-look

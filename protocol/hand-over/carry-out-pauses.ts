@@ -35,7 +35,9 @@ type ReleasableTopic = {
 
 /**
  * Does a tick's work for topics with pauses, resumes and limits. Releases the next minute's share of their parked jobs. Beside that,
- * tells Lambda again whether to poll each topic's queue, as long as an earlier call may still take effect. Neither waits for the other.
+ * tells Lambda again whether to poll each topic's queue, as long as an earlier call may still take effect. Releases do not wait for Lambda.
+ *
+ * @param until ms on the context's clock after which nothing new is begun
  */
 export async function carryOutPauses(ctx: Context, until: number): Promise<void> {
   const releaseUntil = Math.min(until, ctx.clock() + RELEASE_FOR);
@@ -50,7 +52,7 @@ export async function carryOutPauses(ctx: Context, until: number): Promise<void>
       return [];
     }),
   ]);
-  // The policy knows neither a topic that a deploy has removed, nor a limit that a deploy has removed.
+  // A deploy may have removed a topic, or a topic's limit, while jobs were parked. Then the policy does not name the topic or its limit.
   const topics = [...new Set([...inPolicy, ...limited, ...paused])];
   const pauses = await readPausesApart(ctx, topics);
   const sick = new Set<string>();
@@ -98,8 +100,8 @@ async function inTurns(
   until: number,
   work: (one: ReleasableTopic, end: number) => Promise<void>,
 ): Promise<void> {
-  const last = ((minuteOf(ctx.clock()) / BUCKET) * RELEASED_AT_ONCE) % Math.max(topics.length, 1);
-  const waiting = [...topics.slice(topics.length - last), ...topics.slice(0, topics.length - last)];
+  const toFront = ((minuteOf(ctx.clock()) / BUCKET) * RELEASED_AT_ONCE) % Math.max(topics.length, 1);
+  const waiting = [...topics.slice(topics.length - toFront), ...topics.slice(0, topics.length - toFront)];
   await inParallel(topics.slice(0, RELEASED_AT_ONCE), RELEASED_AT_ONCE, async () => {
     for (let next = waiting.shift(); next && ctx.clock() < until; next = waiting.shift()) {
       const { topic } = next;
@@ -119,8 +121,8 @@ async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void
   const { state, changedAt, rate } = pause;
   const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
   // A pause or a resume may last for days. Meanwhile a deploy may make a new mapping, and Lambda may refuse each call.
-  const isTurn = (minuteOf(ctx.clock()) / BUCKET) % TELL_EVERY === 0;
-  if (isRecent || isTurn) await pollQueue(ctx, topic, state === "resuming");
+  const isTimeToTell = (minuteOf(ctx.clock()) / BUCKET) % TELL_EVERY === 0;
+  if (isRecent || isTimeToTell) await pollQueue(ctx, topic, state === "resuming");
   if (state === "paused") return;
   // In a limited topic, jobs that are due after `changedAt` wait for the limit alone, and the resume ends without them.
   const hasLimit = isLimited(ctx, topic);
@@ -139,8 +141,8 @@ async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void
   // rule: rate-ends-before-its-resume
   const change =
     rate === undefined
-      ? // Whoever read the pause before it was lifted has written its notes by now, or never will. The item stays as long as a
-        // message may have lain in the queue during the pause: it says that this time was no lateness.
+      ? // Ten minutes have passed: whoever read the pause before it was lifted has written its notes by now, or never will. The item
+        // stays as long as a message may have lain in the queue during the pause: it says that this time was no lateness.
         { ...lifted, set: { expiresAt: ttl(now + READY_RETENTION) } }
       : // As long as there is a rate, jobs that were due before the resume are parked. So the rate ends first. Jobs that are parked
         // until everybody knows that are released in the ten minutes that begin now.

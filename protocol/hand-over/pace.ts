@@ -39,14 +39,15 @@ export async function reserveTurns(
     if (pause?.state !== "resuming") return undefined;
     const { changedAt, rate, nextAt = now, followedAt = now, givenRate = 0, givenUntil = 0 } = pause;
     if (!isPaced || rate === undefined) {
+      // A limit gives no start before consumers have followed the resume: the starts until then would all come at once.
       const first = period ? Math.max(followedAt, now) : now;
       return jobs.map(({ home }) => nextOpening(window, Math.max(first, home.dueAt)));
     }
 
     // Turns come no faster than the starts of the limit, or some turns would find no start.
     const apart = Math.max(1000 / rate, period ? period.ms / period.starts : 0);
-    // An earlier rate has given starts until `givenUntil`. Until then this rate gives only what is left of it beside these, or nothing
-    // if too little is left.
+    // An earlier rate has given starts until `givenUntil`. Until then this rate gives only the difference between the two rates, or
+    // nothing if the difference is too small.
     const isBeside = rate - givenRate >= LEAST_BESIDE;
     const apartBeside = Math.max(1000 / (rate - givenRate), apart);
     const nextAfter = (turn: number): number =>
@@ -63,6 +64,7 @@ export async function reserveTurns(
       if (!isLate) next = nextAfter(own);
     }
     if (turns.every((turn) => turn === undefined)) return turns;
+    // If another release has reserved turns meanwhile, `nextAt` has changed, and the turns are found anew.
     const expect = { state: "resuming", changedAt, rate, nextAt: pause.nextAt };
     const change = { key: pauseKey(topic), expect, set: { nextAt: Math.round(next) } };
     if ((await ctx.pool.change(change, now + WRITER_DEADLINE)).changed) return turns;

@@ -104,6 +104,7 @@ export async function takeTurns(
   if (await isPaused(ctx, topic)) return NO_TURN;
   const { waiting: all, ...others } = await judgeNotes(ctx, run, notes);
   const waiting = await startableNow(ctx, topic, all);
+  // Where no resume is under way, the turn of a job is the start that it has.
   const turns = run.pause
     ? await reserveTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
@@ -124,17 +125,18 @@ export async function takeTurns(
     const isSent = home.untracked === true && isNear(start, ctx.clock());
     return { notes, hold: { home, from, until: start, isSent } };
   });
-  // A job may get no start because it will have expired, because it misses its turn of a rate, or because an earlier window lets it start
-  // only later. Then the jobs after it may still get starts.
+  // Will the jobs of later notes get no start either? At a rate this is so when the turns have reached `bound`. Otherwise it is so when no
+  // start is left, or when a job got none that could have used any start before `bound`. A job may also get no start because it will have
+  // expired, misses its turn of a rate, or may start only later by an earlier window: then the jobs after it may still get starts.
   const now = ctx.clock();
   const isInOrder = ({ home, start }: { home: Home; start: number }): boolean =>
     run.pause !== undefined || start <= Math.max(home.dueAt, now);
-  const isOver = isPaced
+  const isExhausted = isPaced
     ? turns.length < waiting.length
     : inTurn.some((one, i) => starts[i] === undefined && one.last >= run.bound && isInOrder(one)) ||
       firstFree(run, now) === Number.POSITIVE_INFINITY;
   const isLeft = given.length < all.length;
-  return { ...others, given, isLeft, isLast: isLeft && (isOver || waiting.length < all.length) };
+  return { ...others, given, isLeft, isLast: isLeft && (isExhausted || waiting.length < all.length) };
 }
 
 /** Reads the jobs of these notes, and decides what each note still means: see `Turn`. `waiting`: the jobs that wait for a start. */
@@ -155,6 +157,8 @@ async function judgeNotes(
   const done: Parked[] = [];
   const unreadable: Met[] = [];
   const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
+  // A job keeps its start if it can still use that. In a limited topic the limit must have counted the start, which must be to come. In a
+  // resume, only a release can have given it: a start from before the pause does not count.
   const isStartKept = (home: Home): boolean =>
     isLimited ? isCounted(home) && isStartAhead(home, now) : isGiven(home, now);
   const keepsStart = (home: Home, isMoved: boolean): boolean =>
@@ -314,7 +318,8 @@ export async function releaseJobs(ctx: Context, run: Release, turn: Turn): Promi
   const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
   const isUntaken = ({ id }: Home): boolean => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent");
   if (near.some(isUntaken)) run.isClosed = true;
-  // A job that got a start now keeps its note, by which the next tick gives it another one. The others have no note any more.
+  // If SQS did not take the message of a job that got a start now, the job keeps its note, and the next tick gives it another start. The
+  // other unsent jobs have no note any more, so they get looks.
   await lookLater(
     ctx,
     near.filter((home) => !(isUntaken(home) && started.includes(home))),
@@ -334,9 +339,10 @@ export async function releaseJobs(ctx: Context, run: Release, turn: Turn): Promi
   const handled = given.filter(({ hold }, i) => isDone(hold, outcomes[i]) && !isUnsent(outcomes[i]));
   await removeNotes(ctx, run, [...done, ...[...handled, ...ended].flatMap((job) => job.notes)]);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
-  const asked = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];
+  // From now on the release passes over the partitions whose homes could not be written.
+  const homes = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];
   for (const [i, outcome] of [...outcomes, ...endings].entries())
-    if (outcome instanceof Error) run.sick.add(homeKey(asked[i]?.id ?? "").pk);
+    if (outcome instanceof Error) run.sick.add(homeKey(homes[i]?.id ?? "").pk);
   return started.length;
 }
 

@@ -59,7 +59,7 @@ export async function leftToReleases(
   const mayWait = ({ topic, untracked }: Home): boolean =>
     resuming.has(topic) || (isLimited(ctx, topic) ? untracked === true : (listed?.has(topic) ?? true));
   // If a deploy has removed a topic and nobody may send to its queue, releases leave its tracked jobs parked. Sweeps and audits must
-  // find these jobs dead in the end.
+  // record these jobs as dead in the end.
   const isLeft = (home: Home): boolean =>
     mayWait(home) && (home.untracked === true || isNamed(ctx, home.topic));
   const asked = homes.filter((home) => home.state === "scheduled" && isLeft(home));
@@ -67,11 +67,11 @@ export async function leftToReleases(
   // before is still there.
   const now = ctx.clock();
   const unsent = asked.filter((home) => home.heldUntil !== undefined && startsAt(home) < now);
-  const before = unsent.map((home) => parkedKey({ ...home, revision: home.revision - 1 }));
+  const keysBefore = unsent.map((home) => parkedKey({ ...home, revision: home.revision - 1 }));
   const { noted: left, unread } = await notedOf(
     ctx,
     [...asked, ...unsent],
-    [...asked.map(parkedKey), ...before],
+    [...asked.map(parkedKey), ...keysBefore],
   );
   return { left, unread };
 }

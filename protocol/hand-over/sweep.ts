@@ -171,8 +171,8 @@ function isToSend({ sk, home }: Entry, limit: number, now: number): boolean {
 }
 
 /**
- * Whether only the release that gave an untracked job its start sends the job. A look later than that start was filed because SQS did
- * not take the message, so the sweep sends the job for it.
+ * Whether the sweep must leave an untracked job to the release that gave it its start. A look later than that start was filed because SQS
+ * did not take the message: for such a look the sweep sends the job.
  */
 function isSentByRelease(home: Home, sk: string): boolean {
   const { sentFor } = home;

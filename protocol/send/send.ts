@@ -38,6 +38,7 @@ export async function send(
   );
   if (unknown.size > 0 && unique.every(({ topic }) => unknown.has(topic))) throw [...unknown.values()][0];
   const isTooLate = ctx.clock() >= readBy;
+  // A job that gets no other outcome below is parked, or waits for a later start.
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
   const fail = (topic: string, failed: ReadonlyMap<string, unknown>): void => {
     const reasons = [...failed].map(([id, error]) => ({ id, reason: messageOf(error) }));
@@ -71,7 +72,8 @@ export async function send(
     } catch (error) {
       fail(topic, new Map(later.map(({ id }) => [id, error])));
     }
-    // A spare note is removed only when its job is sent. Until then sweeps leave the job to a release, which needs the note.
+    // `spare` are notes of jobs that no pause holds any more. Each is removed only when its job is sent: until then sweeps leave the job
+    // to a release, which needs the note.
     const done = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
     try {
       await ctx.pool.remove(
