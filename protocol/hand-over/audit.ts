@@ -24,13 +24,16 @@ import type { Backlogs } from "./backlog.ts";
 import { progressOf, readCursor } from "./cursor.ts";
 import { sendDue } from "./send-due.ts";
 
-const WIDTH = 8;
+/** How many jobs' once items are kept for longer at once. */
+const KEPT_AT_ONCE = 8;
 
 /**
- * Trails the sweep of one shard by `AUDIT_AFTER` of the sweep's own time, and sends again what should have
- * run and has not: a lost message, a purged queue, a writer that died before it sent. Each job found gets a
- * new look too, since the second message can be lost as well. `until`: no page is begun after it. `backlogs`: asked once for
- * all shards of a tick.
+ * Audits one shard as far as its sweep had come `AUDIT_AFTER` ago. Sends each job again that should have run and has not: its message
+ * was lost, its queue was purged, or its writer died before sending it. Each job that is found also gets a new look, because the second
+ * message can be lost as well.
+ *
+ * @param until ms on the context's clock after which no page is begun
+ * @param backlogs asked once for all shards of a tick
  */
 export async function auditShard(
   ctx: Context,
@@ -56,9 +59,9 @@ export async function auditShard(
     const [live, finished] = [homes.filter((home) => !isFinished(home)), homes.filter(isFinished)];
     // rule: audit-repairs-before-its-cursor
     found += await repair(ctx, live, backlogs);
-    const met = page.entries.flatMap(({ unreadable }) => unreadable ?? []);
-    await lookAtUnreadableAgain(ctx, "auditing", met);
-    found += met.length;
+    const unreadable = page.entries.flatMap((entry) => entry.unreadable ?? []);
+    await lookAtUnreadableAgain(ctx, "auditing", unreadable);
+    found += unreadable.length;
     // rule: audit-frees-keys-of-finished-jobs
     await freeLeftKeys(ctx, finished);
     entries += page.entries.length;
@@ -70,8 +73,9 @@ export async function auditShard(
 }
 
 /**
- * Sends, then files looks; the cursor comes last. Answers how many jobs it sent again. Jobs that wait behind a backlog, or that a pause, a
- * limit or a window holds, are not counted.
+ * Sends overdue jobs again, and then files the next looks at them and at running jobs. The cursor must move only after that, or a crash
+ * would leave jobs without a look. Answers how many jobs it sent again. Jobs that wait behind a backlog, or that a pause, a limit or a
+ * window holds, are not counted.
  */
 async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
   const now = ctx.clock();
@@ -82,18 +86,19 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
       // rule: running-job-has-a-look
       looks.push({ id: home.id, time: (home.leaseEnd ?? now) + CLOCK_MARGIN });
     } else if (home.state === "running" || startsAt(home) <= now) overdue.push(home);
-    // Whoever noted its start, which is near then, may have died before sending, and files no look there.
+    // A start that was only noted in the home has no look of its own, and whoever noted it may have died before sending the job. Such
+    // starts are near.
     else if (home.dueAt <= now && isNear(startsAt(home), now + CLOCK_MARGIN))
       looks.push({ id: home.id, time: startsAt(home) });
-    // Any other was moved to a later time, and has its look there.
+    // Any other job was moved to a later time, and has a look there.
   }
   const toSend: Home[] = [];
   for (const home of overdue) {
     const late = now - startsAt(home);
-    // Asked before anything is sent, however late the job is.
+    // Asked even for a job that is sent in any case: messages that are sent below would count as a backlog later.
     const isBehind = await backlogs(home.topic);
     if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
-    // The sweep has passed that minute, and sends nothing there: the next to come is an audit, which judges again.
+    // The look lies at the present minute, which the sweep has passed. So no sweep sends the job: the next audit judges it again.
     else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(home.id, now, 0) });
     else looks.push({ id: home.id, time: lookAgainAt(home.id, now, BACKLOG_PATIENCE) });
   }
@@ -108,9 +113,9 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
     const outcome = outcomes.get(home.id)?.outcome;
     if (outcome === "ended") continue;
-    // A pause may last a year, and a release lets parked jobs go without a look.
+    // A release sends a held job without a look. So looks at it may become rare, as a pause may last a year.
     const isHeld = outcome === "left" || outcome === "held";
-    // Nothing was sent that could take its time: nobody could read whether the job may start.
+    // Nobody could read whether the job may start. So nothing was sent, and the next look can come soon.
     const isUnread = outcome === "unread";
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isHeld ? Math.max(after, late) : after;
     // rule: held-job-has-a-look
@@ -119,11 +124,11 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   }
   // rule: audit-files-the-next-looks
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
-  await outlive(ctx, homes, looks);
+  await keepOnceItems(ctx, homes, looks);
   return sentAgain;
 }
 
-/** Lets keys go that finished jobs have left, and files looks at jobs whose keys gave no answer. */
+/** Frees the keys that finished jobs have left, and files looks at the jobs whose keys could not be read or written. */
 async function freeLeftKeys(ctx: Context, finished: readonly Home[]): Promise<void> {
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
@@ -136,22 +141,23 @@ async function freeLeftKeys(ctx: Context, finished: readonly Home[]): Promise<vo
 }
 
 /**
- * Makes sure that the once items of jobs that are late or held are stored until the audit comes again, and a day longer:
- * nobody moves a job that waits for a pause, a limit, or consumers that are down.
+ * Makes sure that the once items of jobs that are late or held are stored until two days after the next look or start. Otherwise only
+ * moves prolong them, and nobody moves a job that waits for a pause, a limit, or consumers that are down.
  */
-async function outlive(
+async function keepOnceItems(
   ctx: Context,
   homes: readonly Home[],
   looks: readonly { id: string; time: number }[],
 ): Promise<void> {
   const by = ctx.clock() + WRITER_DEADLINE;
   const again = new Map(looks.map(({ id, time }) => [id, time]));
-  const early = await inParallel(homes, WIDTH, async (home) => {
+  const early = await inParallel(homes, KEPT_AT_ONCE, async (home) => {
     try {
       await prolongOnce(ctx, home, Math.max(startsAt(home), again.get(home.id) ?? 0), by);
       return [];
     } catch (error) {
-      // One partition that gives no answer stops no shard. The look before has kept the items for two days from now.
+      // One partition that gives no answer must not stop the shard. The last look has kept the items for two days from now, so a look
+      // in a day is soon enough.
       const what = `keeping the once items of job ${home.id} for longer`;
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(error) });
       return { id: home.id, time: lookAgainAt(home.id, ctx.clock(), DAY) };

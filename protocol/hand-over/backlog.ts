@@ -3,7 +3,10 @@ import type { Context } from "../ports.ts";
 /** Whether the consumers of a topic are behind. */
 export type Backlogs = (topic: string) => Promise<boolean>;
 
-/** Asks each queue once: what its asker sends from then on is no sign of slow consumers. */
+/**
+ * Makes the function that says whether a topic's consumers are behind. Each queue is asked only once, because the messages that a tick
+ * sends afterwards are no sign of slow consumers.
+ */
 export function backlogsOf(ctx: Context): Backlogs {
   const known = new Map<string, Promise<boolean>>();
   return (topic) => {
@@ -14,8 +17,9 @@ export function backlogsOf(ctx: Context): Backlogs {
 }
 
 /**
- * Whether a job that the audit finds may still lie in its queue. It is seven minutes late or more: so do then the messages of
- * as many minutes, and `delayed` are those of the next three. A queue that does not answer is no reason not to send.
+ * Whether a job that the audit finds may still lie in its queue. Such a job is late by seven minutes or more. If it lies there, so do the
+ * messages of seven minutes, and these are more than the `delayed` ones, which are those of the next three minutes. Up to
+ * `healthyReady` messages may be ready at any moment though consumers keep up. If the queue does not answer, the job is sent.
  */
 async function hasBacklog(ctx: Context, topic: string): Promise<boolean> {
   try {

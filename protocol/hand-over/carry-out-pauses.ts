@@ -12,26 +12,32 @@ import type { Context } from "../ports.ts";
 import { shardsToRead } from "../store/shards.ts";
 import { release } from "./release.ts";
 
-/** Topics at once: a release holds some dozen homes, each of which may be as large as any. */
-const WIDTH = 2;
-/** How long one topic's jobs are let go while others' wait: ms. */
+/** How many topics' jobs are released at once. A release holds some dozen homes in memory, each of which may have the largest size. */
+const RELEASED_AT_ONCE = 2;
+/** How long one topic's jobs are released before the next topic's turn comes: ms. */
 const TURN = 5_000;
 /**
- * How long a tick lets jobs go: until shortly before the next one comes. Two releases of one topic would meet the same notes,
- * and both send what the other has just given a start.
+ * How long a tick releases jobs: until shortly before the next tick. Two releases of one topic would read the same notes, and each would
+ * send jobs that the other has just given a start.
  */
 const RELEASE_FOR = BUCKET - 5_000;
-/** Topics at once whose queues Lambda is told of: it may hang. */
-const POLLS = 4;
-/** Minutes between two wishes for a queue, while a pause or a resume lasts. */
-const POLL_EVERY = 10;
+/** How many topics' queues Lambda is told of at once. A call to Lambda may hang. */
+const TOLD_AT_ONCE = 4;
+/** While a pause or a resume lasts, Lambda is told every so many minutes whether to poll the queue. */
+const TELL_EVERY = 10;
 
-/** A topic some of whose jobs may be parked. `pause`: its own, if it is not over. */
-type ReleasableTopic = { readonly topic: string; readonly pause: Pause | undefined };
+/** A topic that may have parked jobs. */
+type ReleasableTopic = {
+  readonly topic: string;
+  /** The topic's pause or resume; `undefined` if there is none, or if it is over. */
+  readonly pause: Pause | undefined;
+};
 
 /**
- * The tick's part: lets go the next minute's share of what is parked, for limits and for resumes, and repeats to Lambda
- * what was last wished of a topic's queue for as long as an earlier wish may still be on its way. Neither waits for the other.
+ * Does a tick's work for topics with pauses, resumes and limits. Releases the next minute's share of their parked jobs. Beside that,
+ * tells Lambda again whether to poll each topic's queue, as long as an earlier call may still take effect. Releases do not wait for Lambda.
+ *
+ * @param until ms on the context's clock after which nothing new is begun
  */
 export async function carryOutPauses(ctx: Context, until: number): Promise<void> {
   const releaseUntil = Math.min(until, ctx.clock() + RELEASE_FOR);
@@ -46,11 +52,11 @@ export async function carryOutPauses(ctx: Context, until: number): Promise<void>
       return [];
     }),
   ]);
-  // The policy knows neither a topic that a deploy has removed, nor a limit that a deploy has removed.
+  // A deploy may have removed a topic, or a topic's limit, while jobs were parked. Then the policy does not name the topic or its limit.
   const topics = [...new Set([...inPolicy, ...limited, ...paused])];
   const pauses = await readPausesApart(ctx, topics);
   const sick = new Set<string>();
-  const held = topics.flatMap((topic, i): ReleasableTopic[] => {
+  const readTopics = topics.flatMap((topic, i): ReleasableTopic[] => {
     const pause = pauses[i];
     if (!(pause instanceof Error)) return [{ topic, pause }];
     trouble(ctx, topic, "reading a pause", pause);
@@ -60,7 +66,7 @@ export async function carryOutPauses(ctx: Context, until: number): Promise<void>
     try {
       await work;
     } catch (error) {
-      // One topic's trouble is its own, and the next tick comes in a minute.
+      // One topic's failure must not stop the others. The next tick tries again in a minute.
       trouble(ctx, topic, "releasing parked jobs", error);
     }
   };
@@ -68,34 +74,35 @@ export async function carryOutPauses(ctx: Context, until: number): Promise<void>
   const isReleased = ({ topic, pause }: ReleasableTopic): boolean =>
     pause ? pause.state === "resuming" : limited.has(topic);
   await Promise.all([
-    inParallel(held, POLLS, async ({ topic, pause }) => {
+    inParallel(readTopics, TOLD_AT_ONCE, async ({ topic, pause }) => {
       if (!pause || ctx.clock() >= until) return;
-      // The version before this one listed none.
+      // An earlier version of the code did not list paused topics.
       if (!paused.includes(topic))
         await guarded(topic, listPaused(ctx, topic, ctx.clock() + WRITER_DEADLINE));
       await guarded(topic, carryOut(ctx, topic, pause));
     }),
-    inTurns(ctx, held.filter(isReleased), releaseUntil, ({ topic, pause }, end) =>
+    inTurns(ctx, readTopics.filter(isReleased), releaseUntil, ({ topic, pause }, end) =>
       guarded(topic, release(ctx, topic, pause, end, sick)),
     ),
   ]);
 }
 
 /**
- * Works for each of these topics, a few at a time. What a turn was too short for comes again behind the others, by its
- * topic's pause as it stands then. Each tick begins with other topics, so that none is always the one for which no time is left.
- * A topic's place moves back from tick to tick: between two of its turns lies little more than a minute, or the starts that the
- * first has given would be over before the second.
+ * Gives these topics turns, two topics at once. If a topic's turn was too short, the topic gets another turn after all others, and its
+ * pause is read again for that.
+ *
+ * Each tick begins with other topics: otherwise time would run out at the same topics each minute. From tick to tick a topic's place
+ * moves back by two. So its next turn comes little more than a minute after the last one, while the starts given then are not over.
  */
 async function inTurns(
   ctx: Context,
-  held: readonly ReleasableTopic[],
+  topics: readonly ReleasableTopic[],
   until: number,
   work: (one: ReleasableTopic, end: number) => Promise<void>,
 ): Promise<void> {
-  const last = ((minuteOf(ctx.clock()) / BUCKET) * WIDTH) % Math.max(held.length, 1);
-  const waiting = [...held.slice(held.length - last), ...held.slice(0, held.length - last)];
-  await inParallel(held.slice(0, WIDTH), WIDTH, async () => {
+  const toFront = ((minuteOf(ctx.clock()) / BUCKET) * RELEASED_AT_ONCE) % Math.max(topics.length, 1);
+  const waiting = [...topics.slice(topics.length - toFront), ...topics.slice(0, topics.length - toFront)];
+  await inParallel(topics.slice(0, RELEASED_AT_ONCE), RELEASED_AT_ONCE, async () => {
     for (let next = waiting.shift(); next && ctx.clock() < until; next = waiting.shift()) {
       const { topic } = next;
       const end = Math.min(ctx.clock() + TURN, until);
@@ -109,34 +116,36 @@ function trouble(ctx: Context, topic: string, what: string, error: unknown): voi
   ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
 }
 
+/** Tells Lambda again whether to poll a topic's queue, and ends a resume that has released all its jobs. */
 async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void> {
   const { state, changedAt, rate } = pause;
   const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
-  // Now and then later too: a deploy may have made a mapping, or Lambda refused each wish while a resume goes on for days.
-  const isTurn = (minuteOf(ctx.clock()) / BUCKET) % POLL_EVERY === 0;
-  if (isRecent || isTurn) await pollQueue(ctx, topic, state === "resuming");
+  // A pause or a resume may last for days. Meanwhile a deploy may make a new mapping, and Lambda may refuse each call.
+  const isTimeToTell = (minuteOf(ctx.clock()) / BUCKET) % TELL_EVERY === 0;
+  if (isRecent || isTimeToTell) await pollQueue(ctx, topic, state === "resuming");
   if (state === "paused") return;
-  // What was due later waits for the topic's limit from now on.
+  // In a limited topic, jobs that are due after `changedAt` wait for the limit alone, and the resume ends without them.
   const hasLimit = isLimited(ctx, topic);
   if (isRecent) return;
-  // As it is: a resume that ended too soon would leave jobs parked.
+  // Throws if the number of shards cannot be read. By a number that is too small, the resume might end while jobs are parked.
   const shards = await shardsToRead(ctx);
   if ((await countParked(ctx, topic, shards, hasLimit ? beforeTime(changedAt + 1) : END)) > 0) return;
-  // First, or no tick would look for what is left when the pause is over.
+  // The topic is listed before its pause ends: ticks look for the parked jobs of listed topics alone.
   if (hasLimit && (await countParked(ctx, topic, shards)) > 0)
     await listLimited(ctx, topic, ctx.clock() + WRITER_DEADLINE);
   // rule: resume-ends-once-lambda-polls
-  // Lambda may have refused each wish so far, or no tick was there to repeat it.
+  // Lambda may have refused each call so far, or no tick ran that repeated it. When the resume is over, nobody repeats it any more.
   if (!(await pollQueue(ctx, topic, true))) return;
   const now = ctx.clock();
   const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };
   // rule: rate-ends-before-its-resume
   const change =
     rate === undefined
-      ? // Whoever read the pause before it was lifted has written its note by now, or never will. As long as a message may
-        // have lain in the queue meanwhile, it says that this was no lateness.
+      ? // Ten minutes have passed: whoever read the pause before it was lifted has written its notes by now, or never will. The item
+        // stays as long as a message may have lain in the queue during the pause: it says that this time was no lateness.
         { ...lifted, set: { expiresAt: ttl(now + READY_RETENTION) } }
-      : // As long as there is a rate, jobs of before are parked: it goes first, and what is noted meanwhile is let go.
+      : // As long as there is a rate, jobs that were due before the resume are parked. So the rate ends first. Jobs that are parked
+        // until everybody knows that are released in the ten minutes that begin now.
         { ...lifted, set: { changedAt: now }, remove: ["rate"] };
   await ctx.pool.change(change, now + WRITER_DEADLINE);
 }

@@ -5,21 +5,23 @@ import { reachedBy, trailAfter } from "../../core/trail.ts";
 import type { Context } from "../ports.ts";
 import { readable } from "../store/unreadable.ts";
 
-/** How far a shard has been swept and audited. `stored`: the item that says so, on the condition of which it is changed. */
+/** How far a shard has been swept and audited. */
 export type ShardCursor = {
+  /** The item as it was read. The cursor is changed on the condition that its position is still the one of this item. */
   readonly stored: Cursor;
   readonly swept: Position;
   readonly audited: Position;
   readonly trail: readonly TrailEntry[];
 };
 
+/** Reads a shard's cursor. Throws if the shard has none, or if a newer version of the code wrote it. */
 export async function readCursor(ctx: Context, shard: number): Promise<ShardCursor> {
   const [cursor] = await ctx.pool.read([cursorKey(shard)]);
   if (!cursor) throw new Error(`shard ${shard} has no cursor: a tick creates it before it sweeps`);
   return shardCursor(readable(cursor as Cursor, `the cursor of shard ${shard}`) as Cursor);
 }
 
-/** A cursor as any version has stored it. */
+/** Reads a cursor as any version of the code has stored it: earlier ones wrote sort keys instead of positions. */
 function shardCursor(stored: Cursor): ShardCursor {
   return {
     stored,
@@ -30,8 +32,8 @@ function shardCursor(stored: Cursor): ShardCursor {
 }
 
 /**
- * Moves one of a cursor's positions by compare-and-set, and perhaps its trail with it. `undefined`: it was not
- * where we left it, so another tick goes on.
+ * Moves one position of a cursor by compare-and-set, and writes the trail with it if one is given. Answers the cursor as it is then, or
+ * `undefined` if another tick has moved the position meanwhile: then that tick goes on with the shard.
  */
 export async function advance(
   ctx: Context,
@@ -47,15 +49,21 @@ export async function advance(
   };
   const changed = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
   const found = changed.item as Cursor | undefined;
-  // An own advance whose answer was lost finds its position.
+  // If the answer to our own write was lost, its repeat is refused, and finds our position there.
   return found && (changed.changed || found[what] === position) ? shardCursor(found) : undefined;
 }
 
-/** Writes down how far one sweep or audit of a shard has come. Each answers whether the cursor is still its own to move. */
+/**
+ * Writes down how far one sweep or audit of a shard has come. Both functions answer `false` when another tick has moved the cursor: then
+ * this sweep or audit must stop.
+ */
 export type Progress = {
-  /** All before `position` is done, `entries` of it since the last call. Written now and then: it costs a round trip. */
+  /**
+   * Says that everything before `position` is done, and that `entries` of it were done since the last call. The cursor is written
+   * only after `sizes.mark` entries or `MARK_AFTER` ms, because a write costs a round trip.
+   */
   reach(position: Position, entries: number): Promise<boolean>;
-  /** Writes what is not written yet. */
+  /** Writes the position if it is not written yet. */
   end(): Promise<boolean>;
 };
 
@@ -65,7 +73,8 @@ export function progressOf(ctx: Context, from: ShardCursor, what: "swept" | "aud
   let unmarked = 0;
   let markedAt = ctx.clock();
   const mark = async (): Promise<boolean> => {
-    // Only what a sweep has reached is ever audited. The sweep trims its trail itself: an audit may fail for days.
+    // The trail says when the sweep has reached a position, so only the sweep writes it. The sweep also drops entries that no audit
+    // needs any more: audits may fail for days, and the cursor would grow.
     const now = ctx.clock();
     const { rest } = reachedBy(cursor.trail, now - AUDIT_AFTER - CLOCK_MARGIN);
     const trail = what === "swept" ? trailAfter(rest, { position, reachedAt: now }, TRAIL_STEP) : undefined;

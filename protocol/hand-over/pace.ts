@@ -8,14 +8,20 @@ import { readPauses } from "../gate/known-pauses.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 
+/** How often turns are reserved anew because others have changed the pause meanwhile. */
 const TRIES = 10;
-/** Starts a second. */
+/** The least rate at which turns are given beside the starts of an earlier rate: starts a second. */
 const LEAST_BESIDE = 1;
 
 /**
- * The turns of jobs of a topic that is being resumed, in the order of their due times, before `bound`: there are fewer than
- * jobs where the others' turns come later. A job that would expire before its turn has none: the next job takes that turn.
- * `isPaced`: by the rate of the resume. `undefined`: it is paused again, or over and has no limit.
+ * Reserves turns for parked jobs of a topic that is being resumed. A turn is the time (ms since the epoch) from which its job may start.
+ * Answers a turn for each job, in the order of the jobs, which are sorted by due time:
+ * - fewer turns than jobs if the turns of the others would not come before `bound`
+ * - `undefined` for a job that would expire before its turn: the next job takes that turn
+ * - `undefined` instead of turns if the topic is paused again, or if the resume is over and the topic has no limit.
+ *
+ * @param isPaced whether the jobs wait for the rate of the resume
+ * @throws `unavailable` if others keep changing the pause
  */
 export async function reserveTurns(
   ctx: Context,
@@ -28,34 +34,37 @@ export async function reserveTurns(
   for (let i = 0; i < TRIES; i++) {
     const now = ctx.clock();
     const [pause] = await readPauses(ctx, [topic]);
-    // A tick may end the resume beside the release: the limit alone is left.
+    // A tick may have ended the resume meanwhile. Then the limit alone says when the jobs start.
     if (pause === undefined && period) return jobs.map(({ home }) => Math.max(home.dueAt, now));
     if (pause?.state !== "resuming") return undefined;
     const { changedAt, rate, nextAt = now, followedAt = now, givenRate = 0, givenUntil = 0 } = pause;
     if (!isPaced || rate === undefined) {
+      // A limit gives no start before consumers have followed the resume: the starts until then would all come at once.
       const first = period ? Math.max(followedAt, now) : now;
       return jobs.map(({ home }) => nextOpening(window, Math.max(first, home.dueAt)));
     }
 
-    // No faster than the limit, which would leave turns unused.
+    // Turns come no faster than the starts of the limit, or some turns would find no start.
     const apart = Math.max(1000 / rate, period ? period.ms / period.starts : 0);
-    // Beside the starts that an earlier rate has given there is only what is left of this one, if it is worth while.
+    // An earlier rate has given starts until `givenUntil`. Until then this rate gives only the difference between the two rates, or
+    // nothing if the difference is too small.
     const isBeside = rate - givenRate >= LEAST_BESIDE;
-    const left = Math.max(1000 / (rate - givenRate), apart);
-    const behind = (turn: number): number =>
-      turn >= givenUntil ? turn + apart : Math.min(turn + left, Math.max(givenUntil, turn + apart));
+    const apartBeside = Math.max(1000 / (rate - givenRate), apart);
+    const nextAfter = (turn: number): number =>
+      turn >= givenUntil ? turn + apart : Math.min(turn + apartBeside, Math.max(givenUntil, turn + apart));
     const turns: (number | undefined)[] = [];
     let next = isBeside ? Math.max(nextAt, now) : Math.max(nextAt, now, givenUntil);
     for (const { home } of jobs) {
-      // The next turn counts from this one as the rate has it: those that are put off to the limit's next period lose no time.
+      // The next turn is counted from `own`. A turn that is put off to the limit's next period must not delay those after it.
       const own = nextOpening(window, Math.max(next, home.dueAt));
       const turn = inPeriod(own, window, period);
       if (turn >= bound) break;
       const isLate = turn > lastStart(home);
       turns.push(isLate ? undefined : Math.round(turn));
-      if (!isLate) next = behind(own);
+      if (!isLate) next = nextAfter(own);
     }
     if (turns.every((turn) => turn === undefined)) return turns;
+    // If another release has reserved turns meanwhile, `nextAt` has changed, and the turns are found anew.
     const expect = { state: "resuming", changedAt, rate, nextAt: pause.nextAt };
     const change = { key: pauseKey(topic), expect, set: { nextAt: Math.round(next) } };
     if ((await ctx.pool.change(change, now + WRITER_DEADLINE)).changed) return turns;
@@ -64,9 +73,9 @@ export async function reserveTurns(
 }
 
 /**
- * A turn at the beginning of the limit's next period, if periods are longer than a second. Releases before this one, or those who hand
- * over newer jobs, may have given the start of a period that has begun, and a turn in it would be lost. Turns are at least a period
- * apart, so that no two come into one.
+ * Puts a turn off to the beginning of the limit's next period, if periods are longer than a second. The start of a period that has begun
+ * may be taken already, by an earlier release or by a newer job, and then the turn would be lost. Turns are at least a period apart, so
+ * no two turns come into one period.
  */
 function inPeriod(turn: number, window: string | undefined, period: Period | undefined): number {
   if (period === undefined || period.ms <= 1000) return turn;

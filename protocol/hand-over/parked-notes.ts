@@ -5,15 +5,24 @@ import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { shardsToRelease } from "../store/shards.ts";
 
-const WIDTH = 16;
+const SHARDS_AT_ONCE = 16;
 
-/** What was read of one shard and not told yet. `more`: there may be further notes behind `after`. */
-type Line = { readonly pk: string; after: Position; notes: Parked[]; more: boolean };
+/** The notes of one shard that were read and not yet yielded, oldest first. */
+type Line = {
+  readonly pk: string;
+  notes: Parked[];
+  /** Up to where the shard was read. */
+  after: Position;
+  /** There may be further notes behind `after`. */
+  more: boolean;
+};
 
 /**
- * The notes of a topic's parked jobs that lie between two positions, in the order in which the jobs are due, over all
- * shards, `count` at a time. What has been told may be deleted meanwhile. A shard whose notes cannot be read keeps those of no
- * other waiting: it is `sick`, and passed over from then on.
+ * Yields the notes of a topic's parked jobs that lie between two positions, over all shards, in the order in which the jobs are due. The
+ * caller may delete notes that were yielded. If a shard's notes cannot be read, its partition is added to `sick` and passed over from then
+ * on.
+ *
+ * @param count how many notes are yielded at once, at most
  */
 export async function* parkedNotes(
   ctx: Context,
@@ -23,15 +32,16 @@ export async function* parkedNotes(
   count: number,
 ): AsyncGenerator<Parked[]> {
   const shards = await shardsToRelease(ctx);
-  // A release reads a page of each shard before it knows the oldest note, and soon ends: of many shards the pages are small.
+  // A release must read a page of each shard before it knows the oldest note, and often ends soon after. So the more shards there are,
+  // the smaller are the pages.
   const page = Math.max(Math.min(ctx.sizes.parkedPage, Math.floor(ctx.sizes.parkedNotes / shards)), 1);
   const lines = Array.from({ length: shards }, (_, shard): Line => {
     const pk = parkedIn(topic, shard);
-    return { pk, after: from, notes: [], more: !sick.has(pk) };
+    return { pk, notes: [], after: from, more: !sick.has(pk) };
   });
   for (;;) {
     const empty = lines.filter(({ notes, more }) => more && notes.length === 0);
-    await inParallel(empty, WIDTH, async (line) => {
+    await inParallel(empty, SHARDS_AT_ONCE, async (line) => {
       try {
         const { items, more } = await ctx.pool.page(line.pk, line.after, before, page);
         line.notes = items.flatMap((item) => noteIn(item) ?? []);
@@ -50,7 +60,7 @@ export async function* parkedNotes(
       }
     });
     const notes: Parked[] = [];
-    // Up to where a shard has to be read further, the oldest note is known.
+    // A shard that must be read further may have the next oldest note, so none is taken before that.
     while (notes.length < count && !lines.some(({ notes, more }) => more && notes.length === 0)) {
       const oldest = lines
         .filter(({ notes }) => notes.length > 0)

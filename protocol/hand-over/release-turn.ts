@@ -26,47 +26,58 @@ import { lookAtUnreadableAgain, type Met } from "../store/unreadable.ts";
 import { reserveTurns } from "./pace.ts";
 
 /**
- * How long a release tries to write a home: ms. Where one partition of the table is throttled, the starts of all jobs behind its
- * own would pass meanwhile.
+ * How long a release tries to write a home: ms. If one partition of the table is throttled, the other jobs must not wait for it for
+ * longer, or their starts would pass.
  */
 const PATIENCE = 10_000;
 
-/**
- * One release of a topic's parked jobs. `bound`: no start is given from then on. `room`: what is left of its limit. `sick`: the
- * partitions whose homes could not be read or written, or whose notes could not be removed: their jobs are left to the next tick. `isClosed`: the topic's queue has not taken a message, so that no further starts are given:
- * they would be lost.
- */
+/** One release of a topic's parked jobs. */
 export type Release = {
   readonly topic: string;
+  /** The topic's resume, if it is not over. */
   readonly pause: Pause | undefined;
+  /** All starts that are given lie before this time: ms since the epoch. */
   readonly bound: number;
+  /** How many starts the topic's limit has left in each period, as far as the release knows; by the period's begin. */
   readonly room: Map<number, number>;
+  /**
+   * Partitions whose notes or homes could not be read, whose homes could not be written, or whose notes could not be removed. Their jobs
+   * are left to the next tick.
+   */
   readonly sick: Set<string>;
+  /** The topic's queue has not taken a message. So no further starts are given: they would be lost. */
   isClosed: boolean;
 };
 
-/** What became of a message that SQS did not take, and may take in a minute. */
+/** Outcomes of messages that SQS did not take, and may take in a minute. */
 const TRIED_AGAIN: ReadonlySet<string> = new Set(["unreachable", "failing"]);
 
-/** A job that waits for a start, or has expired meanwhile, with all notes that say so. */
-type Waiting = { readonly home: Home; readonly notes: Parked[] };
+/** A job that waits for a start, or has expired while it waited. */
+type Waiting = {
+  readonly home: Home;
+  /** All notes that park the job. */
+  readonly notes: Parked[];
+};
 
-/**
- * What some notes come to. `given`: their jobs get a start. `toSend`: they have one, and are sent as they are. `owed`: they
- * have moved on, and are handed over anew. `expired`: they are ended. `done`: notes that nothing is left to do for, then.
- * `isLeft`: some got no start. `isLast`: nor will later ones in this release.
- */
+/** What a release does for the jobs of some notes. */
 export type Turn = {
+  /** Jobs that get a start. */
   readonly given: readonly { hold: GivenStart; notes: readonly Parked[] }[];
+  /** Jobs that are sent as they are: they have a start, or their run has crashed. */
   readonly toSend: readonly Home[];
+  /** Jobs that were moved after they were parked, and perhaps never sent. They are handed over anew. */
   readonly owed: readonly Home[];
+  /** Jobs that are ended. */
   readonly expired: readonly Waiting[];
+  /** Notes that are deleted when all this is done. */
   readonly done: readonly Parked[];
+  /** Some jobs got no start. */
   readonly isLeft: boolean;
+  /** The jobs of later notes will get no start in this release either. */
   readonly isLast: boolean;
 };
 
-/** Nobody's: the release is over before all have one. */
+/** The turn of a release that gives no more starts. */
 export const NO_TURN: Turn = {
   given: [],
   toSend: [],
@@ -78,8 +89,10 @@ export const NO_TURN: Turn = {
 };
 
 /**
- * Finds starts for parked jobs, in the order of their notes: for each that waits as its note says. `isPaced`: by the rate
- * of the resume.
+ * Finds starts for the parked jobs of these notes, in the order of the notes. Only jobs that still wait as their notes say get one.
+ * `releaseJobs` does the rest.
+ *
+ * @param isPaced whether the jobs wait for their turns at the rate of the resume
  */
 export async function takeTurns(
   ctx: Context,
@@ -89,8 +102,9 @@ export async function takeTurns(
 ): Promise<Turn> {
   const { topic } = run;
   if (await isPaused(ctx, topic)) return NO_TURN;
-  const { waiting: all, ...others } = await judge(ctx, run, notes);
-  const waiting = await takenNow(ctx, topic, all);
+  const { waiting: all, ...others } = await judgeNotes(ctx, run, notes);
+  const waiting = await startableNow(ctx, topic, all);
+  // Where no resume is under way, the turn of a job is the start that it has.
   const turns = run.pause
     ? await reserveTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
@@ -107,150 +121,26 @@ export async function takeTurns(
     // rule: parked-wait-is-no-lateness
     const from = since[i] ?? heldFromNow(ctx, home, ctx.clock());
     const start = Math.max(until, ctx.clock());
-    // No claim drops what a sweep would send as well. Until it is sent its note stands.
+    // Sweeps must leave an untracked job to this release, since no claim drops a second message. Its note stays until it is sent.
     const isSent = home.untracked === true && isNear(start, ctx.clock());
     return { notes, hold: { home, from, until: start, isSent } };
   });
-  // Jobs are left that will have expired, or that miss their turn of a rate, or that a window of before lets start only later.
-  // The jobs behind them may get starts still.
+  // Will the jobs of later notes get no start either? At a rate this is so when the turns have reached `bound`. Otherwise it is so when no
+  // start is left, or when a job got none that could have used any start before `bound`. A job may also get no start because it will have
+  // expired, misses its turn of a rate, or may start only later by an earlier window: then the jobs after it may still get starts.
   const now = ctx.clock();
   const isInOrder = ({ home, start }: { home: Home; start: number }): boolean =>
     run.pause !== undefined || start <= Math.max(home.dueAt, now);
-  const isOver = isPaced
+  const isExhausted = isPaced
     ? turns.length < waiting.length
     : inTurn.some((one, i) => starts[i] === undefined && one.last >= run.bound && isInOrder(one)) ||
       firstFree(run, now) === Number.POSITIVE_INFINITY;
   const isLeft = given.length < all.length;
-  return { ...others, given, isLeft, isLast: isLeft && (isOver || waiting.length < all.length) };
+  return { ...others, given, isLeft, isLast: isLeft && (isExhausted || waiting.length < all.length) };
 }
 
-/**
- * The jobs that may be given starts now. A deploy may have removed their topic for a while, and nobody may send to its queue then.
- * Their starts would be lost, and the time until the topic is back would count as lateness. So one message is tried first. If the queue
- * does not take it, tracked jobs stay parked. If the topic stays away, audits and sweeps find these jobs dead in the end. An untracked
- * job is not tried, since no claim drops its second message.
- */
-async function takenNow(
-  ctx: Context,
-  topic: string,
-  waiting: readonly Waiting[],
-): Promise<readonly Waiting[]> {
-  const tried = waiting.find(({ home }) => !home.untracked)?.home;
-  if (!tried || isNamed(ctx, topic)) return waiting;
-  const sent = await sendNow(ctx, [tried]);
-  if (sent.get(tried.id)?.outcome === "sent") return waiting;
-  return waiting.filter(({ home }) => home.untracked);
-}
-
-/** The starts of jobs that have a turn: the next free ones where the topic has a limit, else the turns themselves. */
-async function findStarts(
-  ctx: Context,
-  { topic, bound, room }: Release,
-  wanted: readonly Wanted[],
-  isPaced: boolean,
-): Promise<(number | undefined)[]> {
-  const now = ctx.clock();
-  // A deploy may have taken the limit away that parked them, and left the window.
-  if (policyOf(ctx, topic).maxPerSecond === undefined)
-    return wanted.map(({ start }) => openingOf(ctx, topic, Math.max(start, now)));
-  const limit = { ...limitOf(ctx, topic), until: bound, isCrowded: true, exact: isPaced, room };
-  return bookStarts(ctx, topic, limit, wanted);
-}
-
-/** The first start that a release may still give, as far as it knows: ms since the epoch, `Infinity` if there is none. */
-export function firstStart(ctx: Context, run: Release): number {
-  const now = ctx.clock();
-  return firstFree(run, now) ?? now;
-}
-
-/**
- * The first start that is left from `now` on, in ms since the epoch; `Infinity`: there is none; `undefined`: the release has not
- * looked at all of them.
- */
-function firstFree({ room }: Release, now: number): number | undefined {
-  const begins = [...room.keys()];
-  if (Math.min(...begins) > now) return undefined;
-  return Math.max(Math.min(...begins.filter((begin) => (room.get(begin) ?? 0) > 0)), now);
-}
-
-/**
- * Lets the jobs of a turn go: their starts, the messages, and the notes last, so that a crash in between loses none. Jobs that
- * have expired are ended. Notes of jobs that were cancelled, moved or ended are deleted. Answers how many jobs got a start.
- */
-export async function releaseJobs(ctx: Context, run: Release, turn: Turn): Promise<number> {
-  const { given, toSend, owed, expired, done } = turn;
-  const begun = ctx.clock();
-  const endings = await endExpired(
-    ctx,
-    run.topic,
-    expired.map(({ home }) => home),
-    begun + PATIENCE,
-  );
-  const ended = expired.filter((_, i) => endings[i] === "changed");
-  const outcomes = await settleStarts(
-    ctx,
-    run,
-    given.map(({ hold }) => hold),
-  );
-  const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
-  // What starts later has a look there, and an untracked job can be cancelled as long as SQS does not have it.
-  const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
-  // rule: note-outlives-the-send
-  const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
-  const isUntaken = ({ id }: Home): boolean => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent");
-  if (near.some(isUntaken)) run.isClosed = true;
-  // A job that has a note waits for the next tick.
-  await lookLater(
-    ctx,
-    near.filter((home) => !(isUntaken(home) && started.includes(home))),
-    sent,
-  );
-  // A note of what a job has become says more: its own turn comes.
-  const notes = await ctx.pool.read(owed.map(parkedKey));
-  await sendIfNear(
-    ctx,
-    owed.filter((_, i) => !notes[i]),
-  );
-  // Another release may have given an untracked job its start, and die before it sends the job.
-  const isOver = ({ home }: GivenStart, outcome: StartOutcome): boolean =>
-    !(outcome instanceof Error) && (outcome !== undefined || !home.untracked);
-  const isLeft = (outcome: StartOutcome): boolean =>
-    outcome !== undefined && !(outcome instanceof Error) && near.includes(outcome) && isUntaken(outcome);
-  const over = given.filter(({ hold }, i) => isOver(hold, outcomes[i]) && !isLeft(outcomes[i]));
-  const read = [...done, ...[...over, ...ended].flatMap(({ notes }) => notes)];
-  await removeNotes(ctx, run, read);
-  if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
-  const asked = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];
-  for (const [i, outcome] of [...outcomes, ...endings].entries())
-    if (outcome instanceof Error) run.sick.add(homeKey(asked[i]?.id ?? "").pk);
-  return started.length;
-}
-
-/** Removes notes. A partition that deletes nothing keeps its own for the next tick, and stops no others. */
-async function removeNotes(ctx: Context, run: Release, notes: readonly Parked[]): Promise<void> {
-  try {
-    return await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
-  } catch (error) {
-    ctx.report({ type: "trouble", topic: run.topic, what: "removing notes", error: messageOf(error) });
-  }
-  const partitions = [...Map.groupBy(notes, ({ pk }) => pk)];
-  await Promise.all(partitions.map(([pk, those]) => removeApart(ctx, run, pk, those)));
-}
-
-async function removeApart(ctx: Context, run: Release, pk: string, notes: readonly Parked[]): Promise<void> {
-  try {
-    await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
-  } catch {
-    // Said above. The release throws at its end, and says which partitions are left.
-    run.sick.add(pk);
-  }
-}
-
-/**
- * Jobs by what their notes still mean: those that wait for a start, those that are sent as they are, those that have expired,
- * and the notes that are done with then.
- */
-async function judge(
+/** Reads the jobs of these notes, and decides what each note still means: see `Turn`. `waiting`: the jobs that wait for a start. */
+async function judgeNotes(
   ctx: Context,
   run: Release,
   notes: readonly Parked[],
@@ -267,6 +157,8 @@ async function judge(
   const done: Parked[] = [];
   const unreadable: Met[] = [];
   const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
+  // A job keeps its start if it can still use that. In a limited topic the limit must have counted the start, which must be to come. In a
+  // resume, only a release can have given it: a start from before the pause does not count.
   const isStartKept = (home: Home): boolean =>
     isLimited ? isCounted(home) && isStartAhead(home, now) : isGiven(home, now);
   const keepsStart = (home: Home, isMoved: boolean): boolean =>
@@ -279,38 +171,38 @@ async function judge(
       continue;
     }
     if (isUnreadable(home)) {
-      // Looks take it over from its note.
+      // From now on looks find the job, so it needs no note.
       unreadable.push({ ...home, since: now });
       done.push(note);
       continue;
     }
-    // A release has given it a start by a new revision, and may have died before it sent the message. So may several in a row:
-    // of an untracked job, which no audit finds, the note is then all that is left.
+    // A release may have moved the job to a start, by a new revision, and died before it sent the job. So may several releases in a row.
+    // No audit finds an untracked job, so this note is then all that is left of the job.
     const isMoved =
       home?.heldUntil !== undefined && turnOf(home) === timeOf(note.sk) && home.revision > note.revision;
     if (!home || !(home.revision === note.revision || isMoved)) {
-      // Whoever moved it may have died before sending, as with a void message.
+      // Whoever moved the job may have died before sending it. A void message makes up for that, and so does a note.
       if (home && isOwed(home, note.revision) && isNear(startsAt(home), now))
         owed.push({ ...home, spare: true });
       done.push(note);
       continue;
     }
-    // Whoever gave it this start may send it still, or die before: its note stays.
+    // The release that gave the job this start may be about to send it, or may die before: the note stays.
     if (home.state === "scheduled" && isBeingSent(home, now)) continue;
-    const isOver = hasExpired(home, now);
-    if (home.state === "scheduled" && (isOver || !keepsStart(home, isMoved))) {
-      const these = isOver ? expired : waiting;
+    const isExpired = hasExpired(home, now);
+    if (home.state === "scheduled" && (isExpired || !keepsStart(home, isMoved))) {
+      const these = isExpired ? expired : waiting;
       const found = these.get(home.id) ?? { home, notes: [] };
       found.notes.push(note);
       these.set(home.id, found);
     } else {
-      // Whoever meets the message of a crashed run settles it.
+      // The consumer that receives the message of a crashed run settles the run.
       if (home.state === "scheduled" || hasCrashed(home, now)) toSend.set(home.id, home);
       done.push(note);
     }
   }
   await lookAtUnreadableAgain(ctx, "releasing parked jobs", unreadable);
-  // Its own note says more.
+  // A note of the job's present revision says more than one of the revision before.
   const unnoted = owed.filter(({ id }) => !waiting.has(id) && !expired.has(id) && !toSend.has(id));
   return {
     waiting: [...waiting.values()],
@@ -322,17 +214,35 @@ async function judge(
 }
 
 /**
- * Whether a release that gave an untracked job its start may be about to send the job. It does so within its deadline, and no
- * claim would drop the message of another release.
+ * Whether the release that gave an untracked job its start may still send the job. It sends the job within `WRITER_DEADLINE` or never.
+ * Until then other releases must not send the job, since no claim drops a second message.
  */
 function isBeingSent({ sentFor, ...home }: Home, now: number): boolean {
   return sentFor !== undefined && sentFor === startsAt(home) && now < sentFor + WRITER_DEADLINE;
 }
 
 /**
- * Since when each of these jobs waits for its pause or its limit, as a note says for the start that the job has. `undefined`: no
- * note does, because the job was given another start since: a release died before it sent the job, or a note's writer was slow.
- * What has passed since that other start is then lost.
+ * The jobs that may be given starts now. A deploy may have removed their topic for a while, and then nobody may send to its queue. The
+ * jobs' starts would be lost, and the time until the topic is back would count as lateness. So one job's message is sent first, as a
+ * test. If the queue does not take the message, tracked jobs stay parked. If the topic stays away, audits and sweeps record these jobs as
+ * dead in the end. The test needs a tracked job, since no claim drops the second message of an untracked one.
+ */
+async function startableNow(
+  ctx: Context,
+  topic: string,
+  waiting: readonly Waiting[],
+): Promise<readonly Waiting[]> {
+  const tried = waiting.find(({ home }) => !home.untracked)?.home;
+  if (!tried || isNamed(ctx, topic)) return waiting;
+  const sent = await sendNow(ctx, [tried]);
+  if (sent.get(tried.id)?.outcome === "sent") return waiting;
+  return waiting.filter(({ home }) => home.untracked);
+}
+
+/**
+ * Since when each of these jobs waits for its pause or its limit: ms since the epoch. A note says so, if it was written for the start that
+ * the job has. The answer is `undefined` if no note was: the job was given another start since, by a release that died before it sent the
+ * job, or while the note's writer was slow. Then the time since that other start counts as lateness.
  */
 async function waitingSince(ctx: Context, waiting: readonly Waiting[]): Promise<(number | undefined)[]> {
   const noteFor = ({ home }: Waiting, notes: readonly Parked[]): Parked | undefined =>
@@ -348,15 +258,104 @@ async function waitingSince(ctx: Context, waiting: readonly Waiting[]): Promise<
   });
 }
 
-/** Writes the starts into the homes, as far as nobody can tell them without. Answers in order. */
-async function settleStarts(
+/**
+ * Finds the starts of jobs that have a turn: the next free starts if the topic has a limit, otherwise the turns themselves. A job that
+ * gets no start has `undefined`.
+ */
+async function findStarts(
+  ctx: Context,
+  { topic, bound, room }: Release,
+  wanted: readonly Wanted[],
+  isPaced: boolean,
+): Promise<(number | undefined)[]> {
+  const now = ctx.clock();
+  // A deploy may have removed the limit that parked the jobs, and kept the window.
+  if (policyOf(ctx, topic).maxPerSecond === undefined)
+    return wanted.map(({ start }) => openingOf(ctx, topic, Math.max(start, now)));
+  const limit = { ...limitOf(ctx, topic), until: bound, isCrowded: true, exact: isPaced, room };
+  return bookStarts(ctx, topic, limit, wanted);
+}
+
+/** The first start that a release may still give, as far as it knows: ms since the epoch, `Infinity` if there is none. */
+export function firstStart(ctx: Context, run: Release): number {
+  const now = ctx.clock();
+  return firstFree(run, now) ?? now;
+}
+
+/**
+ * The first start that is left from `now` on, in ms since the epoch: `Infinity` if there is none, `undefined` if the release has not read
+ * how many starts are left from `now` on.
+ */
+function firstFree({ room }: Release, now: number): number | undefined {
+  const begins = [...room.keys()];
+  if (Math.min(...begins) > now) return undefined;
+  return Math.max(Math.min(...begins.filter((begin) => (room.get(begin) ?? 0) > 0)), now);
+}
+
+/**
+ * Releases the jobs of a turn: writes their starts, sends their messages, and deletes their notes last, so that a crash in between loses
+ * no job. Ends expired jobs. Deletes the notes of jobs that were cancelled, moved or ended. Answers how many jobs got a start.
+ */
+export async function releaseJobs(ctx: Context, run: Release, turn: Turn): Promise<number> {
+  const { given, toSend, owed, expired, done } = turn;
+  const begun = ctx.clock();
+  const endings = await endExpired(
+    ctx,
+    run.topic,
+    expired.map(({ home }) => home),
+    begun + PATIENCE,
+  );
+  const ended = expired.filter((_, i) => endings[i] === "changed");
+  const outcomes = await writeStarts(
+    ctx,
+    run,
+    given.map(({ hold }) => hold),
+  );
+  const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
+  // A job that starts later has a look at its start. As long as SQS does not have its message, even an untracked job can be cancelled.
+  const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
+  // rule: note-outlives-the-send
+  const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
+  const isUntaken = ({ id }: Home): boolean => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent");
+  if (near.some(isUntaken)) run.isClosed = true;
+  // If SQS did not take the message of a job that got a start now, the job keeps its note, and the next tick gives it another start. The
+  // other unsent jobs have no note any more, so they get looks.
+  await lookLater(
+    ctx,
+    near.filter((home) => !(isUntaken(home) && started.includes(home))),
+    sent,
+  );
+  // An owed job may have been parked again. Then its new note says more, and gets a turn of its own.
+  const notes = await ctx.pool.read(owed.map(parkedKey));
+  await sendIfNear(
+    ctx,
+    owed.filter((_, i) => !notes[i]),
+  );
+  // If an untracked job's start could not be written, another release may have given it one, and may die before it sends the job.
+  const isDone = ({ home }: GivenStart, outcome: StartOutcome): boolean =>
+    !(outcome instanceof Error) && (outcome !== undefined || !home.untracked);
+  const isUnsent = (outcome: StartOutcome): boolean =>
+    outcome !== undefined && !(outcome instanceof Error) && near.includes(outcome) && isUntaken(outcome);
+  const handled = given.filter(({ hold }, i) => isDone(hold, outcomes[i]) && !isUnsent(outcomes[i]));
+  await removeNotes(ctx, run, [...done, ...[...handled, ...ended].flatMap((job) => job.notes)]);
+  if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
+  // From now on the release passes over the partitions whose homes could not be written.
+  const homes = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];
+  for (const [i, outcome] of [...outcomes, ...endings].entries())
+    if (outcome instanceof Error) run.sick.add(homeKey(homes[i]?.id ?? "").pk);
+  return started.length;
+}
+
+/** Writes starts into their jobs' homes, except for starts that the homes say anyway. Answers what became of each, in order. */
+async function writeStarts(
   ctx: Context,
   run: Release,
   holds: readonly GivenStart[],
 ): Promise<StartOutcome[]> {
   const now = ctx.clock();
   const outcomes = new Map<GivenStart, StartOutcome>(holds.map((one) => [one, one.home]));
-  // The audit has passed a late job, and the messages of one that was paused may lie in its queue: both are moved.
+  // A move files a look at the start, and makes older messages void. After a pause, a message may still lie in the queue. A start that is
+  // not near needs a look, and so does a late job, since the audit has passed the job's last look.
   const isMove = ({ home, until }: GivenStart): boolean =>
     run.pause !== undefined ||
     !isNear(until, now) ||
@@ -370,4 +369,25 @@ async function settleStarts(
   for (const [i, outcome] of (await noteStarts(ctx, noted, PATIENCE)).entries())
     outcomes.set(noted[i] as GivenStart, outcome);
   return holds.map((one) => outcomes.get(one));
+}
+
+/** Removes notes. If DynamoDB deletes nothing in one partition, the notes of that partition stay for the next tick. */
+async function removeNotes(ctx: Context, run: Release, notes: readonly Parked[]): Promise<void> {
+  try {
+    return await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
+  } catch (error) {
+    ctx.report({ type: "trouble", topic: run.topic, what: "removing notes", error: messageOf(error) });
+  }
+  const partitions = [...Map.groupBy(notes, ({ pk }) => pk)];
+  await Promise.all(partitions.map(([pk, those]) => removeApart(ctx, run, pk, those)));
+}
+
+/** Removes notes of one partition. */
+async function removeApart(ctx: Context, run: Release, pk: string, notes: readonly Parked[]): Promise<void> {
+  try {
+    await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
+  } catch {
+    // The failure was reported before. At its end the release throws, and names the sick partitions.
+    run.sick.add(pk);
+  }
 }

@@ -14,17 +14,26 @@ import { shardsToRelease } from "../store/shards.ts";
 import { parkedNotes } from "./parked-notes.ts";
 import { firstStart, NO_TURN, type Release, releaseJobs, type Turn, takeTurns } from "./release-turn.ts";
 
-/** `released`: how many parked jobs this call let go. `left`: how many are parked still, counted up to 1,000. */
-export type Resumed = { released: number; left: number };
+/** What a call that resumes a topic has done. */
+export type Resumed = {
+  /** How many parked jobs got a start. */
+  released: number;
+  /** How many jobs are still parked, counted up to 1,000. */
+  left: number;
+};
 
-/** How many steps a release takes at once. */
+/** How many steps of a release run at once. */
 const LANES = 2;
-/** How many notes of expired jobs a release remembers, until all starts are given and it ends these jobs. */
-const HELD = 20_000;
-/** How long a caller waits for a resume; ticks do the rest. */
+/** How many notes of expired jobs a release remembers. It ends these jobs when all starts are given. */
+const MOST_EXPIRED = 20_000;
+/** How long a call that resumes a topic releases jobs: ms. Ticks release the rest. */
 const CALLER_WAITS = 5_000;
 
-/** Lets a paused topic's jobs go, at most `rate` a second, or all at once. Throws `unavailable`. */
+/**
+ * Resumes a paused topic: its parked jobs start at most `rate` a second, or all at once.
+ *
+ * @throws `unavailable`
+ */
 export async function resume(ctx: Context, topic: string, rate: number | undefined): Promise<Resumed> {
   const until = ctx.clock() + CALLER_WAITS;
   const lifted = await lift(ctx, topic, rate);
@@ -33,14 +42,22 @@ export async function resume(ctx: Context, topic: string, rate: number | undefin
   return { released, left: await countParked(ctx, topic, await shardsToRelease(ctx)) };
 }
 
-/** Part of a topic's notes, between two positions. `isPaced`: their jobs wait for the turn that a resume's rate gives them. */
-type Range = { readonly from: Position; readonly before: Position; readonly isPaced: boolean };
+/** The part of a topic's notes that lies between two positions. */
+type Range = {
+  readonly from: Position;
+  readonly before: Position;
+  /** The jobs of these notes wait for their turn at the rate of a resume. */
+  readonly isPaced: boolean;
+};
 
 /**
- * Gives starts to a topic's parked jobs, the oldest first, as its limit and the rate of its resume let it: none further
- * ahead than `STARTS_AHEAD`, so that the next tick decides on the others anew. `pause`: the topic's, if it is not over.
- * `until`: ms on the context's clock after which nothing new is begun. `sick`: partitions that earlier releases of this tick could
- * not read or write. Answers how many jobs got a start. Throws when it has met a sick one, after all else was let go.
+ * Releases a topic's parked jobs, the oldest first, as the topic's limit and the rate of its resume allow. No start lies further ahead
+ * than `STARTS_AHEAD`, so that the next tick decides anew on the other jobs. Answers how many jobs got a start.
+ *
+ * @param pause the topic's resume, if it is not over
+ * @param until ms on the context's clock after which nothing new is begun
+ * @param sick partitions that earlier releases of this tick could not read or write. Those that this release meets are added
+ * @throws `unavailable` if there are sick partitions, after the jobs of all others were released
  */
 export async function release(
   ctx: Context,
@@ -65,17 +82,20 @@ export async function release(
   if (isLimited) await noteCrowd(ctx, topic, isLeft ? bound : undefined);
   if (run.sick.size > 0) {
     const where = [...run.sick].join(", ");
-    const message = `parked jobs of topic ${topic} in ${where} could not be let go; the next tick tries again`;
+    const message = `parked jobs of topic ${topic} in ${where} could not be released; the next tick tries again`;
     throw new MinutehandError("unavailable", message);
   }
   return released;
 }
 
-/** Where a topic has a limit, the jobs that are due after the resume wait for that alone, not for the rate of the resume. */
+/**
+ * The parts of a topic's notes that a release goes through. In a topic with a limit, jobs that are due after the resume wait for the
+ * limit alone, not for the rate of the resume.
+ */
 function rangesOf(pause: Pause | undefined, isLimited: boolean, bound: number, now: number): Range[] {
   const all = { from: BEGINNING, before: END, isPaced: pause?.rate !== undefined };
   if (!isLimited) {
-    // What a limit has left that is gone: as far ahead as SQS keeps it.
+    // A deploy has removed the limit for which the jobs were parked. The near ones are sent now: SQS delays their messages.
     return [pause ? all : { ...all, before: beforeTime(now + NEAR) }];
   }
   const end = beforeTime(bound);
@@ -87,6 +107,7 @@ function rangesOf(pause: Pause | undefined, isLimited: boolean, bound: number, n
   ];
 }
 
+/** Releases the jobs of one range of notes, step by step. Answers how many jobs got a start, and whether any job is left without one. */
 async function releaseRange(
   ctx: Context,
   run: Release,
@@ -98,13 +119,13 @@ async function releaseRange(
   let released = 0;
   let isLeft = false;
   let isLast = false;
-  const turnOf = async (some: readonly Parked[]): Promise<Turn> => {
+  const takeTurn = async (some: readonly Parked[]): Promise<Turn> => {
     const turn = ctx.clock() < until && !run.isClosed ? await takeTurns(ctx, run, some, isPaced) : NO_TURN;
     isLeft ||= turn.isLeft;
     isLast ||= turn.isLast;
     return turn;
   };
-  /** Starts are taken in the order of the notes; the writes and messages that follow are not waited for. */
+  /** Takes starts in the order of the notes. It does not wait for the writes and messages of earlier steps. */
   const next = async (): Promise<Turn | undefined> => {
     while (!isLast) {
       const some = await notes.next();
@@ -112,21 +133,21 @@ async function releaseRange(
       const [now, first] = [ctx.clock(), firstStart(ctx, run)];
       const waiting: Parked[] = [];
       for (const note of some.value) {
-        const { last = Number.POSITIVE_INFINITY } = note;
-        // No start is left that its job could use: its home need not be read to know that.
         if (run.sick.size > 0 && (run.sick.has(note.pk) || run.sick.has(homeKey(note.id).pk))) continue;
+        // If the job can use none of the starts that are left, its home need not be read.
+        const { last = Number.POSITIVE_INFINITY } = note;
         if (last >= first) waiting.push(note);
-        else if (isLongPast(last, now) && expired.length < HELD) expired.push(note);
+        else if (isLongPast(last, now) && expired.length < MOST_EXPIRED) expired.push(note);
       }
       isLeft ||= waiting.length < some.value.length;
-      if (waiting.length > 0 || now >= until) return turnOf(waiting);
+      if (waiting.length > 0 || now >= until) return takeTurn(waiting);
     }
     return undefined;
   };
-  /** Expired jobs are ended last: there may be more of them than there is time for, and starts that nobody takes are lost. */
+  /** Expired jobs are ended last: there may be more of them than there is time for, and starts that nobody takes in time are lost. */
   const nextExpired = async (): Promise<Turn | undefined> => {
     const some = expired.splice(0, ctx.sizes.released);
-    return some.length > 0 && ctx.clock() < until ? turnOf(some) : undefined;
+    return some.length > 0 && ctx.clock() < until ? takeTurn(some) : undefined;
   };
   const lanes = Array.from({ length: LANES }, (_, lane) => lane);
   for (const take of [next, nextExpired]) {
@@ -141,7 +162,7 @@ async function releaseRange(
   return { released, isLeft };
 }
 
-/** Begins each piece of work when the one before has ended, well or not. */
+/** Makes a function that runs one piece of work after the other. A piece that fails does not stop the next one. */
 function oneByOne(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

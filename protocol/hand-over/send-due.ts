@@ -20,8 +20,10 @@ export type DueJob = {
 };
 
 /**
- * What became of a job. `left`: a release will send the job. `ended`: the job had expired. `unread`: nobody could read whether the job may
- * start, so that its queue was not asked.
+ * What became of a job that a sweep or an audit has found.
+ * - `left`: a release will send the job.
+ * - `ended`: the job had expired, and is recorded so.
+ * - `unread`: nobody could read whether the job may start, so its queue was not asked.
  */
 export type Handed = HandedOver | { outcome: "left" | "ended" } | { outcome: "unread"; reason: string };
 
@@ -82,8 +84,8 @@ function homesOf(due: readonly DueJob[]): Home[] {
 }
 
 /**
- * Ends the expired jobs of limited topics: an outage may leave thousands, and their messages would lie in the queue before those of jobs
- * that have a start. Answers the ids of the jobs that it has ended.
+ * Ends the expired jobs of limited topics without a message. An outage may leave thousands of them, and their messages would lie in
+ * the queue before those of jobs that have a start. Answers the ids of the jobs that it has ended.
  */
 async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
   const now = ctx.clock();
@@ -99,8 +101,9 @@ async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<
 }
 
 /**
- * Asks for the backlogs of topics before anything overdue is sent: such messages are ready at once, and would be taken for a sign of slow
- * consumers. Then audits would leave lost jobs alone for an hour, and late jobs of a limited topic would be sent without starts.
+ * Asks whether the consumers of overdue jobs' topics are behind, before any overdue job is sent. The messages of overdue jobs are ready
+ * at once, so a later question would take them for a backlog. Then audits would leave lost jobs alone for an hour, and late jobs of a
+ * limited topic would be sent without starts.
  */
 async function askForBacklogs(homes: readonly Home[], now: number, backlogs: Backlogs): Promise<void> {
   const overdue = homes.flatMap((home) => (startsAt(home) <= now ? home.topic : []));

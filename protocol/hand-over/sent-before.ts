@@ -8,14 +8,16 @@ import type { Context } from "../ports.ts";
 import { readApart } from "../store/read-apart.ts";
 import type { Backlogs } from "./backlog.ts";
 
-/** Jobs whose notes cannot be read, by their ids, each with the error. Sweeps and audits look at them again later. */
+/** The error of each job whose note cannot be read, by the job's id. Sweeps and audits look at these jobs again later. */
 export type Unread = ReadonlyMap<string, Error>;
 
 /**
- * What became of jobs of limited topics that are looked at later than they were to start: somebody has handed each over, or
- * parked it. Where its note is not there and its topic's consumers are behind, it lies in its queue. Else its message was
- * lost, or never sent, and it needs another start. `isFirst`: that this is the first look at a job. Such a job lies in no queue,
- * but whoever filed it may have parked it.
+ * Finds out what became of late jobs of limited topics, which somebody has looked at before and has sent or parked:
+ * - A job with a note is `parked`.
+ * - A job without a note lies in its queue if its topic's consumers are `behind`.
+ * - The message of any other job was lost or never sent: the job needs another start.
+ *
+ * @param isFirst whether this is the first look at a job. Such a job lies in no queue, but its writer may have parked it
  */
 export async function sentBefore(
   ctx: Context,
@@ -35,41 +37,51 @@ export async function sentBefore(
 }
 
 /**
- * The ids of those of these jobs that wait for a release. Each has a note, and its topic is being resumed, or had a limit that a
- * deploy has taken away, or has a limit while the job is untracked. Sweeps and audits leave these jobs to the release. Otherwise a
- * job would be sent twice, and no claim drops the second message of an untracked job. It would also take two starts of a limit,
- * and seem late, as the release alone writes down that a limit has held it.
+ * Finds the jobs that sweeps and audits leave to a release, and answers their ids. Each of them has a note, and one of these holds:
+ * - Its topic is being resumed.
+ * - A deploy has removed its topic's limit.
+ * - Its topic has a limit, and the job is untracked.
+ *
+ * If a sweep sent such a job too, the job would be sent twice, and no claim drops the second message of an untracked job. The job would
+ * also take two starts of a limit. And it would seem late, because only a release writes down that a limit has held the job.
  */
 export async function leftToReleases(
   ctx: Context,
   homes: readonly Home[],
 ): Promise<{ left: ReadonlySet<string>; unread: Unread }> {
   const topics = [...new Set(homes.map(({ topic }) => topic))];
-  // In one call.
+  // Reads the pauses of all topics in one call: `knownResume` then finds them known.
   await pauseBounds(ctx, topics);
   const resumes = await Promise.all(topics.map((topic) => knownResume(ctx, topic)));
   const resuming = new Set(topics.filter((_, i) => resumes[i] !== undefined));
-  // Where nobody can say it, each of the jobs is asked for its note.
+  // If the list of limited topics cannot be read, any of these jobs may have a note.
   const listed = await limitedTopics(ctx).catch(() => undefined);
   const mayWait = ({ topic, untracked }: Home): boolean =>
     resuming.has(topic) || (isLimited(ctx, topic) ? untracked === true : (listed?.has(topic) ?? true));
-  // A release lets no tracked job of a topic go that a deploy has taken away, unless its queue takes messages.
+  // If a deploy has removed a topic and nobody may send to its queue, releases leave its tracked jobs parked. Sweeps and audits must
+  // record these jobs as dead in the end.
   const isLeft = (home: Home): boolean =>
     mayWait(home) && (home.untracked === true || isNamed(ctx, home.topic));
   const asked = homes.filter((home) => home.state === "scheduled" && isLeft(home));
-  // A release may have died before it sent a job that it had given its last start: the note of before stands still.
+  // A release may have moved a job to its start, by a new revision, and died before it sent the job. Then the note of the revision
+  // before is still there.
   const now = ctx.clock();
   const unsent = asked.filter((home) => home.heldUntil !== undefined && startsAt(home) < now);
-  const before = unsent.map((home) => parkedKey({ ...home, revision: home.revision - 1 }));
+  const keysBefore = unsent.map((home) => parkedKey({ ...home, revision: home.revision - 1 }));
   const { noted: left, unread } = await notedOf(
     ctx,
     [...asked, ...unsent],
-    [...asked.map(parkedKey), ...before],
+    [...asked.map(parkedKey), ...keysBefore],
   );
   return { left, unread };
 }
 
-/** Which of these jobs have a note. A partition of notes that cannot be read is trouble of its topic's jobs alone. */
+/**
+ * Says which of these jobs have a note. If a partition of notes cannot be read, the jobs of the other partitions are answered all the
+ * same.
+ *
+ * @param keys the key of a note for each of the jobs, in their order
+ */
 async function notedOf(
   ctx: Context,
   homes: readonly Home[],

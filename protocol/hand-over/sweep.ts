@@ -22,25 +22,36 @@ import { progressOf, readCursor } from "./cursor.ts";
 import { type DueJob, type Handed, sendDue } from "./send-due.ts";
 
 /**
- * `done`: up to the limit. `overtaken`: another sweep moved the cursor, and goes on. `out-of-time`,
- * `unreachable` (SQS as a whole): the next tick starts where this one stopped.
+ * How a sweep of a shard ended.
+ * - `done`: all entries before the limit are handed over.
+ * - `overtaken`: another sweep has moved the cursor, and goes on with the shard.
+ * - `out-of-time`: the next tick starts where this sweep has stopped.
+ * - `unreachable`: SQS as a whole does not answer. The next tick starts where this sweep has stopped.
  */
 export type SweepEnd = "done" | "overtaken" | "out-of-time" | "unreachable";
 
-const WIDTH = 8;
-/** Queues that are asked at once whether SQS answers: each that hangs takes as long as its client waits. */
+/** How many jobs that could not be handed over are looked after at once. */
+const FAILED_AT_ONCE = 8;
+/** How many queues are asked at once whether SQS answers. Each queue that hangs takes as long as its client waits. */
 const ASKED_AT_ONCE = 24;
 
-/** By shard: what the last sweep of this process has passed over. Another process reads a little more than it must. */
+/**
+ * The minutes that the last sweep of this process has passed over, by shard. Another process does not know of them: it reads the
+ * minutes after them again, and hands their jobs over once more.
+ */
 const passedOver = new WeakMap<Pool, Map<number, PassedOver>>();
 
 /**
- * Hands over what falls due in one shard before `LOOKAHEAD` from now, page by page from the cursor: send, then
- * advance. A crash in between repeats up to 2,000 entries and a page, or some seconds' work, and never skips one. `until`:
- * no page is begun after it. `backlogs`: asked once for all shards of a tick.
+ * Hands over the jobs of one shard that are due within `LOOKAHEAD` from now, page by page from the cursor. A page's jobs are sent
+ * before the cursor moves past them. So after a crash in between, the next sweep sends some jobs again, and skips none. These are at
+ * most the jobs of 2,000 entries (`sizes.mark`) and a page, or of ten seconds' work (`MARK_AFTER`).
  *
- * The cursor stays before a minute that cannot be read. Later minutes are handed over all the same, and each sweep tries that
- * minute again, and throws.
+ * If a minute cannot be read, the cursor stays before it. Later minutes are handed over all the same. Each sweep tries that minute
+ * again, and throws as long as it fails.
+ *
+ * @param until ms on the context's clock after which no page is begun
+ * @param backlogs asked once for all shards of a tick
+ * @throws at the end, the error of a minute that could not be read
  */
 export async function sweepShard(
   ctx: Context,
@@ -73,24 +84,24 @@ export async function sweepShard(
       }
     }
     // rule: cursor-stops-at-the-limit
-    // The last of the minutes that were passed over before may have been read since the last page.
+    // A minute that was passed over before counts as unread until its last page is done: the position may be further on now.
     if (end === "done") await progress.reach(firstUnread(passed, beforeTime(limit)), 0);
     if (!(await progress.end())) return "overtaken";
     if (passed.unread.size > 0) throw passed.error;
     return end;
   } finally {
-    // Of a sweep that failed, too: its lag is the one that must be told.
+    // A sweep that failed reports its lag too: an alarm watches the lag.
     ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });
   }
 }
 
-/** What this process has passed over in a shard and nobody has swept since. */
+/** The minutes of a shard that this process has passed over, and that nobody has swept since. */
 function passedBefore(ctx: Context, shard: number, swept: Position): PassedOver {
   const shards = passedOver.get(ctx.pool) ?? new Map<number, PassedOver>();
   passedOver.set(ctx.pool, shards);
   const last = shards.get(shard);
   const unread = new Map<number, Position>();
-  // Another process may have read a part of one since.
+  // Another process may have swept a part of such a minute since: the rest begins at the cursor.
   for (const [start, from] of last?.unread ?? [])
     if (beforeTime(start + BUCKET) > swept) unread.set(start, from > swept ? from : swept);
   const beyond = last && unread.size > 0 ? last.beyond : swept;
@@ -99,6 +110,7 @@ function passedBefore(ctx: Context, shard: number, swept: Position): PassedOver 
   return passed;
 }
 
+/** How far the cursor may go: to `position`, or to the first minute that is unread before it. */
 function firstUnread({ unread }: PassedOver, position: Position): Position {
   let first = position;
   for (const from of unread.values()) if (from < first) first = from;
@@ -106,8 +118,8 @@ function firstUnread({ unread }: PassedOver, position: Position): Position {
 }
 
 /**
- * Sends what the page's looks say. One topic's trouble is its own: only when SQS as a whole is unreachable
- * the page stops, before its first unsent entry.
+ * Sends the waiting jobs of a page, and files looks at jobs that could not be sent. If some queues fail, the page is done all the same.
+ * If SQS as a whole is unreachable, answers the first entry whose job was not sent: the cursor must stop before it.
  */
 async function handOver(
   ctx: Context,
@@ -126,31 +138,42 @@ async function handOver(
   return entries[stopAt];
 }
 
-/** A look is found at the time of its own key, which may lie after the start of its job. */
+/**
+ * The jobs of these entries, each with whether it is late, and whether nobody has looked at it before. An entry that lies later
+ * than its job's start is a second look, because the first one lies at the start or before.
+ */
 function dueJobsOf(waiting: readonly Entry[], now: number): DueJob[] {
   const entries = waiting.flatMap(({ sk, home }) => (home ? { home, lookedAt: timeOf(sk) } : []));
-  const again = new Set(entries.flatMap(({ home, lookedAt }) => (startsAt(home) < lookedAt ? home.id : [])));
+  const seenBefore = new Set(
+    entries.flatMap(({ home, lookedAt }) => (startsAt(home) < lookedAt ? home.id : [])),
+  );
   return entries.map(({ home, lookedAt }) => ({
     home,
     isLate: startsAt(home) < Math.max(lookedAt, now),
-    isFirst: !again.has(home.id),
+    isFirst: !seenBefore.has(home.id),
   }));
 }
 
-/** A job whose queue was asked, and did not take the job's message. */
+/** The outcome of a job whose queue was asked, and did not take the job's message. */
 type Failure = Exclude<Sent, { outcome: "sent" }>;
 
 function isFailure(handed: Handed): handed is Failure {
   return "reason" in handed && handed.outcome !== "unread";
 }
 
-/** A start that was noted in a home has no look of its own: whoever noted it may have died before sending. */
+/**
+ * Whether the sweep sends the job of this entry now. A start that was only noted in a home has no look of its own, and whoever noted it
+ * may have died before sending the job. So the sweep sends a job with such a start as soon as the start is near.
+ */
 function isToSend({ sk, home }: Entry, limit: number, now: number): boolean {
   if (home?.state !== "scheduled" || isMovedPast(home, sk) || isSentByRelease(home, sk)) return false;
   return startsAt(home) < limit || (home.heldUntil !== undefined && isNear(home.heldUntil, now));
 }
 
-/** Looks later than the start are for messages that SQS did not take. */
+/**
+ * Whether the sweep must leave an untracked job to the release that gave it its start. A look later than that start was filed because SQS
+ * did not take the message: for such a look the sweep sends the job.
+ */
 function isSentByRelease(home: Home, sk: string): boolean {
   const { sentFor } = home;
   return sentFor !== undefined && sentFor === startsAt(home) && timeOf(sk) <= sentFor;
@@ -158,7 +181,7 @@ function isSentByRelease(home: Home, sk: string): boolean {
 
 /**
  * Whether SQS answers for another message or another topic. If so, only some queues are unreachable, and the sweep goes on. If SQS as a
- * whole is unreachable, the sweep stops: looks at all its jobs would cost a write each.
+ * whole is unreachable, the sweep stops, because a look at each of its jobs would cost a write.
  */
 async function answersElsewhere(
   ctx: Context,
@@ -177,10 +200,18 @@ async function answersElsewhere(
   );
 }
 
-/** A job that could not be handed over. `since`: when a sweep first met the job so, as far as its look says, in ms since the epoch. */
-type Failed = { readonly home: Home; readonly sent: Failure; readonly since: number };
+/** A job that could not be handed over. */
+type Failed = {
+  readonly home: Home;
+  readonly sent: Failure;
+  /** When a sweep first failed to hand the job over, by what its looks say: ms since the epoch. */
+  readonly since: number;
+};
 
-/** Files looks at the jobs of these entries that were not sent and could not be read, past the limit of this sweep. */
+/**
+ * Files looks at those jobs of these entries that were not sent or could not be read. The looks lie past the limit of this sweep. A
+ * job whose message SQS never takes is recorded as dead instead.
+ */
 async function lookAgain(
   ctx: Context,
   entries: readonly Entry[],
@@ -199,20 +230,21 @@ async function lookAgain(
     const metFirst = failed.get(home.id)?.since ?? since;
     failed.set(home.id, { home, sent: handed, since: Math.min(metFirst, since) });
   }
-  await inParallel([...failed.values()], WIDTH, (one) => giveUpOrLookAgain(ctx, one, limit));
-  const met = entries.flatMap(({ unreadable }) => unreadable ?? []);
-  await lookAtUnreadableAgain(ctx, "sweeping", met);
+  await inParallel([...failed.values()], FAILED_AT_ONCE, (one) => giveUpOrLookAgain(ctx, one, limit));
+  const unreadable = entries.flatMap((entry) => entry.unreadable ?? []);
+  await lookAtUnreadableAgain(ctx, "sweeping", unreadable);
   const looks = unread.map(({ id, late }) => {
     return { id, time: lookAgainAt(id, limit, Math.max(FAILING_TOPIC_WAIT, late)) };
   });
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
 }
 
+/** Records a job as dead if its queue will not take its message, and files the next look at it otherwise. */
 async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, limit: number): Promise<void> {
   const now = ctx.clock();
   const late = now - home.dueAt;
   const isUnknown = !isNamed(ctx, home.topic);
-  // However long the job has waited before: a deploy may take a topic away for minutes.
+  // Counted from the first failure, not from the due time: a deploy may remove a topic for some minutes.
   const isGivenUp = isUnknown && now - since >= UNKNOWN_TOPIC_AFTER;
   if (sent.outcome === "refused" || sent.outcome === "missing" || isGivenUp) {
     const error = `it cannot be handed over: ${sent.reason}`;
@@ -220,12 +252,12 @@ async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, li
       await die(ctx, home, { error, expect: { state: "scheduled" }, envelope: false });
       return;
     } catch (thrown) {
-      // Its mates of this page must not wait for it. When the pool as a whole fails, so does the look.
+      // The other jobs of the page must not fail for this one, so it gets a look. If the whole pool fails, the look fails too.
       const what = `recording job ${home.id} as dead`;
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(thrown) });
     }
   }
-  // Past the limit, where sweeps have not been, and the longer the trouble lasts, the later.
+  // The look lies past the limit, where no sweep has been yet. The longer the failure lasts, the longer is the wait.
   const wait = Math.max(FAILING_TOPIC_WAIT, isUnknown ? now - since : late);
   const look = { id: home.id, time: lookAgainAt(home.id, limit, wait), ...(isUnknown && { since }) };
   await fileLooks(ctx, [look], now + WRITER_DEADLINE);

@@ -11,10 +11,13 @@ import { carryOutPauses } from "./carry-out-pauses.ts";
 import { sweepShard } from "./sweep.ts";
 
 /**
- * One pass over everything: each shard swept, then audited, several shards at a time, what is being resumed let go, and
- * the DLQs put in order. `until`: ms on the context's clock after which nothing new is begun.
+ * Does the work of one minute: sweeps each shard and then audits it, several shards at once. Beside that, releases parked jobs. At
+ * the end, deletes letters of jobs that are no longer dead from the DLQs.
  *
- * One shard's failure does not keep the others from their work; it is thrown when all have ended.
+ * If one shard fails, the work on all others goes on.
+ *
+ * @param until ms on the context's clock after which nothing new is begun
+ * @throws AggregateError at the end, with all that failed
  */
 export async function tick(outer: Context, until: number): Promise<void> {
   const ctx: Context = { ...outer, queues: circuitBreaker(outer.queues, outer.clock) };
@@ -30,7 +33,7 @@ export async function tick(outer: Context, until: number): Promise<void> {
     }
   };
   await Promise.all([
-    guarded(carryOutPauses(ctx, until), "looking at pauses"),
+    guarded(carryOutPauses(ctx, until), "carrying out pauses"),
     workThrough(ctx, shards, async (shard, step) => {
       const work =
         step === "sweep" ? sweepShard(ctx, shard, until, backlogs) : auditShard(ctx, shard, until, backlogs);
@@ -44,8 +47,9 @@ export async function tick(outer: Context, until: number): Promise<void> {
 type Step = "sweep" | "audit";
 
 /**
- * Sweeps all shards and audits each after its sweep, as many at a time as fit into memory (`core/work-sizes.ts`). Audits wait until
- * each sweep has begun. Each tick begins with other shards, so that none is always the one for which no time is left.
+ * Sweeps all shards, and audits each shard after its sweep. As many shards are worked on at once as fit into memory
+ * (`core/work-sizes.ts`). Audits begin only when the last sweep has begun. Each tick begins with other shards: otherwise a busy
+ * tick would run out of time at the same shards each minute.
  */
 async function workThrough(
   ctx: Context,

@@ -2,10 +2,11 @@ import { NO_ANSWER_AFTER } from "../../core/constants.ts";
 import type { Depth, QueueName, Queues } from "../ports.ts";
 
 /**
- * The queues as one tick uses them: one that hangs is not asked again. A call that hangs takes as long as its client
- * waits, and a tick makes many, for many topics. So a queue that hangs costs each of those who ask it at once one such wait;
- * what is asked later is answered the same without a call. The next tick tries anew. A call that fails soon costs nobody a wait, and
- * the next one may well be taken.
+ * Wraps the queues for one tick, so that a queue that hangs is not asked again. A call that hangs takes as long as its client waits (15 s),
+ * and a tick makes many calls. So only the calls that are under way when a queue hangs have to wait; later ones get the same failure
+ * without a call. The next tick asks the queue anew.
+ *
+ * A send that fails at once makes nobody wait, and the next one may succeed. So the queue is asked again after it.
  */
 export function circuitBreaker(queues: Queues, clock: () => number): Queues {
   const unsent = new Map<string, string>();
@@ -37,7 +38,7 @@ export function circuitBreaker(queues: Queues, clock: () => number): Queues {
       try {
         return await answer;
       } catch (error) {
-        // It may still take messages: SQS fails one call and not another.
+        // The queue may still take messages, as SQS may fail one kind of call and not another. So `send` is not stopped.
         unanswered.set(name, error);
         throw error;
       } finally {
@@ -47,7 +48,7 @@ export function circuitBreaker(queues: Queues, clock: () => number): Queues {
   };
 }
 
-/** The queues as a process uses them that lives on: one that nobody reached is asked again at most `ms` later, by `clock`. */
+/** Wraps the queues for a process that lives longer than a tick: a queue that hangs is asked again after at most `ms`. */
 export function renewedBreaker(queues: Queues, clock: () => number, ms: number): () => Queues {
   let until = clock() + ms;
   let breaker = circuitBreaker(queues, clock);

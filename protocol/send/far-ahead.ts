@@ -4,21 +4,23 @@ import type { Head } from "../../core/items.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 
-const WIDTH = 16;
-/** How long a call waits for Scheduler, in ms, however many jobs it names. */
+const SCHEDULES_AT_ONCE = 16;
+/** How long a call waits for Scheduler, however many jobs the call has: ms. */
 const PATIENCE = 5000;
 
-/** Whether a job that is due then is to have a schedule that promotes it. */
+/** Whether a job that is due at `dueAt` gets a schedule that promotes it: whether it is due in more than `longDelay`. */
 export function isFar(ctx: Context, dueAt: number): boolean {
   const { longDelay } = ctx.policy;
   return ctx.promotions !== undefined && longDelay !== undefined && dueAt - ctx.clock() > longDelay * 1000;
 }
 
 /**
- * Brings the schedules of jobs in step with their homes, which are written before: far ones get or keep one, others
- * lose theirs. A home that never had one is passed over, untracked ones among them: they have no claim, so that a
- * message of the schedule and one of the sweep would run them twice. Whatever Scheduler does is no error, as the sweep
- * carries every job: after the first failure, or when it takes long, it is left alone.
+ * Brings the schedules of jobs in step with their homes, which are written before. A far job gets a schedule or keeps it, any other job
+ * loses its schedule. Homes without `hasSchedule` are passed over. Untracked jobs are among them: without a claim, the schedule's message
+ * and the sweep's would both run.
+ *
+ * Never throws, because the sweep sends every job in any case. After the first failure, or after five seconds, the other schedules are
+ * left as they are.
  */
 export async function keepPromotions(ctx: Context, homes: readonly Head[]): Promise<void> {
   const { promotions } = ctx;
@@ -27,7 +29,7 @@ export async function keepPromotions(ctx: Context, homes: readonly Head[]): Prom
   let failed = false;
   await inParallel(
     homes.filter(({ hasSchedule }) => hasSchedule),
-    WIDTH,
+    SCHEDULES_AT_ONCE,
     async (home) => {
       if (failed) return;
       try {

@@ -10,9 +10,11 @@ import { lookLater, send } from "./send.ts";
 const NONE: PutOff = { done: new Set(), unread: new Set() };
 
 /**
- * Gives other starts to jobs that lay in their topic's queue while it was paused, or until its consumers had followed the resume.
- * Their own starts have passed: all these jobs would start at once, or when the window has shut. The
- * messages of those that are `done` need not stay.
+ * Gives new starts to jobs that lay in their topic's queue while the topic was paused, or until its consumers had followed the resume.
+ * Their own starts have passed meanwhile. So all these jobs would start at once, or after the window has shut. Does nothing for topics
+ * without a limit and a window.
+ *
+ * Messages of jobs that are `done` may be deleted.
  */
 export async function sendMissed(ctx: Context, topic: string, jobs: readonly MessageJob[]): Promise<PutOff> {
   const { maxPerSecond, window } = policyOf(ctx, topic);
@@ -25,10 +27,10 @@ export async function sendMissed(ctx: Context, topic: string, jobs: readonly Mes
   const missed = await homesBefore(ctx, jobs, backAt);
   const homes = missed.homes.flatMap((home) => {
     const isHeld = maxPerSecond !== undefined || isShut(ctx, home);
-    // Spare, so that each start is noted in its home: another message of the job then takes no other.
+    // `spare` makes `send` note the start in the job's home, so that another message of the job takes no second start.
     return home.state === "scheduled" && isHeld ? { ...home, spare: true as const } : [];
   });
-  // No start that has passed counts.
+  // With `looks`, `send` counts no start that has passed: these jobs get new ones.
   const looks: Looks = { behind: new Set(), by: readAt + WRITER_DEADLINE };
   if (homes.length > 0) await lookLater(ctx, homes, await send(ctx, homes, looks));
   return { done: new Set(homes.map(({ id }) => id)), unread: missed.unread };

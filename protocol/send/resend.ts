@@ -7,8 +7,8 @@ import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 
 /**
- * Sends jobs of one topic and group in new messages, as their old messages had them: they say when the first of them was sent,
- * as that tells how old the job is at least. Answers the ids of those that SQS took.
+ * Sends jobs of one topic and group in new messages, as they stand in their old messages. A job keeps the time at which its first message
+ * was sent, because it tells how old the job is at least. Answers the ids of the jobs whose messages SQS took.
  */
 export async function resend(
   ctx: Context,
@@ -45,7 +45,10 @@ export async function resend(
   );
 }
 
-/** The job as a message says it for its next run at `dueAt` (ms since the epoch), which its topic's window may put off. */
+/**
+ * Makes the message's entry for an untracked job's next run. The job is due at `dueAt` (ms since the epoch), and starts at the opening of
+ * its topic's window if that is later.
+ */
 export function dueAgain(ctx: Context, topic: string, job: MessageJob, dueAt: number): MessageJob {
   const { heldFrom: _, heldUntil: __, ...same } = job;
   const due = new Date(dueAt).toISOString();

@@ -12,12 +12,18 @@ import { policyOf } from "../policy.ts";
 import type { Context, Deadline, Outgoing, Sent } from "../ports.ts";
 import { fileLooks } from "../store/looks.ts";
 
-/** `held`: its topic is paused, or a limit or window lets it start only later. The pool knows; nothing is left to do. */
+/**
+ * What became of a job that was to be sent. `held`: the job's topic is paused, or a limit or a window lets the job start only later. The
+ * pool knows that already, and the sender has nothing more to do.
+ */
 export type HandedOver = Sent | { outcome: "held" };
 
 /**
- * Hands over the current revision of each of these jobs as their topics' pauses, limits and windows let it, and says by job id
- * what became of it. `looks`: what a sweep or an audit says of them. Throws when the pause of none of them can be read.
+ * Sends the current revision of each of these jobs, as far as pauses, limits and windows let the job start, and says by the jobs' ids
+ * what became of each.
+ *
+ * @param looks what a sweep, an audit or a consumer knows of jobs of limited topics
+ * @throws the error of a pause, if no pause of these topics can be read
  */
 export async function send(
   ctx: Context,
@@ -32,6 +38,7 @@ export async function send(
   );
   if (unknown.size > 0 && unique.every(({ topic }) => unknown.has(topic))) throw [...unknown.values()][0];
   const isTooLate = ctx.clock() >= readBy;
+  // A job that gets no other outcome below is parked, or waits for a later start.
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
   const fail = (topic: string, failed: ReadonlyMap<string, unknown>): void => {
     const reasons = [...failed].map(([id, error]) => ({ id, reason: messageOf(error) }));
@@ -42,7 +49,7 @@ export async function send(
       reasons.map(({ reason }) => reason),
     );
   };
-  // A topic whose pause, limit, notes or homes are throttled keeps no other waiting until its time is over.
+  // Topics are worked on beside each other. So if DynamoDB throttles one topic's items, the other topics' jobs do not wait for that.
   await inParallel([...Map.groupBy(unique, (home) => home.topic)], 8, async ([topic, jobs]) => {
     const failAll = (error: unknown): void => fail(topic, new Map(jobs.map(({ id }) => [id, error])));
     if (unknown.has(topic)) return failAll(unknown.get(topic));
@@ -60,12 +67,13 @@ export async function send(
     if (later.length === 0 && spare.size === 0) return;
     try {
       // rule: job-without-a-start-is-parked
-      // Last: a throttled partition of notes takes its time, and starts that were given would pass.
+      // Jobs are parked after the others are sent. Writing to a throttled partition of notes takes long, and given starts would pass.
       await parkForLimit(ctx, topic, later, by);
     } catch (error) {
       fail(topic, new Map(later.map(({ id }) => [id, error])));
     }
-    // Until then sweeps leave the job to its note. What was not sent is let go with it.
+    // `spare` are notes of jobs that no pause holds any more. Each is removed only when its job is sent: until then sweeps leave the job
+    // to a release, which needs the note.
     const done = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
     try {
       await ctx.pool.remove(
@@ -73,7 +81,7 @@ export async function send(
         ctx.clock() + BATCH_PATIENCE,
       );
     } catch (error) {
-      // They wait for a release. It sends the jobs again: a tracked job's second message is void.
+      // The notes stay, and a release sends the jobs again. The second message of a tracked job is void.
       ctx.report({ type: "trouble", topic, what: "removing notes", error: messageOf(error) });
     }
   });
@@ -81,8 +89,10 @@ export async function send(
 }
 
 /**
- * Sends these jobs' messages, packed, whatever their topics say of it. `by`: from then on nothing is sent, because what the
- * sender knows of pauses, limits and windows is too old. A process can stand still for an hour and then go on.
+ * Packs these jobs into messages and sends them, without asking for pauses, limits and windows.
+ *
+ * @param by from then on nothing is sent, because what the sender knows of pauses, limits and windows is too old. A process can stand
+ * still for an hour and then go on
  */
 export async function sendNow(
   ctx: Context,
@@ -99,19 +109,21 @@ export async function sendNow(
   return outcomes;
 }
 
-/** Whether nothing more is to be done for a job that was handed over so. */
+/** Whether the sender of a job with this outcome has nothing more to do for the job. */
 export function isHandedOver(outcome: HandedOver | undefined): boolean {
   return outcome?.outcome === "sent" || outcome?.outcome === "held";
 }
 
 /**
- * Whether a void message may go whose follower was handed over so. A follower that SQS refuses for good never comes: the
- * sweep or the audit meets its job and says that it is dead. Until then a void message that stays would be copied for hours.
+ * Whether a void message may be deleted, by the outcome of sending the job's current revision instead. It may be deleted even if SQS
+ * refuses the new message for good: a sweep or an audit then records the job as dead. Until then, the void message would be received and
+ * copied for hours.
  */
 export function mayDropVoid(outcome: HandedOver | undefined): boolean {
   return isHandedOver(outcome) || outcome?.outcome === "refused";
 }
 
+/** Sends the jobs of one topic, and adds to `outcomes` what became of each. */
 async function sendTopic(
   ctx: Context,
   topic: string,
@@ -127,7 +139,7 @@ async function sendTopic(
     policy = policyOf(ctx, topic);
     packs = packsBy(policy, homes);
   } catch (error) {
-    // Settings that nobody can go by are this topic's own trouble: the others go on.
+    // If a topic's settings are invalid, only this topic's jobs fail.
     const reason = messageOf(error);
     for (const { id } of homes) outcomes.set(id, { outcome: "failing", reason });
     ctx.report({ type: "hand-over-failed", topic, jobs: homes.length, reason });
@@ -135,7 +147,7 @@ async function sendTopic(
   }
   const packed = await sendPacks(ctx, topic, policy, packs);
   // rule: refused-pack-sent-one-by-one
-  // What SQS refuses in one job's text is no fault of its mates: those go alone.
+  // SQS may refuse a message for one job's text. So each job of that message is sent alone.
   const refused = packed.filter(({ pack, sent }) => sent.outcome === "refused" && pack.homes.length > 1);
   const mates = refused.flatMap(({ pack }) => pack.homes);
   const alone = await sendPacks(ctx, topic, policy, packsBy({ ...policy, pack: 1 }, mates));
@@ -153,7 +165,11 @@ async function sendTopic(
   reportFailures(ctx, topic, refusals);
 }
 
-/** `reasons`: of each job whose hand-over failed. */
+/**
+ * Reports failed hand-overs, those with the same reason together.
+ *
+ * @param reasons why the hand-over failed, once for each job
+ */
 export function reportFailures(ctx: Context, topic: string, reasons: readonly string[]): void {
   for (const [reason, { length: jobs }] of Map.groupBy(reasons, (reason) => reason))
     ctx.report({ type: "hand-over-failed", topic, jobs, reason });
@@ -181,9 +197,9 @@ async function sendPacks(
 }
 
 /**
- * The last step of everyone who files or moves a job: look at the clock, and send what the sweep may already
- * have passed. What SQS does not take now gets a look that the next sweeps reach; whether it is refused for
- * good, the sweep decides.
+ * Sends those of these jobs that the sweep may have passed already. Everybody who files or moves a job calls this last, and the clock is
+ * read here, after the writes. If SQS rejects a message, files a look so that one of the next sweeps sends the job, or finds that SQS
+ * refuses it for good.
  */
 export async function sendIfNear(ctx: Context, homes: readonly Home[]): Promise<void> {
   const near = homes.filter((home) => isNear(startsAt(home), ctx.clock()));
@@ -191,7 +207,7 @@ export async function sendIfNear(ctx: Context, homes: readonly Home[]): Promise<
   await lookLater(ctx, near, await send(ctx, near));
 }
 
-/** Files a look that the next sweeps reach at each of these jobs that was not handed over. */
+/** Files a look at each of these jobs that was not handed over, so that one of the next sweeps sends the job. */
 export async function lookLater(
   ctx: Context,
   homes: readonly Home[],

@@ -43,7 +43,7 @@ test("a release lets all jobs go but those whose homes cannot be read, and says 
   const sick = jobs.filter(({ pk }) => pk === jobs[0]?.pk);
   const { read } = world.pool;
   hideReads(world, jobs[0]?.pk ?? "");
-  await expect(resume(world.ctx, "t", undefined)).rejects.toThrow("could not be let go");
+  await expect(resume(world.ctx, "t", undefined)).rejects.toThrow("could not be released");
   const sent = new Set(world.visible("t").map(({ id }) => id));
   expect(jobs.filter(({ id }) => !sent.has(id))).toEqual(sick);
   world.pool.read = read;

@@ -393,7 +393,7 @@ test("a resume that dies after moving jobs leaves notes that move none twice", a
   const ids: string[] = [];
   for (let i = 0; i < 3; i++) ids.push((await world.file({ delay: 0 })).id);
   const mend = breakAll(world, "before", isAt("paused#", "remove"));
-  await expect(resume(world.ctx, "orders", 0.05)).rejects.toThrow("could not be let go");
+  await expect(resume(world.ctx, "orders", 0.05)).rejects.toThrow("could not be released");
   mend();
   expect(parked(world)).toHaveLength(3);
   await world.pass(MINUTE);

@@ -307,7 +307,7 @@ describe("a topic with a window", () => {
     const { id } = await world.file({ topic: "free" });
     await world.pass(HOUR);
     const mend = breakAll(world, "before", isAt("paused#", "remove"));
-    await expect(resume(world.ctx, "free", undefined)).rejects.toThrow("could not be let go");
+    await expect(resume(world.ctx, "free", undefined)).rejects.toThrow("could not be released");
     mend();
     await world.pass(MINUTE);
     expect(sent(world, "free")).toEqual([]);
