@@ -1,7 +1,7 @@
 import { type TopicPolicy, topicPolicy } from "../core/policy.ts";
 import type { Context } from "./ports.ts";
 
-/** Says whether a topic has a limit (`maxPerSecond`). Reads this setting alone, so that another, invalid setting throws nothing. */
+/** Says whether a topic has a limit (`maxPerSecond`). Reads this setting alone: another, invalid one must not make it throw. */
 export function isLimited({ policy }: Pick<Context, "policy">, topic: string): boolean {
   return isNamed({ policy }, topic) && policy.topics[topic]?.maxPerSecond !== undefined;
 }

@@ -34,7 +34,7 @@ export type ProtocolEvent =
   | { type: "expired" | "skipped"; topic: string; id: string }
   /** `lagMs`: how far the shard's cursor was behind the limit when the sweep began. */
   | { type: "swept"; shard: number; entries: number; lagMs: number }
-  /** `found`: how many jobs should have run and had not. */
+  /** `found`: how many jobs should have run and have not, or cannot be read. */
   | { type: "audited"; shard: number; entries: number; found: number }
   /** A step failed. `what`: what the protocol was doing. `topic`: empty if the step was for no single topic. */
   | { type: "trouble"; topic: string; what: string; error: string }
