@@ -12,7 +12,7 @@ export type GivenStart = {
   readonly from: number;
   /** When the job may start: ms since the epoch. */
   readonly until: number;
-  /** Set if the caller alone sends the job, and sweeps do not. If somebody else gave the job a start, the caller does not send it. */
+  /** Set if the caller alone sends the job, and sweeps do not. The caller does not send it for a start that somebody else gave. */
   readonly isSent?: boolean;
 };
 

@@ -141,7 +141,7 @@ export function heldFromNow(ctx: Context, home: Home, now: number): number {
   return heldFromAt(home, now, pausedSince(ctx, home.topic, startsAt(home), now));
 }
 
-/** Answers for how much of the time from `start` to `now` a topic was paused: ms, by its pauses as this process has read them last. */
+/** Answers for how many ms from `start` to `now` a topic's pauses held its jobs, by the pauses as this process has read them last. */
 export function pausedSince(ctx: Context, topic: string, start: number, now: number): number {
   return pausedFor(known.get(ctx.pool)?.get(topic)?.pause, start, now);
 }
@@ -150,6 +150,7 @@ function readableOf(pause: Pause | undefined): Pause | undefined {
   return pause && layoutTrouble(pause) === undefined ? pause : undefined;
 }
 
+/** Says whether a pause holds all jobs of a topic, as it was read at most `PAUSE_KNOWN_FOR` ago. */
 export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
   return (await pauseBound(ctx, topic)) === EVERYTHING;
 }

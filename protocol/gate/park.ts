@@ -106,8 +106,8 @@ async function noteParked(ctx: Context, homes: readonly Home[], by: number): Pro
 }
 
 /**
- * Answers the `from` and `start` of a job's note, each only if it is later than `dueAt`. The hold of a late job counts from now: what
- * the job had lost before stays lateness.
+ * Answers the `from` and `start` of a job's note, each only if it is later than `dueAt`. The hold of a late job counts from now:
+ * what the job had lost before stays lateness.
  */
 function heldSince(ctx: Context, home: Home, now: number): { from?: number; start?: number } {
   const [from, start] = [heldFromNow(ctx, home, now), startsAt(home)];
@@ -174,8 +174,10 @@ export async function parkCarried(ctx: Context, topic: string, jobs: readonly Me
 }
 
 /**
- * Reads the homes of the jobs that start before a time, and answers those of which the message is of the home's revision and the job
- * neither finished nor running. `unread`: the ids of jobs whose homes cannot be read for now. Reports unreadable jobs.
+ * Reads the homes of the jobs that start before a time. Answers only homes whose jobs wait or have crashed, and whose revision is
+ * that of the message: any other message is void. Reports unreadable jobs.
+ * @param before ms since the epoch
+ * @returns `unread`: the ids of the jobs whose homes cannot be read for now
  */
 export async function homesBefore(
   ctx: Context,
