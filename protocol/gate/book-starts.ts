@@ -115,7 +115,7 @@ async function bookAll(
   // A job whose window opens only at or after `until` gets no start here: it is parked until the opening.
   const isOwn = ({ at, start, last }: Open): boolean => start === wanted[at]?.start && start <= last;
   const far = isCrowded ? [] : open.filter((one) => one.start >= until && isOwn(one));
-  if (far.length > 0) await take(await askFarAhead(ctx, topic, period, far));
+  if (far.length > 0) await take(await selectFarAhead(ctx, topic, period, far));
   return starts;
 }
 
@@ -193,7 +193,7 @@ async function readCounts(
  * Selects the jobs that may get a start far ahead, by period: their own period has room, and less than half of the starts of its
  * minute are taken (`startsFarAhead`).
  */
-async function askFarAhead(
+async function selectFarAhead(
   ctx: Context,
   topic: string,
   period: Period,

@@ -39,7 +39,7 @@ export async function moveToStarts(
   const filed = await insertApart(ctx, looks, now + patience);
   const moved = holds.filter((_, i) => !(filed[i] instanceof Error));
   // The homes have a deadline of their own: looks that are hard to file must not use up the time of the other jobs.
-  const outcomes = await hold(ctx, moved, ctx.clock() + patience, ({ home, until }) => ({
+  const outcomes = await writeStarts(ctx, moved, ctx.clock() + patience, ({ home, until }) => ({
     revision: home.revision + 1,
     // A limit gives only near starts. So a window gave this one, and no limit has counted it.
     ...(isNear(until, now) ? {} : { uncounted: until }),
@@ -53,11 +53,11 @@ export function noteStarts(
   holds: readonly GivenStart[],
   patience = BATCH_PATIENCE,
 ): Promise<StartOutcome[]> {
-  return hold(ctx, holds, ctx.clock() + patience, () => ({}));
+  return writeStarts(ctx, holds, ctx.clock() + patience, () => ({}));
 }
 
 /** Writes starts into homes, and `more` with them, on the condition that the homes are as they were read. */
-async function hold(
+async function writeStarts(
   ctx: Context,
   holds: readonly GivenStart[],
   by: Deadline,

@@ -67,7 +67,7 @@ export function endTooLate(
       more: sent,
     };
   });
-  return end(ctx, topic, ends, by);
+  return recordEnds(ctx, topic, ends, by);
 }
 
 /**
@@ -84,7 +84,7 @@ export function endExpired(
     const startBy = new Date(job.wantedAt + (job.expiresAfter ?? 0)).toISOString();
     return { job, state: "expired", why: whyExpired(startBy), more: {} };
   });
-  return end(ctx, topic, ends, by);
+  return recordEnds(ctx, topic, ends, by);
 }
 
 function whyExpired(startBy: string): string {
@@ -96,7 +96,7 @@ type End = Pick<TooLate, "state" | "why"> & {
   readonly more: Partial<Home>;
 };
 
-async function end(ctx: Context, topic: string, ends: readonly End[], by: Deadline): Promise<Endings> {
+async function recordEnds(ctx: Context, topic: string, ends: readonly End[], by: Deadline): Promise<Endings> {
   if (ends.length === 0) return [];
   const now = ctx.clock();
   const expiresAt = ttl(now + ctx.policy.retention * 1000);

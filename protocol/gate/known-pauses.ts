@@ -22,11 +22,16 @@ type Known = {
 };
 const known = new WeakMap<Pool, Map<string, Known>>();
 /** A read of one topic's pause that is under way. `begun`: ms since the epoch. */
-type Look = { readonly begun: number; readonly end: Promise<void> };
+type Refresh = { readonly begun: number; readonly end: Promise<void> };
 /** By topic. */
-const looking = new WeakMap<Pool, Map<string, Look>>();
+const refreshing = new WeakMap<Pool, Map<string, Refresh>>();
 /** Topics whose pauses could not be read while the pauses of others could. */
 const silences = createSilences(BUCKET);
+
+/** The bound of a pause that holds all jobs of its topic. */
+export const EVERYTHING = Number.POSITIVE_INFINITY;
+/** The bound of a pause that holds no job. */
+const NOTHING = Number.NEGATIVE_INFINITY;
 
 /**
  * Answers for each of these topics a time (ms since the epoch): jobs that start before it are held by the topic's pause. For a
@@ -43,14 +48,84 @@ export async function pauseBounds(ctx: Context, topics: readonly string[]): Prom
   const stale = unique.filter((topic) => !isFresh(topic));
   const [only] = stale;
   // Callers share a read of one topic, but not one of several topics: it fails if any one of them cannot be read.
-  if (stale.length === 1 && only !== undefined) await lookTogether(ctx, only);
-  else await lookAtPauses(ctx, stale);
+  if (stale.length === 1 && only !== undefined) await refreshTogether(ctx, only);
+  else await refreshPauses(ctx, stale);
   return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? NOTHING]));
 }
 
 /** Answers the time before which one topic's pause holds jobs, as `pauseBounds`. */
 export async function pauseBound(ctx: Context, topic: string): Promise<number> {
   return (await pauseBounds(ctx, [topic])).get(topic) ?? NOTHING;
+}
+
+/** Answers as `pauseBounds`, but reads the pauses now in any case. */
+export async function pauseBoundsNow(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
+  await refreshPauses(ctx, topics);
+  return pauseBounds(ctx, topics);
+}
+
+/** Says whether a pause holds all jobs of a topic, as it was read at most `PAUSE_KNOWN_FOR` ago. */
+export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
+  return (await pauseBound(ctx, topic)) === EVERYTHING;
+}
+
+/**
+ * Reads one topic's pause, and shares the read with callers who ask meanwhile: the jobs of a batch ask one by one, hundreds at once.
+ * A read that was begun `PAUSE_KNOWN_FOR` ago or earlier is not shared, because the process may have stood still since.
+ */
+async function refreshTogether(ctx: Context, topic: string): Promise<void> {
+  const underWay = refreshing.get(ctx.pool) ?? new Map<string, Refresh>();
+  refreshing.set(ctx.pool, underWay);
+  const begun = ctx.clock();
+  const last = underWay.get(topic);
+  if (last && begun - last.begun < PAUSE_KNOWN_FOR) return last.end;
+  const own: Refresh = { begun, end: refreshPauses(ctx, [topic]) };
+  underWay.set(topic, own);
+  try {
+    await own.end;
+  } finally {
+    if (underWay.get(topic) === own) underWay.delete(topic);
+  }
+}
+
+/** Reads the pauses of these topics, and the item `limited` of those with a limit, and remembers what it has read. */
+async function refreshPauses(ctx: Context, topics: readonly string[]): Promise<void> {
+  if (topics.length === 0) return;
+  // The time is taken before the read, because a pause may change during the read.
+  const readAt = ctx.clock();
+  const limited = topics.filter((topic) => isLimited(ctx, topic));
+  const found = await ctx.pool.read([...topics.map(pauseKey), ...limited.map(limitedKey)]);
+  const pauses = found.slice(0, topics.length).map((item) => item as Pause | undefined);
+  const limits = new Map(limited.map((topic, i) => [topic, found[topics.length + i] as Limited | undefined]));
+  const cache = known.get(ctx.pool) ?? new Map<string, Known>();
+  known.set(ctx.pool, cache);
+  for (const [i, topic] of topics.entries())
+    cache.set(topic, {
+      pause: readableOf(pauses[i]),
+      before: boundOf(pauses[i]),
+      limited: limits.get(topic),
+      resumedAt: resumedAt(pauses[i]),
+      readAt,
+    });
+}
+
+function readableOf(pause: Pause | undefined): Pause | undefined {
+  return pause && layoutTrouble(pause) === undefined ? pause : undefined;
+}
+
+/** Answers the time before which a pause holds jobs that start then: ms since the epoch. */
+function boundOf(pause: Pause | undefined): number {
+  // Only a newer version knows what this pause says. So it holds all jobs: a wrong hold can be undone, a wrong run cannot.
+  if (pause && layoutTrouble(pause) !== undefined) return EVERYTHING;
+  if (pause && isOver(pause)) return NOTHING;
+  if (pause?.state === "paused") return EVERYTHING;
+  return pause?.rate === undefined ? NOTHING : pause.changedAt;
+}
+
+function resumedAt(pause: Pause | undefined): number | undefined {
+  if (!pause || layoutTrouble(pause) !== undefined || pause.state === "paused" || isOver(pause))
+    return undefined;
+  return pause.liftedAt ?? pause.changedAt;
 }
 
 /**
@@ -74,7 +149,7 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
     if (others.length === 0) {
       const isSlow =
         ctx.clock() - begun >= NO_ANSWER_AFTER &&
-        (await isAnotherRead(ctx, new Set([topic, ...silences.names(ctx)])));
+        (await canReadAnother(ctx, new Set([topic, ...silences.names(ctx)])));
       if (isSlow) silences.note(ctx, topic, error);
       return unknown.set(topic, error);
     }
@@ -94,19 +169,13 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
 }
 
 /** Says whether the pause of a topic that is not in `sick` can be read, so that not the whole pool is in trouble. */
-async function isAnotherRead(ctx: Context, sick: ReadonlySet<string>): Promise<boolean> {
+async function canReadAnother(ctx: Context, sick: ReadonlySet<string>): Promise<boolean> {
   const other = Object.keys(ctx.policy.topics).find((topic) => !sick.has(topic));
   if (other === undefined) return false;
-  return lookAtPauses(ctx, [other]).then(
+  return refreshPauses(ctx, [other]).then(
     () => true,
     () => false,
   );
-}
-
-/** Answers as `pauseBounds`, but reads the pauses now in any case. */
-export async function pauseBoundsNow(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
-  await lookAtPauses(ctx, topics);
-  return pauseBounds(ctx, topics);
 }
 
 /** Answers the item `limited` of a topic that has a limit, as it was read at most `PAUSE_KNOWN_FOR` ago. */
@@ -146,73 +215,15 @@ export function pausedSince(ctx: Context, topic: string, start: number, now: num
   return pausedFor(known.get(ctx.pool)?.get(topic)?.pause, start, now);
 }
 
-function readableOf(pause: Pause | undefined): Pause | undefined {
-  return pause && layoutTrouble(pause) === undefined ? pause : undefined;
-}
-
-/** Says whether a pause holds all jobs of a topic, as it was read at most `PAUSE_KNOWN_FOR` ago. */
-export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
-  return (await pauseBound(ctx, topic)) === EVERYTHING;
-}
-
-/** The bound of a pause that holds all jobs of its topic. */
-export const EVERYTHING = Number.POSITIVE_INFINITY;
-/** The bound of a pause that holds no job. */
-const NOTHING = Number.NEGATIVE_INFINITY;
-
-/** Answers the time before which a pause holds jobs that start then: ms since the epoch. */
-function boundOf(pause: Pause | undefined): number {
-  // Only a newer version knows what this pause says. So it holds all jobs: a wrong hold can be undone, a wrong run cannot.
-  if (pause && layoutTrouble(pause) !== undefined) return EVERYTHING;
-  if (pause && isOver(pause)) return NOTHING;
-  if (pause?.state === "paused") return EVERYTHING;
-  return pause?.rate === undefined ? NOTHING : pause.changedAt;
-}
-
 /**
- * Reads one topic's pause, and shares the read with callers who ask meanwhile: the jobs of a batch ask one by one, hundreds at once.
- * A read that was begun `PAUSE_KNOWN_FOR` ago or earlier is not shared, because the process may have stood still since.
+ * Makes the next caller read this topic's pause and item `limited` again. Until then what was read last stays, for callers who
+ * have made their read already and go by its result.
  */
-async function lookTogether(ctx: Context, topic: string): Promise<void> {
-  const underWay = looking.get(ctx.pool) ?? new Map<string, Look>();
-  looking.set(ctx.pool, underWay);
-  const begun = ctx.clock();
-  const last = underWay.get(topic);
-  if (last && begun - last.begun < PAUSE_KNOWN_FOR) return last.end;
-  const own: Look = { begun, end: lookAtPauses(ctx, [topic]) };
-  underWay.set(topic, own);
-  try {
-    await own.end;
-  } finally {
-    if (underWay.get(topic) === own) underWay.delete(topic);
-  }
-}
-
-/** Reads the pauses of these topics, and the item `limited` of those with a limit, and remembers what it has read. */
-async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<void> {
-  if (topics.length === 0) return;
-  // The time is taken before the read, because a pause may change during the read.
-  const readAt = ctx.clock();
-  const limited = topics.filter((topic) => isLimited(ctx, topic));
-  const found = await ctx.pool.read([...topics.map(pauseKey), ...limited.map(limitedKey)]);
-  const pauses = found.slice(0, topics.length).map((item) => item as Pause | undefined);
-  const limits = new Map(limited.map((topic, i) => [topic, found[topics.length + i] as Limited | undefined]));
-  const cache = known.get(ctx.pool) ?? new Map<string, Known>();
-  known.set(ctx.pool, cache);
-  for (const [i, topic] of topics.entries())
-    cache.set(topic, {
-      pause: readableOf(pauses[i]),
-      before: boundOf(pauses[i]),
-      limited: limits.get(topic),
-      resumedAt: resumedAt(pauses[i]),
-      readAt,
-    });
-}
-
-function resumedAt(pause: Pause | undefined): number | undefined {
-  if (!pause || layoutTrouble(pause) !== undefined || pause.state === "paused" || isOver(pause))
-    return undefined;
-  return pause.liftedAt ?? pause.changedAt;
+export function forgetPause(ctx: Context, topic: string): void {
+  refreshing.get(ctx.pool)?.delete(topic);
+  const cache = known.get(ctx.pool);
+  const last = cache?.get(topic);
+  if (last) cache?.set(topic, { ...last, readAt: Number.NEGATIVE_INFINITY });
 }
 
 /**
@@ -251,15 +262,4 @@ export async function readPausesApart(
 
 async function storedPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
   return (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
-}
-
-/**
- * Makes the next caller read this topic's pause and item `limited` again. Until then what was read last stays, for callers who
- * have made their read already and go by its result.
- */
-export function forgetPause(ctx: Context, topic: string): void {
-  looking.get(ctx.pool)?.delete(topic);
-  const cache = known.get(ctx.pool);
-  const last = cache?.get(topic);
-  if (last) cache?.set(topic, { ...last, readAt: Number.NEGATIVE_INFINITY });
 }

@@ -28,6 +28,17 @@ export type Parking = {
   readonly spare: ReadonlyMap<string, Parked>;
 };
 
+/** The ids of jobs whose messages must not run them now. */
+export type PutOff = {
+  /** The jobs were parked, or sent in new messages. */
+  readonly done: ReadonlySet<string>;
+  /** The homes of these jobs cannot be read for now. */
+  readonly unread: ReadonlySet<string>;
+};
+
+/** The count stops here, so that it reads little: the answer 1,000 means 1,000 or more. */
+const COUNT_TO = 1000;
+
 /**
  * Parks the jobs of a topic that its pause holds: writes a note for each, so that the resume releases the job when its turn comes.
  * @throws the error of the first note that was not written
@@ -72,12 +83,22 @@ export async function parkForLimit(
 }
 
 /**
+ * Says whether a pause holds a job. During a resume at a rate it does not hold a job whose run crashed: the job's message does not
+ * start it, but has that run settled.
+ */
+function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean {
+  const before = bounds.get(home.topic);
+  if (before === undefined || startsAt(home) >= before) return false;
+  return before === EVERYTHING || home.state === "scheduled";
+}
+
+/**
  * Writes the notes of jobs for the next release. A note that is already there stays: it says the same. Answers the notes that
  * this call wrote, by their jobs.
  */
 async function noteParked(ctx: Context, homes: readonly Home[], by: number): Promise<Map<Home, Parked>> {
   const now = ctx.clock();
-  await keepUntracked(ctx, homes, by);
+  await prolongUntracked(ctx, homes, by);
   const notes = homes.map((home): Parked => {
     const mark = home.untracked ? { mark: drawToken(ctx.random) } : {};
     const { id, revision, expiresAfter } = home;
@@ -106,6 +127,22 @@ async function noteParked(ctx: Context, homes: readonly Home[], by: number): Pro
 }
 
 /**
+ * Prolongs the TTL of untracked jobs that are parked. Usually it deletes an untracked home ten days past its time, and a pause may
+ * last longer.
+ */
+async function prolongUntracked(ctx: Context, homes: readonly Home[], by: number): Promise<void> {
+  const untracked = homes.filter((home) => home.untracked);
+  const expiresAt = ttl(ctx.clock() + LONGEST_DELAY);
+  const outcomes = await ctx.pool.changeMany(
+    untracked.map(({ id, revision }) => {
+      return { key: homeKey(id), expect: { state: "scheduled", revision }, set: { expiresAt } };
+    }),
+    by,
+  );
+  for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
+}
+
+/**
  * Answers the `from` and `start` of a job's note, each only if it is later than `dueAt`. The hold of a late job counts from now:
  * what the job had lost before stays lateness.
  */
@@ -129,40 +166,6 @@ async function markAnew(ctx: Context, notes: readonly Parked[], by: number): Pro
   const gone = marked.filter((_, i) => outcomes[i] === "refused");
   for (const outcome of await ctx.pool.insert(gone, by)) if (outcome instanceof Error) throw outcome;
 }
-
-/**
- * Says whether a pause holds a job. During a resume at a rate it does not hold a job whose run crashed: the job's message does not
- * start it, but has that run settled.
- */
-function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean {
-  const before = bounds.get(home.topic);
-  if (before === undefined || startsAt(home) >= before) return false;
-  return before === EVERYTHING || home.state === "scheduled";
-}
-
-/**
- * Prolongs the TTL of untracked jobs that are parked. Usually it deletes an untracked home ten days past its time, and a pause may
- * last longer.
- */
-async function keepUntracked(ctx: Context, homes: readonly Home[], by: number): Promise<void> {
-  const untracked = homes.filter((home) => home.untracked);
-  const expiresAt = ttl(ctx.clock() + LONGEST_DELAY);
-  const outcomes = await ctx.pool.changeMany(
-    untracked.map(({ id, revision }) => {
-      return { key: homeKey(id), expect: { state: "scheduled", revision }, set: { expiresAt } };
-    }),
-    by,
-  );
-  for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
-}
-
-/** The ids of jobs whose messages must not run them now. */
-export type PutOff = {
-  /** The jobs were parked, or sent in new messages. */
-  readonly done: ReadonlySet<string>;
-  /** The homes of these jobs cannot be read for now. */
-  readonly unread: ReadonlySet<string>;
-};
 
 /** Parks jobs that a pause holds and whose messages a consumer has received, if the messages are not void (`homesBefore`). */
 export async function parkCarried(ctx: Context, topic: string, jobs: readonly MessageJob[]): Promise<PutOff> {
@@ -203,9 +206,6 @@ export async function homesBefore(
   reportUnreadable(ctx, "parking jobs", unreadable);
   return { homes, unread };
 }
-
-/** The count stops here, so that it reads little: the answer 1,000 means 1,000 or more. */
-const COUNT_TO = 1000;
 
 /**
  * Counts the parked jobs of a topic in its first `shards` shards, up to 1,000. Jobs that were cancelled or changed since count until

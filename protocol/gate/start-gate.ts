@@ -60,7 +60,7 @@ export async function startGate(
   try {
     const { maxPerSecond, window } = policyOf(ctx, topic);
     if (maxPerSecond !== undefined) await giveStarts(ctx, topic, waiting, gated, by, looks);
-    else if (window !== undefined) await holdShut(ctx, topic, waiting, gated);
+    else if (window !== undefined) await holdOutsideWindow(ctx, topic, waiting, gated);
     else gated.ready.push(...waiting);
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(messageOf(error));
@@ -68,82 +68,6 @@ export async function startGate(
     for (const home of waiting) if (!settled.has(home)) gated.failed.set(home.id, failure);
   }
   return gated;
-}
-
-/** Says whether a job would start outside its topic's window: at its start, or now if that has passed. */
-export function isShut(ctx: Context, home: Home): boolean {
-  const start = Math.max(startsAt(home), ctx.clock());
-  // rule: start-only-in-the-window
-  return openingOf(ctx, home.topic, start) > start;
-}
-
-/** Answers `time` if a topic's window is open then or the topic has none, and else the next opening: ms since the epoch. */
-export function openingOf(ctx: Context, topic: string, time: number): number {
-  return nextOpening(policyOf(ctx, topic).window, time);
-}
-
-/** Holds the jobs of a topic without a limit that would start outside its window. All others are ready. */
-async function holdShut(ctx: Context, topic: string, jobs: readonly Home[], gated: Gated): Promise<void> {
-  // rule: given-start-keeps-the-window
-  const outside = jobs.filter((home) => isShut(ctx, home));
-  gated.ready.push(...jobs.filter((home) => !outside.includes(home)));
-  // Parked jobs are left to the release: their notes say since when a pause has held them.
-  const parked = await notedAmong(
-    ctx,
-    outside.filter(({ spare }) => spare === true),
-  );
-  const shut = outside.filter(({ id }) => !parked.has(id));
-  const holds = openings(ctx, shut);
-  const now = ctx.clock();
-  // The window may have opened since `isShut` looked. Then nothing holds the job, and it is sent although its start may not be near:
-  // the caller has chosen to send it.
-  const isReady = ({ from, until }: GivenStart): boolean => until <= from || isNear(until, now);
-  const near = holds.filter(isReady);
-  const far = holds.filter((one) => !isReady(one));
-  await takeStarts(ctx, near, await noteStarts(ctx, near), gated);
-  // The clock is read after the writes: meanwhile a sweep may have passed the new places of these jobs.
-  await takeStarts(ctx, far, await moveToStarts(ctx, far), gated, (home) =>
-    isNear(startsAt(home), ctx.clock()),
-  );
-  if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
-}
-
-/** Answers the starts that the window of a topic without a limit gives to these jobs. */
-export function openings(ctx: Context, jobs: readonly Home[]): GivenStart[] {
-  const now = ctx.clock();
-  return jobs.map((home) =>
-    givenStartOf(ctx, home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))),
-  );
-}
-
-/** Makes the start of a job. The hold of a late job counts from `now`: what the job had lost before stays lateness. */
-function givenStartOf(ctx: Context, home: Home, now: number, until: number): GivenStart {
-  return { home, from: heldFromNow(ctx, home, now), until };
-}
-
-/**
- * Sorts jobs by what became of the writes of their starts: `failed`, or `ready` if `isReady`. A job in neither has changed since it
- * was read, or has a look at its new start.
- */
-async function takeStarts(
-  ctx: Context,
-  holds: readonly GivenStart[],
-  outcomes: readonly (Home | undefined | Error)[],
-  { ready, failed }: Gated,
-  isReady: (home: Home) => boolean = () => true,
-): Promise<void> {
-  for (const [i, { home }] of holds.entries()) {
-    const held = outcomes[i];
-    if (held instanceof Error) failed.set(home.id, held);
-    // A start that somebody else gave the job serves as well, unless it has passed and the window has shut since.
-    else if (held && isShut(ctx, held)) failed.set(home.id, new Error("its window has shut since its start"));
-    else if (held && isReady(held)) ready.push(held);
-  }
-}
-
-/** Answers the reason for which a sender hands nothing over at or after `by`: it stood still, and what it knows is too old. */
-export function readTooLongAgo(by: Deadline): string {
-  return `the topic's jobs, pauses and windows were read too long ago: this had to be done by ${by}`;
 }
 
 /**
@@ -168,7 +92,7 @@ async function giveStarts(
   gated.ready.push(...jobs.filter(isReady));
   const parked =
     looks?.parked ??
-    (await notedAmong(
+    (await parkedAmong(
       ctx,
       jobs.filter((home) => home.spare === true && !isReady(home)),
     ));
@@ -200,17 +124,7 @@ async function giveStarts(
     isAhead(one);
   gated.ready.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
   const noted = holds.filter(isNoted);
-  await takeStarts(ctx, noted, await noteStarts(ctx, noted), gated);
-}
-
-/**
- * Answers the ids of the jobs that are parked. The jobs are `spare`: their senders merely want to be sure that they are sent. The
- * release gives each parked job a start, and the job's note says since when the job is held.
- */
-async function notedAmong(ctx: Context, spare: readonly Home[]): Promise<Set<string>> {
-  if (spare.length === 0) return new Set();
-  const notes = await ctx.pool.read(spare.map(parkedKey));
-  return new Set(spare.filter((_, i) => notes[i]).map(({ id }) => id));
+  await sortByOutcome(ctx, noted, await noteStarts(ctx, noted), gated);
 }
 
 /** Says whether a job has a start that lies ahead, or passed at most `BOOKED_FOR` ago. Others rely on the job being sent for it. */
@@ -233,6 +147,92 @@ export function isStartAhead({ heldUntil }: Home, now: number): boolean {
  */
 export function isCounted({ uncounted, heldUntil }: Home): boolean {
   return uncounted === undefined || uncounted !== heldUntil;
+}
+
+/**
+ * Answers the ids of the jobs that are parked. The jobs are `spare`: their senders merely want to be sure that they are sent. The
+ * release gives each parked job a start, and the job's note says since when the job is held.
+ */
+async function parkedAmong(ctx: Context, spare: readonly Home[]): Promise<Set<string>> {
+  if (spare.length === 0) return new Set();
+  const notes = await ctx.pool.read(spare.map(parkedKey));
+  return new Set(spare.filter((_, i) => notes[i]).map(({ id }) => id));
+}
+
+/** Answers the reason for which a sender hands nothing over at or after `by`: it stood still, and what it knows is too old. */
+export function readTooLongAgo(by: Deadline): string {
+  return `the topic's jobs, pauses and windows were read too long ago: this had to be done by ${by}`;
+}
+
+/** Holds the jobs of a topic without a limit that would start outside its window. All others are ready. */
+async function holdOutsideWindow(
+  ctx: Context,
+  topic: string,
+  jobs: readonly Home[],
+  gated: Gated,
+): Promise<void> {
+  // rule: given-start-keeps-the-window
+  const outside = jobs.filter((home) => isShut(ctx, home));
+  gated.ready.push(...jobs.filter((home) => !outside.includes(home)));
+  // Parked jobs are left to the release: their notes say since when a pause has held them.
+  const parked = await parkedAmong(
+    ctx,
+    outside.filter(({ spare }) => spare === true),
+  );
+  const shut = outside.filter(({ id }) => !parked.has(id));
+  const holds = openings(ctx, shut);
+  const now = ctx.clock();
+  // The window may have opened since `isShut` looked. Then nothing holds the job, and it is sent although its start may not be near:
+  // the caller has chosen to send it.
+  const isReady = ({ from, until }: GivenStart): boolean => until <= from || isNear(until, now);
+  const near = holds.filter(isReady);
+  const far = holds.filter((one) => !isReady(one));
+  await sortByOutcome(ctx, near, await noteStarts(ctx, near), gated);
+  // The clock is read after the writes: meanwhile a sweep may have passed the new places of these jobs.
+  await sortByOutcome(ctx, far, await moveToStarts(ctx, far), gated, (home) =>
+    isNear(startsAt(home), ctx.clock()),
+  );
+  if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
+}
+
+/** Answers the starts that the window of a topic without a limit gives to these jobs. */
+export function openings(ctx: Context, jobs: readonly Home[]): GivenStart[] {
+  const now = ctx.clock();
+  return jobs.map((home) =>
+    givenStartOf(ctx, home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))),
+  );
+}
+
+/** Answers `time` if a topic's window is open then or the topic has none, and else the next opening: ms since the epoch. */
+export function openingOf(ctx: Context, topic: string, time: number): number {
+  return nextOpening(policyOf(ctx, topic).window, time);
+}
+
+/** Says whether a job would start outside its topic's window: at its start, or now if that has passed. */
+export function isShut(ctx: Context, home: Home): boolean {
+  const start = Math.max(startsAt(home), ctx.clock());
+  // rule: start-only-in-the-window
+  return openingOf(ctx, home.topic, start) > start;
+}
+
+/**
+ * Sorts jobs by what became of the writes of their starts: `failed`, or `ready` if `isReady`. A job in neither has changed since it
+ * was read, or has a look at its new start.
+ */
+async function sortByOutcome(
+  ctx: Context,
+  holds: readonly GivenStart[],
+  outcomes: readonly (Home | undefined | Error)[],
+  { ready, failed }: Gated,
+  isReady: (home: Home) => boolean = () => true,
+): Promise<void> {
+  for (const [i, { home }] of holds.entries()) {
+    const held = outcomes[i];
+    if (held instanceof Error) failed.set(home.id, held);
+    // A start that somebody else gave the job serves as well, unless it has passed and the window has shut since.
+    else if (held && isShut(ctx, held)) failed.set(home.id, new Error("its window has shut since its start"));
+    else if (held && isReady(held)) ready.push(held);
+  }
 }
 
 /** Books starts for jobs of one topic. Answers `undefined` for a job that gets none now. */
@@ -280,6 +280,11 @@ async function bookTogether(
     const start = starts[i];
     return start === undefined ? undefined : givenStartOf(ctx, home, now, start);
   });
+}
+
+/** Makes the start of a job. The hold of a late job counts from `now`: what the job had lost before stays lateness. */
+function givenStartOf(ctx: Context, home: Home, now: number, until: number): GivenStart {
+  return { home, from: heldFromNow(ctx, home, now), until };
 }
 
 /** Answers a topic's limit and window by its policy. */

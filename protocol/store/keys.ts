@@ -26,6 +26,19 @@ export async function releaseKey(ctx: Context, job: Finished, expiresAt: number,
   }
 }
 
+async function freeKey(
+  ctx: Context,
+  { id, topic, state, revision }: Finished,
+  key: string,
+  expiresAt: number,
+  by: number,
+): Promise<void> {
+  const change = { key: keyKey(topic, key), expect: { id }, set: { expiresAt } };
+  if (state === "dead") {
+    await ctx.pool.transact([{ check: { key: homeKey(id), expect: { state, revision } } }, { change }], by);
+  } else await ctx.pool.change(change, by);
+}
+
 /**
  * Files looks at jobs with a key that are cancelled at `now`, long before they are due. If this process dies before it releases
  * their keys, the audit releases them when it meets these looks. The jobs' own entries would be too late: by the due time TTL may
@@ -43,19 +56,6 @@ export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: numb
   } catch (error) {
     ctx.report({ type: "trouble", topic: "", what: "filing looks at keys", error: messageOf(error) });
   }
-}
-
-async function freeKey(
-  ctx: Context,
-  { id, topic, state, revision }: Finished,
-  key: string,
-  expiresAt: number,
-  by: number,
-): Promise<void> {
-  const change = { key: keyKey(topic, key), expect: { id }, set: { expiresAt } };
-  if (state === "dead") {
-    await ctx.pool.transact([{ check: { key: homeKey(id), expect: { state, revision } } }, { change }], by);
-  } else await ctx.pool.change(change, by);
 }
 
 /**

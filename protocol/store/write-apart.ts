@@ -15,7 +15,7 @@ export function changeApart(
   changes: readonly Change[],
   by: Deadline,
 ): Promise<("changed" | "refused" | Error)[]> {
-  return apart(
+  return writeApart(
     ctx,
     changes,
     ({ key }) => key.pk,
@@ -29,7 +29,7 @@ export function insertApart(
   items: readonly Item[],
   by: Deadline,
 ): Promise<("inserted" | "exists" | Error)[]> {
-  return apart(
+  return writeApart(
     ctx,
     items,
     ({ pk }) => pk,
@@ -37,7 +37,7 @@ export function insertApart(
   );
 }
 
-async function apart<T, Outcome>(
+async function writeApart<T, Outcome>(
   ctx: Context,
   items: readonly T[],
   partitionOf: (item: T) => string,
