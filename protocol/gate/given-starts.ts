@@ -66,7 +66,7 @@ async function writeStarts(
   const changes = holds.map((one) => {
     const { home, from, until, isSent = false } = one;
     const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };
-    // The TTL of a parked untracked job is years ahead. From now on the job needs no longer one than any other.
+    // An untracked job that was parked has a TTL of years. From now on it has the usual one.
     const expires = home.untracked ? { expiresAt: ttl(until + UNTRACKED_AFTER) } : {};
     return {
       key: homeKey(home.id),
@@ -74,6 +74,7 @@ async function writeStarts(
       set: {
         heldFrom: from,
         heldUntil: until,
+        // A change of many homes cannot remove an attribute. No start is at 0, so that the new start counts (`isCounted`).
         ...(home.uncounted === undefined ? {} : { uncounted: 0 }),
         ...expires,
         ...(isSent ? { sentFor: until } : {}),
@@ -86,7 +87,7 @@ async function writeStarts(
   const found = await readableHomes(
     ctx,
     refused.map(({ home }) => home.id),
-    "holding jobs",
+    "giving starts to jobs",
   );
   return holds.map((one, i) => {
     const outcome = outcomes[i] ?? new Error("no answer");

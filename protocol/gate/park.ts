@@ -83,8 +83,9 @@ export async function parkForLimit(
 }
 
 /**
- * Says whether a pause holds a job. During a resume at a rate it does not hold a job whose run crashed: the job's message does not
- * start it, but has that run settled.
+ * Says whether a pause holds a job. A resume at a rate does not hold a job whose run crashed: the job's message only has that run
+ * settled.
+ * @param bounds from `pauseBounds`
  */
 function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean {
   const before = bounds.get(home.topic);

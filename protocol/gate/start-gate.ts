@@ -83,12 +83,13 @@ async function giveStarts(
   looks: Looks | undefined,
 ): Promise<void> {
   const now = ctx.clock();
-  const isSent = (home: Home): boolean =>
+  // These jobs get no other start: their messages lie in the queue, or a start that a limit has counted still holds.
+  const keepsStart = (home: Home): boolean =>
     looks?.behind.has(home.id) === true ||
     (isCounted(home) && (looks ? isStartAhead(home, now) : isGiven(home, now)));
   // A job that will have expired at its start needs no start of the limit. It is sent, and its consumer ends it.
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
-  const isReady = (home: Home): boolean => (isOver(home) || isSent(home)) && !isShut(ctx, home);
+  const isReady = (home: Home): boolean => (isOver(home) || keepsStart(home)) && !isShut(ctx, home);
   gated.ready.push(...jobs.filter(isReady));
   const parked =
     looks?.parked ??
@@ -110,7 +111,7 @@ async function giveStarts(
   // rule: handed-over-jobs-keep-the-limit
   const { holds, left } = await book(ctx, topic, free);
   gated.later.push(...left);
-  // A writer's start that a sweep is still to come to: the sweep would give the job another one.
+  // A sweep is still to come to such a start of a writer, and would give the job another one.
   const isAhead = ({ until }: GivenStart): boolean =>
     looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
   // A start at a job's own time is written nowhere, unless its home has another one, or others may send the job too: each of them
@@ -119,7 +120,8 @@ async function giveStarts(
     one.until > one.from ||
     one.home.heldUntil !== undefined ||
     one.home.spare === true ||
-    // The next call that postpones the job reads the start in its home and keeps it. So does a claim by a void message.
+    // The home of a job that is past its bound must say the start: the next call that postpones the job keeps it, and a void
+    // message may run the job by it.
     isBeyondBound(one.home, now) ||
     isAhead(one);
   gated.ready.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));

@@ -19,7 +19,7 @@ type Known = {
 const known = new WeakMap<Pool, Known>();
 
 /**
- * Answers into how many shards writers file jobs. The number is in the item `meta`; before the first tick it is the configured one.
+ * Answers the number of shards into which writers file jobs. The item `meta` holds it. Before the first tick the configured one serves.
  * It only grows, and only after the new shards have cursors. So a writer with an old number merely uses fewer shards. While
  * `meta` cannot be read, the last number serves. A process that has none files into the first shard, which every queue has.
  */
@@ -45,7 +45,7 @@ export async function shardsToRead(ctx: Context): Promise<number> {
 }
 
 /**
- * Answers from how many shards a release reads notes. While the number cannot be read, this may be too few. The notes of the
+ * Answers the number of shards from which a release reads notes. While the number cannot be read, this may be too few. The notes of the
  * other shards then wait for a later release.
  */
 export async function shardsToRelease(ctx: Context): Promise<number> {
