@@ -2,25 +2,38 @@ import type { MinutehandError } from "../core/errors.ts";
 import type { Home } from "../core/items.ts";
 import type { JobOptions } from "../core/job-options.ts";
 
-/** A job to enqueue, validated. Times are ms. */
+/** A job to enqueue. The caller has validated it. */
 export type NewJob = JobOptions & {
   topic: string;
   /** JSON text, as `toJson` writes it. */
   body: string;
-  /** ms since the epoch; a time in the past becomes now. */
+  /** ms since the epoch. A time in the past becomes now. */
   dueAt: number;
-  /** ms since the epoch: when the event happened that files it, or replaces one. Absent: now. */
+  /**
+   * When the event happened that files the job or replaces one with it: ms since the epoch, and not in the future. Absent if no
+   * event files the job, which is then created now.
+   */
   createdAt?: number;
-  /** The same as the event has it, which may be to come. */
+  /** The `time` of that event as its sender wrote it: ms since the epoch, perhaps in the future. Absent without an event. */
   eventAt?: number;
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
-  /** ms after its first job was filed that postponing may put a key's job off; with `postpone` only. */
+  /** With `postpone` only: how long after the key's job was first filed calls may postpone it at most, ms. */
   maxDelay?: number;
-  /** An `Idempotency-Key` and the hash of the request it came with. `lasts`: ms past the due time, a day if absent. */
-  once?: { token: string; hash: string; lasts?: number };
-  /** What its topic's settings say against it. A request that was filed before they changed is answered all the same. */
+  /** An `Idempotency-Key`, or a token that the protocol makes for an event or an occurrence. */
+  once?: {
+    token: string;
+    /** The hash of the request that the token came with. */
+    hash: string;
+    /** How long past the due time the token is remembered: ms. Absent: a day. */
+    lasts?: number;
+  };
+  /**
+   * Why the topic's settings do not allow this job. A repeated request gets the first answer all the same, because its job may
+   * have been filed before the settings changed.
+   */
   refusal?: MinutehandError;
 };
 
+/** What an enqueue did. `home`: the job as it stands afterwards. */
 export type Enqueued = { outcome: "created" | "kept" | "replaced" | "postponed" | "replayed"; home: Home };

@@ -1,17 +1,20 @@
 import { type TopicPolicy, topicPolicy } from "../core/policy.ts";
 import type { Context } from "./ports.ts";
 
-/** Whether a topic's policy limits its starts. It asks for nothing else, so that no other setting's trouble is met here. */
+/** Says whether a topic has a limit (`maxPerSecond`). Reads this setting alone: another, invalid one must not make it throw. */
 export function isLimited({ policy }: Pick<Context, "policy">, topic: string): boolean {
   return isNamed({ policy }, topic) && policy.topics[topic]?.maxPerSecond !== undefined;
 }
 
-/** Whether the policy names a topic. A deploy may have removed it, or this process may not know of a newer one. */
+/**
+ * Says whether the policy names a topic. It may not: a deploy may have removed the topic, or a newer deploy, which this process
+ * does not know, may have added it.
+ */
 export function isNamed({ policy }: Pick<Context, "policy">, topic: string): boolean {
   return Object.hasOwn(policy.topics, topic);
 }
 
-/** A topic's policy; one that is not configured (a deploy in mid-flight, a removed topic) has the defaults. */
+/** Answers a topic's policy. A topic that the policy does not name (`isNamed`) has the defaults. */
 export function policyOf(ctx: Pick<Context, "policy">, topic: string): TopicPolicy {
   return topicPolicy(isNamed(ctx, topic) ? (ctx.policy.topics[topic] ?? {}) : {});
 }

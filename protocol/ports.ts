@@ -6,18 +6,18 @@ import type { Position } from "../core/position.ts";
 import type { Sizes } from "../core/work-sizes.ts";
 import type { ProtocolEvent } from "./reports.ts";
 
-/** ms since the epoch, on the clock of the context. No try of a write is issued at or after it. */
+/** The time from which on a write is not tried any more: ms since the epoch, on the clock of the context. */
 export type Deadline = number;
 
 export type Attribute = string | number | true | Readonly<Record<string, string>> | readonly object[];
 
 /**
- * Attributes that must have these values; `undefined`: must be absent. The pool holds the item to the version of our layout
- * beside: what a newer version wrote is never changed.
+ * The values that attributes of an item must have for a write to happen. `undefined` means that the attribute must be absent.
+ * The pool also requires our version of the layout, so that no write changes an item of a newer version.
  */
 export type Expected = Readonly<Record<string, string | number | undefined>>;
 
-/** An update of an item that must exist and be as expected. */
+/** An update of one item. The pool refuses it if the item does not exist or is not as expected. */
 export type Change = {
   readonly key: Key;
   readonly expect: Expected;
@@ -25,7 +25,10 @@ export type Change = {
   readonly remove?: readonly string[];
 };
 
-/** What a change met: the item as it is now, or as it stands instead (`undefined`: there is none). */
+/**
+ * The outcome of a change. If it was applied, `item` is the item after the change. If not, `item` is the item that did not
+ * meet the expectation, or `undefined` if there is none.
+ */
 export type Changed = { changed: true; item: Item } | { changed: false; item: Item | undefined };
 
 export type Write =
@@ -33,41 +36,54 @@ export type Write =
   | { change: Change }
   | { check: { readonly key: Key; readonly expect: Expected | "absent" } };
 
-/** `refused` holds, per write, `false` where its condition held, else the item that stands there, if any. */
-export type Transacted = { done: true } | { done: false; refused: (Item | undefined | false)[] };
+/** The outcome of a transaction. */
+export type Transacted =
+  | { done: true }
+  | {
+      done: false;
+      /** One value for each write: `false` if its condition held, else the item that did not meet the condition, if any. */
+      refused: (Item | undefined | false)[];
+    };
 
-/** Entries of one bucket, oldest first. `more`: there are further ones before the bound. */
-export type Page = { items: Item[]; more: boolean };
+/** Some items of a partition in the order of their sort keys, which begin with a time: the oldest come first. */
+export type Page = {
+  items: Item[];
+  /** Whether there are further items before the bound that the caller named. */
+  more: boolean;
+};
 
 /**
  * The job pool: one DynamoDB table. Every read is strongly consistent and every write conditional.
- * What is unknown (conflict, throttling, 5xx, a lost answer) is repeated until the deadline, each try
- * checked against it; after that it is a `MinutehandError` `unavailable`: thrown, or in a batch returned
- * for its entry. No call returns while a request of its own is in flight.
+ *
+ * A call may leave unknown whether it had an effect: after a conflict, throttling, a 5xx, or a lost answer. The pool repeats such
+ * a call until the deadline, and begins no try after it. Then the outcome is a `MinutehandError` `unavailable`: a single call throws
+ * the error, a batch returns it for its entry. No call returns while a request of its own is in flight.
  */
 export interface Pool {
-  /** The items under these keys, in their order. */
+  /** Reads the items under these keys, and answers them in the order of the keys. */
   read(keys: readonly Key[]): Promise<(Item | undefined)[]>;
-  /** Inserts each item unless one is there. */
+  /** Inserts each item, unless there is already an item under its key. */
   insert(items: readonly Item[], by: Deadline): Promise<("inserted" | "exists" | Error)[]>;
   change(change: Change, by: Deadline): Promise<Changed>;
   /**
-   * Many changes that only set, each on its own; keys must differ. `onChanged` is told the index of a change as soon as it
-   * is known to be applied, while others may still be repeated; a pool need not call it.
+   * Makes many changes, each independent of the others. The changes remove no attributes, and no two have the same key.
+   * @param onChanged gets the index of a change as soon as the change is known to be applied, while the pool may still repeat
+   * others. A pool need not call it.
    */
   changeMany(
     changes: readonly Change[],
     by: Deadline,
     onChanged?: (index: number) => void,
   ): Promise<("changed" | "refused" | Error)[]>;
-  /** All or nothing. */
+  /** Does all of these writes, or none if a condition of one of them does not hold. */
   transact(writes: readonly Write[], by: Deadline): Promise<Transacted>;
-  /** Items of a partition between two positions, at most `limit` (or 1 MB) of them. */
+  /** Reads items of a partition between two positions: at most `limit` of them, and at most 1 MB. */
   page(pk: string, from: Position, before: Position, limit: number): Promise<Page>;
   /**
-   * Adds to counters of an item, creating what is not there, and answers their values after. Repeated after a lost
-   * answer it counts twice. `expiresAt`: the item's TTL, seconds since the epoch. Throws `unavailable` where a newer version
-   * wrote the item.
+   * Adds to counters of an item, and answers the new values. Creates the item and the counters if they are not there.
+   * If the answer to a try is lost, the repeat may count a second time.
+   * @param expiresAt the item's TTL, seconds since the epoch
+   * @throws `unavailable` if a newer version wrote the item
    */
   count(
     key: Key,
@@ -75,49 +91,71 @@ export interface Pool {
     expiresAt: number,
     by: Deadline,
   ): Promise<Record<string, number>>;
-  /** Deletes items, there or not. Of one with a `mark`: unless it has another by then. */
+  /**
+   * Deletes items. Idempotent: an item that is gone is no error. If a key has a `mark`, the item is only deleted while it
+   * still has that mark.
+   */
   remove(keys: readonly (Key & { readonly mark?: string })[], by: Deadline): Promise<void>;
-  /** When the table was created, ms since the epoch. */
+  /** Answers when the table was created: ms since the epoch. */
   createdAt(): Promise<number>;
 }
 
-/** A topic's ready queue or its DLQ, or the queue that events wait in. */
+/** A topic's ready queue, a topic's DLQ, or the queue in which events of EventBridge wait until they are applied. */
 export type QueueName =
   | { readonly topic: string; readonly dead?: true; readonly events?: never }
   | { readonly events: true; readonly dead?: never };
 
+/** A message to send. */
 export type Outgoing = {
   readonly body: string;
-  /** 0 to 900. */
+  /** A whole number from 0 to 900, the longest delay of SQS. */
   readonly delaySeconds: number;
+  /** SQS's `MessageGroupId`. */
   readonly group?: string;
 };
 
 /**
- * `refused`: SQS never takes this message. `missing`: there is no such queue. `failing`: this queue, for
- * now. `unreachable`: SQS as a whole.
+ * What became of a message that was to be sent. `refused`: SQS will never take this message. `missing`: the queue does not
+ * exist. `failing`: this queue takes no message for now. `unreachable`: SQS as a whole does not answer.
  */
 export type Sent =
   | { outcome: "sent" }
   | { outcome: "refused" | "missing" | "failing" | "unreachable"; reason: string };
 
-/** `receives`: how often SQS has handed it out, this time included. */
-export type Received = { readonly body: string; readonly handle: string; readonly receives: number };
+/** A message that was received. */
+export type Received = {
+  readonly body: string;
+  /** SQS's receipt handle. */
+  readonly handle: string;
+  /** SQS's receive count, this receive included. */
+  readonly receives: number;
+};
 
+/** How many messages of a queue are ready, delayed and in flight, as SQS counts them: approximately. */
 export type Depth = { ready: number; delayed: number; inFlight: number };
 
-/** The ready queues and their DLQs, and the events' queue: SQS. */
+/** SQS: the ready queues, their DLQs, and the events' queue. */
 export interface Queues {
-  /** Sends in batches of 10 and 256 KiB, and says for each message what became of it. Never throws. */
+  /** Sends messages in batches of at most 10 messages and 256 KiB, and says for each message what became of it. Never throws. */
   send(queue: QueueName, messages: readonly Outgoing[]): Promise<Sent[]>;
-  /** Up to `max` (1 to 10) messages, waiting up to `waitSeconds` (0 to 20); they are hidden `hideSeconds`. */
+  /**
+   * Receives messages.
+   * @param options `max`: how many at most, 1 to 10. `waitSeconds`: how long to wait for the first message, 0 to 20.
+   * `hideSeconds`: their visibility timeout, 0 to 43,200.
+   */
   receive(
     queue: QueueName,
     options: { max: number; waitSeconds: number; hideSeconds: number },
   ): Promise<Received[]>;
-  /** Deletes messages; one that is gone is no error. `patience`: ms that each of three tries may take. */
+  /**
+   * Deletes messages. Idempotent: a message that is gone is no error.
+   * @param patience how long each of three tries may take: ms
+   */
   remove(queue: QueueName, handles: readonly string[], patience?: number): Promise<void>;
-  /** Makes messages invisible for `seconds` (0 to 43,200) from now; one that is gone is no error. `patience`: as above. */
+  /**
+   * Makes each message invisible for `seconds` (0 to 43,200) from now. A message that is gone is no error.
+   * @param patience how long each of three tries may take: ms
+   */
   hide(
     queue: QueueName,
     messages: readonly { handle: string; seconds: number }[],
@@ -126,56 +164,67 @@ export interface Queues {
   depth(queue: QueueName): Promise<Depth>;
 }
 
-/** One-time schedules of EventBridge Scheduler that promote jobs which are due long after, named by the jobs' ids. */
+/**
+ * One-time schedules of EventBridge Scheduler. Each promotes one job that is due in more than the topic's `longDelay`, and is
+ * named by the job's id.
+ */
 export interface Promotions {
-  /** Files the schedule that fires at `time` (ms since the epoch, at most a minute late), or replaces it. */
+  /** Creates or replaces the schedule that fires at `time` (ms since the epoch), at most a minute late. */
   put(id: string, time: number): Promise<void>;
-  /** Deletes it, there or not. */
+  /** Deletes the schedule of a job. Idempotent. */
   remove(id: string): Promise<void>;
 }
 
-/** `isAimed`: it invokes what an update would have it invoke now. */
-export type StoredSchedule = { readonly schedule: Schedule; readonly isAimed: boolean };
+/** A recurring schedule as EventBridge Scheduler has it. */
+export type StoredSchedule = {
+  readonly schedule: Schedule;
+  /** Whether the schedule invokes the function that an update would name now. A deploy may have replaced that function. */
+  readonly isAimed: boolean;
+};
 
 /**
- * The recurring schedules of EventBridge Scheduler, which keeps all of them and nothing else does. Their names are 1 to
- * 64 of `0-9a-zA-Z-_.`. What Scheduler refuses is `bad-request`, what it does not do for now `unavailable`.
+ * The recurring schedules of EventBridge Scheduler. Scheduler alone stores them: no item of the pool does. A name has 1 to 64
+ * characters of `0-9a-zA-Z-_.`.
+ * @throws `bad-request` for a call that Scheduler refuses, `unavailable` for one that Scheduler does not carry out for now
  */
 export interface Schedules {
-  /** `from`: it does not come before (ms since the epoch, at most five minutes ago). */
+  /** Creates a schedule. With `from` (ms since the epoch, at most five minutes ago) it has no occurrence before then. */
   create(schedule: Schedule, from: number | undefined): Promise<"created" | "exists">;
-  /** Replaces all of it. */
+  /** Replaces a schedule with all its settings. */
   update(schedule: Schedule, from: number | undefined): Promise<"updated" | "missing">;
   read(name: string): Promise<StoredSchedule | undefined>;
   remove(name: string): Promise<"removed" | "missing">;
-  /** Up to `limit` (1 to 100) names, in Scheduler's order, and where the next page begins. */
+  /** Lists up to `limit` (1 to 100) names in Scheduler's order, and answers the cursor of the next page. */
   list(limit: number, cursor: string | undefined): Promise<{ names: string[]; cursor?: string }>;
 }
 
 /** The event source mappings by which Lambda polls the ready queues. */
 export interface EventSources {
-  /** Lets Lambda poll a topic's ready queue or not; it follows within a minute. A topic without a mapping is passed over. */
+  /**
+   * Lets Lambda poll a topic's ready queue, or stops it. Lambda follows within a minute. Does nothing for a topic without a
+   * mapping.
+   */
   enable(topic: string, enabled: boolean): Promise<void>;
 }
 
 /** Timers, so that a simulation can pass its own. */
 export type Timers = {
   readonly wait: (ms: number) => Promise<void>;
-  /** Calls back after `ms`; what it answers cancels that. */
+  /** Calls `act` after `ms`. Answers a function that cancels this. */
   readonly after: (ms: number, act: () => void) => () => void;
 };
 
-/** All that an operation touches: no other clock, randomness or service. */
+/** All services of an operation. The protocol uses no other clock and no other source of randomness. */
 export type Context = {
   readonly pool: Pool;
   readonly queues: Queues;
-  /** Absent: every job is left to the sweep. */
+  /** Absent where no job gets a schedule of its own. Then sweeps find all jobs. */
   readonly promotions?: Promotions;
   /** Absent where nobody files recurring schedules. */
   readonly schedules?: Schedules;
-  /** Absent: consumers alone keep to a pause. */
+  /** Absent where Lambda is not told of pauses. Then consumers alone keep to a pause. */
   readonly eventSources?: EventSources;
-  /** ms since the epoch. */
+  /** Answers ms since the epoch. */
   readonly clock: () => number;
   readonly random: RandomBytes;
   readonly policy: Policy;

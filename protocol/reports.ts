@@ -1,26 +1,27 @@
-/** Why a message's claim came to nothing. */
+/** Why a message did not start its job. */
 export type DropReason = "finished" | "moved" | "gone" | "running" | "crashed" | "expired" | "paused";
 
 /**
- * What the protocol did, for logs and metrics. Jobs are named by topic and id; bodies never appear.
- * Times are ms.
+ * What the protocol tells logs and metrics. Events name jobs by topic and id, and never contain a body. Times are ms since the
+ * epoch; names that end in `Ms` are durations in ms.
  */
 export type ProtocolEvent =
   | { type: "enqueued"; topic: string; id: string; dueAt: number }
   | { type: "moved"; topic: string; id: string; dueAt: number; why: string }
   | { type: "cancelled"; topic: string; id: string }
-  /** An event came before its key's job. */
+  /** An event that cancels found no job under its key, so that a tombstone cancels jobs that are filed before `until`. */
   | { type: "tombstone"; topic: string; until: number }
   | { type: "handed-over"; topic: string; jobs: number; messages: number }
   | { type: "hand-over-failed"; topic: string; jobs: number; reason: string }
-  /** `lateMs`: after it was due; of that a pause, a limit or a window made `heldMs`. */
   | {
       type: "started";
       topic: string;
       id: string;
       attempt: number;
       dueAt: number;
+      /** How long after `dueAt` the job started. */
       lateMs: number;
+      /** For how much of `lateMs` a pause, a limit or a window held the job. */
       heldMs: number;
     }
   | { type: "paused" | "resumed"; topic: string }
@@ -28,12 +29,15 @@ export type ProtocolEvent =
   | { type: "dropped"; topic: string; id: string; reason: DropReason }
   | { type: "done"; topic: string; id: string; attempt: number }
   | { type: "failed"; topic: string; id: string; attempt: number; error: string }
-  /** `hasLetter`: its message lies in the topic's DLQ. */
+  /** `hasLetter`: whether the topic's DLQ has a message for the dead job. */
   | { type: "dead"; topic: string; id: string; attempt: number; error: string; hasLetter: boolean }
   | { type: "expired" | "skipped"; topic: string; id: string }
+  /** `lagMs`: how far the shard's cursor was behind the limit when the sweep began. */
   | { type: "swept"; shard: number; entries: number; lagMs: number }
+  /** `found`: how many jobs should have run and have not, or cannot be read. */
   | { type: "audited"; shard: number; entries: number; found: number }
+  /** A step failed. `what`: what the protocol was doing. `topic`: empty if the step was for no single topic. */
   | { type: "trouble"; topic: string; what: string; error: string }
-  /** Jobs that a newer version wrote, or that are malformed: they are left alone. `id`: one of them. */
+  /** A newer version wrote these jobs, or they are malformed. Nobody changes them. `id`: one of them. */
   | { type: "unreadable"; what: string; jobs: number; id: string; error: string }
   | { type: "dead-letters-removed"; topic: string; messages: number };

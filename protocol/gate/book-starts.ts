@@ -16,39 +16,46 @@ import type { Context } from "../ports.ts";
 import { askUnlessSilent } from "../store/silence.ts";
 import { readable } from "../store/unreadable.ts";
 
-/** A topic's limit, and where starts may be given now. */
+/** A topic's limit, and which starts may be given now. */
 export type Limit = {
   readonly maxPerSecond: number;
   readonly window?: string;
-  /** Up to when a job is given a later start than its own: ms since the epoch. */
+  /** A job gets a start later than it wants only before this time: ms since the epoch. */
   readonly until: number;
-  /** Other jobs wait: nothing is given beyond `until`, and its counters are likely to be full. */
+  /** Set if other jobs wait. Then no start is given at or after `until`, and the periods before are read first: most are full. */
   readonly isCrowded?: boolean;
-  /** A job is given a start of the very period that it wants, or none. */
+  /** Set if a job must get a start in the period that it wants, or none. */
   readonly exact?: boolean;
-  /** How many starts each period has left, as far as the caller knows; kept for its next call. */
+  /**
+   * How many starts each period has left, by the period's beginning, as far as the caller knows. The call updates it, and the
+   * caller passes it to its next call.
+   */
   readonly room?: Map<number, number>;
 };
 
-/** By topic: counters. */
+/** Asks for the counters of a topic, by the topic's name. */
 const askCounters = askUnlessSilent();
-/** ms that a counter may take. */
+/** How long a counter may take to answer: ms. Jobs of other topics wait for those who ask. */
 const PATIENCE = 10_000;
-/** A job that has no start yet, and its place among those asked for. */
+/** A job that has no start yet. `at`: its place in `wanted`. */
 type Open = Wanted & { readonly at: number };
 
-/** Each round takes a start or finds a period full, so that this many are only needed against many others at once. */
+/** Each round takes a start or finds a period full. So many rounds are only needed while many others book at the same time. */
 const ROUNDS = 20;
 const WIDTH = 4;
 
 /**
- * Books a start for each wanted one (a past one means now): the first that is free from then on and before `until`, while the
- * topic's window is open, if the job can use it. A job that wants a start beyond `until` gets its own period or none, and
- * only as long as half of that minute's starts are free. Answers them in order, `undefined` for a job that gets none.
+ * Books a start of a limited topic for each of these jobs. Answers the starts (ms since the epoch) in the order of `wanted`,
+ * `undefined` for a job that gets none.
+ * - A job gets the first free start at or after the one that it wants, before `until`, while the window is open, and not after its
+ *   `last`. A wanted start in the past means now.
+ * - A job that wants a start at or after `until` gets one in its own period or none, and only while less than half of the starts of
+ *   that minute are taken.
  *
- * All who hand jobs over count in the same items, second by second, so that nobody waits for anybody. What is counted
- * twice, or by somebody who died, is merely a start not taken. A call touches the items of three minutes, however many
- * jobs wait. Throws when the counters do not answer, and at once for a while after that.
+ * All who hand jobs over count their starts in the same items, second by second, so that nobody waits for anybody. If something is
+ * counted twice, or by a process that then died, a start is wasted. A call reads and writes the items of three minutes, however many
+ * jobs wait.
+ * @throws if the counters do not answer. Further calls for the topic then throw at once, for 40 s.
  */
 export function bookStarts(
   ctx: Context,
@@ -66,7 +73,7 @@ async function bookAll(
   wanted: readonly Wanted[],
 ): Promise<(number | undefined)[]> {
   const { window, until, isCrowded = false, exact = false, room = new Map<number, number>() } = limit;
-  // A release asks for the starts of many jobs, and few ask beside it.
+  // Only a release passes `room`. It books the starts of many jobs, and few others book at the same time.
   const isAlone = limit.room !== undefined;
   const now = ctx.clock();
   const period = periodOf(limit.maxPerSecond);
@@ -86,10 +93,11 @@ async function bookAll(
         (begin) => nextOpening(window, begin) < begin + period.ms,
       )
     : [];
-  // How long the counters took last: a period that ends before they answer again would be lost as well. ms.
+  // How long the counters took to answer last, in ms. A period that ends within that time is not asked for: it would be over when
+  // they answer.
   let waited = 0;
   for (let round = 0, isRead = room.size > 0; round < ROUNDS && near.length > 0; round++) {
-    // Where nobody waits, the first try takes what it wants, and nothing is read.
+    // If nobody waits, the first round asks for the wanted starts without reading the counters.
     if (!isRead && (isCrowded || round > 0)) {
       await readRoom(ctx, topic, periods, period, room);
       isRead = true;
@@ -104,14 +112,17 @@ async function bookAll(
     near = near.filter(({ at }) => starts[at] === undefined);
   }
 
-  // What waits for an opening is parked till then.
+  // A job whose window opens only at or after `until` gets no start here: it is parked until the opening.
   const isOwn = ({ at, start, last }: Open): boolean => start === wanted[at]?.start && start <= last;
   const far = isCrowded ? [] : open.filter((one) => one.start >= until && isOwn(one));
-  if (far.length > 0) await take(await askFarAhead(ctx, topic, period, far));
+  if (far.length > 0) await take(await selectFarAhead(ctx, topic, period, far));
   return starts;
 }
 
-/** Adds to the counters of all these periods, a call a minute, and places the jobs that they had room for. */
+/**
+ * Adds the jobs to the counters of their periods, with one call for each minute, and calls `place` for each job that its period
+ * had room for. Updates `room`.
+ */
 async function takeStarts(
   ctx: Context,
   topic: string,
@@ -134,22 +145,23 @@ async function takeStarts(
       const hadRoom = (room.get(begin) ?? 0) > 0;
       room.set(begin, Math.max(period.starts - count, 0));
       if (isAlone || !hadRoom) continue;
-      // It was read as free, so that all who were before have come since. They find it full as well, and take the next periods:
-      // who asked for the same periods as they would meet them in each of these.
+      // This period was read as free, so that all starts counted before ours were asked for since. These callers find the period
+      // full too, and ask for the next ones. If we asked for the same, we would meet them in each period. So we skip as many
+      // periods as they fill.
       for (let i = 1; (i + 1) * period.starts <= before; i++) room.set(begin + i * period.ms, 0);
     }
   });
 }
 
 /**
- * Whether a period is over in `ahead` ms, so that its starts cannot be taken any more: where a throttled counter has kept many
- * waiting, all would start in the second in which it answers.
+ * Says whether a period will be over in `ahead` ms. Nobody gets a start in a period that is over: all who waited for a throttled
+ * counter would start together, in the second in which the counter answers.
  */
 function isPast(ctx: Context, begin: number, period: Period, ahead = 0): boolean {
   return begin + period.ms <= ctx.clock() + ahead;
 }
 
-/** What the counters of these periods leave. */
+/** Reads how many starts these periods have left, and notes that in `room`. A smaller number that is there already stays. */
 async function readRoom(
   ctx: Context,
   topic: string,
@@ -164,7 +176,7 @@ async function readRoom(
   }
 }
 
-/** How many starts are counted in a period, of all minutes that these periods begin in. */
+/** Reads the counters of the minutes in which these periods begin. Answers a function from a period's beginning to its count. */
 async function readCounts(
   ctx: Context,
   topic: string,
@@ -177,8 +189,11 @@ async function readCounts(
   return (begin) => Number(counts.get(minuteOf(begin))?.[counterOf(begin)] ?? 0);
 }
 
-/** Those of jobs that start far ahead for whom their own period has room, and the share of its minute, too. */
-async function askFarAhead(
+/**
+ * Selects the jobs that may get a start far ahead, by period: their own period has room, and less than half of the starts of its
+ * minute are taken (`startsFarAhead`).
+ */
+async function selectFarAhead(
   ctx: Context,
   topic: string,
   period: Period,

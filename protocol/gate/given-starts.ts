@@ -5,24 +5,28 @@ import type { Attribute, Context, Deadline } from "../ports.ts";
 import { readableHomes } from "../store/read-job.ts";
 import { changeApart, insertApart } from "../store/write-apart.ts";
 
-/**
- * A waiting job, when it may start, and from when on it waits for that alone: ms since the epoch. `isSent`: its caller alone
- * sends it, and sweeps leave it. So another's start is none of the caller's.
- */
+/** A waiting job and the start that it is given. */
 export type GivenStart = {
   readonly home: Home;
+  /** Since when the job waits only for this start: ms since the epoch. */
   readonly from: number;
+  /** When the job may start: ms since the epoch. */
   readonly until: number;
+  /** Set if the caller alone sends the job, and sweeps do not. The caller does not send it for a start that somebody else gave. */
   readonly isSent?: boolean;
 };
 
-/** A held job's home as it is then, `undefined` for one that is no longer as read, or what kept it unknown. */
+/**
+ * What became of a job that was given a start: its home afterwards, `undefined` if the job has changed since it was read, or the
+ * error if the outcome is unknown.
+ */
 export type StartOutcome = Home | undefined | Error;
 
 /**
- * Moves waiting jobs to later starts, many at once: they stay due when they were, so that anybody can see how long they
- * are held. As in any move the looks stand before the homes say so, and the caller looks at the clock after. `patience`: for how
- * long what DynamoDB leaves unknown is tried again, ms. A job whose look is not filed is not moved, and gets the error.
+ * Moves waiting jobs to later starts, many at once. Their `dueAt` stays, so that anybody can see how long they are held. As in any
+ * move, the looks are filed before the homes are changed, and the caller must look at the clock afterwards: a sweep may have passed
+ * the place of the new look. A job whose look is not filed is not moved, and gets the error.
+ * @param patience for how long a write is repeated whose outcome DynamoDB leaves unknown: ms
  */
 export async function moveToStarts(
   ctx: Context,
@@ -34,25 +38,26 @@ export async function moveToStarts(
   // rule: look-before-hold
   const filed = await insertApart(ctx, looks, now + patience);
   const moved = holds.filter((_, i) => !(filed[i] instanceof Error));
-  // A deadline of its own: looks that nobody takes must not use up the time of the other jobs.
-  const outcomes = await hold(ctx, moved, ctx.clock() + patience, ({ home, until }) => ({
+  // The homes have a deadline of their own: looks that are hard to file must not use up the time of the other jobs.
+  const outcomes = await writeStarts(ctx, moved, ctx.clock() + patience, ({ home, until }) => ({
     revision: home.revision + 1,
-    // Limits give starts that are near alone.
+    // A limit gives only near starts. So a window gave this one, and no limit has counted it.
     ...(isNear(until, now) ? {} : { uncounted: until }),
   }));
   return filed.map((look) => (look instanceof Error ? look : outcomes.shift()));
 }
 
-/** Notes the starts of jobs that are sent at once, so that whoever sends them again gives them no other. */
+/** Writes the starts of jobs that are sent at once into their homes, so that whoever sends the jobs again gives no other starts. */
 export function noteStarts(
   ctx: Context,
   holds: readonly GivenStart[],
   patience = BATCH_PATIENCE,
 ): Promise<StartOutcome[]> {
-  return hold(ctx, holds, ctx.clock() + patience, () => ({}));
+  return writeStarts(ctx, holds, ctx.clock() + patience, () => ({}));
 }
 
-async function hold(
+/** Writes starts into homes, and `more` with them, on the condition that the homes are as they were read. */
+async function writeStarts(
   ctx: Context,
   holds: readonly GivenStart[],
   by: Deadline,
@@ -61,7 +66,7 @@ async function hold(
   const changes = holds.map((one) => {
     const { home, from, until, isSent = false } = one;
     const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };
-    // A job that was parked would stay for years.
+    // An untracked job that was parked has a TTL of years. From now on it has the usual one.
     const expires = home.untracked ? { expiresAt: ttl(until + UNTRACKED_AFTER) } : {};
     return {
       key: homeKey(home.id),
@@ -69,6 +74,7 @@ async function hold(
       set: {
         heldFrom: from,
         heldUntil: until,
+        // A change of many homes cannot remove an attribute. No start is at 0, so that the new start counts (`isCounted`).
         ...(home.uncounted === undefined ? {} : { uncounted: 0 }),
         ...expires,
         ...(isSent ? { sentFor: until } : {}),
@@ -81,7 +87,7 @@ async function hold(
   const found = await readableHomes(
     ctx,
     refused.map(({ home }) => home.id),
-    "holding jobs",
+    "giving starts to jobs",
   );
   return holds.map((one, i) => {
     const outcome = outcomes[i] ?? new Error("no answer");
@@ -89,7 +95,8 @@ async function hold(
     const held: Home = { ...one.home, ...changes[i]?.set };
     if (outcome === "changed") return held;
     if (one.isSent) return undefined;
-    // A repeat after a lost answer finds its own work, and another's start serves as well.
+    // The write may have been refused because an earlier try, whose answer was lost, was applied. A start that somebody else gave
+    // the job serves as well.
     const stands = found[refused.indexOf(one)];
     return stands?.state === "scheduled" &&
       stands.revision === held.revision &&

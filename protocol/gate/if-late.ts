@@ -7,10 +7,10 @@ import { releaseKey } from "../store/keys.ts";
 import { readable } from "../store/unreadable.ts";
 import { changeApart } from "../store/write-apart.ts";
 
-/** A job that is not run any more, though its message has come, and why. */
+/** A job that is ended instead of run, because its message came too late. `state`: how it ends. */
 export type TooLate = { job: MessageJob; state: "expired" | "cancelled"; why: string };
 
-/** Those of these jobs that are past their `expiresAfter`. `now`: ms since the epoch. */
+/** Selects the jobs that are past their `expiresAfter`. `now`: ms since the epoch. */
 export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[] {
   return jobs.flatMap((job): TooLate[] =>
     isPastExpiry(job, now) ? [{ job, state: "expired", why: whyExpired(job.expiresAt ?? "") }] : [],
@@ -18,8 +18,10 @@ export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[]
 }
 
 /**
- * Those of these jobs that are later than their topic's `ifLate` lets them start. What a pause, a limit or a window held is no
- * lateness. `now`: ms since the epoch. Throws when the pool does not say whether the topic was paused.
+ * Selects the jobs that are later than their topic's `ifLate` allows. The time for which a pause, a limit or a window held a job is
+ * no lateness.
+ * @param now ms since the epoch
+ * @throws if the pool does not answer whether the topic was paused
  */
 export async function findTooLate(
   ctx: Context,
@@ -32,13 +34,13 @@ export async function findTooLate(
   // rule: lateness-from-the-start
   const perhaps = jobs.filter((job) => now - startOf(job) + lateBefore(job) > ifLate.after * 1000);
   if (perhaps.length === 0) return [];
-  // Its message may have lain in the queue through pauses that no look met.
+  // A job's message may have lain in the queue during pauses. Nobody looked at the job then, so its hold says nothing of them.
   const [read] = (await ctx.pool.read([pauseKey(topic)])) as [Pause | undefined];
   const pause = readable(read, `the pause of topic ${topic}`);
   return perhaps.flatMap((job) => {
     const start = startOf(job);
     // rule: paused-time-is-no-lateness
-    // What pauses took before its hold was left out when the job was given that.
+    // `lateBefore` does not contain the time of earlier pauses: it was left out when the job was given its hold.
     const lateBy = now - start - pausedFor(pause, start, now) + lateBefore(job);
     if (lateBy <= ifLate.after * 1000) return [];
     const why = `it would have started ${lateBy / 1000} s late, and its topic allows ${ifLate.after} s`;
@@ -46,10 +48,10 @@ export async function findTooLate(
   });
 }
 
-/** What became of jobs that were to be ended. `refused`: such a job is no longer as its caller knew it. */
+/** What became of jobs that were to be ended. `refused`: the job has changed since the caller read it or its message. */
 type Endings = ("changed" | "refused" | Error)[];
 
-/** Records such jobs as finished, if they are as their messages say, and answers what became of each. */
+/** Records jobs that are too late as finished, if their homes are as their messages say. Answers what became of each. */
 export function endTooLate(
   ctx: Context,
   topic: string,
@@ -65,12 +67,12 @@ export function endTooLate(
       more: sent,
     };
   });
-  return end(ctx, topic, ends, by);
+  return recordEnds(ctx, topic, ends, by);
 }
 
 /**
- * Records expired jobs as finished, without a message: the messages of thousands of them would lie in the queue before those of
- * jobs that have a start. Answers what became of each.
+ * Records expired jobs as finished, without sending them. After an outage there may be thousands, and their messages would lie in
+ * the queue before those of jobs that have a start. Answers what became of each.
  */
 export function endExpired(
   ctx: Context,
@@ -82,7 +84,7 @@ export function endExpired(
     const startBy = new Date(job.wantedAt + (job.expiresAfter ?? 0)).toISOString();
     return { job, state: "expired", why: whyExpired(startBy), more: {} };
   });
-  return end(ctx, topic, ends, by);
+  return recordEnds(ctx, topic, ends, by);
 }
 
 function whyExpired(startBy: string): string {
@@ -94,7 +96,7 @@ type End = Pick<TooLate, "state" | "why"> & {
   readonly more: Partial<Home>;
 };
 
-async function end(ctx: Context, topic: string, ends: readonly End[], by: Deadline): Promise<Endings> {
+async function recordEnds(ctx: Context, topic: string, ends: readonly End[], by: Deadline): Promise<Endings> {
   if (ends.length === 0) return [];
   const now = ctx.clock();
   const expiresAt = ttl(now + ctx.policy.retention * 1000);
@@ -103,7 +105,7 @@ async function end(ctx: Context, topic: string, ends: readonly End[], by: Deadli
     ends.map(({ job, state, why, more }) => ({
       key: homeKey(job.id),
       // rule: late-job-ends-only-while-it-waits
-      // A start that was noted since says that the job was held meanwhile, and has a message of its own.
+      // A home with another `heldUntil` says that the job was given a new start since. That start has a message of its own.
       expect: { revision: job.revision, state: "scheduled", heldUntil: job.heldUntil },
       set: { state, finishedAt: now, lastError: why, expiresAt, ...more } satisfies Partial<Home>,
     })),

@@ -8,26 +8,35 @@ import { isLimited } from "../policy.ts";
 import type { Context, Pool } from "../ports.ts";
 import { createSilences } from "../store/silence.ts";
 
-/** `pause`: as far as it can be read. `limited`: what the pool has of a topic with a limit. `resumedAt`: when its pause was lifted, if that is not over. */
+/** What this process has read last about a topic. Times are ms since the epoch. */
 type Known = {
+  /** The topic's pause. `undefined` if it has none, or a newer version wrote it. */
   pause: Pause | undefined;
+  /** The pause holds the jobs that start before this time (`pauseBounds`). */
   before: number;
+  /** The pool's item `limited` for a topic whose policy has a limit. */
   limited: Limited | undefined;
+  /** When the pause was lifted, if the topic is still being resumed. */
   resumedAt: number | undefined;
   readAt: number;
 };
 const known = new WeakMap<Pool, Map<string, Known>>();
-/** A look at one topic that is under way. `begun`: ms since the epoch. */
-type Look = { readonly begun: number; readonly end: Promise<void> };
+/** A read of one topic's pause that is under way. `begun`: ms since the epoch. */
+type Refresh = { readonly begun: number; readonly end: Promise<void> };
 /** By topic. */
-const looking = new WeakMap<Pool, Map<string, Look>>();
-/** The topics whose pauses could not be read while the pauses of others could. */
+const refreshing = new WeakMap<Pool, Map<string, Refresh>>();
+/** Topics whose pauses could not be read while the pauses of others could. */
 const silences = createSilences(BUCKET);
 
+/** The bound of a pause that holds all jobs of its topic. */
+export const EVERYTHING = Number.POSITIVE_INFINITY;
+/** The bound of a pause that holds no job. */
+const NOTHING = Number.NEGATIVE_INFINITY;
+
 /**
- * Before which start (ms since the epoch) each of these topics' jobs are held, as it was read at most
- * `PAUSE_KNOWN_FOR` ago: all of a paused topic; of one that is resumed at a rate those of before, which wait for
- * their turn.
+ * Answers for each of these topics a time (ms since the epoch): jobs that start before it are held by the topic's pause. For a
+ * paused topic this is `EVERYTHING`. For a topic that is being resumed at a rate it is the end of the pause: the jobs of before
+ * wait for their turn. What was read at most `PAUSE_KNOWN_FOR` ago is not read again.
  */
 export async function pauseBounds(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
   const cache = known.get(ctx.pool);
@@ -38,133 +47,39 @@ export async function pauseBounds(ctx: Context, topics: readonly string[]): Prom
   const unique = [...new Set(topics)];
   const stale = unique.filter((topic) => !isFresh(topic));
   const [only] = stale;
-  // A look at several topics is nobody else's: it fails for the trouble of any of them.
-  if (stale.length === 1 && only !== undefined) await lookTogether(ctx, only);
-  else await lookAtPauses(ctx, stale);
+  // Callers share a read of one topic, but not one of several topics: it fails if any one of them cannot be read.
+  if (stale.length === 1 && only !== undefined) await refreshTogether(ctx, only);
+  else await refreshPauses(ctx, stale);
   return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? NOTHING]));
 }
 
-/** The same of one topic. */
+/** Answers the time before which one topic's pause holds jobs, as `pauseBounds`. */
 export async function pauseBound(ctx: Context, topic: string): Promise<number> {
   return (await pauseBounds(ctx, [topic])).get(topic) ?? NOTHING;
 }
 
-/**
- * Which of these topics' pauses cannot be read, and why. Nothing of such a topic may be handed over: it may be paused. But one
- * topic's trouble is its own, so that the others' are looked at then by themselves.
- */
-export async function unknownPauses(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
-  const begun = ctx.clock();
-  const unknown = new Map<string, unknown>();
-  for (const topic of topics) {
-    const last = silences.errorOf(ctx, topic);
-    if (last) unknown.set(topic, last);
-  }
-  const asked = [...new Set(topics)].filter((topic) => !unknown.has(topic));
-  try {
-    await pauseBounds(ctx, asked);
-    return unknown;
-  } catch (error) {
-    const [topic = "", ...others] = asked;
-    if (others.length === 0) {
-      const isSlow =
-        ctx.clock() - begun >= NO_ANSWER_AFTER &&
-        (await isAnotherRead(ctx, new Set([topic, ...silences.names(ctx)])));
-      if (isSlow) silences.note(ctx, topic, error);
-      return unknown.set(topic, error);
-    }
-  }
-  const again = ctx.clock();
-  const errors = new Map<string, unknown>();
-  await Promise.all(
-    asked.map((topic) => pauseBounds(ctx, [topic]).catch((error: unknown) => errors.set(topic, error))),
-  );
-  // Where none can be read it is the pool that fails, which may answer at any moment.
-  const isSlow = ctx.clock() - again >= NO_ANSWER_AFTER && errors.size < asked.length;
-  for (const [topic, error] of errors) {
-    unknown.set(topic, error);
-    if (isSlow) silences.note(ctx, topic, error);
-  }
-  return unknown;
-}
-
-/** Whether the pause of a topic that is none of these can be read, so that it is not the pool that fails. */
-async function isAnotherRead(ctx: Context, sick: ReadonlySet<string>): Promise<boolean> {
-  const other = Object.keys(ctx.policy.topics).find((topic) => !sick.has(topic));
-  if (other === undefined) return false;
-  return lookAtPauses(ctx, [other]).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** The same as it is now. */
+/** Answers as `pauseBounds`, but reads the pauses now in any case. */
 export async function pauseBoundsNow(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
-  await lookAtPauses(ctx, topics);
+  await refreshPauses(ctx, topics);
   return pauseBounds(ctx, topics);
 }
 
-/** What the pool has of a topic with a limit, as it was read at most `PAUSE_KNOWN_FOR` ago. */
-export async function knownLimited(ctx: Context, topic: string): Promise<Limited | undefined> {
-  await pauseBounds(ctx, [topic]);
-  return known.get(ctx.pool)?.get(topic)?.limited;
-}
-
-/** When the pause of a topic was lifted that is being resumed, as it was read at most `PAUSE_KNOWN_FOR` ago. */
-export async function knownResume(ctx: Context, topic: string): Promise<number | undefined> {
-  await pauseBounds(ctx, [topic]);
-  return known.get(ctx.pool)?.get(topic)?.resumedAt;
-}
-
-/** Before when a limit gives no start, as consumers may not have followed a resume yet: by what this process has read last. */
-export async function knownFollowedAt(ctx: Context, topic: string): Promise<number> {
-  await pauseBounds(ctx, [topic]);
-  return known.get(ctx.pool)?.get(topic)?.pause?.followedAt ?? NOTHING;
-}
-
-/**
- * The `heldFrom` of a job that is given a new start now (`heldFromAt`), by its topic's pauses as this process has read them last.
- * Whoever hands jobs over has read them just before.
- */
-export function heldFromNow(ctx: Context, home: Home, now: number): number {
-  return heldFromAt(home, now, pausedSince(ctx, home.topic, startsAt(home), now));
-}
-
-/** How much of the time from `start` to `now` a topic's pauses took, in ms, as this process has read them last. */
-export function pausedSince(ctx: Context, topic: string, start: number, now: number): number {
-  return pausedFor(known.get(ctx.pool)?.get(topic)?.pause, start, now);
-}
-
-function readableOf(pause: Pause | undefined): Pause | undefined {
-  return pause && layoutTrouble(pause) === undefined ? pause : undefined;
-}
-
+/** Says whether a pause holds all jobs of a topic, as it was read at most `PAUSE_KNOWN_FOR` ago. */
 export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
   return (await pauseBound(ctx, topic)) === EVERYTHING;
 }
 
-export const EVERYTHING = Number.POSITIVE_INFINITY;
-const NOTHING = Number.NEGATIVE_INFINITY;
-
-function boundOf(pause: Pause | undefined): number {
-  // What it says, only a newer version knows: to hold the topic's jobs is what can be undone.
-  if (pause && layoutTrouble(pause) !== undefined) return EVERYTHING;
-  if (pause && isOver(pause)) return NOTHING;
-  if (pause?.state === "paused") return EVERYTHING;
-  return pause?.rate === undefined ? NOTHING : pause.changedAt;
-}
-
 /**
- * Looks at one topic's pause, if this process has not just begun to. The jobs of a batch ask one by one, hundreds at once. What was
- * begun earlier may be of a process that has stood still since.
+ * Reads one topic's pause, and shares the read with callers who ask meanwhile: the jobs of a batch ask one by one, hundreds at once.
+ * A read that was begun `PAUSE_KNOWN_FOR` ago or earlier is not shared, because the process may have stood still since.
  */
-async function lookTogether(ctx: Context, topic: string): Promise<void> {
-  const underWay = looking.get(ctx.pool) ?? new Map<string, Look>();
-  looking.set(ctx.pool, underWay);
+async function refreshTogether(ctx: Context, topic: string): Promise<void> {
+  const underWay = refreshing.get(ctx.pool) ?? new Map<string, Refresh>();
+  refreshing.set(ctx.pool, underWay);
   const begun = ctx.clock();
   const last = underWay.get(topic);
   if (last && begun - last.begun < PAUSE_KNOWN_FOR) return last.end;
-  const own: Look = { begun, end: lookAtPauses(ctx, [topic]) };
+  const own: Refresh = { begun, end: refreshPauses(ctx, [topic]) };
   underWay.set(topic, own);
   try {
     await own.end;
@@ -173,9 +88,10 @@ async function lookTogether(ctx: Context, topic: string): Promise<void> {
   }
 }
 
-async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<void> {
+/** Reads the pauses of these topics, and the item `limited` of those with a limit, and remembers what it has read. */
+async function refreshPauses(ctx: Context, topics: readonly string[]): Promise<void> {
   if (topics.length === 0) return;
-  // Taken before the reading: what changes meanwhile must not be believed for longer.
+  // The time is taken before the read, because a pause may change during the read.
   const readAt = ctx.clock();
   const limited = topics.filter((topic) => isLimited(ctx, topic));
   const found = await ctx.pool.read([...topics.map(pauseKey), ...limited.map(limitedKey)]);
@@ -193,6 +109,19 @@ async function lookAtPauses(ctx: Context, topics: readonly string[]): Promise<vo
     });
 }
 
+function readableOf(pause: Pause | undefined): Pause | undefined {
+  return pause && layoutTrouble(pause) === undefined ? pause : undefined;
+}
+
+/** Answers the time before which a pause holds jobs that start then: ms since the epoch. */
+function boundOf(pause: Pause | undefined): number {
+  // Only a newer version knows what this pause says. So it holds all jobs: a wrong hold can be undone, a wrong run cannot.
+  if (pause && layoutTrouble(pause) !== undefined) return EVERYTHING;
+  if (pause && isOver(pause)) return NOTHING;
+  if (pause?.state === "paused") return EVERYTHING;
+  return pause?.rate === undefined ? NOTHING : pause.changedAt;
+}
+
 function resumedAt(pause: Pause | undefined): number | undefined {
   if (!pause || layoutTrouble(pause) !== undefined || pause.state === "paused" || isOver(pause))
     return undefined;
@@ -200,8 +129,106 @@ function resumedAt(pause: Pause | undefined): number | undefined {
 }
 
 /**
- * These topics' pauses in their order, with those that are being resumed; `undefined`: none, or over. One that cannot be read
- * is reported, and nothing can be said of it.
+ * Answers which of these topics' pauses cannot be read, each with the error. Such a topic may be paused, so that none of its jobs
+ * may be handed over. If the pauses cannot be read together, each is read by itself, so that one topic does not stop the others.
+ * A topic whose read got no answer is not asked for again for a minute.
+ */
+export async function unknownPauses(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
+  const begun = ctx.clock();
+  const unknown = new Map<string, unknown>();
+  for (const topic of topics) {
+    const last = silences.errorOf(ctx, topic);
+    if (last) unknown.set(topic, last);
+  }
+  const asked = [...new Set(topics)].filter((topic) => !unknown.has(topic));
+  try {
+    await pauseBounds(ctx, asked);
+    return unknown;
+  } catch (error) {
+    const [topic = "", ...others] = asked;
+    if (others.length === 0) {
+      const isSlow =
+        ctx.clock() - begun >= NO_ANSWER_AFTER &&
+        (await canReadAnother(ctx, new Set([topic, ...silences.names(ctx)])));
+      if (isSlow) silences.note(ctx, topic, error);
+      return unknown.set(topic, error);
+    }
+  }
+  const again = ctx.clock();
+  const errors = new Map<string, unknown>();
+  await Promise.all(
+    asked.map((topic) => pauseBounds(ctx, [topic]).catch((error: unknown) => errors.set(topic, error))),
+  );
+  // If none of several pauses can be read, the whole pool is in trouble, and may answer again at any moment.
+  const isSlow = ctx.clock() - again >= NO_ANSWER_AFTER && errors.size < asked.length;
+  for (const [topic, error] of errors) {
+    unknown.set(topic, error);
+    if (isSlow) silences.note(ctx, topic, error);
+  }
+  return unknown;
+}
+
+/** Says whether the pause of a topic that is not in `sick` can be read, so that not the whole pool is in trouble. */
+async function canReadAnother(ctx: Context, sick: ReadonlySet<string>): Promise<boolean> {
+  const other = Object.keys(ctx.policy.topics).find((topic) => !sick.has(topic));
+  if (other === undefined) return false;
+  return refreshPauses(ctx, [other]).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Answers the item `limited` of a topic that has a limit, as it was read at most `PAUSE_KNOWN_FOR` ago. */
+export async function knownLimited(ctx: Context, topic: string): Promise<Limited | undefined> {
+  await pauseBounds(ctx, [topic]);
+  return known.get(ctx.pool)?.get(topic)?.limited;
+}
+
+/**
+ * Answers when the pause of a topic was lifted (ms since the epoch), as it was read at most `PAUSE_KNOWN_FOR` ago. `undefined` if
+ * the topic is not being resumed.
+ */
+export async function knownResume(ctx: Context, topic: string): Promise<number | undefined> {
+  await pauseBounds(ctx, [topic]);
+  return known.get(ctx.pool)?.get(topic)?.resumedAt;
+}
+
+/**
+ * Answers the time (ms since the epoch) before which a limit gives no start, because consumers may not have followed the topic's
+ * resume yet. It was read at most `PAUSE_KNOWN_FOR` ago.
+ */
+export async function knownFollowedAt(ctx: Context, topic: string): Promise<number> {
+  await pauseBounds(ctx, [topic]);
+  return known.get(ctx.pool)?.get(topic)?.pause?.followedAt ?? NOTHING;
+}
+
+/**
+ * Answers the `heldFrom` of a job that is given a new start now (`heldFromAt`). Goes by the topic's pauses as this process has read
+ * them last, and reads nothing: whoever hands jobs over has read the pauses just before.
+ */
+export function heldFromNow(ctx: Context, home: Home, now: number): number {
+  return heldFromAt(home, now, pausedSince(ctx, home.topic, startsAt(home), now));
+}
+
+/** Answers for how many ms from `start` to `now` a topic's pauses held its jobs, by the pauses as this process has read them last. */
+export function pausedSince(ctx: Context, topic: string, start: number, now: number): number {
+  return pausedFor(known.get(ctx.pool)?.get(topic)?.pause, start, now);
+}
+
+/**
+ * Makes the next caller read this topic's pause and item `limited` again. Until then what was read last stays, for callers who
+ * have made their read already and go by its result.
+ */
+export function forgetPause(ctx: Context, topic: string): void {
+  refreshing.get(ctx.pool)?.delete(topic);
+  const cache = known.get(ctx.pool);
+  const last = cache?.get(topic);
+  if (last) cache?.set(topic, { ...last, readAt: Number.NEGATIVE_INFINITY });
+}
+
+/**
+ * Reads the pauses of these topics, without the process's memory, and answers them in the order of the topics. A topic that is being
+ * resumed still has a pause. `undefined`: the topic has none, or it is over, or a newer version wrote it, which is reported.
  */
 export async function readPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
   const pauses = await storedPauses(ctx, topics);
@@ -213,7 +240,7 @@ export async function readPauses(ctx: Context, topics: readonly string[]): Promi
   });
 }
 
-/** The same of each by itself where one cannot be read: what kept it from that. */
+/** Reads pauses as `readPauses`. If they cannot be read together, each is read by itself, and answers its own error. */
 export async function readPausesApart(
   ctx: Context,
   topics: readonly string[],
@@ -235,12 +262,4 @@ export async function readPausesApart(
 
 async function storedPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
   return (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
-}
-
-/** The next look at this topic's pause and limit is a new one. What was seen last stays until then, for who has looked already. */
-export function forgetPause(ctx: Context, topic: string): void {
-  looking.get(ctx.pool)?.delete(topic);
-  const cache = known.get(ctx.pool);
-  const last = cache?.get(topic);
-  if (last) cache?.set(topic, { ...last, readAt: Number.NEGATIVE_INFINITY });
 }

@@ -4,15 +4,15 @@ import type { Context, Pool } from "../ports.ts";
 import { listedTopics, listTopic } from "../store/listed-topics.ts";
 import { forgetPause, knownLimited } from "./known-pauses.ts";
 
-/** `until`: when they are read anew, ms since the epoch. */
+/** A read of the list. `until`: when the list is read again, ms since the epoch. */
 type Listed = { topics: Promise<ReadonlySet<string>>; until: number };
 const listed = new WeakMap<Pool, Listed>();
-/** How long a read that has met no answer is not repeated: ms. */
+/** How long a read that got no answer is not repeated: ms. */
 const SICK_FOR = BUCKET;
 
 /**
- * The topics that have a limit and whose jobs were parked for it, now or ever: a process that does not know of a newer
- * deploy may park a job of a topic whose limit is gone. As they were read at most `PAUSE_KNOWN_FOR` ago.
+ * Answers the topics whose jobs were ever parked for a limit, as the pool listed them at most `PAUSE_KNOWN_FOR` ago. A topic stays
+ * listed when a deploy takes its limit away, because a process that does not know of the deploy may still park jobs.
  */
 export function limitedTopics(ctx: Context): Promise<ReadonlySet<string>> {
   const begun = ctx.clock();
@@ -21,14 +21,14 @@ export function limitedTopics(ctx: Context): Promise<ReadonlySet<string>> {
   const topics = listedTopics(ctx, LIMITED_TOPICS).then((names) => new Set(names));
   const read: Listed = { topics, until: begun + PAUSE_KNOWN_FOR };
   listed.set(ctx.pool, read);
-  // Who waits for it is told.
+  // The callers get the error of the read from the promise itself. This only decides when the next read is made.
   topics.catch(() => {
     read.until = ctx.clock() - begun >= NO_ANSWER_AFTER ? ctx.clock() + SICK_FOR : begun;
   });
   return topics;
 }
 
-/** Lets each tick look for this topic's parked jobs, from now on. */
+/** Lists a topic, so that from now on each tick looks for its parked jobs. Idempotent. */
 export async function listLimited(ctx: Context, topic: string, by: number): Promise<void> {
   if (await knownLimited(ctx, topic)) return;
   await listTopic(ctx, limitedKey(topic), by);
@@ -37,8 +37,9 @@ export async function listLimited(ctx: Context, topic: string, by: number): Prom
 }
 
 /**
- * Says up to when starts of a topic were given while jobs were left without one; `undefined`: none are left. It keeps new
- * jobs from overtaking those that are parked, and no promise rests on it.
+ * Writes down up to when a release of a topic has given starts while it left jobs without one. Nobody gives a start after that to
+ * a new job, so that new jobs do not overtake parked ones. Only fairness rests on this, no promise.
+ * @param until ms since the epoch; `undefined` if no jobs are left without a start
  */
 export async function noteCrowd(ctx: Context, topic: string, until: number | undefined): Promise<void> {
   const found = await knownLimited(ctx, topic);

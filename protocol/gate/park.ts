@@ -12,30 +12,49 @@ import { reportUnreadable } from "../store/unreadable.ts";
 import { EVERYTHING, heldFromNow, pauseBound, pauseBounds, pauseBoundsNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 
-/** By topic: writes of its notes. */
+/** Writes the notes of a topic, by the topic's name. */
 const askNotes = askUnlessSilent();
-/** How long a note is tried: ms. Jobs of other topics wait for it. */
+/** How long the write of a note is repeated: ms. Jobs of other topics wait for it. */
 const PATIENCE = 10_000;
 
-/** `parked`: the ids of jobs that wait now. `spare`: notes of others, which go on, by their ids: to be deleted when they have. */
-export type Parking = { readonly parked: ReadonlySet<string>; readonly spare: ReadonlyMap<string, Parked> };
+/** What `park` did. */
+export type Parking = {
+  /** The ids of the jobs that are parked now. */
+  readonly parked: ReadonlySet<string>;
+  /**
+   * Notes that this call wrote for jobs that turned out not to be held, by the jobs' ids. The caller deletes a note when its
+   * job is sent, and not before.
+   */
+  readonly spare: ReadonlyMap<string, Parked>;
+};
+
+/** The ids of jobs whose messages must not run them now. */
+export type PutOff = {
+  /** The jobs were parked, or sent in new messages. */
+  readonly done: ReadonlySet<string>;
+  /** The homes of these jobs cannot be read for now. */
+  readonly unread: ReadonlySet<string>;
+};
+
+/** The count stops here, so that it reads little: the answer 1,000 means 1,000 or more. */
+const COUNT_TO = 1000;
 
 /**
- * Parks those of a topic's jobs that its pause holds: each is noted, and let go when its turn comes in the resume. Throws
- * what kept a job from being noted.
+ * Parks the jobs of a topic that its pause holds: writes a note for each, so that the resume releases the job when its turn comes.
+ * @throws the error of the first note that was not written
  */
 export async function park(ctx: Context, topic: string, homes: readonly Home[]): Promise<Parking> {
-  // Counted from before the reading: a note must not come when the pause is long over.
+  // The deadline counts from before the read: a note must not be written when the pause is long over.
   const by = ctx.clock() + PATIENCE;
   const bounds = await pauseBounds(ctx, [topic]);
   const held = homes.filter((home) => isBehindPause(home, bounds));
   if (held.length === 0) return { parked: new Set(), spare: new Map() };
   const own = await askNotes(ctx, topic, () => noteParked(ctx, held, by));
-  // A resume may have read the notes before these stood: what it let go meanwhile goes on from here.
+  // A resume may have read the notes before ours were written. So the pause is read again: jobs that it no longer holds go on.
   const boundsNow = await pauseBoundsNow(ctx, [topic]);
   const parked = held.filter((home) => isBehindPause(home, boundsNow));
   if (parked.length > 0) ctx.report({ type: "parked", topic, jobs: parked.length });
-  // A note that was there before may be all that is left of a job that waits for its topic's limit.
+  // Only notes of our own are spare: an older note may be all that is left of a job that waits for its topic's limit.
   const spare = [...own].filter(([home]) => !parked.includes(home));
   return {
     parked: new Set(parked.map(({ id }) => id)),
@@ -44,9 +63,10 @@ export async function park(ctx: Context, topic: string, homes: readonly Home[]):
 }
 
 /**
- * Parks jobs of a topic that get no start of its limit now: the next release that finds one free lets them go. Throws what
- * kept a job from being noted. `by`: counted from when the homes were read. A later note could come when a release has let the
- * job go, and would have an untracked job sent twice.
+ * Parks jobs that get no start of their topic's limit now. The next release that finds a free start for a job releases it.
+ * @param by counts from when the homes were read. A note written later could come after a release of the job, and an untracked job
+ * would then be sent twice.
+ * @throws the error of the first note that was not written
  */
 export async function parkForLimit(
   ctx: Context,
@@ -55,16 +75,31 @@ export async function parkForLimit(
   by: Deadline,
 ): Promise<void> {
   if (homes.length === 0) return;
-  // First, or a tick of a deployment without this limit would not look for the notes. It stays for ever.
+  // The topic is listed before the notes are written, or a tick of a deployment without this limit would not look for them. It
+  // stays listed for ever.
   await listLimited(ctx, topic, by);
   await askNotes(ctx, topic, () => noteParked(ctx, homes, Math.min(by, ctx.clock() + PATIENCE)));
   ctx.report({ type: "parked", topic, jobs: homes.length });
 }
 
-/** Notes jobs for the next release; a note that is there already says the same. Answers the notes of the jobs that had none. */
+/**
+ * Says whether a pause holds a job. A resume at a rate does not hold a job whose run crashed: the job's message only has that run
+ * settled.
+ * @param bounds from `pauseBounds`
+ */
+function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean {
+  const before = bounds.get(home.topic);
+  if (before === undefined || startsAt(home) >= before) return false;
+  return before === EVERYTHING || home.state === "scheduled";
+}
+
+/**
+ * Writes the notes of jobs for the next release. A note that is already there stays: it says the same. Answers the notes that
+ * this call wrote, by their jobs.
+ */
 async function noteParked(ctx: Context, homes: readonly Home[], by: number): Promise<Map<Home, Parked>> {
   const now = ctx.clock();
-  await keepUntracked(ctx, homes, by);
+  await prolongUntracked(ctx, homes, by);
   const notes = homes.map((home): Parked => {
     const mark = home.untracked ? { mark: drawToken(ctx.random) } : {};
     const { id, revision, expiresAfter } = home;
@@ -92,15 +127,35 @@ async function noteParked(ctx: Context, homes: readonly Home[], by: number): Pro
   return own;
 }
 
-/** A late job is held from now on: what the job had lost before stays lateness. */
+/**
+ * Prolongs the TTL of untracked jobs that are parked. Usually it deletes an untracked home ten days past its time, and a pause may
+ * last longer.
+ */
+async function prolongUntracked(ctx: Context, homes: readonly Home[], by: number): Promise<void> {
+  const untracked = homes.filter((home) => home.untracked);
+  const expiresAt = ttl(ctx.clock() + LONGEST_DELAY);
+  const outcomes = await ctx.pool.changeMany(
+    untracked.map(({ id, revision }) => {
+      return { key: homeKey(id), expect: { state: "scheduled", revision }, set: { expiresAt } };
+    }),
+    by,
+  );
+  for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
+}
+
+/**
+ * Answers the `from` and `start` of a job's note, each only if it is later than `dueAt`. The hold of a late job counts from now:
+ * what the job had lost before stays lateness.
+ */
 function heldSince(ctx: Context, home: Home, now: number): { from?: number; start?: number } {
   const [from, start] = [heldFromNow(ctx, home, now), startsAt(home)];
   return { ...(from > home.dueAt && { from }), ...(start > home.dueAt && { start }) };
 }
 
 /**
- * Makes the notes of untracked jobs those of a later parking: no audit finds such a job, and whoever wrote a note before, or
- * met it, may be deleting it just now.
+ * Gives new marks to the notes of untracked jobs that were already there. Whoever wrote or met such a note earlier may be deleting
+ * it just now, and deletes it only with the old mark. The note must stay, because no audit finds an untracked job. A note that is
+ * gone meanwhile is written again.
  */
 async function markAnew(ctx: Context, notes: readonly Parked[], by: number): Promise<void> {
   const marked = notes.filter(({ mark }) => mark !== undefined);
@@ -113,39 +168,21 @@ async function markAnew(ctx: Context, notes: readonly Parked[], by: number): Pro
   for (const outcome of await ctx.pool.insert(gone, by)) if (outcome instanceof Error) throw outcome;
 }
 
-/** A crashed run waits for no turn: it is not run but settled. */
-function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean {
-  const before = bounds.get(home.topic);
-  if (before === undefined || startsAt(home) >= before) return false;
-  return before === EVERYTHING || home.state === "scheduled";
-}
-
-/** TTL takes an untracked home ten days past its time, and a pause may last longer. */
-async function keepUntracked(ctx: Context, homes: readonly Home[], by: number): Promise<void> {
-  const untracked = homes.filter((home) => home.untracked);
-  const expiresAt = ttl(ctx.clock() + LONGEST_DELAY);
-  const outcomes = await ctx.pool.changeMany(
-    untracked.map(({ id, revision }) => {
-      return { key: homeKey(id), expect: { state: "scheduled", revision }, set: { expiresAt } };
-    }),
-    by,
-  );
-  for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
-}
-
-/** Jobs whose messages do not run now, by their ids. `done`: parked, or sent anew. `unread`: their homes cannot be read for now. */
-export type PutOff = { readonly done: ReadonlySet<string>; readonly unread: ReadonlySet<string> };
-
-/** Parks jobs whose messages a paused topic's consumer has met, as far as their messages are their homes' word. */
+/** Parks jobs that a pause holds and whose messages a consumer has received, if the messages are not void (`homesBefore`). */
 export async function parkCarried(ctx: Context, topic: string, jobs: readonly MessageJob[]): Promise<PutOff> {
   const { homes, unread } = await homesBefore(ctx, jobs, await pauseBound(ctx, topic));
   const { parked, spare } = await park(ctx, topic, homes);
-  // Their messages are there.
+  // These jobs need no note: their messages are with the consumer.
   await ctx.pool.remove([...spare.values()], ctx.clock() + WRITER_DEADLINE);
   return { done: parked, unread };
 }
 
-/** The homes of those of these jobs that start before a time, as far as their messages are their homes' word. */
+/**
+ * Reads the homes of the jobs that start before a time. Answers only homes whose jobs wait or have crashed, and whose revision is
+ * that of the message: any other message is void. Reports unreadable jobs.
+ * @param before ms since the epoch
+ * @returns `unread`: the ids of the jobs whose homes cannot be read for now
+ */
 export async function homesBefore(
   ctx: Context,
   jobs: readonly MessageJob[],
@@ -171,12 +208,10 @@ export async function homesBefore(
   return { homes, unread };
 }
 
-/** What is counted stops here: the answer is then at least that. */
-const COUNT_TO = 1000;
-
 /**
- * How many jobs of a topic are parked, counted up to 1,000, in as many `shards`; those that were cancelled or changed meanwhile
- * count until a release meets their notes. `before`: of those that were due before it.
+ * Counts the parked jobs of a topic in its first `shards` shards, up to 1,000. Jobs that were cancelled or changed since count until
+ * a release meets their notes.
+ * @param before counts only jobs that were due before this position
  */
 export async function countParked(
   ctx: Context,
@@ -187,7 +222,7 @@ export async function countParked(
   const ids = new Set<string>();
   for (let shard = 0; shard < shards && ids.size < COUNT_TO; shard++) {
     const { items } = await ctx.pool.page(parkedIn(topic, shard), BEGINNING, before, COUNT_TO);
-    // Each call that changes a parked job leaves a note, until a release meets them.
+    // A job may have several notes: each call that changes a parked job leaves one, until a release meets them.
     for (const item of items) ids.add("id" in item ? item.id : item.sk);
   }
   return Math.min(ids.size, COUNT_TO);

@@ -12,34 +12,37 @@ import { heldFromNow, knownFollowedAt, knownLimited } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 import { park } from "./park.ts";
 
-/**
- * What becomes of jobs that may start soon. `ready`: they are sent now, and each says when it starts. `later`: no start of the limit
- * is free soon, so they are parked when the others are sent. `failed`: nothing is known to be done for them. `spare`: notes of jobs
- * that no pause holds any more, by the jobs' ids, to be removed when those are sent. All other jobs are parked, or wait for a release.
- */
+/** What the caller of `startGate` must do with the jobs. A job that is in none of these is parked, or waits for a release. */
 export type Gated = {
+  /** To be sent now. Each home says when the job may start. */
   ready: Home[];
+  /** To be parked, once the ready jobs are sent: the limit has no free start for them soon. */
   later: Home[];
+  /** By the jobs' ids: nothing is known to be done for these jobs, so that they need another look. */
   failed: Map<string, Error>;
+  /** By the jobs' ids: notes of jobs that no pause holds any more. To be removed once these jobs are sent. */
   spare: ReadonlyMap<string, Parked>;
 };
 
-/**
- * What a sweep, an audit or a consumer knows of jobs of limited topics that it sends, by their ids. `parked`: they wait for a release;
- * absent: their notes are read. `behind`: they lie in their queue, and go there once more as they are. `by`: from then on this is too
- * old to give starts by, because others may have parked the jobs since.
- */
+/** What a sweep, an audit or a consumer knows about the jobs of limited topics that it sends. The sets contain the jobs' ids. */
 export type Looks = {
+  /** The jobs that wait for a release. Absent: the gate reads the notes of the jobs. */
   readonly parked?: ReadonlySet<string>;
+  /** The jobs whose messages lie in the queue, because consumers are behind. They are sent once more, and get no other start. */
   readonly behind: ReadonlySet<string>;
+  /** From then on nobody gives starts by this knowledge: others may have parked the jobs since. */
   readonly by: Deadline;
 };
 
 /**
- * When may these jobs start? Everybody who sends jobs of a topic asks here. Jobs of a paused topic are parked. In a topic with a limit
- * each job gets a start, at most `maxPerSecond` in a second, whoever sends the jobs. A start once given stays, unless it has passed.
- * In a topic with a window, jobs that would start outside the window wait for its next opening. `by`: from then on what the caller
- * knows of the jobs is too old. Throws when no job's pause can be read or noted.
+ * Decides for each of a topic's jobs whether it may start, and when. Everybody who sends jobs asks here.
+ * - Jobs that a pause holds are parked.
+ * - In a topic with a limit each job gets a start. All senders together give at most `maxPerSecond` starts in a second. A start once
+ *   given stays, unless it has passed.
+ * - In a topic with a window, jobs that would start outside the window wait for its next opening.
+ *
+ * @param by from then on, what the caller knows of the jobs is too old
+ * @throws if the pause cannot be read, or a note of a job that the pause holds cannot be written
  */
 export async function startGate(
   ctx: Context,
@@ -50,14 +53,14 @@ export async function startGate(
 ): Promise<Gated> {
   const { parked, spare } = await park(ctx, topic, jobs);
   const unparked = jobs.filter(({ id }) => !parked.has(id));
-  // A crashed run is sent to be settled, not to be run.
+  // A job whose run crashed needs no start: its message does not run it, but has that run settled.
   const waiting = unparked.filter(({ state }) => state === "scheduled");
   const crashed = unparked.filter(({ state }) => state !== "scheduled");
   const gated: Gated = { ready: crashed, later: [], failed: new Map(), spare };
   try {
     const { maxPerSecond, window } = policyOf(ctx, topic);
     if (maxPerSecond !== undefined) await giveStarts(ctx, topic, waiting, gated, by, looks);
-    else if (window !== undefined) await holdShut(ctx, topic, waiting, gated);
+    else if (window !== undefined) await holdOutsideWindow(ctx, topic, waiting, gated);
     else gated.ready.push(...waiting);
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(messageOf(error));
@@ -67,79 +70,10 @@ export async function startGate(
   return gated;
 }
 
-/** Whether a job that would start now, or when it may, would start outside its topic's window. */
-export function isShut(ctx: Context, home: Home): boolean {
-  const start = Math.max(startsAt(home), ctx.clock());
-  // rule: start-only-in-the-window
-  return openingOf(ctx, home.topic, start) > start;
-}
-
-/** When a topic's window lets a job start that may at `time`: ms since the epoch. */
-export function openingOf(ctx: Context, topic: string, time: number): number {
-  return nextOpening(policyOf(ctx, topic).window, time);
-}
-
-/** Holds jobs of a topic without a limit that would start outside its window; the others go. */
-async function holdShut(ctx: Context, topic: string, jobs: readonly Home[], gated: Gated): Promise<void> {
-  // rule: given-start-keeps-the-window
-  const outside = jobs.filter((home) => isShut(ctx, home));
-  gated.ready.push(...jobs.filter((home) => !outside.includes(home)));
-  // A release lets parked jobs go, by their notes, which know since when a pause has held them.
-  const parked = await notedAmong(
-    ctx,
-    outside.filter(({ spare }) => spare === true),
-  );
-  const shut = outside.filter(({ id }) => !parked.has(id));
-  const holds = openings(ctx, shut);
-  const now = ctx.clock();
-  // What nothing holds any more, as its window has opened since, is as far ahead as its sender chose.
-  const isReady = ({ from, until }: GivenStart): boolean => until <= from || isNear(until, now);
-  const near = holds.filter(isReady);
-  const far = holds.filter((one) => !isReady(one));
-  await takeStarts(ctx, near, await noteStarts(ctx, near), gated);
-  // Looked at after the writes: meanwhile a sweep may have passed the place of what was far.
-  await takeStarts(ctx, far, await moveToStarts(ctx, far), gated, (home) =>
-    isNear(startsAt(home), ctx.clock()),
-  );
-  if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
-}
-
-/** When the jobs of a topic without a limit start by its window. */
-export function openings(ctx: Context, jobs: readonly Home[]): GivenStart[] {
-  const now = ctx.clock();
-  return jobs.map((home) =>
-    givenStartOf(ctx, home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))),
-  );
-}
-
-/** A hold counts from now on for a late job: what the job had lost before stays lateness. */
-function givenStartOf(ctx: Context, home: Home, now: number, until: number): GivenStart {
-  return { home, from: heldFromNow(ctx, home, now), until };
-}
-
-/** Lets go what was held as asked. */
-async function takeStarts(
-  ctx: Context,
-  holds: readonly GivenStart[],
-  outcomes: readonly (Home | undefined | Error)[],
-  { ready, failed }: Gated,
-  isReady: (home: Home) => boolean = () => true,
-): Promise<void> {
-  for (const [i, { home }] of holds.entries()) {
-    const held = outcomes[i];
-    if (held instanceof Error) failed.set(home.id, held);
-    // Another's start serves as well, but for one that has passed when the window has shut.
-    else if (held && isShut(ctx, held)) failed.set(home.id, new Error("its window has shut since its start"));
-    else if (held && isReady(held)) ready.push(held);
-  }
-}
-
-/** Why a sender that stood still until after `by` hands nothing over. */
-export function readTooLongAgo(by: Deadline): string {
-  return `the topic's jobs, pauses and windows were read too long ago: this had to be done by ${by}`;
-}
-
-/** Gives starts to jobs of a limited topic that have none. */
+/**
+ * Gives starts to the jobs of a limited topic that have none, and writes down those starts of which somebody else must know. Adds
+ * each job to `gated`, except for parked ones.
+ */
 async function giveStarts(
   ctx: Context,
   topic: string,
@@ -149,84 +83,168 @@ async function giveStarts(
   looks: Looks | undefined,
 ): Promise<void> {
   const now = ctx.clock();
-  const isSent = (home: Home): boolean =>
+  // These jobs get no other start: their messages lie in the queue, or a start that a limit has counted still holds.
+  const keepsStart = (home: Home): boolean =>
     looks?.behind.has(home.id) === true ||
     (isCounted(home) && (looks ? isStartAhead(home, now) : isGiven(home, now)));
-  // A job that will have expired by its start is sent without one: its consumer ends it.
+  // A job that will have expired at its start needs no start of the limit. It is sent, and its consumer ends it.
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
-  const isReady = (home: Home): boolean => (isOver(home) || isSent(home)) && !isShut(ctx, home);
+  const isReady = (home: Home): boolean => (isOver(home) || keepsStart(home)) && !isShut(ctx, home);
   gated.ready.push(...jobs.filter(isReady));
   const parked =
     looks?.parked ??
-    (await notedAmong(
+    (await parkedAmong(
       ctx,
       jobs.filter((home) => home.spare === true && !isReady(home)),
     ));
   const isParked = ({ id }: Home): boolean => parked.has(id);
-  // A late job with a note waits for a release, and ticks look for the notes of listed topics alone.
+  // Parked jobs wait for a release. Ticks look only for the notes of listed topics, so that the topic must be listed.
   if (jobs.some((home) => isParked(home) && !isReady(home)))
     await listLimited(ctx, topic, now + WRITER_DEADLINE);
   const free = jobs.filter((home) => !isReady(home) && !isParked(home));
   if (free.length === 0) return;
-  // A sender that stood still may have jobs that others have parked since. A start counts the time until now as lateness.
+  // If the sender stood still, others may have parked its jobs since. A start from here would then count the time that a job was
+  // parked as lateness.
   const last = Math.min(by, looks?.by ?? by);
   if (ctx.clock() >= last) throw new Error(readTooLongAgo(last));
 
   // rule: handed-over-jobs-keep-the-limit
   const { holds, left } = await book(ctx, topic, free);
   gated.later.push(...left);
-  // A sweep may come to it still, and would give it another.
+  // A sweep is still to come to such a start of a writer, and would give the job another one.
   const isAhead = ({ until }: GivenStart): boolean =>
     looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
-  // Others may be sent to be sure as well, and each would take another start.
+  // A start at a job's own time is written nowhere, unless its home has another one, or others may send the job too: each of them
+  // would take another start.
   const isNoted = (one: GivenStart): boolean =>
     one.until > one.from ||
     one.home.heldUntil !== undefined ||
     one.home.spare === true ||
-    // The next call that postpones the job reads the start in its home and keeps it. So does a claim by a void message.
+    // The home of a job that is past its bound must say the start: the next call that postpones the job keeps it, and a void
+    // message may run the job by it.
     isBeyondBound(one.home, now) ||
     isAhead(one);
   gated.ready.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
   const noted = holds.filter(isNoted);
-  await takeStarts(ctx, noted, await noteStarts(ctx, noted), gated);
+  await sortByOutcome(ctx, noted, await noteStarts(ctx, noted), gated);
 }
 
-/**
- * The ids of those of these jobs that are parked. Their senders only want to be sure: the release will give each parked job a start,
- * and its note knows since when the limit has held the job.
- */
-async function notedAmong(ctx: Context, spare: readonly Home[]): Promise<Set<string>> {
-  if (spare.length === 0) return new Set();
-  const notes = await ctx.pool.read(spare.map(parkedKey));
-  return new Set(spare.filter((_, i) => notes[i]).map(({ id }) => id));
-}
-
-/** Whether a job was given a start that it may count on still. */
+/** Says whether a job has a start that lies ahead, or passed at most `BOOKED_FOR` ago. Others rely on the job being sent for it. */
 export function isGiven(home: Home, now: number): boolean {
   return isStartAhead(home, now - BOOKED_FOR);
 }
 
 /**
- * Whether a job was given a start that is still to come. Ticks count on no other: one that died may not have sent the jobs of
- * a minute, and sent at once they would share a second.
+ * Says whether a job was given a start that is still to come. Ticks rely on no start that has passed: a tick that died may not have
+ * sent the jobs of a minute, and if all were sent at once, they would start in the same second.
  */
 export function isStartAhead({ heldUntil }: Home, now: number): boolean {
   // rule: one-start-for-each-job
   return heldUntil !== undefined && heldUntil >= now;
 }
 
-/** Whether a limit has counted a job's start. A window gave all its jobs one start, when the topic had no limit yet. */
+/**
+ * Says whether a limit may have counted a job's start. A start from a time when the topic had a window and no limit is not counted:
+ * the window gave the same start to all its jobs.
+ */
 export function isCounted({ uncounted, heldUntil }: Home): boolean {
   return uncounted === undefined || uncounted !== heldUntil;
 }
 
-/** A job's start, `undefined`: none now. By the topic, of whoever does several things at once. */
+/**
+ * Answers the ids of the jobs that are parked. The jobs are `spare`: their senders merely want to be sure that they are sent. The
+ * release gives each parked job a start, and the job's note says since when the job is held.
+ */
+async function parkedAmong(ctx: Context, spare: readonly Home[]): Promise<Set<string>> {
+  if (spare.length === 0) return new Set();
+  const notes = await ctx.pool.read(spare.map(parkedKey));
+  return new Set(spare.filter((_, i) => notes[i]).map(({ id }) => id));
+}
+
+/** Answers the reason for which a sender hands nothing over at or after `by`: it stood still, and what it knows is too old. */
+export function readTooLongAgo(by: Deadline): string {
+  return `the topic's jobs, pauses and windows were read too long ago: this had to be done by ${by}`;
+}
+
+/** Holds the jobs of a topic without a limit that would start outside its window. All others are ready. */
+async function holdOutsideWindow(
+  ctx: Context,
+  topic: string,
+  jobs: readonly Home[],
+  gated: Gated,
+): Promise<void> {
+  // rule: given-start-keeps-the-window
+  const outside = jobs.filter((home) => isShut(ctx, home));
+  gated.ready.push(...jobs.filter((home) => !outside.includes(home)));
+  // Parked jobs are left to the release: their notes say since when a pause has held them.
+  const parked = await parkedAmong(
+    ctx,
+    outside.filter(({ spare }) => spare === true),
+  );
+  const shut = outside.filter(({ id }) => !parked.has(id));
+  const holds = openings(ctx, shut);
+  const now = ctx.clock();
+  // The window may have opened since `isShut` looked. Then nothing holds the job, and it is sent although its start may not be near:
+  // the caller has chosen to send it.
+  const isReady = ({ from, until }: GivenStart): boolean => until <= from || isNear(until, now);
+  const near = holds.filter(isReady);
+  const far = holds.filter((one) => !isReady(one));
+  await sortByOutcome(ctx, near, await noteStarts(ctx, near), gated);
+  // The clock is read after the writes: meanwhile a sweep may have passed the new places of these jobs.
+  await sortByOutcome(ctx, far, await moveToStarts(ctx, far), gated, (home) =>
+    isNear(startsAt(home), ctx.clock()),
+  );
+  if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
+}
+
+/** Answers the starts that the window of a topic without a limit gives to these jobs. */
+export function openings(ctx: Context, jobs: readonly Home[]): GivenStart[] {
+  const now = ctx.clock();
+  return jobs.map((home) =>
+    givenStartOf(ctx, home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))),
+  );
+}
+
+/** Answers `time` if a topic's window is open then or the topic has none, and else the next opening: ms since the epoch. */
+export function openingOf(ctx: Context, topic: string, time: number): number {
+  return nextOpening(policyOf(ctx, topic).window, time);
+}
+
+/** Says whether a job would start outside its topic's window: at its start, or now if that has passed. */
+export function isShut(ctx: Context, home: Home): boolean {
+  const start = Math.max(startsAt(home), ctx.clock());
+  // rule: start-only-in-the-window
+  return openingOf(ctx, home.topic, start) > start;
+}
+
+/**
+ * Sorts jobs by what became of the writes of their starts: `failed`, or `ready` if `isReady`. A job in neither has changed since it
+ * was read, or has a look at its new start.
+ */
+async function sortByOutcome(
+  ctx: Context,
+  holds: readonly GivenStart[],
+  outcomes: readonly (Home | undefined | Error)[],
+  { ready, failed }: Gated,
+  isReady: (home: Home) => boolean = () => true,
+): Promise<void> {
+  for (const [i, { home }] of holds.entries()) {
+    const held = outcomes[i];
+    if (held instanceof Error) failed.set(home.id, held);
+    // A start that somebody else gave the job serves as well, unless it has passed and the window has shut since.
+    else if (held && isShut(ctx, held)) failed.set(home.id, new Error("its window has shut since its start"));
+    else if (held && isReady(held)) ready.push(held);
+  }
+}
+
+/** Books starts for jobs of one topic. Answers `undefined` for a job that gets none now. */
 type Book = (jobs: readonly Home[]) => Promise<(GivenStart | undefined)[]>;
+/** By context and topic, so that all who book at the same time with one context do it together. */
 const books = new WeakMap<Context, Map<string, Book>>();
 
 /**
- * Books starts for jobs of a limited topic, which share them with all others. `left`: those that get none now. The jobs of a batch
- * may come one by one, hundreds at once. They would all ask for the same starts, so that they are booked together.
+ * Books starts for jobs of a limited topic. `left`: the jobs that get no start now. Calls that come while another is under way are
+ * booked together: the jobs of a batch may come one by one, hundreds at once, and would all ask for the same starts.
  */
 export async function book(
   ctx: Context,
@@ -251,7 +269,8 @@ async function bookTogether(
 ): Promise<(GivenStart | undefined)[]> {
   const now = ctx.clock();
   const limited = await knownLimited(ctx, topic);
-  // While jobs wait, others take no start behind those that were given. When no tick has come since, all may.
+  // While parked jobs wait, no new job takes a start later than those that the last release gave. If no tick has given any since,
+  // that time has passed, and all may take starts.
   const isCrowded = limited?.until !== undefined && limited.until > now;
   // rule: starts-given-shortly-ahead
   const until = Math.min(now + STARTS_AHEAD, isCrowded ? (limited.until ?? now) : Number.POSITIVE_INFINITY);
@@ -265,7 +284,12 @@ async function bookTogether(
   });
 }
 
-/** A topic's limit as its policy says it. */
+/** Makes the start of a job. The hold of a late job counts from `now`: what the job had lost before stays lateness. */
+function givenStartOf(ctx: Context, home: Home, now: number, until: number): GivenStart {
+  return { home, from: heldFromNow(ctx, home, now), until };
+}
+
+/** Answers a topic's limit and window by its policy. */
 export function limitOf(ctx: Context, topic: string): Pick<Limit, "maxPerSecond" | "window"> {
   const { maxPerSecond = Number.POSITIVE_INFINITY, window } = policyOf(ctx, topic);
   // rule: limit-gives-starts-in-the-window

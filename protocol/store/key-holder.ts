@@ -4,15 +4,19 @@ import type { Context, Expected, Write } from "../ports.ts";
 import { readHomesApart } from "./read-job.ts";
 import { cannotRead, readable } from "./unreadable.ts";
 
-/** What stands under a caller's own key. */
+/** The items that belong to a caller's own key. */
 export type KeyHolder = {
   item: KeyItem | undefined;
-  /** The job that it names, live or finished, if it is stored still. */
+  /** The job that `item` names, live or finished. `undefined` if there is no item, or if TTL has deleted the job. */
   holder: Home | undefined;
   tombstone: Tombstone | undefined;
 };
 
-/** `withTombstone`: only topics whose jobs events cancel have any. Throws `unavailable` where one of them cannot be read. */
+/**
+ * Reads the items of a key, and the home of the job that the key names.
+ * @param withTombstone whether to read the tombstone too. Only topics whose jobs are cancelled by events have tombstones.
+ * @throws `unavailable` if one of these items cannot be read
+ */
 export async function readKeyHolder(
   ctx: Context,
   topic: string,
@@ -31,32 +35,36 @@ export async function readKeyHolder(
 
 type Named = { topic: string; key?: string };
 
-/** Holds a transaction to a key being as read: nobody has filed a job under it since. */
+/** Makes a transaction fail if somebody has filed a job under the key since the key's item was read. */
 export function keyAsRead({ topic, key = "" }: Named, item: KeyItem | undefined): Write {
   return { check: { key: keyKey(topic, key), expect: item ? { id: item.id } : "absent" } };
 }
 
 /**
- * Holds a transaction to a tombstone being as read: or an event that comes between the reading and the writing would find
- * no job, and the job no tombstone.
+ * Makes a transaction fail if an event has changed the tombstone since it was read. Otherwise an event that comes between the
+ * read and the write would find no job, and the job would find no tombstone.
  */
 export function tombstoneAsRead({ topic, key = "" }: Named, tombstone: Tombstone | undefined): Write {
   const expect = tombstone ? standsAs(tombstone) : "absent";
   return { check: { key: tombstoneKey(topic, key), expect } };
 }
 
-/** All of a tombstone that anyone goes by. */
+/** The attributes that say whether a tombstone has changed: all that anyone acts on. */
 export function standsAs({ events, eventAt, until, reach }: Tombstone): Expected {
   return { events, eventAt, until, reach };
 }
 
-/** Whether a tombstone cancels a job. Within a second, as EventBridge counts, the event that cancels is the later one. */
+/**
+ * Says whether a tombstone cancels a job. EventBridge counts times in whole seconds: of two events of the same second the event
+ * that cancels counts as the later one.
+ */
 export function liesUnder(
   { createdAt, eventAt }: Home,
   tombstone: Pick<Tombstone, "eventAt" | "until">,
 ): boolean {
   // rule: earlier-event-files-nothing-alive
   if (eventAt !== undefined && eventAt <= tombstone.eventAt) return true;
-  // What no event files is filed after one that has been told, though a clock that is behind says otherwise.
+  // An event that met a job leaves a tombstone with `until` equal to `eventAt`. A caller who files a job under that tombstone
+  // does so after the event, even if the caller's clock is behind and `createdAt` is earlier.
   return tombstone.eventAt < tombstone.until && createdAt < tombstone.until;
 }

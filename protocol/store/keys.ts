@@ -9,38 +9,20 @@ import { readable } from "./unreadable.ts";
 
 const WIDTH = 8;
 
-/** A job that has finished, as its process knows it. Of a dead one the revision too: it may be redriven meanwhile. */
+/** A finished job, as this process knows it. A dead job needs its `revision` here, because it may be redriven meanwhile. */
 type Finished = { id: string; topic: string; key?: string; state?: string; revision?: number };
 
 /**
- * Lets the key item of a finished job go with its home, if it still names that job. A finished job frees
- * its key in any case: this only keeps the table clean, so that its failure is reported and no more.
+ * Sets the TTL of a finished job's key item, if the item still names that job. Reports a failure and does not throw: a finished
+ * job does not occupy its key, so that this only keeps the table clean.
+ * @param expiresAt the TTL of the job's home, seconds since the epoch
  */
 export async function releaseKey(ctx: Context, job: Finished, expiresAt: number, by: number): Promise<void> {
   if (job.key === undefined) return;
   try {
     await freeKey(ctx, job, job.key, expiresAt, by);
   } catch (error) {
-    ctx.report({ type: "trouble", topic: job.topic, what: "letting a key go", error: messageOf(error) });
-  }
-}
-
-/**
- * Files looks at keyed jobs that are cancelled at `now` long before they are due: the audit then lets their keys go if
- * nobody lives to do so before. By the due time TTL may have taken the home. As with `releaseKey`, a failure is
- * reported and no more.
- */
-export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: number): Promise<void> {
-  const time = now + RETRY_LOOK_AFTER;
-  const far = homes.filter(({ key, dueAt }) => key !== undefined && dueAt > time);
-  try {
-    await fileLooks(
-      ctx,
-      far.map(({ id }) => ({ id, time })),
-      now + WRITER_DEADLINE,
-    );
-  } catch (error) {
-    ctx.report({ type: "trouble", topic: "", what: "filing looks at keys", error: messageOf(error) });
+    ctx.report({ type: "trouble", topic: job.topic, what: "releasing a key", error: messageOf(error) });
   }
 }
 
@@ -58,8 +40,27 @@ async function freeKey(
 }
 
 /**
- * Lets the keys of these finished jobs go where a process died before it did. What keeps a job from that is reported. Answers the
- * jobs whose partitions gave no answer: they need another look.
+ * Files looks at jobs with a key that are cancelled at `now`, long before they are due. If this process dies before it releases
+ * their keys, the audit releases them when it meets these looks. The jobs' own entries would be too late: by the due time TTL may
+ * have deleted the homes. Reports a failure and does not throw, as `releaseKey`.
+ */
+export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: number): Promise<void> {
+  const time = now + RETRY_LOOK_AFTER;
+  const far = homes.filter(({ key, dueAt }) => key !== undefined && dueAt > time);
+  try {
+    await fileLooks(
+      ctx,
+      far.map(({ id }) => ({ id, time })),
+      now + WRITER_DEADLINE,
+    );
+  } catch (error) {
+    ctx.report({ type: "trouble", topic: "", what: "filing looks at keys", error: messageOf(error) });
+  }
+}
+
+/**
+ * Releases the keys of these finished jobs, as far as a process died before it released them. Reports each failure. Answers the
+ * jobs that need another look, because a partition gave no answer.
  */
 export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: number): Promise<Home[]> {
   const keyed = homes.filter(({ key }) => key !== undefined);
@@ -76,7 +77,7 @@ export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: 
       await freeKey(ctx, home, home.key ?? "", home.expiresAt ?? 0, by);
       return [];
     } catch (error) {
-      const what = `letting the key of job ${home.id} go`;
+      const what = `releasing the key of job ${home.id}`;
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(error) });
       return error === item || isUnavailable(error) ? home : [];
     }
@@ -88,7 +89,10 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof MinutehandError && error.code === "unavailable";
 }
 
-/** What a redrive of a keyed job must hold together with: its key still names it, or names none. */
+/**
+ * Makes the write by which a redrive takes the key of its job again, in one transaction with the job's home. Answers `taken` if
+ * the key names another job now.
+ */
 export async function reclaimKey(ctx: Context, home: Home): Promise<Write | "taken"> {
   const key = keyKey(home.topic, home.key ?? "");
   const [holder] = (await ctx.pool.read([key])) as [KeyItem | undefined];
@@ -98,8 +102,8 @@ export async function reclaimKey(ctx: Context, home: Home): Promise<Write | "tak
 }
 
 /**
- * Those of one topic's finished jobs that a redrive may take: they have no key, or theirs names no other job. A job whose key
- * cannot be read is reported, and left to a later redrive.
+ * Selects the finished jobs of a topic that a redrive may move: a job without a key, or one whose key names no other job. A job
+ * whose key cannot be read is left to a later redrive. Reports that keys could not be read.
  */
 export async function withOwnKeys(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
   const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];
@@ -117,7 +121,10 @@ export async function withOwnKeys(ctx: Context, topic: string, homes: readonly H
   });
 }
 
-/** The id of the job that a caller's own key names. Throws `unavailable` where the key's item cannot be read. */
+/**
+ * Answers the id of the job that a caller's own key names, `undefined` if the key names none.
+ * @throws `unavailable` if the key's item cannot be read
+ */
 export async function jobOfKey(ctx: Context, topic: string, key: string): Promise<string | undefined> {
   const [item] = (await ctx.pool.read([keyKey(topic, key)])) as [KeyItem | undefined];
   return readable(item, `key ${key} of topic ${topic}`)?.id;

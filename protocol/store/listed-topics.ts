@@ -2,9 +2,10 @@ import { ITEM_VERSION, type Key } from "../../core/items.ts";
 import { BEGINNING, END, justAfter } from "../../core/position.ts";
 import type { Context } from "../ports.ts";
 
+/** How many items one read asks for at most. */
 const PAGE_TOPICS = 1000;
 
-/** The topics that a partition lists: each of its items has the name of one as its sort key. */
+/** Reads the names of all topics that a partition lists. Each item of the partition has a topic's name as its sort key. */
 export async function listedTopics(ctx: Context, partition: string): Promise<string[]> {
   const topics: string[] = [];
   for (let from = BEGINNING; ; ) {
@@ -16,7 +17,7 @@ export async function listedTopics(ctx: Context, partition: string): Promise<str
   }
 }
 
-/** Lists a topic under this key, if it is not listed yet. */
+/** Adds a topic to a list, under the topic's key there. Idempotent. */
 export async function listTopic(ctx: Context, key: Key, by: number): Promise<void> {
   const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION }], by);
   if (outcome instanceof Error) throw outcome;

@@ -3,7 +3,11 @@ import { messageOf } from "../../core/errors.ts";
 import { type Head, lookAt } from "../../core/items.ts";
 import type { Context } from "../ports.ts";
 
-/** Files looks; one that is there already is one's own earlier effect, or as good. `since`: see `Look`. */
+/**
+ * Files looks at these jobs. Idempotent: a look that is already there was filed by an earlier try, or serves as well.
+ * @param looks `time`: when to look, ms since the epoch. `since`: see `Look`.
+ * @throws the error of the first look that was not filed
+ */
 export async function fileLooks(
   ctx: Context,
   looks: readonly { id: string; time: number; since?: number }[],
@@ -18,8 +22,9 @@ export async function fileLooks(
 }
 
 /**
- * Does `work`, which sends an untracked job, under a look that later sweeps reach. If the process dies in between, or the work
- * fails, the look stays: no audit finds an untracked job. Throws what the look or the work throws.
+ * Files a look at an untracked job, calls `work`, which sends the job, and then removes the look. If the process dies in between,
+ * or `work` throws, the look stays, and a later sweep sends the job. This is needed because no audit finds an untracked job.
+ * @throws the error of `work`, or that of filing the look
  */
 export async function underLook<T>(ctx: Context, { id, topic }: Head, work: () => Promise<T>): Promise<T> {
   const look = lookAt(id, ctx.clock() + RETRY_LOOK_AFTER);
@@ -29,7 +34,7 @@ export async function underLook<T>(ctx: Context, { id, topic }: Head, work: () =
   try {
     await ctx.pool.remove([look], ctx.clock() + WRITER_DEADLINE);
   } catch (error) {
-    // It costs one message more.
+    // A look that stays costs one message more.
     ctx.report({ type: "trouble", topic, what: "removing a look", error: messageOf(error) });
   }
   return result;

@@ -6,17 +6,19 @@ import { layoutTrouble } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 
+/** Each further try means that somebody else changed the item between two of ours. */
 const TRIES = 10;
 const WIDTH = 8;
 
-/** Until when a once item is stored, in seconds since the epoch, that must answer until `lasts` ms after `time`. */
+/** Answers the TTL (seconds since the epoch) of a once item that must answer until `lasts` ms after `time`. */
 export function onceEnd(time: number, lasts = ONCE_AFTER): number {
   return ttl(time + lasts + ONCE_SLACK);
 }
 
 /**
- * Whether a once item answers no more: its own time has passed, and its job has been over for a day or is not stored any
- * more. TTL deletes days late, so that an item may still be there. `home`: of its job.
+ * Says whether a once item no longer answers repeated requests, although TTL, which may be days late, has not deleted the item yet.
+ * An item is over if its own time has passed, and if its job ended a day ago, or is not stored, or is untracked.
+ * @param home the home of the item's job
  */
 export function isOnceOver({ expiresAt }: OnceItem, home: Home | undefined, now: number): boolean {
   if (expiresAt * 1000 - ONCE_SLACK > now) return false;
@@ -25,9 +27,10 @@ export function isOnceOver({ expiresAt }: OnceItem, home: Home | undefined, now:
 }
 
 /**
- * Makes sure that the once items of a job are stored for two days after `time`, before the job may live until then: it may be
- * late and run for long, and its items answer for a day after its end. TTL would take them, and a repeated request would file a
- * second job. Answers what the home is to say of them from now on.
+ * Prolongs the once items of a job, so that they are stored for two days after `time` at least. To be called before a write that
+ * lets the job live until `time`: the job may then be late and run for long, and its items must answer for a day after its end.
+ * If TTL deleted them, a repeated request would file a second job. Answers the `once` to write into the home, or nothing if no
+ * item had to be prolonged.
  */
 export async function prolongOnce(
   ctx: Context,
@@ -44,14 +47,15 @@ export async function prolongOnce(
   return { once: onceText(notes.map((note) => (short.includes(note) ? { ...note, expiresAt } : note))) };
 }
 
-/** Only ever prolongs: of two movers at once either may be the one whose move holds. */
+/** Prolongs one once item. Never shortens it: if two callers move the job at once, the move of either may be the one that holds. */
 async function prolong(ctx: Context, home: Home, { token, expiresAt }: OnceNote, by: number): Promise<void> {
   const key = onceKey(home.topic, token);
   let [item] = (await ctx.pool.read([key])) as [OnceItem | undefined];
   let trouble: string | undefined;
   for (let i = 0; i < TRIES; i++) {
     trouble = item && layoutTrouble(item);
-    // It names another job when its time was over and its job too: this one was redriven since.
+    // The item names another job if a request filed a new job under the token when this item and our job were both over. Our job
+    // was redriven since.
     if (trouble !== undefined || item?.id !== home.id || item.expiresAt >= expiresAt) break;
     trouble = `others changed it ${TRIES} times meanwhile`;
     const expect = { id: item.id, expiresAt: item.expiresAt };
@@ -59,7 +63,7 @@ async function prolong(ctx: Context, home: Home, { token, expiresAt }: OnceNote,
     if (outcome.changed) return;
     item = outcome.item as OnceItem | undefined;
   }
-  // The job goes on: it must not wait for what only a repeated request may need.
+  // A failure is only reported: the job must not wait for an item that only a repeated request may need.
   if (trouble !== undefined) {
     const what = `keeping the once item of job ${home.id} for longer`;
     ctx.report({ type: "trouble", topic: home.topic, what, error: trouble });

@@ -18,38 +18,49 @@ import type { Context } from "../ports.ts";
 import { readHomes } from "./read-job.ts";
 import type { Met } from "./unreadable.ts";
 
-/**
- * One entry of a bucket: its sort key, the position just before it, and its job as it stands now, if there. `unreadable`: its
- * job is there and cannot be read. `unread`: the id of a job for which DynamoDB gives no answer. `since`: what its look says.
- */
+/** One entry of a bucket, which is a home or a look, with its job. */
 export type Entry = {
   sk: string;
+  /** The position just before the entry. */
   before: Position;
+  /** The job as it stands now. `undefined` if it does not exist, cannot be read, or is `unread`. */
   home: Home | undefined;
+  /** The `since` of the entry, if that is a look. */
   since?: number;
+  /** Set if the job exists and this code cannot read it. */
   unreadable?: Met;
+  /** The job's id, set if DynamoDB gave no answer to the read of the job. */
   unread?: string;
 };
 
-/** What was read, and how far: every entry before `position` has been on this page or an earlier one. */
-export type EntryPage = { entries: Entry[]; position: Position };
+export type EntryPage = {
+  entries: Entry[];
+  /** Every entry before this position has been on this page or an earlier one, except for minutes that were passed over. */
+  position: Position;
+};
 
-/**
- * Minutes of a shard that DynamoDB did not let be read while it did others, each with the position from which it is unread.
- * Everything else before `beyond` is done. `error`: why.
- */
-export type PassedOver = { readonly unread: Map<number, Position>; beyond: Position; error?: unknown };
+/** The minutes of a shard that were passed over, because DynamoDB answered reads of other minutes and not of these. */
+export type PassedOver = {
+  /** By the beginning of each minute (ms since the epoch): the position from which the minute is unread. */
+  readonly unread: Map<number, Position>;
+  /** All entries before this position are done, except for the unread ones. */
+  beyond: Position;
+  /** Why the last of these minutes could not be read. */
+  error?: unknown;
+};
 
-/** A tick in time finds its entries in two minutes. */
+/** A tick that is on time finds its entries in two minutes: in the one in which the last sweep stopped, and in the next. */
 const MINUTES_AT_FIRST = 2;
 const WIDTH = 8;
 
 /**
- * The entries of a shard between two positions, oldest first. A home that lies in the page is not read again; a look's is,
- * so few at once that they fit into memory whatever their size (`core/work-sizes.ts`).
+ * Reads the entries of a shard between two positions, oldest first, with their jobs. If the entry is a home, the page has it
+ * already. The home of a look is read in addition: so few homes at once that they fit into memory whatever their size
+ * (`core/work-sizes.ts`).
  *
- * With `passed` one partition's trouble is its own: a minute that cannot be read is noted there and passed over, unless all fail
- * of as many minutes as are read at once. Minutes that are done are not read again. A page is done when the next is asked for.
+ * By asking for the next page the caller says that the last one is done.
+ * @param passed Without it, a minute that cannot be read throws. With it, such a minute is noted there and passed over, and the next
+ * call with the same `passed` reads only what is not done. It throws only if 16 minutes in a row (`ctx.sizes.minutes`) cannot be read.
  */
 export async function* pages(
   ctx: Context,
@@ -60,52 +71,55 @@ export async function* pages(
 ): AsyncGenerator<EntryPage> {
   const { page: limit, minutes: most } = ctx.sizes;
   const silent = passed && new Set<string>();
-  const few = entriesAtOnce(ctx.sizes);
+  const maxLooks = entriesAtOnce(ctx.sizes);
   let position = from;
   let minutes = Math.min(MINUTES_AT_FIRST, most);
   while (position < before) {
     const stretch = minutesFrom(position, before, minutes);
-    // Several minutes at once: after an outage most may be empty, and each read is a round trip. Many are but tried, as
-    // what they answer is kept till its turn.
-    const perMinute = minutes > MINUTES_AT_FIRST ? Math.min(Math.ceil(few / stretch.length), limit) : limit;
+    // Several minutes are read at once, because each read is a round trip, and after an outage most minutes may be empty. If there
+    // are many, only a few entries of each are read at first: these stay in memory until their minute's turn.
+    const perMinute =
+      minutes > MINUTES_AT_FIRST ? Math.min(Math.ceil(maxLooks / stretch.length), limit) : limit;
     const endOf = (start: number): Position =>
       beforeTime(start + BUCKET) < before ? beforeTime(start + BUCKET) : before;
-    const heads = await Promise.allSettled(
+    const firstPages = await Promise.allSettled(
       stretch.map(async (start) => {
         const first = unreadFrom(start, position, passed);
         if (first >= endOf(start)) return NOTHING;
         return ctx.pool.page(bucketOf(start, shard), first, before, perMinute);
       }),
     );
-    const answered = heads.flatMap((head) => (head.status === "fulfilled" ? head.value : []));
-    const failed = heads.find((head) => head.status === "rejected");
+    const answered = firstPages.flatMap((first) => (first.status === "fulfilled" ? first.value : []));
+    const failed = firstPages.find((first) => first.status === "rejected");
     const isSilent = answered.length === 0;
-    // Few minutes may lie in one partition that gives no answer. Where as many as are ever read at once fail, all would.
+    // A few minutes may all lie in one partition that gives no answer. If as many minutes fail as are ever read at once, it is the
+    // whole pool that gives no answer.
     if (failed && (!passed || (isSilent && stretch.length >= most))) throw failed.reason;
     const isSparse =
-      answered.reduce((sum, { items, more }) => sum + items.length + (more ? few : 0), 0) < few;
+      answered.reduce((sum, { items, more }) => sum + items.length + (more ? maxLooks : 0), 0) < maxLooks;
     minutes = isSilent ? most : Math.min(isSparse ? minutes * 2 : MINUTES_AT_FIRST, most);
     for (const [i, start] of stretch.entries()) {
-      const head = heads.shift();
+      const first = firstPages.shift();
       const end = endOf(start);
-      if (passed && head?.status === "rejected") {
+      if (passed && first?.status === "rejected") {
         passed.unread.set(start, unreadFrom(start, position, passed));
-        passed.error = head.reason;
+        passed.error = first.reason;
         position = end;
         continue;
       }
-      let page = head?.status === "fulfilled" ? head.value : NOTHING;
+      let page = first?.status === "fulfilled" ? first.value : NOTHING;
       for (;;) {
         const last = page.items.at(-1)?.sk;
         const next = page.more && last !== undefined ? justAfter(last) : undefined;
-        // Read while this page is worked on: the bound was fixed before, so that it does not matter when.
+        // The next page is read while the caller works on this one. Reading it early misses no job: `before` is fixed, and whoever
+        // files a job before that bound by now sends the job's message.
         const following =
           next === undefined ? undefined : ctx.pool.page(bucketOf(start, shard), next, before, limit);
         following?.catch(() => {});
         // rule: page-ends-where-the-next-begins
         const reached = next ?? end;
         if (page.items.length > 0 || i === stretch.length - 1)
-          yield* slicesOf(ctx, page.items, position, reached, few, silent);
+          yield* slicesOf(ctx, page.items, position, reached, maxLooks, silent);
         position = reached;
         if (passed?.unread.has(start)) passed.unread.set(start, position);
         if (passed && position > passed.beyond) passed.beyond = position;
@@ -129,31 +143,36 @@ export async function* pages(
 
 const NOTHING = { items: [], more: false };
 
-/** Where to go on in a minute. */
+/** Answers the position from which a minute is still to be read. */
 function unreadFrom(start: number, position: Position, passed: PassedOver | undefined): Position {
   const from = passed?.unread.get(start) ?? passed?.beyond ?? position;
   return from > position ? from : position;
 }
 
+/** Answers the beginnings of up to `count` minutes from `position` on that begin before `before`. */
 function minutesFrom(position: Position, before: Position, count: number): number[] {
   const first = minuteOf(timeOf(position));
   const minutes = Array.from({ length: count }, (_, i) => first + i * BUCKET);
   return minutes.filter((start) => beforeTime(start) < before);
 }
 
-/** A page in slices of at most `few` looks. `silent`: the buckets that have given no answer, which are added to; absent: that throws. */
+/**
+ * Divides a page into slices of at most `maxLooks` looks, and reads the jobs of each slice when the caller asks for it.
+ * @param reached the position at the end of the page
+ * @param silent the buckets that have given no answer; further ones are added. Absent: a bucket that gives no answer throws.
+ */
 async function* slicesOf(
   ctx: Context,
   items: readonly Item[],
   from: Position,
   reached: Position,
-  few: number,
+  maxLooks: number,
   silent: Set<string> | undefined,
 ): AsyncGenerator<EntryPage> {
   let position = from;
   let rest = items;
   do {
-    const end = endOfSlice(rest, few);
+    const end = endOfSlice(rest, maxLooks);
     const slice = rest.slice(0, end);
     rest = rest.slice(end);
     const entries = await entriesOf(ctx, slice, position, silent);
@@ -164,13 +183,14 @@ async function* slicesOf(
   } while (rest.length > 0);
 }
 
-/** How many of these entries there are up to, and with, the `few`th look. */
-function endOfSlice(items: readonly Item[], few: number): number {
+/** Counts the entries up to and including the `maxLooks`th look. */
+function endOfSlice(items: readonly Item[], maxLooks: number): number {
   let looks = 0;
-  const at = items.findIndex((item) => isLookKey(item.sk) && ++looks === few);
+  const at = items.findIndex((item) => isLookKey(item.sk) && ++looks === maxLooks);
   return at === -1 ? items.length : at + 1;
 }
 
+/** Makes entries of items, and reads the jobs of looks. `from`: the position before the first item. `silent`: as in `slicesOf`. */
 async function entriesOf(
   ctx: Context,
   items: readonly Item[],
@@ -187,7 +207,7 @@ async function entriesOf(
     const place = { sk, before };
     before = justAfter(sk);
     if (id === undefined) {
-      // No newer version files such an entry, and there is no job to look at again.
+      // No version files such an entry, as all name the job in the sort key. So there is no job that needs another look.
       const error = `entry ${sk} of bucket ${item.pk} names no job`;
       ctx.report({ type: "trouble", topic: "", what: "reading a bucket", error });
       return { ...place, home: undefined };
@@ -209,7 +229,10 @@ async function homesOf(ctx: Context, ids: readonly string[]): Promise<Homes> {
   return new Map(ids.map((id, i) => [id, homes[i]]));
 }
 
-/** The same without those of buckets that give no answer: the page that names them was just read. */
+/**
+ * Reads homes as `homesOf`, but leaves out those of buckets that give no answer, and adds these buckets to `silent`. The pool as a
+ * whole is not the trouble: it has just answered the read of the page.
+ */
 async function homesApart(ctx: Context, ids: readonly string[], silent: Set<string>): Promise<Homes> {
   const buckets = Map.groupBy(ids, (id) => homeKey(id).pk);
   for (const bucket of silent) buckets.delete(bucket);

@@ -5,14 +5,17 @@ import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { createSilences } from "./silence.ts";
 
-/** Partitions that have met a read with no answer while others answered. */
+/** Partitions that gave no answer to a read while other partitions did. */
 const silences = createSilences(BUCKET);
 const WIDTH = 8;
 
 /**
- * Reads items as `Pool.read` does, but one partition's trouble is its own: where they cannot be read together, each partition is
- * read by itself. Answers in the order of the keys, with the error for each item of a partition that cannot be read. For callers
- * whom the pool has just answered something else.
+ * Reads items as `Pool.read`, but a partition that cannot be read does not fail the others. If the items cannot be read together,
+ * each partition is read by itself. Answers in the order of the keys: the item, `undefined`, or the error of its partition.
+ * A partition that took `NO_ANSWER_AFTER` or longer to fail is not asked again for a minute.
+ *
+ * Only for callers to whom the pool has just answered another read. If all items lie in one partition, this function takes its
+ * failure for trouble of that partition, and not of the whole pool.
  */
 export async function readApart(ctx: Context, keys: readonly Key[]): Promise<(Item | undefined | Error)[]> {
   const found = new Map<Key, Item | undefined | Error>();
@@ -37,7 +40,7 @@ export async function readApart(ctx: Context, keys: readonly Key[]): Promise<(It
     const again = isAlone ? begun : ctx.clock();
     if (isAlone) for (const pk of partitions.keys()) fail(pk, error);
     else await inParallel([...partitions], WIDTH, ([pk, some]) => read(some).catch((why) => fail(pk, why)));
-    // Where none of several can be read it is the pool that fails, which may answer at any moment.
+    // If none of several partitions can be read, the whole pool is in trouble, and may answer again at any moment.
     const isSlow = ctx.clock() - again >= NO_ANSWER_AFTER && (isAlone || failed.size < partitions.size);
     for (const [pk, reason] of failed) {
       if (isSlow) silences.note(ctx, pk, reason);

@@ -10,7 +10,10 @@ import { cannotRead, reportUnreadable } from "./unreadable.ts";
 
 const WIDTH = 2;
 
-/** A job as it stands. Throws `job-not-found`, or `unavailable` where it cannot be read. */
+/**
+ * Reads the home of one job.
+ * @throws `job-not-found`; `unavailable` if a newer version wrote the home, or it is malformed
+ */
 export async function readJob(ctx: Context, id: string): Promise<Home> {
   const [home] = await readHomes(ctx, [id]);
   if (!home) throw notFound(id);
@@ -27,7 +30,7 @@ export function notFound(id: string): MinutehandError {
   );
 }
 
-/** The homes of these jobs, in their order; `undefined`: there is none. */
+/** Reads the homes of these jobs, and answers them in the order of the ids. `undefined`: the job does not exist. */
 export async function readHomes(
   ctx: Context,
   ids: readonly string[],
@@ -39,7 +42,7 @@ export async function readHomes(
   });
 }
 
-/** The same, but one bucket's trouble is its own: the error for each job of a bucket that gives no answer (`readApart`). */
+/** Reads homes as `readHomes`, but answers the error for each job of a bucket that gives no answer (`readApart`). */
 export async function readHomesApart(
   ctx: Context,
   ids: readonly string[],
@@ -51,7 +54,10 @@ export async function readHomesApart(
   });
 }
 
-/** The same for those who pass over what cannot be read, which is reported. `what`: what they are doing. */
+/**
+ * Reads homes as `readHomes`, but reports the unreadable ones and answers `undefined` for them.
+ * @param what what the caller is doing, for the report
+ */
 export async function readableHomes(
   ctx: Context,
   ids: readonly string[],
@@ -63,8 +69,8 @@ export async function readableHomes(
 }
 
 /**
- * The same homes without their bodies, of as many jobs as there may be: no more bodies than those of `heads` jobs, twice, are
- * in memory at once.
+ * Reads the homes of any number of jobs as `readHomes`, and keeps them without their bodies. At most twice `ctx.sizes.heads`
+ * bodies are in memory at once.
  */
 export async function readHeads(
   ctx: Context,
@@ -80,7 +86,10 @@ export function withoutBody(home: Home | Unreadable | undefined): Head | Unreada
   return home === undefined || isUnreadable(home) ? home : headOf(home);
 }
 
-/** The id that a caller's own key names. Throws `job-not-found`. */
+/**
+ * Answers the id of the job that a caller's own key names.
+ * @throws `job-not-found` if the key names none; `unavailable` if the key's item cannot be read
+ */
 export async function idOfKey(ctx: Context, topic: string, key: string): Promise<string> {
   const id = await jobOfKey(ctx, topic, key);
   if (id === undefined) {

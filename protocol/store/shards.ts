@@ -4,18 +4,24 @@ import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, type Meta, sortable } f
 import type { Context, Pool } from "../ports.ts";
 import { readable } from "./unreadable.ts";
 
+/** How long a process uses the number before it reads `meta` again: ms. An old number is never wrong (`shardCount`). */
 const FRESH_FOR = 60_000;
-/** How long a number serves that could not be read anew: ms. A read that gives no answer takes its caller seconds. */
+/** How long a guess is used before `meta` is read again: ms. Each read that gives no answer keeps its caller waiting for seconds. */
 const GUESS_FOR = 10_000;
 
-/** `isGuess`: it could not be read. `until`: ms since the epoch. */
-type Known = { readonly shards: number; readonly until: number; readonly isGuess?: true };
+type Known = {
+  readonly shards: number;
+  /** Until when the number is used without a read: ms since the epoch. */
+  readonly until: number;
+  /** Set if `meta` could not be read. */
+  readonly isGuess?: true;
+};
 const known = new WeakMap<Pool, Known>();
 
 /**
- * How many shards writers file into: what `meta` says, before the first tick what is configured. It only
- * grows, and only after the new cursors stand, so that an old number is never wrong, merely narrower. While `meta` cannot be read
- * the last number serves, and who has none files into the first shard, which each queue has.
+ * Answers the number of shards into which writers file jobs. The item `meta` holds it. Before the first tick the configured one serves.
+ * It only grows, and only after the new shards have cursors. So a writer with an old number merely uses fewer shards. While
+ * `meta` cannot be read, the last number serves. A process that has none files into the first shard, which every queue has.
  */
 export async function shardCount(ctx: Context): Promise<number> {
   const last = known.get(ctx.pool);
@@ -28,8 +34,9 @@ export async function shardCount(ctx: Context): Promise<number> {
 }
 
 /**
- * How many shards a reader looks into. A tick may have raised the number within the last minute: then others file into shards that
- * this process does not know yet, but for its policy. Throws what keeps the number from being read: an answer would be half one.
+ * Answers how many shards a reader must read. A tick may have raised the number within the last minute. Others then file jobs into
+ * shards that this process knows only by its policy, so that the larger number counts.
+ * @throws if the number cannot be read, because the reader's answer would be half an answer
  */
 export async function shardsToRead(ctx: Context): Promise<number> {
   const last = known.get(ctx.pool);
@@ -38,14 +45,18 @@ export async function shardsToRead(ctx: Context): Promise<number> {
 }
 
 /**
- * How many shards a release reads notes from. While the number cannot be read, a release may know too few: notes of the other shards
- * wait for a later release.
+ * Answers the number of shards from which a release reads notes. While the number cannot be read, this may be too few. The notes of the
+ * other shards then wait for a later release.
  */
 export async function shardsToRelease(ctx: Context): Promise<number> {
   return Math.max(await shardCount(ctx), ctx.policy.shards);
 }
 
-/** How many shards a tick sweeps: with their cursors, if they can be made, and else as many as were there last. */
+/**
+ * Answers how many shards a tick sweeps, and creates the cursors of new shards. If that fails, it answers the last number that this
+ * process knows, or else the configured one.
+ * @throws `bad-request` if the configured number is out of range
+ */
 export async function shardsToSweep(ctx: Context): Promise<number> {
   const last = known.get(ctx.pool);
   try {
@@ -56,6 +67,7 @@ export async function shardsToSweep(ctx: Context): Promise<number> {
   }
 }
 
+/** Reports that `meta` cannot be read, and uses `shards` for a while instead. */
 function guess(ctx: Context, shards: number, error: unknown): number {
   ctx.report({ type: "trouble", topic: "", what: "reading the number of shards", error: messageOf(error) });
   known.set(ctx.pool, { shards, until: ctx.clock() + GUESS_FOR, isGuess: true });
@@ -63,7 +75,7 @@ function guess(ctx: Context, shards: number, error: unknown): number {
 }
 
 async function readShards(ctx: Context): Promise<number> {
-  // Taken before the reading: what changes meanwhile must not be believed for longer.
+  // The time is taken before the read, because `meta` may change during the read.
   const until = ctx.clock() + FRESH_FOR;
   const meta = await readMeta(ctx);
   if (!meta) return ctx.policy.shards;
@@ -77,9 +89,9 @@ async function readMeta(ctx: Context): Promise<Meta | undefined> {
 }
 
 /**
- * The tick's part: gives each configured shard its cursors, then lets writers use it. A table's first
- * cursors begin at its creation; those of a shard that comes later `AUDIT_AFTER` before now, ahead of which
- * no writer can have filed, since `meta` did not name the shard.
+ * Gives each configured shard its cursor, and then lets writers use the shard, by raising the number in `meta`. The cursors of a
+ * new table begin at the table's creation. The cursor of a shard that is added later begins `AUDIT_AFTER` before now: no writer
+ * can have filed a job before that, because `meta` did not name the shard.
  */
 async function ensureShards(ctx: Context): Promise<number> {
   const wanted = ctx.policy.shards;
@@ -92,13 +104,13 @@ async function ensureShards(ctx: Context): Promise<number> {
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
   // rule: new-cursor-starts-before-all-jobs
-  // Without meta writers already use the configured number: their jobs may be as old as the table.
+  // Without `meta`, writers already use the configured number, so that jobs may be as old as the table.
   const start = sortable(meta ? now - AUDIT_AFTER : Math.min(await ctx.pool.createdAt(), now - AUDIT_AFTER));
   const cursors = Array.from({ length: wanted }, (_, shard): Cursor => {
     return { ...cursorKey(shard), v: ITEM_VERSION, swept: start, audited: start, trail: [] };
   });
   // rule: cursors-before-more-shards
-  // A cursor that is there stays as it is.
+  // The insert leaves a cursor that is already there as it is.
   for (const outcome of await ctx.pool.insert(cursors, by)) if (outcome instanceof Error) throw outcome;
   if (meta) {
     const expect = { shards: meta.shards };

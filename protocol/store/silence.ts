@@ -2,20 +2,26 @@ import { NO_ANSWER_AFTER } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Context, Pool } from "../ports.ts";
 
-/** How long a name whose call has met no answer is not asked again: ms. The next tick may ask it. */
+/**
+ * How long `askUnlessSilent` does not repeat a call that got no answer: ms. It is shorter than the minute between ticks, so that
+ * the next tick may ask again.
+ */
 const SILENT_FOR = 40_000;
 
-/** Names that gave no answer. Nobody asks them for a while, because jobs of others would wait for each such call. */
+/**
+ * Remembers which names (of partitions or topics) gave no answer. Nobody asks for these for a while, because other jobs would
+ * wait for each such call.
+ */
 export type Silences = {
-  /** Why a name's last call failed; `undefined`: the name may be asked. */
+  /** Answers why the last call for a name failed, or `undefined` if the name may be asked for now. */
   readonly errorOf: (ctx: Context, name: string) => Error | undefined;
-  /** All names that have ever given no answer, those too that may be asked again. */
+  /** Answers all names that ever gave no answer, including those that may be asked for again. */
   readonly names: (ctx: Context) => Iterable<string>;
-  /** Notes that a name has given no answer now. */
+  /** Notes that a call for a name has just got no answer. */
   readonly note: (ctx: Context, name: string, error: unknown) => void;
 };
 
-/** Remembers what gives no answer for `lasts` ms, for each pool by itself. */
+/** Makes a memory of silent names, separate for each pool. A name may be asked for again after `lasts` ms. */
 export function createSilences(lasts: number): Silences {
   const pools = new WeakMap<Pool, Map<string, { error: Error; until: number }>>();
   return {
@@ -36,8 +42,8 @@ export function createSilences(lasts: number): Silences {
 }
 
 /**
- * Makes a function that calls `ask`, and answers and throws as `ask` does. When a call has taken `NO_ANSWER_AFTER` or longer to
- * fail, calls of the same `name` throw that error at once for 40 s.
+ * Makes a function that calls `ask`, and answers and throws as `ask`. If a call takes `NO_ANSWER_AFTER` or longer to fail, further
+ * calls with the same `name` throw that error at once, for `SILENT_FOR`.
  */
 export function askUnlessSilent(): <T>(ctx: Context, name: string, ask: () => Promise<T>) => Promise<T> {
   const silences = createSilences(SILENT_FOR);

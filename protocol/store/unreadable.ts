@@ -6,16 +6,18 @@ import { layoutTrouble, type Unreadable } from "../../core/readable.ts";
 import type { Context } from "../ports.ts";
 import { fileLooks } from "./looks.ts";
 
-/** A job that cannot be read, and since when looks have met it so: ms since the epoch. */
+/** An unreadable job. `since`: when a look first found it unreadable, ms since the epoch. */
 export type Met = Unreadable & { readonly since: number };
 
-/** Waits between two looks at a job that cannot be read: 4 minutes at first, about four hours at last. */
+/** The wait between two looks at an unreadable job: 4 minutes at first, about four hours (256 minutes) at most. */
 const SHORTEST_WAIT = 4 * BUCKET;
 const LONGEST_WAIT = 256 * BUCKET;
 
 /**
- * Reports jobs that cannot be read, and files the next look at each: they run once the code that can read them is back.
- * Both the sweep and the audit do so, as neither knows of the other.
+ * Reports unreadable jobs, and files the next look at each, so that the jobs run once a version is deployed that can read them.
+ * The sweep and the audit both call this, since neither knows what the other has met. The times lie on a grid that depends on the
+ * job's id, so that both file the same look.
+ * @param what what the caller is doing, for the report
  */
 export async function lookAtUnreadableAgain(ctx: Context, what: string, met: readonly Met[]): Promise<void> {
   if (met.length === 0) return;
@@ -25,26 +27,28 @@ export async function lookAtUnreadableAgain(ctx: Context, what: string, met: rea
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
 }
 
-/**
- * When to look at such a job again, at or after `from`: the longer nobody could read it, the later.
- */
+/** Answers when to look at an unreadable job again, at or after `from`. The longer nobody could read the job, the longer the wait. */
 function nextLookAt(id: string, since: number, from: number): number {
   const doublings = Math.floor(Math.log2(Math.max((from - since) / 2 / SHORTEST_WAIT, 1)));
   return onGrid(id, from, Math.min(SHORTEST_WAIT * 2 ** doublings, LONGEST_WAIT));
 }
 
-/** One report for each reason, with the first job that it holds of. */
+/** Makes one report for each reason, with the number of jobs and the id of the first of them. */
 export function reportUnreadable(ctx: Context, what: string, found: readonly Unreadable[]): void {
   for (const [error, some] of Map.groupBy(found, ({ unreadable }) => unreadable))
     ctx.report({ type: "unreadable", what, jobs: some.length, id: some[0]?.id ?? "", error });
 }
 
-/** What a caller is told who names such a job. */
+/** Makes the error for a caller who names an unreadable job. */
 export function cannotRead({ id, unreadable }: Unreadable): MinutehandError {
   return unavailableItem(`job ${id}`, unreadable, { id });
 }
 
-/** An item of any other kind, as long as this code can read it. Throws `unavailable`. `what`: its name for people. */
+/**
+ * Answers an item of any kind except a home, if this code can read the version of its layout.
+ * @param what names the item in the error
+ * @throws `unavailable` if a newer version wrote the item
+ */
 export function readable<T extends Item>(item: T | undefined, what: string): T | undefined {
   const trouble = item && layoutTrouble(item);
   if (trouble !== undefined) throw unavailableItem(what, trouble);

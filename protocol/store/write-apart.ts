@@ -3,19 +3,19 @@ import type { Item } from "../../core/items.ts";
 import type { Change, Context, Deadline } from "../ports.ts";
 import { createSilences } from "./silence.ts";
 
-/** Partitions that have left writes undecided while others decided theirs. */
+/** Partitions that have left writes undecided while other partitions decided theirs. */
 const silences = createSilences(BUCKET);
 
 /**
- * Changes items as `Pool.changeMany` does, for callers whose other jobs wait. A partition that has left a change undecided for
- * `BATCH_PATIENCE` or longer is not asked again for a minute: each change of it gets the error at once.
+ * Changes items as `Pool.changeMany`, for callers with other jobs that must not wait. If a partition leaves a change undecided for
+ * `BATCH_PATIENCE` or longer, it is not asked again for a minute: each change of it gets the error at once.
  */
 export function changeApart(
   ctx: Context,
   changes: readonly Change[],
   by: Deadline,
 ): Promise<("changed" | "refused" | Error)[]> {
-  return apart(
+  return writeApart(
     ctx,
     changes,
     ({ key }) => key.pk,
@@ -23,13 +23,13 @@ export function changeApart(
   );
 }
 
-/** Inserts items as `Pool.insert` does, otherwise as `changeApart`. */
+/** Inserts items as `Pool.insert`, and does not ask silent partitions, as `changeApart`. */
 export function insertApart(
   ctx: Context,
   items: readonly Item[],
   by: Deadline,
 ): Promise<("inserted" | "exists" | Error)[]> {
-  return apart(
+  return writeApart(
     ctx,
     items,
     ({ pk }) => pk,
@@ -37,7 +37,7 @@ export function insertApart(
   );
 }
 
-async function apart<T, Outcome>(
+async function writeApart<T, Outcome>(
   ctx: Context,
   items: readonly T[],
   partitionOf: (item: T) => string,
@@ -51,7 +51,7 @@ async function apart<T, Outcome>(
   for (const [at, i] of asked.entries()) outcomes[i] = written[at] ?? new Error("no answer");
   const partitions = Map.groupBy(asked, (i) => partitionOf(items[i] as T));
   const undecided = [...partitions].filter(([, those]) => those.some((i) => outcomes[i] instanceof Error));
-  // If none of several partitions decides, the whole pool is in trouble, and may answer again at any moment.
+  // If none of several partitions decides its writes, the whole pool is in trouble, and may answer again at any moment.
   const isSilence =
     ctx.clock() - begun >= BATCH_PATIENCE && (partitions.size === 1 || undecided.length < partitions.size);
   if (isSilence)
