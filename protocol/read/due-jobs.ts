@@ -82,7 +82,8 @@ export async function* dueJobs(
 
 /**
  * How many entries to read of each shard, so that they very likely hold the shard's part of the jobs that are wanted. `share`: the
- * average part. Jobs are filed into random shards, so two standard deviations (the root of the average) are added.
+ * average part. Jobs are filed into random shards, so two standard deviations are added, each the square root of the
+ * average.
  */
 function entriesFor(share: number, most: number): number {
   return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, most);
