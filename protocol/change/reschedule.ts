@@ -126,8 +126,8 @@ export async function replaceJob(
 }
 
 /**
- * Counts a restart if the job has run already. Its attempts begin at 1 again, so that consumers need the number of restarts to tell its
- * runs apart.
+ * Counts a restart if the job has run already. Its calls to a webhook's receiver then have another id, so that the receiver does not take
+ * the changed job for a repeat.
  */
 function restarted({ attempt, restarts = 0 }: Home): { restarts?: number } {
   return attempt > 0 ? { restarts: restarts + 1 } : {};
