@@ -73,7 +73,9 @@ export type BulkPart = {
 
 const WIDTH = 8;
 const ERRORS = 10;
-/** A part stops reading pages when it holds this many times as many jobs as it may change: most of them may be changed already. */
+/**
+ * A part stops reading pages when it holds this many times as many jobs as it may change: most of them may be changed already.
+ */
 const HELD = 4;
 const SENDING_AGAIN = "sending jobs that a bulk has moved";
 export const BULK_ID_CHARS = 8;
@@ -98,8 +100,8 @@ export function beginBulk(
 }
 
 /**
- * Begins a bulk of a call with an `Idempotency-Key`. Answers the bulk as the first try of the call has begun it, so that a repeat leaves
- * alone the jobs that others have filed since the first try. The beginning is noted for a day.
+ * Begins a bulk of a call with an `Idempotency-Key`. Answers the bulk as the first try of the call has begun it, so that a repeat
+ * leaves alone the jobs that others have filed since the first try. The beginning is noted for a day.
  *
  * @throws `unavailable`: the call must be repeated
  */
@@ -131,13 +133,14 @@ export async function beginOnce(ctx: Context, topic: string, bulk: Bulk): Promis
 }
 
 /**
- * Runs one part of a bulk: changes at most 500 jobs, for about 5 s. Each job is changed on its own, by the call that its user would make.
+ * Runs one part of a bulk: changes at most 500 jobs, for about 5 s. Each job is changed on its own, by the call that its user
+ * would make.
  *
  * A part can be called again. It then changes the jobs that are left, and goes on behind them:
  * - Jobs that carry this bulk's mark are left alone. They count as changed, at the place where they were due.
  * - Jobs that others have filed or moved since the bulk began are left alone too, and do not count.
- * - At a rate, the jobs that are left get starts which an earlier call has not given. A redrive finds no trace of the jobs that it has
- *   redriven. So it does not count them, and gives their starts a second time.
+ * - At a rate, the jobs that are left get starts which an earlier call has not given. A redrive finds no trace of the jobs that
+ *   it has redriven. So it does not count them, and gives their starts a second time.
  * - Near jobs that an earlier call has moved are sent once more: that call may have died before it sent them.
  *
  * @param begun where the part begins: what `beginBulk` or the part before has answered
@@ -179,9 +182,9 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
 }
 
 /**
- * Reads all pages of a part before any job is changed: an earlier call of the same part may have given starts to jobs of any page, and no
- * start is given twice. If many jobs were filed since that call, the part is full before all such starts are seen. Then some starts are
- * given twice. The first page is always read, and no other after `until` (ms since the epoch).
+ * Reads all pages of a part before any job is changed: an earlier call of the same part may have given starts to jobs of any
+ * page, and no start is given twice. If many jobs were filed since that call, the part is full before all such starts are seen.
+ * Then some starts are given twice. The first page is always read, and no other after `until` (ms since the epoch).
  */
 async function pagesOf(ctx: Context, request: BulkRequest, bulk: Bulk, until: number): Promise<JobPage[]> {
   const pages: JobPage[] = [];
@@ -222,8 +225,8 @@ function matchedOf({ homes }: JobPage, { action }: BulkRequest, at: Bulk): Head[
 }
 
 /**
- * Whether an action applies to a job. Only dead jobs are redriven, and only unfinished jobs are changed otherwise. `run` skips jobs that
- * may start already.
+ * Whether an action applies to a job. Only dead jobs are redriven, and only unfinished jobs are changed otherwise. `run` skips
+ * jobs that may start already.
  */
 function isFor(action: BulkAction, home: Head, now: number): boolean {
   if (action === "run" && home.state === "scheduled" && startsAt(home) <= now) return false;
@@ -231,15 +234,17 @@ function isFor(action: BulkAction, home: Head, now: number): boolean {
 }
 
 /**
- * Whether neither this bulk nor anybody else has changed a job since the bulk began. Clocks do not decide about the bulk's own changes,
- * which are marked. Changes of others count from `CLOCK_MARGIN` after the beginning: a job that was filed just before it, by a clock that
- * is ahead, must not be left out.
+ * Whether neither this bulk nor anybody else has changed a job since the bulk began. Clocks do not decide about the bulk's own
+ * changes, which are marked. Changes of others count from `CLOCK_MARGIN` after the beginning: a job that was filed just before
+ * it, by a clock that is ahead, must not be left out.
  */
 function isFromBefore({ bulk, askedAt, createdAt }: Head, { id, startedAt }: Bulk): boolean {
   return !marksIn(bulk).some((mark) => mark.id === id) && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;
 }
 
-/** The mark of a bulk in the home of a job that it has changed. `dueAt`: when the job was due before that, in ms since the epoch. */
+/**
+ * The mark of a bulk in the home of a job that it has changed. `dueAt`: when the job was due before that, in ms since the epoch.
+ */
 type Mark = { readonly id: string; readonly dueAt: number };
 
 /** The marks that a home has, the newest first. */
@@ -247,7 +252,10 @@ function marksIn(bulk = ""): Mark[] {
   return [...bulk.matchAll(/(\S+) (\d+)/g)].map(([, id = "", dueAt]) => ({ id, dueAt: Number(dueAt) }));
 }
 
-/** The marks of a job's home once this bulk has changed the job. Earlier marks stay, because a call of an earlier bulk may be repeated. */
+/**
+ * The marks of a job's home once this bulk has changed the job. Earlier marks stay, because a call of an earlier bulk may be
+ * repeated.
+ */
 function marked({ dueAt, bulk }: Head, { id }: Bulk): string {
   const marks = [{ id, dueAt }, ...marksIn(bulk)].slice(0, KNOWN_CALLS);
   return marks.map((mark) => `${mark.id} ${mark.dueAt}`).join(" ");
@@ -265,8 +273,8 @@ async function changedBefore(
   { action }: BulkRequest,
   at: Bulk,
 ): Promise<number> {
-  // A cancelled job counts for a cancel alone. A marked job that is not cancelled does not: the cancel of an untracked job that came too late
-  // is undone.
+  // A cancelled job counts for a cancel alone. A marked job that is not cancelled does not: the cancel of an untracked job that
+  // came too late is undone.
   const found = [...homes, ...gone].filter(
     (home) => isMarkedHere(home, at, cursor) && (action === "cancel") === (home.state === "cancelled"),
   );
@@ -278,15 +286,18 @@ async function changedBefore(
   return changed.size;
 }
 
-/** Whether the bulk has changed a job while the job was due on this page. If the bulk meets a job elsewhere, it has moved the job there. */
+/**
+ * Whether the bulk has changed a job while the job was due on this page. If the bulk meets a job elsewhere, it has moved the job
+ * there.
+ */
 function isMarkedHere({ id, bulk }: Head, at: Bulk, cursor: Position | undefined): boolean {
   const places = marksIn(bulk).flatMap((mark) => (mark.id === at.id ? `${sortable(mark.dueAt)}#${id}` : []));
   return places.some((place) => place > at.position && place < (cursor ?? beforeTime(at.to)));
 }
 
 /**
- * The jobs that were due on this page and that an earlier call of this part has moved. For a redrive: the jobs of any redrive that has not
- * removed the dead entry yet.
+ * The jobs that were due on this page and that an earlier call of this part has moved. For a redrive: the jobs of any redrive
+ * that has not removed the dead entry yet.
  */
 function movedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
   if (action === "cancel") return [];
@@ -322,9 +333,10 @@ type Turns = {
 };
 
 /**
- * Makes the starts of a part, without the starts that an earlier call of the same part has `taken`. At a rate, starts are numbered slots,
- * `interval` ms apart. All of them lie in the topic's window: jobs with starts outside the window would all start at its next opening.
- * However slow the rate, no start is more than `LONGEST_DELAY` after the bulk's beginning, as no job may be due later.
+ * Makes the starts of a part, without the starts that an earlier call of the same part has `taken`. At a rate, starts are
+ * numbered slots, `interval` ms apart. All of them lie in the topic's window: jobs with starts outside the window would all start
+ * at its next opening. However slow the rate, no start is more than `LONGEST_DELAY` after the bulk's beginning, as no job may be
+ * due later.
  */
 function turnsOf(
   ctx: Context,
@@ -360,7 +372,8 @@ function turnsOf(
       return starts;
     },
     nextAt() {
-      // Counted from the first slot, and not from the last one that is used: somebody may have moved that slot's job far ahead since.
+      // Counted from the first slot, and not from the last one that is used: somebody may have moved that slot's job far ahead
+      // since.
       let next = Math.max(slot, first + given + [...used].filter((one) => one >= first).length);
       while (used.has(next)) next++;
       return Math.ceil(timeOf(next));
@@ -371,7 +384,9 @@ function turnsOf(
 /** The outcome of one job. `left`: somebody else has changed the job since it was read, so the bulk left it alone. */
 type Result = "changed" | "left" | MinutehandError;
 
-/** Changes jobs, each on its own, and answers their outcomes in the same order. `starts`: when the jobs start, in the same order. */
+/**
+ * Changes jobs, each on its own, and answers their outcomes in the same order. `starts`: when the jobs start, in the same order.
+ */
 async function changeAll(
   ctx: Context,
   { action }: BulkRequest,
@@ -380,7 +395,8 @@ async function changeAll(
   starts: readonly number[],
 ): Promise<Result[]> {
   const asked = new Map(homes.map(({ id, askedAt }) => [id, askedAt]));
-  // `askedAt` is compared for equality, too: by a clock that is behind, a change since the job was read would lie before the bulk began.
+  // `askedAt` is compared for equality, too: by a clock that is behind, a change since the job was read would lie before the bulk
+  // began.
   const spares = (home: Head): boolean => !isFromBefore(home, bulk) || home.askedAt !== asked.get(home.id);
   if (action === "cancel") {
     const results = await cancelMany(
@@ -417,7 +433,9 @@ function isUnavailable(result: Result | undefined): boolean {
   return result instanceof MinutehandError && result.code === "unavailable";
 }
 
-/** The ids of jobs that were changed although the answer was lost. Sends them, because a call without an answer has sent nothing. */
+/**
+ * The ids of jobs that were changed although the answer was lost. Sends them, because a call without an answer has sent nothing.
+ */
 async function changedAfterAll(
   ctx: Context,
   homes: readonly Head[],

@@ -8,8 +8,8 @@ import { cancelTogether } from "./cancel.ts";
 
 const TRIES = 10;
 /**
- * How many ids of a key's last events a tombstone keeps. Times do not tell all events apart: EventBridge counts in whole seconds, and an
- * event of the future counts from another moment on each delivery.
+ * How many ids of a key's last events a tombstone keeps. Times do not tell all events apart: EventBridge counts in whole seconds,
+ * and an event of the future counts from another moment on each delivery.
  */
 const EVENTS_KNOWN = 10;
 
@@ -21,16 +21,17 @@ export type CancellingEvent = {
   /** When it happened. */
   at: number;
   /**
-   * If the event finds no job, jobs that are filed under the key before this time are cancelled too. If it is not after `at`, no job is
-   * cancelled ahead.
+   * If the event finds no job, jobs that are filed under the key before this time are cancelled too. If it is not after `at`, no
+   * job is cancelled ahead.
    */
   until: number;
 };
 
 /**
- * Cancels the job of a key as if at the time when the event happened. A job that runs is not run again. A job that was filed after
- * `until` stays. The same transaction leaves a tombstone. The tombstone cancels jobs of earlier events as they are filed. If the event
- * found no job to cancel, the tombstone also cancels jobs that are filed before `until`. Idempotent: the tombstone keeps the event's id.
+ * Cancels the job of a key as if at the time when the event happened. A job that runs is not run again. A job that was filed
+ * after `until` stays. The same transaction leaves a tombstone. The tombstone cancels jobs of earlier events as they are filed.
+ * If the event found no job to cancel, the tombstone also cancels jobs that are filed before `until`. Idempotent: the tombstone
+ * keeps the event's id.
  *
  * @throws `unavailable`: the call must be repeated
  */
@@ -72,8 +73,8 @@ function isDone({ id, at, until }: CancellingEvent, { events, eventAt, reach }: 
 }
 
 /**
- * Whether an event is about this job. The time of an event's job comes from an event too, so both compare exactly. A caller's clock may
- * differ from that of the event's sender.
+ * Whether an event is about this job. The time of an event's job comes from an event too, so both compare exactly. A caller's
+ * clock may differ from that of the event's sender.
  */
 function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
   if (holder.eventAt !== undefined) return liesUnder(holder, { eventAt: at, until });
@@ -81,8 +82,8 @@ function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
 }
 
 /**
- * The check that a job still has the `eventAt` with which it was read, or still has none. Meanwhile an earlier event may replace a
- * caller's job: then the job is that event's, and this event must cancel it.
+ * The check that a job still has the `eventAt` with which it was read, or still has none. Meanwhile an earlier event may replace
+ * a caller's job: then the job is that event's, and this event must cancel it.
  */
 function ownerAsRead({ id, eventAt }: Home): Write {
   return { check: { key: homeKey(id), expect: { eventAt } } };
@@ -94,9 +95,9 @@ function stillDead({ id, state, revision }: Home): Write {
 }
 
 /**
- * Whether a later event has asked for this job, so that the job stays. That counts if the job was filed before the event that cancels,
- * or if the later event happened when the other no longer cancelled ahead. With the events in order, the later one would have filed
- * another job.
+ * Whether a later event has asked for this job, so that the job stays. That counts if the job was filed before the event that
+ * cancels, or if the later event happened when the other no longer cancelled ahead. With the events in order, the later one would
+ * have filed another job.
  */
 function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at, until }: CancellingEvent): boolean {
   const askedAt = Math.max(eventAt, keptAt);
@@ -104,8 +105,8 @@ function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at, until }:
 }
 
 /**
- * Cancels a live job. A job that runs is marked instead: it ends as cancelled unless its current run succeeds. `false`: something is no
- * longer as it was read.
+ * Cancels a live job. A job that runs is marked instead: it ends as cancelled unless its current run succeeds. `false`: something
+ * is no longer as it was read.
  */
 async function end(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
@@ -122,8 +123,8 @@ async function write(ctx: Context, writes: readonly Write[]): Promise<boolean> {
 }
 
 /**
- * The write of a tombstone. It lasts for `EVENT_AFTER` beyond the time in which it cancels: an earlier event that files a job may still
- * arrive then.
+ * The write of a tombstone. It lasts for `EVENT_AFTER` beyond the time in which it cancels: an earlier event that files a job may
+ * still arrive then.
  */
 function tombstoneOf(
   ctx: Context,

@@ -28,8 +28,8 @@ const WIDTH = 16;
  * @throws `job-not-found`, `job-running`, `job-finished`, `job-handed-off`, `unavailable`
  */
 export async function cancel(ctx: Context, id: string): Promise<Home> {
-  // Most cancelled jobs are tracked, have no key and were never moved. Such a job is cancelled in one call, without a read. The condition
-  // names revision 0: if the write lands minutes late, after the job was moved, it is refused.
+  // Most cancelled jobs are tracked, have no key and were never moved. Such a job is cancelled in one call, without a read. The
+  // condition names revision 0: if the write lands minutes late, after the job was moved, it is refused.
   const now = ctx.clock();
   const change = {
     key: homeKey(id),
@@ -63,8 +63,8 @@ async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
 }
 
 /**
- * Cancels many jobs. One job's refusal does not affect the others. Answers in the order of `ids`. An id that is named twice is cancelled
- * once.
+ * Cancels many jobs. One job's refusal does not affect the others. Answers in the order of `ids`. An id that is named twice is
+ * cancelled once.
  *
  * @param spares whether a job, as it was just read, is left as it is
  * @param marks by id: the marks of bulks that the home of a cancelled job gets (`Home.bulk`)
@@ -102,8 +102,8 @@ async function cancelAll<H extends Head>(
 }
 
 /**
- * Cancels a waiting job in one transaction with other writes. `false`: nothing was written, because something is no longer as it was
- * read.
+ * Cancels a waiting job in one transaction with other writes. `false`: nothing was written, because something is no longer as it
+ * was read.
  *
  * @throws as `expectUnclaimed`
  */
@@ -120,8 +120,9 @@ export async function cancelTogether(ctx: Context, home: Home, together: readonl
 }
 
 /**
- * Tries once to cancel jobs, and sets the `results`. Answers the ids of jobs that somebody has changed since they were read: these are left
- * for the next try. `isRepeated`: an earlier try of this call may have cancelled some of the jobs, and its answer was lost.
+ * Tries once to cancel jobs, and sets the `results`. Answers the ids of jobs that somebody has changed since they were read:
+ * these are left for the next try. `isRepeated`: an earlier try of this call may have cancelled some of the jobs, and its answer
+ * was lost.
  */
 async function tryToCancel<H extends Head>(
   ctx: Context,
@@ -199,8 +200,9 @@ export function asCancelled(
 }
 
 /**
- * The attributes of a cancelled home, by the home as it was read. If the job's run has crashed, they say so. The home of an untracked job
- * that was held stays for as long as its once item may say `unsent`: without a home, a repeat of its request would file the job again.
+ * The attributes of a cancelled home, by the home as it was read. If the job's run has crashed, they say so. The home of an
+ * untracked job that was held stays for as long as its once item may say `unsent`: without a home, a repeat of its request would
+ * file the job again.
  */
 function cancelledFieldsOf(
   ctx: Context,
@@ -231,8 +233,9 @@ async function confirmOwn<H extends Head>(
 }
 
 /**
- * Answers a cancel that another call has written, if the home does not say yet whether that cancel came in time. A cancel that may have
- * come too late stays as it is: the other call undoes it, unless that call has died. An hour later nobody expects the job to run.
+ * Answers a cancel that another call has written, if the home does not say yet whether that cancel came in time. A cancel that
+ * may have come too late stays as it is: the other call undoes it, unless that call has died. An hour later nobody expects the
+ * job to run.
  */
 async function confirmOthers<H extends Head>(
   ctx: Context,
@@ -250,7 +253,8 @@ async function finishCancel<H extends Head>(ctx: Context, home: H): Promise<H> {
 }
 
 /**
- * Whether a sweep may have sent a cancelled untracked job before the cancel took effect. A write can land minutes late (`LANDS_WITHIN`).
+ * Whether a sweep may have sent a cancelled untracked job before the cancel took effect. A write can land minutes late
+ * (`LANDS_WITHIN`).
  */
 export function isDoubtful(home: Head): boolean {
   const landedBy = (home.finishedAt ?? 0) + LANDS_WITHIN;
@@ -258,8 +262,8 @@ export function isDoubtful(home: Head): boolean {
 }
 
 /**
- * Notes in the home that the cancel came in time, so that a repeat of the cancel is answered with the cancelled job. Answers an error if
- * the cancel does not stand.
+ * Notes in the home that the cancel came in time, so that a repeat of the cancel is answered with the cancelled job. Answers an
+ * error if the cancel does not stand.
  */
 async function noteInTime(ctx: Context, home: Head, seenAt: number): Promise<MinutehandError | undefined> {
   try {
@@ -270,9 +274,9 @@ async function noteInTime(ctx: Context, home: Head, seenAt: number): Promise<Min
 }
 
 /**
- * Undoes a cancel that came too late, and sends the job. A sweep that saw the cancel has passed the job over, and the caller, whose cancel
- * is refused, may count on the job. So the job may run twice, as any untracked job may. Answers the refusal, or the cancelled job if the
- * cancel stands after all.
+ * Undoes a cancel that came too late, and sends the job. A sweep that saw the cancel has passed the job over, and the caller,
+ * whose cancel is refused, may count on the job. So the job may run twice, as any untracked job may. Answers the refusal, or the
+ * cancelled job if the cancel stands after all.
  */
 async function undoCancel<H extends Head>(
   ctx: Context,
@@ -291,8 +295,8 @@ async function undoCancel<H extends Head>(
 }
 
 /**
- * Changes a home whose cancel is in doubt. Answers `undefined` if the home then says that the cancel stands, whoever wrote that, and the
- * error `otherwise` if it does not.
+ * Changes a home whose cancel is in doubt. Answers `undefined` if the home then says that the cancel stands, whoever wrote that,
+ * and the error `otherwise` if it does not.
  */
 async function settleDoubt(
   ctx: Context,

@@ -15,8 +15,8 @@ export type Move = {
   /** The hold that the job keeps, if the hold is not over. `dueAt` is then kept as well, even in the past. */
   hold?: Pick<Home, "heldFrom" | "heldUntil">;
   /**
-   * The job keeps its turn among other jobs: an overdue job keeps its due time, and a start that a limit has given stays, even one that
-   * has just come. With a new due time at each call, callers whose clocks are ahead would postpone the job for ever.
+   * The job keeps its turn among other jobs: an overdue job keeps its due time, and a start that a limit has given stays, even
+   * one that has just come. With a new due time at each call, callers whose clocks are ahead would postpone the job for ever.
    */
   keepsTurn?: boolean;
   /** The condition that makes sure that nobody runs the job. `move` adds the revision to it. */
@@ -58,8 +58,9 @@ const OVER = [
 ];
 
 /**
- * Changes the time of a waiting, failed or dead job. It files the look before the home says the new time, and after that reads the clock
- * to see whether it must send the message itself. So a crash between any two steps leaves at worst a look that finds nothing to do.
+ * Changes the time of a waiting, failed or dead job. It files the look before the home says the new time, and after that reads
+ * the clock to see whether it must send the message itself. So a crash between any two steps leaves at worst a look that finds
+ * nothing to do.
  */
 export async function move(ctx: Context, home: Home, request: Move): Promise<Moved> {
   const now = ctx.clock();
@@ -92,8 +93,8 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     : await ctx.pool.change(change, by);
   const item = changed.item && readHome(changed.item, home.id);
   const found = isUnreadable(item) ? undefined : item;
-  // After a lost answer the write was repeated, and finds its own effect. If another call has set the same values, that serves as well:
-  // only its log may differ.
+  // After a lost answer the write was repeated, and finds its own effect. If another call has set the same values, that serves as
+  // well: only its log may differ.
   if (!found || !(changed.changed || isAsSet(found, set)))
     return { moved: false, home: found, together: changed.together };
 

@@ -18,14 +18,14 @@ const TRIES = 10;
 /** The attributes of a pause that record which starts its resume has given at a rate. */
 const RATE_ATTRIBUTES = ["rate", "nextAt", "givenRate", "givenUntil"];
 /**
- * How long Lambda takes at most to poll a queue again if it refuses the resume's call or gets none, in ms: it finishes the pause, the next
- * tick calls again, and Lambda follows.
+ * How long Lambda takes at most to poll a queue again if it refuses the resume's call or gets none, in ms: it finishes the pause,
+ * the next tick calls again, and Lambda follows.
  */
 const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
 
 /**
- * Pauses a topic until it is resumed. Idempotent: a paused topic stays paused. Jobs whose time comes are parked in the pool, and jobs that
- * SQS has already are parked when a consumer receives them. All processes know of the pause within `PAUSE_KNOWN_FOR`.
+ * Pauses a topic until it is resumed. Idempotent: a paused topic stays paused. Jobs whose time comes are parked in the pool, and
+ * jobs that SQS has already are parked when a consumer receives them. All processes know of the pause within `PAUSE_KNOWN_FOR`.
  *
  * @throws `unavailable`
  */
@@ -58,8 +58,8 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
 }
 
 /**
- * Resumes a paused topic, and answers its pause. `undefined`: the topic is not paused. Called during a resume, it changes the rate of the
- * parked jobs that are left; jobs that have been given a start keep it.
+ * Resumes a paused topic, and answers its pause. `undefined`: the topic is not paused. Called during a resume, it changes the
+ * rate of the parked jobs that are left; jobs that have been given a start keep it.
  *
  * @param rate how many parked jobs start a second at most; `undefined`: all of them start at once
  * @throws `unavailable`
@@ -74,8 +74,8 @@ export async function lift(
     if (!found || isOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
-    // Without a rate, no job is parked from now on. With a rate, jobs that were to start before the resume are held, and no later ones, even
-    // if an earlier rate of this resume has ended since.
+    // Without a rate, no job is parked from now on. With a rate, jobs that were to start before the resume are held, and no later
+    // ones, even if an earlier rate of this resume has ended since.
     const changedAt = rate === undefined ? now : liftedAt;
     const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
     const isSame = found.rate === rate;
@@ -91,8 +91,8 @@ export async function lift(
 }
 
 /**
- * The starts that earlier rates of a resume have given, as an upper bound. Until `givenUntil` a new rate gives only what these starts leave
- * of it.
+ * The starts that earlier rates of a resume have given, as an upper bound. Until `givenUntil` a new rate gives only what these
+ * starts leave of it.
  */
 function givenBefore(
   { rate, nextAt, givenRate = 0, givenUntil = 0 }: Pause,
@@ -118,8 +118,8 @@ async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: 
 }
 
 /**
- * How long, in ms, consumers may still leave the queue alone after a resume that is made now. Starts of a rate or a limit in that time
- * would all come at once, and jobs would be late although nothing holds them.
+ * How long, in ms, consumers may still leave the queue alone after a resume that is made now. Starts of a rate or a limit in that
+ * time would all come at once, and jobs would be late although nothing holds them.
  */
 function followsWithin(ctx: Context, topic: string): number {
   if (!ctx.eventSources) return 0;
@@ -182,8 +182,8 @@ export function listPaused(ctx: Context, topic: string, by: number): Promise<voi
 }
 
 /**
- * Enables or disables the event source mapping by which Lambda polls a topic's queue, and answers whether Lambda accepted that. A failure
- * is only reported: consumers keep to a pause themselves, and ticks repeat the call for a while after each change.
+ * Enables or disables the event source mapping by which Lambda polls a topic's queue, and answers whether Lambda accepted that. A
+ * failure is only reported: consumers keep to a pause themselves, and ticks repeat the call for a while after each change.
  */
 export async function pollQueue(ctx: Context, topic: string, enabled: boolean): Promise<boolean> {
   try {

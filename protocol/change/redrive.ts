@@ -51,9 +51,9 @@ const COUNT_TO = 1000;
 const KEYS_AT_ONCE = 100;
 
 /**
- * Redrives dead jobs of a topic: moves each job's home, with a full set of attempts. A job whose key names another job by now stays dead,
- * and does not count among the oldest `max`. A repeat with the same `call` takes the same jobs. It counts the jobs that an earlier try has
- * redriven, and leaves them as they are.
+ * Redrives dead jobs of a topic: moves each job's home, with a full set of attempts. A job whose key names another job by now
+ * stays dead, and does not count among the oldest `max`. A repeat with the same `call` takes the same jobs. It counts the jobs
+ * that an earlier try has redriven, and leaves them as they are.
  *
  * @throws `job-not-found`, `idempotency-mismatch`, `unavailable`
  */
@@ -78,8 +78,8 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
 }
 
 /**
- * The starts of `count` jobs from `start` on, in ms since the epoch, at a rate. All of them lie in the topic's window: jobs with starts
- * outside the window would all start at its next opening.
+ * The starts of `count` jobs from `start` on, in ms since the epoch, at a rate. All of them lie in the topic's window: jobs with
+ * starts outside the window would all start at its next opening.
  */
 function startsOf(
   ctx: Context,
@@ -98,8 +98,8 @@ function startsOf(
 }
 
 /**
- * Redrives one job to `dueAt` (ms since the epoch). Answers whether it was redriven: `false` if it is not dead any more, or its key names
- * another job.
+ * Redrives one job to `dueAt` (ms since the epoch). Answers whether it was redriven: `false` if it is not dead any more, or its
+ * key names another job.
  *
  * @param call the mark of the call that asked for it
  * @param patience how long all writes of the move may take together, and the removal of the dead entry, in ms
@@ -129,8 +129,8 @@ export async function redriveJob(
     patience,
   });
   if (!moved.moved) return false;
-  // A failure is only reported: lists pass over an entry whose job is not dead. The tick deletes the job's dead letter when it sees that
-  // the home has moved.
+  // A failure is only reported: lists pass over an entry whose job is not dead. The tick deletes the job's dead letter when it
+  // sees that the home has moved.
   try {
     const entry = deadKey(home.topic, home.finishedAt ?? 0, home.id);
     await ctx.pool.remove([entry], ctx.clock() + patience);
@@ -157,8 +157,8 @@ export async function redriveAsRead(
 }
 
 /**
- * Sends those of these jobs that wait and are near. An earlier try of the caller's call has moved them, and may have died before it sent
- * them.
+ * Sends those of these jobs that wait and are near. An earlier try of the caller's call has moved them, and may have died before
+ * it sent them.
  *
  * @param what the caller's work, for the report of an unreadable job
  */
@@ -187,8 +187,8 @@ async function namedHomes(ctx: Context, topic: string, ids: readonly string[]): 
 }
 
 /**
- * The oldest `max` dead jobs. A call that may be repeated notes which jobs it has chosen before it moves any of them, because afterwards
- * other jobs are the oldest.
+ * The oldest `max` dead jobs. A call that may be repeated notes which jobs it has chosen before it moves any of them, because
+ * afterwards other jobs are the oldest.
  */
 async function oldestHomes(
   ctx: Context,
@@ -205,13 +205,16 @@ async function oldestHomes(
   const ids = homes.map(({ id }) => id).join("\n");
   const chosen = { ids, request: call.request, expiresAt: ttl(now + ONCE_AFTER) };
   const isNoted = await noteChosen(ctx, key, chosen, before, now + WRITER_DEADLINE);
-  // If a choice is noted already, that one holds. Either this try has noted it and the answer was lost, or another try of the same call has
-  // noted it, which may have chosen other jobs.
+  // If a choice is noted already, that one holds. Either this try has noted it and the answer was lost, or another try of the
+  // same call has noted it, which may have chosen other jobs.
   const noted = isNoted ? undefined : await readChosen(ctx, key);
   return noted ? homesOf(ctx, noted, call) : homes;
 }
 
-/** Notes the jobs that a call has chosen, and answers whether this choice was noted. `before`: the expired choice that it replaces. */
+/**
+ * Notes the jobs that a call has chosen, and answers whether this choice was noted. `before`: the expired choice that it
+ * replaces.
+ */
 async function noteChosen(
   ctx: Context,
   key: Key,
@@ -246,8 +249,8 @@ async function homesOf(ctx: Context, chosen: Chosen, { request }: CallMark): Pro
 }
 
 /**
- * The oldest `max` dead jobs, without those whose keys name other jobs by now. Such jobs stay dead, and would be the oldest at each call:
- * no call would ever get to the jobs behind them.
+ * The oldest `max` dead jobs, without those whose keys name other jobs by now. Such jobs stay dead, and would be the oldest at
+ * each call: no call would ever get to the jobs behind them.
  */
 async function deadHomes(ctx: Context, topic: string, max: number): Promise<Head[]> {
   const homes: Head[] = [];

@@ -31,8 +31,8 @@ export function expectUnclaimed(home: Head, now: number): Expected {
 }
 
 /**
- * The condition on which a bulk may move a job: `expectUnclaimed`, and no event has cancelled the job while it ran. A user who names
- * such a job may run it again after a crash. A bulk names no job, so for a bulk the job is over.
+ * The condition on which a bulk may move a job: `expectUnclaimed`, and no event has cancelled the job while it ran. A user who
+ * names such a job may run it again after a crash. A bulk names no job, so for a bulk the job is over.
  *
  * @throws as `expectUnclaimed`
  */
@@ -61,7 +61,10 @@ export function refusalOf(home: Head, now: number, condition = expectUnclaimed):
   return handedOff(home, now);
 }
 
-/** The refusal of a change of an untracked job whose message SQS may have. `undefined`: SQS does not have it, or the job is tracked. */
+/**
+ * The refusal of a change of an untracked job whose message SQS may have. `undefined`: SQS does not have it, or the job is
+ * tracked.
+ */
 export function handedOff(home: Head, now: number): MinutehandError | undefined {
   if (!home.untracked || !isNear(startsAt(home), now)) return undefined;
   return new MinutehandError(

@@ -27,12 +27,13 @@ export type Reschedule = {
 };
 
 /**
- * Moves a job to another time, gives it another body, or both. The job gets a full set of attempts. A job that the same call has changed
- * before is left as it is, whatever became of it since: the answer to that try was lost, and somebody else may have changed the job
- * after it.
+ * Moves a job to another time, gives it another body, or both. The job gets a full set of attempts. A job that the same call has
+ * changed before is left as it is, whatever became of it since: the answer to that try was lost, and somebody else may have
+ * changed the job after it.
  *
  * @param spares whether the job, as it was just read, is left as it is
- * @throws `job-not-found`; `job-running`; `job-finished`; `bad-request`: the job is untracked; `idempotency-mismatch`; `unavailable`
+ * @throws `job-not-found`; `job-running`; `job-finished`; `bad-request`: the job is untracked; `idempotency-mismatch`;
+ * `unavailable`
  */
 export async function reschedule(
   ctx: Context,
@@ -78,8 +79,8 @@ async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
 
 /**
  * Gives a live job all the fields of a new one. The caller must bring the job's schedule in EventBridge Scheduler in step
- * (`keepPromotions`). Answers the moved job; `undefined`: something is no longer as it was read; `taken`: the `Idempotency-Key` names a
- * job by now.
+ * (`keepPromotions`). Answers the moved job; `undefined`: something is no longer as it was read; `taken`: the `Idempotency-Key`
+ * names a job by now.
  *
  * @param once the write that makes the call's `Idempotency-Key` name this job, and the note of it for the home
  * @param checks further conditions of the transaction
@@ -112,7 +113,8 @@ export async function replaceJob(
   if (job.createdAt !== undefined) set.eventAt = job.createdAt;
   else if (eventAt !== undefined) {
     remove.push("eventAt");
-    // The job is the caller's now, but an event had asked for it: the time of that event stays, so that no earlier event cancels the job.
+    // The job is the caller's now, but an event had asked for it: the time of that event stays, so that no earlier event cancels
+    // the job.
     set.keptAt = Math.max(eventAt, keptAt ?? 0);
   }
   if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
@@ -126,8 +128,8 @@ export async function replaceJob(
 }
 
 /**
- * Counts a restart if the job has run already. Its calls to a webhook's receiver then have another id, so that the receiver does not take
- * the changed job for a repeat.
+ * Counts a restart if the job has run already. Its calls to a webhook's receiver then have another id, so that the receiver does
+ * not take the changed job for a repeat.
  */
 function restarted({ attempt, restarts = 0 }: Home): { restarts?: number } {
   return attempt > 0 ? { restarts: restarts + 1 } : {};

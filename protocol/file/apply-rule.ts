@@ -8,8 +8,9 @@ import type { Context } from "../ports.ts";
 import { enqueue } from "./enqueue.ts";
 
 /**
- * Applies a topic's rule to an event: cancels the job of the event's key, or files a job under that key. Idempotent: the same event,
- * delivered twice, changes nothing the second time. The tombstone's time and the job's delay count from when the event happened.
+ * Applies a topic's rule to an event: cancels the job of the event's key, or files a job under that key. Idempotent: the same
+ * event, delivered twice, changes nothing the second time. The tombstone's time and the job's delay count from when the event
+ * happened.
  *
  * @throws `bad-request` or `too-large`: the event has no key or body that a job can have; `job-running`; and as `enqueue`
  */
@@ -17,8 +18,8 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
   const { topic } = rule;
   const key = keyIn(event, rule);
   const now = ctx.clock();
-  // An event's sender may give any time. An event of the future counts from now. The margin is for a clock of ours that is behind: by
-  // that clock a correct time lies in the future, and the event would count from another moment on each delivery.
+  // An event's sender may give any time. An event of the future counts from now. The margin is for a clock of ours that is
+  // behind: by that clock a correct time lies in the future, and the event would count from another moment on each delivery.
   const at = event.time > now + CLOCK_MARGIN ? now : event.time;
   if (rule.do === "cancel") {
     await cancelByEvent(ctx, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });

@@ -12,8 +12,9 @@ import { sendIfNear } from "../send/send.ts";
 import { type KeyHolder, liesUnder, readKeyHolder, tombstoneAsRead } from "../store/key-holder.ts";
 
 /**
- * A call that keeps a job notes its once item in the job's home. A home knows the last `KNOWN_CALLS` of them. After as many refused
- * tries, as many faster calls have noted theirs, which would have replaced this call's note. So the last try goes without.
+ * A call that keeps a job notes its once item in the job's home. A home knows the last `KNOWN_CALLS` of them. After as many
+ * refused tries, as many faster calls have noted theirs, which would have replaced this call's note. So the last try goes
+ * without.
  */
 const TRIES_WITH_NOTE = KNOWN_CALLS;
 const TRIES = TRIES_WITH_NOTE + 1;
@@ -22,9 +23,9 @@ const TRIES = TRIES_WITH_NOTE + 1;
 export type NameOnce = (home: Home) => { write: Write; note: OnceNote };
 
 /**
- * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the key item
- * and the home. The transaction requires that the finished job that had the key is still finished, and that the tombstone which events
- * have left under the key, or its absence, is as it was read.
+ * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the
+ * key item and the home. The transaction requires that the finished job that had the key is still finished, and that the
+ * tombstone which events have left under the key, or its absence, is as it was read.
  *
  * @param nameOnce its write is part of each transaction
  * @param by the deadline of the times in `home`, ms since the epoch
@@ -98,15 +99,18 @@ async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
   return { outcome: "created", home };
 }
 
-/** The error when another call of the same request has used the `Idempotency-Key` meanwhile. `fileOnce` then reads which job it names. */
+/**
+ * The error when another call of the same request has used the `Idempotency-Key` meanwhile. `fileOnce` then reads which job it
+ * names.
+ */
 function idempotencyKeyTaken(job: NewJob): MinutehandError {
   const what = `the Idempotency-Key of a job of topic ${job.topic}`;
   return new MinutehandError("unavailable", `${what} names another job by now; repeat the call`);
 }
 
 /**
- * Does what `onDuplicate` says about the live job that holds the key. `undefined`: something has changed since it was read, so the
- * caller reads again.
+ * Does what `onDuplicate` says about the live job that holds the key. `undefined`: something has changed since it was read, so
+ * the caller reads again.
  */
 async function applyOnDuplicate(
   ctx: Context,
@@ -119,7 +123,8 @@ async function applyOnDuplicate(
   const overtaken = isOvertaken(job, holder, tombstone);
   if (job.onDuplicate === "keep" || overtaken) {
     const once = nameOnce?.(holder);
-    // The once item of an event always lasts longer than EventBridge and the DLQ may deliver the event again: no move must prolong it.
+    // The once item of an event always lasts longer than EventBridge and the DLQ may deliver the event again: no move must
+    // prolong it.
     const note = isForgotten || job.eventAt !== undefined ? undefined : once?.note;
     // rule: overtaken-event-keeps-nothing
     const writes = overtaken ? [] : keeping(ctx, job, holder, tombstone, note);
@@ -152,9 +157,9 @@ async function applyOnDuplicate(
 }
 
 /**
- * The writes that let a live job stay for the call that keeps it. They note the time of the call's event: events that happened before,
- * and arrive later, then leave the job alone. They also lift the cancel that an event has asked for while the job ran. `note`: the once
- * item of the call, which each later move prolongs.
+ * The writes that let a live job stay for the call that keeps it. They note the time of the call's event: events that happened
+ * before, and arrive later, then leave the job alone. They also lift the cancel that an event has asked for while the job ran.
+ * `note`: the once item of the call, which each later move prolongs.
  */
 function keeping(
   ctx: Context,
@@ -164,8 +169,8 @@ function keeping(
   note: OnceNote | undefined,
 ): Write[] {
   const { cancelAskedAt, state, revision, token, once } = holder;
-  // Clocks differ, so an event may cancel a caller's job that was filed up to `CLOCK_MARGIN` after the event. An event from that time
-  // which keeps the job must be noted too.
+  // Clocks differ, so an event may cancel a caller's job that was filed up to `CLOCK_MARGIN` after the event. An event from that
+  // time which keeps the job must be noted too.
   const { eventAt = holder.createdAt - CLOCK_MARGIN, keptAt = eventAt } = holder;
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   // Only events note their time: a caller's job has no `createdAt`.
@@ -180,7 +185,8 @@ function keeping(
   };
   // rule: keep-lifts-the-cancel
   const change = { key: homeKey(holder.id), expect, set, remove: ["cancelAskedAt"] };
-  // A later event may be asking for a cancel again, in the same millisecond as the earlier one: `cancelAskedAt` would not show that.
+  // A later event may be asking for a cancel again, in the same millisecond as the earlier one: `cancelAskedAt` would not show
+  // that.
   const isContested = cancelledByEvents && cancelAskedAt !== undefined;
   return isContested ? [{ change }, tombstoneAsRead(job, tombstone)] : [{ change }];
 }
@@ -193,8 +199,8 @@ function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone
 }
 
 /**
- * The job as it is wanted, due at the holder's bound at the latest. The first bound stays, however often the job is postponed. A holder
- * without a bound gets one that counts from its last change.
+ * The job as it is wanted, due at the holder's bound at the latest. The first bound stays, however often the job is postponed. A
+ * holder without a bound gets one that counts from its last change.
  */
 function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: number } {
   const { createdAt, askedAt = createdAt } = holder;

@@ -17,9 +17,9 @@ import { filePlain } from "./enqueue-plain.ts";
 import { asTheyStand } from "./enqueue-untracked.ts";
 
 /**
- * Files a job that came with an `Idempotency-Key`, and perhaps with a key. The once item is written in the same transaction as the
- * job's home, or as the change that a duplicate makes. The once item of a job that is sent without a home is written first. A repeat of the request is answered with the same job, until a day after the
- * job's end.
+ * Files a job that came with an `Idempotency-Key`, and perhaps with a key. The once item is written in the same transaction as
+ * the job's home, or as the change that a duplicate makes. The once item of a job that is sent without a home is written first. A
+ * repeat of the request is answered with the same job, until a day after the job's end.
  *
  * @param by the deadline of the times in `home`, ms since the epoch
  */
@@ -72,9 +72,9 @@ export async function fileOnce(
 }
 
 /**
- * Whether a sweep may pass the place of an untracked job before the job is written there. No audit finds an untracked job. So its once
- * item is written no later than the job, and says `unsent` until the job is sent or a sweep is sure to find it. A repeat of the request
- * then files no second job, and sends this one in case the writer has died. So the job may run twice.
+ * Whether a sweep may pass the place of an untracked job before the job is written there. No audit finds an untracked job. So its
+ * once item is written no later than the job, and says `unsent` until the job is sent or a sweep is sure to find it. A repeat of
+ * the request then files no second job, and sends this one in case the writer has died. So the job may run twice.
  */
 function mayBeMissed({ untracked, dueAt }: Home, now: number): boolean {
   return untracked === true && isNear(dueAt, now + LANDS_WITHIN);
@@ -94,8 +94,8 @@ async function noteSent(ctx: Context, { pk, sk }: Key, { id, topic }: Home): Pro
   try {
     await ctx.pool.change({ key: { pk, sk }, expect: { id }, set: {}, remove: ["unsent"] }, by);
   } catch (error) {
-    // The job is on its way, so its enqueue succeeds: after an error the caller would repeat the request, and while `unsent` stays each
-    // repeat sends the job once more.
+    // The job is on its way, so its enqueue succeeds: after an error the caller would repeat the request, and while `unsent`
+    // stays each repeat sends the job once more.
     ctx.report({ type: "trouble", topic, what: "noting that a job was sent", error: messageOf(error) });
   }
 }
@@ -134,8 +134,9 @@ function onceWrite(
 }
 
 /**
- * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, because the item names
- * an untracked job that may never have been sent, and the topic is tracked by now. The new job can be cancelled and is audited.
+ * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, because the item
+ * names an untracked job that may never have been sent, and the topic is tracked by now. The new job can be cancelled and is
+ * audited.
  */
 async function replay(
   ctx: Context,
@@ -148,8 +149,8 @@ async function replay(
   const now = ctx.clock();
   const [home] = await readHomes(ctx, [item.id]);
   if (isUnreadable(home)) throw cannotRead(home);
-  // A job that was filed with a home and has none any more was cancelled or has ended, and TTL has deleted the home. So it is not filed
-  // again. Items of earlier versions have no `filedAs`.
+  // A job that was filed with a home and has none any more was cancelled or has ended, and TTL has deleted the home. So it is not
+  // filed again. Items of earlier versions have no `filedAs`.
   const { filedAs = asked.untracked || item.unsent ? "message" : "home" } = item;
   if (!home && filedAs === "message") {
     if (item.unsent && !asked.untracked) return undefined;
@@ -170,8 +171,8 @@ async function replay(
       },
     );
   }
-  // The job's writer may have died before it sent the message. An untracked job that was not near at `now`, before it was read, is left
-  // to a sweep: somebody may have cancelled such a job since.
+  // The job's writer may have died before it sent the message. An untracked job that was not near at `now`, before it was read,
+  // is left to a sweep: somebody may have cancelled such a job since.
   const isUnsent = item.unsent === true && isNear(startsAt(home), now);
   if (home.state === "scheduled" && (!home.untracked || isUnsent))
     await sendIfNear(ctx, [{ ...home, spare: true }]);

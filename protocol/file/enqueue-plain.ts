@@ -11,8 +11,8 @@ import { asTheyStand, sendWithoutHomes } from "./enqueue-untracked.ts";
 const TOPICS_AT_ONCE = 8;
 
 /**
- * Files jobs that have neither a key nor an `Idempotency-Key`: stores each home, then sends the jobs that are near. Answers in the jobs'
- * order. One job's failure does not affect the others.
+ * Files jobs that have neither a key nor an `Idempotency-Key`: stores each home, then sends the jobs that are near. Answers in
+ * the jobs' order. One job's failure does not affect the others.
  *
  * @param by the deadline of the times in the homes, ms since the epoch
  */
@@ -25,8 +25,8 @@ export async function filePlain(
   const refuse = (some: readonly Home[], error: MinutehandError): void => {
     for (const { id } of some) refused.set(id, error);
   };
-  // Jobs that DynamoDB stores within `BATCH_PATIENCE` are sent before the others are tried again: a throttled partition delays only its
-  // own jobs.
+  // Jobs that DynamoDB stores within `BATCH_PATIENCE` are sent before the others are tried again: a throttled partition delays
+  // only its own jobs.
   const store = async (some: readonly Home[]): Promise<void> => {
     let unstored = some;
     let failed = new Map<Home, Error>();
@@ -65,7 +65,8 @@ export async function filePlain(
 /** Inserts homes, and answers the error of each home that was not stored. `by`: the deadline of the writes. */
 async function storeOnce(ctx: Context, homes: readonly Home[], by: number): Promise<Map<Home, Error>> {
   const inserted = await ctx.pool.insert(homes, by);
-  // The ids were drawn for this call. So if DynamoDB says that a home exists already, this call has stored it and the answer was lost.
+  // The ids were drawn for this call. So if DynamoDB says that a home exists already, this call has stored it and the answer was
+  // lost.
   return new Map(
     homes.flatMap((home, i): [Home, Error][] => {
       const outcome = inserted[i];

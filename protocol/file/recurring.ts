@@ -16,9 +16,9 @@ const MINUTE = 60_000;
 export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt">;
 
 /**
- * Creates a recurring schedule, or replaces all fields of the schedule with that name. A paused schedule stays paused. A rate counts
- * from its `start`; without one, from the minute after this expression was first put. A schedule that has all these fields already is
- * not written: an update starts the schedule anew, and Scheduler may not have fired its last occurrence yet.
+ * Creates a recurring schedule, or replaces all fields of the schedule with that name. A paused schedule stays paused. A rate
+ * counts from its `start`; without one, from the minute after this expression was first put. A schedule that has all these fields
+ * already is not written: an update starts the schedule anew, and Scheduler may not have fired its last occurrence yet.
  *
  * @throws `bad-request`, `too-large`, `unavailable`
  */
@@ -102,8 +102,8 @@ export async function runSchedule(ctx: Context, name: string, once: NewJob["once
 }
 
 /**
- * Files the job of one occurrence. Idempotent for as long as the DLQ may keep the occurrence: a second delivery files no second job,
- * even if the schedule was changed meanwhile.
+ * Files the job of one occurrence. Idempotent for as long as the DLQ may keep the occurrence: a second delivery files no second
+ * job, even if the schedule was changed meanwhile.
  *
  * @throws as `enqueue`; `job-not-found`: an earlier delivery has filed the job, and its retention is over
  */
@@ -166,9 +166,9 @@ function assertComes(schedule: Schedule, now: number): void {
 }
 
 /**
- * The start date that Scheduler gets. Scheduler counts a rate from its start date, and refuses a start date that is more than five
- * minutes past. So a rate gets its next occurrence, from which the same times follow. A cron needs a start date only while its start
- * lies ahead.
+ * The start date that Scheduler gets. Scheduler counts a rate from its start date, and refuses a start date that is more than
+ * five minutes past. So a rate gets its next occurrence, from which the same times follow. A cron needs a start date only while
+ * its start lies ahead.
  */
 function startDateOf(schedule: Schedule, now: number): number | undefined {
   const { expression, start } = schedule;

@@ -23,9 +23,9 @@ type EntryJob = Omit<DeadJob, "home"> & {
 const DAYS_AT_ONCE = 16;
 
 /**
- * Yields a topic's dead jobs from `cursor` on, the oldest death first. An entry counts only if its home tells of the same death: jobs
- * that were redriven, and second entries of one death, are passed over. Jobs whose `deadRetention` is over are passed over too, because
- * TTL deletes them days late.
+ * Yields a topic's dead jobs from `cursor` on, the oldest death first. An entry counts only if its home tells of the same death:
+ * jobs that were redriven, and second entries of one death, are passed over. Jobs whose `deadRetention` is over are passed over
+ * too, because TTL deletes them days late.
  */
 export async function* deadJobs(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<DeadJob> {
   const now = ctx.clock();
@@ -35,8 +35,8 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: Position):
 /** Yields all dead entries of a topic from `cursor` on with their jobs, also entries of jobs that are not dead any more. */
 async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<EntryJob> {
   const now = ctx.clock();
-  // The `deadRetention` of jobs that died before this time is over. There may be very many of them, as TTL deletes days late, so they are
-  // not read. One second more, because `ttl` rounds up to whole seconds.
+  // The `deadRetention` of jobs that died before this time is over. There may be very many of them, as TTL deletes days late, so
+  // they are not read. One second more, because `ttl` rounds up to whole seconds.
   const oldest = beforeTime(now - ctx.policy.deadRetention * 1000 - 1000);
   const from = cursor !== undefined && cursor > oldest ? cursor : oldest;
   const start = timeOf(from);
@@ -58,9 +58,9 @@ async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): A
 }
 
 /**
- * Answers a page of a topic's dead jobs that match a filter and died before the position `before`. Its reads are bounded, so a page may
- * have fewer jobs than `limit`, or none and a cursor. `gone`: jobs of redrives that have not removed the dead entry yet, so that their
- * messages may not have been sent.
+ * Answers a page of a topic's dead jobs that match a filter and died before the position `before`. Its reads are bounded, so a
+ * page may have fewer jobs than `limit`, or none and a cursor. `gone`: jobs of redrives that have not removed the dead entry yet,
+ * so that their messages may not have been sent.
  */
 export async function deadPage(
   ctx: Context,

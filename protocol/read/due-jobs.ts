@@ -32,8 +32,8 @@ const BUCKETS_A_READ = 64;
 const WIDTH = 32;
 
 /**
- * Yields the jobs that are due between two positions, in due order. It ends before `end` when it has read as many buckets, entries or
- * bytes as a page may read.
+ * Yields the jobs that are due between two positions, in due order. It ends before `end` when it has read as many buckets,
+ * entries or bytes as a page may read.
  *
  * @param wanted how many jobs the caller needs: in a busy minute not many more are read
  */
@@ -81,9 +81,8 @@ export async function* dueJobs(
 }
 
 /**
- * How many entries to read of each shard, so that they very likely hold the shard's part of the jobs that are wanted. `share`: the
- * average part. Jobs are filed into random shards, so two standard deviations are added, each the square root of the
- * average.
+ * How many entries to read of each shard, so that they very likely hold the shard's part of the jobs that are wanted. `share`:
+ * the average part. Jobs are filed into random shards, so two standard deviations are added, each the square root of the average.
  */
 function entriesFor(share: number, most: number): number {
   return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, most);
@@ -148,8 +147,8 @@ function entryOf(item: Item): Entry {
 }
 
 /**
- * Answers the jobs that are due at the times of these entries. It leaves out homes and looks of jobs that were moved to other times
- * since.
+ * Answers the jobs that are due at the times of these entries. It leaves out homes and looks of jobs that were moved to other
+ * times since.
  */
 export async function homesDueAt(ctx: Context, items: readonly Entry[]): Promise<Head[]> {
   const homes: Head[] = [];
@@ -158,8 +157,8 @@ export async function homesDueAt(ctx: Context, items: readonly Entry[]): Promise
 }
 
 /**
- * Answers the jobs of a few entries: `homes` are due at the time of an entry, in due order; `gone` are due at other times. Unreadable jobs
- * are reported and left out. `bytes`: the size of the bodies that were read for looks.
+ * Answers the jobs of a few entries: `homes` are due at the time of an entry, in due order; `gone` are due at other times.
+ * Unreadable jobs are reported and left out. `bytes`: the size of the bodies that were read for looks.
  */
 async function homesAmong(
   ctx: Context,

@@ -16,8 +16,8 @@ export type Forecast = {
 const WIDTH = 32;
 
 /**
- * Counts the unfinished jobs that fall due in each minute of `[from, to)`, in ms since the epoch. Minutes without jobs are left out. A
- * call reads at most 1,000 buckets (`BUCKETS_A_PAGE`).
+ * Counts the unfinished jobs that fall due in each minute of `[from, to)`, in ms since the epoch. Minutes without jobs are left
+ * out. A call reads at most 1,000 buckets (`BUCKETS_A_PAGE`).
  */
 export async function forecast(
   ctx: Context,

@@ -32,8 +32,8 @@ export type JobPage = {
 export const LONGEST_SPAN = 31 * DAY;
 
 /**
- * Answers a page of the jobs that match a filter, in due order. Its reads are bounded, however many jobs there are and however few
- * match, so a page may have fewer jobs than `limit`, or none and a cursor.
+ * Answers a page of the jobs that match a filter, in due order. Its reads are bounded, however many jobs there are and however
+ * few match, so a page may have fewer jobs than `limit`, or none and a cursor.
  */
 export async function listJobs(ctx: Context, request: ListRequest): Promise<JobPage> {
   // rule: list-ends-at-its-range
