@@ -115,7 +115,7 @@ export async function beginOnce(ctx: Context, topic: string, bulk: Bulk): Promis
   if (outcome === "inserted") return bulk;
   const [read] = (await ctx.pool.read([key])) as [Begun | undefined];
   const begun = readable(read, "what this call began before");
-  // TTL deletes days late.
+  // A note that is older than a day may still be there, because TTL deletes days late. It is replaced.
   if (!begun || begun.expiresAt * 1000 <= startedAt) {
     const expect = { expiresAt: begun?.expiresAt };
     const changed = await ctx.pool.change({ key, expect, set: noted }, by);
@@ -181,6 +181,16 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
   return { ...part, reached: timeOf(at.position), next: at };
 }
 
+/** Lets the rate of a bulk begin when consumers have followed a resume. Earlier starts would all come at once. */
+async function startAfterResume(
+  ctx: Context,
+  { topic, ratePerSecond }: BulkRequest,
+  bulk: Bulk,
+): Promise<Bulk> {
+  if (ratePerSecond === undefined) return bulk;
+  return { ...bulk, nextAt: Math.max(bulk.nextAt, await knownFollowedAt(ctx, topic)) };
+}
+
 /**
  * Reads all pages of a part before any job is changed: an earlier call of the same part may have given starts to jobs of any
  * page, and no start is given twice. If many jobs were filed since that call, the part is full before all such starts are seen.
@@ -199,16 +209,6 @@ async function pagesOf(ctx: Context, request: BulkRequest, bulk: Bulk, until: nu
     if (page.cursor === undefined || isEnough || ctx.clock() >= until) return pages;
     at = { ...at, position: page.cursor };
   }
-}
-
-/** Lets the rate of a bulk begin when consumers have followed a resume. Earlier starts would all come at once. */
-async function startAfterResume(
-  ctx: Context,
-  { topic, ratePerSecond }: BulkRequest,
-  bulk: Bulk,
-): Promise<Bulk> {
-  if (ratePerSecond === undefined) return bulk;
-  return { ...bulk, nextAt: Math.max(bulk.nextAt, await knownFollowedAt(ctx, topic)) };
 }
 
 function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Promise<JobPage> {
@@ -279,7 +279,7 @@ async function changedBefore(
     (home) => isMarkedHere(home, at, cursor) && (action === "cancel") === (home.state === "cancelled"),
   );
   const changed = new Set(found.map(({ id }) => id));
-  // For other untracked jobs it is not known yet whether the cancel came too late. To cancel them again settles that.
+  // Of some cancelled untracked jobs it is not known yet whether the cancel came in time. Cancelling them again settles that.
   const doubtful = found.filter(isDoubtful).map(({ id }) => id);
   const settled = doubtful.length > 0 ? await cancelMany(ctx, doubtful) : [];
   for (const [i, id] of doubtful.entries()) if (settled[i] instanceof Error) changed.delete(id);
@@ -287,8 +287,8 @@ async function changedBefore(
 }
 
 /**
- * Whether the bulk has changed a job while the job was due on this page. If the bulk meets a job elsewhere, it has moved the job
- * there.
+ * Whether the bulk has changed a job while the job was due on this page. If the bulk meets a marked job that was due elsewhere
+ * then, the bulk itself has moved the job here.
  */
 function isMarkedHere({ id, bulk }: Head, at: Bulk, cursor: Position | undefined): boolean {
   const places = marksIn(bulk).flatMap((mark) => (mark.id === at.id ? `${sortable(mark.dueAt)}#${id}` : []));
@@ -434,7 +434,8 @@ function isUnavailable(result: Result | undefined): boolean {
 }
 
 /**
- * The ids of jobs that were changed although the answer was lost. Sends them, because a call without an answer has sent nothing.
+ * Reads the jobs whose change got no answer. Sends those that were changed all the same, because a change without an answer has
+ * sent nothing, and answers their ids.
  */
 async function changedAfterAll(
   ctx: Context,

@@ -55,13 +55,6 @@ export async function cancelByKey(ctx: Context, topic: string, key: string): Pro
   return cancelAsRead(ctx, await idOfKey(ctx, topic, key));
 }
 
-async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
-  const [result] = await cancelAll(ctx, [id], readHomes);
-  if (!result) throw notFound(id);
-  if (result instanceof Error) throw result;
-  return result;
-}
-
 /**
  * Cancels many jobs. One job's refusal does not affect the others. Answers in the order of `ids`. An id that is named twice is
  * cancelled once.
@@ -76,6 +69,31 @@ export async function cancelMany(
   marks?: ReadonlyMap<string, string>,
 ): Promise<(Head | MinutehandError)[]> {
   return cancelAll(ctx, ids, readHeads, spares, marks);
+}
+
+/**
+ * Cancels a waiting job in one transaction with other writes. `false`: nothing was written, because something is no longer as it
+ * was read.
+ *
+ * @throws as `expectUnclaimed`
+ */
+export async function cancelTogether(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
+  const now = ctx.clock();
+  const set = cancelledFieldsOf(ctx, home, now);
+  const expect = { ...expectUnclaimed(home, now), revision: home.revision, keptAt: home.keptAt };
+  await lookAtKeys(ctx, [home], now);
+  const writes = [{ change: { key: homeKey(home.id), expect, set } }, ...together];
+  if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;
+  await confirmOwn(ctx, { ...home, ...set }, ctx.clock());
+  await keepPromotions(ctx, [{ ...home, ...set }]);
+  return true;
+}
+
+async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
+  const [result] = await cancelAll(ctx, [id], readHomes);
+  if (!result) throw notFound(id);
+  if (result instanceof Error) throw result;
+  return result;
 }
 
 /** How jobs are read: with their bodies or without. */
@@ -99,24 +117,6 @@ async function cancelAll<H extends Head>(
     ),
   );
   return ids.map((id) => results.get(id) ?? keepsChanging(id));
-}
-
-/**
- * Cancels a waiting job in one transaction with other writes. `false`: nothing was written, because something is no longer as it
- * was read.
- *
- * @throws as `expectUnclaimed`
- */
-export async function cancelTogether(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
-  const now = ctx.clock();
-  const set = cancelledFieldsOf(ctx, home, now);
-  const expect = { ...expectUnclaimed(home, now), revision: home.revision, keptAt: home.keptAt };
-  await lookAtKeys(ctx, [home], now);
-  const writes = [{ change: { key: homeKey(home.id), expect, set } }, ...together];
-  if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;
-  await confirmOwn(ctx, { ...home, ...set }, ctx.clock());
-  await keepPromotions(ctx, [{ ...home, ...set }]);
-  return true;
 }
 
 /**
@@ -145,7 +145,9 @@ async function tryToCancel<H extends Head>(
   const by = now + WRITER_DEADLINE;
 
   const waiting: H[] = [];
+  // Jobs that this call has cancelled.
   const own: H[] = [];
+  // Untracked jobs that another call has cancelled, perhaps too late.
   const doubtful: H[] = [];
   for (const [i, id] of ids.entries()) {
     const home = homes[i];
@@ -216,11 +218,15 @@ function cancelledFieldsOf(
   return { ...cancelled, expiresAt, ...(home.state === "running" ? { lastError: crashOf(home) } : {}) };
 }
 
+/** The answer for a job that is cancelled already or cannot be cancelled. `undefined`: the job must be cancelled. */
 function answerWithoutWriting<H extends Head>(home: H, now: number): H | MinutehandError | undefined {
   return home.state === "cancelled" ? home : refusalOf(home, now);
 }
 
-/** Answers a cancel that this call has written. `seenAt`: when the write was seen to be done, in ms since the epoch. */
+/**
+ * Answers a cancel that this call has written: the cancelled job, or a refusal if the cancel came too late and was undone.
+ * `seenAt`: when the write was seen to be done, in ms since the epoch.
+ */
 async function confirmOwn<H extends Head>(
   ctx: Context,
   home: H,
@@ -234,8 +240,8 @@ async function confirmOwn<H extends Head>(
 
 /**
  * Answers a cancel that another call has written, if the home does not say yet whether that cancel came in time. A cancel that
- * may have come too late stays as it is: the other call undoes it, unless that call has died. An hour later nobody expects the
- * job to run.
+ * may have come too late is refused, but stays as it is. The other call undoes it, unless that call has died: this call may come
+ * an hour later, when nobody expects the job to run any more.
  */
 async function confirmOthers<H extends Head>(
   ctx: Context,

@@ -18,8 +18,8 @@ const TRIES = 10;
 /** The attributes of a pause that record which starts its resume has given at a rate. */
 const RATE_ATTRIBUTES = ["rate", "nextAt", "givenRate", "givenUntil"];
 /**
- * How long Lambda takes at most to poll a queue again if it refuses the resume's call or gets none, in ms: it finishes the pause,
- * the next tick calls again, and Lambda follows.
+ * How long, in ms, Lambda takes at most to poll a queue again if it refuses the resume's call or gets none: the time in which
+ * Lambda follows the pause, the time until the next tick repeats the call, and the time in which Lambda follows that.
  */
 const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
 
@@ -91,8 +91,8 @@ export async function lift(
 }
 
 /**
- * The starts that earlier rates of a resume have given, as an upper bound. Until `givenUntil` a new rate gives only what these
- * starts leave of it.
+ * The starts that earlier rates of a resume have given, as an upper bound. Until `givenUntil`, a new rate gives only the starts
+ * that it has above `givenRate`.
  */
 function givenBefore(
   { rate, nextAt, givenRate = 0, givenUntil = 0 }: Pause,
@@ -191,7 +191,7 @@ export async function pollQueue(ctx: Context, topic: string, enabled: boolean): 
     await ctx.eventSources?.enable(topic, enabled);
     return true;
   } catch (error) {
-    const what = enabled ? "letting Lambda poll the queue" : "keeping Lambda from the queue";
+    const what = `${enabled ? "enabling" : "disabling"} the event source mapping`;
     ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
     return false;
   }

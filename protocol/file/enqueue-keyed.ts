@@ -51,44 +51,19 @@ export async function fileKeyed(
       if (answer) return answer;
       continue;
     }
-    const taking = underTombstone(ctx, home, found.tombstone);
-    const writes = taken(job, taking, found);
+    const filed = underTombstone(ctx, home, found.tombstone);
+    const writes = filingWrites(job, filed, found);
     // rule: filed-with-the-tombstone-as-read
     if (cancelledByEvents) writes.push(tombstoneAsRead(job, found.tombstone));
-    if (nameOnce) writes.push(nameOnce(taking).write);
+    if (nameOnce) writes.push(nameOnce(filed).write);
     const outcome = await ctx.pool.transact(writes, by);
-    if (outcome.done) return sendAndReport(ctx, taking);
+    if (outcome.done) return sendAndReport(ctx, filed);
     if (nameOnce && outcome.refused.at(-1) !== false) throw idempotencyKeyTaken(job);
   }
   throw new MinutehandError(
     "unavailable",
     `other calls keep changing the key of a job of topic ${job.topic}; repeat the call`,
   );
-}
-
-/** The writes that file a job under a key that names no live job. */
-function taken(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
-  const key = keyKey(job.topic, job.key ?? "");
-  const { id, state, expiresAt } = home;
-  // A job that is cancelled as it is filed needs no key: TTL deletes the key item together with the home.
-  const end = state === "cancelled" && expiresAt !== undefined ? { expiresAt } : undefined;
-  if (!item) return [{ insert: home }, { insert: { ...key, v: ITEM_VERSION, id, ...end } }];
-  const change = {
-    key,
-    expect: { id: item.id },
-    set: { id, ...end },
-    ...(end ? {} : { remove: ["expiresAt"] }),
-  };
-  const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
-  // rule: key-taken-from-its-holder-as-read
-  return [{ insert: home }, { change }, { check: { key: homeKey(item.id), expect } }];
-}
-
-/** The home as it is filed: an event may have cancelled the job ahead. */
-function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
-  if (!tombstone || !liesUnder(home, tombstone)) return home;
-  const { hasSchedule: _, ...same } = home;
-  return { ...same, ...asCancelled(ctx, ctx.clock()) };
 }
 
 async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
@@ -100,17 +75,8 @@ async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
 }
 
 /**
- * The error when another call of the same request has used the `Idempotency-Key` meanwhile. `fileOnce` then reads which job it
- * names.
- */
-function idempotencyKeyTaken(job: NewJob): MinutehandError {
-  const what = `the Idempotency-Key of a job of topic ${job.topic}`;
-  return new MinutehandError("unavailable", `${what} names another job by now; repeat the call`);
-}
-
-/**
  * Does what `onDuplicate` says about the live job that holds the key. `undefined`: something has changed since it was read, so
- * the caller reads again.
+ * the caller reads again. `isForgotten`: the holder's home would forget this call's note (`TRIES_WITH_NOTE`).
  */
 async function applyOnDuplicate(
   ctx: Context,
@@ -156,6 +122,13 @@ async function applyOnDuplicate(
   );
 }
 
+/** Whether a later event has decided about the job or its key already. Events arrive in any order, and the later event wins. */
+function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
+  if (at === undefined) return false;
+  // rule: later-cancel-stands
+  return at < (holder.eventAt ?? at) || (tombstone !== undefined && at <= tombstone.eventAt);
+}
+
 /**
  * The writes that let a live job stay for the call that keeps it. They note the time of the call's event: events that happened
  * before, and arrive later, then leave the job alone. They also lift the cancel that an event has asked for while the job ran.
@@ -191,11 +164,13 @@ function keeping(
   return isContested ? [{ change }, tombstoneAsRead(job, tombstone)] : [{ change }];
 }
 
-/** Whether a later event has decided about the job or its key already. Events arrive in any order, and the later event wins. */
-function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
-  if (at === undefined) return false;
-  // rule: later-cancel-stands
-  return at < (holder.eventAt ?? at) || (tombstone !== undefined && at <= tombstone.eventAt);
+/**
+ * The error when another call of the same request has used the `Idempotency-Key` meanwhile. `fileOnce` then reads which job it
+ * names.
+ */
+function idempotencyKeyTaken(job: NewJob): MinutehandError {
+  const what = `the Idempotency-Key of a job of topic ${job.topic}`;
+  return new MinutehandError("unavailable", `${what} names another job by now; repeat the call`);
 }
 
 /**
@@ -207,4 +182,29 @@ function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: numbe
   // rule: postponed-within-the-first-bound
   const bound = holder.postponeUntil ?? askedAt + (job.maxDelay ?? 0);
   return { ...job, dueAt: Math.min(job.dueAt, bound), postponeUntil: bound };
+}
+
+/** The home as it is filed: an event may have cancelled the job ahead. */
+function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
+  if (!tombstone || !liesUnder(home, tombstone)) return home;
+  const { hasSchedule: _, ...same } = home;
+  return { ...same, ...asCancelled(ctx, ctx.clock()) };
+}
+
+/** The writes that file a job under a key that names no live job. */
+function filingWrites(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
+  const key = keyKey(job.topic, job.key ?? "");
+  const { id, state, expiresAt } = home;
+  // A job that is cancelled as it is filed needs no key: TTL deletes the key item together with the home.
+  const end = state === "cancelled" && expiresAt !== undefined ? { expiresAt } : undefined;
+  if (!item) return [{ insert: home }, { insert: { ...key, v: ITEM_VERSION, id, ...end } }];
+  const change = {
+    key,
+    expect: { id: item.id },
+    set: { id, ...end },
+    ...(end ? {} : { remove: ["expiresAt"] }),
+  };
+  const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
+  // rule: key-taken-from-its-holder-as-read
+  return [{ insert: home }, { change }, { check: { key: homeKey(item.id), expect } }];
 }

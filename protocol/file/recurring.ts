@@ -31,6 +31,7 @@ export async function putSchedule(
     const stored = await schedules.read(wanted.name);
     const before = stored?.schedule;
     const schedule = scheduleOf(wanted, before, ctx.clock());
+    // After a deployment the stored schedule may invoke an old target. Then it is not `isAimed`, and must be written.
     if (stored?.isAimed && isDeepStrictEqual(asStored(schedule), before))
       return { outcome: "replaced", schedule };
     const from = firstOf(schedule, ctx.clock());

@@ -32,31 +32,6 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: Position):
   for await (const job of jobsOfEntries(ctx, topic, cursor)) if (isStillDead(job, now)) yield job;
 }
 
-/** Yields all dead entries of a topic from `cursor` on with their jobs, also entries of jobs that are not dead any more. */
-async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<EntryJob> {
-  const now = ctx.clock();
-  // The `deadRetention` of jobs that died before this time is over. There may be very many of them, as TTL deletes days late, so
-  // they are not read. One second more, because `ttl` rounds up to whole seconds.
-  const oldest = beforeTime(now - ctx.policy.deadRetention * 1000 - 1000);
-  const from = cursor !== undefined && cursor > oldest ? cursor : oldest;
-  const start = timeOf(from);
-  const days: number[] = [];
-  for (let day = start - (start % DAY); day <= now; day += DAY) days.push(day);
-  const read = (day: number, from: Position): Promise<Page> =>
-    ctx.pool.page(deadDay(topic, day), from, END, ctx.sizes.deadPage);
-  for (const stretch of chunksOf(days, DAYS_AT_ONCE)) {
-    // Most days have no dead jobs, so the first pages of several days are read at once.
-    const firstPages = await inParallel(stretch, DAYS_AT_ONCE, (day) => read(day, from));
-    for (const [i, day] of stretch.entries()) {
-      for (let page = firstPages[i]; page; ) {
-        yield* readJobs(ctx, topic, page.items as DeadEntry[]);
-        const last = page.items.at(-1)?.sk;
-        page = page.more && last !== undefined ? await read(day, justAfter(last)) : undefined;
-      }
-    }
-  }
-}
-
 /**
  * Answers a page of a topic's dead jobs that match a filter and died before the position `before`. Its reads are bounded, so a
  * page may have fewer jobs than `limit`, or none and a cursor. `gone`: jobs of redrives that have not removed the dead entry yet,
@@ -97,11 +72,29 @@ export async function deadPage(
   return { homes, gone, examined };
 }
 
-function isStillDead(job: EntryJob, now: number): job is DeadJob {
-  const { home, entry } = job;
-  if (!home) return false;
-  const { state, finishedAt, expiresAt = Number.POSITIVE_INFINITY } = home;
-  return state === "dead" && finishedAt === timeOf(entry.sk) && expiresAt * 1000 > now;
+/** Yields all dead entries of a topic from `cursor` on with their jobs, also entries of jobs that are not dead any more. */
+async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<EntryJob> {
+  const now = ctx.clock();
+  // The `deadRetention` of jobs that died before this time is over. There may be very many of them, as TTL deletes days late, so
+  // they are not read. One second more, because `ttl` rounds up to whole seconds.
+  const oldest = beforeTime(now - ctx.policy.deadRetention * 1000 - 1000);
+  const from = cursor !== undefined && cursor > oldest ? cursor : oldest;
+  const start = timeOf(from);
+  const days: number[] = [];
+  for (let day = start - (start % DAY); day <= now; day += DAY) days.push(day);
+  const read = (day: number, from: Position): Promise<Page> =>
+    ctx.pool.page(deadDay(topic, day), from, END, ctx.sizes.deadPage);
+  for (const stretch of chunksOf(days, DAYS_AT_ONCE)) {
+    // Most days have no dead jobs, so the first pages of several days are read at once.
+    const firstPages = await inParallel(stretch, DAYS_AT_ONCE, (day) => read(day, from));
+    for (const [i, day] of stretch.entries()) {
+      for (let page = firstPages[i]; page; ) {
+        yield* readJobs(ctx, topic, page.items as DeadEntry[]);
+        const last = page.items.at(-1)?.sk;
+        page = page.more && last !== undefined ? await read(day, justAfter(last)) : undefined;
+      }
+    }
+  }
 }
 
 async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<EntryJob> {
@@ -117,4 +110,11 @@ async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): Asy
     const { home, bytes = 0 } = read[i] ?? {};
     yield { home: home?.topic === topic ? home : undefined, entry, bytes };
   }
+}
+
+function isStillDead(job: EntryJob, now: number): job is DeadJob {
+  const { home, entry } = job;
+  if (!home) return false;
+  const { state, finishedAt, expiresAt = Number.POSITIVE_INFINITY } = home;
+  return state === "dead" && finishedAt === timeOf(entry.sk) && expiresAt * 1000 > now;
 }

@@ -33,7 +33,7 @@ export async function forecast(
   }
   // By id, so that each job counts once: the home and the look of a moved job may have the same time, and lie in two pages.
   const minuteById = new Map<string, number>();
-  // Few buckets at once, so that few bodies are in memory at once.
+  // The looks of `WIDTH` buckets are looked up together. With those of all buckets, too many bodies would be in memory at once.
   for (const together of chunksOf(buckets, WIDTH)) await noteMinutes(ctx, together, request, minuteById);
   const counts = new Map<number, number>();
   for (const minute of minuteById.values()) counts.set(minute, (counts.get(minute) ?? 0) + 1);
