@@ -156,6 +156,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
     reached: bulk.to,
   };
   const until = ctx.clock() + BULK_PART;
+  // Half of the time for the reads, so that the other half is left for the changes.
   const pages = await pagesOf(ctx, request, bulk, until - BULK_PART / 2);
   const taken = pages.flatMap((page) => startsTaken(page, bulk));
   const turns = turnsOf(ctx, request, bulk, taken);
@@ -168,10 +169,10 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
     const starts = turns.next(now, changeable.length);
     const results = request.dryRun ? [] : await changeAll(ctx, request, at, changeable, starts);
     if (!request.dryRun) await sendAgain(ctx, movedBefore(page, request, at), SENDING_AGAIN);
-    const before = await changedBefore(ctx, page, request, at);
+    const earlier = await changedBefore(ctx, page, request, at);
     part.examined += page.examined;
-    part.matched += before + matched.length - results.filter((result) => result === "left").length;
-    part.changed += before + results.filter((result) => result === "changed").length;
+    part.matched += earlier + matched.length - results.filter((result) => result === "left").length;
+    part.changed += earlier + results.filter((result) => result === "changed").length;
     noteSkipped(part, matched, refused);
     noteSkipped(part, changeable, results);
     if (page.cursor === undefined) return part;

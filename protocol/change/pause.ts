@@ -133,9 +133,10 @@ function followsWithin(ctx: Context, topic: string): number {
 type Wanted = { set: Record<string, Attribute>; remove: string[] };
 
 /**
- * Changes a topic's pause until it is as wanted, and answers the pause as it then is. `undefined`: there is none, or it is over.
+ * Changes a topic's pause until `wanted` asks for no further change, and answers the pause as it then is. `undefined`: there is
+ * none, or it is over.
  *
- * @param wanted the change for a pause as it was read; `undefined`: it is as wanted
+ * @param wanted answers how the pause, as it was just read, must change; `undefined`: not at all
  */
 async function changePause(
   ctx: Context,

@@ -88,6 +88,7 @@ function entriesFor(share: number, most: number): number {
   return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, most);
 }
 
+/** The partition keys of the next `minutes` minutes from `position` on, in all shards. */
 function bucketsFrom(position: Position, end: Position, minutes: number, shards: number): string[] {
   const pks: string[] = [];
   let minute = minuteOf(timeOf(position));
