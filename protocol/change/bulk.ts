@@ -28,55 +28,64 @@ import { reschedule } from "./reschedule.ts";
 
 export type BulkAction = "cancel" | "move" | "run" | "redrive";
 
-/** What is done to which jobs of a topic. */
+/** What a bulk does, and to which jobs of a topic. */
 export type BulkRequest = {
   action: BulkAction;
   topic: string;
   tag?: string;
   group?: string;
-  /** Only counts. */
+  /** Counts the jobs, and changes none. */
   dryRun: boolean;
-  /** Spreads the starts of what is moved, run or redriven: at most this many a second. */
+  /** Spreads the starts of the jobs that are moved, run or redriven: at most this many a second. */
   ratePerSecond?: number;
 };
 
-/** A bulk between two of its calls. ms since the epoch. */
+/** A bulk between two of its calls, as it travels with its caller. Times are ms since the epoch. */
 export type Bulk = {
-  /** Marks what it has moved. */
+  /** The mark of the jobs that it changes. */
   id: string;
   startedAt: number;
-  /** `from ≤ dueAt < to`; of the dead, when they died. */
+  /** The range of due times: `from ≤ dueAt < to`. For a redrive, the range of the times of death. */
   from: number;
   to: number;
+  /** How far the bulk has gone. */
   position: Position;
-  /** When what it moves starts; at a rate, the first start that it has not given yet. */
+  /** The start of all jobs that it moves. At a rate, the first start that it has not given yet. */
   nextAt: number;
 };
 
+/** What one part of a bulk has done. */
 export type BulkPart = {
+  /** How many jobs were compared with the request. */
   examined: number;
   matched: number;
+  /** How many jobs this call, or an earlier call of the same part, has changed. */
   changed: number;
-  /** How many stay as they are, by the code of what stands in the way. */
+  /** How many jobs were refused, by the code of the error. */
   skipped: Record<string, number>;
-  /** The first ten of them. */
+  /** The first ten refusals. */
   errors: { id: string; error: MinutehandError }[];
-  /** All up to here has been gone through, ms since the epoch. */
+  /** The bulk has gone through all jobs before this time, in ms since the epoch. */
   reached: number;
-  /** Absent when it is over. */
+  /** Where the next part begins. Absent: the bulk is over. */
   next?: Bulk;
 };
 
 const WIDTH = 8;
 const ERRORS = 10;
-/** A part stops reading pages when they hold this many times as many jobs as it changes: most may be changed already. */
+/**
+ * A part stops reading pages when it holds this many times as many jobs as it may change: most of them may be changed already.
+ */
 const HELD = 4;
-const SENDING_AGAIN = "sending what a bulk has moved";
+const SENDING_AGAIN = "sending jobs that a bulk has moved";
 export const BULK_ID_CHARS = 8;
 
 /**
- * `dueAt`: where a move is to. Who dies later has died of something else. `id`: 8 characters,
- * the same where the same call begins its bulk again, as it got no answer.
+ * Makes a new bulk. Stores nothing. The range of a redrive ends now at the latest, so that a redriven job that dies again is not
+ * redriven twice.
+ *
+ * @param dueAt the start of the jobs, in ms since the epoch; absent: now
+ * @param id 8 characters; the same one when a call that got no answer begins its bulk again
  */
 export function beginBulk(
   ctx: Context,
@@ -91,8 +100,10 @@ export function beginBulk(
 }
 
 /**
- * The bulk that this call begins, as its first try has begun it: later tries leave alone what others have filed since that one.
- * It is noted for a day.
+ * Begins a bulk of a call with an `Idempotency-Key`. Answers the bulk as the first try of the call has begun it, so that a repeat
+ * leaves alone the jobs that others have filed since the first try. The beginning is noted for a day.
+ *
+ * @throws `unavailable`: the call must be repeated
  */
 export async function beginOnce(ctx: Context, topic: string, bulk: Bulk): Promise<Bulk> {
   const key = begunKey(topic, bulk.id);
@@ -104,7 +115,7 @@ export async function beginOnce(ctx: Context, topic: string, bulk: Bulk): Promis
   if (outcome === "inserted") return bulk;
   const [read] = (await ctx.pool.read([key])) as [Begun | undefined];
   const begun = readable(read, "what this call began before");
-  // TTL deletes days late.
+  // A note that is older than a day may still be there, because TTL deletes days late. It is replaced.
   if (!begun || begun.expiresAt * 1000 <= startedAt) {
     const expect = { expiresAt: begun?.expiresAt };
     const changed = await ctx.pool.change({ key, expect, set: noted }, by);
@@ -122,15 +133,20 @@ export async function beginOnce(ctx: Context, topic: string, bulk: Bulk): Promis
 }
 
 /**
- * One part of a bulk: at most 500 jobs, and about 5 s. Each job is changed by itself, as its caller would. The same part
- * again changes what is left of it, and goes on behind: what is marked as this bulk's is left alone and counted where it was
- * due, as is what others have filed or moved since the bulk began, which is not. At a rate what is left starts when nothing does
- * that was moved before; not so in a redrive, which finds no trace of those: it does not count them, and as many jobs as it has
- * redriven before start at the same times as they. What was moved before and is near is sent once more: the call that moved it
- * may have died before it sent it.
+ * Runs one part of a bulk: changes at most 500 jobs, for about 5 s. Each job is changed on its own, by the call that its user
+ * would make.
+ *
+ * A part can be called again. It then changes the jobs that are left, and goes on behind them:
+ * - Jobs that carry this bulk's mark are left alone. They count as changed, at the place where they were due.
+ * - Jobs that others have filed or moved since the bulk began are left alone too, and do not count.
+ * - At a rate, the jobs that are left get starts which an earlier call has not given. A redrive finds no trace of the jobs that
+ *   it has redriven. So it does not count them, and gives their starts a second time.
+ * - Near jobs that an earlier call has moved are sent once more: that call may have died before it sent them.
+ *
+ * @param begun where the part begins: what `beginBulk` or the part before has answered
  */
 export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): Promise<BulkPart> {
-  const bulk = await behindResume(ctx, request, begun);
+  const bulk = await startAfterResume(ctx, request, begun);
   const part: BulkPart = {
     examined: 0,
     matched: 0,
@@ -140,6 +156,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
     reached: bulk.to,
   };
   const until = ctx.clock() + BULK_PART;
+  // Half of the time for the reads, so that the other half is left for the changes.
   const pages = await pagesOf(ctx, request, bulk, until - BULK_PART / 2);
   const taken = pages.flatMap((page) => startsTaken(page, bulk));
   const turns = turnsOf(ctx, request, bulk, taken);
@@ -152,10 +169,10 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
     const starts = turns.next(now, changeable.length);
     const results = request.dryRun ? [] : await changeAll(ctx, request, at, changeable, starts);
     if (!request.dryRun) await sendAgain(ctx, movedBefore(page, request, at), SENDING_AGAIN);
-    const before = await changedBefore(ctx, page, request, at);
+    const earlier = await changedBefore(ctx, page, request, at);
     part.examined += page.examined;
-    part.matched += before + matched.length - results.filter((result) => result === "left").length;
-    part.changed += before + results.filter((result) => result === "changed").length;
+    part.matched += earlier + matched.length - results.filter((result) => result === "left").length;
+    part.changed += earlier + results.filter((result) => result === "changed").length;
     noteSkipped(part, matched, refused);
     noteSkipped(part, changeable, results);
     if (page.cursor === undefined) return part;
@@ -165,11 +182,20 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
   return { ...part, reached: timeOf(at.position), next: at };
 }
 
+/** Lets the rate of a bulk begin when consumers have followed a resume. Earlier starts would all come at once. */
+async function startAfterResume(
+  ctx: Context,
+  { topic, ratePerSecond }: BulkRequest,
+  bulk: Bulk,
+): Promise<Bulk> {
+  if (ratePerSecond === undefined) return bulk;
+  return { ...bulk, nextAt: Math.max(bulk.nextAt, await knownFollowedAt(ctx, topic)) };
+}
+
 /**
- * Reads all pages of a part. They are read before anything is changed, since an earlier call of the same part may have given
- * starts to jobs of any page, and no start is given twice. A part that is full ends before it has seen all such starts, where
- * many jobs were filed since: then as many more may start at once. The first page is always read; no other after `until` (ms
- * since the epoch).
+ * Reads all pages of a part before any job is changed: an earlier call of the same part may have given starts to jobs of any
+ * page, and no start is given twice. If many jobs were filed since that call, the part is full before all such starts are seen.
+ * Then some starts are given twice. The first page is always read, and no other after `until` (ms since the epoch).
  */
 async function pagesOf(ctx: Context, request: BulkRequest, bulk: Bulk, until: number): Promise<JobPage[]> {
   const pages: JobPage[] = [];
@@ -186,12 +212,6 @@ async function pagesOf(ctx: Context, request: BulkRequest, bulk: Bulk, until: nu
   }
 }
 
-/** A bulk whose rate begins when consumers have followed a resume: before, all its starts would come at once. */
-async function behindResume(ctx: Context, { topic, ratePerSecond }: BulkRequest, bulk: Bulk): Promise<Bulk> {
-  if (ratePerSecond === undefined) return bulk;
-  return { ...bulk, nextAt: Math.max(bulk.nextAt, await knownFollowedAt(ctx, topic)) };
-}
-
 function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Promise<JobPage> {
   const { action, topic, tag, group } = request;
   const filter = { topic, ...(tag === undefined ? {} : { tag }), ...(group === undefined ? {} : { group }) };
@@ -200,26 +220,32 @@ function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Pr
   return listJobs(ctx, { ...filter, limit, from, to, cursor });
 }
 
-/** The jobs of a page that a bulk is about. */
+/** The jobs of a page that the bulk changes, unless one of them is refused. */
 function matchedOf({ homes }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
   return homes.filter((home) => isFor(action, home, at.startedAt) && isFromBefore(home, at));
 }
 
-/** The dead are redriven, and only what has not ended is anything else. What may start already needs no `run`. */
+/**
+ * Whether an action applies to a job. Only dead jobs are redriven, and only unfinished jobs are changed otherwise. `run` skips
+ * jobs that may start already.
+ */
 function isFor(action: BulkAction, home: Head, now: number): boolean {
   if (action === "run" && home.state === "scheduled" && startsAt(home) <= now) return false;
   return isFinished(home) === (action === "redrive");
 }
 
 /**
- * Whether a job is as it was when the bulk began. Its own moves are marked, so that no clock decides; others' count
- * from `CLOCK_MARGIN` on, or what was filed just before by a clock that is ahead would be left out.
+ * Whether neither this bulk nor anybody else has changed a job since the bulk began. Clocks do not decide about the bulk's own
+ * changes, which are marked. Changes of others count from `CLOCK_MARGIN` after the beginning: a job that was filed just before
+ * it, by a clock that is ahead, must not be left out.
  */
 function isFromBefore({ bulk, askedAt, createdAt }: Head, { id, startedAt }: Bulk): boolean {
   return !marksIn(bulk).some((mark) => mark.id === id) && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;
 }
 
-/** A bulk that has changed a job, and when the job was due until then, ms since the epoch. */
+/**
+ * The mark of a bulk in the home of a job that it has changed. `dueAt`: when the job was due before that, in ms since the epoch.
+ */
 type Mark = { readonly id: string; readonly dueAt: number };
 
 /** The marks that a home has, the newest first. */
@@ -228,47 +254,51 @@ function marksIn(bulk = ""): Mark[] {
 }
 
 /**
- * What the home of a job says when this bulk changes it where it is due now. The marks before stay: a call of an earlier bulk
- * may come again.
+ * The marks of a job's home once this bulk has changed the job. Earlier marks stay, because a call of an earlier bulk may be
+ * repeated.
  */
 function marked({ dueAt, bulk }: Head, { id }: Bulk): string {
   const marks = [{ id, dueAt }, ...marksIn(bulk)].slice(0, KNOWN_CALLS);
   return marks.map((mark) => `${mark.id} ${mark.dueAt}`).join(" ");
 }
 
-/** Whether this bulk has changed a job where it was due as it was read. */
+/** Whether this bulk has changed a job since it was read. `now`: the job's home as it is now. */
 function isChangedBy({ id }: Bulk, { dueAt }: Head, now: Pick<Head, "bulk">): boolean {
   return marksIn(now.bulk).some((mark) => mark.id === id && mark.dueAt === dueAt);
 }
 
-/** How many jobs that were due on this page the bulk has changed already: in a call of this part whose answer was lost. */
+/** How many jobs that were due on this page an earlier call of this part has changed. */
 async function changedBefore(
   ctx: Context,
   { homes, gone, cursor }: JobPage,
   { action }: BulkRequest,
   at: Bulk,
 ): Promise<number> {
-  // A cancel that came too late for an untracked job was undone.
+  // A cancelled job counts for a cancel alone. A marked job that is not cancelled does not: the cancel of an untracked job that
+  // came too late is undone.
   const found = [...homes, ...gone].filter(
     (home) => isMarkedHere(home, at, cursor) && (action === "cancel") === (home.state === "cancelled"),
   );
   const changed = new Set(found.map(({ id }) => id));
-  // Or it is not known yet whether it came too late.
+  // Of some cancelled untracked jobs it is not known yet whether the cancel came in time. Cancelling them again settles that.
   const doubtful = found.filter(isDoubtful).map(({ id }) => id);
   const settled = doubtful.length > 0 ? await cancelMany(ctx, doubtful) : [];
   for (const [i, id] of doubtful.entries()) if (settled[i] instanceof Error) changed.delete(id);
   return changed.size;
 }
 
-/** Whether a bulk has changed a job that was due on this page. What it meets at another place it has moved there itself. */
+/**
+ * Whether the bulk has changed a job while the job was due on this page. If the bulk meets a marked job that was due elsewhere
+ * then, the bulk itself has moved the job here.
+ */
 function isMarkedHere({ id, bulk }: Head, at: Bulk, cursor: Position | undefined): boolean {
   const places = marksIn(bulk).flatMap((mark) => (mark.id === at.id ? `${sortable(mark.dueAt)}#${id}` : []));
   return places.some((place) => place > at.position && place < (cursor ?? beforeTime(at.to)));
 }
 
 /**
- * The jobs that were due on this page and that a call of this part has moved before. Of the dead: those whose redrive, by
- * whomever, has not come to its end.
+ * The jobs that were due on this page and that an earlier call of this part has moved. For a redrive: the jobs of any redrive
+ * that has not removed the dead entry yet.
  */
 function movedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
   if (action === "cancel") return [];
@@ -277,7 +307,7 @@ function movedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, 
   return [...new Map(found.map((home) => [home.id, home])).values()];
 }
 
-/** What stands in the way of a job's change, as far as the job as it was read says so. */
+/** Why a job, as it was read, cannot be changed. `undefined`: it can be, as far as the bulk knows. */
 function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
   if (action === "redrive") return undefined;
   if (action !== "cancel" && home.untracked) {
@@ -287,7 +317,7 @@ function refusal(action: BulkAction, home: Head, now: number): MinutehandError |
   return refusalOf(home, now, action === "cancel" ? expectUnclaimed : expectNotCancelled);
 }
 
-/** The starts that another call of this part has given to jobs of this page already. */
+/** The starts that an earlier call of this part has given to jobs of this page, in ms since the epoch. */
 function startsTaken({ homes, gone }: JobPage, { id, nextAt }: Bulk): number[] {
   const moved = [...homes, ...gone].filter(
     ({ bulk, wantedAt }) => marksIn(bulk)[0]?.id === id && wantedAt >= nextAt,
@@ -295,18 +325,19 @@ function startsTaken({ homes, gone }: JobPage, { id, nextAt }: Bulk): number[] {
   return moved.map(({ wantedAt }) => wantedAt);
 }
 
-/** Gives jobs their starts, one after the other. ms since the epoch. */
+/** Gives jobs their starts, one after the other. Times are ms since the epoch. */
 type Turns = {
-  /** The starts of the next `count` jobs: none that is taken, and none before `now`. */
+  /** The starts of the next `count` jobs, without taken ones and without starts before `now`. */
   next: (now: number, count: number) => number[];
-  /** The first start that is left for later parts. */
+  /** The first start that later parts may give. */
   nextAt: () => number;
 };
 
 /**
- * The starts of a part, without those that an earlier call of the same part has `taken`. They lie in the topic's window: the
- * window would let all starts outside it go at its next opening, at once. However slow the rate, no start is later than a job may
- * be due.
+ * Makes the starts of a part, without the starts that an earlier call of the same part has `taken`. At a rate, starts are
+ * numbered slots, `interval` ms apart. All of them lie in the topic's window: jobs with starts outside the window would all start
+ * at its next opening. However slow the rate, no start is more than `LONGEST_DELAY` after the bulk's beginning, as no job may be
+ * due later.
  */
 function turnsOf(
   ctx: Context,
@@ -318,7 +349,7 @@ function turnsOf(
   if (ratePerSecond === undefined)
     return { next: (_, count) => new Array<number>(count).fill(nextAt), nextAt: () => nextAt };
   const interval = 1000 / ratePerSecond;
-  // In step with the call before: starts of the two would lie between each other.
+  // In step with the earlier call of this part. Otherwise the starts of both calls would mix, at twice the rate.
   const origin = begun > nextAt ? (taken[0] ?? begun) : nextAt;
   const latest = startedAt + LONGEST_DELAY;
   const timeOf = (slot: number): number => Math.min(origin + slot * interval, latest);
@@ -342,7 +373,8 @@ function turnsOf(
       return starts;
     },
     nextAt() {
-      // Not behind the last that is used: its job's caller may have moved it far ahead since.
+      // Counted from the first slot, and not from the last one that is used: somebody may have moved that slot's job far ahead
+      // since.
       let next = Math.max(slot, first + given + [...used].filter((one) => one >= first).length);
       while (used.has(next)) next++;
       return Math.ceil(timeOf(next));
@@ -350,9 +382,12 @@ function turnsOf(
   };
 }
 
-/** What became of a job: `left` is one that somebody else has changed since it was read. */
+/** The outcome of one job. `left`: somebody else has changed the job since it was read, so the bulk left it alone. */
 type Result = "changed" | "left" | MinutehandError;
 
+/**
+ * Changes jobs, each on its own, and answers their outcomes in the same order. `starts`: when the jobs start, in the same order.
+ */
 async function changeAll(
   ctx: Context,
   { action }: BulkRequest,
@@ -361,7 +396,8 @@ async function changeAll(
   starts: readonly number[],
 ): Promise<Result[]> {
   const asked = new Map(homes.map(({ id, askedAt }) => [id, askedAt]));
-  // By no clock: one that is behind would say that a change since the reading was before the bulk.
+  // `askedAt` is compared for equality, too: by a clock that is behind, a change since the job was read would lie before the bulk
+  // began.
   const spares = (home: Head): boolean => !isFromBefore(home, bulk) || home.askedAt !== asked.get(home.id);
   if (action === "cancel") {
     const results = await cancelMany(
@@ -398,7 +434,10 @@ function isUnavailable(result: Result | undefined): boolean {
   return result instanceof MinutehandError && result.code === "unavailable";
 }
 
-/** Which jobs were changed though the answer was lost. Those are sent: whoever gets no answer sends nothing. */
+/**
+ * Reads the jobs whose change got no answer. Sends those that were changed all the same, because a change without an answer has
+ * sent nothing, and answers their ids.
+ */
 async function changedAfterAll(
   ctx: Context,
   homes: readonly Head[],
@@ -415,13 +454,14 @@ async function changedAfterAll(
     await sendAgain(ctx, changed, SENDING_AGAIN);
     return new Set(changed.map(({ id }) => id));
   } catch (error) {
-    // The caller is told that they are not known to be changed, and may repeat the part.
+    // The jobs keep their `unavailable`, and the caller may repeat the part.
     const topic = homes[0]?.topic ?? "";
     ctx.report({ type: "trouble", topic, what: SENDING_AGAIN, error: messageOf(error) });
     return new Set();
   }
 }
 
+/** Redrives one job. If it is still dead at the same revision afterwards, its key names another job. */
 async function redriveDead(ctx: Context, home: Head, dueAt: number): Promise<Result> {
   if (await redriveAsRead(ctx, home, dueAt)) return "changed";
   const [now] = await readHeads(ctx, [home.id]);
@@ -435,6 +475,7 @@ async function redriveDead(ctx: Context, home: Head, dueAt: number): Promise<Res
   );
 }
 
+/** Counts the refusals among these outcomes in the part. */
 function noteSkipped(part: BulkPart, homes: readonly Head[], results: readonly (Result | undefined)[]): void {
   for (const [i, error] of results.entries()) {
     const id = homes[i]?.id;

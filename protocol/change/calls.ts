@@ -2,7 +2,11 @@ import { MinutehandError } from "../../core/errors.ts";
 import type { Home } from "../../core/items.ts";
 import { type CallMark, knownCall } from "../../core/once.ts";
 
-/** Whether this very call has changed a job before. Throws `idempotency-mismatch` if a different one with its key has. */
+/**
+ * Whether a try of this call has changed the job before.
+ *
+ * @throws `idempotency-mismatch`: a different request with the same `Idempotency-Key` has changed the job
+ */
 export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: CallMark): boolean {
   const known = knownCall(calls, call);
   if (known === "other") throw differentRequest({ id });
@@ -10,6 +14,7 @@ export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: Cal
   return known;
 }
 
+/** The error of an `Idempotency-Key` that comes with a second request. */
 export function differentRequest(data: Record<string, unknown>): MinutehandError {
   return new MinutehandError(
     "idempotency-mismatch",

@@ -8,27 +8,32 @@ import { cancelTogether } from "./cancel.ts";
 
 const TRIES = 10;
 /**
- * How many of a key's events are known by their ids. Times do not tell all of them apart: EventBridge counts in whole seconds,
- * and an event whose time is to come counts from another each time that it is told.
+ * How many ids of a key's last events a tombstone keeps. Times do not tell all events apart: EventBridge counts in whole seconds,
+ * and an event of the future counts from another moment on each delivery.
  */
 const EVENTS_KNOWN = 10;
 
-/** What an event cancels. Times are ms since the epoch. */
+/** An event that cancels the job of a key. Times are ms since the epoch. */
 export type CancellingEvent = {
   id: string;
   topic: string;
   key: string;
   /** When it happened. */
   at: number;
-  /** Until then jobs of the key that are filed are cancelled too, where there was none; not after `at`: none are. */
+  /**
+   * If the event finds no job, jobs that are filed under the key before this time are cancelled too. If it is not after `at`, no
+   * job is cancelled ahead.
+   */
   until: number;
 };
 
 /**
- * Cancels the job of a key as of when the event happened. One that runs is not run again; one filed after `until` is none of
- * its. In the same transaction it leaves a tombstone: under it jobs of what happened before are cancelled as they are filed,
- * and where there was no job to cancel, those filed until `until` too. By it the event is known when it is told again.
- * Throws `unavailable`: to be repeated.
+ * Cancels the job of a key as if at the time when the event happened. A job that runs is not run again. A job that was filed
+ * after `until` stays. The same transaction leaves a tombstone. The tombstone cancels jobs of earlier events as they are filed.
+ * If the event found no job to cancel, the tombstone also cancels jobs that are filed before `until`. Idempotent: the tombstone
+ * keeps the event's id.
+ *
+ * @throws `unavailable`: the call must be repeated
  */
 export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<void> {
   for (let i = 0; i < TRIES; i++) {
@@ -42,7 +47,7 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     // rule: tombstone-only-grows
     const until = Math.max(metOne ? event.at : event.until, tombstone?.until ?? 0);
     // rule: tombstone-with-the-key-as-read
-    // Who files a job meanwhile gives the key another holder.
+    // Whoever files a job meanwhile makes the key name another job, and the transaction is refused.
     const together = [tombstoneOf(ctx, event, until, tombstone), keyAsRead(event, found.item)];
     if (live && !meant) together.push(ownerAsRead(live));
     if (holder?.state === "dead") together.push(stillDead(holder));
@@ -61,41 +66,48 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
   );
 }
 
-/** Told before; or a later one has cancelled all that it would have. */
+/** Whether an event was applied before, or a later event has cancelled all that this event would cancel. */
 function isDone({ id, at, until }: CancellingEvent, { events, eventAt, reach }: Tombstone): boolean {
   // rule: event-applied-once
   return events.split("\n").includes(id) || (at < eventAt && until <= reach);
 }
 
-/** The clocks of a caller who files jobs and of the event's sender may differ; events' own times are what they go by. */
+/**
+ * Whether an event is about this job. The time of an event's job comes from an event too, so both compare exactly. A caller's
+ * clock may differ from that of the event's sender.
+ */
 function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
   if (holder.eventAt !== undefined) return liesUnder(holder, { eventAt: at, until });
   return holder.createdAt <= until + CLOCK_MARGIN;
 }
 
 /**
- * Holds a transaction to a job being of the event that it was of as it was read, or of none: an earlier event may make a
- * caller's job its own meanwhile, and is cancelled with it.
+ * The check that a job still has the `eventAt` with which it was read, or still has none. Meanwhile an earlier event may replace
+ * a caller's job: then the job is that event's, and this event must cancel it.
  */
 function ownerAsRead({ id, eventAt }: Home): Write {
   return { check: { key: homeKey(id), expect: { eventAt } } };
 }
 
-/** Holds a transaction to a job being dead: a redrive under way brings the job back to life, and the event then cancels it. */
+/** The check that a job is still dead: a redrive may bring the job back to life meanwhile, and then the event must cancel it. */
 function stillDead({ id, state, revision }: Home): Write {
   return { check: { key: homeKey(id), expect: { state, revision } } };
 }
 
 /**
- * Whether a later event has asked for a job that was there before, or has asked for it when none was cancelled ahead any more:
- * in order it would have filed another.
+ * Whether a later event has asked for this job, so that the job stays. That counts if the job was filed before the event that
+ * cancels, or if the later event happened when the other no longer cancelled ahead. With the events in order, the later one would
+ * have filed another job.
  */
 function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at, until }: CancellingEvent): boolean {
   const askedAt = Math.max(eventAt, keptAt);
   return at < askedAt && (createdAt <= at || until <= askedAt);
 }
 
-/** Whether a live job is cancelled, or will be unless the run in hand succeeds; `false`: something is not as it was read. */
+/**
+ * Cancels a live job. A job that runs is marked instead: it ends as cancelled unless its current run succeeds. `false`: something
+ * is no longer as it was read.
+ */
 async function end(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
   if (!isRunning(home, now)) return cancelTogether(ctx, home, together);
@@ -110,7 +122,10 @@ async function write(ctx: Context, writes: readonly Write[]): Promise<boolean> {
   return (await ctx.pool.transact(writes, ctx.clock() + WRITER_DEADLINE)).done;
 }
 
-/** Over or not: an event that files a job, and happened before, may be told later still. */
+/**
+ * The write of a tombstone. It lasts for `EVENT_AFTER` beyond the time in which it cancels: an earlier event that files a job may
+ * still arrive then.
+ */
 function tombstoneOf(
   ctx: Context,
   event: CancellingEvent,

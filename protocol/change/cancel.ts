@@ -23,12 +23,13 @@ const TRIES = 10;
 const WIDTH = 16;
 
 /**
- * Cancels a job, and answers the cancelled job. Idempotent: cancelling a cancelled job answers the same. Throws `job-not-found`, `job-running`,
- * `job-finished`, `job-handed-off`, `unavailable`.
+ * Cancels a job, and answers the cancelled job. Idempotent: cancelling a cancelled job answers the same.
+ *
+ * @throws `job-not-found`, `job-running`, `job-finished`, `job-handed-off`, `unavailable`
  */
 export async function cancel(ctx: Context, id: string): Promise<Home> {
-  // Most jobs that are cancelled wait as they were filed, are tracked and have no key: those take one call and no read.
-  // A request that is minutes late finds a later revision of a job that was moved meanwhile, and leaves it alone.
+  // Most cancelled jobs are tracked, have no key and were never moved. Such a job is cancelled in one call, without a read. The
+  // condition names revision 0: if the write lands minutes late, after the job was moved, it is refused.
   const now = ctx.clock();
   const change = {
     key: homeKey(id),
@@ -38,28 +39,28 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
   };
   const changed = await ctx.pool.change(change, now + WRITER_DEADLINE);
   if (changed.changed) {
-    const home = await ended(ctx, changed.item as Home);
+    const home = await finishCancel(ctx, changed.item as Home);
     await keepPromotions(ctx, [home]);
     return home;
   }
   return cancelAsRead(ctx, id);
 }
 
-/** Cancels the job that a caller's own key names. Throws as `cancel`. */
+/**
+ * Cancels the job that a caller's own key names.
+ *
+ * @throws as `cancel`
+ */
 export async function cancelByKey(ctx: Context, topic: string, key: string): Promise<Home> {
   return cancelAsRead(ctx, await idOfKey(ctx, topic, key));
 }
 
-async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
-  const [result] = await cancelAll(ctx, [id], readHomes);
-  if (!result) throw notFound(id);
-  if (result instanceof Error) throw result;
-  return result;
-}
-
 /**
- * Cancels many jobs, each on its own, and answers in their order. An id named twice is cancelled once. What `spares` says of
- * a job as it stands is left as it is. `marks`: what a home is to say of the bulk that cancels it, by id.
+ * Cancels many jobs. One job's refusal does not affect the others. Answers in the order of `ids`. An id that is named twice is
+ * cancelled once.
+ *
+ * @param spares whether a job, as it was just read, is left as it is
+ * @param marks by id: the marks of bulks that the home of a cancelled job gets (`Home.bulk`)
  */
 export async function cancelMany(
   ctx: Context,
@@ -68,6 +69,31 @@ export async function cancelMany(
   marks?: ReadonlyMap<string, string>,
 ): Promise<(Head | MinutehandError)[]> {
   return cancelAll(ctx, ids, readHeads, spares, marks);
+}
+
+/**
+ * Cancels a waiting job in one transaction with other writes. `false`: nothing was written, because something is no longer as it
+ * was read.
+ *
+ * @throws as `expectUnclaimed`
+ */
+export async function cancelTogether(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
+  const now = ctx.clock();
+  const set = cancelledFieldsOf(ctx, home, now);
+  const expect = { ...expectUnclaimed(home, now), revision: home.revision, keptAt: home.keptAt };
+  await lookAtKeys(ctx, [home], now);
+  const writes = [{ change: { key: homeKey(home.id), expect, set } }, ...together];
+  if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;
+  await confirmOwn(ctx, { ...home, ...set }, ctx.clock());
+  await keepPromotions(ctx, [{ ...home, ...set }]);
+  return true;
+}
+
+async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
+  const [result] = await cancelAll(ctx, [id], readHomes);
+  if (!result) throw notFound(id);
+  if (result instanceof Error) throw result;
+  return result;
 }
 
 /** How jobs are read: with their bodies or without. */
@@ -83,7 +109,7 @@ async function cancelAll<H extends Head>(
   const results = new Map<string, H | MinutehandError>();
   let left = [...new Set(ids)];
   for (let i = 0; i < TRIES && left.length > 0; i++)
-    left = await pass(ctx, left, results, { read, spares, marks, again: i > 0 });
+    left = await tryToCancel(ctx, left, results, { read, spares, marks, isRepeated: i > 0 });
   await keepPromotions(
     ctx,
     [...results.values()].flatMap((result) =>
@@ -93,21 +119,12 @@ async function cancelAll<H extends Head>(
   return ids.map((id) => results.get(id) ?? keepsChanging(id));
 }
 
-/** Cancels a job that waits, with writes that must happen too or not at all; `false`: something is not as it was read. */
-export async function cancelTogether(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
-  const now = ctx.clock();
-  const set = readAsCancelled(ctx, home, now);
-  const expect = { ...expectUnclaimed(home, now), revision: home.revision, keptAt: home.keptAt };
-  await lookAtKeys(ctx, [home], now);
-  const writes = [{ change: { key: homeKey(home.id), expect, set } }, ...together];
-  if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;
-  await cancelled(ctx, { ...home, ...set }, ctx.clock());
-  await keepPromotions(ctx, [{ ...home, ...set }]);
-  return true;
-}
-
-/** Answers the ids that were not as read. `again`: a pass before this one may have cancelled them, its answer lost. */
-async function pass<H extends Head>(
+/**
+ * Tries once to cancel jobs, and sets the `results`. Answers the ids of jobs that somebody has changed since they were read:
+ * these are left for the next try. `isRepeated`: an earlier try of this call may have cancelled some of the jobs, and its answer
+ * was lost.
+ */
+async function tryToCancel<H extends Head>(
   ctx: Context,
   ids: readonly string[],
   results: Map<string, H | MinutehandError>,
@@ -115,12 +132,12 @@ async function pass<H extends Head>(
     read,
     spares,
     marks,
-    again,
+    isRepeated,
   }: {
     read: Read<H>;
     spares: (home: Head) => boolean;
     marks: ReadonlyMap<string, string>;
-    again: boolean;
+    isRepeated: boolean;
   },
 ): Promise<string[]> {
   const homes = await read(ctx, ids);
@@ -128,7 +145,9 @@ async function pass<H extends Head>(
   const by = now + WRITER_DEADLINE;
 
   const waiting: H[] = [];
+  // Jobs that this call has cancelled.
   const own: H[] = [];
+  // Untracked jobs that another call has cancelled, perhaps too late.
   const doubtful: H[] = [];
   for (const [i, id] of ids.entries()) {
     const home = homes[i];
@@ -137,7 +156,7 @@ async function pass<H extends Head>(
       continue;
     }
     const answer = home ? answerWithoutWriting(home, now) : notFound(id);
-    if (home?.state === "cancelled" && again) own.push(home);
+    if (home?.state === "cancelled" && isRepeated) own.push(home);
     else if (home?.state === "cancelled" && isDoubtful(home)) doubtful.push(home);
     else if (answer) results.set(id, answer);
     else if (home && spares(home)) results.set(id, home);
@@ -148,7 +167,7 @@ async function pass<H extends Head>(
     return {
       key: homeKey(home.id),
       expect: { ...expectUnclaimed(home, now), revision: home.revision },
-      set: { ...readAsCancelled(ctx, home, now), ...(bulk === undefined ? {} : { bulk }) },
+      set: { ...cancelledFieldsOf(ctx, home, now), ...(bulk === undefined ? {} : { bulk }) },
     };
   });
   await lookAtKeys(ctx, waiting, now);
@@ -166,15 +185,15 @@ async function pass<H extends Head>(
       );
   }
   await inParallel(own, WIDTH, async (home) => {
-    results.set(home.id, await cancelled(ctx, home, writtenBy));
+    results.set(home.id, await confirmOwn(ctx, home, writtenBy));
   });
   await inParallel(doubtful, WIDTH, async (home) => {
-    results.set(home.id, await cancelledByOther(ctx, home, now));
+    results.set(home.id, await confirmOthers(ctx, home, now));
   });
   return left;
 }
 
-/** What a home says that was cancelled at `now`. */
+/** The attributes of the home of a job that is cancelled at `now`. */
 export function asCancelled(
   ctx: Context,
   now: number,
@@ -183,10 +202,11 @@ export function asCancelled(
 }
 
 /**
- * The same of one as it was read: whose run has crashed says so. An untracked job that was held stays for as long as its once item
- * may call it `unsent`: where no home is found, a repeat of its request files the job again.
+ * The attributes of a cancelled home, by the home as it was read. If the job's run has crashed, they say so. The home of an
+ * untracked job that was held stays for as long as its once item may say `unsent`: without a home, a repeat of its request would
+ * file the job again.
  */
-function readAsCancelled(
+function cancelledFieldsOf(
   ctx: Context,
   home: Head,
   now: number,
@@ -198,61 +218,73 @@ function readAsCancelled(
   return { ...cancelled, expiresAt, ...(home.state === "running" ? { lastError: crashOf(home) } : {}) };
 }
 
+/** The answer for a job that is cancelled already or cannot be cancelled. `undefined`: the job must be cancelled. */
 function answerWithoutWriting<H extends Head>(home: H, now: number): H | MinutehandError | undefined {
   return home.state === "cancelled" ? home : refusalOf(home, now);
 }
 
-/** The answer to a cancel that this call has written. `seenAt`: when the write was seen to be done. */
-async function cancelled<H extends Head>(
+/**
+ * Answers a cancel that this call has written: the cancelled job, or a refusal if the cancel came too late and was undone.
+ * `seenAt`: when the write was seen to be done, in ms since the epoch.
+ */
+async function confirmOwn<H extends Head>(
   ctx: Context,
   home: H,
   seenAt: number,
 ): Promise<H | MinutehandError> {
-  if (!isDoubtful(home)) return ended(ctx, home);
+  if (!isDoubtful(home)) return finishCancel(ctx, home);
   const tooLate = handedOff(home, seenAt);
-  if (tooLate) return undo(ctx, home, tooLate);
-  return (await noteInTime(ctx, home, seenAt)) ?? ended(ctx, home);
+  if (tooLate) return undoCancel(ctx, home, tooLate);
+  return (await noteInTime(ctx, home, seenAt)) ?? finishCancel(ctx, home);
 }
 
 /**
- * The answer to a cancel that another call has written, where the home does not say yet whether the cancel came in time. One
- * that may have come too late stays as it is: the other call undoes it unless that call has died, and an hour later nobody
- * expects the job to run.
+ * Answers a cancel that another call has written, if the home does not say yet whether that cancel came in time. A cancel that
+ * may have come too late is refused, but stays as it is. The other call undoes it, unless that call has died: this call may come
+ * an hour later, when nobody expects the job to run any more.
  */
-async function cancelledByOther<H extends Head>(
+async function confirmOthers<H extends Head>(
   ctx: Context,
   home: H,
   seenAt: number,
 ): Promise<H | MinutehandError> {
-  return handedOff(home, seenAt) ?? (await noteInTime(ctx, home, seenAt)) ?? ended(ctx, home);
+  return handedOff(home, seenAt) ?? (await noteInTime(ctx, home, seenAt)) ?? finishCancel(ctx, home);
 }
 
-async function ended<H extends Head>(ctx: Context, home: H): Promise<H> {
+/** Does the last steps of a cancel that stands, and answers the job: lets its key go, and reports the cancel. */
+async function finishCancel<H extends Head>(ctx: Context, home: H): Promise<H> {
   await releaseKey(ctx, home, home.expiresAt ?? 0, ctx.clock() + WRITER_DEADLINE);
   ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
   return home;
 }
 
-/** Whether a sweep may have sent an untracked job before its cancel took effect: a write lands minutes late at worst. */
+/**
+ * Whether a sweep may have sent a cancelled untracked job before the cancel took effect. A write can land minutes late
+ * (`LANDS_WITHIN`).
+ */
 export function isDoubtful(home: Head): boolean {
   const landedBy = (home.finishedAt ?? 0) + LANDS_WITHIN;
   return home.untracked === true && home.inTimeAt === undefined && isNear(startsAt(home), landedBy);
 }
 
-/** Lets a cancel say that it came in time, so that it stands for whoever repeats it. Answers why it does not, if so. */
+/**
+ * Notes in the home that the cancel came in time, so that a repeat of the cancel is answered with the cancelled job. Answers an
+ * error if the cancel does not stand.
+ */
 async function noteInTime(ctx: Context, home: Head, seenAt: number): Promise<MinutehandError | undefined> {
   try {
     return await settleDoubt(ctx, home, { set: { inTimeAt: seenAt } }, keepsChanging(home.id));
   } catch (error) {
-    return unknown(home.id, error);
+    return unavailable(home.id, error);
   }
 }
 
 /**
- * Undoes a cancel that came too late, and sends the job: a sweep that saw the cancel has passed it over, and a caller who
- * was refused may count on it. It may so come twice, as an untracked job may. Answers the refusal, or that the cancel stands.
+ * Undoes a cancel that came too late, and sends the job. A sweep that saw the cancel has passed the job over, and the caller,
+ * whose cancel is refused, may count on the job. So the job may run twice, as any untracked job may. Answers the refusal, or the
+ * cancelled job if the cancel stands after all.
  */
-async function undo<H extends Head>(
+async function undoCancel<H extends Head>(
   ctx: Context,
   home: H,
   tooLate: MinutehandError,
@@ -262,13 +294,16 @@ async function undo<H extends Head>(
     const refusal = await underLook(ctx, home, () =>
       settleDoubt(ctx, home, { set, remove: ["finishedAt"] }, tooLate),
     );
-    return refusal ?? ended(ctx, home);
+    return refusal ?? finishCancel(ctx, home);
   } catch (error) {
-    return unknown(home.id, error);
+    return unavailable(home.id, error);
   }
 }
 
-/** Changes a home whose cancel is in doubt. Answers `otherwise` unless the cancel stands after that, whoever said so. */
+/**
+ * Changes a home whose cancel is in doubt. Answers `undefined` if the home then says that the cancel stands, whoever wrote that,
+ * and the error `otherwise` if it does not.
+ */
 async function settleDoubt(
   ctx: Context,
   home: Head,
@@ -280,15 +315,15 @@ async function settleDoubt(
     expect: { state: "cancelled", finishedAt: home.finishedAt, inTimeAt: undefined },
   };
   const { item } = await ctx.pool.change({ ...found, ...change }, ctx.clock() + WRITER_DEADLINE);
-  // If the answer to the change was lost, or somebody was faster, the item says so too.
+  // The item also tells if another call was faster, or if this change was done and its answer was lost.
   const stored = item && readHome(item, home.id);
   if (stored?.state === "cancelled" && !isDoubtful(stored)) return undefined;
-  // As what it is again: a limit or a window has a say.
+  // The job waits again, so that a limit or a window may hold it.
   if (stored?.state === "scheduled") await sendIfNear(ctx, [stored]);
   return otherwise;
 }
 
-function unknown(id: string, cause: unknown): MinutehandError {
+function unavailable(id: string, cause: unknown): MinutehandError {
   return new MinutehandError("unavailable", messageOf(cause), { id }, cause);
 }
 

@@ -10,34 +10,40 @@ import { fileLooks } from "../store/looks.ts";
 import { prolongOnce } from "../store/once-items.ts";
 
 export type Move = {
-  /** ms since the epoch; a time in the past becomes now, since a look filed there might lie behind the audit. */
+  /** ms since the epoch. A time in the past becomes now, because a look in the past might lie behind the audit's cursor. */
   dueAt: number;
-  /** Keeps a hold that is not over, and then `dueAt` as it is though it has passed. */
+  /** The hold that the job keeps, if the hold is not over. `dueAt` is then kept as well, even in the past. */
   hold?: Pick<Home, "heldFrom" | "heldUntil">;
   /**
-   * Keeps the due time of a job that is overdue, and a start of the limit that was given, also one that has come just now: the job
-   * keeps its turn among others. Were it due anew at each call, callers whose clocks are ahead would put the job off for ever.
+   * The job keeps its turn among other jobs: an overdue job keeps its due time, and a start that a limit has given stays, even
+   * one that has just come. With a new due time at each call, callers whose clocks are ahead would postpone the job for ever.
    */
   keepsTurn?: boolean;
-  /** Beside the revision, what makes sure that nobody runs the job. */
+  /** The condition that makes sure that nobody runs the job. `move` adds the revision to it. */
   expect: Expected;
   set?: Readonly<Record<string, Attribute>>;
   remove?: readonly string[];
-  /** Writes that must happen with the home's update or not at all. */
+  /** Writes of the same transaction as the home's update. */
   together?: readonly Write[];
-  /** How the run in hand ended; one of which nobody says it has crashed. */
+  /** How the current run ended. Absent: the job has no run, or its run has crashed. */
   end?: RunEnd;
+  /** For logs and metrics. */
   why: string;
-  /** ms that its writes may take together; absent: `WRITER_DEADLINE`. */
+  /** How long all writes of the move may take together, in ms. Absent: `WRITER_DEADLINE`. */
   patience?: number;
 };
 
-/** `together`: of each such write, in their order, whether it was refused. */
 export type Moved =
   | { moved: true; home: Home }
-  | { moved: false; home: Home | undefined; together?: readonly boolean[] | undefined };
+  | {
+      moved: false;
+      /** The home as it is instead, if it is readable. */
+      home: Home | undefined;
+      /** For each write of `Move.together`, in their order: whether it was refused. */
+      together?: readonly boolean[] | undefined;
+    };
 
-/** Of the last claim, or the last hold. */
+/** Attributes of the last claim and of the last hold. A move removes them. */
 // rule: move-clears-the-last-run
 const OVER = [
   "token",
@@ -52,8 +58,9 @@ const OVER = [
 ];
 
 /**
- * Changes the time of a waiting, failed or dead job. The look stands before the home says the new time, and
- * the clock is looked at after: a crash between any two steps leaves at worst a look that only looks.
+ * Changes the time of a waiting, failed or dead job. It files the look before the home says the new time, and after that reads
+ * the clock to see whether it must send the message itself. So a crash between any two steps leaves at worst a look that finds
+ * nothing to do.
  */
 export async function move(ctx: Context, home: Home, request: Move): Promise<Moved> {
   const now = ctx.clock();
@@ -65,18 +72,18 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     heldUntil > (keepsTurn ? now - BOOKED_FOR : now) && { heldFrom, heldUntil };
   // rule: no-move-into-the-past
   const dueAt = movedDueAt(home, request, hold !== false, now);
-  // A look behind the audit would be none.
+  // Not in the past: nobody would find a look behind the audit's cursor.
   const start = hold ? startsAt({ dueAt, ...hold }) : Math.max(dueAt, now);
   // rule: look-before-home
   await fileLooks(ctx, [{ id: home.id, time: start }], by);
 
-  // Stored longer before the job lives longer: TTL would take an item in between.
+  // The once items are prolonged before the job gets its later time, or TTL could delete one of them in between.
   const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);
   const set = { ...request.set, ...once, ...hold, state: "scheduled", dueAt, revision: home.revision + 1 };
   const change = {
     key: homeKey(home.id),
     // rule: move-only-what-was-read
-    // A call that keeps the job adds its once item without a new revision.
+    // A call that keeps the job notes its once item in the home without a new revision, so `once` must be as read too.
     expect: { ...request.expect, revision: home.revision, once: home.once },
     set: { ...set, log: logAfter(home, now, dueAt, request.end) },
     remove: [...OVER, ...(request.remove ?? [])].filter((name) => !Object.hasOwn(set, name)),
@@ -86,7 +93,8 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     : await ctx.pool.change(change, by);
   const item = changed.item && readHome(changed.item, home.id);
   const found = isUnreadable(item) ? undefined : item;
-  // A repeat after a lost answer finds its own work; another's that looks the same, whatever its log, serves as well.
+  // After a lost answer the write was repeated, and finds its own effect. If another call has set the same values, that serves as
+  // well: only its log may differ.
   if (!found || !(changed.changed || isAsSet(found, set)))
     return { moved: false, home: found, together: changed.together };
 
@@ -99,16 +107,20 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
 /** The due time of a moved job. */
 function movedDueAt(home: Home, { dueAt, keepsTurn = false }: Move, isHeld: boolean, now: number): number {
   if (!keepsTurn) return isHeld ? dueAt : Math.max(dueAt, now);
-  // `dueAt` is the bound here, which has passed. An overdue job keeps its due time, but none before the bound.
+  // With `keepsTurn`, `dueAt` is the bound, which has passed. An overdue job keeps its due time, if that is not before the bound.
   return home.state === "scheduled" ? Math.min(Math.max(home.dueAt, dueAt), now) : now;
 }
 
+/** Whether an item has all the attributes of `set`, with the same values. */
 export function isAsSet(item: object, set: object): boolean {
   const values = item as Record<string, unknown>;
   return Object.entries(set).every(([name, value]) => isDeepStrictEqual(values[name], value));
 }
 
-/** A transaction answers no item: at the revision as read the home became what it was and what was set. */
+/**
+ * Changes a home in one transaction with other writes. A transaction does not answer the changed item. The condition includes the
+ * revision, so the item is the home as it was read, with the change applied.
+ */
 async function changeTogether(
   ctx: Context,
   home: Home,
@@ -119,7 +131,7 @@ async function changeTogether(
   const outcome = await ctx.pool.transact([{ change }, ...together], by);
   if (!outcome.done) {
     const [found, ...others] = outcome.refused;
-    // Where another write was refused, the home is as it was read.
+    // If only other writes were refused, the home is as it was read.
     const item = found === false ? home : found;
     return { changed: false, item, together: others.map((refused) => refused !== false) };
   }

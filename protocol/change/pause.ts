@@ -15,31 +15,36 @@ import { listedTopics, listTopic } from "../store/listed-topics.ts";
 import { readable } from "../store/unreadable.ts";
 
 const TRIES = 10;
-/** What a pause says of the starts that its resume gives at a rate. */
-const OF_RATE = ["rate", "nextAt", "givenRate", "givenUntil"];
-/** How long Lambda takes at most to follow a wish that it refuses, or that a tick tells it first: ms. */
+/** The attributes of a pause that record which starts its resume has given at a rate. */
+const RATE_ATTRIBUTES = ["rate", "nextAt", "givenRate", "givenUntil"];
+/**
+ * How long, in ms, Lambda takes at most to poll a queue again if it refuses the resume's call or gets none: the time in which
+ * Lambda follows the pause, the time until the next tick repeats the call, and the time in which Lambda follows that.
+ */
 const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
 
 /**
- * Pauses a topic until it is resumed. Idempotent: pausing a paused topic changes nothing. Jobs whose time comes are parked in the
- * pool, and jobs that SQS has already are parked when a consumer receives them. All processes know of the pause within
- * `PAUSE_KNOWN_FOR`. Throws `unavailable`.
+ * Pauses a topic until it is resumed. Idempotent: a paused topic stays paused. Jobs whose time comes are parked in the pool, and
+ * jobs that SQS has already are parked when a consumer receives them. All processes know of the pause within `PAUSE_KNOWN_FOR`.
+ *
+ * @throws `unavailable`
  */
 export async function pause(ctx: Context, topic: string): Promise<Pause> {
   const now = ctx.clock();
-  let said: number | undefined;
+  /** When this call wrote the pause last. */
+  let writtenAt: number | undefined;
   const wanted = (found: Pause | undefined): Wanted | undefined => {
     if (found?.state === "paused") {
-      if (said !== undefined && found.changedAt >= said) return undefined;
-      // Said again, it holds against a resume of before whose write is still on its way.
-      said = Math.max(now, found.changedAt + 1);
-      return { set: { state: "paused", changedAt: said }, remove: [] };
+      if (writtenAt !== undefined && found.changedAt >= writtenAt) return undefined;
+      // A paused topic gets a new `changedAt`, so that the write of an earlier resume, which may still be on its way, is refused.
+      writtenAt = Math.max(now, found.changedAt + 1);
+      return { set: { state: "paused", changedAt: writtenAt }, remove: [] };
     }
-    said = now;
+    writtenAt = now;
     const paused = { state: "paused", since: now, changedAt: now };
     if (!found) return { set: paused, remove: [] };
-    // How far a resume that is not over has given starts away stays: it may go on at the same rate.
-    const remove = isOver(found) ? ["expiresAt", ...OF_RATE] : [];
+    // If a resume is not over yet, the record of the starts that it has given stays: the next resume may go on at the same rate.
+    const remove = isOver(found) ? ["expiresAt", ...RATE_ATTRIBUTES] : [];
     return { set: { ...paused, earlier: spansAfter(found, now) }, remove };
   };
   const paused = await changePause(ctx, topic, wanted);
@@ -53,9 +58,11 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
 }
 
 /**
- * Lets hand-off of a paused topic go on; its parked jobs start at most `rate` a second, or at once. Again, it changes
- * the rate of those that are left; those that have been given a start keep it. `undefined`: the topic is not paused.
- * Throws `unavailable`.
+ * Resumes a paused topic, and answers its pause. `undefined`: the topic is not paused. Called during a resume, it changes the
+ * rate of the parked jobs that are left; jobs that have been given a start keep it.
+ *
+ * @param rate how many parked jobs start a second at most; `undefined`: all of them start at once
+ * @throws `unavailable`
  */
 export async function lift(
   ctx: Context,
@@ -67,8 +74,8 @@ export async function lift(
     if (!found || isOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
-    // Without a rate nothing is parked any more, from now on. A rate holds what was to start before the resume, and no later jobs,
-    // though the rate before may have ended since.
+    // Without a rate, no job is parked from now on. With a rate, jobs that were to start before the resume are held, and no later
+    // ones, even if an earlier rate of this resume has ended since.
     const changedAt = rate === undefined ? now : liftedAt;
     const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
     const isSame = found.rate === rate;
@@ -83,7 +90,10 @@ export async function lift(
   return (lifted.followedAt ?? 0) > soon ? followAt(ctx, topic, lifted, soon) : lifted;
 }
 
-/** What earlier rates of a resume have given, at most: beside it another rate gives what is left of its own. */
+/**
+ * The starts that earlier rates of a resume have given, as an upper bound. Until `givenUntil`, a new rate gives only the starts
+ * that it has above `givenRate`.
+ */
 function givenBefore(
   { rate, nextAt, givenRate = 0, givenUntil = 0 }: Pause,
   now: number,
@@ -94,34 +104,40 @@ function givenBefore(
   return { givenRate: Math.max(rate ?? 0, givenUntil > now ? givenRate : 0), givenUntil: until };
 }
 
-/** Lets starts be given sooner, as Lambda has taken the wish for a resume. */
+/** Lets a resume give its starts sooner, because Lambda has accepted the call that lets it poll the queue. */
 async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: number): Promise<Pause> {
   const { state, changedAt, rate, nextAt } = lifted;
   if (state !== "resuming") return lifted;
   const isFirst = nextAt === undefined || nextAt <= (lifted.followedAt ?? 0);
-  const better = { followedAt, nextAt: isFirst ? followedAt : Math.max(nextAt, followedAt) };
+  const sooner = { followedAt, nextAt: isFirst ? followedAt : Math.max(nextAt, followedAt) };
   const expect = { state, changedAt, rate, nextAt, followedAt: lifted.followedAt };
-  const change = { key: pauseKey(topic), expect, set: better };
+  const change = { key: pauseKey(topic), expect, set: sooner };
   const { changed } = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
   forgetPause(ctx, topic);
-  return changed ? { ...lifted, ...better } : lifted;
+  return changed ? { ...lifted, ...sooner } : lifted;
 }
 
 /**
- * How long after a resume of now consumers may still leave the queue alone, in ms: Lambda follows its mapping, and whoever pulls looks
- * again when what it believes of the pause is old, and a wait is over. The starts of a rate or a limit that were given before would
- * all come at once, and jobs would be late without being held.
+ * How long, in ms, consumers may still leave the queue alone after a resume that is made now. Starts of a rate or a limit in that
+ * time would all come at once, and jobs would be late although nothing holds them.
  */
 function followsWithin(ctx: Context, topic: string): number {
   if (!ctx.eventSources) return 0;
+  // A puller believes for `PAUSE_KNOWN_FOR` what it has read of the pause, and its wait for messages lasts as long.
   if (policyOf(ctx, topic).consumer === "pull") return 2 * PAUSE_KNOWN_FOR;
-  // Lambda has not taken the wish yet, and may refuse it. Whoever resumes may die before anybody knows: then a tick tells Lambda.
+  // Lambda may refuse the call that follows, or this process may die before it calls. Then a tick calls Lambda.
   return REFUSED_FOLLOWS;
 }
 
+/** How a pause is to be changed. */
 type Wanted = { set: Record<string, Attribute>; remove: string[] };
 
-/** Changes a topic's pause from what it is found as, and answers what it is then. */
+/**
+ * Changes a topic's pause until `wanted` asks for no further change, and answers the pause as it then is. `undefined`: there is
+ * none, or it is over.
+ *
+ * @param wanted answers how the pause, as it was just read, must change; `undefined`: not at all
+ */
 async function changePause(
   ctx: Context,
   topic: string,
@@ -134,18 +150,18 @@ async function changePause(
     const found = readable(read, `the pause of topic ${topic}`);
     const change = wanted(found);
     if (!change) return found && !isOver(found) ? found : undefined;
-    // First, or a deploy that removes the topic would hide its pause from ticks.
+    // Listed before it is paused: if a deploy removes the topic, ticks know of the topic's pause by this list alone.
     await listPaused(ctx, topic, by);
     if (found) {
       const { state, changedAt, rate, expiresAt, nextAt } = found;
-      // Releases give starts away all the while.
+      // Releases give starts meanwhile, which moves `nextAt`.
       const given = "nextAt" in change.set ? { nextAt } : {};
       await ctx.pool.change({ key, expect: { state, changedAt, rate, expiresAt, ...given }, ...change }, by);
     } else {
       const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION, ...change.set } as Pause], by);
       if (outcome instanceof Error) throw outcome;
     }
-    // What was refused, or applied with its answer lost, is found as it stands now.
+    // The next round reads the pause again, whether the write was done or refused.
     forgetPause(ctx, topic);
     const type = change.set.state === "paused" ? "paused" : "resumed";
     ctx.report({ type, topic });
@@ -156,19 +172,19 @@ async function changePause(
   );
 }
 
-/** All topics that were ever paused: a deploy may have removed one of them in the middle of its resume. */
+/** All topics that were ever paused, also one that a deploy has removed in the middle of its resume. */
 export function pausedTopics(ctx: Context): Promise<string[]> {
   return listedTopics(ctx, PAUSED_TOPICS);
 }
 
-/** Lets each tick look at this topic's pause, from now on. */
+/** Lists a topic, so that each tick looks at the topic's pause from now on. */
 export function listPaused(ctx: Context, topic: string, by: number): Promise<void> {
   return listTopic(ctx, pausedTopicKey(topic), by);
 }
 
 /**
- * Lets Lambda poll a topic's queue or not, and says whether Lambda took it. What fails is reported and no more:
- * consumers keep to a pause themselves, and ticks repeat this for a while after each change.
+ * Enables or disables the event source mapping by which Lambda polls a topic's queue, and answers whether Lambda accepted that. A
+ * failure is only reported: consumers keep to a pause themselves, and ticks repeat the call for a while after each change.
  */
 export async function pollQueue(ctx: Context, topic: string, enabled: boolean): Promise<boolean> {
   try {
@@ -176,7 +192,7 @@ export async function pollQueue(ctx: Context, topic: string, enabled: boolean): 
     await ctx.eventSources?.enable(topic, enabled);
     return true;
   } catch (error) {
-    const what = enabled ? "letting Lambda poll the queue" : "keeping Lambda from the queue";
+    const what = `${enabled ? "enabling" : "disabling"} the event source mapping`;
     ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
     return false;
   }

@@ -26,39 +26,45 @@ import { differentRequest, isKnownCall } from "./calls.ts";
 import { move } from "./move.ts";
 
 export type RedriveRequest = {
-  /** These jobs; else the oldest `max`. */
+  /** The jobs to redrive. Absent: the oldest `max`. */
   ids?: readonly string[];
   max: number;
   /** ms from now to the first run. */
   delay: number;
   /** Spreads the runs: at most this many a second. */
   ratePerSecond?: number;
-  /** The call that came with an `Idempotency-Key`. */
+  /** The mark of a call that came with an `Idempotency-Key`. */
   call?: CallMark;
 };
 
-export type Redriven = { redriven: number; left: number };
+export type Redriven = {
+  /** How many jobs this call, or an earlier try of it, has redriven. */
+  redriven: number;
+  /** How many jobs of the topic are still dead, counted up to 1,000. */
+  left: number;
+};
 
 const WIDTH = 8;
-/** Counting what is left stops here: the answer is then at least that. */
+/** `Redriven.left` is counted up to this number: each dead job that is counted costs a read. */
 const COUNT_TO = 1000;
-/** One read of DynamoDB's. */
+/** DynamoDB reads this many items in one call ("BatchGetItem", DynamoDB API Reference). */
 const KEYS_AT_ONCE = 100;
 
 /**
- * Runs dead jobs again, job by job through their homes, each with a full set of attempts. `left`: how many
- * are dead still, counted up to 1,000. A job whose key names another by now stays dead, and is none of the oldest `max`. The
- * same `call` again takes the same jobs, counts those that it has redriven before, and leaves them as they are.
- * Throws `job-not-found`, `idempotency-mismatch`, `unavailable`.
+ * Redrives dead jobs of a topic: moves each job's home, with a full set of attempts. A job whose key names another job by now
+ * stays dead, and does not count among the oldest `max`. A repeat with the same `call` takes the same jobs. It counts the jobs
+ * that an earlier try has redriven, and leaves them as they are.
+ *
+ * @throws `job-not-found`, `idempotency-mismatch`, `unavailable`
  */
 export async function redrive(ctx: Context, topic: string, request: RedriveRequest): Promise<Redriven> {
   const { call } = request;
   const homes = request.ids
-    ? await chosenHomes(ctx, topic, request.ids)
+    ? await namedHomes(ctx, topic, request.ids)
     : await oldestHomes(ctx, topic, request.max, call);
   const before = new Set(call ? homes.filter((home) => isKnownCall(home, call)) : []);
   const chosen = homes.filter((home) => before.has(home) || home.state === "dead");
-  // The starts of a rate would all come at once where consumers have not followed a resume yet.
+  // While consumers have not followed a resume yet, the starts of a rate would pile up in SQS and then come all at once.
   const first = request.ratePerSecond === undefined ? 0 : await knownFollowedAt(ctx, topic);
   const start = Math.max(ctx.clock() + request.delay, first);
   const starts = startsOf(ctx, topic, request.ratePerSecond, start, chosen.length);
@@ -72,8 +78,8 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
 }
 
 /**
- * The starts of `count` jobs from `start` on, at a rate. They lie in the topic's window: the window would let all starts outside it
- * go at its next opening, at once.
+ * The starts of `count` jobs from `start` on, in ms since the epoch, at a rate. All of them lie in the topic's window: jobs with
+ * starts outside the window would all start at its next opening.
  */
 function startsOf(
   ctx: Context,
@@ -92,8 +98,11 @@ function startsOf(
 }
 
 /**
- * Moves a dead job to `dueAt`. Whether it was dead and moved. `call`: the call that asked for it. `patience`: ms that its
- * writes may take.
+ * Redrives one job to `dueAt` (ms since the epoch). Answers whether it was redriven: `false` if it is not dead any more, or its
+ * key names another job.
+ *
+ * @param call the mark of the call that asked for it
+ * @param patience how long all writes of the move may take together, and the removal of the dead entry, in ms
  */
 export async function redriveJob(
   ctx: Context,
@@ -120,7 +129,8 @@ export async function redriveJob(
     patience,
   });
   if (!moved.moved) return false;
-  // Its dead letter goes in the tick, which sees that the home has moved; an entry that stays lists nothing.
+  // A failure is only reported: lists pass over an entry whose job is not dead. The tick deletes the job's dead letter when it
+  // sees that the home has moved.
   try {
     const entry = deadKey(home.topic, home.finishedAt ?? 0, home.id);
     await ctx.pool.remove([entry], ctx.clock() + patience);
@@ -135,7 +145,7 @@ export async function redriveJob(
   return true;
 }
 
-/** The same of a job as it was read without its body. */
+/** Redrives a job that was read without its body, if it is still dead at the same revision. Answers whether it was redriven. */
 export async function redriveAsRead(
   ctx: Context,
   { id, revision }: Head,
@@ -146,7 +156,12 @@ export async function redriveAsRead(
   return home?.state === "dead" && home.revision === revision && redriveJob(ctx, home, dueAt, { call });
 }
 
-/** Sends jobs that a call moved before: it may have died before it sent them. `what`: what it is doing. */
+/**
+ * Sends those of these jobs that wait and are near. An earlier try of the caller's call has moved them, and may have died before
+ * it sent them.
+ *
+ * @param what the caller's work, for the report of an unreadable job
+ */
 export async function sendAgain(ctx: Context, heads: readonly Head[], what: string): Promise<void> {
   const now = ctx.clock();
   const near = heads.filter((head) => head.state === "scheduled" && isNear(startsAt(head), now));
@@ -160,7 +175,8 @@ export async function sendAgain(ctx: Context, heads: readonly Head[], what: stri
   }
 }
 
-async function chosenHomes(ctx: Context, topic: string, ids: readonly string[]): Promise<Head[]> {
+/** The jobs that a call names. Throws `job-not-found`, or `unavailable` if one of them is unreadable. */
+async function namedHomes(ctx: Context, topic: string, ids: readonly string[]): Promise<Head[]> {
   const unique = [...new Set(ids)];
   const homes = await readHeads(ctx, unique);
   return homes.map((home, i) => {
@@ -170,7 +186,10 @@ async function chosenHomes(ctx: Context, topic: string, ids: readonly string[]):
   });
 }
 
-/** A call that may be repeated notes which jobs it means before it moves any: afterwards others are the oldest. */
+/**
+ * The oldest `max` dead jobs. A call that may be repeated notes which jobs it has chosen before it moves any of them, because
+ * afterwards other jobs are the oldest.
+ */
 async function oldestHomes(
   ctx: Context,
   topic: string,
@@ -186,12 +205,16 @@ async function oldestHomes(
   const ids = homes.map(({ id }) => id).join("\n");
   const chosen = { ids, request: call.request, expiresAt: ttl(now + ONCE_AFTER) };
   const isNoted = await noteChosen(ctx, key, chosen, before, now + WRITER_DEADLINE);
-  // Noted before: by this try, its answer lost, or by another of the same call, which may have chosen otherwise.
+  // If a choice is noted already, that one holds. Either this try has noted it and the answer was lost, or another try of the
+  // same call has noted it, which may have chosen other jobs.
   const noted = isNoted ? undefined : await readChosen(ctx, key);
   return noted ? homesOf(ctx, noted, call) : homes;
 }
 
-/** Whether this choice is noted now. `before`: what it replaces. */
+/**
+ * Notes the jobs that a call has chosen, and answers whether this choice was noted. `before`: the expired choice that it
+ * replaces.
+ */
 async function noteChosen(
   ctx: Context,
   key: Key,
@@ -206,7 +229,7 @@ async function noteChosen(
   return outcome === "inserted";
 }
 
-/** TTL deletes days late. */
+/** Whether the time of a noted choice is over. TTL deletes it days late. */
 function isForgotten({ expiresAt }: Chosen, now: number): boolean {
   return expiresAt * 1000 <= now;
 }
@@ -216,6 +239,7 @@ async function readChosen(ctx: Context, key: Key): Promise<Chosen | undefined> {
   return readable(read, "what this call chose before");
 }
 
+/** The jobs of a noted choice, without those that are unreadable or no longer stored. */
 async function homesOf(ctx: Context, chosen: Chosen, { request }: CallMark): Promise<Head[]> {
   if (chosen.request !== request) throw differentRequest({});
   const ids = chosen.ids === "" ? [] : chosen.ids.split("\n");
@@ -225,8 +249,8 @@ async function homesOf(ctx: Context, chosen: Chosen, { request }: CallMark): Pro
 }
 
 /**
- * The oldest dead jobs, but for those whose keys name others by now: these stay dead, and would be the oldest at each call, so
- * that no call would come to the jobs behind them.
+ * The oldest `max` dead jobs, without those whose keys name other jobs by now. Such jobs stay dead, and would be the oldest at
+ * each call: no call would ever get to the jobs behind them.
  */
 async function deadHomes(ctx: Context, topic: string, max: number): Promise<Head[]> {
   const homes: Head[] = [];

@@ -5,8 +5,9 @@ import type { Head } from "../../core/items.ts";
 import type { Expected } from "../ports.ts";
 
 /**
- * The condition on which a user may change a job: the job waits, or its run has crashed. Throws `job-running` with the end of the
- * lease, and `job-finished`.
+ * The condition on which a user's call may change a job: the job waits, or its run has crashed.
+ *
+ * @throws `job-running`, with the end of the lease; `job-finished`
  */
 export function expectUnclaimed(home: Head, now: number): Expected {
   if (isRunning(home, now)) {
@@ -29,7 +30,12 @@ export function expectUnclaimed(home: Head, now: number): Expected {
   return { state: "scheduled" };
 }
 
-/** The same for a bulk, which means no job in particular: one whose run has crashed and that an event has cancelled is over. */
+/**
+ * The condition on which a bulk may move a job: `expectUnclaimed`, and no event has cancelled the job while it ran. A user who
+ * names such a job may run it again after a crash. A bulk names no job, so for a bulk the job is over.
+ *
+ * @throws as `expectUnclaimed`
+ */
 export function expectNotCancelled(home: Head, now: number): Expected {
   const expect = expectUnclaimed(home, now);
   if (home.cancelAskedAt === undefined) return { ...expect, cancelAskedAt: undefined };
@@ -40,7 +46,11 @@ export function expectNotCancelled(home: Head, now: number): Expected {
   );
 }
 
-/** Why a job can be neither cancelled nor moved; `undefined`: the job can be. `condition`: by what the job is judged. */
+/**
+ * Why a job can be neither cancelled nor moved. `undefined`: it can be.
+ *
+ * @param condition the condition on which the job may be changed, which throws if the job fails it
+ */
 export function refusalOf(home: Head, now: number, condition = expectUnclaimed): MinutehandError | undefined {
   try {
     condition(home, now);
@@ -51,7 +61,10 @@ export function refusalOf(home: Head, now: number, condition = expectUnclaimed):
   return handedOff(home, now);
 }
 
-/** The refusal of an untracked job that SQS may have. Nothing of such a job can be changed. */
+/**
+ * The refusal of a change of an untracked job whose message SQS may have. `undefined`: SQS does not have it, or the job is
+ * tracked.
+ */
 export function handedOff(home: Head, now: number): MinutehandError | undefined {
   if (!home.untracked || !isNear(startsAt(home), now)) return undefined;
   return new MinutehandError(

@@ -14,18 +14,26 @@ import { expectNotCancelled, expectUnclaimed } from "./refusals.ts";
 
 const TRIES = 10;
 
-/**
- * What a caller may change of a waiting job. ms since the epoch; JSON text. `bulk`: marks it. `call`: the call that came
- * with an `Idempotency-Key`.
- */
-export type Reschedule = { dueAt?: number; body?: string; bulk?: string; call?: CallMark };
+/** What a call changes of a waiting job. */
+export type Reschedule = {
+  /** ms since the epoch. */
+  dueAt?: number;
+  /** JSON text. */
+  body?: string;
+  /** The marks of bulks that the home gets (`Home.bulk`). */
+  bulk?: string;
+  /** The mark of a call that came with an `Idempotency-Key`. */
+  call?: CallMark;
+};
 
 /**
- * Moves a job to another time, gives it another body, or both, with a full set of attempts. What `spares` says of it as it
- * stands is left as it is. So is a job that the same call has changed before, whatever became of it since: its answer was
- * lost, and somebody else may have changed the job after it.
- * Throws `job-not-found`, `job-running`, `job-finished`, `bad-request` (an untracked topic), `idempotency-mismatch`,
- * `unavailable`.
+ * Moves a job to another time, gives it another body, or both. The job gets a full set of attempts. A job that the same call has
+ * changed before is left as it is, whatever became of it since: the answer to that try was lost, and somebody else may have
+ * changed the job after it.
+ *
+ * @param spares whether the job, as it was just read, is left as it is
+ * @throws `job-not-found`; `job-running`; `job-finished`; `bad-request`: the job is untracked; `idempotency-mismatch`;
+ * `unavailable`
  */
 export async function reschedule(
   ctx: Context,
@@ -36,7 +44,7 @@ export async function reschedule(
   for (let i = 0; i < TRIES; i++) {
     const home = await readJob(ctx, id);
     if (spares(home)) return home;
-    if (change.call && isKnownCall(home, change.call)) return again(ctx, home);
+    if (change.call && isKnownCall(home, change.call)) return completeRepeated(ctx, home);
     if (home.untracked) {
       throw new MinutehandError(
         "bad-request",
@@ -62,16 +70,21 @@ export async function reschedule(
   throw new MinutehandError("unavailable", `other calls keep changing job ${id}; repeat the call`);
 }
 
-/** The call that changed it may have died before it sent the job. */
-async function again(ctx: Context, home: Home): Promise<Home> {
+/** Does the last steps of a call that has changed the job before: that try may have died before them. */
+async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
   if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
   await keepPromotions(ctx, [home]);
   return home;
 }
 
 /**
- * Gives a live job all the fields of a new one, and leaves its schedule to the caller. `checks`: what else must be as read.
- * `undefined` when something is no longer as read; `taken` when the `Idempotency-Key` names a job by now. Throws `job-running`.
+ * Gives a live job all the fields of a new one. The caller must bring the job's schedule in EventBridge Scheduler in step
+ * (`keepPromotions`). Answers the moved job; `undefined`: something is no longer as it was read; `taken`: the `Idempotency-Key`
+ * names a job by now.
+ *
+ * @param once the write that makes the call's `Idempotency-Key` name this job, and the note of it for the home
+ * @param checks further conditions of the transaction
+ * @throws `job-running`
  */
 export async function replaceJob(
   ctx: Context,
@@ -82,7 +95,7 @@ export async function replaceJob(
 ): Promise<Home | "taken" | undefined> {
   const { cancelAskedAt, eventAt, keptAt } = holder;
   // rule: replace-only-what-was-read
-  // An event leaves these without a new revision.
+  // Events change these two fields without a new revision.
   const expect = { ...expectUnclaimed(holder, ctx.clock()), cancelAskedAt, keptAt };
   const wantedAt = Math.max(job.dueAt, ctx.clock());
   const set: Record<string, Attribute> = {
@@ -100,11 +113,12 @@ export async function replaceJob(
   if (job.createdAt !== undefined) set.eventAt = job.createdAt;
   else if (eventAt !== undefined) {
     remove.push("eventAt");
-    // What an event has asked for is none of what one cancels that happened before.
+    // The job is the caller's now, but an event had asked for it: the time of that event stays, so that no earlier event cancels
+    // the job.
     set.keptAt = Math.max(eventAt, keptAt ?? 0);
   }
   if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
-  // A new turn at each call would always be behind the other jobs that wait.
+  // With a new turn at each call, the job would always come after the other jobs that wait.
   const keepsTurn = isBeyondBound(job, ctx.clock());
   const request = { dueAt: job.dueAt, keepsTurn, expect, set, remove, why: "replaced" };
   const together = [...checks, ...(once ? [once.write] : [])];
@@ -113,7 +127,10 @@ export async function replaceJob(
   return once && moved.together?.at(-1) ? "taken" : undefined;
 }
 
-/** What has run as it was is another thing to whoever tells runs apart. */
+/**
+ * Counts a restart if the job has run already. Its calls to a webhook's receiver then have another id, so that the receiver does
+ * not take the changed job for a repeat.
+ */
 function restarted({ attempt, restarts = 0 }: Home): { restarts?: number } {
   return attempt > 0 ? { restarts: restarts + 1 } : {};
 }

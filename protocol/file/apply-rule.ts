@@ -8,15 +8,18 @@ import type { Context } from "../ports.ts";
 import { enqueue } from "./enqueue.ts";
 
 /**
- * Does what a topic says about an event, and nothing more when it is told again. Times count from when the event happened.
- * Throws `bad-request` or `too-large` for an event that has no key or body a job can have, `job-running`, and
- * else as `enqueue`.
+ * Applies a topic's rule to an event: cancels the job of the event's key, or files a job under that key. Idempotent: the same
+ * event, delivered twice, changes nothing the second time. The tombstone's time and the job's delay count from when the event
+ * happened.
+ *
+ * @throws `bad-request` or `too-large`: the event has no key or body that a job can have; `job-running`; and as `enqueue`
  */
 export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent): Promise<void> {
   const { topic } = rule;
   const key = keyIn(event, rule);
   const now = ctx.clock();
-  // Its sender may say any time; but by a clock that is behind it would count from another each time that it is told.
+  // An event's sender may give any time. An event of the future counts from now. The margin is for a clock of ours that is
+  // behind: by that clock a correct time lies in the future, and the event would count from another moment on each delivery.
   const at = event.time > now + CLOCK_MARGIN ? now : event.time;
   if (rule.do === "cancel") {
     await cancelByEvent(ctx, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });
@@ -32,13 +35,13 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
     onDuplicate: rule.onDuplicate,
     ...(rule.maxDelay === undefined ? {} : { maxDelay: rule.maxDelay * 1000 }),
     // rule: event-files-once
-    // As of an occurrence: no Idempotency-Key of a caller is the same.
+    // No Idempotency-Key of a caller equals this token: callers' keys are printable ASCII, and `§` is not.
     once: { token: `§event§${event.id}§${key}`, hash: "event", lasts: EVENT_AFTER },
   };
   try {
     await enqueue(ctx, job);
   } catch (error) {
-    // It was told before, and its job's retention is over.
+    // An earlier delivery has filed the job, and the job is not stored any more: its retention is over.
     if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;
   }
 }

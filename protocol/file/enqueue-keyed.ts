@@ -11,21 +11,26 @@ import type { Context, Write } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
 import { type KeyHolder, liesUnder, readKeyHolder, tombstoneAsRead } from "../store/key-holder.ts";
 
-/** After so many refused tries a call that keeps a job needs no note: the notes of faster calls have taken its place. */
+/**
+ * A call that keeps a job notes its once item in the job's home. A home knows the last `KNOWN_CALLS` of them. After as many
+ * refused tries, as many faster calls have noted theirs, which would have replaced this call's note. So the last try goes
+ * without.
+ */
 const TRIES_WITH_NOTE = KNOWN_CALLS;
 const TRIES = TRIES_WITH_NOTE + 1;
 
-/** The write that makes an `Idempotency-Key` name a job, and what that job's home is to say of it. */
+/** Answers the write that makes an `Idempotency-Key` name this job, and the note of it for the job's home. */
 export type NameOnce = (home: Home) => { write: Write; note: OnceNote };
 
 /**
- * Files a job under its caller's key: key item and home in one transaction, which also holds the finished
- * job that had the key to being finished still, and the tombstone of an event to being there or not. On a live
- * holder `onDuplicate` decides. `nameOnce` takes part in whatever is written. `by`: the deadline of the times in
- * `home`.
+ * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the
+ * key item and the home. The transaction requires that the finished job that had the key is still finished, and that the
+ * tombstone which events have left under the key, or its absence, is as it was read.
  *
- * Throws `job-already-exists`, `job-running`, `unavailable`: with `nameOnce` also when the `Idempotency-Key`
- * names a job by now.
+ * @param nameOnce its write is part of each transaction
+ * @param by the deadline of the times in `home`, ms since the epoch
+ * @throws `job-already-exists`; `job-running`; `unavailable`: other calls keep changing the key, or, with `nameOnce`, the
+ * `Idempotency-Key` names a job by now
  */
 export async function fileKeyed(
   ctx: Context,
@@ -38,22 +43,22 @@ export async function fileKeyed(
   for (let i = 0; i < TRIES; i++) {
     const found = await readKeyHolder(ctx, job.topic, job.key ?? "", cancelledByEvents);
     const { holder } = found;
-    // An own transaction whose answer was lost has left our id there.
-    if (found.item?.id === home.id) return filed(ctx, holder ?? home);
+    // The key names the id that this call drew: its transaction was done, and the answer was lost.
+    if (found.item?.id === home.id) return sendAndReport(ctx, holder ?? home);
     if (holder && !isFinished(holder)) {
       const isForgotten = i >= TRIES_WITH_NOTE;
-      const answer = await meetHolder(ctx, job, holder, found.tombstone, { nameOnce, isForgotten }, by);
+      const answer = await applyOnDuplicate(ctx, job, holder, found.tombstone, { nameOnce, isForgotten }, by);
       if (answer) return answer;
       continue;
     }
-    const taking = underTombstone(ctx, home, found.tombstone);
-    const writes = taken(job, taking, found);
+    const filed = underTombstone(ctx, home, found.tombstone);
+    const writes = filingWrites(job, filed, found);
     // rule: filed-with-the-tombstone-as-read
     if (cancelledByEvents) writes.push(tombstoneAsRead(job, found.tombstone));
-    if (nameOnce) writes.push(nameOnce(taking).write);
+    if (nameOnce) writes.push(nameOnce(filed).write);
     const outcome = await ctx.pool.transact(writes, by);
-    if (outcome.done) return filed(ctx, taking);
-    if (nameOnce && outcome.refused.at(-1) !== false) throw takenToken(job);
+    if (outcome.done) return sendAndReport(ctx, filed);
+    if (nameOnce && outcome.refused.at(-1) !== false) throw idempotencyKeyTaken(job);
   }
   throw new MinutehandError(
     "unavailable",
@@ -61,32 +66,7 @@ export async function fileKeyed(
   );
 }
 
-/** The writes by which a job gets a key that names no live one. */
-function taken(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
-  const key = keyKey(job.topic, job.key ?? "");
-  const { id, state, expiresAt } = home;
-  // The key of a job that never lives goes with it.
-  const end = state === "cancelled" && expiresAt !== undefined ? { expiresAt } : undefined;
-  if (!item) return [{ insert: home }, { insert: { ...key, v: ITEM_VERSION, id, ...end } }];
-  const change = {
-    key,
-    expect: { id: item.id },
-    set: { id, ...end },
-    ...(end ? {} : { remove: ["expiresAt"] }),
-  };
-  const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
-  // rule: key-taken-from-its-holder-as-read
-  return [{ insert: home }, { change }, { check: { key: homeKey(item.id), expect } }];
-}
-
-/** What an event has cancelled ahead is cancelled from the start. */
-function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
-  if (!tombstone || !liesUnder(home, tombstone)) return home;
-  const { hasSchedule: _, ...same } = home;
-  return { ...same, ...asCancelled(ctx, ctx.clock()) };
-}
-
-async function filed(ctx: Context, home: Home): Promise<Enqueued> {
+async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
   const { topic, id, dueAt, state } = home;
   if (state !== "cancelled") await sendIfNear(ctx, [home]);
   ctx.report({ type: "enqueued", topic, id, dueAt });
@@ -94,14 +74,11 @@ async function filed(ctx: Context, home: Home): Promise<Enqueued> {
   return { outcome: "created", home };
 }
 
-/** Its request is being filed elsewhere: the caller looks again what it names. */
-function takenToken(job: NewJob): MinutehandError {
-  const what = `the Idempotency-Key of a job of topic ${job.topic}`;
-  return new MinutehandError("unavailable", `${what} names another job by now; repeat the call`);
-}
-
-/** A live job holds the key. `undefined`: it did, but no longer as read. */
-async function meetHolder(
+/**
+ * Does what `onDuplicate` says about the live job that holds the key. `undefined`: something has changed since it was read, so
+ * the caller reads again. `isForgotten`: the holder's home would forget this call's note (`TRIES_WITH_NOTE`).
+ */
+async function applyOnDuplicate(
   ctx: Context,
   job: NewJob,
   holder: Home,
@@ -112,17 +89,18 @@ async function meetHolder(
   const overtaken = isOvertaken(job, holder, tombstone);
   if (job.onDuplicate === "keep" || overtaken) {
     const once = nameOnce?.(holder);
-    // An event is told again for as long as its once item lasts in any case.
+    // The once item of an event always lasts longer than EventBridge and the DLQ may deliver the event again: no move must
+    // prolong it.
     const note = isForgotten || job.eventAt !== undefined ? undefined : once?.note;
     // rule: overtaken-event-keeps-nothing
     const writes = overtaken ? [] : keeping(ctx, job, holder, tombstone, note);
     if (once) writes.push(once.write);
     const outcome = writes.length > 0 ? await ctx.pool.transact(writes, by) : undefined;
     if (outcome?.done === false) {
-      if (nameOnce && outcome.refused.at(-1) !== false) throw takenToken(job);
+      if (nameOnce && outcome.refused.at(-1) !== false) throw idempotencyKeyTaken(job);
       return undefined;
     }
-    // Its writer may have died before sending.
+    // The holder's writer may have died before it sent the message.
     if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [{ ...holder, spare: true }]);
     return { outcome: "kept", home: holder };
   }
@@ -130,11 +108,11 @@ async function meetHolder(
     const outcome = job.onDuplicate === "replace" ? "replaced" : "postponed";
     const wanted = outcome === "replaced" ? job : withinBound(job, holder);
     const once = nameOnce?.({ ...holder, dueAt: wanted.dueAt });
-    // An event that happened later may cancel what this one asks for, just now.
+    // A later event may be cancelling the job at this moment: then the tombstone is not as it was read.
     const { cancelledByEvents } = policyOf(ctx, job.topic);
     const checks = job.eventAt === undefined || !cancelledByEvents ? [] : [tombstoneAsRead(job, tombstone)];
     const home = await replaceJob(ctx, holder, wanted, once, checks);
-    if (home === "taken") throw takenToken(job);
+    if (home === "taken") throw idempotencyKeyTaken(job);
     return home && { outcome, home };
   }
   throw new MinutehandError(
@@ -144,9 +122,17 @@ async function meetHolder(
   );
 }
 
+/** Whether a later event has decided about the job or its key already. Events arrive in any order, and the later event wins. */
+function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
+  if (at === undefined) return false;
+  // rule: later-cancel-stands
+  return at < (holder.eventAt ?? at) || (tombstone !== undefined && at <= tombstone.eventAt);
+}
+
 /**
- * What makes sure that a job lives on for whoever keeps it: events that happened before, and are told later, leave it. `note`:
- * the once item of the call that keeps the job, which every later move prolongs.
+ * The writes that let a live job stay for the call that keeps it. They note the time of the call's event: events that happened
+ * before, and arrive later, then leave the job alone. They also lift the cancel that an event has asked for while the job ran.
+ * `note`: the once item of the call, which each later move prolongs.
  */
 function keeping(
   ctx: Context,
@@ -156,9 +142,11 @@ function keeping(
   note: OnceNote | undefined,
 ): Write[] {
   const { cancelAskedAt, state, revision, token, once } = holder;
-  // An event may cancel a caller's job that was filed a little after it, as clocks differ: so a later one must be noted.
+  // Clocks differ, so an event may cancel a caller's job that was filed up to `CLOCK_MARGIN` after the event. An event from that
+  // time which keeps the job must be noted too.
   const { eventAt = holder.createdAt - CLOCK_MARGIN, keptAt = eventAt } = holder;
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
+  // Only events note their time: a caller's job has no `createdAt`.
   const at = job.createdAt ?? 0;
   // rule: kept-job-notes-the-event
   const isNews = cancelledByEvents && at > Math.max(eventAt, keptAt);
@@ -170,22 +158,53 @@ function keeping(
   };
   // rule: keep-lifts-the-cancel
   const change = { key: homeKey(holder.id), expect, set, remove: ["cancelAskedAt"] };
-  // A later event may be setting the mark again, to the same moment.
+  // A later event may be asking for a cancel again, in the same millisecond as the earlier one: `cancelAskedAt` would not show
+  // that.
   const isContested = cancelledByEvents && cancelAskedAt !== undefined;
   return isContested ? [{ change }, tombstoneAsRead(job, tombstone)] : [{ change }];
 }
 
-/** Queues do not keep events in order: what a later one has said stands, of the job or of its key. */
-function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
-  if (at === undefined) return false;
-  // rule: later-cancel-stands
-  return at < (holder.eventAt ?? at) || (tombstone !== undefined && at <= tombstone.eventAt);
+/**
+ * The error when another call of the same request has used the `Idempotency-Key` meanwhile. `fileOnce` then reads which job it
+ * names.
+ */
+function idempotencyKeyTaken(job: NewJob): MinutehandError {
+  const what = `the Idempotency-Key of a job of topic ${job.topic}`;
+  return new MinutehandError("unavailable", `${what} names another job by now; repeat the call`);
 }
 
-/** However often a job is postponed, its first bound stays. A job without one gets one that counts from its last change. */
+/**
+ * The job as it is wanted, due at the holder's bound at the latest. The first bound stays, however often the job is postponed. A
+ * holder without a bound gets one that counts from its last change.
+ */
 function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: number } {
   const { createdAt, askedAt = createdAt } = holder;
   // rule: postponed-within-the-first-bound
   const bound = holder.postponeUntil ?? askedAt + (job.maxDelay ?? 0);
   return { ...job, dueAt: Math.min(job.dueAt, bound), postponeUntil: bound };
+}
+
+/** The home as it is filed: an event may have cancelled the job ahead. */
+function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
+  if (!tombstone || !liesUnder(home, tombstone)) return home;
+  const { hasSchedule: _, ...same } = home;
+  return { ...same, ...asCancelled(ctx, ctx.clock()) };
+}
+
+/** The writes that file a job under a key that names no live job. */
+function filingWrites(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
+  const key = keyKey(job.topic, job.key ?? "");
+  const { id, state, expiresAt } = home;
+  // A job that is cancelled as it is filed needs no key: TTL deletes the key item together with the home.
+  const end = state === "cancelled" && expiresAt !== undefined ? { expiresAt } : undefined;
+  if (!item) return [{ insert: home }, { insert: { ...key, v: ITEM_VERSION, id, ...end } }];
+  const change = {
+    key,
+    expect: { id: item.id },
+    set: { id, ...end },
+    ...(end ? {} : { remove: ["expiresAt"] }),
+  };
+  const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
+  // rule: key-taken-from-its-holder-as-read
+  return [{ insert: home }, { change }, { check: { key: homeKey(item.id), expect } }];
 }

@@ -17,8 +17,11 @@ import { filePlain } from "./enqueue-plain.ts";
 import { asTheyStand } from "./enqueue-untracked.ts";
 
 /**
- * Files a job that came with an `Idempotency-Key`, and perhaps a key: the once item is written with it, or with
- * the change that a duplicate makes. A repeat of the request answers the same job, as long as that lives and a day longer.
+ * Files a job that came with an `Idempotency-Key`, and perhaps with a key. The once item is written in the same transaction as
+ * the job's home, or as the change that a duplicate makes. The once item of a job that is sent without a home is written first. A
+ * repeat of the request is answered with the same job, until a day after the job's end.
+ *
+ * @param by the deadline of the times in `home`, ms since the epoch
  */
 export async function fileOnce(
   ctx: Context,
@@ -31,7 +34,7 @@ export async function fileOnce(
   // rule: once-item-outlives-its-job
   const replayed = before && !before.isOver && (await replay(ctx, before, once.hash, home, by));
   if (replayed) return replayed;
-  // Only now: a deploy may have changed what its topic allows since the request was filed.
+  // A replay comes before the refusal: a deploy may have changed what the topic allows since the first try of this request.
   if (job.refusal) throw job.refusal;
   const key = onceKey(job.topic, once.token);
   const unsent = mayBeMissed(home, ctx.clock());
@@ -44,7 +47,7 @@ export async function fileOnce(
       note: { token: once.token, expiresAt },
     };
   };
-  // Nobody moves an untracked job.
+  // A home names its once items for moves, which prolong them. Nobody moves an untracked job.
   const noted = home.untracked ? home : { ...home, once: onceText([nameOnce(home).note]) };
   try {
     if (job.key !== undefined) return await fileKeyed(ctx, job, noted, nameOnce, by);
@@ -53,7 +56,7 @@ export async function fileOnce(
     const { done } = await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);
     if (!done) throw notFiled(new Error("the same request was being filed elsewhere"));
   } catch (error) {
-    // The same request may have been filed meanwhile, by a repeat of it.
+    // A repeat of this request may have filed the job meanwhile.
     const theirs = await readOnce(ctx, job.topic, once.token);
     const outcome = theirs && !theirs.isOver && (await replay(ctx, theirs, once.hash, home, by));
     if (outcome) return outcome;
@@ -69,9 +72,9 @@ export async function fileOnce(
 }
 
 /**
- * Whether a sweep may pass the place of an untracked job before the job is written there. No audit finds such a job: so its once
- * item comes no later than the job, and says `unsent` until the job is sent, or a sweep is sure to come to it. A repeat of the
- * request then files no other job, and sends this one if the writer has died. The job may so come twice.
+ * Whether a sweep may pass the place of an untracked job before the job is written there. No audit finds an untracked job. So its
+ * once item is written no later than the job, and says `unsent` until the job is sent or a sweep is sure to find it. A repeat of
+ * the request then files no second job, and sends this one in case the writer has died. So the job may run twice.
  */
 function mayBeMissed({ untracked, dueAt }: Home, now: number): boolean {
   return untracked === true && isNear(dueAt, now + LANDS_WITHIN);
@@ -85,26 +88,27 @@ async function fileUnsent(ctx: Context, key: Key, home: Home, by: number): Promi
   return result;
 }
 
-/** Lets the once item of an untracked job say that nobody need send the job any more. */
+/** Removes `unsent` from the once item of an untracked job: the job is sent, or a sweep is sure to send it. */
 async function noteSent(ctx: Context, { pk, sk }: Key, { id, topic }: Home): Promise<void> {
   const by = ctx.clock() + WRITER_DEADLINE;
   try {
     await ctx.pool.change({ key: { pk, sk }, expect: { id }, set: {}, remove: ["unsent"] }, by);
   } catch (error) {
-    // The job is on its way: a refusal now would only bring it twice. A repeat of the request does so too.
+    // The job is on its way, so its enqueue succeeds: after an error the caller would repeat the request, and while `unsent`
+    // stays each repeat sends the job once more.
     ctx.report({ type: "trouble", topic, what: "noting that a job was sent", error: messageOf(error) });
   }
 }
 
 /**
- * The latest time at which the audit next prolongs the once items of a job. The audit looks at a held job again when the job
- * has waited up to twice as long.
+ * The latest time, in ms since the epoch, at which the audit next prolongs the once items of a job. The audit looks at a held job
+ * again within twice the time that the job has waited so far.
  */
 function nextProlongedBy({ dueAt }: Home, now: number): number {
   return dueAt < now ? now + 2 * (now - dueAt) : dueAt;
 }
 
-/** A once item as it stands, and whether it answers no more. */
+/** A once item as it was read. `isOver`: it answers no repeat any more (`isOnceOver`), so its `Idempotency-Key` is free. */
 type Once = { item: OnceItem; isOver: boolean };
 
 async function readOnce(ctx: Context, topic: string, token: string): Promise<Once | undefined> {
@@ -116,7 +120,7 @@ async function readOnce(ctx: Context, topic: string, token: string): Promise<Onc
   return { item, isOver: !isUnreadable(home) && isOnceOver(item, home, ctx.clock()) };
 }
 
-/** `over`: the item that the key's last job has left there. */
+/** The write that makes a once item name a job. `over`: the item that an earlier job has left at this key, whose time is over. */
 function onceWrite(
   { id }: Home,
   { unsent, ...named }: Required<Pick<OnceItem, "hash" | "expiresAt" | "filedAs">> & { unsent: boolean },
@@ -130,8 +134,9 @@ function onceWrite(
 }
 
 /**
- * The job that the item names. `undefined`: an untracked job that may never have been sent, whose topic is tracked by now. It is
- * filed anew, as what the topic has now can be cancelled and is audited.
+ * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, because the item
+ * names an untracked job that may never have been sent, and the topic is tracked by now. The new job can be cancelled and is
+ * audited.
  */
 async function replay(
   ctx: Context,
@@ -144,11 +149,13 @@ async function replay(
   const now = ctx.clock();
   const [home] = await readHomes(ctx, [item.id]);
   if (isUnreadable(home)) throw cannotRead(home);
-  // What got a home with its once item, and has none, was cancelled or has ended, and TTL has taken it.
+  // A job that was filed with a home and has none any more was cancelled or has ended, and TTL has deleted the home. So it is not
+  // filed again. Items of earlier versions have no `filedAs`.
   const { filedAs = asked.untracked || item.unsent ? "message" : "home" } = item;
   if (!home && filedAs === "message") {
     if (item.unsent && !asked.untracked) return undefined;
-    // Never stored: the same request and the id say all there is to say. A deploy may have made its topic tracked since.
+    // The job was never stored, but this is the same request: together with the job's id it says all about the job. The job stays
+    // untracked, although a deploy may have made its topic tracked since.
     const { time: dueAt } = addressOf(item.id);
     const untracked = { untracked: true as const, expiresAt: ttl(dueAt + UNTRACKED_AFTER) };
     const same = { ...asked, ...homeKey(item.id), id: item.id, dueAt, wantedAt: dueAt, ...untracked };
@@ -164,7 +171,8 @@ async function replay(
       },
     );
   }
-  // Its writer may have died before sending. What is not near, as it was read at `now`, a sweep sends, and it may be cancelled.
+  // The job's writer may have died before it sent the message. An untracked job that was not near at `now`, before it was read,
+  // is left to a sweep: somebody may have cancelled such a job since.
   const isUnsent = item.unsent === true && isNear(startsAt(home), now);
   if (home.state === "scheduled" && (!home.untracked || isUnsent))
     await sendIfNear(ctx, [{ ...home, spare: true }]);

@@ -11,8 +11,8 @@ import { asTheyStand, sendWithoutHomes } from "./enqueue-untracked.ts";
 const TOPICS_AT_ONCE = 8;
 
 /**
- * Files jobs that have neither a key nor an `Idempotency-Key`: stores each home, then sends the jobs that are near. Answers in the jobs'
- * order. One job's trouble is its own.
+ * Files jobs that have neither a key nor an `Idempotency-Key`: stores each home, then sends the jobs that are near. Answers in
+ * the jobs' order. One job's failure does not affect the others.
  *
  * @param by the deadline of the times in the homes, ms since the epoch
  */
@@ -25,7 +25,8 @@ export async function filePlain(
   const refuse = (some: readonly Home[], error: MinutehandError): void => {
     for (const { id } of some) refused.set(id, error);
   };
-  // Jobs that DynamoDB stores at once are sent before the others are tried again.
+  // Jobs that DynamoDB stores within `BATCH_PATIENCE` are sent before the others are tried again: a throttled partition delays
+  // only its own jobs.
   const store = async (some: readonly Home[]): Promise<void> => {
     let unstored = some;
     let failed = new Map<Home, Error>();
@@ -42,11 +43,11 @@ export async function filePlain(
     for (const [home, error] of failed) refuse([home], notFiled(error));
   };
   const now = ctx.clock();
-  const unstored = homes.filter((home) => home.untracked && isNear(home.dueAt, now));
-  const topics = [...Map.groupBy(unstored, (home) => home.topic)];
+  const withoutHomes = homes.filter((home) => home.untracked && isNear(home.dueAt, now));
+  const topics = [...Map.groupBy(withoutHomes, (home) => home.topic)];
   await Promise.all([
-    store(homes.filter((home) => !unstored.includes(home))),
-    // A topic whose limit is throttled refuses no other topic's jobs.
+    store(homes.filter((home) => !withoutHomes.includes(home))),
+    // Topic by topic: if the counters of one topic's limit are throttled, the jobs of other topics are filed all the same.
     inParallel(topics, TOPICS_AT_ONCE, async ([topic, jobs]) => {
       const sent = await sendWithoutHomes(ctx, topic, jobs, by);
       for (const [id, error] of sent.refused) refused.set(id, error);
@@ -61,10 +62,11 @@ export async function filePlain(
   });
 }
 
-/** Inserts homes, and answers what kept each of the others from being stored. `by`: the deadline of the writes. */
+/** Inserts homes, and answers the error of each home that was not stored. `by`: the deadline of the writes. */
 async function storeOnce(ctx: Context, homes: readonly Home[], by: number): Promise<Map<Home, Error>> {
   const inserted = await ctx.pool.insert(homes, by);
-  // An id that was just drawn and exists is this call's own effect, whose answer was lost.
+  // The ids were drawn for this call. So if DynamoDB says that a home exists already, this call has stored it and the answer was
+  // lost.
   return new Map(
     homes.flatMap((home, i): [Home, Error][] => {
       const outcome = inserted[i];

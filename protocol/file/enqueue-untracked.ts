@@ -10,16 +10,18 @@ import { sendNow } from "../send/send.ts";
 import { fileLooks } from "../store/looks.ts";
 import { readHomesApart } from "../store/read-job.ts";
 
-/** `held`: jobs that must be stored, because a pause, a limit or a window holds them. `refused`: why jobs were not filed, by their ids. */
+/** The jobs that `sendWithoutHomes` has not sent. */
 export type Unstored = {
+  /** Jobs that must be stored, because a pause, a limit or a window holds them. */
   readonly held: readonly Home[];
+  /** Why jobs were not filed, by their ids. */
   readonly refused: ReadonlyMap<string, MinutehandError>;
 };
 
 /**
- * Sends untracked jobs of one topic, which are due soon, straight to SQS. Nothing of them is stored.
+ * Sends untracked jobs of one topic, which are due soon, straight to SQS. Stores nothing of the jobs that it sends.
  *
- * @param by the deadline of the times in the homes
+ * @param by the deadline of the times in the homes, ms since the epoch
  */
 export async function sendWithoutHomes(
   ctx: Context,
@@ -31,7 +33,7 @@ export async function sendWithoutHomes(
   try {
     const { straight, held } = await withoutHomes(ctx, topic, jobs, by);
     // rule: untracked-acknowledged-once-sent
-    // Such a job has no home: a job that SQS does not take is not acknowledged.
+    // Such a job has no home from which a sweep could send it. So if SQS rejects the message, the job is not acknowledged.
     for (const [id, sent] of await sendNow(ctx, straight, by))
       if (sent.outcome !== "sent") refused.set(id, notFiled(new Error(sent.reason)));
     return { held, refused };
@@ -41,7 +43,10 @@ export async function sendWithoutHomes(
   }
 }
 
-/** Which of these jobs go straight to SQS, with the starts that a limit or a window gives, and which must be stored until their starts. */
+/**
+ * Divides jobs. `straight`: jobs that go to SQS now, with the starts that a limit or a window gives them. `held`: jobs that must
+ * be stored until they may start.
+ */
 async function withoutHomes(
   ctx: Context,
   topic: string,
@@ -57,7 +62,7 @@ async function withoutHomes(
   );
   const now = ctx.clock();
   const far = started.filter((home) => home.heldUntil !== undefined && !isNear(startsAt(home), now));
-  // A home's own place may lie behind the sweep.
+  // A home lies at its due time, which sweeps may have passed. A look at the job's start brings a sweep to the job.
   await fileLooks(
     ctx,
     far.map((home) => ({ id: home.id, time: startsAt(home) })),
@@ -71,9 +76,9 @@ async function withoutHomes(
 }
 
 /**
- * Which of the jobs that were just stored their writer may send (`standing`). Untracked jobs that are near are read again: somebody may have
- * cancelled such a job while the write was slow, and no claim asks. `unread`: the errors of jobs that could not be read. Untracked jobs that
- * are not near are left to the sweep, which has not passed them.
+ * Says which of the jobs that were just stored their writer may send (`standing`). Near untracked jobs are read again: somebody
+ * may have cancelled such a job while the write was slow, and no claim checks that. `unread`: the errors of jobs that could not
+ * be read. Untracked jobs that are not near are left to the sweep, which has not passed them.
  */
 export async function asTheyStand(
   ctx: Context,

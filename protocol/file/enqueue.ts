@@ -15,9 +15,11 @@ import { fileOnce } from "./enqueue-once.ts";
 import { filePlain } from "./enqueue-plain.ts";
 
 /**
- * Files one job. Throws `unknown-topic`, `bad-request` (a key on an untracked topic), `job-already-exists`,
- * `job-running`, `idempotency-mismatch`, or `unavailable`: then nothing was acknowledged and the call can be
- * repeated.
+ * Files one job.
+ *
+ * @throws the job's own `refusal`; `unknown-topic`; `bad-request`: a job of an untracked topic has a key; `job-already-exists`;
+ * `job-running`; `idempotency-mismatch`; `job-not-found`: the job that the `Idempotency-Key` names is not stored any more;
+ * `unavailable`: nothing was acknowledged, and the call can be repeated
  */
 export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
   const [result] = await enqueueMany(ctx, [job]);
@@ -26,7 +28,7 @@ export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
   return result;
 }
 
-/** Files many jobs, each on its own, and answers in their order. */
+/** Files many jobs. One job's failure does not affect the others. Answers in the order of `jobs`. */
 export async function enqueueMany(
   ctx: Context,
   jobs: readonly NewJob[],
@@ -39,6 +41,7 @@ export async function enqueueMany(
   const conditional: { at: number; job: NewJob; home: Home }[] = [];
   for (const [at, asked] of jobs.entries()) {
     const refusal = refusalOf(ctx, asked);
+    // A repeat of a request that was filed before its topic's settings changed still gets its job: so `fileOnce` decides.
     if (refusal && (!asked.once || refusal.code === "unknown-topic")) {
       results[at] = refusal;
       continue;
@@ -51,8 +54,8 @@ export async function enqueueMany(
 
   const homes = plain.map(({ home }) => home);
   const filed = filePlain(ctx, homes, by);
-  // Jobs of one key are taken in order. Different ones do not wait for each other, or those of a throttled part of the pool would
-  // keep the rest waiting.
+  // Jobs of one key are filed one after the other, in their order. Jobs of different keys do not wait for each other, so that a
+  // throttled partition delays only its own jobs.
   const lines = Map.groupBy(conditional, ({ at, job }) =>
     job.key === undefined ? at : `${job.topic} ${job.key}`,
   );
@@ -76,19 +79,20 @@ function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
   return job.refusal;
 }
 
-/** Kept and replayed jobs have what their own enqueue gave them. */
+/** The job whose schedule in EventBridge Scheduler must follow this enqueue. A kept or replayed job has its schedule already. */
 function promotedBy(result: Enqueued | MinutehandError): Home[] {
   if (result instanceof Error) return [];
   return result.outcome === "kept" || result.outcome === "replayed" ? [] : [result.home];
 }
 
-/** A time in the past becomes now; from there on jobs are spread. */
+/** When a job is due: at the time that was asked for, or now if that is past, plus a random part of its spread. */
 function spreadDueAt(ctx: Context, job: NewJob, now: number): number {
   const { spread = (policyOf(ctx, job.topic).spread ?? 0) * 1000 } = job;
   const dueAt = Math.max(job.dueAt, now);
   return spread === 0 ? dueAt : dueAt + drawWithin(spread, ctx.random);
 }
 
+/** The home of a new job, with an id that is drawn here. */
 function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   const { topic, body, key, maxDelay } = job;
   const { createdAt = now } = job;
@@ -108,6 +112,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     revision: 0,
     attempt: 0,
     createdAt,
+    // Only a job that an event files comes with a `createdAt`.
     ...(job.createdAt === undefined ? {} : { eventAt: job.createdAt, askedAt: now }),
     ...(key === undefined ? {} : { key }),
     ...(postponeUntil === undefined ? {} : { postponeUntil }),

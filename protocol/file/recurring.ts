@@ -16,10 +16,11 @@ const MINUTE = 60_000;
 export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt">;
 
 /**
- * Files a recurring schedule, or gives the one of that name all these fields and leaves whether it is paused. A rate
- * counts from its start, else from the minute after it was first put so. One that has all these fields is left alone:
- * to write it again would begin it anew, and Scheduler may not have fired its last occurrence yet.
- * Throws `bad-request`, `too-large`, `unavailable`.
+ * Creates a recurring schedule, or replaces all fields of the schedule with that name. A paused schedule stays paused. A rate
+ * counts from its `start`; without one, from the minute after this expression was first put. A schedule that has all these fields
+ * already is not written: an update starts the schedule anew, and Scheduler may not have fired its last occurrence yet.
+ *
+ * @throws `bad-request`, `too-large`, `unavailable`
  */
 export async function putSchedule(
   ctx: Context,
@@ -30,6 +31,7 @@ export async function putSchedule(
     const stored = await schedules.read(wanted.name);
     const before = stored?.schedule;
     const schedule = scheduleOf(wanted, before, ctx.clock());
+    // After a deployment the stored schedule may invoke an old target. Then it is not `isAimed`, and must be written.
     if (stored?.isAimed && isDeepStrictEqual(asStored(schedule), before))
       return { outcome: "replaced", schedule };
     const from = firstOf(schedule, ctx.clock());
@@ -43,8 +45,9 @@ export async function putSchedule(
 }
 
 /**
- * Lets a schedule come round or not; while it is paused its occurrences are lost. Throws `schedule-not-found`,
- * `bad-request` when it would never come again.
+ * Pauses or resumes a schedule. The occurrences of a pause are lost.
+ *
+ * @throws `schedule-not-found`; `bad-request`: a resumed schedule would never occur again
  */
 export async function pauseSchedule(ctx: Context, name: string, paused: boolean): Promise<Schedule> {
   const before = await readSchedule(ctx, name);
@@ -56,21 +59,25 @@ export async function pauseSchedule(ctx: Context, name: string, paused: boolean)
   return schedule;
 }
 
-/** Throws `schedule-not-found`. */
+/** @throws `schedule-not-found` */
 export async function readSchedule(ctx: Context, name: string): Promise<Schedule> {
   const stored = await schedulesOf(ctx).read(name);
   if (!stored) throw scheduleNotFound(name);
   return stored.schedule;
 }
 
-/** Answers the schedule as it was; jobs that it has filed stay. Throws `schedule-not-found`. */
+/**
+ * Removes a schedule, and answers the schedule as it was. The jobs that it has filed stay.
+ *
+ * @throws `schedule-not-found`
+ */
 export async function removeSchedule(ctx: Context, name: string): Promise<Schedule> {
   const schedule = await readSchedule(ctx, name);
   if ((await schedulesOf(ctx).remove(name)) === "missing") throw scheduleNotFound(name);
   return schedule;
 }
 
-/** A page of schedules. One that is gone by the time it is read is left out. */
+/** Answers a page of schedules. A schedule that somebody removes before it is read is left out. */
 export async function listSchedules(
   ctx: Context,
   limit: number,
@@ -82,27 +89,34 @@ export async function listSchedules(
   return { schedules: found.flatMap((stored) => stored?.schedule ?? []), ...next };
 }
 
-/** Files a schedule's job now, whatever its times. Throws as `enqueue`, and `schedule-not-found`. */
+/**
+ * Files one job of a schedule now, apart from the schedule's occurrences.
+ *
+ * @throws `schedule-not-found`, and as `enqueue`
+ */
 export async function runSchedule(ctx: Context, name: string, once: NewJob["once"]): Promise<Enqueued> {
   const { job } = await readSchedule(ctx, name);
-  // The key is the schedule's, not its topic's, which may be another by the repeat. No schedule's name has a space.
+  // The token names the schedule and not its topic, which may be another one at the repeat. No schedule's name has a space, so no
+  // occurrence's token equals this one.
   const named = once && { once: { ...once, token: `§run ${name}§${once.token}` } };
   return enqueue(ctx, { ...job, spread: 0, dueAt: ctx.clock(), ...named });
 }
 
 /**
- * Files the job of one occurrence: once, however often it is told of, as long as its DLQ may keep it, and though the schedule
- * was changed meanwhile. Throws as `enqueue`: `job-not-found` when it was told before, and its job's retention is over.
+ * Files the job of one occurrence. Idempotent for as long as the DLQ may keep the occurrence: a second delivery files no second
+ * job, even if the schedule was changed meanwhile.
+ *
+ * @throws as `enqueue`; `job-not-found`: an earlier delivery has filed the job, and its retention is over
  */
 export async function fileOccurrence(ctx: Context, { name, time, job }: Occurrence): Promise<Enqueued> {
   // rule: occurrence-named-by-its-time
-  // No Idempotency-Key of a caller is the same: those are printable ASCII.
+  // No Idempotency-Key of a caller equals this token: callers' keys are printable ASCII, and `§` is not.
   const token = `§${name}§${new Date(time).toISOString()}`;
   // rule: occurrence-filed-once
   return enqueue(ctx, { ...job, dueAt: time, once: { token, hash: "occurrence", lasts: EVENT_AFTER } });
 }
 
-/** The next occurrences after `now`, paused or not. */
+/** The next `count` occurrences after `now`, as if the schedule were not paused. Fewer if it ends before. */
 export function nextOf(schedule: Schedule, now: number, count: number): number[] {
   const recurrence = recurrenceOf(schedule);
   const times: number[] = [];
@@ -125,12 +139,12 @@ function scheduleOf(wanted: NewSchedule, before: Schedule | undefined, now: numb
   };
 }
 
-/** As it is read once it is put. */
+/** The schedule as it will be read from Scheduler, once it is put. */
 function asStored(schedule: Schedule): Schedule {
   return { ...schedule, ...storedInput(occurrenceInput(schedule)) };
 }
 
-/** Throws `bad-request` when it is no expression, or never comes. */
+/** The start date for a schedule that is put. Throws `bad-request` if its expression is malformed or never occurs. */
 function firstOf(schedule: Schedule, now: number): number | undefined {
   const { expression, start, end } = schedule;
   if (expression.startsWith("at(") && (start !== undefined || end !== undefined)) {
@@ -153,8 +167,9 @@ function assertComes(schedule: Schedule, now: number): void {
 }
 
 /**
- * What Scheduler is told to begin at. It counts a rate from there, and takes none that is long past: so the first
- * occurrence ahead, which is of the same row. A cron needs it only while it lies ahead.
+ * The start date that Scheduler gets. Scheduler counts a rate from its start date, and refuses a start date that is more than
+ * five minutes past. So a rate gets its next occurrence, from which the same times follow. A cron needs a start date only while
+ * its start lies ahead.
  */
 function startDateOf(schedule: Schedule, now: number): number | undefined {
   const { expression, start } = schedule;

@@ -7,49 +7,35 @@ import type { Context, Page } from "../ports.ts";
 import { readableHomes } from "../store/read-job.ts";
 import { isMeant, type JobFilter, type JobPage } from "./list.ts";
 
-/** `bytes`: how much was read of it, its body included. */
-export type DeadJob = { home: Head; entry: DeadEntry; bytes: number };
-/** `home`: absent where TTL has taken it before its entry, or nobody can read it. */
-type Met = Omit<DeadJob, "home"> & { home: Head | undefined };
+export type DeadJob = {
+  home: Head;
+  entry: DeadEntry;
+  /** The size of the home that was read, its body included. */
+  bytes: number;
+};
+/** A dead entry and its job, which may have been redriven. */
+type EntryJob = Omit<DeadJob, "home"> & {
+  /** `undefined`: TTL has deleted the home before its entry, or the home is unreadable. */
+  home: Head | undefined;
+};
 
-const STRETCH = 16;
+/** How many days of entries are read at once. */
+const DAYS_AT_ONCE = 16;
 
 /**
- * A topic's dead jobs, oldest first, from `cursor` on. An entry counts only while its home says the
- * same death: redriven jobs and deaths recorded twice are passed over. So are jobs whose `deadRetention` is over: TTL deletes days late.
+ * Yields a topic's dead jobs from `cursor` on, the oldest death first. An entry counts only if its home tells of the same death:
+ * jobs that were redriven, and second entries of one death, are passed over. Jobs whose `deadRetention` is over are passed over
+ * too, because TTL deletes them days late.
  */
 export async function* deadJobs(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<DeadJob> {
   const now = ctx.clock();
   for await (const job of jobsOfEntries(ctx, topic, cursor)) if (isStillDead(job, now)) yield job;
 }
 
-/** The same, and the jobs of entries that stayed, whatever became of those. */
-async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<Met> {
-  const now = ctx.clock();
-  // Whoever died before is over, and TTL may be days late with very many of them. Its seconds are rounded up.
-  const oldest = beforeTime(now - ctx.policy.deadRetention * 1000 - 1000);
-  const from = cursor !== undefined && cursor > oldest ? cursor : oldest;
-  const start = timeOf(from);
-  const days: number[] = [];
-  for (let day = start - (start % DAY); day <= now; day += DAY) days.push(day);
-  const read = (day: number, from: Position): Promise<Page> =>
-    ctx.pool.page(deadDay(topic, day), from, END, ctx.sizes.deadPage);
-  for (const stretch of chunksOf(days, STRETCH)) {
-    // Most days have none: a first look at several at once.
-    const heads = await inParallel(stretch, STRETCH, (day) => read(day, from));
-    for (const [i, day] of stretch.entries()) {
-      for (let page = heads[i]; page; ) {
-        yield* readJobs(ctx, topic, page.items as DeadEntry[]);
-        const last = page.items.at(-1)?.sk;
-        page = page.more && last !== undefined ? await read(day, justAfter(last)) : undefined;
-      }
-    }
-  }
-}
-
 /**
- * A page of those that a filter means, who died before a position. It may be short, or empty with a cursor. `gone`: whose
- * redrive has not come to its end, so that they may not have been sent.
+ * Answers a page of a topic's dead jobs that match a filter and died before the position `before`. Its reads are bounded, so a
+ * page may have fewer jobs than `limit`, or none and a cursor. `gone`: jobs of redrives that have not removed the dead entry yet,
+ * so that their messages may not have been sent.
  */
 export async function deadPage(
   ctx: Context,
@@ -66,14 +52,14 @@ export async function deadPage(
     const { home, entry, bytes: size } = job;
     if (request.before !== undefined && entry.sk >= request.before) break;
     const dead = isStillDead(job, now) ? job.home : undefined;
-    // Entries that say nothing any more cost as much to read.
+    // Entries of jobs that are not dead any more count as well: they cost as much to read.
     const isFull =
       (dead && homes.length === request.limit) || entries === ctx.sizes.listEntries || bytes >= PAGE_BYTES;
     if (position !== undefined && isFull) {
       return { homes, gone, examined, cursor: position };
     }
     if (!dead) {
-      // A redrive removes the entry last.
+      // A redrive removes the entry last. So one that has left its entry may have died before it sent the job.
       if (home && isOwed(home, entry.revision) && isMeant(home, request)) gone.push(home);
     } else {
       if (isMeant(dead, request)) homes.push(dead);
@@ -86,24 +72,49 @@ export async function deadPage(
   return { homes, gone, examined };
 }
 
-function isStillDead(job: Met, now: number): job is DeadJob {
-  const { home, entry } = job;
-  if (!home) return false;
-  const { state, finishedAt, expiresAt = Number.POSITIVE_INFINITY } = home;
-  return state === "dead" && finishedAt === timeOf(entry.sk) && expiresAt * 1000 > now;
+/** Yields all dead entries of a topic from `cursor` on with their jobs, also entries of jobs that are not dead any more. */
+async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<EntryJob> {
+  const now = ctx.clock();
+  // The `deadRetention` of jobs that died before this time is over. There may be very many of them, as TTL deletes days late, so
+  // they are not read. One second more, because `ttl` rounds up to whole seconds.
+  const oldest = beforeTime(now - ctx.policy.deadRetention * 1000 - 1000);
+  const from = cursor !== undefined && cursor > oldest ? cursor : oldest;
+  const start = timeOf(from);
+  const days: number[] = [];
+  for (let day = start - (start % DAY); day <= now; day += DAY) days.push(day);
+  const read = (day: number, from: Position): Promise<Page> =>
+    ctx.pool.page(deadDay(topic, day), from, END, ctx.sizes.deadPage);
+  for (const stretch of chunksOf(days, DAYS_AT_ONCE)) {
+    // Most days have no dead jobs, so the first pages of several days are read at once.
+    const firstPages = await inParallel(stretch, DAYS_AT_ONCE, (day) => read(day, from));
+    for (const [i, day] of stretch.entries()) {
+      for (let page = firstPages[i]; page; ) {
+        yield* readJobs(ctx, topic, page.items as DeadEntry[]);
+        const last = page.items.at(-1)?.sk;
+        page = page.more && last !== undefined ? await read(day, justAfter(last)) : undefined;
+      }
+    }
+  }
 }
 
-async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<Met> {
+async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<EntryJob> {
   const named = entries.filter(({ sk }) => idIn(sk) !== undefined);
   const homes = await readableHomes(
     ctx,
     named.flatMap(({ sk }) => idIn(sk) ?? []),
     "listing dead jobs",
   );
-  // Whoever goes through all dead jobs keeps none of their bodies.
+  // Bodies are not kept: there may be very many dead jobs.
   const read = homes.map((home) => home && { home: headOf(home), bytes: JSON.stringify(home).length });
   for (const [i, entry] of named.entries()) {
     const { home, bytes = 0 } = read[i] ?? {};
     yield { home: home?.topic === topic ? home : undefined, entry, bytes };
   }
+}
+
+function isStillDead(job: EntryJob, now: number): job is DeadJob {
+  const { home, entry } = job;
+  if (!home) return false;
+  const { state, finishedAt, expiresAt = Number.POSITIVE_INFINITY } = home;
+  return state === "dead" && finishedAt === timeOf(entry.sk) && expiresAt * 1000 > now;
 }

@@ -18,16 +18,24 @@ import { readHomes, withoutBody } from "../store/read-job.ts";
 import { shardsToRead } from "../store/shards.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
 
-/** Jobs in due order: with those before, all that are due before `until`. `gone`: that were due among them, or may have been. */
-export type DueJobs = { homes: Head[]; gone: Head[]; until: Position };
+/** A part of the jobs between two positions. */
+export type DueJobs = {
+  /** Jobs in due order. Together with the earlier parts, these are all jobs that are due before `until`. */
+  homes: Head[];
+  /** Jobs that are due at other times now, but were due in this part once, or may have been. */
+  gone: Head[];
+  until: Position;
+};
 
-/** Buckets that are read at once where there is little in them. */
+/** How many buckets are read at once, at most, where buckets hold few entries. */
 const BUCKETS_A_READ = 64;
 const WIDTH = 32;
 
 /**
- * The jobs due between two positions, as far as a page may read: it ends before `end` when that many buckets, entries or
- * bytes are read. `wanted`: how many jobs are asked for, so that a busy minute is not read much further than that.
+ * Yields the jobs that are due between two positions, in due order. It ends before `end` when it has read as many buckets,
+ * entries or bytes as a page may read.
+ *
+ * @param wanted how many jobs the caller needs: in a busy minute not many more are read
  */
 export async function* dueJobs(
   ctx: Context,
@@ -48,7 +56,7 @@ export async function* dueJobs(
     const items = pages.flatMap((page) => page.items);
     const cuts = pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : []));
     const last = beforeTime(minuteOf(timeOf(position)) + (pks.length / shards) * BUCKET);
-    // Up to the first place where some bucket's read stopped, all of them have been read.
+    // All buckets have been read up to the first place where the read of one of them stopped.
     const until = cuts.map(afterJob).sort()[0] ?? (last < end ? last : end);
     const due = inDueOrder(items.filter(({ sk }) => sk < until));
     for (let done = 0; position < until; done += looks) {
@@ -64,7 +72,7 @@ export async function* dueJobs(
     read.buckets += pks.length;
     read.entries += items.length;
     read.bytes += pages.reduce((sum, { bytes }) => sum + bytes, 0);
-    // Whoever goes on found too little: more of a busy minute, or more minutes that are not.
+    // The caller needs more jobs. Next, read more entries of a busy minute, or more minutes that hold few entries.
     entries = cuts.length > 0 ? Math.min(entries * 2, most) : fewest;
     minutes = cuts.length > 0 ? 1 : Math.min(minutes * 2, Math.max(Math.floor(BUCKETS_A_READ / shards), 1));
     minutes = Math.min(minutes, Math.floor((BUCKETS_A_PAGE - read.buckets) / shards));
@@ -72,11 +80,15 @@ export async function* dueJobs(
   }
 }
 
-/** What to read of each shard so that `share` jobs of each are likely to be complete: they are dealt out at random. */
+/**
+ * How many entries to read of each shard, so that they very likely hold the shard's part of the jobs that are wanted. `share`:
+ * the average part. Jobs are filed into random shards, so two standard deviations are added, each the square root of the average.
+ */
 function entriesFor(share: number, most: number): number {
   return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, most);
 }
 
+/** The partition keys of the next `minutes` minutes from `position` on, in all shards. */
 function bucketsFrom(position: Position, end: Position, minutes: number, shards: number): string[] {
   const pks: string[] = [];
   let minute = minuteOf(timeOf(position));
@@ -86,17 +98,17 @@ function bucketsFrom(position: Position, end: Position, minutes: number, shards:
   return pks;
 }
 
-/** Where a job stands among those due. */
+/** The sort key by which jobs are in due order. */
 function placeOf(home: Head): string {
   return `${sortable(home.dueAt)}#${home.id}`;
 }
 
-/** The position after a job among those due. */
+/** The position just after a job in due order. */
 export function afterDue(home: Head): Position {
   return afterJob(placeOf(home));
 }
 
-/** As their jobs stand among those due; without looks at homes that are there too, and without what names no job. */
+/** Sorts entries by time and id. Leaves out looks whose homes are among the entries, and entries that name no job. */
 function inDueOrder(items: readonly Entry[]): Entry[] {
   const homes = new Set(items.filter(({ sk }) => !isLookKey(sk)).map(({ sk }) => sk));
   return items
@@ -109,10 +121,13 @@ function bytesOf(item: Item | Home | Unreadable | undefined): number {
   return item && "body" in item ? item.body.length : 0;
 }
 
-/** An entry of a bucket, and its job without the body where the entry is a home. */
-type Entry = { readonly sk: string; readonly home?: Head | Unreadable };
+type Entry = {
+  readonly sk: string;
+  /** The job without its body, if the entry is a home. Absent: the entry is a look, or names no job. */
+  readonly home?: Head | Unreadable;
+};
 
-/** A page of a bucket. `bytes`: of the bodies that were read. */
+/** Reads a page of a bucket. `bytes`: the size of the bodies that were read, which are dropped. */
 export async function readEntries(
   ctx: Context,
   pk: string,
@@ -132,7 +147,10 @@ function entryOf(item: Item): Entry {
   return { sk, home: isUnreadable(home) ? home : headOf(home) };
 }
 
-/** The jobs whose due time is the time of their entry: a home that has moved, or a look left behind, is none. */
+/**
+ * Answers the jobs that are due at the times of these entries. It leaves out homes and looks of jobs that were moved to other
+ * times since.
+ */
 export async function homesDueAt(ctx: Context, items: readonly Entry[]): Promise<Head[]> {
   const homes: Head[] = [];
   for (const part of chunksOf(items, ctx.sizes.looks)) homes.push(...(await homesAmong(ctx, part)).homes);
@@ -140,8 +158,8 @@ export async function homesDueAt(ctx: Context, items: readonly Entry[]): Promise
 }
 
 /**
- * Those of a few entries, in due order, and those that are `gone`. What cannot be read is reported and passed over. `bytes`:
- * of the bodies that were read for looks.
+ * Answers the jobs of a few entries: `homes` are due at the time of an entry, in due order; `gone` are due at other times.
+ * Unreadable jobs are reported and left out. `bytes`: the size of the bodies that were read for looks.
  */
 async function homesAmong(
   ctx: Context,

@@ -6,13 +6,18 @@ import type { Context } from "../ports.ts";
 import { shardsToRead } from "../store/shards.ts";
 import { homesDueAt, readEntries } from "./due-jobs.ts";
 
-export type Forecast = { minutes: { minute: number; count: number }[]; next?: number };
+export type Forecast = {
+  /** Times are ms since the epoch: the beginnings of the minutes. */
+  minutes: { minute: number; count: number }[];
+  /** Where the next call goes on. Absent: all of the range has been counted. */
+  next?: number;
+};
 
 const WIDTH = 32;
 
 /**
- * How many unfinished jobs fall due in each minute of `[from, to)`; minutes without any are left out. At
- * most 1,000 buckets are read a call; `next` is where the next call goes on.
+ * Counts the unfinished jobs that fall due in each minute of `[from, to)`, in ms since the epoch. Minutes without jobs are left
+ * out. A call reads at most 1,000 buckets (`BUCKETS_A_PAGE`).
  */
 export async function forecast(
   ctx: Context,
@@ -26,24 +31,24 @@ export async function forecast(
   for (let minute = first; minute < last; minute += BUCKET) {
     for (let shard = 0; shard < shards; shard++) buckets.push(bucketOf(minute, shard));
   }
-  // A moved job's home and its look may be of one millisecond, on both sides of a read.
-  const met = new Map<string, number>();
-  // The looks of buckets that are read together are looked up together, so that few bodies are in memory at once.
-  for (const together of chunksOf(buckets, WIDTH)) await meetAll(ctx, together, request, met);
+  // By id, so that each job counts once: the home and the look of a moved job may have the same time, and lie in two pages.
+  const minuteById = new Map<string, number>();
+  // The looks of `WIDTH` buckets are looked up together. With those of all buckets, too many bodies would be in memory at once.
+  for (const together of chunksOf(buckets, WIDTH)) await noteMinutes(ctx, together, request, minuteById);
   const counts = new Map<number, number>();
-  for (const minute of met.values()) counts.set(minute, (counts.get(minute) ?? 0) + 1);
+  for (const minute of minuteById.values()) counts.set(minute, (counts.get(minute) ?? 0) + 1);
   const minutes = [...counts]
     .map(([minute, count]) => ({ minute, count }))
     .sort((a, b) => a.minute - b.minute);
   return last < request.to ? { minutes, next: last } : { minutes };
 }
 
-/** Notes the ids of the unfinished jobs of these buckets, each with the minute in which it is due. */
-async function meetAll(
+/** Adds the unfinished jobs of these buckets to `minuteById`: the minute in which each job is due, by its id. */
+async function noteMinutes(
   ctx: Context,
   pks: readonly string[],
   { topic, from, to }: { topic?: string; from: number; to: number },
-  met: Map<string, number>,
+  minuteById: Map<string, number>,
 ): Promise<void> {
   let unread = pks.map((pk) => ({ pk, position: beforeTime(from) }));
   while (unread.length > 0) {
@@ -54,7 +59,7 @@ async function meetAll(
     const entries = pages.flatMap(({ items }) => items);
     for (const { id, dueAt, ...home } of await homesDueAt(ctx, entries)) {
       const pending = home.state === "scheduled" || home.state === "running";
-      if (pending && (topic === undefined || home.topic === topic)) met.set(id, minuteOf(dueAt));
+      if (pending && (topic === undefined || home.topic === topic)) minuteById.set(id, minuteOf(dueAt));
     }
     unread = pages.flatMap(({ pk, items, more }) => {
       const last = items.at(-1)?.sk;

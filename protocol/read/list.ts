@@ -5,7 +5,7 @@ import { beforeTime, type Position } from "../../core/position.ts";
 import type { Context } from "../ports.ts";
 import { afterDue, dueJobs } from "./due-jobs.ts";
 
-/** Which jobs are meant: what is absent does not matter. */
+/** Which jobs a call means. An absent field matches every job. */
 export type JobFilter = { topic?: string; tag?: string; group?: string };
 
 export type ListRequest = JobFilter & {
@@ -18,14 +18,22 @@ export type ListRequest = JobFilter & {
   cursor?: Position;
 };
 
-/** `examined`: how many jobs were looked at for it. `gone`: met where they are not due any more, some beyond its end. */
-export type JobPage = { homes: Head[]; gone: Head[]; examined: number; cursor?: Position };
+export type JobPage = {
+  /** The jobs of the page, in order. */
+  homes: Head[];
+  /** Jobs that were met at a place where they were due, or dead, before. Some of these places lie beyond the page's end. */
+  gone: Head[];
+  /** How many jobs were compared with the filter. */
+  examined: number;
+  /** Where the next page begins. Absent: this is the last page. */
+  cursor?: Position;
+};
 
 export const LONGEST_SPAN = 31 * DAY;
 
 /**
- * A page of jobs in due order. It reads so much at most, however many jobs there are and however few are meant, so that
- * it may be short, or empty with a cursor.
+ * Answers a page of the jobs that match a filter, in due order. Its reads are bounded, however many jobs there are and however
+ * few match, so a page may have fewer jobs than `limit`, or none and a cursor.
  */
 export async function listJobs(ctx: Context, request: ListRequest): Promise<JobPage> {
   // rule: list-ends-at-its-range
@@ -41,7 +49,7 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
     for (const home of due.homes) {
       const inState = request.state === undefined || stateAt(home, now) === request.state;
       const meant = inState && isMeant(home, request);
-      // Answers carry no bodies, but Lambda's are at most 6 MB.
+      // Jobs in an answer have no bodies, but an answer of a Lambda function has at most 6 MB.
       if (meant) bytes += JSON.stringify(home).length;
       if (homes.length === request.limit || (homes.length > 0 && bytes > PAGE_BYTES)) {
         return { homes, gone, examined, cursor: position };
@@ -56,6 +64,7 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
   return position < end ? { homes, gone, examined, cursor: position } : { homes, gone, examined };
 }
 
+/** Whether a job matches a filter. */
 export function isMeant(home: Head, { topic, tag, group }: JobFilter): boolean {
   return (
     (topic === undefined || home.topic === topic) &&

@@ -14,13 +14,26 @@ export type TopicReport = {
   topic: string;
   policy: TopicPolicy;
   queue: Depth;
+  /** How many messages are in the topic's DLQ. */
   dead: number;
+  /** ms, the same for all topics (`sweepLag`). */
   sweepLag: number;
-  /** `parked`: how many jobs wait for its end, counted up to 1,000. Absent: it is neither paused nor being resumed. */
-  pause?: { state: "paused" | "resuming"; since: number; ratePerSecond?: number; parked: number };
+  /** Absent: the topic is neither paused nor being resumed. */
+  pause?: {
+    state: "paused" | "resuming";
+    /** ms since the epoch. */
+    since: number;
+    ratePerSecond?: number;
+    /** How many jobs wait for the end of the pause, counted up to 1,000. */
+    parked: number;
+  };
 };
 
-/** Throws `unknown-topic`. */
+/**
+ * Answers the policy of a topic.
+ *
+ * @throws `unknown-topic`
+ */
 export function requireTopic(ctx: Context, topic: string): TopicPolicy {
   if (!isNamed(ctx, topic)) {
     const known = Object.keys(ctx.policy.topics).join(", ");
@@ -29,7 +42,7 @@ export function requireTopic(ctx: Context, topic: string): TopicPolicy {
   return policyOf(ctx, topic);
 }
 
-/** Each topic's policy, the depths of its queues as SQS counts them (approximately), and the sweep lag in ms. */
+/** Reports on topics: their policies, the depths of their queues as SQS counts them (approximately), and the sweep lag. */
 export async function reportTopics(ctx: Context, topics: readonly string[]): Promise<TopicReport[]> {
   const [lag, pauses] = await Promise.all([sweepLag(ctx), readPauses(ctx, topics)]);
   return inParallel([...topics.entries()], 8, async ([i, topic]) => {
@@ -55,8 +68,8 @@ function pauseReport({ state, since, rate }: Pause, parked: number): NonNullable
 }
 
 /**
- * How far the slowest shard's sweep is behind `LOOKAHEAD` from now, in ms; a minute is normal. A shard that nothing has
- * swept counts from `AUDIT_AFTER` before now, where its first sweep begins at the latest.
+ * How far the sweep of the slowest shard is behind `LOOKAHEAD` from now, in ms. A minute is normal. A shard that has not been
+ * swept yet counts from `AUDIT_AFTER` before now, where its first sweep begins at the latest.
  */
 async function sweepLag(ctx: Context): Promise<number> {
   const shards = await shardCount(ctx);
