@@ -1,9 +1,9 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
-import { writingUntil } from "../aws/impatient.ts";
+import { withWriteDeadline } from "../aws/write-deadlines.ts";
 import { BUCKET, EVENT_WAIT } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../core/event-rules.ts";
-import { createContext, type Environment, required } from "../environment/context.ts";
+import { createContext, type Environment, requiredVariable } from "../environment/context.ts";
 import { createScheduler } from "../environment/scheduler.ts";
 import { inParallel } from "../general/batches.ts";
 import { applyRule } from "../protocol/file/apply-rule.ts";
@@ -24,13 +24,13 @@ const PATIENCE = 5_000;
 /** Makes the Lambda function that does what topics say about events, from its environment. */
 export function eventConsumer(environment: Environment = process.env): EventFunction {
   const ctx = { ...createContext(environment), ...createScheduler(environment) };
-  const rules = JSON.parse(required(environment, "MINUTEHAND_EVENTS")) as EventRule[];
+  const rules = JSON.parse(requiredVariable(environment, "MINUTEHAND_EVENTS")) as EventRule[];
   return eventsOn(ctx, rules, ctx.telemetry.flush);
 }
 
 /** Makes the function over any context. `done` is called after each invocation. */
 export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => void): EventFunction {
-  const pool = writingUntil(ctx.pool, () => ctx.clock() + PATIENCE);
+  const pool = withWriteDeadline(ctx.pool, () => ctx.clock() + PATIENCE);
   const queues = renewedBreaker(ctx.queues, ctx.clock, BUCKET);
   return async ({ Records }) => {
     try {

@@ -3,7 +3,7 @@ import { messageOf } from "../core/errors.ts";
 import type { MessageJob } from "../core/message.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
-import { dueAgain, resend } from "../protocol/send/resend.ts";
+import { resend, withNextRun } from "../protocol/send/resend.ts";
 import { isHandedOver, send } from "../protocol/send/send.ts";
 import { readHomesApart } from "../protocol/store/read-job.ts";
 import type { Delivery, Work } from "./open-messages.ts";
@@ -87,6 +87,6 @@ async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise
 
 /** An untracked job whose new message waits for the next opening, if its topic's window has shut. */
 function afterOpening(ctx: Context, topic: string, job: MessageJob): MessageJob {
-  const late = dueAgain(ctx, topic, job, Math.max(Date.parse(job.dueAt), ctx.clock()));
+  const late = withNextRun(ctx, topic, job, Math.max(Date.parse(job.dueAt), ctx.clock()));
   return late.heldUntil === undefined ? job : { ...late, dueAt: job.dueAt };
 }

@@ -1,6 +1,6 @@
 import { SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { type Message, type MessageJob, newestOf, startOf } from "../core/message.ts";
+import { type Message, type MessageJob, newestRevisions, startOf } from "../core/message.ts";
 import { hideSecondsOf } from "../core/packs.ts";
 import { inParallel } from "../general/batches.ts";
 import type { Context } from "../protocol/ports.ts";
@@ -74,7 +74,7 @@ export async function openMessages(
       if (!(await redriveEnvelope(ctx, message))) kept.add(messageId);
     }),
   ]);
-  return newestOf(work).sort((a, b) => startOf(a.job) - startOf(b.job));
+  return newestRevisions(work).sort((a, b) => startOf(a.job) - startOf(b.job));
 }
 
 /** A message that SQS is to hide for `ms`. */

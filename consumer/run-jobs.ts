@@ -1,4 +1,4 @@
-import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START } from "../core/constants.ts";
+import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START_BEFORE_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isPastExpiry, type MessageJob, startOf } from "../core/message.ts";
 import { policyOf } from "../protocol/policy.ts";
@@ -36,7 +36,7 @@ export async function runJobs(
   const span = deadline - ctx.clock();
   // If Lambda was throttled, SQS delivers these messages to others before the deadline. Jobs that are not started by then are given back.
   const end = Math.min(deadline, ...deliveries.flatMap(({ visibleAt }) => visibleAt ?? []));
-  const lastStart = end - longestRun - Math.min(LAST_START, span / 4);
+  const lastStart = end - longestRun - Math.min(LAST_START_BEFORE_DEADLINE, span / 4);
   // In ms. The next run may take as long as the longest run of this invocation. Later invocations do not know of it: one run that took
   // nearly all the time must not keep them from starting jobs.
   let longest = longestRun;

@@ -1,7 +1,7 @@
 import { secretsClient } from "../aws/clients.ts";
 import { type Secrets, secretVersions } from "../aws/secrets.ts";
 import { webhookPolicy } from "../core/policy.ts";
-import { createContext, type Environment, required } from "../environment/context.ts";
+import { createContext, type Environment, requiredVariable } from "../environment/context.ts";
 import { TIMERS } from "../http/timers.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
@@ -13,10 +13,10 @@ import { webhookRun } from "./webhook/run.ts";
 /** Makes the Lambda function that runs a webhook topic's jobs, from its environment. */
 export function webhookConsumer(environment: Environment = process.env): ConsumerFunction {
   const ctx = createContext(environment);
-  const topic = required(environment, "MINUTEHAND_WEBHOOK_TOPIC");
+  const topic = requiredVariable(environment, "MINUTEHAND_WEBHOOK_TOPIC");
   const secrets = secretVersions({
     client: secretsClient(),
-    arn: required(environment, "MINUTEHAND_WEBHOOK_SECRET"),
+    arn: requiredVariable(environment, "MINUTEHAND_WEBHOOK_SECRET"),
     clock: ctx.clock,
     onTrouble: (error) => ctx.report({ type: "trouble", topic, what: "reading the webhook's secret", error }),
   });

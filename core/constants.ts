@@ -132,7 +132,7 @@ mustHold(
 );
 
 /** A job gets no start in the last moments before it expires: its consumer may be this late. */
-export const LAST_START_BEFORE = 2 * SECOND;
+export const LAST_START_BEFORE_EXPIRY = 2 * SECOND;
 /** How long after a given start the hand-over assumes that the job was sent for that start. */
 export const BOOKED_FOR = MINUTE;
 /** How long Lambda takes at most to poll a queue again after its event source mapping was enabled. */
@@ -179,13 +179,13 @@ mustHold(
   "HELD_BY_CONSUMER must be more than RELEASE_EARLY and a second: a consumer holds messages that are released early",
 );
 /** How long before its function's deadline a consumer starts no further job. */
-export const LAST_START = 5 * SECOND;
+export const LAST_START_BEFORE_DEADLINE = 5 * SECOND;
 /** How long before its function's deadline a consumer aborts `job.signal`. */
 export const ABORT_BEFORE = 3 * SECOND;
 /** How long before its function's deadline a consumer answers Lambda, even if SQS has not confirmed its deletes. */
 export const ANSWER_BEFORE = SECOND;
 mustHold(
-  LAST_START > ABORT_BEFORE && ABORT_BEFORE > ANSWER_BEFORE,
+  LAST_START_BEFORE_DEADLINE > ABORT_BEFORE && ABORT_BEFORE > ANSWER_BEFORE,
   "a consumer must start its last job before it aborts running jobs, and abort them before it answers",
 );
 /** How much longer than a run a message stays invisible. If the run crashed, the message comes again soon after. */

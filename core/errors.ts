@@ -67,13 +67,13 @@ export function reasonOf(thrown: unknown, deeper = DEEPEST_CAUSE): string {
 }
 
 /** The error that a caller gets for one job of a batch that was not filed or changed. The other jobs of the batch are unaffected. */
-export function notFiled(cause: unknown): MinutehandError {
+export function notFiledError(cause: unknown): MinutehandError {
   if (cause instanceof MinutehandError) return cause;
   return new MinutehandError("unavailable", `the job was not filed: ${messageOf(cause)}`, {}, cause);
 }
 
 /** The error that a caller gets for a job that was filed but not sent in time. It is not acknowledged, though a sweep or the audit sends it. */
-export function notSent(cause: unknown): MinutehandError {
+export function notSentError(cause: unknown): MinutehandError {
   const why = `the job was filed, but may not have been sent to SQS: ${messageOf(cause)}`;
   return new MinutehandError("unavailable", why, {}, cause);
 }

@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, LAST_START_BEFORE, NEAR } from "./constants.ts";
+import { CLOCK_MARGIN, LAST_START_BEFORE_EXPIRY, NEAR } from "./constants.ts";
 import { type Head, type Home, type State, sortable } from "./items.ts";
 
 /**
@@ -57,12 +57,12 @@ export function hasExpired(
  * before its consumer runs it. A job whose `expiresAfter` is short can use the starts of the first half of that time.
  */
 export function lastStart({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head): number {
-  return wantedAt + expiresAfter - Math.min(LAST_START_BEFORE, expiresAfter / 2);
+  return wantedAt + expiresAfter - Math.min(LAST_START_BEFORE_EXPIRY, expiresAfter / 2);
 }
 
 /** Whether a job with this `lastStart` has expired. */
-export function isLongPast(last: number, now: number): boolean {
-  return now > last + LAST_START_BEFORE + CLOCK_MARGIN;
+export function isLastStartOver(last: number, now: number): boolean {
+  return now > last + LAST_START_BEFORE_EXPIRY + CLOCK_MARGIN;
 }
 
 /**
@@ -70,7 +70,7 @@ export function isLongPast(last: number, now: number): boolean {
  * died before it sent the job. Only the revision just before the current one does this. If all older ones did, a key that is
  * replaced n times would cost n² messages. Looks and audits find the remaining jobs.
  */
-export function isOwed(home: Head, revision: number): boolean {
+export function isNextRevision(home: Head, revision: number): boolean {
   return home.state === "scheduled" && home.revision === revision + 1;
 }
 

@@ -277,7 +277,7 @@ export function headOf({ body: _, ...head }: Home): Head {
   return head;
 }
 
-export function keyKey(topic: string, key: string): Key {
+export function keyItemKey(topic: string, key: string): Key {
   return { pk: `key#${topic}#${key}`, sk: "key" };
 }
 
@@ -333,18 +333,24 @@ export function parkedIn(topic: string, shard: number): string {
 
 export function parkedKey(home: Home): Key {
   const { topic, id, revision } = home;
-  return { pk: parkedIn(topic, addressOf(id).shard), sk: `${sortable(turnOf(home))}#${id}#${revision}` };
+  return {
+    pk: parkedIn(topic, addressOf(id).shard),
+    sk: `${sortable(parkedSortTime(home))}#${id}#${revision}`,
+  };
 }
 
 /** The time by which parked jobs are sorted: the due time, but at most the bound of a postponed job. */
-export function turnOf({ dueAt, postponeUntil = dueAt }: Pick<Home, "dueAt" | "postponeUntil">): number {
+export function parkedSortTime({
+  dueAt,
+  postponeUntil = dueAt,
+}: Pick<Home, "dueAt" | "postponeUntil">): number {
   return Math.min(dueAt, postponeUntil);
 }
 
 const NOTE_KEY = /^\d{13}#([0-9A-Z]{26})#(\d{1,15})$/;
 
 /** Reads a parked job's note. Its id and revision stand in its sort key. `undefined` if the item is no note. */
-export function noteIn(item: Item): Parked | undefined {
+export function parseNote(item: Item): Parked | undefined {
   const { pk, sk, v } = item;
   const [, id = "", revision] = NOTE_KEY.exec(sk) ?? [];
   if (!isJobId(id)) return undefined;

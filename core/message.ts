@@ -85,7 +85,7 @@ export function deadText(home: Home, error: string): string {
 }
 
 /** Keeps each job once, with its newest revision: older messages and duplicates are void. */
-export function newestOf<T extends { readonly job: MessageJob }>(carried: readonly T[]): T[] {
+export function newestRevisions<T extends { readonly job: MessageJob }>(carried: readonly T[]): T[] {
   const newest = new Map<string, T>();
   for (const one of carried) {
     const known = newest.get(one.job.id);
@@ -106,7 +106,10 @@ export function isPastExpiry({ expiresAt }: Pick<MessageJob, "expiresAt">, now: 
 }
 
 /** How many ms late the job of a message was before a hold gave it its start. */
-export function lateBefore({ dueAt, heldFrom = dueAt }: Pick<MessageJob, "dueAt" | "heldFrom">): number {
+export function latenessBeforeHold({
+  dueAt,
+  heldFrom = dueAt,
+}: Pick<MessageJob, "dueAt" | "heldFrom">): number {
   return Math.max(Date.parse(heldFrom) - Date.parse(dueAt), 0);
 }
 

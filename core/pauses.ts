@@ -7,7 +7,7 @@ const SPANS = 20;
 const BETWEEN_RELEASES = 2 * BUCKET;
 
 /** Whether a pause is over: all jobs that it held were sent. Its item only says when the topic was paused. */
-export function isOver({ expiresAt }: Pause): boolean {
+export function isPauseOver({ expiresAt }: Pause): boolean {
   return expiresAt !== undefined;
 }
 

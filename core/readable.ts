@@ -62,7 +62,7 @@ export function newerCounters({ pk }: Key): MinutehandError {
 }
 
 /** The id of the job that a bucket's entry is about, by its sort key alone. `undefined` if the key is no entry's. */
-export function jobIn(sk: string): string | undefined {
+export function jobIdIn(sk: string): string | undefined {
   const id = idIn(sk);
   if (id === undefined) return undefined;
   // A home is read by its id, so its key must be the one that the id gives.

@@ -11,7 +11,7 @@ export function trailAfter(trail: readonly TrailEntry[], entry: TrailEntry, step
 }
 
 /** The last position that the sweep had reached by `time`. `rest`: the trail without older entries, which nobody needs any more. */
-export function reachedBy(
+export function positionReachedBy(
   trail: readonly TrailEntry[],
   time: number,
 ): { position: Position | undefined; rest: TrailEntry[] } {

@@ -1,4 +1,4 @@
-import { API_PATIENCE, writingWithin } from "../aws/impatient.ts";
+import { API_PATIENCE, withDeadlinePerCall } from "../aws/write-deadlines.ts";
 import { createContext } from "./context.ts";
 import { createEventSources } from "./event-sources.ts";
 import { createScheduler } from "./scheduler.ts";
@@ -6,6 +6,6 @@ import { createScheduler } from "./scheduler.ts";
 /** Makes the context of the HTTP API's function. Call `begin` before each call of the API: Lambda gives a function one call at a time. */
 export function createApiContext() {
   const base = createContext();
-  const { pool, begin } = writingWithin(base.pool, base.clock, API_PATIENCE);
+  const { pool, begin } = withDeadlinePerCall(base.pool, base.clock, API_PATIENCE);
   return { ctx: { ...base, pool, ...createScheduler(), eventSources: createEventSources() }, begin };
 }

@@ -12,7 +12,7 @@ import { createTelemetry, type Telemetry } from "./telemetry.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads an environment variable. Throws if it is missing. */
-export function required(environment: Environment, name: string): string {
+export function requiredVariable(environment: Environment, name: string): string {
   const value = environment[name];
   if (value === undefined || value === "") {
     throw new Error(
@@ -26,16 +26,16 @@ export function required(environment: Environment, name: string): string {
 export function createContext(environment: Environment = process.env): Context & { telemetry: Telemetry } {
   const clock = (): number => Date.now();
   const telemetry = createTelemetry();
-  const policy = policyIn(required(environment, "MINUTEHAND_POLICY"));
+  const policy = policyIn(requiredVariable(environment, "MINUTEHAND_POLICY"));
   return {
     pool: dynamoPool({
       client: dynamoClient(),
-      table: required(environment, "MINUTEHAND_TABLE"),
+      table: requiredVariable(environment, "MINUTEHAND_TABLE"),
       clock,
     }),
     queues: sqsQueues({
       client: sqsClient(),
-      urlPrefix: required(environment, "MINUTEHAND_QUEUE_URL_PREFIX"),
+      urlPrefix: requiredVariable(environment, "MINUTEHAND_QUEUE_URL_PREFIX"),
     }),
     clock,
     random: (count) => randomBytes(count),

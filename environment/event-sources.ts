@@ -1,10 +1,13 @@
 import { lambdaClient } from "../aws/clients.ts";
 import { lambdaEventSources } from "../aws/event-sources.ts";
 import type { EventSources } from "../protocol/ports.ts";
-import { type Environment, required } from "./context.ts";
+import { type Environment, requiredVariable } from "./context.ts";
 
 /** Makes the event sources of the topics that Lambda consumes. Throws if the variable with their ids is missing. */
 export function createEventSources(environment: Environment = process.env): EventSources {
-  const mappings = JSON.parse(required(environment, "MINUTEHAND_EVENT_SOURCES")) as Record<string, string>;
+  const mappings = JSON.parse(requiredVariable(environment, "MINUTEHAND_EVENT_SOURCES")) as Record<
+    string,
+    string
+  >;
   return lambdaEventSources({ client: lambdaClient(), mappings });
 }

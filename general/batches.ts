@@ -76,7 +76,7 @@ export function anyInParallel<T>(
  * Makes a function that gathers items for `work`. While a call of `work` is in flight, the items of further callers wait, and share the
  * next call. Each caller gets the answers for its own items, in their order. An error of `work` is thrown to all callers of that call.
  */
-export function gathering<T, R>(
+export function batchConcurrentCalls<T, R>(
   work: (items: readonly T[]) => Promise<readonly R[]>,
 ): (items: readonly T[]) => Promise<R[]> {
   let last: Promise<unknown> = Promise.resolve();

@@ -1,7 +1,7 @@
 import { MinutehandError } from "../core/errors.ts";
 import { optionsOf } from "../core/job-options.ts";
 import type { Schedule } from "../core/occurrence.ts";
-import { nextOf } from "../protocol/file/recurring.ts";
+import { nextOccurrences } from "../protocol/file/recurring.ts";
 import type { ScheduleJson, ScheduleSummary } from "./answers.ts";
 import { iso } from "./instants.ts";
 import { optionsJson } from "./job-options.ts";
@@ -33,7 +33,7 @@ export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSumm
  */
 function nextTimesOf(schedule: Schedule, now: number): number[] {
   try {
-    return nextOf(schedule, now, TOLD);
+    return nextOccurrences(schedule, now, TOLD);
   } catch (error) {
     if (error instanceof MinutehandError) return [];
     throw error;

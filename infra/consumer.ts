@@ -1,6 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import { EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
-import { LAST_START } from "../core/constants.ts";
+import { LAST_START_BEFORE_DEADLINE } from "../core/constants.ts";
 import { grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
 import type { PoolTable } from "./job-pool.ts";
 import type { TopicQueues } from "./topic-queues.ts";
@@ -17,8 +17,8 @@ export type ConsumerOptions = {
 const DEFAULT_BATCH_SIZE = 10;
 /** Lambda's default ("Configure Lambda function timeout", AWS Lambda Developer Guide). */
 const LAMBDA_TIMEOUT = Duration.seconds(3);
-/** A consumer starts no job in the last `LAST_START` before its deadline, so a shorter timeout would leave almost no time for jobs. */
-const LEAST_TIMEOUT = Duration.millis(2 * LAST_START);
+/** A consumer starts no job in the last `LAST_START_BEFORE_DEADLINE` before its deadline, so a shorter timeout would leave almost no time for jobs. */
+const LEAST_TIMEOUT = Duration.millis(2 * LAST_START_BEFORE_DEADLINE);
 
 /** Says why a function cannot consume a topic; `undefined`: it can. */
 export function consumerError(

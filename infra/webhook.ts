@@ -3,7 +3,7 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { EventSourceMapping, Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
-import { LAST_START } from "../core/constants.ts";
+import { LAST_START_BEFORE_DEADLINE } from "../core/constants.ts";
 import { topicPolicy, webhookPolicy } from "../core/policy.ts";
 import { inSeconds } from "../core/topic-settings.ts";
 import { grantSecret } from "./access.ts";
@@ -78,12 +78,12 @@ export class Webhook extends Construct {
 }
 
 /**
- * The timeout of an invocation whose calls take at most `seconds`. The function begins no call in the last `seconds` plus `LAST_START`
+ * The timeout of an invocation whose calls take at most `seconds`. The function begins no call in the last `seconds` plus `LAST_START_BEFORE_DEADLINE`
  * of an invocation, so there is time to begin `ROUNDS - 1` rounds. A longer timeout would only delay the discovery of a crash, because
  * the visibility timeout and the leases follow from it.
  */
 function timeoutFor(seconds: number): Duration {
-  return Duration.seconds(ROUNDS * seconds + (2 * LAST_START) / 1000);
+  return Duration.seconds(ROUNDS * seconds + (2 * LAST_START_BEFORE_DEADLINE) / 1000);
 }
 
 /** How many lookups run at once if no name server answers: each call that times out leaves its lookup behind. */

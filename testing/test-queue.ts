@@ -23,7 +23,7 @@ import { paceOf } from "./pace.ts";
 import { seededBytes } from "./random.ts";
 import { receiveNow } from "./receive.ts";
 import { rulesOf, type TestTopics, testPolicy, WEBHOOK_SECRET } from "./topics.ts";
-import { nextDelivery, nextOccurrences, nextTick } from "./upcoming.ts";
+import { earliestOccurrences, nextDelivery, nextTick } from "./upcoming.ts";
 
 export type { Run } from "./deliver.ts";
 export type { Receiver, TestTopic, TestTopics } from "./topics.ts";
@@ -131,7 +131,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
   /** Moves the clock to the next tick, occurrence or delivery and performs it. Answers false if none comes by `end`. */
   const step = async (end: number): Promise<boolean> => {
     const ticking = await nextTick(ctx, pool, lastTick);
-    const occurring = await nextOccurrences(ctx);
+    const occurring = await earliestOccurrences(ctx);
     const polled = consumed.filter((topic) => !idle.has(topic));
     const delivery = nextDelivery(queues, polled, starts);
     const next = Math.min(
@@ -139,7 +139,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     );
     if (next > end) return false;
     time = Math.max(time, next);
-    // File occurrences first: `nextOccurrences` answers only those after the clock's time, so a step would skip these.
+    // File occurrences first: `earliestOccurrences` answers only those after the clock's time, so a step would skip these.
     if (occurring?.time === next) {
       for (const name of occurring.names) {
         await fileOccurrence(ctx, parseOccurrence(schedules.inputOf(name, next)));

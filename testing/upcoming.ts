@@ -1,7 +1,7 @@
 import { BUCKET, LOOKAHEAD } from "../core/constants.ts";
 import { bucketOf, minuteOf, parkedIn } from "../core/items.ts";
 import { parseMessage, startOf } from "../core/message.ts";
-import { listSchedules, nextOf } from "../protocol/file/recurring.ts";
+import { listSchedules, nextOccurrences } from "../protocol/file/recurring.ts";
 import { readPauses } from "../protocol/gate/known-pauses.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { MemoryPool } from "./memory-pool.ts";
@@ -37,7 +37,7 @@ export async function nextTick(
 }
 
 /** The next occurrences of recurring schedules after now. */
-export async function nextOccurrences(
+export async function earliestOccurrences(
   ctx: Context,
 ): Promise<{ time: number; names: readonly string[] } | undefined> {
   const coming: { time: number; name: string }[] = [];
@@ -45,7 +45,7 @@ export async function nextOccurrences(
   do {
     const page = await listSchedules(ctx, PAGE, cursor);
     for (const schedule of page.schedules) {
-      const [time] = schedule.paused ? [] : nextOf(schedule, ctx.clock(), 1);
+      const [time] = schedule.paused ? [] : nextOccurrences(schedule, ctx.clock(), 1);
       if (time !== undefined) coming.push({ time, name: schedule.name });
     }
     cursor = page.cursor;

@@ -1,4 +1,4 @@
-import { forwarded } from "../../core/callback-headers.ts";
+import { forwardedHeaders } from "../../core/callback-headers.ts";
 import { callbackUrlRule } from "../../core/callback-url.ts";
 import { messageOf } from "../../core/errors.ts";
 import { toJson } from "../../core/json.ts";
@@ -51,7 +51,7 @@ function callOf(ctx: Pick<Context, "policy" | "clock">, sign: Sign, job: Message
     policy,
     body,
     headers: {
-      ...forwarded(job.headers ?? {}),
+      ...forwardedHeaders(job.headers ?? {}),
       "content-type": "application/json",
       "user-agent": "Minutehand",
       "webhook-id": id,

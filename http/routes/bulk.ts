@@ -1,5 +1,11 @@
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { BULK_ID_CHARS, type Bulk, beginBulk, beginOnce, runBulk } from "../../protocol/change/bulk.ts";
+import {
+  BULK_ID_CHARS,
+  type Bulk,
+  beginBulk,
+  beginRepeatableBulk,
+  runBulk,
+} from "../../protocol/change/bulk.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { requireTopic } from "../../protocol/read/topics.ts";
 import { bulkPart } from "../answers.ts";
@@ -28,7 +34,7 @@ export const bulkRoute = route({
     const id = bulkIdOf(sent);
     const isRepeatable = id.id !== undefined && body.cursor === undefined && !body.dryRun;
     const wanted = bulkOf(ctx, body, id);
-    const begun = isRepeatable ? await beginOnce(ctx, body.topic, wanted) : wanted;
+    const begun = isRepeatable ? await beginRepeatableBulk(ctx, body.topic, wanted) : wanted;
     const { next, reached, errors, ...counts } = await runBulk(ctx, body, begun);
     const unserved = errors.filter(({ error }) => error.code === "unavailable");
     for (const error of new Set(unserved.map((one) => messageOf(one.error))))

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { pause } from "../../protocol/change/pause.ts";
+import { pauseTopic } from "../../protocol/change/pause.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
 import { requireTopic } from "../../protocol/read/topics.ts";
 import { paused, resumed } from "../answers.ts";
@@ -27,7 +27,7 @@ export const pauseRoutes = [
     answers: { 200: paused },
     async handle({ ctx, params: { topic } }) {
       requireTopic(ctx, topic);
-      const { since } = await pause(ctx, topic);
+      const { since } = await pauseTopic(ctx, topic);
       return { status: 200, body: { topic, state: "paused", since: iso(since) } };
     },
   }),

@@ -7,8 +7,8 @@ import {
   PAGE_JOBS,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
-import { MinutehandError, messageOf, notFiled } from "../../core/errors.ts";
-import { isFinished, isOwed, startsAt } from "../../core/home.ts";
+import { MinutehandError, messageOf, notFiledError } from "../../core/errors.ts";
+import { isFinished, isNextRevision, startsAt } from "../../core/home.ts";
 import { type Begun, begunKey, type Head, ITEM_VERSION, sortable, timeOf, ttl } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
@@ -20,9 +20,9 @@ import type { Context } from "../ports.ts";
 import { deadPage } from "../read/dead-jobs.ts";
 import { type JobPage, listJobs } from "../read/list.ts";
 import { readHeads } from "../store/read-job.ts";
-import { readable } from "../store/unreadable.ts";
-import { cancelMany, isDoubtful } from "./cancel.ts";
-import { redriveAsRead, sendAgain } from "./redrive.ts";
+import { requireReadable } from "../store/unreadable.ts";
+import { cancelMany, isCancelDoubtful } from "./cancel.ts";
+import { redriveAsRead, sendMovedAgain } from "./redrive.ts";
 import { expectNotCancelled, expectUnclaimed, refusalOf } from "./refusals.ts";
 import { reschedule } from "./reschedule.ts";
 
@@ -105,7 +105,7 @@ export function beginBulk(
  *
  * @throws `unavailable`: the call must be repeated
  */
-export async function beginOnce(ctx: Context, topic: string, bulk: Bulk): Promise<Bulk> {
+export async function beginRepeatableBulk(ctx: Context, topic: string, bulk: Bulk): Promise<Bulk> {
   const key = begunKey(topic, bulk.id);
   const { startedAt, from, to, nextAt } = bulk;
   const noted = { startedAt, from, to, nextAt, expiresAt: ttl(startedAt + ONCE_AFTER) };
@@ -114,12 +114,12 @@ export async function beginOnce(ctx: Context, topic: string, bulk: Bulk): Promis
   if (outcome instanceof Error) throw outcome;
   if (outcome === "inserted") return bulk;
   const [read] = (await ctx.pool.read([key])) as [Begun | undefined];
-  const begun = readable(read, "what this call began before");
+  const begun = requireReadable(read, "what this call began before");
   // A note that is older than a day may still be there, because TTL deletes days late. It is replaced.
   if (!begun || begun.expiresAt * 1000 <= startedAt) {
     const expect = { expiresAt: begun?.expiresAt };
     const changed = await ctx.pool.change({ key, expect, set: noted }, by);
-    if (!changed.changed) throw notFiled(new Error("the same bulk was being begun elsewhere"));
+    if (!changed.changed) throw notFiledError(new Error("the same bulk was being begun elsewhere"));
     return bulk;
   }
   return {
@@ -168,7 +168,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
     const changeable = matched.filter((_, i) => refused[i] === undefined);
     const starts = turns.next(now, changeable.length);
     const results = request.dryRun ? [] : await changeAll(ctx, request, at, changeable, starts);
-    if (!request.dryRun) await sendAgain(ctx, movedBefore(page, request, at), SENDING_AGAIN);
+    if (!request.dryRun) await sendMovedAgain(ctx, movedBefore(page, request, at), SENDING_AGAIN);
     const earlier = await changedBefore(ctx, page, request, at);
     part.examined += page.examined;
     part.matched += earlier + matched.length - results.filter((result) => result === "left").length;
@@ -281,7 +281,7 @@ async function changedBefore(
   );
   const changed = new Set(found.map(({ id }) => id));
   // Of some cancelled untracked jobs it is not known yet whether the cancel came in time. Cancelling them again settles that.
-  const doubtful = found.filter(isDoubtful).map(({ id }) => id);
+  const doubtful = found.filter(isCancelDoubtful).map(({ id }) => id);
   const settled = doubtful.length > 0 ? await cancelMany(ctx, doubtful) : [];
   for (const [i, id] of doubtful.entries()) if (settled[i] instanceof Error) changed.delete(id);
   return changed.size;
@@ -425,7 +425,7 @@ async function changeAll(
   const changed = await changedAfterAll(
     ctx,
     homes.filter((_, i) => isUnavailable(results[i])),
-    (home, now) => (action === "redrive" ? isOwed(now, home.revision) : isChangedBy(bulk, home, now)),
+    (home, now) => (action === "redrive" ? isNextRevision(now, home.revision) : isChangedBy(bulk, home, now)),
   );
   return results.map((result, i) => (changed.has(homes[i]?.id ?? "") ? "changed" : result));
 }
@@ -451,7 +451,7 @@ async function changedAfterAll(
     const changed = found.filter(
       (now, i): now is Head => now !== undefined && !isUnreadable(now) && isChanged(homes[i] as Head, now),
     );
-    await sendAgain(ctx, changed, SENDING_AGAIN);
+    await sendMovedAgain(ctx, changed, SENDING_AGAIN);
     return new Set(changed.map(({ id }) => id));
   } catch (error) {
     // The jobs keep their `unavailable`, and the caller may repeat the part.

@@ -3,7 +3,12 @@ import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Tombstone, tombstoneKey, ttl } from "../../core/items.ts";
 import type { Context, Write } from "../ports.ts";
-import { keyAsRead, liesUnder, readKeyHolder, standsAs } from "../store/key-holder.ts";
+import {
+  expectKeyUnchanged,
+  expectTombstone,
+  isCancelledByTombstone,
+  readKeyHolder,
+} from "../store/key-holder.ts";
 import { cancelTogether } from "./cancel.ts";
 
 const TRIES = 10;
@@ -48,7 +53,7 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     const until = Math.max(metOne ? event.at : event.until, tombstone?.until ?? 0);
     // rule: tombstone-with-the-key-as-read
     // Whoever files a job meanwhile makes the key name another job, and the transaction is refused.
-    const together = [tombstoneOf(ctx, event, until, tombstone), keyAsRead(event, found.item)];
+    const together = [tombstoneOf(ctx, event, until, tombstone), expectKeyUnchanged(event, found.item)];
     if (live && !meant) together.push(ownerAsRead(live));
     if (holder?.state === "dead") together.push(stillDead(holder));
     // rule: job-a-later-event-wants-stays
@@ -77,7 +82,7 @@ function isDone({ id, at, until }: CancellingEvent, { events, eventAt, reach }: 
  * clock may differ from that of the event's sender.
  */
 function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
-  if (holder.eventAt !== undefined) return liesUnder(holder, { eventAt: at, until });
+  if (holder.eventAt !== undefined) return isCancelledByTombstone(holder, { eventAt: at, until });
   return holder.createdAt <= until + CLOCK_MARGIN;
 }
 
@@ -139,6 +144,6 @@ function tombstoneOf(
   const set = { events, eventAt, until, reach, expiresAt };
   const key = tombstoneKey(event.topic, event.key);
   return before
-    ? { change: { key, expect: standsAs(before), set } }
+    ? { change: { key, expect: expectTombstone(before), set } }
     : { insert: { ...key, v: ITEM_VERSION, ...set } };
 }

@@ -11,13 +11,13 @@ import { type Head, type Home, homeKey, ttl } from "../../core/items.ts";
 import { isUnreadable, readHome, type Unreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Change, Context, Write } from "../ports.ts";
-import { keepPromotions } from "../send/far-ahead.ts";
+import { syncPromotions } from "../send/far-ahead.ts";
 import { sendIfNear } from "../send/send.ts";
 import { lookAtKeys, releaseKey } from "../store/keys.ts";
 import { underLook } from "../store/looks.ts";
 import { idOfKey, notFound, readHeads, readHomes } from "../store/read-job.ts";
-import { cannotRead } from "../store/unreadable.ts";
-import { expectUnclaimed, handedOff, refusalOf } from "./refusals.ts";
+import { unreadableError } from "../store/unreadable.ts";
+import { expectUnclaimed, handedOffRefusal, refusalOf } from "./refusals.ts";
 
 const TRIES = 10;
 const WIDTH = 16;
@@ -35,12 +35,12 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
     key: homeKey(id),
     // rule: cancel-only-as-filed
     expect: { state: "scheduled", revision: 0, untracked: undefined, key: undefined },
-    set: asCancelled(ctx, now),
+    set: cancelledFields(ctx, now),
   };
   const changed = await ctx.pool.change(change, now + WRITER_DEADLINE);
   if (changed.changed) {
     const home = await finishCancel(ctx, changed.item as Home);
-    await keepPromotions(ctx, [home]);
+    await syncPromotions(ctx, [home]);
     return home;
   }
   return cancelAsRead(ctx, id);
@@ -85,7 +85,7 @@ export async function cancelTogether(ctx: Context, home: Home, together: readonl
   const writes = [{ change: { key: homeKey(home.id), expect, set } }, ...together];
   if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;
   await confirmOwn(ctx, { ...home, ...set }, ctx.clock());
-  await keepPromotions(ctx, [{ ...home, ...set }]);
+  await syncPromotions(ctx, [{ ...home, ...set }]);
   return true;
 }
 
@@ -110,7 +110,7 @@ async function cancelAll<H extends Head>(
   let left = [...new Set(ids)];
   for (let i = 0; i < TRIES && left.length > 0; i++)
     left = await tryToCancel(ctx, left, results, { read, spares, marks, isRepeated: i > 0 });
-  await keepPromotions(
+  await syncPromotions(
     ctx,
     [...results.values()].flatMap((result) =>
       result instanceof Error || result.state !== "cancelled" ? [] : result,
@@ -152,12 +152,12 @@ async function tryToCancel<H extends Head>(
   for (const [i, id] of ids.entries()) {
     const home = homes[i];
     if (isUnreadable(home)) {
-      results.set(id, cannotRead(home));
+      results.set(id, unreadableError(home));
       continue;
     }
     const answer = home ? answerWithoutWriting(home, now) : notFound(id);
     if (home?.state === "cancelled" && isRepeated) own.push(home);
-    else if (home?.state === "cancelled" && isDoubtful(home)) doubtful.push(home);
+    else if (home?.state === "cancelled" && isCancelDoubtful(home)) doubtful.push(home);
     else if (answer) results.set(id, answer);
     else if (home && spares(home)) results.set(id, home);
     else if (home) waiting.push(home);
@@ -194,7 +194,7 @@ async function tryToCancel<H extends Head>(
 }
 
 /** The attributes of the home of a job that is cancelled at `now`. */
-export function asCancelled(
+export function cancelledFields(
   ctx: Context,
   now: number,
 ): { state: "cancelled"; finishedAt: number; expiresAt: number } {
@@ -210,8 +210,8 @@ function cancelledFieldsOf(
   ctx: Context,
   home: Head,
   now: number,
-): ReturnType<typeof asCancelled> & { lastError?: string } {
-  const cancelled = asCancelled(ctx, now);
+): ReturnType<typeof cancelledFields> & { lastError?: string } {
+  const cancelled = cancelledFields(ctx, now);
   const least =
     home.untracked && home.heldUntil !== undefined ? ttl(home.dueAt + EVENT_AFTER + ONCE_SLACK) : 0;
   const expiresAt = Math.max(cancelled.expiresAt, least);
@@ -232,8 +232,8 @@ async function confirmOwn<H extends Head>(
   home: H,
   seenAt: number,
 ): Promise<H | MinutehandError> {
-  if (!isDoubtful(home)) return finishCancel(ctx, home);
-  const tooLate = handedOff(home, seenAt);
+  if (!isCancelDoubtful(home)) return finishCancel(ctx, home);
+  const tooLate = handedOffRefusal(home, seenAt);
   if (tooLate) return undoCancel(ctx, home, tooLate);
   return (await noteInTime(ctx, home, seenAt)) ?? finishCancel(ctx, home);
 }
@@ -248,7 +248,7 @@ async function confirmOthers<H extends Head>(
   home: H,
   seenAt: number,
 ): Promise<H | MinutehandError> {
-  return handedOff(home, seenAt) ?? (await noteInTime(ctx, home, seenAt)) ?? finishCancel(ctx, home);
+  return handedOffRefusal(home, seenAt) ?? (await noteInTime(ctx, home, seenAt)) ?? finishCancel(ctx, home);
 }
 
 /** Does the last steps of a cancel that stands, and answers the job: lets its key go, and reports the cancel. */
@@ -262,7 +262,7 @@ async function finishCancel<H extends Head>(ctx: Context, home: H): Promise<H> {
  * Whether a sweep may have sent a cancelled untracked job before the cancel took effect. A write can land minutes late
  * (`LANDS_WITHIN`).
  */
-export function isDoubtful(home: Head): boolean {
+export function isCancelDoubtful(home: Head): boolean {
   const landedBy = (home.finishedAt ?? 0) + LANDS_WITHIN;
   return home.untracked === true && home.inTimeAt === undefined && isNear(startsAt(home), landedBy);
 }
@@ -317,7 +317,7 @@ async function settleDoubt(
   const { item } = await ctx.pool.change({ ...found, ...change }, ctx.clock() + WRITER_DEADLINE);
   // The item also tells if another call was faster, or if this change was done and its answer was lost.
   const stored = item && readHome(item, home.id);
-  if (stored?.state === "cancelled" && !isDoubtful(stored)) return undefined;
+  if (stored?.state === "cancelled" && !isCancelDoubtful(stored)) return undefined;
   // The job waits again, so that a limit or a window may hold it.
   if (stored?.state === "scheduled") await sendIfNear(ctx, [stored]);
   return otherwise;

@@ -95,7 +95,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const found = isUnreadable(item) ? undefined : item;
   // After a lost answer the write was repeated, and finds its own effect. If another call has set the same values, that serves as
   // well: only its log may differ.
-  if (!found || !(changed.changed || isAsSet(found, set)))
+  if (!found || !(changed.changed || hasAttributes(found, set)))
     return { moved: false, home: found, together: changed.together };
 
   ctx.report({ type: "moved", topic: home.topic, id: home.id, dueAt, why: request.why });
@@ -112,7 +112,7 @@ function movedDueAt(home: Home, { dueAt, keepsTurn = false }: Move, isHeld: bool
 }
 
 /** Whether an item has all the attributes of `set`, with the same values. */
-export function isAsSet(item: object, set: object): boolean {
+export function hasAttributes(item: object, set: object): boolean {
   const values = item as Record<string, unknown>;
   return Object.entries(set).every(([name, value]) => isDeepStrictEqual(values[name], value));
 }

@@ -7,12 +7,12 @@ import {
 } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { ITEM_VERSION, PAUSED_TOPICS, type Pause, pausedTopicKey, pauseKey } from "../../core/items.ts";
-import { isOver, spansAfter } from "../../core/pauses.ts";
-import { forgetPause } from "../gate/known-pauses.ts";
+import { isPauseOver, spansAfter } from "../../core/pauses.ts";
+import { expireKnownPause } from "../gate/known-pauses.ts";
 import { policyOf } from "../policy.ts";
 import type { Attribute, Context } from "../ports.ts";
 import { listedTopics, listTopic } from "../store/listed-topics.ts";
-import { readable } from "../store/unreadable.ts";
+import { requireReadable } from "../store/unreadable.ts";
 
 const TRIES = 10;
 /** The attributes of a pause that record which starts its resume has given at a rate. */
@@ -29,7 +29,7 @@ const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
  *
  * @throws `unavailable`
  */
-export async function pause(ctx: Context, topic: string): Promise<Pause> {
+export async function pauseTopic(ctx: Context, topic: string): Promise<Pause> {
   const now = ctx.clock();
   /** When this call wrote the pause last. */
   let writtenAt: number | undefined;
@@ -44,7 +44,7 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
     const paused = { state: "paused", since: now, changedAt: now };
     if (!found) return { set: paused, remove: [] };
     // If a resume is not over yet, the record of the starts that it has given stays: the next resume may go on at the same rate.
-    const remove = isOver(found) ? ["expiresAt", ...RATE_ATTRIBUTES] : [];
+    const remove = isPauseOver(found) ? ["expiresAt", ...RATE_ATTRIBUTES] : [];
     return { set: { ...paused, earlier: spansAfter(found, now) }, remove };
   };
   const paused = await changePause(ctx, topic, wanted);
@@ -53,7 +53,7 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
       "unavailable",
       `the pause of topic ${topic} was not found after it was written`,
     );
-  await pollQueue(ctx, topic, false);
+  await setQueuePolling(ctx, topic, false);
   return paused;
 }
 
@@ -64,14 +64,14 @@ export async function pause(ctx: Context, topic: string): Promise<Pause> {
  * @param rate how many parked jobs start a second at most; `undefined`: all of them start at once
  * @throws `unavailable`
  */
-export async function lift(
+export async function resumeTopic(
   ctx: Context,
   topic: string,
   rate: number | undefined,
 ): Promise<Pause | undefined> {
   const now = ctx.clock();
   const wanted = (found: Pause | undefined): Wanted | undefined => {
-    if (!found || isOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
+    if (!found || isPauseOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
     // Without a rate, no job is parked from now on. With a rate, jobs that were to start before the resume are held, and no later
@@ -85,7 +85,7 @@ export async function lift(
     return { set: { ...set, rate, ...(isSame ? {} : givenBefore(found, now)) }, remove: [] };
   };
   const lifted = await changePause(ctx, topic, wanted);
-  if (!lifted || !(await pollQueue(ctx, topic, true))) return lifted;
+  if (!lifted || !(await setQueuePolling(ctx, topic, true))) return lifted;
   const soon = ctx.clock() + MAPPING_FOLLOWS;
   return (lifted.followedAt ?? 0) > soon ? followAt(ctx, topic, lifted, soon) : lifted;
 }
@@ -113,7 +113,7 @@ async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: 
   const expect = { state, changedAt, rate, nextAt, followedAt: lifted.followedAt };
   const change = { key: pauseKey(topic), expect, set: sooner };
   const { changed } = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
-  forgetPause(ctx, topic);
+  expireKnownPause(ctx, topic);
   return changed ? { ...lifted, ...sooner } : lifted;
 }
 
@@ -147,9 +147,9 @@ async function changePause(
   const by = ctx.clock() + WRITER_DEADLINE;
   for (let i = 0; i < TRIES; i++) {
     const [read] = (await ctx.pool.read([key])) as [Pause | undefined];
-    const found = readable(read, `the pause of topic ${topic}`);
+    const found = requireReadable(read, `the pause of topic ${topic}`);
     const change = wanted(found);
-    if (!change) return found && !isOver(found) ? found : undefined;
+    if (!change) return found && !isPauseOver(found) ? found : undefined;
     // Listed before it is paused: if a deploy removes the topic, ticks know of the topic's pause by this list alone.
     await listPaused(ctx, topic, by);
     if (found) {
@@ -162,7 +162,7 @@ async function changePause(
       if (outcome instanceof Error) throw outcome;
     }
     // The next round reads the pause again, whether the write was done or refused.
-    forgetPause(ctx, topic);
+    expireKnownPause(ctx, topic);
     const type = change.set.state === "paused" ? "paused" : "resumed";
     ctx.report({ type, topic });
   }
@@ -186,7 +186,7 @@ export function listPaused(ctx: Context, topic: string, by: number): Promise<voi
  * Enables or disables the event source mapping by which Lambda polls a topic's queue, and answers whether Lambda accepted that. A
  * failure is only reported: consumers keep to a pause themselves, and ticks repeat the call for a while after each change.
  */
-export async function pollQueue(ctx: Context, topic: string, enabled: boolean): Promise<boolean> {
+export async function setQueuePolling(ctx: Context, topic: string, enabled: boolean): Promise<boolean> {
   try {
     // rule: lambda-follows-a-resume
     await ctx.eventSources?.enable(topic, enabled);

@@ -19,9 +19,9 @@ import { openingOf } from "../gate/start-gate.ts";
 import type { Context } from "../ports.ts";
 import { deadJobs } from "../read/dead-jobs.ts";
 import { sendIfNear } from "../send/send.ts";
-import { reclaimKey, withOwnKeys } from "../store/keys.ts";
-import { readableHomes, readHeads } from "../store/read-job.ts";
-import { cannotRead, readable, reportUnreadable } from "../store/unreadable.ts";
+import { selectRedrivable, writeToReclaimKey } from "../store/keys.ts";
+import { readHeads, readReadableHomes } from "../store/read-job.ts";
+import { reportUnreadable, requireReadable, unreadableError } from "../store/unreadable.ts";
 import { differentRequest, isKnownCall } from "./calls.ts";
 import { move } from "./move.ts";
 
@@ -73,7 +73,7 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
     WIDTH,
     async ([i, head]) => before.has(head) || redriveAsRead(ctx, head, starts[i] ?? start, call),
   );
-  await sendAgain(ctx, [...before], "redriving jobs");
+  await sendMovedAgain(ctx, [...before], "redriving jobs");
   return { redriven: redriven.filter(Boolean).length, left: await countDead(ctx, topic) };
 }
 
@@ -111,7 +111,7 @@ export async function redriveJob(
   { call, patience = WRITER_DEADLINE }: { call?: CallMark | undefined; patience?: number } = {},
 ): Promise<boolean> {
   const at = Math.round(Math.max(dueAt, ctx.clock()));
-  const together = home.key === undefined ? undefined : await reclaimKey(ctx, home);
+  const together = home.key === undefined ? undefined : await writeToReclaimKey(ctx, home);
   if (together === "taken") return false;
   const moved = await move(ctx, home, {
     dueAt: at,
@@ -152,7 +152,7 @@ export async function redriveAsRead(
   dueAt: number,
   call?: CallMark,
 ): Promise<boolean> {
-  const [home] = await readableHomes(ctx, [id], "redriving jobs");
+  const [home] = await readReadableHomes(ctx, [id], "redriving jobs");
   return home?.state === "dead" && home.revision === revision && redriveJob(ctx, home, dueAt, { call });
 }
 
@@ -162,12 +162,12 @@ export async function redriveAsRead(
  *
  * @param what the caller's work, for the report of an unreadable job
  */
-export async function sendAgain(ctx: Context, heads: readonly Head[], what: string): Promise<void> {
+export async function sendMovedAgain(ctx: Context, heads: readonly Head[], what: string): Promise<void> {
   const now = ctx.clock();
   const near = heads.filter((head) => head.state === "scheduled" && isNear(startsAt(head), now));
   for (const part of chunksOf(near, ctx.sizes.looks)) {
     const ids = part.map(({ id }) => id);
-    const homes = await readableHomes(ctx, ids, what);
+    const homes = await readReadableHomes(ctx, ids, what);
     await sendIfNear(
       ctx,
       homes.flatMap((home) => (home?.state === "scheduled" ? { ...home, spare: true as const } : [])),
@@ -180,7 +180,7 @@ async function namedHomes(ctx: Context, topic: string, ids: readonly string[]): 
   const unique = [...new Set(ids)];
   const homes = await readHeads(ctx, unique);
   return homes.map((home, i) => {
-    if (isUnreadable(home)) throw cannotRead(home);
+    if (isUnreadable(home)) throw unreadableError(home);
     if (home?.topic === topic) return home;
     throw new MinutehandError("job-not-found", `topic ${topic} has no job ${unique[i]}`, { id: unique[i] });
   });
@@ -236,7 +236,7 @@ function isForgotten({ expiresAt }: Chosen, now: number): boolean {
 
 async function readChosen(ctx: Context, key: Key): Promise<Chosen | undefined> {
   const [read] = (await ctx.pool.read([key])) as [Chosen | undefined];
-  return readable(read, "what this call chose before");
+  return requireReadable(read, "what this call chose before");
 }
 
 /** The jobs of a noted choice, without those that are unreadable or no longer stored. */
@@ -259,12 +259,12 @@ async function deadHomes(ctx: Context, topic: string, max: number): Promise<Head
   for await (const { home } of deadJobs(ctx, topic)) {
     met.push(home);
     if (met.length < atOnce) continue;
-    homes.push(...(await withOwnKeys(ctx, topic, met)));
+    homes.push(...(await selectRedrivable(ctx, topic, met)));
     if (homes.length >= max) break;
     met = [];
     atOnce = KEYS_AT_ONCE;
   }
-  if (homes.length < max) homes.push(...(await withOwnKeys(ctx, topic, met)));
+  if (homes.length < max) homes.push(...(await selectRedrivable(ctx, topic, met)));
   return homes.slice(0, max);
 }
 

@@ -58,14 +58,14 @@ export function refusalOf(home: Head, now: number, condition = expectUnclaimed):
     if (error instanceof MinutehandError) return error;
     throw error;
   }
-  return handedOff(home, now);
+  return handedOffRefusal(home, now);
 }
 
 /**
  * The refusal of a change of an untracked job whose message SQS may have. `undefined`: SQS does not have it, or the job is
  * tracked.
  */
-export function handedOff(home: Head, now: number): MinutehandError | undefined {
+export function handedOffRefusal(home: Head, now: number): MinutehandError | undefined {
   if (!home.untracked || !isNear(startsAt(home), now)) return undefined;
   return new MinutehandError(
     "job-handed-off",

@@ -5,7 +5,7 @@ import { absentOptionsOf, keptOptionsOf } from "../../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../../core/once.ts";
 import type { NewJob } from "../new-job.ts";
 import type { Attribute, Context, Write } from "../ports.ts";
-import { isFar, keepPromotions } from "../send/far-ahead.ts";
+import { isFar, syncPromotions } from "../send/far-ahead.ts";
 import { sendIfNear } from "../send/send.ts";
 import { readJob } from "../store/read-job.ts";
 import { isKnownCall } from "./calls.ts";
@@ -64,7 +64,7 @@ export async function reschedule(
     const hold = change.dueAt === undefined ? { hold: home } : {};
     const moved = await move(ctx, home, { dueAt, ...hold, expect, set, why: "rescheduled" });
     if (!moved.moved) continue;
-    await keepPromotions(ctx, [moved.home]);
+    await syncPromotions(ctx, [moved.home]);
     return moved.home;
   }
   throw new MinutehandError("unavailable", `other calls keep changing job ${id}; repeat the call`);
@@ -73,13 +73,13 @@ export async function reschedule(
 /** Does the last steps of a call that has changed the job before: that try may have died before them. */
 async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
   if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
-  await keepPromotions(ctx, [home]);
+  await syncPromotions(ctx, [home]);
   return home;
 }
 
 /**
  * Gives a live job all the fields of a new one. The caller must bring the job's schedule in EventBridge Scheduler in step
- * (`keepPromotions`). Answers the moved job; `undefined`: something is no longer as it was read; `taken`: the `Idempotency-Key`
+ * (`syncPromotions`). Answers the moved job; `undefined`: something is no longer as it was read; `taken`: the `Idempotency-Key`
  * names a job by now.
  *
  * @param once the write that makes the call's `Idempotency-Key` name this job, and the note of it for the home

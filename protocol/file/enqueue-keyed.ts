@@ -1,15 +1,20 @@
 import { CLOCK_MARGIN, KNOWN_CALLS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, keyKey, type Tombstone } from "../../core/items.ts";
+import { type Home, homeKey, ITEM_VERSION, keyItemKey, type Tombstone } from "../../core/items.ts";
 import { type OnceNote, onceNotesOf, onceText } from "../../core/once.ts";
-import { asCancelled } from "../change/cancel.ts";
+import { cancelledFields } from "../change/cancel.ts";
 import { replaceJob } from "../change/reschedule.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Write } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
-import { type KeyHolder, liesUnder, readKeyHolder, tombstoneAsRead } from "../store/key-holder.ts";
+import {
+  expectTombstoneUnchanged,
+  isCancelledByTombstone,
+  type KeyHolder,
+  readKeyHolder,
+} from "../store/key-holder.ts";
 
 /**
  * A call that keeps a job notes its once item in the job's home. A home knows the last `KNOWN_CALLS` of them. After as many
@@ -20,7 +25,7 @@ const TRIES_WITH_NOTE = KNOWN_CALLS;
 const TRIES = TRIES_WITH_NOTE + 1;
 
 /** Answers the write that makes an `Idempotency-Key` name this job, and the note of it for the job's home. */
-export type NameOnce = (home: Home) => { write: Write; note: OnceNote };
+export type OnceNaming = (home: Home) => { write: Write; note: OnceNote };
 
 /**
  * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the
@@ -36,7 +41,7 @@ export async function fileKeyed(
   ctx: Context,
   job: NewJob,
   home: Home,
-  nameOnce: NameOnce | undefined,
+  nameOnce: OnceNaming | undefined,
   by: number,
 ): Promise<Enqueued> {
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
@@ -54,7 +59,7 @@ export async function fileKeyed(
     const filed = underTombstone(ctx, home, found.tombstone);
     const writes = filingWrites(job, filed, found);
     // rule: filed-with-the-tombstone-as-read
-    if (cancelledByEvents) writes.push(tombstoneAsRead(job, found.tombstone));
+    if (cancelledByEvents) writes.push(expectTombstoneUnchanged(job, found.tombstone));
     if (nameOnce) writes.push(nameOnce(filed).write);
     const outcome = await ctx.pool.transact(writes, by);
     if (outcome.done) return sendAndReport(ctx, filed);
@@ -83,7 +88,7 @@ async function applyOnDuplicate(
   job: NewJob,
   holder: Home,
   tombstone: Tombstone | undefined,
-  { nameOnce, isForgotten }: { nameOnce: NameOnce | undefined; isForgotten: boolean },
+  { nameOnce, isForgotten }: { nameOnce: OnceNaming | undefined; isForgotten: boolean },
   by: number,
 ): Promise<Enqueued | undefined> {
   const overtaken = isOvertaken(job, holder, tombstone);
@@ -110,7 +115,8 @@ async function applyOnDuplicate(
     const once = nameOnce?.({ ...holder, dueAt: wanted.dueAt });
     // A later event may be cancelling the job at this moment: then the tombstone is not as it was read.
     const { cancelledByEvents } = policyOf(ctx, job.topic);
-    const checks = job.eventAt === undefined || !cancelledByEvents ? [] : [tombstoneAsRead(job, tombstone)];
+    const checks =
+      job.eventAt === undefined || !cancelledByEvents ? [] : [expectTombstoneUnchanged(job, tombstone)];
     const home = await replaceJob(ctx, holder, wanted, once, checks);
     if (home === "taken") throw idempotencyKeyTaken(job);
     return home && { outcome, home };
@@ -161,7 +167,7 @@ function keeping(
   // A later event may be asking for a cancel again, in the same millisecond as the earlier one: `cancelAskedAt` would not show
   // that.
   const isContested = cancelledByEvents && cancelAskedAt !== undefined;
-  return isContested ? [{ change }, tombstoneAsRead(job, tombstone)] : [{ change }];
+  return isContested ? [{ change }, expectTombstoneUnchanged(job, tombstone)] : [{ change }];
 }
 
 /**
@@ -186,14 +192,14 @@ function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: numbe
 
 /** The home as it is filed: an event may have cancelled the job ahead. */
 function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
-  if (!tombstone || !liesUnder(home, tombstone)) return home;
+  if (!tombstone || !isCancelledByTombstone(home, tombstone)) return home;
   const { hasSchedule: _, ...same } = home;
-  return { ...same, ...asCancelled(ctx, ctx.clock()) };
+  return { ...same, ...cancelledFields(ctx, ctx.clock()) };
 }
 
 /** The writes that file a job under a key that names no live job. */
 function filingWrites(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
-  const key = keyKey(job.topic, job.key ?? "");
+  const key = keyItemKey(job.topic, job.key ?? "");
   const { id, state, expiresAt } = home;
   // A job that is cancelled as it is filed needs no key: TTL deletes the key item together with the home.
   const end = state === "cancelled" && expiresAt !== undefined ? { expiresAt } : undefined;

@@ -1,5 +1,5 @@
 import { LANDS_WITHIN, UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
-import { MinutehandError, messageOf, notFiled, notSent } from "../../core/errors.ts";
+import { MinutehandError, messageOf, notFiledError, notSentError } from "../../core/errors.ts";
 import { isNear, startsAt } from "../../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Key, type OnceItem, onceKey, ttl } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
@@ -9,12 +9,12 @@ import { differentRequest } from "../change/calls.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import type { Context, Write } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
-import { isOnceOver, onceEnd } from "../store/once-items.ts";
+import { isOnceOver, onceItemTtl } from "../store/once-items.ts";
 import { readHomes } from "../store/read-job.ts";
-import { cannotRead, readable } from "../store/unreadable.ts";
-import { fileKeyed, type NameOnce } from "./enqueue-keyed.ts";
+import { requireReadable, unreadableError } from "../store/unreadable.ts";
+import { fileKeyed, type OnceNaming } from "./enqueue-keyed.ts";
 import { filePlain } from "./enqueue-plain.ts";
-import { asTheyStand } from "./enqueue-untracked.ts";
+import { stillSendable } from "./enqueue-untracked.ts";
 
 /**
  * Files a job that came with an `Idempotency-Key`, and perhaps with a key. The once item is written in the same transaction as
@@ -40,8 +40,8 @@ export async function fileOnce(
   const unsent = mayBeMissed(home, ctx.clock());
   const isStored = !home.untracked || !isNear(home.dueAt, ctx.clock());
   const filedAs: OnceItem["filedAs"] = isStored ? "home" : "message";
-  const nameOnce: NameOnce = (named) => {
-    const expiresAt = onceEnd(nextProlongedBy(named, ctx.clock()), once.lasts);
+  const nameOnce: OnceNaming = (named) => {
+    const expiresAt = onceItemTtl(nextProlongedBy(named, ctx.clock()), once.lasts);
     return {
       write: onceWrite(named, { hash: once.hash, expiresAt, unsent, filedAs }, key, before?.item),
       note: { token: once.token, expiresAt },
@@ -54,7 +54,7 @@ export async function fileOnce(
     const { write } = nameOnce(noted);
     // rule: once-item-with-its-home
     const { done } = await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);
-    if (!done) throw notFiled(new Error("the same request was being filed elsewhere"));
+    if (!done) throw notFiledError(new Error("the same request was being filed elsewhere"));
   } catch (error) {
     // A repeat of this request may have filed the job meanwhile.
     const theirs = await readOnce(ctx, job.topic, once.token);
@@ -63,8 +63,8 @@ export async function fileOnce(
     throw error;
   }
   if (!isStored) return fileUnsent(ctx, key, home, by);
-  const { standing, unread } = await asTheyStand(ctx, [noted]);
-  for (const error of unread.values()) throw notSent(error);
+  const { standing, unread } = await stillSendable(ctx, [noted]);
+  for (const error of unread.values()) throw notSentError(error);
   await sendIfNear(ctx, standing);
   if (unsent) await noteSent(ctx, key, noted);
   ctx.report({ type: "enqueued", topic: job.topic, id: home.id, dueAt: home.dueAt });
@@ -83,7 +83,7 @@ function mayBeMissed({ untracked, dueAt }: Home, now: number): boolean {
 /** Files an untracked job that its once item names as `unsent`. */
 async function fileUnsent(ctx: Context, key: Key, home: Home, by: number): Promise<Enqueued> {
   const [result] = await filePlain(ctx, [home], by);
-  if (!result || result instanceof Error) throw result ?? notFiled(new Error("no answer"));
+  if (!result || result instanceof Error) throw result ?? notFiledError(new Error("no answer"));
   await noteSent(ctx, key, home);
   return result;
 }
@@ -113,7 +113,7 @@ type Once = { item: OnceItem; isOver: boolean };
 
 async function readOnce(ctx: Context, topic: string, token: string): Promise<Once | undefined> {
   const [read] = (await ctx.pool.read([onceKey(topic, token)])) as [OnceItem | undefined];
-  const item = readable(read, `the Idempotency-Key of a job of topic ${topic}`);
+  const item = requireReadable(read, `the Idempotency-Key of a job of topic ${topic}`);
   if (!item) return undefined;
   if (!isOnceOver(item, undefined, ctx.clock())) return { item, isOver: false };
   const [home] = await readHomes(ctx, [item.id]);
@@ -148,7 +148,7 @@ async function replay(
   if (item.hash !== hash) throw differentRequest({ id: item.id });
   const now = ctx.clock();
   const [home] = await readHomes(ctx, [item.id]);
-  if (isUnreadable(home)) throw cannotRead(home);
+  if (isUnreadable(home)) throw unreadableError(home);
   // A job that was filed with a home and has none any more was cancelled or has ended, and TTL has deleted the home. So it is not
   // filed again. Items of earlier versions have no `filedAs`.
   const { filedAs = asked.untracked || item.unsent ? "message" : "home" } = item;

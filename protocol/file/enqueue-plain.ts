@@ -1,12 +1,12 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
-import { type MinutehandError, notFiled, notSent } from "../../core/errors.ts";
+import { type MinutehandError, notFiledError, notSentError } from "../../core/errors.ts";
 import { isNear, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Enqueued } from "../new-job.ts";
 import type { Context } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
-import { asTheyStand, sendWithoutHomes } from "./enqueue-untracked.ts";
+import { sendWithoutHomes, stillSendable } from "./enqueue-untracked.ts";
 
 const TOPICS_AT_ONCE = 8;
 
@@ -40,7 +40,7 @@ export async function filePlain(
       );
       unstored = [...failed.keys()];
     }
-    for (const [home, error] of failed) refuse([home], notFiled(error));
+    for (const [home, error] of failed) refuse([home], notFiledError(error));
   };
   const now = ctx.clock();
   const withoutHomes = homes.filter((home) => home.untracked && isNear(home.dueAt, now));
@@ -83,8 +83,8 @@ async function sendStored(
 ): Promise<void> {
   let standing = stored;
   if (stored.some(({ untracked }) => untracked)) {
-    const found = await asTheyStand(ctx, stored);
-    for (const [home, error] of found.unread) refuse([home], notSent(error));
+    const found = await stillSendable(ctx, stored);
+    for (const [home, error] of found.unread) refuse([home], notSentError(error));
     standing = found.standing;
   }
   try {
@@ -92,6 +92,6 @@ async function sendStored(
     await sendIfNear(ctx, standing);
   } catch (error) {
     const near = standing.filter((home) => isNear(startsAt(home), ctx.clock()));
-    refuse(near, notSent(error));
+    refuse(near, notSentError(error));
   }
 }

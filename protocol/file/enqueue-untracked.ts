@@ -1,9 +1,9 @@
 import { UNTRACKED_AFTER } from "../../core/constants.ts";
-import { type MinutehandError, notFiled } from "../../core/errors.ts";
+import { type MinutehandError, notFiledError } from "../../core/errors.ts";
 import { isNear, startsAt } from "../../core/home.ts";
 import { type Home, ttl } from "../../core/items.ts";
 import { isPaused } from "../gate/known-pauses.ts";
-import { book, openings } from "../gate/start-gate.ts";
+import { bookForJobs, windowStarts } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { sendNow } from "../send/send.ts";
@@ -35,10 +35,10 @@ export async function sendWithoutHomes(
     // rule: untracked-acknowledged-once-sent
     // Such a job has no home from which a sweep could send it. So if SQS rejects the message, the job is not acknowledged.
     for (const [id, sent] of await sendNow(ctx, straight, by))
-      if (sent.outcome !== "sent") refused.set(id, notFiled(new Error(sent.reason)));
+      if (sent.outcome !== "sent") refused.set(id, notFiledError(new Error(sent.reason)));
     return { held, refused };
   } catch (error) {
-    for (const { id } of jobs) refused.set(id, notFiled(error));
+    for (const { id } of jobs) refused.set(id, notFiledError(error));
     return { held: [], refused };
   }
 }
@@ -56,7 +56,9 @@ async function withoutHomes(
   if (await isPaused(ctx, topic)) return { straight: [], held: [...jobs] };
   // rule: direct-jobs-keep-the-limit
   const isLimited = policyOf(ctx, topic).maxPerSecond !== undefined;
-  const { holds, left } = isLimited ? await book(ctx, topic, jobs) : { holds: openings(ctx, jobs), left: [] };
+  const { holds, left } = isLimited
+    ? await bookForJobs(ctx, topic, jobs)
+    : { holds: windowStarts(ctx, jobs), left: [] };
   const started = holds.map(({ home, from, until }) =>
     until > from ? { ...home, heldFrom: from, heldUntil: until } : home,
   );
@@ -80,7 +82,7 @@ async function withoutHomes(
  * may have cancelled such a job while the write was slow, and no claim checks that. `unread`: the errors of jobs that could not
  * be read. Untracked jobs that are not near are left to the sweep, which has not passed them.
  */
-export async function asTheyStand(
+export async function stillSendable(
   ctx: Context,
   filed: readonly Home[],
 ): Promise<{ standing: Home[]; unread: Map<Home, Error> }> {

@@ -1,5 +1,5 @@
 import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
-import { MinutehandError, notFiled } from "../../core/errors.ts";
+import { MinutehandError, notFiledError } from "../../core/errors.ts";
 import { type Home, homeKey, ITEM_VERSION, ttl } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 import { keptOptionsOf } from "../../core/job-options.ts";
@@ -8,7 +8,7 @@ import { inParallel } from "../../general/batches.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import { isNamed, policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import { isFar, keepPromotions } from "../send/far-ahead.ts";
+import { isFar, syncPromotions } from "../send/far-ahead.ts";
 import { shardCount } from "../store/shards.ts";
 import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
@@ -64,7 +64,7 @@ export async function enqueueMany(
   });
   const [outcomes] = await Promise.all([filed, inLines]);
   for (const [i, outcome] of outcomes.entries()) results[plain[i]?.at ?? -1] = outcome;
-  await keepPromotions(ctx, results.flatMap(promotedBy));
+  await syncPromotions(ctx, results.flatMap(promotedBy));
   return results;
 }
 
@@ -132,6 +132,6 @@ async function fileConditional(
     if (job.once) return await fileOnce(ctx, job, job.once, home, by);
     return await fileKeyed(ctx, job, home, undefined, by);
   } catch (error) {
-    return notFiled(error);
+    return notFiledError(error);
   }
 }

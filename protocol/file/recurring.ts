@@ -117,7 +117,7 @@ export async function fileOccurrence(ctx: Context, { name, time, job }: Occurren
 }
 
 /** The next `count` occurrences after `now`, as if the schedule were not paused. Fewer if it ends before. */
-export function nextOf(schedule: Schedule, now: number, count: number): number[] {
+export function nextOccurrences(schedule: Schedule, now: number, count: number): number[] {
   const recurrence = recurrenceOf(schedule);
   const times: number[] = [];
   let time = recurrence.next(now);
@@ -158,7 +158,7 @@ function firstOf(schedule: Schedule, now: number): number | undefined {
 }
 
 function assertComes(schedule: Schedule, now: number): void {
-  if (nextOf(schedule, now, 1).length > 0) return;
+  if (nextOccurrences(schedule, now, 1).length > 0) return;
   throw new MinutehandError(
     "bad-request",
     `expression must have an occurrence after ${new Date(now).toISOString()}, within start and end if given, got ` +
@@ -173,7 +173,7 @@ function assertComes(schedule: Schedule, now: number): void {
  */
 function startDateOf(schedule: Schedule, now: number): number | undefined {
   const { expression, start } = schedule;
-  if (expression.startsWith("rate(")) return nextOf(schedule, now, 1)[0];
+  if (expression.startsWith("rate(")) return nextOccurrences(schedule, now, 1)[0];
   return expression.startsWith("cron(") && start !== undefined && start > now ? start : undefined;
 }
 

@@ -14,7 +14,7 @@ import { nextOpening } from "../../cron/window.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { askUnlessSilent } from "../store/silence.ts";
-import { readable } from "../store/unreadable.ts";
+import { requireReadable } from "../store/unreadable.ts";
 
 /** A topic's limit, and which starts may be given now. */
 export type Limit = {
@@ -184,7 +184,7 @@ async function readCounts(
 ): Promise<(begin: number) => number> {
   const minutes = [...new Set(periods.map(minuteOf))];
   const items = await ctx.pool.read(minutes.map((minute) => startsKey(topic, minute)));
-  const counted = items.map((item) => readable(item, `a counter of topic ${topic}`) ?? {});
+  const counted = items.map((item) => requireReadable(item, `a counter of topic ${topic}`) ?? {});
   const counts = new Map(minutes.map((minute, i) => [minute, counted[i] as Record<string, unknown>]));
   return (begin) => Number(counts.get(minuteOf(begin))?.[counterOf(begin)] ?? 0);
 }

@@ -2,7 +2,7 @@ import { BATCH_PATIENCE, UNTRACKED_AFTER } from "../../core/constants.ts";
 import { isNear } from "../../core/home.ts";
 import { type Home, homeKey, lookAt, ttl } from "../../core/items.ts";
 import type { Attribute, Context, Deadline } from "../ports.ts";
-import { readableHomes } from "../store/read-job.ts";
+import { readReadableHomes } from "../store/read-job.ts";
 import { changeApart, insertApart } from "../store/write-apart.ts";
 
 /** A waiting job and the start that it is given. */
@@ -74,7 +74,7 @@ async function writeStarts(
       set: {
         heldFrom: from,
         heldUntil: until,
-        // A change of many homes cannot remove an attribute. No start is at 0, so that the new start counts (`isCounted`).
+        // A change of many homes cannot remove an attribute. No start is at 0, so that the new start counts (`isStartCounted`).
         ...(home.uncounted === undefined ? {} : { uncounted: 0 }),
         ...expires,
         ...(isSent ? { sentFor: until } : {}),
@@ -84,7 +84,7 @@ async function writeStarts(
   });
   const outcomes = await changeApart(ctx, changes, by);
   const refused = holds.filter((_, i) => outcomes[i] === "refused");
-  const found = await readableHomes(
+  const found = await readReadableHomes(
     ctx,
     refused.map(({ home }) => home.id),
     "giving starts to jobs",

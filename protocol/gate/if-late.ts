@@ -1,10 +1,16 @@
 import { type Head, type Home, homeKey, type Pause, pauseKey, ttl } from "../../core/items.ts";
-import { heldUntilOf, isPastExpiry, lateBefore, type MessageJob, startOf } from "../../core/message.ts";
+import {
+  heldUntilOf,
+  isPastExpiry,
+  latenessBeforeHold,
+  type MessageJob,
+  startOf,
+} from "../../core/message.ts";
 import { pausedFor } from "../../core/pauses.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { releaseKey } from "../store/keys.ts";
-import { readable } from "../store/unreadable.ts";
+import { requireReadable } from "../store/unreadable.ts";
 import { changeApart } from "../store/write-apart.ts";
 
 /** A job that is ended instead of run, because its message came too late. `state`: how it ends. */
@@ -32,16 +38,16 @@ export async function findTooLate(
   const { ifLate } = policyOf(ctx, topic);
   if (!ifLate) return [];
   // rule: lateness-from-the-start
-  const perhaps = jobs.filter((job) => now - startOf(job) + lateBefore(job) > ifLate.after * 1000);
+  const perhaps = jobs.filter((job) => now - startOf(job) + latenessBeforeHold(job) > ifLate.after * 1000);
   if (perhaps.length === 0) return [];
   // A job's message may have lain in the queue during pauses. Nobody looked at the job then, so its hold says nothing of them.
   const [read] = (await ctx.pool.read([pauseKey(topic)])) as [Pause | undefined];
-  const pause = readable(read, `the pause of topic ${topic}`);
+  const pause = requireReadable(read, `the pause of topic ${topic}`);
   return perhaps.flatMap((job) => {
     const start = startOf(job);
     // rule: paused-time-is-no-lateness
-    // `lateBefore` does not contain the time of earlier pauses: it was left out when the job was given its hold.
-    const lateBy = now - start - pausedFor(pause, start, now) + lateBefore(job);
+    // `latenessBeforeHold` does not contain the time of earlier pauses: it was left out when the job was given its hold.
+    const lateBy = now - start - pausedFor(pause, start, now) + latenessBeforeHold(job);
     if (lateBy <= ifLate.after * 1000) return [];
     const why = `it would have started ${lateBy / 1000} s late, and its topic allows ${ifLate.after} s`;
     return { job, state: ifLate.do === "skip" ? "cancelled" : "expired", why };

@@ -2,7 +2,7 @@ import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR } from "../../core/constants.t
 import { messageOf } from "../../core/errors.ts";
 import { heldFromAt, startsAt } from "../../core/home.ts";
 import { type Home, type Limited, limitedKey, type Pause, pauseKey } from "../../core/items.ts";
-import { isOver, pausedFor } from "../../core/pauses.ts";
+import { isPauseOver, pausedFor } from "../../core/pauses.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { isLimited } from "../policy.ts";
 import type { Context, Pool } from "../ports.ts";
@@ -29,13 +29,13 @@ const refreshing = new WeakMap<Pool, Map<string, Refresh>>();
 const silences = createSilences(BUCKET);
 
 /** The bound of a pause that holds all jobs of its topic. */
-export const EVERYTHING = Number.POSITIVE_INFINITY;
+export const HOLDS_ALL = Number.POSITIVE_INFINITY;
 /** The bound of a pause that holds no job. */
-const NOTHING = Number.NEGATIVE_INFINITY;
+const HOLDS_NONE = Number.NEGATIVE_INFINITY;
 
 /**
  * Answers for each of these topics a time (ms since the epoch): jobs that start before it are held by the topic's pause. For a
- * paused topic this is `EVERYTHING`. For a topic that is being resumed at a rate it is the end of the pause: the jobs of before
+ * paused topic this is `HOLDS_ALL`. For a topic that is being resumed at a rate it is the end of the pause: the jobs of before
  * wait for their turn. What was read at most `PAUSE_KNOWN_FOR` ago is not read again.
  */
 export async function pauseBounds(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
@@ -50,12 +50,12 @@ export async function pauseBounds(ctx: Context, topics: readonly string[]): Prom
   // Callers share a read of one topic, but not one of several topics: it fails if any one of them cannot be read.
   if (stale.length === 1 && only !== undefined) await refreshTogether(ctx, only);
   else await refreshPauses(ctx, stale);
-  return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? NOTHING]));
+  return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? HOLDS_NONE]));
 }
 
 /** Answers the time before which one topic's pause holds jobs, as `pauseBounds`. */
 export async function pauseBound(ctx: Context, topic: string): Promise<number> {
-  return (await pauseBounds(ctx, [topic])).get(topic) ?? NOTHING;
+  return (await pauseBounds(ctx, [topic])).get(topic) ?? HOLDS_NONE;
 }
 
 /** Answers as `pauseBounds`, but reads the pauses now in any case. */
@@ -66,7 +66,7 @@ export async function pauseBoundsNow(ctx: Context, topics: readonly string[]): P
 
 /** Says whether a pause holds all jobs of a topic, as it was read at most `PAUSE_KNOWN_FOR` ago. */
 export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
-  return (await pauseBound(ctx, topic)) === EVERYTHING;
+  return (await pauseBound(ctx, topic)) === HOLDS_ALL;
 }
 
 /**
@@ -116,14 +116,14 @@ function readableOf(pause: Pause | undefined): Pause | undefined {
 /** Answers the time before which a pause holds jobs that start then: ms since the epoch. */
 function boundOf(pause: Pause | undefined): number {
   // Only a newer version knows what this pause says. So it holds all jobs: a wrong hold can be undone, a wrong run cannot.
-  if (pause && layoutTrouble(pause) !== undefined) return EVERYTHING;
-  if (pause && isOver(pause)) return NOTHING;
-  if (pause?.state === "paused") return EVERYTHING;
-  return pause?.rate === undefined ? NOTHING : pause.changedAt;
+  if (pause && layoutTrouble(pause) !== undefined) return HOLDS_ALL;
+  if (pause && isPauseOver(pause)) return HOLDS_NONE;
+  if (pause?.state === "paused") return HOLDS_ALL;
+  return pause?.rate === undefined ? HOLDS_NONE : pause.changedAt;
 }
 
 function resumedAt(pause: Pause | undefined): number | undefined {
-  if (!pause || layoutTrouble(pause) !== undefined || pause.state === "paused" || isOver(pause))
+  if (!pause || layoutTrouble(pause) !== undefined || pause.state === "paused" || isPauseOver(pause))
     return undefined;
   return pause.liftedAt ?? pause.changedAt;
 }
@@ -199,7 +199,7 @@ export async function knownResume(ctx: Context, topic: string): Promise<number |
  */
 export async function knownFollowedAt(ctx: Context, topic: string): Promise<number> {
   await pauseBounds(ctx, [topic]);
-  return known.get(ctx.pool)?.get(topic)?.pause?.followedAt ?? NOTHING;
+  return known.get(ctx.pool)?.get(topic)?.pause?.followedAt ?? HOLDS_NONE;
 }
 
 /**
@@ -219,7 +219,7 @@ export function pausedSince(ctx: Context, topic: string, start: number, now: num
  * Makes the next caller read this topic's pause and item `limited` again. Until then what was read last stays, for callers who
  * have made their read already and go by its result.
  */
-export function forgetPause(ctx: Context, topic: string): void {
+export function expireKnownPause(ctx: Context, topic: string): void {
   refreshing.get(ctx.pool)?.delete(topic);
   const cache = known.get(ctx.pool);
   const last = cache?.get(topic);
@@ -236,7 +236,7 @@ export async function readPauses(ctx: Context, topics: readonly string[]): Promi
     const error = pause && layoutTrouble(pause);
     if (error !== undefined)
       ctx.report({ type: "trouble", topic: topics[i] ?? "", what: "reading a pause", error });
-    return pause && error === undefined && !isOver(pause) ? pause : undefined;
+    return pause && error === undefined && !isPauseOver(pause) ? pause : undefined;
   });
 }
 

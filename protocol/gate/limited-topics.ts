@@ -2,7 +2,7 @@ import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../..
 import { LIMITED_TOPICS, limitedKey } from "../../core/items.ts";
 import type { Context, Pool } from "../ports.ts";
 import { listedTopics, listTopic } from "../store/listed-topics.ts";
-import { forgetPause, knownLimited } from "./known-pauses.ts";
+import { expireKnownPause, knownLimited } from "./known-pauses.ts";
 
 /** A read of the list. `until`: when the list is read again, ms since the epoch. */
 type Listed = { topics: Promise<ReadonlySet<string>>; until: number };
@@ -32,7 +32,7 @@ export function limitedTopics(ctx: Context): Promise<ReadonlySet<string>> {
 export async function listLimited(ctx: Context, topic: string, by: number): Promise<void> {
   if (await knownLimited(ctx, topic)) return;
   await listTopic(ctx, limitedKey(topic), by);
-  forgetPause(ctx, topic);
+  expireKnownPause(ctx, topic);
   listed.delete(ctx.pool);
 }
 
@@ -41,12 +41,16 @@ export async function listLimited(ctx: Context, topic: string, by: number): Prom
  * a new job, so that new jobs do not overtake parked ones. Only fairness rests on this, no promise.
  * @param until ms since the epoch; `undefined` if no jobs are left without a start
  */
-export async function noteCrowd(ctx: Context, topic: string, until: number | undefined): Promise<void> {
+export async function noteLastStartGiven(
+  ctx: Context,
+  topic: string,
+  until: number | undefined,
+): Promise<void> {
   const found = await knownLimited(ctx, topic);
   if (found?.until === until) return;
   const by = ctx.clock() + WRITER_DEADLINE;
   await listLimited(ctx, topic, by);
   const change = until === undefined ? { set: {}, remove: ["until"] } : { set: { until } };
   await ctx.pool.change({ key: limitedKey(topic), expect: { until: found?.until }, ...change }, by);
-  forgetPause(ctx, topic);
+  expireKnownPause(ctx, topic);
 }

@@ -9,7 +9,7 @@ import type { Context, Deadline } from "../ports.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { askUnlessSilent } from "../store/silence.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
-import { EVERYTHING, heldFromNow, pauseBound, pauseBounds, pauseBoundsNow } from "./known-pauses.ts";
+import { HOLDS_ALL, heldFromNow, pauseBound, pauseBounds, pauseBoundsNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 
 /** Writes the notes of a topic, by the topic's name. */
@@ -29,7 +29,7 @@ export type Parking = {
 };
 
 /** The ids of jobs whose messages must not run them now. */
-export type PutOff = {
+export type Deferred = {
   /** The jobs were parked, or sent in new messages. */
   readonly done: ReadonlySet<string>;
   /** The homes of these jobs cannot be read for now. */
@@ -90,7 +90,7 @@ export async function parkForLimit(
 function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean {
   const before = bounds.get(home.topic);
   if (before === undefined || startsAt(home) >= before) return false;
-  return before === EVERYTHING || home.state === "scheduled";
+  return before === HOLDS_ALL || home.state === "scheduled";
 }
 
 /**
@@ -168,9 +168,13 @@ async function markAnew(ctx: Context, notes: readonly Parked[], by: number): Pro
   for (const outcome of await ctx.pool.insert(gone, by)) if (outcome instanceof Error) throw outcome;
 }
 
-/** Parks jobs that a pause holds and whose messages a consumer has received, if the messages are not void (`homesBefore`). */
-export async function parkCarried(ctx: Context, topic: string, jobs: readonly MessageJob[]): Promise<PutOff> {
-  const { homes, unread } = await homesBefore(ctx, jobs, await pauseBound(ctx, topic));
+/** Parks jobs that a pause holds and whose messages a consumer has received, if the messages are not void (`readHomesStartingBefore`). */
+export async function parkReceived(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+): Promise<Deferred> {
+  const { homes, unread } = await readHomesStartingBefore(ctx, jobs, await pauseBound(ctx, topic));
   const { parked, spare } = await park(ctx, topic, homes);
   // These jobs need no note: their messages are with the consumer.
   await ctx.pool.remove([...spare.values()], ctx.clock() + WRITER_DEADLINE);
@@ -183,7 +187,7 @@ export async function parkCarried(ctx: Context, topic: string, jobs: readonly Me
  * @param before ms since the epoch
  * @returns `unread`: the ids of the jobs whose homes cannot be read for now
  */
-export async function homesBefore(
+export async function readHomesStartingBefore(
   ctx: Context,
   jobs: readonly MessageJob[],
   before: number,

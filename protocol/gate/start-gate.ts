@@ -3,7 +3,7 @@ import { messageOf } from "../../core/errors.ts";
 import { hasExpired, isBeyondBound, isNear, lastStart, startsAt } from "../../core/home.ts";
 import { type Home, type Parked, parkedKey } from "../../core/items.ts";
 import { nextOpening } from "../../cron/window.ts";
-import { gathering } from "../../general/batches.ts";
+import { batchConcurrentCalls } from "../../general/batches.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
@@ -25,7 +25,7 @@ export type Gated = {
 };
 
 /** What a sweep, an audit or a consumer knows about the jobs of limited topics that it sends. The sets contain the jobs' ids. */
-export type Looks = {
+export type KnownJobs = {
   /** The jobs that wait for a release. Absent: the gate reads the notes of the jobs. */
   readonly parked?: ReadonlySet<string>;
   /** The jobs whose messages lie in the queue, because consumers are behind. They are sent once more, and get no other start. */
@@ -49,7 +49,7 @@ export async function startGate(
   topic: string,
   jobs: readonly Home[],
   by: Deadline,
-  looks?: Looks,
+  looks?: KnownJobs,
 ): Promise<Gated> {
   const { parked, spare } = await park(ctx, topic, jobs);
   const unparked = jobs.filter(({ id }) => !parked.has(id));
@@ -80,16 +80,17 @@ async function giveStarts(
   jobs: readonly Home[],
   gated: Gated,
   by: Deadline,
-  looks: Looks | undefined,
+  looks: KnownJobs | undefined,
 ): Promise<void> {
   const now = ctx.clock();
   // These jobs get no other start: their messages lie in the queue, or a start that a limit has counted still holds.
   const keepsStart = (home: Home): boolean =>
     looks?.behind.has(home.id) === true ||
-    (isCounted(home) && (looks ? isStartAhead(home, now) : isGiven(home, now)));
+    (isStartCounted(home) && (looks ? isStartAhead(home, now) : hasUsableStart(home, now)));
   // A job that will have expired at its start needs no start of the limit. It is sent, and its consumer ends it.
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
-  const isReady = (home: Home): boolean => (isOver(home) || keepsStart(home)) && !isShut(ctx, home);
+  const isReady = (home: Home): boolean =>
+    (isOver(home) || keepsStart(home)) && !startsOutsideWindow(ctx, home);
   gated.ready.push(...jobs.filter(isReady));
   const parked =
     looks?.parked ??
@@ -109,7 +110,7 @@ async function giveStarts(
   if (ctx.clock() >= last) throw new Error(readTooLongAgo(last));
 
   // rule: handed-over-jobs-keep-the-limit
-  const { holds, left } = await book(ctx, topic, free);
+  const { holds, left } = await bookForJobs(ctx, topic, free);
   gated.later.push(...left);
   // A sweep is still to come to such a start of a writer, and would give the job another one.
   const isAhead = ({ until }: GivenStart): boolean =>
@@ -130,7 +131,7 @@ async function giveStarts(
 }
 
 /** Says whether a job has a start that lies ahead, or passed at most `BOOKED_FOR` ago. Others rely on the job being sent for it. */
-export function isGiven(home: Home, now: number): boolean {
+export function hasUsableStart(home: Home, now: number): boolean {
   return isStartAhead(home, now - BOOKED_FOR);
 }
 
@@ -147,7 +148,7 @@ export function isStartAhead({ heldUntil }: Home, now: number): boolean {
  * Says whether a limit may have counted a job's start. A start from a time when the topic had a window and no limit is not counted:
  * the window gave the same start to all its jobs.
  */
-export function isCounted({ uncounted, heldUntil }: Home): boolean {
+export function isStartCounted({ uncounted, heldUntil }: Home): boolean {
   return uncounted === undefined || uncounted !== heldUntil;
 }
 
@@ -174,7 +175,7 @@ async function holdOutsideWindow(
   gated: Gated,
 ): Promise<void> {
   // rule: given-start-keeps-the-window
-  const outside = jobs.filter((home) => isShut(ctx, home));
+  const outside = jobs.filter((home) => startsOutsideWindow(ctx, home));
   gated.ready.push(...jobs.filter((home) => !outside.includes(home)));
   // Parked jobs are left to the release: their notes say since when a pause has held them.
   const parked = await parkedAmong(
@@ -182,9 +183,9 @@ async function holdOutsideWindow(
     outside.filter(({ spare }) => spare === true),
   );
   const shut = outside.filter(({ id }) => !parked.has(id));
-  const holds = openings(ctx, shut);
+  const holds = windowStarts(ctx, shut);
   const now = ctx.clock();
-  // The window may have opened since `isShut` looked. Then nothing holds the job, and it is sent although its start may not be near:
+  // The window may have opened since `startsOutsideWindow` looked. Then nothing holds the job, and it is sent although its start may not be near:
   // the caller has chosen to send it.
   const isReady = ({ from, until }: GivenStart): boolean => until <= from || isNear(until, now);
   const near = holds.filter(isReady);
@@ -198,7 +199,7 @@ async function holdOutsideWindow(
 }
 
 /** Answers the starts that the window of a topic without a limit gives to these jobs. */
-export function openings(ctx: Context, jobs: readonly Home[]): GivenStart[] {
+export function windowStarts(ctx: Context, jobs: readonly Home[]): GivenStart[] {
   const now = ctx.clock();
   return jobs.map((home) =>
     givenStartOf(ctx, home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))),
@@ -211,7 +212,7 @@ export function openingOf(ctx: Context, topic: string, time: number): number {
 }
 
 /** Says whether a job would start outside its topic's window: at its start, or now if that has passed. */
-export function isShut(ctx: Context, home: Home): boolean {
+export function startsOutsideWindow(ctx: Context, home: Home): boolean {
   const start = Math.max(startsAt(home), ctx.clock());
   // rule: start-only-in-the-window
   return openingOf(ctx, home.topic, start) > start;
@@ -232,7 +233,8 @@ async function sortByOutcome(
     const held = outcomes[i];
     if (held instanceof Error) failed.set(home.id, held);
     // A start that somebody else gave the job serves as well, unless it has passed and the window has shut since.
-    else if (held && isShut(ctx, held)) failed.set(home.id, new Error("its window has shut since its start"));
+    else if (held && startsOutsideWindow(ctx, held))
+      failed.set(home.id, new Error("its window has shut since its start"));
     else if (held && isReady(held)) ready.push(held);
   }
 }
@@ -246,14 +248,14 @@ const books = new WeakMap<Context, Map<string, Book>>();
  * Books starts for jobs of a limited topic. `left`: the jobs that get no start now. Calls that come while another is under way are
  * booked together: the jobs of a batch may come one by one, hundreds at once, and would all ask for the same starts.
  */
-export async function book(
+export async function bookForJobs(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
 ): Promise<{ holds: GivenStart[]; left: Home[] }> {
   const ofContext = books.get(ctx) ?? new Map<string, Book>();
   books.set(ctx, ofContext);
-  const bookOf = ofContext.get(topic) ?? gathering((some) => bookTogether(ctx, topic, some));
+  const bookOf = ofContext.get(topic) ?? batchConcurrentCalls((some) => bookTogether(ctx, topic, some));
   ofContext.set(topic, bookOf);
   const booked = await bookOf(jobs);
   return {

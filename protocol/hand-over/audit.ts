@@ -12,7 +12,7 @@ import { messageOf } from "../../core/errors.ts";
 import { hasCrashed, isFinished, isMovedPast, isNear, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
-import { reachedBy } from "../../core/trail.ts";
+import { positionReachedBy } from "../../core/trail.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { releaseLeftKeys } from "../store/keys.ts";
@@ -44,7 +44,7 @@ export async function auditShard(
   if (ctx.clock() >= until) return;
   const cursor = await readCursor(ctx, shard);
   // rule: audit-trails-the-sweep
-  const { position: limit } = reachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
+  const { position: limit } = positionReachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
   if (limit === undefined || limit <= cursor.audited) return;
   const progress = progressOf(ctx, cursor, "audited");
   let entries = 0;

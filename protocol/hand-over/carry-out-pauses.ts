@@ -3,7 +3,7 @@ import { messageOf } from "../../core/errors.ts";
 import { minuteOf, type Pause, pauseKey, ttl } from "../../core/items.ts";
 import { beforeTime, END } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
-import { listPaused, pausedTopics, pollQueue } from "../change/pause.ts";
+import { listPaused, pausedTopics, setQueuePolling } from "../change/pause.ts";
 import { readPauses, readPausesApart } from "../gate/known-pauses.ts";
 import { limitedTopics, listLimited } from "../gate/limited-topics.ts";
 import { countParked } from "../gate/park.ts";
@@ -122,7 +122,7 @@ async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void
   const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
   // A pause or a resume may last for days. Meanwhile a deploy may make a new mapping, and Lambda may refuse each call.
   const isTimeToTell = (minuteOf(ctx.clock()) / BUCKET) % TELL_EVERY === 0;
-  if (isRecent || isTimeToTell) await pollQueue(ctx, topic, state === "resuming");
+  if (isRecent || isTimeToTell) await setQueuePolling(ctx, topic, state === "resuming");
   if (state === "paused") return;
   // In a limited topic, jobs that are due after `changedAt` wait for the limit alone, and the resume ends without them.
   const hasLimit = isLimited(ctx, topic);
@@ -135,7 +135,7 @@ async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void
     await listLimited(ctx, topic, ctx.clock() + WRITER_DEADLINE);
   // rule: resume-ends-once-lambda-polls
   // Lambda may have refused each call so far, or no tick ran that repeated it. When the resume is over, nobody repeats it any more.
-  if (!(await pollQueue(ctx, topic, true))) return;
+  if (!(await setQueuePolling(ctx, topic, true))) return;
   const now = ctx.clock();
   const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };
   // rule: rate-ends-before-its-resume

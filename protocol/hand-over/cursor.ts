@@ -1,9 +1,9 @@
 import { AUDIT_AFTER, CLOCK_MARGIN, MARK_AFTER, TRAIL_STEP, WRITER_DEADLINE } from "../../core/constants.ts";
 import { type Cursor, cursorKey, type TrailEntry } from "../../core/items.ts";
 import { type Position, storedAuditPosition, storedPosition } from "../../core/position.ts";
-import { reachedBy, trailAfter } from "../../core/trail.ts";
+import { positionReachedBy, trailAfter } from "../../core/trail.ts";
 import type { Context } from "../ports.ts";
-import { readable } from "../store/unreadable.ts";
+import { requireReadable } from "../store/unreadable.ts";
 
 /** How far a shard has been swept and audited. */
 export type ShardCursor = {
@@ -18,7 +18,7 @@ export type ShardCursor = {
 export async function readCursor(ctx: Context, shard: number): Promise<ShardCursor> {
   const [cursor] = await ctx.pool.read([cursorKey(shard)]);
   if (!cursor) throw new Error(`shard ${shard} has no cursor: a tick creates it before it sweeps`);
-  return shardCursor(readable(cursor as Cursor, `the cursor of shard ${shard}`) as Cursor);
+  return shardCursor(requireReadable(cursor as Cursor, `the cursor of shard ${shard}`) as Cursor);
 }
 
 /** Reads a cursor as any version of the code has stored it: earlier ones wrote sort keys instead of positions. */
@@ -76,7 +76,7 @@ export function progressOf(ctx: Context, from: ShardCursor, what: "swept" | "aud
     // The trail says when the sweep has reached a position, so only the sweep writes it. The sweep also drops entries that no audit
     // needs any more: audits may fail for days, and the cursor would grow.
     const now = ctx.clock();
-    const { rest } = reachedBy(cursor.trail, now - AUDIT_AFTER - CLOCK_MARGIN);
+    const { rest } = positionReachedBy(cursor.trail, now - AUDIT_AFTER - CLOCK_MARGIN);
     const trail = what === "swept" ? trailAfter(rest, { position, reachedAt: now }, TRAIL_STEP) : undefined;
     const next = await advance(ctx, cursor, what, position, trail);
     if (next) cursor = next;

@@ -1,5 +1,5 @@
 import { messageOf } from "../../core/errors.ts";
-import { noteIn, type Parked, parkedIn } from "../../core/items.ts";
+import { type Parked, parkedIn, parseNote } from "../../core/items.ts";
 import { justAfter, type Position } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
@@ -44,7 +44,7 @@ export async function* parkedNotes(
     await inParallel(empty, SHARDS_AT_ONCE, async (line) => {
       try {
         const { items, more } = await ctx.pool.page(line.pk, line.after, before, page);
-        line.notes = items.flatMap((item) => noteIn(item) ?? []);
+        line.notes = items.flatMap((item) => parseNote(item) ?? []);
         line.more = more;
         const last = items.at(-1);
         if (last) line.after = justAfter(last.sk);

@@ -1,15 +1,15 @@
 import { AUDIT_AFTER, BATCH_PATIENCE, WRITER_DEADLINE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { hasCrashed, hasExpired, isNear, isOwed, lastStart, startsAt } from "../../core/home.ts";
+import { hasCrashed, hasExpired, isNear, isNextRevision, lastStart, startsAt } from "../../core/home.ts";
 import {
   type Home,
   homeKey,
-  noteIn,
   type Parked,
   type Pause,
   parkedKey,
+  parkedSortTime,
+  parseNote,
   timeOf,
-  turnOf,
 } from "../../core/items.ts";
 import type { Wanted } from "../../core/limit.ts";
 import { isUnreadable } from "../../core/readable.ts";
@@ -17,12 +17,19 @@ import { bookStarts } from "../gate/book-starts.ts";
 import { type GivenStart, moveToStarts, noteStarts, type StartOutcome } from "../gate/given-starts.ts";
 import { endExpired } from "../gate/if-late.ts";
 import { heldFromNow, isPaused } from "../gate/known-pauses.ts";
-import { isCounted, isGiven, isShut, isStartAhead, limitOf, openingOf } from "../gate/start-gate.ts";
+import {
+  hasUsableStart,
+  isStartAhead,
+  isStartCounted,
+  limitOf,
+  openingOf,
+  startsOutsideWindow,
+} from "../gate/start-gate.ts";
 import { isNamed, policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import { lookLater, sendIfNear, sendNow } from "../send/send.ts";
+import { fileLooksAtUnsent, sendIfNear, sendNow } from "../send/send.ts";
 import { readHomesApart } from "../store/read-job.ts";
-import { lookAtUnreadableAgain, type Met } from "../store/unreadable.ts";
+import { lookAtUnreadableAgain, type UnreadableSince } from "../store/unreadable.ts";
 import { reserveTurns } from "./pace.ts";
 
 /**
@@ -60,7 +67,7 @@ type Waiting = {
 };
 
 /** What a release does for the jobs of some notes. */
-export type Turn = {
+export type ReleaseStep = {
   /** Jobs that get a start. */
   readonly given: readonly { hold: GivenStart; notes: readonly Parked[] }[];
   /** Jobs that are sent as they are: they have a start, or their run has crashed. */
@@ -78,7 +85,7 @@ export type Turn = {
 };
 
 /** The turn of a release that gives no more starts. */
-export const NO_TURN: Turn = {
+export const NOTHING_GIVEN: ReleaseStep = {
   given: [],
   toSend: [],
   owed: [],
@@ -94,21 +101,21 @@ export const NO_TURN: Turn = {
  *
  * @param isPaced whether the jobs wait for their turns at the rate of the resume
  */
-export async function takeTurns(
+export async function findStartsForNotes(
   ctx: Context,
   run: Release,
   notes: readonly Parked[],
   isPaced: boolean,
-): Promise<Turn> {
+): Promise<ReleaseStep> {
   const { topic } = run;
-  if (await isPaused(ctx, topic)) return NO_TURN;
+  if (await isPaused(ctx, topic)) return NOTHING_GIVEN;
   const { waiting: all, ...others } = await judgeNotes(ctx, run, notes);
   const waiting = await startableNow(ctx, topic, all);
   // Where no resume is under way, the turn of a job is the start that it has.
   const turns = run.pause
     ? await reserveTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
-  if (!turns) return NO_TURN;
+  if (!turns) return NOTHING_GIVEN;
   const inTurn = waiting.flatMap((one, i) => {
     const start = turns[i];
     return start === undefined ? [] : [{ ...one, start, last: lastStart(one.home) }];
@@ -155,14 +162,14 @@ async function judgeNotes(
   const toSend = new Map<string, Home>();
   const owed: Home[] = [];
   const done: Parked[] = [];
-  const unreadable: Met[] = [];
+  const unreadable: UnreadableSince[] = [];
   const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
   // A job keeps its start if it can still use that. In a limited topic the limit must have counted the start, which must be to come. In a
   // resume, only a release can have given it: a start from before the pause does not count.
   const isStartKept = (home: Home): boolean =>
-    isLimited ? isCounted(home) && isStartAhead(home, now) : isGiven(home, now);
+    isLimited ? isStartCounted(home) && isStartAhead(home, now) : hasUsableStart(home, now);
   const keepsStart = (home: Home, isMoved: boolean): boolean =>
-    isStartKept(home) && !isShut(ctx, home) && (isMoved || !run.pause);
+    isStartKept(home) && !startsOutsideWindow(ctx, home) && (isMoved || !run.pause);
   for (const [i, note] of notes.entries()) {
     const home = homes[i];
     if (home instanceof Error) {
@@ -179,10 +186,12 @@ async function judgeNotes(
     // A release may have moved the job to a start, by a new revision, and died before it sent the job. So may several releases in a row.
     // No audit finds an untracked job, so this note is then all that is left of the job.
     const isMoved =
-      home?.heldUntil !== undefined && turnOf(home) === timeOf(note.sk) && home.revision > note.revision;
+      home?.heldUntil !== undefined &&
+      parkedSortTime(home) === timeOf(note.sk) &&
+      home.revision > note.revision;
     if (!home || !(home.revision === note.revision || isMoved)) {
       // Whoever moved the job may have died before sending it. A void message makes up for that, and so does a note.
-      if (home && isOwed(home, note.revision) && isNear(startsAt(home), now))
+      if (home && isNextRevision(home, note.revision) && isNear(startsAt(home), now))
         owed.push({ ...home, spare: true });
       done.push(note);
       continue;
@@ -250,7 +259,7 @@ async function waitingSince(ctx: Context, waiting: readonly Waiting[]): Promise<
   // A job that was parked again since has a note of its own revision, which may come in a later turn.
   const unknown = waiting.filter((one) => one.home.revision > 0 && !noteFor(one, one.notes));
   const read = unknown.length === 0 ? [] : await ctx.pool.read(unknown.map(({ home }) => parkedKey(home)));
-  const own = new Map(unknown.map((one, i) => [one, read[i] ? noteIn(read[i]) : undefined]));
+  const own = new Map(unknown.map((one, i) => [one, read[i] ? parseNote(read[i]) : undefined]));
   return waiting.map((one) => {
     const other = own.get(one);
     const note = noteFor(one, other ? [...one.notes, other] : one.notes);
@@ -296,7 +305,7 @@ function firstFree({ room }: Release, now: number): number | undefined {
  * Releases the jobs of a turn: writes their starts, sends their messages, and deletes their notes last, so that a crash in between loses
  * no job. Ends expired jobs. Deletes the notes of jobs that were cancelled, moved or ended. Answers how many jobs got a start.
  */
-export async function releaseJobs(ctx: Context, run: Release, turn: Turn): Promise<number> {
+export async function releaseJobs(ctx: Context, run: Release, turn: ReleaseStep): Promise<number> {
   const { given, toSend, owed, expired, done } = turn;
   const begun = ctx.clock();
   const endings = await endExpired(
@@ -320,7 +329,7 @@ export async function releaseJobs(ctx: Context, run: Release, turn: Turn): Promi
   if (near.some(isUntaken)) run.isClosed = true;
   // If SQS did not take the message of a job that got a start now, the job keeps its note, and the next tick gives it another start. The
   // other unsent jobs have no note any more, so they get looks.
-  await lookLater(
+  await fileLooksAtUnsent(
     ctx,
     near.filter((home) => !(isUntaken(home) && started.includes(home))),
     sent,

@@ -1,18 +1,25 @@
 import { NEAR, STARTS_AHEAD } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { isLongPast } from "../../core/home.ts";
+import { isLastStartOver } from "../../core/home.ts";
 import { homeKey, type Parked, type Pause } from "../../core/items.ts";
 import { BEGINNING, beforeTime, END, type Position } from "../../core/position.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { inParallel } from "../../general/batches.ts";
-import { lift } from "../change/pause.ts";
-import { noteCrowd } from "../gate/limited-topics.ts";
+import { resumeTopic } from "../change/pause.ts";
+import { noteLastStartGiven } from "../gate/limited-topics.ts";
 import { countParked } from "../gate/park.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { shardsToRelease } from "../store/shards.ts";
 import { parkedNotes } from "./parked-notes.ts";
-import { firstStart, NO_TURN, type Release, releaseJobs, type Turn, takeTurns } from "./release-turn.ts";
+import {
+  findStartsForNotes,
+  firstStart,
+  NOTHING_GIVEN,
+  type Release,
+  type ReleaseStep,
+  releaseJobs,
+} from "./release-turn.ts";
 
 /** What a call that resumes a topic has done. */
 export type Resumed = {
@@ -36,7 +43,7 @@ const CALLER_WAITS = 5_000;
  */
 export async function resume(ctx: Context, topic: string, rate: number | undefined): Promise<Resumed> {
   const until = ctx.clock() + CALLER_WAITS;
-  const lifted = await lift(ctx, topic, rate);
+  const lifted = await resumeTopic(ctx, topic, rate);
   if (!lifted) return { released: 0, left: 0 };
   const released = await release(ctx, topic, lifted, until);
   return { released, left: await countParked(ctx, topic, await shardsToRelease(ctx)) };
@@ -79,7 +86,7 @@ export async function release(
     released += part.released;
     isLeft ||= part.isLeft;
   }
-  if (isLimited) await noteCrowd(ctx, topic, isLeft ? bound : undefined);
+  if (isLimited) await noteLastStartGiven(ctx, topic, isLeft ? bound : undefined);
   if (run.sick.size > 0) {
     const where = [...run.sick].join(", ");
     const message = `parked jobs of topic ${topic} in ${where} could not be released; the next tick tries again`;
@@ -119,14 +126,17 @@ async function releaseRange(
   let released = 0;
   let isLeft = false;
   let isLast = false;
-  const takeTurn = async (some: readonly Parked[]): Promise<Turn> => {
-    const turn = ctx.clock() < until && !run.isClosed ? await takeTurns(ctx, run, some, isPaced) : NO_TURN;
+  const takeTurn = async (some: readonly Parked[]): Promise<ReleaseStep> => {
+    const turn =
+      ctx.clock() < until && !run.isClosed
+        ? await findStartsForNotes(ctx, run, some, isPaced)
+        : NOTHING_GIVEN;
     isLeft ||= turn.isLeft;
     isLast ||= turn.isLast;
     return turn;
   };
   /** Takes starts in the order of the notes. It does not wait for the writes and messages of earlier steps. */
-  const next = async (): Promise<Turn | undefined> => {
+  const next = async (): Promise<ReleaseStep | undefined> => {
     while (!isLast) {
       const some = await notes.next();
       if (some.done) return undefined;
@@ -137,7 +147,7 @@ async function releaseRange(
         // If the job can use none of the starts that are left, its home need not be read.
         const { last = Number.POSITIVE_INFINITY } = note;
         if (last >= first) waiting.push(note);
-        else if (isLongPast(last, now) && expired.length < MOST_EXPIRED) expired.push(note);
+        else if (isLastStartOver(last, now) && expired.length < MOST_EXPIRED) expired.push(note);
       }
       isLeft ||= waiting.length < some.value.length;
       if (waiting.length > 0 || now >= until) return takeTurn(waiting);
@@ -145,7 +155,7 @@ async function releaseRange(
     return undefined;
   };
   /** Expired jobs are ended last: there may be more of them than there is time for, and starts that nobody takes in time are lost. */
-  const nextExpired = async (): Promise<Turn | undefined> => {
+  const nextExpired = async (): Promise<ReleaseStep | undefined> => {
     const some = expired.splice(0, ctx.sizes.released);
     return some.length > 0 && ctx.clock() < until ? takeTurn(some) : undefined;
   };

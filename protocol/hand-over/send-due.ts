@@ -8,7 +8,7 @@ import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { type HandedOver, reportFailures, send } from "../send/send.ts";
 import type { Backlogs } from "./backlog.ts";
-import { leftToReleases, sentBefore } from "./sent-before.ts";
+import { findLeftToReleases, findSentOrParked } from "./sent-before.ts";
 
 /** A job that a sweep or an audit has found. */
 export type DueJob = {
@@ -54,7 +54,7 @@ export async function sendDue(
   );
   for (const home of homesOf(due)) if (unknown.has(home.topic)) noteUnread(home, unknown.get(home.topic));
 
-  const released = await leftToReleases(ctx, homesOf(open()));
+  const released = await findLeftToReleases(ctx, homesOf(open()));
   for (const home of homesOf(open())) {
     const error = released.unread.get(home.id);
     if (error !== undefined) noteUnread(home, error);
@@ -66,7 +66,7 @@ export async function sendDue(
   await askForBacklogs(homesOf(open()), readAt, backlogs);
   const first = new Set(due.flatMap(({ home, isFirst }) => (isFirst ? home.id : [])));
   const late = homesOf(open().filter(({ isLate }) => isLate));
-  const before = await sentBefore(ctx, late, backlogs, ({ id }) => first.has(id));
+  const before = await findSentOrParked(ctx, late, backlogs, ({ id }) => first.has(id));
   for (const home of late) {
     const error = before.unread.get(home.id);
     if (error !== undefined) noteUnread(home, error);

@@ -2,7 +2,7 @@ import { startsAt } from "../../core/home.ts";
 import { type Home, type Key, parkedKey } from "../../core/items.ts";
 import { knownResume, pauseBounds } from "../gate/known-pauses.ts";
 import { limitedTopics } from "../gate/limited-topics.ts";
-import { isStartAhead, type Looks } from "../gate/start-gate.ts";
+import { isStartAhead, type KnownJobs } from "../gate/start-gate.ts";
 import { isLimited, isNamed } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { readApart } from "../store/read-apart.ts";
@@ -19,12 +19,12 @@ export type Unread = ReadonlyMap<string, Error>;
  *
  * @param isFirst whether this is the first look at a job. Such a job lies in no queue, but its writer may have parked it
  */
-export async function sentBefore(
+export async function findSentOrParked(
   ctx: Context,
   homes: readonly Home[],
   backlogs: Backlogs,
   isFirst: (home: Home) => boolean = () => false,
-): Promise<{ looks: Omit<Looks, "by">; unread: Unread }> {
+): Promise<{ looks: Omit<KnownJobs, "by">; unread: Unread }> {
   const now = ctx.clock();
   const asked = homes.filter((home) => isLimited(ctx, home.topic) && !isStartAhead(home, now));
   if (asked.length === 0) return NOTHING_KNOWN;
@@ -45,7 +45,7 @@ export async function sentBefore(
  * If a sweep sent such a job too, the job would be sent twice, and no claim drops the second message of an untracked job. The job would
  * also take two starts of a limit. And it would seem late, because only a release writes down that a limit has held the job.
  */
-export async function leftToReleases(
+export async function findLeftToReleases(
   ctx: Context,
   homes: readonly Home[],
 ): Promise<{ left: ReadonlySet<string>; unread: Unread }> {

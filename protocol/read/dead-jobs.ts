@@ -1,11 +1,11 @@
 import { DAY, PAGE_BYTES } from "../../core/constants.ts";
-import { isOwed } from "../../core/home.ts";
+import { isNextRevision } from "../../core/home.ts";
 import { type DeadEntry, deadDay, type Head, headOf, idIn, timeOf } from "../../core/items.ts";
 import { afterJob, beforeTime, END, justAfter, type Position } from "../../core/position.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";
 import type { Context, Page } from "../ports.ts";
-import { readableHomes } from "../store/read-job.ts";
-import { isMeant, type JobFilter, type JobPage } from "./list.ts";
+import { readReadableHomes } from "../store/read-job.ts";
+import { type JobFilter, type JobPage, matchesFilter } from "./list.ts";
 
 export type DeadJob = {
   home: Head;
@@ -60,9 +60,9 @@ export async function deadPage(
     }
     if (!dead) {
       // A redrive removes the entry last. So one that has left its entry may have died before it sent the job.
-      if (home && isOwed(home, entry.revision) && isMeant(home, request)) gone.push(home);
+      if (home && isNextRevision(home, entry.revision) && matchesFilter(home, request)) gone.push(home);
     } else {
-      if (isMeant(dead, request)) homes.push(dead);
+      if (matchesFilter(dead, request)) homes.push(dead);
       examined += 1;
     }
     entries += 1;
@@ -99,7 +99,7 @@ async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): A
 
 async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<EntryJob> {
   const named = entries.filter(({ sk }) => idIn(sk) !== undefined);
-  const homes = await readableHomes(
+  const homes = await readReadableHomes(
     ctx,
     named.flatMap(({ sk }) => idIn(sk) ?? []),
     "listing dead jobs",

@@ -11,7 +11,7 @@ import {
   timeOf,
 } from "../../core/items.ts";
 import { afterJob, beforeTime, type Position } from "../../core/position.ts";
-import { isUnreadable, jobIn, readHome, type Unreadable } from "../../core/readable.ts";
+import { isUnreadable, jobIdIn, readHome, type Unreadable } from "../../core/readable.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { readHomes, withoutBody } from "../store/read-job.ts";
@@ -112,7 +112,7 @@ export function afterDue(home: Head): Position {
 function inDueOrder(items: readonly Entry[]): Entry[] {
   const homes = new Set(items.filter(({ sk }) => !isLookKey(sk)).map(({ sk }) => sk));
   return items
-    .filter(({ sk }) => jobIn(sk) !== undefined)
+    .filter(({ sk }) => jobIdIn(sk) !== undefined)
     .filter(({ sk }) => !isLookKey(sk) || !homes.has(sk.replace("#look", "")))
     .sort((a, b) => (a.sk < b.sk ? -1 : 1));
 }
@@ -141,7 +141,7 @@ export async function readEntries(
 
 function entryOf(item: Item): Entry {
   const { sk } = item;
-  const id = jobIn(sk);
+  const id = jobIdIn(sk);
   if (id === undefined || isLookKey(sk)) return { sk };
   const home = readHome(item, id);
   return { sk, home: isUnreadable(home) ? home : headOf(home) };
@@ -166,14 +166,14 @@ async function homesAmong(
   items: readonly Entry[],
 ): Promise<{ homes: Head[]; gone: Head[]; bytes: number }> {
   const looks = items.filter(({ sk }) => isLookKey(sk));
-  const ids = looks.flatMap(({ sk }) => jobIn(sk) ?? []);
+  const ids = looks.flatMap(({ sk }) => jobIdIn(sk) ?? []);
   const looked = await readHomes(ctx, ids);
   const lookedOf = new Map(looked.map((home, i) => [ids[i], withoutBody(home)]));
   const due = new Map<string, Head>();
   const gone: Head[] = [];
   const unreadable = new Map<string, Unreadable>();
   for (const item of [...items.filter(({ sk }) => !isLookKey(sk)), ...looks]) {
-    const id = jobIn(item.sk);
+    const id = jobIdIn(item.sk);
     if (id === undefined) continue;
     const home = isLookKey(item.sk) ? lookedOf.get(id) : item.home;
     if (isUnreadable(home)) unreadable.set(id, home);

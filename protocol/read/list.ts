@@ -48,7 +48,7 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
     gone.push(...due.gone);
     for (const home of due.homes) {
       const inState = request.state === undefined || stateAt(home, now) === request.state;
-      const meant = inState && isMeant(home, request);
+      const meant = inState && matchesFilter(home, request);
       // Jobs in an answer have no bodies, but an answer of a Lambda function has at most 6 MB.
       if (meant) bytes += JSON.stringify(home).length;
       if (homes.length === request.limit || (homes.length > 0 && bytes > PAGE_BYTES)) {
@@ -65,7 +65,7 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
 }
 
 /** Whether a job matches a filter. */
-export function isMeant(home: Head, { topic, tag, group }: JobFilter): boolean {
+export function matchesFilter(home: Head, { topic, tag, group }: JobFilter): boolean {
   return (
     (topic === undefined || home.topic === topic) &&
     (tag === undefined || home.tag === tag) &&

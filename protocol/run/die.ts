@@ -4,7 +4,7 @@ import { type DeadEntry, deadKey, type Home, homeKey, ITEM_VERSION, ttl } from "
 import { deadText } from "../../core/message.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
 import { truncate } from "../../general/text.ts";
-import { isAsSet } from "../change/move.ts";
+import { hasAttributes } from "../change/move.ts";
 import type { Context, Expected } from "../ports.ts";
 import { releaseKey } from "../store/keys.ts";
 
@@ -64,7 +64,7 @@ export async function die(ctx: Context, home: Home, death: Death): Promise<Home 
   // rule: dead-home-comes-last
   const changed = await ctx.pool.change({ key: homeKey(home.id), expect, set }, by);
   const found = changed.item && readHome(changed.item, home.id);
-  if (!found || isUnreadable(found) || !(changed.changed || isAsSet(found, set))) return undefined;
+  if (!found || isUnreadable(found) || !(changed.changed || hasAttributes(found, set))) return undefined;
   await releaseKey(ctx, found, expiresAt, by);
   const { topic, id, attempt } = home;
   ctx.report({ type: "dead", topic, id, attempt, error, hasLetter: death.envelope !== false });

@@ -10,7 +10,7 @@ import {
   isPastExpiry,
   type Message,
   type MessageJob,
-  newestOf,
+  newestRevisions,
   parseMessage,
   startOf,
 } from "../../core/message.ts";
@@ -129,7 +129,7 @@ async function handOut(
   const pulled: Pulled[] = [];
   // The lease begins before the claim, so that a slow claim is seen to outlast the lease.
   const leaseEnd = ctx.clock() + ttr;
-  const unique = newestOf(due);
+  const unique = newestRevisions(due);
   for (const carried of due) if (!unique.includes(carried)) away.drop.push(carried.received.handle);
   const tracked = unique.filter(({ job }) => !job.untracked);
   const untracked = unique.filter(({ job }) => job.untracked);

@@ -1,6 +1,6 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { isFinished, isNear, isOwed, startsAt } from "../../core/home.ts";
+import { isFinished, isNear, isNextRevision, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { deadText, type Message } from "../../core/message.ts";
 import { isUnreadable } from "../../core/readable.ts";
@@ -8,7 +8,7 @@ import { redriveJob } from "../change/redrive.ts";
 import type { Context } from "../ports.ts";
 import { mayDropVoid, send } from "../send/send.ts";
 import { readHomes, readHomesApart } from "../store/read-job.ts";
-import { cannotRead } from "../store/unreadable.ts";
+import { unreadableError } from "../store/unreadable.ts";
 
 /**
  * Redrives the jobs of a dead letter that lies in a ready queue: somebody has used SQS's own redrive, and wants the job to run again. A job
@@ -28,9 +28,9 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
       const home = homes[i];
       if (home instanceof Error) throw home;
       // Only a newer version knows whether the job is still dead.
-      if (isUnreadable(home)) throw cannotRead(home);
+      if (isUnreadable(home)) throw unreadableError(home);
       if (home?.revision !== job.revision) {
-        if (home && isOwed(home, job.revision) && isNear(startsAt(home), ctx.clock()))
+        if (home && isNextRevision(home, job.revision) && isNear(startsAt(home), ctx.clock()))
           owed.push({ ...home, spare: true });
         continue;
       }

@@ -5,7 +5,7 @@ import {
   isBeyondBound,
   isFinished,
   isNear,
-  isOwed,
+  isNextRevision,
   isRunning,
   startsAt,
 } from "../../core/home.ts";
@@ -20,7 +20,7 @@ import {
 } from "../../core/message.ts";
 import { isUnreadable, type Unreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
-import { isCounted, isGiven, isShut } from "../gate/start-gate.ts";
+import { hasUsableStart, isStartCounted, startsOutsideWindow } from "../gate/start-gate.ts";
 import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import type { DropReason } from "../reports.ts";
@@ -90,7 +90,7 @@ export async function readRefused(
         continue;
       }
       // rule: void-message-sends-the-owed-job
-      if (!job.spare && isOwed(home, job.revision) && isNear(startsAt(home), now))
+      if (!job.spare && isNextRevision(home, job.revision) && isNear(startsAt(home), now))
         unsent.push({ ...home, spare: true });
       drop(job, "moved");
     } else if (isRunning(home, now)) {
@@ -161,7 +161,9 @@ function isDueByBound(ctx: Context, home: Home): boolean {
   const now = ctx.clock();
   const isDue = home.state === "scheduled" && isBeyondBound(home, now) && startsAt(home) <= now;
   return (
-    isDue && !isShut(ctx, home) && (!isLimited(ctx, home.topic) || (isCounted(home) && isGiven(home, now)))
+    isDue &&
+    !startsOutsideWindow(ctx, home) &&
+    (!isLimited(ctx, home.topic) || (isStartCounted(home) && hasUsableStart(home, now)))
   );
 }
 

@@ -15,7 +15,7 @@ import { truncate } from "../../general/text.ts";
 import { openingOf } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import { dueAgain, resend } from "../send/resend.ts";
+import { resend, withNextRun } from "../send/resend.ts";
 import { claimLost, type Ending, type Settled } from "./settle.ts";
 
 /**
@@ -75,7 +75,7 @@ async function runAgain(
   dueAt: number,
 ): Promise<void> {
   const { receives: _, ...same } = job;
-  const again = dueAgain(ctx, topic, same, dueAt);
+  const again = withNextRun(ctx, topic, same, dueAt);
   if ((await resend(ctx, topic, group, [again])).size > 0) return;
   throw new MinutehandError("unavailable", `SQS rejected a message to the ready queue of topic ${topic}`);
 }

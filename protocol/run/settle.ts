@@ -6,13 +6,13 @@ import { type Home, homeKey, ttl } from "../../core/items.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import { truncate } from "../../general/text.ts";
-import { asCancelled } from "../change/cancel.ts";
-import { isAsSet, move } from "../change/move.ts";
+import { cancelledFields } from "../change/cancel.ts";
+import { hasAttributes, move } from "../change/move.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Expected } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
 import { releaseKey } from "../store/keys.ts";
-import { readableHomes } from "../store/read-job.ts";
+import { readReadableHomes } from "../store/read-job.ts";
 import { die } from "./die.ts";
 
 /** The claim of a run: what its settle needs to know. */
@@ -53,7 +53,7 @@ export async function settleDone(
   );
   // rule: settle-reads-only-what-was-refused
   const refused = held.filter((_, i) => outcomes[i] === "refused");
-  const homes = await readableHomes(
+  const homes = await readReadableHomes(
     ctx,
     refused.map(({ id }) => id),
     "settling jobs",
@@ -77,7 +77,7 @@ export async function settleOtherwise(
   held: Held,
   ending: Exclude<Ending, { end: "done" }>,
 ): Promise<Settled> {
-  const [home] = await readableHomes(ctx, [held.id], "settling a job");
+  const [home] = await readReadableHomes(ctx, [held.id], "settling a job");
   if (!home) return "lost";
   const verb =
     "verb" in ending && ending.verb !== undefined ? { settledBy: `${ending.verb}:${held.token}` } : {};
@@ -185,13 +185,13 @@ async function dieOf(
   by: { settledBy?: string },
 ): Promise<Ended> {
   if (await die(ctx, home, { error, expect, ...by })) return "settled";
-  return (await readableHomes(ctx, [home.id], "settling a job"))[0];
+  return (await readReadableHomes(ctx, [home.id], "settling a job"))[0];
 }
 
 /** Cancels a job whose run did not succeed, instead of running the job again. */
 async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Promise<Ended> {
   const now = ctx.clock();
-  const set = { ...says, ...asCancelled(ctx, now) };
+  const set = { ...says, ...cancelledFields(ctx, now) };
   const change = {
     key: homeKey(home.id),
     expect: { ...expect, revision: home.revision },
@@ -201,7 +201,7 @@ async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Prom
   const { changed, item } = await ctx.pool.change(change, now + WRITER_DEADLINE);
   const found = item && readHome(item, home.id);
   if (!found || isUnreadable(found)) return undefined;
-  if (!changed && !isAsSet(found, set)) return found;
+  if (!changed && !hasAttributes(found, set)) return found;
   await releaseKey(ctx, home, set.expiresAt, now + WRITER_DEADLINE);
   ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
   return "settled";

@@ -1,11 +1,11 @@
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { endTooLate, findExpired, findTooLate } from "../gate/if-late.ts";
 import { pauseBound } from "../gate/known-pauses.ts";
-import { type PutOff, parkCarried } from "../gate/park.ts";
+import { type Deferred, parkReceived } from "../gate/park.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import type { DropReason } from "../reports.ts";
-import { sendMissed } from "../send/missed-starts.ts";
+import { resendMissedStarts } from "../send/missed-starts.ts";
 
 /** A claim in hand. Times are ms since the epoch. */
 export type Claimed = {
@@ -72,7 +72,7 @@ export async function judge(
   verdicts: Map<string, Verdict>,
 ): Promise<Judged> {
   const { maxPerSecond, window, ifLate } = policyOf(ctx, topic);
-  const putOff = ({ done, unread }: PutOff): void => {
+  const putOff = ({ done, unread }: Deferred): void => {
     for (const job of jobs) {
       if (done.has(job.id)) dropJob(ctx, topic, job, "paused", verdicts);
       // Nobody can say whether the job must wait.
@@ -88,8 +88,9 @@ export async function judge(
   // rule: claim-asks-for-a-pause
   const bound = await pauseBound(ctx, topic);
   const held = live.filter((job) => startOf(job) < bound);
-  if (held.length > 0) putOff(await parkCarried(ctx, topic, held));
-  if (maxPerSecond !== undefined || window !== undefined) putOff(await sendMissed(ctx, topic, open(live)));
+  if (held.length > 0) putOff(await parkReceived(ctx, topic, held));
+  if (maxPerSecond !== undefined || window !== undefined)
+    putOff(await resendMissedStarts(ctx, topic, open(live)));
   const late = ifLate === undefined ? [] : await findTooLate(ctx, topic, open(live), now);
 
   const ends = [...expired, ...late];

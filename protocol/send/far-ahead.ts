@@ -22,7 +22,7 @@ export function isFar(ctx: Context, dueAt: number): boolean {
  * Never throws, because the sweep sends every job in any case. After the first failure, or after five seconds, the other schedules are
  * left as they are.
  */
-export async function keepPromotions(ctx: Context, homes: readonly Head[]): Promise<void> {
+export async function syncPromotions(ctx: Context, homes: readonly Head[]): Promise<void> {
   const { promotions } = ctx;
   if (promotions === undefined) return;
   const until = ctx.clock() + PATIENCE;

@@ -1,13 +1,13 @@
 import { WRITER_DEADLINE } from "../../core/constants.ts";
 import type { MessageJob } from "../../core/message.ts";
 import { knownFollowedAt, knownResume } from "../gate/known-pauses.ts";
-import { homesBefore, type PutOff } from "../gate/park.ts";
-import { isShut, type Looks } from "../gate/start-gate.ts";
+import { type Deferred, readHomesStartingBefore } from "../gate/park.ts";
+import { type KnownJobs, startsOutsideWindow } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import { lookLater, send } from "./send.ts";
+import { fileLooksAtUnsent, send } from "./send.ts";
 
-const NONE: PutOff = { done: new Set(), unread: new Set() };
+const NONE: Deferred = { done: new Set(), unread: new Set() };
 
 /**
  * Gives new starts to jobs that lay in their topic's queue while the topic was paused, or until its consumers had followed the resume.
@@ -16,7 +16,11 @@ const NONE: PutOff = { done: new Set(), unread: new Set() };
  *
  * Messages of jobs that are `done` may be deleted.
  */
-export async function sendMissed(ctx: Context, topic: string, jobs: readonly MessageJob[]): Promise<PutOff> {
+export async function resendMissedStarts(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+): Promise<Deferred> {
   const { maxPerSecond, window } = policyOf(ctx, topic);
   if (maxPerSecond === undefined && window === undefined) return NONE;
   const resumedAt = await knownResume(ctx, topic);
@@ -24,14 +28,14 @@ export async function sendMissed(ctx: Context, topic: string, jobs: readonly Mes
   // A start that was given before the pause may lie between the resume and the time when consumers are back.
   const backAt = Math.max(resumedAt, await knownFollowedAt(ctx, topic));
   const readAt = ctx.clock();
-  const missed = await homesBefore(ctx, jobs, backAt);
+  const missed = await readHomesStartingBefore(ctx, jobs, backAt);
   const homes = missed.homes.flatMap((home) => {
-    const isHeld = maxPerSecond !== undefined || isShut(ctx, home);
+    const isHeld = maxPerSecond !== undefined || startsOutsideWindow(ctx, home);
     // `spare` makes `send` note the start in the job's home, so that another message of the job takes no second start.
     return home.state === "scheduled" && isHeld ? { ...home, spare: true as const } : [];
   });
   // With `looks`, `send` counts no start that has passed: these jobs get new ones.
-  const looks: Looks = { behind: new Set(), by: readAt + WRITER_DEADLINE };
-  if (homes.length > 0) await lookLater(ctx, homes, await send(ctx, homes, looks));
+  const looks: KnownJobs = { behind: new Set(), by: readAt + WRITER_DEADLINE };
+  if (homes.length > 0) await fileLooksAtUnsent(ctx, homes, await send(ctx, homes, looks));
   return { done: new Set(homes.map(({ id }) => id)), unread: missed.unread };
 }

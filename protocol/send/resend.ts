@@ -49,7 +49,7 @@ export async function resend(
  * Makes the message's entry for an untracked job's next run. The job is due at `dueAt` (ms since the epoch), and starts at the opening of
  * its topic's window if that is later.
  */
-export function dueAgain(ctx: Context, topic: string, job: MessageJob, dueAt: number): MessageJob {
+export function withNextRun(ctx: Context, topic: string, job: MessageJob, dueAt: number): MessageJob {
   const { heldFrom: _, heldUntil: __, ...same } = job;
   const due = new Date(dueAt).toISOString();
   const start = new Date(openingOf(ctx, topic, dueAt)).toISOString();

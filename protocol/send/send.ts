@@ -7,7 +7,7 @@ import type { TopicPolicy } from "../../core/policy.ts";
 import { inParallel } from "../../general/batches.ts";
 import { unknownPauses } from "../gate/known-pauses.ts";
 import { parkForLimit } from "../gate/park.ts";
-import { type Gated, type Looks, readTooLongAgo, startGate } from "../gate/start-gate.ts";
+import { type Gated, type KnownJobs, readTooLongAgo, startGate } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline, Outgoing, Sent } from "../ports.ts";
 import { fileLooks } from "../store/looks.ts";
@@ -28,7 +28,7 @@ export type HandedOver = Sent | { outcome: "held" };
 export async function send(
   ctx: Context,
   homes: readonly Home[],
-  looks?: Looks,
+  looks?: KnownJobs,
 ): Promise<Map<string, HandedOver>> {
   const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
   const readBy = ctx.clock() + WRITER_DEADLINE;
@@ -204,11 +204,11 @@ async function sendPacks(
 export async function sendIfNear(ctx: Context, homes: readonly Home[]): Promise<void> {
   const near = homes.filter((home) => isNear(startsAt(home), ctx.clock()));
   if (near.length === 0) return;
-  await lookLater(ctx, near, await send(ctx, near));
+  await fileLooksAtUnsent(ctx, near, await send(ctx, near));
 }
 
 /** Files a look at each of these jobs that was not handed over, so that one of the next sweeps sends the job. */
-export async function lookLater(
+export async function fileLooksAtUnsent(
   ctx: Context,
   homes: readonly Home[],
   outcomes: ReadonlyMap<string, HandedOver>,

@@ -1,8 +1,8 @@
-import { type Home, type KeyItem, keyKey, type Tombstone, tombstoneKey } from "../../core/items.ts";
+import { type Home, type KeyItem, keyItemKey, type Tombstone, tombstoneKey } from "../../core/items.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import type { Context, Expected, Write } from "../ports.ts";
 import { readHomesApart } from "./read-job.ts";
-import { cannotRead, readable } from "./unreadable.ts";
+import { requireReadable, unreadableError } from "./unreadable.ts";
 
 /** The items that belong to a caller's own key. */
 export type KeyHolder = {
@@ -23,34 +23,37 @@ export async function readKeyHolder(
   key: string,
   withTombstone: boolean,
 ): Promise<KeyHolder> {
-  const places = [keyKey(topic, key), ...(withTombstone ? [tombstoneKey(topic, key)] : [])];
+  const places = [keyItemKey(topic, key), ...(withTombstone ? [tombstoneKey(topic, key)] : [])];
   const [read, left] = (await ctx.pool.read(places)) as [KeyItem | undefined, Tombstone | undefined];
-  const item = readable(read, `key ${key} of topic ${topic}`);
-  const tombstone = readable(left, `what events left of key ${key} of topic ${topic}`);
+  const item = requireReadable(read, `key ${key} of topic ${topic}`);
+  const tombstone = requireReadable(left, `what events left of key ${key} of topic ${topic}`);
   const [holder] = item ? await readHomesApart(ctx, [item.id]) : [];
   if (holder instanceof Error) throw holder;
-  if (isUnreadable(holder)) throw cannotRead(holder);
+  if (isUnreadable(holder)) throw unreadableError(holder);
   return { item, holder, tombstone };
 }
 
 type Named = { topic: string; key?: string };
 
 /** Makes a transaction fail if somebody has filed a job under the key since the key's item was read. */
-export function keyAsRead({ topic, key = "" }: Named, item: KeyItem | undefined): Write {
-  return { check: { key: keyKey(topic, key), expect: item ? { id: item.id } : "absent" } };
+export function expectKeyUnchanged({ topic, key = "" }: Named, item: KeyItem | undefined): Write {
+  return { check: { key: keyItemKey(topic, key), expect: item ? { id: item.id } : "absent" } };
 }
 
 /**
  * Makes a transaction fail if an event has changed the tombstone since it was read. Otherwise an event that comes between the
  * read and the write would find no job, and the job would find no tombstone.
  */
-export function tombstoneAsRead({ topic, key = "" }: Named, tombstone: Tombstone | undefined): Write {
-  const expect = tombstone ? standsAs(tombstone) : "absent";
+export function expectTombstoneUnchanged(
+  { topic, key = "" }: Named,
+  tombstone: Tombstone | undefined,
+): Write {
+  const expect = tombstone ? expectTombstone(tombstone) : "absent";
   return { check: { key: tombstoneKey(topic, key), expect } };
 }
 
 /** The attributes that say whether a tombstone has changed: all that anyone acts on. */
-export function standsAs({ events, eventAt, until, reach }: Tombstone): Expected {
+export function expectTombstone({ events, eventAt, until, reach }: Tombstone): Expected {
   return { events, eventAt, until, reach };
 }
 
@@ -58,7 +61,7 @@ export function standsAs({ events, eventAt, until, reach }: Tombstone): Expected
  * Says whether a tombstone cancels a job. EventBridge counts times in whole seconds: of two events of the same second the event
  * that cancels counts as the later one.
  */
-export function liesUnder(
+export function isCancelledByTombstone(
   { createdAt, eventAt }: Home,
   tombstone: Pick<Tombstone, "eventAt" | "until">,
 ): boolean {

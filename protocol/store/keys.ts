@@ -1,11 +1,11 @@
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { type Head, type Home, homeKey, type KeyItem, keyKey } from "../../core/items.ts";
+import { type Head, type Home, homeKey, type KeyItem, keyItemKey } from "../../core/items.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context, Write } from "../ports.ts";
 import { fileLooks } from "./looks.ts";
 import { readApart } from "./read-apart.ts";
-import { readable } from "./unreadable.ts";
+import { requireReadable } from "./unreadable.ts";
 
 const WIDTH = 8;
 
@@ -33,7 +33,7 @@ async function freeKey(
   expiresAt: number,
   by: number,
 ): Promise<void> {
-  const change = { key: keyKey(topic, key), expect: { id }, set: { expiresAt } };
+  const change = { key: keyItemKey(topic, key), expect: { id }, set: { expiresAt } };
   if (state === "dead") {
     await ctx.pool.transact([{ check: { key: homeKey(id), expect: { state, revision } } }, { change }], by);
   } else await ctx.pool.change(change, by);
@@ -66,7 +66,7 @@ export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: 
   const keyed = homes.filter(({ key }) => key !== undefined);
   const items = await readApart(
     ctx,
-    keyed.map(({ topic, key }) => keyKey(topic, key ?? "")),
+    keyed.map(({ topic, key }) => keyItemKey(topic, key ?? "")),
   );
   const failed = await inParallel([...keyed.entries()], WIDTH, async ([i, home]) => {
     const item = items[i] as KeyItem | undefined | Error;
@@ -93,8 +93,8 @@ function isUnavailable(error: unknown): boolean {
  * Makes the write by which a redrive takes the key of its job again, in one transaction with the job's home. Answers `taken` if
  * the key names another job now.
  */
-export async function reclaimKey(ctx: Context, home: Home): Promise<Write | "taken"> {
-  const key = keyKey(home.topic, home.key ?? "");
+export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write | "taken"> {
+  const key = keyItemKey(home.topic, home.key ?? "");
   const [holder] = (await ctx.pool.read([key])) as [KeyItem | undefined];
   if (!holder) return { insert: { ...key, v: home.v, id: home.id } };
   if (holder.id !== home.id) return "taken";
@@ -105,11 +105,11 @@ export async function reclaimKey(ctx: Context, home: Home): Promise<Write | "tak
  * Selects the finished jobs of a topic that a redrive may move: a job without a key, or one whose key names no other job. A job
  * whose key cannot be read is left to a later redrive. Reports that keys could not be read.
  */
-export async function withOwnKeys(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
+export async function selectRedrivable(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
   const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];
   const items = await readApart(
     ctx,
-    keys.map((key) => keyKey(topic, key)),
+    keys.map((key) => keyItemKey(topic, key)),
   );
   const unread = items.find((item) => item instanceof Error);
   if (unread)
@@ -126,6 +126,6 @@ export async function withOwnKeys(ctx: Context, topic: string, homes: readonly H
  * @throws `unavailable` if the key's item cannot be read
  */
 export async function jobOfKey(ctx: Context, topic: string, key: string): Promise<string | undefined> {
-  const [item] = (await ctx.pool.read([keyKey(topic, key)])) as [KeyItem | undefined];
-  return readable(item, `key ${key} of topic ${topic}`)?.id;
+  const [item] = (await ctx.pool.read([keyItemKey(topic, key)])) as [KeyItem | undefined];
+  return requireReadable(item, `key ${key} of topic ${topic}`)?.id;
 }

@@ -11,7 +11,7 @@ const TRIES = 10;
 const WIDTH = 8;
 
 /** Answers the TTL (seconds since the epoch) of a once item that must answer until `lasts` ms after `time`. */
-export function onceEnd(time: number, lasts = ONCE_AFTER): number {
+export function onceItemTtl(time: number, lasts = ONCE_AFTER): number {
   return ttl(time + lasts + ONCE_SLACK);
 }
 
@@ -42,7 +42,7 @@ export async function prolongOnce(
   const least = ttl(time + ONCE_AFTER + LEAST_ONCE_SLACK);
   const short = notes.filter(({ expiresAt }) => expiresAt < least);
   if (short.length === 0) return {};
-  const expiresAt = onceEnd(time);
+  const expiresAt = onceItemTtl(time);
   await inParallel(short, WIDTH, (note) => prolong(ctx, home, { ...note, expiresAt }, by));
   return { once: onceText(notes.map((note) => (short.includes(note) ? { ...note, expiresAt } : note))) };
 }

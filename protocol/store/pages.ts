@@ -11,12 +11,12 @@ import {
   timeOf,
 } from "../../core/items.ts";
 import { beforeTime, justAfter, type Position } from "../../core/position.ts";
-import { isUnreadable, jobIn, readHome, type Unreadable } from "../../core/readable.ts";
+import { isUnreadable, jobIdIn, readHome, type Unreadable } from "../../core/readable.ts";
 import { entriesAtOnce } from "../../core/work-sizes.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { readHomes } from "./read-job.ts";
-import type { Met } from "./unreadable.ts";
+import type { UnreadableSince } from "./unreadable.ts";
 
 /** One entry of a bucket, which is a home or a look, with its job. */
 export type Entry = {
@@ -28,7 +28,7 @@ export type Entry = {
   /** The `since` of the entry, if that is a look. */
   since?: number;
   /** Set if the job exists and this code cannot read it. */
-  unreadable?: Met;
+  unreadable?: UnreadableSince;
   /** The job's id, set if DynamoDB gave no answer to the read of the job. */
   unread?: string;
 };
@@ -197,7 +197,7 @@ async function entriesOf(
   from: Position,
   silent: Set<string> | undefined,
 ): Promise<Entry[]> {
-  const ids = items.map(({ sk }) => jobIn(sk));
+  const ids = items.map(({ sk }) => jobIdIn(sk));
   const looked = items.flatMap(({ sk }, i) => (isLookKey(sk) ? (ids[i] ?? []) : []));
   const homeOf = silent ? await homesApart(ctx, looked, silent) : await homesOf(ctx, looked);
   let before = from;

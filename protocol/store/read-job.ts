@@ -6,7 +6,7 @@ import { chunksOf, inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { jobOfKey } from "./keys.ts";
 import { readApart } from "./read-apart.ts";
-import { cannotRead, reportUnreadable } from "./unreadable.ts";
+import { reportUnreadable, unreadableError } from "./unreadable.ts";
 
 const WIDTH = 2;
 
@@ -17,7 +17,7 @@ const WIDTH = 2;
 export async function readJob(ctx: Context, id: string): Promise<Home> {
   const [home] = await readHomes(ctx, [id]);
   if (!home) throw notFound(id);
-  if (isUnreadable(home)) throw cannotRead(home);
+  if (isUnreadable(home)) throw unreadableError(home);
   return home;
 }
 
@@ -58,7 +58,7 @@ export async function readHomesApart(
  * Reads homes as `readHomes`, but reports the unreadable ones and answers `undefined` for them.
  * @param what what the caller is doing, for the report
  */
-export async function readableHomes(
+export async function readReadableHomes(
   ctx: Context,
   ids: readonly string[],
   what: string,

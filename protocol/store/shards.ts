@@ -2,7 +2,7 @@ import { AUDIT_AFTER, MAX_SHARDS, WRITER_DEADLINE } from "../../core/constants.t
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, type Meta, sortable } from "../../core/items.ts";
 import type { Context, Pool } from "../ports.ts";
-import { readable } from "./unreadable.ts";
+import { requireReadable } from "./unreadable.ts";
 
 /** How long a process uses the number before it reads `meta` again: ms. An old number is never wrong (`shardCount`). */
 const FRESH_FOR = 60_000;
@@ -85,7 +85,7 @@ async function readShards(ctx: Context): Promise<number> {
 
 async function readMeta(ctx: Context): Promise<Meta | undefined> {
   const [meta] = await ctx.pool.read([META_KEY]);
-  return readable(meta as Meta | undefined, "the number of shards");
+  return requireReadable(meta as Meta | undefined, "the number of shards");
 }
 
 /**

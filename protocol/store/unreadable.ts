@@ -7,7 +7,7 @@ import type { Context } from "../ports.ts";
 import { fileLooks } from "./looks.ts";
 
 /** An unreadable job. `since`: when a look first found it unreadable, ms since the epoch. */
-export type Met = Unreadable & { readonly since: number };
+export type UnreadableSince = Unreadable & { readonly since: number };
 
 /** The wait between two looks at an unreadable job: 4 minutes at first, about four hours (256 minutes) at most. */
 const SHORTEST_WAIT = 4 * BUCKET;
@@ -19,7 +19,11 @@ const LONGEST_WAIT = 256 * BUCKET;
  * job's id, so that both file the same look.
  * @param what what the caller is doing, for the report
  */
-export async function lookAtUnreadableAgain(ctx: Context, what: string, met: readonly Met[]): Promise<void> {
+export async function lookAtUnreadableAgain(
+  ctx: Context,
+  what: string,
+  met: readonly UnreadableSince[],
+): Promise<void> {
   if (met.length === 0) return;
   reportUnreadable(ctx, what, met);
   const now = ctx.clock();
@@ -40,7 +44,7 @@ export function reportUnreadable(ctx: Context, what: string, found: readonly Unr
 }
 
 /** Makes the error for a caller who names an unreadable job. */
-export function cannotRead({ id, unreadable }: Unreadable): MinutehandError {
+export function unreadableError({ id, unreadable }: Unreadable): MinutehandError {
   return unavailableItem(`job ${id}`, unreadable, { id });
 }
 
@@ -49,7 +53,7 @@ export function cannotRead({ id, unreadable }: Unreadable): MinutehandError {
  * @param what names the item in the error
  * @throws `unavailable` if a newer version wrote the item
  */
-export function readable<T extends Item>(item: T | undefined, what: string): T | undefined {
+export function requireReadable<T extends Item>(item: T | undefined, what: string): T | undefined {
   const trouble = item && layoutTrouble(item);
   if (trouble !== undefined) throw unavailableItem(what, trouble);
   return item;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { API_PATIENCE, writingWithin } from "../../aws/impatient.ts";
+import { API_PATIENCE, withDeadlinePerCall } from "../../aws/write-deadlines.ts";
 import type { Pool } from "../../protocol/ports.ts";
 import { createWorld, MINUTE, SECOND } from "../support/world.ts";
 
@@ -11,7 +11,7 @@ test("the writes of each call have an end of their own, before API Gateway gives
     return world.pool.insert(items, by);
   };
   const base: Pool = Object.assign(Object.create(world.pool), { insert });
-  const { pool, begin } = writingWithin(base, world.now, API_PATIENCE);
+  const { pool, begin } = withDeadlinePerCall(base, world.now, API_PATIENCE);
   begin();
   await pool.insert([], world.now() + MINUTE);
   await world.pass(5 * SECOND);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callbackHeadersError, forwarded } from "../../core/callback-headers.ts";
+import { callbackHeadersError, forwardedHeaders } from "../../core/callback-headers.ts";
 
 const OURS = [
   "host",
@@ -43,7 +43,7 @@ describe("headers that go with a call", () => {
   });
 
   it("are all that is left of a job's that was filed under other rules", () => {
-    expect(forwarded({ Host: "x", "X-Shop": "7", "x-name": "é", "webhook-id": "1" })).toEqual({
+    expect(forwardedHeaders({ Host: "x", "X-Shop": "7", "x-name": "é", "webhook-id": "1" })).toEqual({
       "x-shop": "7",
     });
   });

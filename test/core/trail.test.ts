@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TrailEntry } from "../../core/items.ts";
 import { beforeTime } from "../../core/position.ts";
-import { reachedBy, trailAfter } from "../../core/trail.ts";
+import { positionReachedBy, trailAfter } from "../../core/trail.ts";
 
 describe("a cursor's trail", () => {
   const at = (reachedAt: number): TrailEntry => ({
@@ -16,7 +16,7 @@ describe("a cursor's trail", () => {
 
   it("tells the last position reached by a time, and keeps what is needed later", () => {
     const trail = [at(100), at(200), at(300)];
-    expect(reachedBy(trail, 99)).toEqual({ position: undefined, rest: trail });
-    expect(reachedBy(trail, 250)).toEqual({ position: beforeTime(200), rest: [at(200), at(300)] });
+    expect(positionReachedBy(trail, 99)).toEqual({ position: undefined, rest: trail });
+    expect(positionReachedBy(trail, 250)).toEqual({ position: beforeTime(200), rest: [at(200), at(300)] });
   });
 });

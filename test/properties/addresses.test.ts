@@ -6,7 +6,7 @@ import {
   deadDay,
   deadKey,
   homeKey,
-  keyKey,
+  keyItemKey,
   lookAt,
   minuteOf,
   onceKey,
@@ -145,7 +145,7 @@ describe("keys", () => {
   const token = fc.stringMatching(/^[ -~]{1,40}$/);
 
   property("say what they are keys of", [topic, key, token], (name, text, once) => {
-    expect(keyKey(name, text)).toEqual({ pk: `key#${name}#${text}`, sk: "key" });
+    expect(keyItemKey(name, text)).toEqual({ pk: `key#${name}#${text}`, sk: "key" });
     expect(onceKey(name, once)).toEqual({ pk: `once#${name}#${once}`, sk: "once" });
   });
 
@@ -154,7 +154,7 @@ describe("keys", () => {
   const end = fc.integer({ min: 1, max: 2 });
   property("differ wherever one text is cut into topic and name", [word, end, end], (text, one, other) => {
     fc.pre(one !== other && !text.slice(0, 2).includes("#"));
-    for (const keyOf of [keyKey, onceKey])
+    for (const keyOf of [keyItemKey, onceKey])
       expect(keyOf(text.slice(0, one), text.slice(one)).pk).not.toBe(
         keyOf(text.slice(0, other), text.slice(other)).pk,
       );

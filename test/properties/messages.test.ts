@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import type { Home } from "../../core/items.ts";
 import { isJobId } from "../../core/job-id.ts";
 import { toJson } from "../../core/json.ts";
-import { deadText, jobText, messageText, newestOf, parseMessage } from "../../core/message.ts";
+import { deadText, jobText, messageText, newestRevisions, parseMessage } from "../../core/message.ts";
 import { decodeReceipt, encodeReceipt, type Receipt } from "../../core/receipt.ts";
 import { anyText, homeDueAt, idAt, json, SQS_TEXT, time, topic } from "./kinds.ts";
 import { property } from "./property.ts";
@@ -99,7 +99,7 @@ describe("of many messages", () => {
     .map((jobs) => jobs.map((job) => ({ job: { ...job, attempt: 1, dueAt: "", body: null } })));
 
   property("each job's newest counts, the first of several, and once", [carried], (messages) => {
-    const newest = newestOf(messages);
+    const newest = newestRevisions(messages);
     const expected = ids.flatMap((id) => {
       const own = messages.filter(({ job }) => job.id === id);
       const last = Math.max(...own.map(({ job }) => job.revision));

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { BUCKET, TRAIL_STEP } from "../../core/constants.ts";
 import type { TrailEntry } from "../../core/items.ts";
 import { BEGINNING, beforeTime } from "../../core/position.ts";
-import { reachedBy, trailAfter } from "../../core/trail.ts";
+import { positionReachedBy, trailAfter } from "../../core/trail.ts";
 import { byBytes } from "../../testing/stored-value.ts";
 import { NOW } from "./kinds.ts";
 import { property } from "./property.ts";
@@ -29,13 +29,13 @@ describe("a trail", () => {
   const moment = fc.integer({ min: NOW - 1000, max: NOW + 40 * 90_000 });
 
   property("never tells a position that was reached later", [advances, moment], (entries, at) => {
-    const { position } = reachedBy(trailOf(entries), at);
+    const { position } = positionReachedBy(trailOf(entries), at);
     const reached = entries.filter(({ reachedAt }) => reachedAt <= at).map((entry) => entry.position);
     expect(position === undefined || reached.includes(position)).toBe(true);
   });
 
   property("is behind the latest advance by less than its step", [advances, moment], (entries, at) => {
-    const { position = BEGINNING } = reachedBy(trailOf(entries), at);
+    const { position = BEGINNING } = positionReachedBy(trailOf(entries), at);
     const latest = entries.findLast(({ reachedAt }) => reachedAt <= at)?.reachedAt ?? 0;
     const longAgo = entries.findLast(({ reachedAt }) => reachedAt <= latest - TRAIL_STEP);
     expect(byBytes(position, longAgo?.position ?? "")).toBeGreaterThanOrEqual(0);
@@ -53,8 +53,8 @@ describe("a trail", () => {
     [advances, moment, fc.nat(3_600_000)],
     (entries, at, later) => {
       const trail = trailOf(entries);
-      const { rest } = reachedBy(trail, at);
-      expect(reachedBy(rest, at + later)).toEqual(reachedBy(trail, at + later));
+      const { rest } = positionReachedBy(trail, at);
+      expect(positionReachedBy(rest, at + later)).toEqual(positionReachedBy(trail, at + later));
       expect(rest.length).toBeLessThanOrEqual(trail.length);
     },
   );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pause } from "../../protocol/change/pause.ts";
+import { pauseTopic } from "../../protocol/change/pause.ts";
 import { enqueueMany } from "../../protocol/file/enqueue.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
 import { consume } from "../support/consume.ts";
@@ -56,7 +56,7 @@ test.each([0, 15 * SECOND])(
 test("nor does a resume, and the next tick goes on", async () => {
   const world = createWorld({ shards: 1, topics: { t: IF_LATE } });
   await world.tick();
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await file(world, 1000);
   await world.pass(5 * MINUTE);
   failOnce(world, 0);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Item } from "../../core/items.ts";
 import { cancel } from "../../protocol/change/cancel.ts";
-import { pause } from "../../protocol/change/pause.ts";
+import { pauseTopic } from "../../protocol/change/pause.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
 import { promote } from "../../protocol/hand-over/promote.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
@@ -138,7 +138,7 @@ test("jobs of a newer version wait for it through a rollback, and run once when 
 
   shop.forward();
   const once = { token: "t", hash: "h" };
-  await pause(shop.version().ctx, "held");
+  await pauseTopic(shop.version().ctx, "held");
   const parked = await enqueueAs({ topic: "held", delay: MINUTE });
   const failed = await enqueueAs({ delay: MINUTE });
   const dead = await enqueueAs({ delay: MINUTE, maxAttempts: 1 });
@@ -193,7 +193,7 @@ test("jobs of a newer version wait for it through a rollback, and run once when 
   await expect(cancel(ctx, waiting.afterwards.id)).rejects.toMatchObject(unavailable);
   await expect(enqueueAs({ delay: HOUR, key: "order-1" })).rejects.toMatchObject(unavailable);
   await expect(enqueueAs({ delay: HOUR, once })).rejects.toMatchObject(unavailable);
-  await expect(pause(ctx, "held")).rejects.toMatchObject(unavailable);
+  await expect(pauseTopic(ctx, "held")).rejects.toMatchObject(unavailable);
   expect(world.promotions.filed.has(waiting.far.id)).toBe(false);
   expect(world.events.some(({ type }) => type === "unreadable")).toBe(true);
 

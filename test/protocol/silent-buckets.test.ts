@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Home, Key } from "../../core/items.ts";
-import { pause } from "../../protocol/change/pause.ts";
+import { pauseTopic } from "../../protocol/change/pause.ts";
 import { enqueueMany } from "../../protocol/file/enqueue.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
 import { consume } from "../support/consume.ts";
@@ -37,7 +37,7 @@ const fileSpread = async (world: World, count: number, from: number): Promise<Ho
 
 test("a release lets all jobs go but those whose homes cannot be read, and says so", async () => {
   const world = createWorld({ shards: 1, topics: { t: {} } });
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   const jobs = await fileSpread(world, 40, 5 * MINUTE);
   await world.pass(30 * MINUTE);
   const sick = jobs.filter(({ pk }) => pk === jobs[0]?.pk);
@@ -98,7 +98,7 @@ test("of a paused topic no job runs whose home cannot be read, and the others ar
   await world.tick();
   const jobs = await fileSpread(world, 6, 0);
   await world.pass(3 * MINUTE);
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   const sick = jobs.filter(({ pk }) => pk === jobs[0]?.pk);
   hideReads(world, jobs[0]?.pk ?? "");
   expect(await consume(world, "t")).toEqual([]);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { DAY } from "../../core/constants.ts";
-import { bucketOf, type Item, type Key, keyKey, minuteOf, onceKey, parkedIn } from "../../core/items.ts";
+import { bucketOf, type Item, type Key, keyItemKey, minuteOf, onceKey, parkedIn } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import { SIZES } from "../../core/work-sizes.ts";
-import { pause } from "../../protocol/change/pause.ts";
+import { pauseTopic } from "../../protocol/change/pause.ts";
 import { enqueueMany } from "../../protocol/file/enqueue.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
 import { tick } from "../../protocol/hand-over/tick.ts";
@@ -88,13 +88,13 @@ async function tickFor(world: World, minutes: number): Promise<void> {
   }
 }
 
-const pauseSick = (world: World) => pause(world.ctx, "sick");
+const pauseSick = (world: World) => pauseTopic(world.ctx, "sick");
 const resumeSick = async (world: World): Promise<void> => {
-  await pause(world.ctx, "sick");
+  await pauseTopic(world.ctx, "sick");
   await world.pass(MINUTE);
   await resume(world.ctx, "sick", undefined);
 };
-const pauseLoose = (world: World) => pause(world.ctx, "loose");
+const pauseLoose = (world: World) => pauseTopic(world.ctx, "loose");
 const nothing = async (): Promise<void> => {};
 
 describe("while one partition gives no answer, a tick hands other topics' jobs over:", () => {
@@ -154,7 +154,7 @@ describe("while one partition gives no answer, an audit sends what was lost:", (
     const world = createWorld({ shards: 1 });
     await world.tick();
     await world.file({ key: "order-1" });
-    const key = keyKey("orders", "order-1");
+    const key = keyItemKey("orders", "order-1");
     const mendWrites = silence(world, { partition: key.pk, of: "writes" });
     await consume(world, "orders");
     mendWrites();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { homeKey, lookAt } from "../../core/items.ts";
-import { pause } from "../../protocol/change/pause.ts";
+import { pauseTopic } from "../../protocol/change/pause.ts";
 import { enqueueMany } from "../../protocol/file/enqueue.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
 import { tick } from "../../protocol/hand-over/tick.ts";
@@ -75,7 +75,7 @@ test("a limit's starts are used while no note of one shard can be deleted", asyn
 test("a resume goes on while one shard takes no looks", async () => {
   const world = createWorld({ shards: 8, topics: { t: { consumer: "pull" } } });
   await world.tick();
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await fileMany(world.ctx, "t", 3000);
   await world.pass(5 * MINUTE);
   const pool = undecidedPool(world, (pk) => /T09:0[5-9]#3$/.test(pk));

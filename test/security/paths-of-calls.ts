@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
-import { lift } from "../../protocol/change/pause.ts";
+import { resumeTopic } from "../../protocol/change/pause.ts";
 import { MINUTE, SECOND } from "../support/world.ts";
 import { type Answer, MARK } from "./deployment.ts";
 import { isNote, isPause, marked, type Scenes, type Step, secrets, TOPICS } from "./scenes.ts";
@@ -185,7 +185,7 @@ export async function produce(scenes: Scenes): Promise<void> {
 export async function pauseEveryWay(scenes: Scenes): Promise<void> {
   const { ok, fileByApi, fill, hold, home, letGo, meanwhile } = scenes;
   const { ctx, pass, producer, tick } = scenes;
-  const free = (topic: string): Step[] => [[isNote, () => lift(ctx, topic, undefined)]];
+  const free = (topic: string): Step[] => [[isNote, () => resumeTopic(ctx, topic, undefined)]];
   for (const topic of TOPICS) {
     await ok("POST", `/topics/${topic}/pause`);
     await ok("POST", `/topics/${topic}/resume`);
@@ -253,7 +253,7 @@ export async function comeRound(scenes: Scenes): Promise<void> {
     await occur(event);
     await hold(topic);
     await occur(await next());
-    await meanwhile([[isNote, () => lift(ctx, topic, undefined)]], async () => {
+    await meanwhile([[isNote, () => resumeTopic(ctx, topic, undefined)]], async () => {
       pass(SECOND);
       await occur(await next());
     });

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
 import { jobText, messageText } from "../../core/message.ts";
-import { lift } from "../../protocol/change/pause.ts";
+import { resumeTopic } from "../../protocol/change/pause.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
 import { MINUTE, SECOND } from "../support/world.ts";
 import { type ConsumedTopic, MARK } from "./deployment.ts";
@@ -114,7 +114,7 @@ export async function pullHeld(scenes: Scenes): Promise<void> {
   const freed = await file("work");
   const steps: Step[] = [
     [isReceive, () => hold("work")],
-    [isNote, () => lift(scenes.ctx, "work", undefined)],
+    [isNote, () => resumeTopic(scenes.ctx, "work", undefined)],
   ];
   // Its start has passed meanwhile, and the topic has a limit: it gets another.
   expect(await meanwhile(steps, () => pull("work"))).toEqual([]);
@@ -204,7 +204,7 @@ export async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise
   await hold(topic);
   expect(await consume(topic, waiting.map(messageFor))).toEqual({ batchItemFailures: [] });
   for (const { id } of waiting) expect(await home(id)).toMatchObject({ state: "scheduled", attempt: 0 });
-  const steps: Step[] = [[isNote, () => lift(ctx, topic, undefined)]];
+  const steps: Step[] = [[isNote, () => resumeTopic(ctx, topic, undefined)]];
   await meanwhile(steps, () => consume(topic, [messageFor(freed)]));
   // Its start has passed meanwhile, and the topic has a limit: it gets another.
   const again = await home(freed.id);
@@ -246,7 +246,7 @@ export async function consumeOfBefore(scenes: Scenes): Promise<void> {
   await letGo("notes");
   const freed = await fileBefore("notes");
   await hold("notes");
-  const steps: Step[] = [[isNote, () => lift(scenes.ctx, "notes", undefined)]];
+  const steps: Step[] = [[isNote, () => resumeTopic(scenes.ctx, "notes", undefined)]];
   await scenes.meanwhile(steps, () => consume("notes", [messageFor(freed)]));
   await consume("notes", [messageFor(await home(freed.id))]);
   expect(await home(freed.id)).toMatchObject({ state: "done" });

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import { ITEM_VERSION, parkedKey } from "../../core/items.ts";
-import { lift } from "../../protocol/change/pause.ts";
+import { resumeTopic } from "../../protocol/change/pause.ts";
 import { enqueue, enqueueMany } from "../../protocol/file/enqueue.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
 import { claim } from "../../protocol/run/claim.ts";
@@ -36,7 +36,7 @@ export async function fileFarAhead(scenes: Scenes): Promise<void> {
   await hold("notes");
   await promote({ id: (await file("notes", { dueAt: ctx.clock() + 5 * MINUTE })).id });
   await letGo("notes");
-  const steps: Step[] = [[isNote, () => lift(ctx, "orders", undefined)]];
+  const steps: Step[] = [[isNote, () => resumeTopic(ctx, "orders", undefined)]];
   await meanwhile(steps, async () => promote({ id: (await soon()).id }));
   pass(6 * SECOND);
   await fill("orders");
@@ -113,7 +113,9 @@ export async function comeAbout(scenes: Scenes): Promise<void> {
 
   await hold("orders");
   await bring([event("Asked", newKey())]);
-  await meanwhile([[isNote, () => lift(ctx, "orders", undefined)]], () => bring([event("Asked", newKey())]));
+  await meanwhile([[isNote, () => resumeTopic(ctx, "orders", undefined)]], () =>
+    bring([event("Asked", newKey())]),
+  );
   await letGo("orders");
   await fillSome("orders");
   await bring([event("Asked", newKey())]);

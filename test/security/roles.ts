@@ -46,7 +46,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
     /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|handOut|receiveMessages|putBack) /,
-    /^protocol\/[\w-]+\/(park\.ts parkCarried remove|resend\.ts resend send)$/,
+    /^protocol\/[\w-]+\/(park\.ts parkReceived remove|resend\.ts resend send)$/,
     RARELY,
   ],
   JobsApiReceive: [HELD],

@@ -5,7 +5,7 @@ import { DAY } from "../../core/constants.ts";
 import {
   begunKey,
   type Home,
-  keyKey,
+  keyItemKey,
   limitedKey,
   minuteOf,
   parkedKey,
@@ -17,7 +17,7 @@ import { counterOf } from "../../core/limit.ts";
 import { deadText, jobText, messageText } from "../../core/message.ts";
 import { bulkIdOf } from "../../http/routes/bulk.ts";
 import { cancelByEvent } from "../../protocol/change/cancel-by-event.ts";
-import { lift, pause } from "../../protocol/change/pause.ts";
+import { pauseTopic, resumeTopic } from "../../protocol/change/pause.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
 import { claim } from "../../protocol/run/claim.ts";
@@ -94,7 +94,7 @@ export function createScenes(deployment: Deployment) {
     /** As TTL does with the key of a finished job. */
     forgetKeyOf: async (id: string) => {
       const { topic, key = "" } = await readJob(ctx, id);
-      await ctx.pool.remove([keyKey(topic, key)], ctx.clock() + MINUTE);
+      await ctx.pool.remove([keyItemKey(topic, key)], ctx.clock() + MINUTE);
     },
     /** A dead letter as SQS's own redrive puts it into the ready queue. */
     deadLetter: async (id: string) => deadText(await readJob(ctx, id), "died"),
@@ -154,13 +154,13 @@ export function createScenes(deployment: Deployment) {
     },
     /** Pauses a topic elsewhere, by a version that lists no paused topics, until every function knows. */
     hold: async (topic: string) => {
-      await pause(ctx, topic);
+      await pauseTopic(ctx, topic);
       await ctx.pool.remove([pausedTopicKey(topic)], ctx.clock() + MINUTE);
       pass(6 * SECOND);
     },
     /** Resumes it elsewhere. */
     letGo: async (topic: string) => {
-      await lift(ctx, topic, undefined);
+      await resumeTopic(ctx, topic, undefined);
       pass(6 * SECOND);
     },
     /** Whether a job waits for a release. */

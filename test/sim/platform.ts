@@ -4,7 +4,7 @@ import type {
   SQSBatchResponse,
   SQSEvent,
 } from "aws-lambda";
-import { API_PATIENCE, writingWithin } from "../../aws/impatient.ts";
+import { API_PATIENCE, withDeadlinePerCall } from "../../aws/write-deadlines.ts";
 import { type ConsumerFunction, consumeOn } from "../../consumer/consume.ts";
 import type { Job } from "../../consumer/consumer.ts";
 import type { Post } from "../../consumer/webhook/call.ts";
@@ -63,7 +63,7 @@ export function apiOf(world: World): Api {
           if (machine.alive()) world.witness.defect(`${message}: ${error.stack}`);
         },
       };
-      const { pool, begin } = writingWithin(ctx.pool, ctx.clock, API_PATIENCE);
+      const { pool, begin } = withDeadlinePerCall(ctx.pool, ctx.clock, API_PATIENCE);
       const service = { ctx: { ...ctx, pool }, log, version: "simulated", timers: machine.timers };
       return serveEvents(createApp(service, routes), { begin });
     },

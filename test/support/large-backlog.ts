@@ -4,7 +4,7 @@ import { sqsQueues } from "../../aws/queues.ts";
 import { BODY_BYTES, MAX_SHARDS } from "../../core/constants.ts";
 import { type Home, homeKey, type Item, type Key, lookAt, type Parked, parkedKey } from "../../core/items.ts";
 import { addressOf, drawJobId } from "../../core/job-id.ts";
-import { lift, pause } from "../../protocol/change/pause.ts";
+import { pauseTopic, resumeTopic } from "../../protocol/change/pause.ts";
 import { listLimited } from "../../protocol/gate/limited-topics.ts";
 import { tick } from "../../protocol/hand-over/tick.ts";
 import type { Context, Pool } from "../../protocol/ports.ts";
@@ -42,12 +42,12 @@ const world = createWorld({
 });
 for (const topic of PARKED) {
   if (isLimited(topic)) await listLimited(world.ctx, topic, world.now() + MINUTE);
-  else await pause(world.ctx, topic);
+  else await pauseTopic(world.ctx, topic);
 }
 await world.tick();
 const sweptBefore = sweptOf();
 await world.pass(OUTAGE, { ticks: false });
-for (const topic of PARKED) await lift(world.ctx, topic, undefined);
+for (const topic of PARKED) await resumeTopic(world.ctx, topic, undefined);
 const before = process.cpuUsage();
 /** Goes on as this process works, so that a busy machine does not take its time away. */
 const clock = (): number => {

@@ -12,7 +12,7 @@ import {
 } from "../../../protocol/change/bulk.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
 import { cancelByEvent } from "../../../protocol/change/cancel-by-event.ts";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { enqueue } from "../../../protocol/file/enqueue.ts";
@@ -481,7 +481,7 @@ describe("a bulk leaves alone what", () => {
     const world = createWorld();
     const [moved] = await filed(world, 1);
     const died = await dead(world, { key });
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     const at = begin(world, {});
     await world.pass(30 * SECOND, { ticks: false });
     atEachCall(world);

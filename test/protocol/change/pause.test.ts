@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { DAY, PAUSE_KNOWN_FOR } from "../../../core/constants.ts";
 import { type Home, type Item, type Pause, pausedTopicKey, pauseKey } from "../../../core/items.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
-import { lift, pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { park } from "../../../protocol/gate/park.ts";
 import { backlogsOf } from "../../../protocol/hand-over/backlog.ts";
@@ -60,7 +60,7 @@ const runOneByOne = async (world: World, ms: number) => {
 describe("a paused topic's jobs", () => {
   test("are parked as they become due, hold up no other topic, and start when it is resumed", async () => {
     const world = createWorld();
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     const near = await world.file({ delay: MINUTE });
     const far = await world.file({ delay: 20 * MINUTE });
     const other = await world.file({ topic: "precise", delay: 20 * MINUTE });
@@ -87,7 +87,7 @@ describe("a paused topic's jobs", () => {
 
   test("start when it is resumed though whoever moved them to another time has died before sending", async () => {
     const world = createWorld();
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     const home = await world.file({ delay: 0 });
     let isDead = false;
     const dies = {
@@ -110,7 +110,7 @@ describe("a paused topic's jobs", () => {
 
   test("start at the rate that the resume asks for, the oldest first, and say when in heldUntil", async () => {
     const world = createWorld();
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     const ids: string[] = [];
     for (let i = 0; i < 6; i++) ids.push((await world.file({ delay: i * SECOND })).id);
     await world.pass(HOUR);
@@ -128,7 +128,7 @@ describe("a paused topic's jobs", () => {
     // The sweep has passed the place of what is filed now.
     await world.tick();
     for (let i = 0; i < 4; i++) await world.file({ delay: MINUTE });
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     await world.pass(5 * MINUTE);
     const from = world.now();
     await resume(world.ctx, "orders", 0.1);
@@ -144,7 +144,7 @@ describe("a paused topic's jobs", () => {
 
   test("are cancelled and moved as ever", async () => {
     const world = createWorld();
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     const dropped = await world.file({ delay: 0 });
     const moved = await world.file({ delay: 0 });
     const kept = await world.file({ delay: 0 });
@@ -161,7 +161,7 @@ describe("a paused topic's jobs", () => {
   test("that SQS has already are parked where a consumer meets them, and run once", async () => {
     const world = createWorld();
     const { id } = await world.file({ delay: MINUTE });
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     await world.pass(2 * MINUTE);
     expect(await consume(world, "orders")).toEqual([]);
     expect(world.queues.messages(orders)).toEqual([]);
@@ -176,7 +176,7 @@ describe("a paused topic's jobs", () => {
     expect(await consume(world, "orders")).toHaveLength(1);
     // Another process pauses it: this one's knowledge is as old as its last look.
     const others = { ...world.ctx, pool: { ...world.pool } };
-    await pause(others, "orders");
+    await pauseTopic(others, "orders");
     await world.pass(PAUSE_KNOWN_FOR);
     await world.file({ delay: 0 });
     await world.pass(SECOND);
@@ -188,7 +188,7 @@ describe("a paused topic's jobs", () => {
     const { id } = await world.file({ delay: 0 });
     await crashWhileRunning(world, "orders");
     world.queues.purge(orders);
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     await world.pass(2 * HOUR);
     expect(parked(world)).toHaveLength(1);
     await resume(world.ctx, "orders", undefined);
@@ -199,7 +199,7 @@ describe("a paused topic's jobs", () => {
     const world = createWorld();
     const { id } = await world.file({ delay: 0 });
     await consume(world, "orders", { run: fail });
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     expect(await runFor(world, 10 * MINUTE)).toEqual([]);
     expect(parked(world)).toHaveLength(1);
     await resume(world.ctx, "orders", undefined);
@@ -210,7 +210,7 @@ describe("a paused topic's jobs", () => {
 describe("a pause", () => {
   test("of a year loses nothing and costs few looks", async () => {
     const world = createWorld({ shards: 1 });
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     const { id } = await world.file({ delay: 0 });
     for (let day = 0; day < 366; day += 6) {
       await world.pass(6 * DAY, { ticks: false });
@@ -229,15 +229,15 @@ describe("a pause", () => {
     const world = createWorld();
     expect(await resume(world.ctx, "orders", undefined)).toEqual({ released: 0, left: 0 });
     expect(pauseItem(world)).toBeUndefined();
-    const { since } = await pause(world.ctx, "orders");
+    const { since } = await pauseTopic(world.ctx, "orders");
     await world.pass(MINUTE);
-    expect((await pause(world.ctx, "orders")).since).toBe(since);
+    expect((await pauseTopic(world.ctx, "orders")).since).toBe(since);
   });
 
   test("whose answer is lost is paused all the same, and so is its resume resumed", async () => {
     const world = createWorld();
     breakOnce(world, "after", isAt("pause#", "insert"));
-    await expect(pause(world.ctx, "orders")).rejects.toThrow("crash");
+    await expect(pauseTopic(world.ctx, "orders")).rejects.toThrow("crash");
     await world.file({ delay: 0 });
     expect(parked(world)).toHaveLength(1);
     breakOnce(world, "after", isAt("pause#", "change"));
@@ -247,12 +247,12 @@ describe("a pause", () => {
 
   test("that comes while the topic is being resumed holds what is not yet let go", async () => {
     const world = createWorld();
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
     await world.pass(SECOND);
     await resume(world.ctx, "orders", 1 / 60);
     expect(await consume(world, "orders")).toHaveLength(1);
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     expect(await runFor(world, 10 * MINUTE)).toEqual([]);
     await resume(world.ctx, "orders", undefined);
     expect(await runFor(world, MINUTE)).toHaveLength(2);
@@ -260,7 +260,7 @@ describe("a pause", () => {
 
   test("that ends while a sweep parks a job lets that job go on at once", async () => {
     const world = createWorld();
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     meanwhile(world, isAt("paused#orders", "insert"), () => resume(world.ctx, "orders", undefined));
     await world.file({ delay: 0 });
     expect(parked(world)).toEqual([]);
@@ -272,7 +272,7 @@ describe("a pause", () => {
     const world = createWorld();
     const eventSources = { enable: async (topic: string, on: boolean) => void asked.push([topic, on]) };
     Object.assign(world.ctx, { eventSources });
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     await world.pass(30 * MINUTE);
     expect(new Set(asked.map(String))).toEqual(new Set(["orders,false"]));
     expect(asked.length).toBeLessThan(15);
@@ -286,7 +286,7 @@ describe("a pause", () => {
     await world.pass(3 * MINUTE);
     expect(pauseItem(world)?.expiresAt).toBeDefined();
     expect((await reportTopics(world.ctx, ["orders"]))[0]?.pause).toBeUndefined();
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     expect(pauseItem(world)).toMatchObject({ state: "paused" });
     expect(pauseItem(world)?.expiresAt).toBeUndefined();
   });
@@ -300,7 +300,7 @@ describe("a pause", () => {
       enabled = on;
     };
     Object.assign(world.ctx, { eventSources: { enable } });
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     expect(enabled).toBe(true);
     failing = false;
     await world.pass(MINUTE);
@@ -316,7 +316,7 @@ describe("a pause", () => {
       enabled = on;
     };
     Object.assign(world.ctx, { eventSources: { enable } });
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
     failing = true;
     await resume(world.ctx, "orders", 0.0001);
@@ -330,7 +330,7 @@ describe("a pause", () => {
 
   test("tells in a topic's report since when, and how many jobs it holds", async () => {
     const world = createWorld();
-    const { since } = await pause(world.ctx, "orders");
+    const { since } = await pauseTopic(world.ctx, "orders");
     for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
     const [report] = await reportTopics(world.ctx, ["orders"]);
     expect(report?.pause).toEqual({ state: "paused", since, parked: 3 });
@@ -341,10 +341,10 @@ test.each([0.01, undefined])(
   "a resume, at a rate of %s, goes on though a deploy removes its topic: its jobs are sent to its queue",
   async (rate) => {
     const world = createWorld();
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     for (let i = 0; i < 3; i++) await world.file({ delay: i * SECOND });
     await world.pass(HOUR);
-    await lift(world.ctx, "orders", rate);
+    await resumeTopic(world.ctx, "orders", rate);
     const { orders: _, ...topics } = world.ctx.policy.topics;
     const deployed = { ...world.ctx, policy: { ...world.ctx.policy, topics } };
     for (let minute = 0; minute < 30; minute++) {
@@ -359,7 +359,7 @@ test.each([0.01, undefined])(
 
 test("a tick lists a pause that a version of before has begun", async () => {
   const world = createWorld();
-  await pause(world.ctx, "orders");
+  await pauseTopic(world.ctx, "orders");
   const { pk, sk } = pausedTopicKey("orders");
   await world.pool.remove([{ pk, sk }], world.now() + MINUTE);
   await world.tick();
@@ -371,7 +371,7 @@ test.each([0, 5000])(
   async (skew) => {
     const world = createWorld();
     const since = world.now() + skew;
-    await pause(world.skewed(skew), "orders");
+    await pauseTopic(world.skewed(skew), "orders");
     await world.pass(SECOND);
     let land = async (): Promise<unknown> => undefined;
     const change: Context["pool"]["change"] = async (wanted, by) => {
@@ -381,7 +381,7 @@ test.each([0, 5000])(
     const slow = { ...world.ctx, pool: { ...world.pool, change } };
     await expect(resume(slow, "orders", undefined)).rejects.toThrow("no answer");
     await world.pass(SECOND);
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     await land();
     expect(pauseItem(world)).toMatchObject({ state: "paused", since });
   },
@@ -389,7 +389,7 @@ test.each([0, 5000])(
 
 test("a resume that dies after moving jobs leaves notes that move none twice", async () => {
   const world = createWorld();
-  await pause(world.ctx, "orders");
+  await pauseTopic(world.ctx, "orders");
   const ids: string[] = [];
   for (let i = 0; i < 3; i++) ids.push((await world.file({ delay: 0 })).id);
   const mend = breakAll(world, "before", isAt("paused#", "remove"));
@@ -404,7 +404,7 @@ test("a resume that dies after moving jobs leaves notes that move none twice", a
 
 test("what is parked is counted by its jobs, not by the calls that changed them", async () => {
   const world = createWorld();
-  await pause(world.ctx, "orders");
+  await pauseTopic(world.ctx, "orders");
   for (let i = 0; i < 30; i++) {
     await world.file({ key: "k", onDuplicate: "postpone", maxDelay: 10 * SECOND, delay: 0 });
     await world.pass(SECOND);
@@ -416,7 +416,7 @@ test("what is parked is counted by its jobs, not by the calls that changed them"
 
 test("a resume that dies before it moves untracked jobs, which no audit finds, leaves their notes", async () => {
   const world = createWorld();
-  await pause(world.ctx, "events");
+  await pauseTopic(world.ctx, "events");
   const { id } = await world.file({ topic: "events", delay: 0 });
   await world.pass(15 * MINUTE);
   breakOnce(world, "before", (call) => call.operation === "changeMany");
@@ -428,7 +428,7 @@ test("a resume that dies before it moves untracked jobs, which no audit finds, l
 
 test("a job that was parked, moved and parked again is sent when it is resumed", async () => {
   const world = createWorld();
-  await pause(world.ctx, "orders");
+  await pauseTopic(world.ctx, "orders");
   const { id } = await world.file({ delay: 0 });
   await reschedule(world.ctx, id, { body: "1" });
   expect(parked(world)).toHaveLength(2);
@@ -438,7 +438,7 @@ test("a job that was parked, moved and parked again is sent when it is resumed",
 
 test("jobs that are parked ahead of their due time keep to the resume's rate from then on", async () => {
   const world = createWorld();
-  await pause(world.ctx, "orders");
+  await pauseTopic(world.ctx, "orders");
   const ids: string[] = [];
   for (let i = 0; i < 3; i++) ids.push((await world.file({ delay: 2 * MINUTE })).id);
   await resume(world.ctx, "orders", 0.1);
@@ -450,7 +450,7 @@ test("jobs that are parked ahead of their due time keep to the resume's rate fro
 test("a job parked for a resume's rate just when that is over is let go all the same", async () => {
   const world = createWorld();
   await world.tick();
-  await pause(world.ctx, "events");
+  await pauseTopic(world.ctx, "events");
   await world.file({ topic: "events", delay: 10 * MINUTE });
   await world.pass(11 * MINUTE, { ticks: false });
   await resume(world.ctx, "events", 1);
@@ -473,7 +473,7 @@ test("a resume is not over before Lambda took the wish to poll, however long tha
     asked = on;
   };
   Object.assign(world.ctx, { eventSources: { enable } });
-  await pause(world.ctx, "orders");
+  await pauseTopic(world.ctx, "orders");
   await resume(world.ctx, "orders", undefined);
   await world.pass(HOUR);
   expect(asked).toBe(true);
@@ -481,7 +481,7 @@ test("a resume is not over before Lambda took the wish to poll, however long tha
 
 test("a resume that dies after moving an untracked job, whose queue fails next, loses nothing", async () => {
   const world = createWorld();
-  await pause(world.ctx, "events");
+  await pauseTopic(world.ctx, "events");
   const { id } = await world.file({ topic: "events" });
   breakOnce(world, "after", isAt("2026-", "changeMany"));
   await expect(resume(world.ctx, "events", undefined)).rejects.toThrow("crash");
@@ -496,10 +496,10 @@ test("a resume that dies after moving an untracked job, whose queue fails next, 
 test("a second resume at the same rate goes on where the first has given starts", async () => {
   const world = createWorld();
   const file = (count: number) => Promise.all(Array.from({ length: count }, () => world.file({ delay: 0 })));
-  await pause(world.ctx, "orders");
+  await pauseTopic(world.ctx, "orders");
   await file(50);
   await resume(world.ctx, "orders", 5);
-  await pause(world.ctx, "orders");
+  await pauseTopic(world.ctx, "orders");
   await file(50);
   await resume(world.ctx, "orders", 5);
   const starts = liveHomes(world).map(({ heldUntil = 0 }) => Math.floor(heldUntil / SECOND));
@@ -509,7 +509,7 @@ test("a second resume at the same rate goes on where the first has given starts"
 
 test("a held job's new body keeps its time and its start", async () => {
   const world = createWorld();
-  await pause(world.ctx, "orders");
+  await pauseTopic(world.ctx, "orders");
   const [first, second] = [await world.file({ delay: 0 }), await world.file({ delay: SECOND })];
   await world.pass(MINUTE);
   await resume(world.ctx, "orders", 1 / 60);
@@ -524,7 +524,7 @@ test("a held job's new body keeps its time and its start", async () => {
 
 test("what a caller's resume has no time for the ticks let go", async () => {
   const world = createWorld();
-  await pause(world.ctx, "orders");
+  await pauseTopic(world.ctx, "orders");
   for (let i = 0; i < 250; i++) await world.file({ delay: 0 });
   let pages = 0;
   world.pool.hooks.before = async ({ operation, keys }) => {
@@ -543,7 +543,7 @@ test("a limit holds for jobs that lay in the queue during a pause, when it is re
   const world = createWorld({ topics: { slow: { consumer: "pull", maxPerSecond: 1 } } });
   for (let i = 0; i < 200; i++) await world.file({ topic: "slow", delay: 5 * MINUTE + i * SECOND });
   await world.pass(5 * MINUTE - 5 * SECOND);
-  await pause(world.ctx, "slow");
+  await pauseTopic(world.ctx, "slow");
   await world.pass(5 * MINUTE);
   await resume(world.ctx, "slow", undefined);
   const isWaiting = (): boolean =>
@@ -563,7 +563,7 @@ test("a window holds for jobs that lay in the queue during a pause", async () =>
   const world = createWorld({ topics: { shop: { consumer: "pull", window: "09:00-09:05 UTC" } } });
   for (let i = 0; i < 3; i++) await world.file({ topic: "shop", delay: 4 * MINUTE });
   await world.pass(4 * MINUTE - 5 * SECOND);
-  await pause(world.ctx, "shop");
+  await pauseTopic(world.ctx, "shop");
   await world.pass(3 * MINUTE);
   await resume(world.ctx, "shop", undefined);
   expect(await runFor(world, 5 * MINUTE, "shop")).toEqual([]);
@@ -581,7 +581,7 @@ test.each([
   async (_, topic) => {
     const world = createWorld({ topics: { events: topic } });
     const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
-    await pause(world.ctx, "events");
+    await pauseTopic(world.ctx, "events");
     await world.file({ topic: "events", delay: MINUTE });
     await world.pass(2 * MINUTE);
     for (const act of [
@@ -605,7 +605,7 @@ describe("an untracked topic's parked jobs", () => {
   test.each([150, 195, 205])("run once when a resume comes %i s before they are due", async (seconds) => {
     const world = createWorld();
     await world.pass(10 * MINUTE + 5 * SECOND);
-    await pause(world.ctx, "events");
+    await pauseTopic(world.ctx, "events");
     for (let i = 0; i < 3; i++) await world.file({ topic: "events", delay: seconds * SECOND });
     await world.pass(5 * SECOND);
     await resume(world.ctx, "events", undefined);
@@ -619,7 +619,7 @@ describe("an untracked topic's parked jobs", () => {
   ])("run once when sweeps meet them before their release does: %s", async (_, limit, rate) => {
     const world = createWorld({ topics: { events: { tracking: "none", ...limit } } });
     await world.pass(30 * SECOND);
-    await pause(world.ctx, "events");
+    await pauseTopic(world.ctx, "events");
     await world.pass(40 * SECOND);
     // Parked by their writer, where no sweep has been yet.
     for (let i = 0; i < 10; i++) await world.file({ topic: "events", delay: (190 + i) * SECOND });
@@ -630,7 +630,7 @@ describe("an untracked topic's parked jobs", () => {
 
   test("run once when a resume comes while no ticks do", async () => {
     const world = createWorld();
-    await pause(world.ctx, "events");
+    await pauseTopic(world.ctx, "events");
     for (let i = 0; i < 3; i++) await world.file({ topic: "events", delay: 4 * MINUTE });
     await world.pass(10 * MINUTE);
     await world.pass(5 * MINUTE, { ticks: false });
@@ -640,7 +640,7 @@ describe("an untracked topic's parked jobs", () => {
 
   test("run though SQS does not take their messages when they are let go", async () => {
     const world = createWorld();
-    await pause(world.ctx, "events");
+    await pauseTopic(world.ctx, "events");
     await world.file({ topic: "events", delay: 2 * MINUTE });
     await world.pass(SECOND);
     world.queues.hooks.before = () => Promise.reject(new Error("SQS is down"));
@@ -651,7 +651,7 @@ describe("an untracked topic's parked jobs", () => {
 
   test("run though whoever lets them go dies before it sends them", async () => {
     const world = createWorld();
-    await pause(world.ctx, "events");
+    await pauseTopic(world.ctx, "events");
     await world.file({ topic: "events", delay: 2 * MINUTE });
     await world.pass(SECOND);
     await new Promise<void>((resolve) => {
@@ -672,7 +672,7 @@ describe("an untracked topic's parked jobs", () => {
   ])("run once though a resume and two ticks let them go at the same time%s", async (_, limit) => {
     const world = createWorld({ topics: { events: { tracking: "none", ...limit } } });
     const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
-    await pause(world.ctx, "events");
+    await pauseTopic(world.ctx, "events");
     for (let i = 0; i < 200; i++) await world.file({ topic: "events" });
     await world.pass(MINUTE);
     const until = world.now() + MINUTE;
@@ -691,7 +691,7 @@ describe("an untracked topic's parked jobs", () => {
     const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
     await world.pass(10 * SECOND);
     await world.file({ topic: "events", delay: 320 * SECOND });
-    await pause(process(), "events");
+    await pauseTopic(process(), "events");
     await world.pass(140 * SECOND);
     await world.pass(28 * SECOND, { ticks: false });
     let isNoted = false;
@@ -720,7 +720,7 @@ describe("an untracked topic's parked jobs", () => {
 
   test("wait on though an older deletion of their note comes late", async () => {
     const world = createWorld({ topics: { events: { tracking: "none", consumer: "pull" } } });
-    await pause(world.ctx, "events");
+    await pauseTopic(world.ctx, "events");
     const { id } = await world.file({ topic: "events", delay: 2 * MINUTE });
     const [before] = parked(world, "events");
     await world.pool.remove([before as Item], world.now() + MINUTE);
@@ -732,7 +732,7 @@ describe("an untracked topic's parked jobs", () => {
 
   test("wait on though whoever parked them first deletes its note", async () => {
     const world = createWorld();
-    await pause(world.ctx, "events");
+    await pauseTopic(world.ctx, "events");
     const { id } = await world.file({ topic: "events", delay: 2 * MINUTE });
     const [before] = parked(world, "events");
     const home = liveHomes(world).find((one) => one.id === id) as Home;
@@ -746,7 +746,7 @@ describe("a paused pull topic", () => {
   test("hands nothing out, and waits as long as it was asked to for its end", async () => {
     const world = createWorld();
     await world.file({ topic: "work", delay: 0 });
-    await pause(world.ctx, "work");
+    await pauseTopic(world.ctx, "work");
     const asked = world.now();
     expect(await receive(world.ctx, "work", { max: 10, waitSeconds: 12 }, world.timers)).toEqual([]);
     expect(world.now()).toBe(asked + 12 * SECOND);
@@ -757,7 +757,7 @@ describe("a paused pull topic", () => {
   test("that is untracked keeps its jobs too: those that come are stored meanwhile", async () => {
     const world = createWorld();
     const early = await world.file({ topic: "events", delay: 0 });
-    await pause(world.ctx, "events");
+    await pauseTopic(world.ctx, "events");
     const late = await world.file({ topic: "events", delay: MINUTE });
     const far = await world.file({ topic: "events", delay: HOUR });
     await world.pass(2 * HOUR);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { DAY } from "../../../core/constants.ts";
 import type { Home, OnceItem } from "../../../core/items.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { enqueue } from "../../../protocol/file/enqueue.ts";
@@ -136,7 +136,7 @@ describe("an Idempotency-Key names its job as long as that lives, and a day long
     const world = createWorld();
     const { id } = await world.file({ delay: HOUR, once });
     await world.file({ delay: HOUR + SECOND, once: { token: "u", hash: "h" } });
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     await live(world, 6);
     await expectRepeatIs(world, { delay: HOUR, once }, id);
     await resume(world.ctx, "orders", 1 / (4 * 86_400));
@@ -271,7 +271,7 @@ describe("a call that kept a job is remembered with its Idempotency-Key", () => 
 
   it("though its topic has been paused for long, and goes on to be", async () => {
     const world = createWorld();
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     const { id } = await world.file({ key, delay: HOUR });
     await live(world, 20);
     await world.fileAll(kept);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { enqueue } from "../../../protocol/file/enqueue.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
@@ -280,7 +280,7 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
   it("in its turn when its topic is resumed", async () => {
     const world = createWorld();
     const first = await postpone(world, { delay: 0, maxDelay: SECOND });
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     await pass(world, MINUTE);
     await world.file({});
     const { home } = await postpone(world, { delay: 0 });
@@ -325,7 +325,7 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
     const callAll = async (): Promise<void> => {
       for (const one of keys) await postpone(world, { key: one, delay: 0, maxDelay: SECOND });
     };
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     await callAll();
     await world.pass(MINUTE);
     await resume(world.ctx, "orders", 0.1);

@@ -6,7 +6,7 @@ import {
   fileOccurrence,
   listSchedules,
   type NewSchedule,
-  nextOf,
+  nextOccurrences,
   pauseSchedule,
   putSchedule,
   readSchedule,
@@ -236,7 +236,9 @@ describe("a schedule that is put", () => {
 describe("a rate", () => {
   const rate = { expression: "rate(90 minutes)" };
   const nextOfHourly = async (world: World) =>
-    nextOf(await readSchedule(world.ctx, "hourly"), world.now(), 2).map((time) => (time - NINE) / MINUTE);
+    nextOccurrences(await readSchedule(world.ctx, "hourly"), world.now(), 2).map(
+      (time) => (time - NINE) / MINUTE,
+    );
 
   test("counts from the minute after it was put, and so again when it is put the same", async () => {
     const world = createWorld();

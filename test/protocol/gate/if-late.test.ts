@@ -5,7 +5,7 @@ import type { Pause } from "../../../core/items.ts";
 import { pausedFor, spansAfter } from "../../../core/pauses.ts";
 import { jobOf } from "../../../http/job-json.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { claim } from "../../../protocol/run/claim.ts";
@@ -65,7 +65,7 @@ describe("what a pause says of those before", () => {
 
   test("stays as long as a message may lie in the ready queue", async () => {
     const world = picky();
-    await pause(world.ctx, "skipped");
+    await pauseTopic(world.ctx, "skipped");
     await resume(world.ctx, "skipped", undefined);
     await world.pass(12 * MINUTE);
     const item = world.pool.items().find(({ pk }) => pk === "pause#skipped") as Pause;
@@ -149,7 +149,7 @@ describe("a job that comes late to its start", () => {
       const world = picky();
       const job = await world.file({ topic: "skipped", delay: filed });
       await world.pass(30 * SECOND);
-      await pause(world.ctx, "skipped");
+      await pauseTopic(world.ctx, "skipped");
       await world.pass(HOUR, ticks === undefined ? {} : { ticks });
       await resume(world.ctx, "skipped", undefined);
       await world.pass(25 * SECOND, { ticks: false });
@@ -161,7 +161,7 @@ describe("a job that comes late to its start", () => {
     const world = picky();
     const { id } = await world.file({ topic: "skipped", delay: 10 * SECOND });
     for (const paused of [HOUR, SECOND]) {
-      await pause(world.ctx, "skipped");
+      await pauseTopic(world.ctx, "skipped");
       await world.pass(paused, { ticks: false });
       await resume(world.ctx, "skipped", undefined);
     }
@@ -173,7 +173,7 @@ describe("a job that comes late to its start", () => {
       const world = createWorld({ topics: { skipped: { ifLate: { after: 1800, do: "skip" } } } });
       const { id } = await world.file({ topic: "skipped", delay: 10 * SECOND });
       for (const paused of [45 * MINUTE, 2 * MINUTE]) {
-        await pause(world.ctx, "skipped");
+        await pauseTopic(world.ctx, "skipped");
         await world.pass(paused, { ticks: false });
         await resume(world.ctx, "skipped", undefined);
         await world.pass(between);
@@ -189,7 +189,7 @@ describe("a job that comes late to its start", () => {
     const before = await world.file({ topic: "skipped" });
     const during = await world.file({ topic: "skipped", delay: 100 * SECOND });
     await world.pass(30 * SECOND);
-    await pause(world.ctx, "skipped");
+    await pauseTopic(world.ctx, "skipped");
     await world.pass(HOUR, { ticks: false });
     await resume(world.ctx, "skipped", undefined);
     await world.pass(61 * SECOND, { ticks: false });
@@ -200,7 +200,7 @@ describe("a job that comes late to its start", () => {
 
   test("is late by what it waited since a resume at a rate, long as that takes", async () => {
     const world = picky();
-    await pause(world.ctx, "skipped");
+    await pauseTopic(world.ctx, "skipped");
     await world.pass(MINUTE);
     await resume(world.ctx, "skipped", 1);
     await world.pass(20 * SECOND);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { type Home, homeKey, noteIn } from "../../../core/items.ts";
+import { type Home, homeKey, parseNote } from "../../../core/items.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
-import { lift, pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { parkForLimit } from "../../../protocol/gate/park.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
@@ -49,7 +49,7 @@ test.each<[string, (world: World) => Promise<void>]>([
     "it was paused for an hour, and nobody consumed after that",
     async (world) => {
       await world.pass(MINUTE);
-      await pause(world.ctx, "t");
+      await pauseTopic(world.ctx, "t");
       await world.pass(HOUR);
       await resume(world.ctx, "t", undefined);
       await world.pass(40 * MINUTE);
@@ -114,7 +114,7 @@ test("a pause is no lateness of the first jobs that a topic parks for its limit"
   const ids: string[] = [];
   for (let i = 0; i < 100; i++) ids.push((await world.file({ topic: "t", delay: 30 * MINUTE })).id);
   await world.pass(20 * MINUTE, { ticks: false });
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await world.pass(65 * MINUTE, { ticks: false });
   await resume(world.ctx, "t", undefined);
   // No tick has come until the resume is over: the first one parks what it gives no start.
@@ -168,10 +168,10 @@ test("a parked job whose message a dead consumer has left is given no start but 
   const world = createWorld({ topics, shards: 1 });
   await world.tick();
   const { id } = await world.file({ topic: "t", delay: 0 });
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await parkForLimit(world.ctx, "t", [await world.home(id)], world.now() + MINUTE);
   await world.pass(5 * MINUTE, { ticks: false });
-  await lift(world.ctx, "t", undefined);
+  await resumeTopic(world.ctx, "t", undefined);
   await world.pass(4 * MINUTE, { ticks: false });
   expect(await consume(world, "t")).toEqual([]);
   expect(await statesAfterRuns(world, [id], 10 * MINUTE)).toEqual(["done"]);
@@ -179,7 +179,7 @@ test("a parked job whose message a dead consumer has left is given no start but 
 
 test("a parked job that is sent once more to be sure, outside its window, waits for its release", async () => {
   const world = punctual(60, { window: "09:00-09:05 UTC" });
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   const [, , id = ""] = await fileMany(world, 3, 2 * MINUTE);
   const home = await world.home(id);
   await world.pass(MINUTE);
@@ -198,7 +198,7 @@ test("what a job had lost before a pause is lateness after a resume at a rate, t
   const jobs = Array.from({ length: 5 }, () => ({ topic: "orders", body: "{}", dueAt: world.now() }));
   await enqueueMany(world.ctx, jobs);
   await world.pass(2 * HOUR);
-  await pause(world.ctx, "orders");
+  await pauseTopic(world.ctx, "orders");
   await world.pass(MINUTE);
   expect(await consume(world, "orders")).toEqual([]);
   await resume(world.ctx, "orders", 1);
@@ -220,7 +220,7 @@ const fileMany = async (world: World, count: number, delay: number): Promise<str
 
 test("jobs that wait for the rate of a resume are no later for that", async () => {
   const world = punctual();
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   const ids = await fileMany(world, 20, 5 * MINUTE);
   await world.pass(10 * MINUTE);
   await resume(world.ctx, "t", 0.02);
@@ -231,7 +231,7 @@ test("nor are those that SQS had before the pause, and that consumers meet two m
   const world = punctual();
   const ids = await fileMany(world, 20, 5 * MINUTE);
   await world.pass(4 * MINUTE);
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await world.pass(3 * MINUTE);
   await resume(world.ctx, "t", 0.02);
   await world.pass(2 * MINUTE);
@@ -240,11 +240,11 @@ test("nor are those that SQS had before the pause, and that consumers meet two m
 
 test("jobs that are parked are no later while a tick has not come to them after the resume", async () => {
   const world = punctual(5);
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   const ids = await fileMany(world, 20, 5 * MINUTE);
   await world.pass(10 * MINUTE + 10 * SECOND);
   // Whoever resumes dies before letting any of them go.
-  await lift(world.ctx, "t", undefined);
+  await resumeTopic(world.ctx, "t", undefined);
   expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["done"]));
 });
 
@@ -253,7 +253,7 @@ test("jobs that wait for their limit as their topic is paused and resumed are no
   await world.tick();
   const ids = await fileMany(world, 900, 5 * MINUTE);
   await statesAfterRuns(world, ids, 10 * MINUTE);
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await world.pass(MINUTE);
   await resume(world.ctx, "t", undefined);
   expect(new Set(await statesAfterRuns(world, ids, 15 * MINUTE))).toEqual(new Set(["done"]));
@@ -263,12 +263,12 @@ test("a second pause excuses nothing of the time since the first was lifted", as
   const world = punctual();
   const ids = await fileMany(world, 3, 5 * MINUTE);
   await world.pass(4 * MINUTE);
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await world.pass(10 * MINUTE);
   await resume(world.ctx, "t", undefined);
   // Nobody consumes.
   await world.pass(5 * MINUTE);
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await world.pass(MINUTE);
   await resume(world.ctx, "t", undefined);
   expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["cancelled"]));
@@ -283,7 +283,7 @@ test("jobs that were parked for their limit as they were filed wait for a releas
     world.ctx,
     Array.from({ length: 300 }, () => ({ topic: "t", body: "{}", dueAt: world.now() + MINUTE })),
   );
-  const parked = world.pool.items().flatMap((item) => noteIn(item)?.id ?? []);
+  const parked = world.pool.items().flatMap((item) => parseNote(item)?.id ?? []);
   expect(parked.length).toBeGreaterThan(100);
   await world.pass(8 * MINUTE, { ticks: false });
   const states = await statesAfterRuns(world, parked, 30 * MINUTE);
@@ -293,7 +293,7 @@ test("jobs that were parked for their limit as they were filed wait for a releas
 test("a resume at a rate holds nothing while ticks are missing", async () => {
   const world = punctual();
   await world.tick();
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   const ids = await fileMany(world, 3, 20 * MINUTE);
   await world.pass(30 * MINUTE, { ticks: false });
   await resume(world.ctx, "t", 1);

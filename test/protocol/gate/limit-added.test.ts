@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START } from "../../support/world.ts";
@@ -22,7 +22,7 @@ test.each([
     const world = createWorld({ topics: { t: { window, tracking } }, shards: 2 });
     await world.tick();
     for (let i = 0; i < 300; i++) await world.file({ topic: "t", delay });
-    if (isPaused) await pause(world.ctx, "t");
+    if (isPaused) await pauseTopic(world.ctx, "t");
     await world.pass(25 * MINUTE);
     if (isPaused) await resume(world.ctx, "t", undefined);
     await world.pass(5 * MINUTE);

@@ -6,13 +6,13 @@ import { addressOf } from "../../../core/job-id.ts";
 import { parseMessage, startOf } from "../../../core/message.ts";
 import { summaryOf } from "../../../http/job-json.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { enqueue, enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { bookStarts } from "../../../protocol/gate/book-starts.ts";
 import { backlogsOf } from "../../../protocol/hand-over/backlog.ts";
 import { promote } from "../../../protocol/hand-over/promote.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
-import { sentBefore } from "../../../protocol/hand-over/sent-before.ts";
+import { findSentOrParked } from "../../../protocol/hand-over/sent-before.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
 import type { Pool } from "../../../protocol/ports.ts";
 import { send } from "../../../protocol/send/send.ts";
@@ -156,7 +156,7 @@ describe("a limited topic", () => {
 
   test("is resumed within its limit", async () => {
     const world = limited();
-    await pause(world.ctx, "slow");
+    await pauseTopic(world.ctx, "slow");
     await fileMany(world, "slow", 20);
     await resume(world.ctx, "slow", undefined);
     expect(mostInASecond(sent(world, "slow").map(({ start }) => start))).toBe(2);
@@ -171,7 +171,7 @@ describe("a limited topic", () => {
     expect(given.length).toBeGreaterThan(50);
     const before = starts(world);
     await send(world.ctx, given);
-    const { looks } = await sentBefore(world.ctx, given, backlogsOf(world.ctx));
+    const { looks } = await findSentOrParked(world.ctx, given, backlogsOf(world.ctx));
     await send(world.ctx, given, { ...looks, by: world.now() + MINUTE });
     expect(starts(world)).toEqual(before);
     expect((await Promise.all(given.map(({ id }) => world.home(id)))).map(startsAt)).toEqual(

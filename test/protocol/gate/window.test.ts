@@ -5,7 +5,7 @@ import { parseMessage, startOf } from "../../../core/message.ts";
 import { summaryOf } from "../../../http/job-json.ts";
 import { type Bulk, type BulkRequest, beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
@@ -235,7 +235,7 @@ describe("a topic with a window", () => {
 
   test("gives a resume's jobs their starts inside it, at its rate", async () => {
     const world = windowed();
-    await pause(world.ctx, "day");
+    await pauseTopic(world.ctx, "day");
     const jobs = await Promise.all([1, 2, 3].map(() => world.file({ topic: "day", delay: 30 * MINUTE })));
     await world.pass(HOUR - 10 * SECOND);
     await resume(world.ctx, "day", 0.1);
@@ -251,7 +251,7 @@ describe("a topic with a window", () => {
     "lets nothing of topic %s go outside it when a release stands still",
     async (topic) => {
       const world = windowed();
-      await pause(world.ctx, topic);
+      await pauseTopic(world.ctx, topic);
       await world.file({ topic });
       await world.pass(HOUR - MINUTE);
       world.pool.hooks.after = async ({ operation }) => {
@@ -303,7 +303,7 @@ describe("a topic with a window", () => {
 
   test("leaves an untracked job in the pool whose note is met again after it was given its opening", async () => {
     const world = windowed();
-    await pause(world.ctx, "free");
+    await pauseTopic(world.ctx, "free");
     const { id } = await world.file({ topic: "free" });
     await world.pass(HOUR);
     const mend = breakAll(world, "before", isAt("paused#", "remove"));

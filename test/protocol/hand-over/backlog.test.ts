@@ -4,7 +4,7 @@ import { type Item, pauseKey, ttl } from "../../../core/items.ts";
 import { parseMessage, startOf } from "../../../core/message.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
 import { cancel, cancelMany } from "../../../protocol/change/cancel.ts";
-import { lift, pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { park } from "../../../protocol/gate/park.ts";
 import { carryOutPauses } from "../../../protocol/hand-over/carry-out-pauses.ts";
@@ -82,8 +82,8 @@ describe("jobs that wait for their topic's limit", () => {
   test("get starts from a release in whose middle a tick ends the resume of their topic", async () => {
     const world = limited(2);
     await world.tick();
-    await pause(world.ctx, "slow");
-    const lifted = await lift(world.ctx, "slow", undefined);
+    await pauseTopic(world.ctx, "slow");
+    const lifted = await resumeTopic(world.ctx, "slow", undefined);
     await fileMany(world, 400);
     await world.pass(MINUTE, { ticks: false });
     const key = pauseKey("slow");
@@ -206,8 +206,8 @@ describe("jobs that wait for their topic's limit", () => {
     const waiting = parked(world).length;
     expect(waiting).toBeGreaterThan(0);
     const homes = await Promise.all(ids.flatMap((id) => (isParked(world, id) ? world.home(id) : [])));
-    await pause(world.ctx, "slow");
-    meanwhile(world, isAt("paused#slow#", "insert"), () => lift(world.ctx, "slow", undefined));
+    await pauseTopic(world.ctx, "slow");
+    meanwhile(world, isAt("paused#slow#", "insert"), () => resumeTopic(world.ctx, "slow", undefined));
     // What the pause does not hold goes on, had this process not died.
     expect((await park(world.ctx, "slow", homes)).parked).toEqual(new Set());
     expect(parked(world)).toHaveLength(waiting);
@@ -217,7 +217,7 @@ describe("jobs that wait for their topic's limit", () => {
 
   test("are let go when the window opens, though a pause has parked them and is over", async () => {
     const world = limited(1, { window: "09:30-10:00 UTC" });
-    await pause(world.ctx, "slow");
+    await pauseTopic(world.ctx, "slow");
     const [id = ""] = await fileMany(world, 1, 4 * MINUTE);
     await world.pass(3 * MINUTE);
     expect(isParked(world, id)).toBe(true);
@@ -295,7 +295,7 @@ describe("jobs that wait for their topic's limit", () => {
     await world.tick();
     const ids = await fileMany(world, 120);
     await cancel(world.ctx, ids[119] ?? "");
-    await pause(world.ctx, "slow");
+    await pauseTopic(world.ctx, "slow");
     await world.pass(5 * MINUTE);
     expect(await resume(world.ctx, "slow", undefined)).toEqual({ released: 44, left: 0 });
     const runs: { id: string; at: number }[] = [];
@@ -474,7 +474,7 @@ describe("a resume at a rate", () => {
     const world = limited(maxPerSecond);
     if (maxPerSecond === undefined) deploy(world, {});
     await world.tick();
-    await pause(world.ctx, "slow");
+    await pauseTopic(world.ctx, "slow");
     const ids = await fileMany(world, 600);
     await world.pass(MINUTE);
     return { world, ids };
@@ -506,7 +506,7 @@ describe("a resume at a rate", () => {
     const world = limited();
     deploy(world, {});
     await world.tick();
-    await pause(world.ctx, "slow");
+    await pauseTopic(world.ctx, "slow");
     await fileMany(world, 3000);
     await world.pass(MINUTE);
     for (const rate of rates) {

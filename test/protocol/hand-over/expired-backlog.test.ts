@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { fileLooks } from "../../../protocol/store/looks.ts";
 import { consume, type Run } from "../../support/consume.ts";
@@ -19,7 +19,7 @@ async function runsWithin(world: World, ms: number): Promise<Run[]> {
 async function withExpired(topic: object): Promise<World> {
   const world = createWorld({ topics: { t: topic } });
   await world.tick();
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   for (let i = 0; i < COUNT; i++)
     await world.file({ topic: "t", delay: 2 * MINUTE + i, expiresAfter: 30 * SECOND });
   return world;
@@ -102,7 +102,7 @@ describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that 
 
   test("leave the turns of a resume's rate to others that would come too late for them", async () => {
     const world = createWorld({ topics: { t: how } });
-    await pause(world.ctx, "t");
+    await pauseTopic(world.ctx, "t");
     for (let i = 0; i < 60; i++) await world.file({ topic: "t", delay: 0, expiresAfter: 10 * SECOND });
     const last = await world.file({ topic: "t", delay: 1 });
     await resume(world.ctx, "t", 1);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { STARTS_AHEAD } from "../../../core/constants.ts";
-import { lift, pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
 import type { Context, Pool } from "../../../protocol/ports.ts";
@@ -61,11 +61,11 @@ test("a limited topic's jobs start though others that are resumed have more jobs
   const world = createWorld({ shards: 1, topics: { first: {}, second: {}, slow: { maxPerSecond: 2 } } });
   await world.tick();
   for (const topic of ["first", "second"]) {
-    await pause(world.ctx, topic);
+    await pauseTopic(world.ctx, topic);
     for (let i = 0; i < 2; i++) await fileMany(world, topic, 500);
   }
   await fileMany(world, "slow", 400);
-  for (const topic of ["first", "second"]) await lift(world.ctx, topic, undefined);
+  for (const topic of ["first", "second"]) await resumeTopic(world.ctx, topic, undefined);
   await world.pass(MINUTE, { ticks: false });
   const { took, released } = await slowTick(world, { pool: 8 * SECOND });
   expect(took).toBeLessThan(FUNCTION_TIMEOUT);
@@ -88,7 +88,7 @@ test("a limited topic's jobs start though Lambda hangs when it is told of many t
   const topics = { ...Object.fromEntries(paused.map((topic) => [topic, {}])), slow: { maxPerSecond: 2 } };
   const world = createWorld({ shards: 1, topics });
   await world.tick();
-  for (const topic of paused) await pause(world.ctx, topic);
+  for (const topic of paused) await pauseTopic(world.ctx, topic);
   await fileMany(world, "slow", 400);
   await world.pass(MINUTE, { ticks: false });
   const { took, released } = await slowTick(world, { lambda: HANGS });
@@ -99,9 +99,9 @@ test("a limited topic's jobs start though Lambda hangs when it is told of many t
 test("a tick lets jobs go until shortly before the next one, which would send untracked ones again", async () => {
   const world = createWorld({ shards: 1, topics: { events: { tracking: "none" } } });
   await world.tick();
-  await pause(world.ctx, "events");
+  await pauseTopic(world.ctx, "events");
   for (let i = 0; i < 2; i++) await fileMany(world, "events", 500);
-  await lift(world.ctx, "events", undefined);
+  await resumeTopic(world.ctx, "events", undefined);
   await world.pass(MINUTE, { ticks: false });
   const { took, released } = await slowTick(world, { pool: 3 * SECOND });
   expect(released.get("events") ?? 0).toBeGreaterThan(100);

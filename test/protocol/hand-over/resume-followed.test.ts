@@ -1,10 +1,10 @@
 import { expect, test, vi } from "vitest";
 import type { Home } from "../../../core/items.ts";
 import { beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
-import { leftToReleases } from "../../../protocol/hand-over/sent-before.ts";
+import { findLeftToReleases } from "../../../protocol/hand-over/sent-before.ts";
 import { consume } from "../../support/consume.ts";
 import { pull } from "../../support/scenes.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
@@ -20,7 +20,7 @@ const paused = (topic: object): Promise<World> => begun(onLambda(topic));
 
 async function begun(world: World): Promise<World> {
   await world.tick();
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await world.pass(10 * SECOND);
   for (let i = 0; i < 100; i++) await world.file({ topic: "t", delay: MINUTE + i });
   await world.pass(10 * MINUTE);
@@ -66,7 +66,7 @@ test("starts that were given before a pause are given anew when Lambda comes bac
   const world = limitedOnLambda();
   await world.tick();
   for (let i = 0; i < 150; i++) await world.file({ topic: "t", delay: 1 });
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await world.pass(MINUTE + SECOND);
   await resume(world.ctx, "t", undefined);
   const starts = await startsOf(world, MINUTE - SECOND, () => consume(world, "t"));
@@ -79,7 +79,7 @@ test("a limit holds though Lambda was at work on the pause as the topic was resu
   const world = limitedOnLambda();
   await world.tick();
   for (let i = 0; i < 300; i++) await world.file({ topic: "t", delay: MINUTE });
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await world.pass(20 * SECOND);
   Object.assign(world.ctx, {
     eventSources: { enable: () => Promise.reject(new Error("it is being changed")) },
@@ -134,7 +134,7 @@ test("a rate holds though a tick comes before Lambda's refusal of the resume", a
 test("a topic is followed in a minute though its pause was short, as Lambda was through with that", async () => {
   const world = limitedOnLambda();
   await world.tick();
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await world.file({ topic: "t", delay: 0 });
   await world.pass(20 * SECOND);
   await resume(world.ctx, "t", undefined);
@@ -147,7 +147,7 @@ test.each(["redrive", "bulk"])("the rate of a %s in that minute holds, too", asy
   for (let i = 0; i < 100; i++) await world.file({ topic: "t", delay: 0 });
   while (world.visible("t").length > 0)
     await consume(world, "t", { run: () => ({ end: "failed", error: "no bank" }) });
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   await world.pass(5 * MINUTE);
   await resume(world.ctx, "t", undefined);
   await world.pass(3 * SECOND);
@@ -171,7 +171,7 @@ test("what a dead resume gave a start and did not send is left to the next relea
   const homes = world.pool.items().filter((item): item is Home => "heldUntil" in item && "dueAt" in item);
   expect(homes.length).toBeGreaterThan(10);
   await world.pass(5 * MINUTE, { ticks: false });
-  const { left } = await leftToReleases(world.ctx, homes);
+  const { left } = await findLeftToReleases(world.ctx, homes);
   expect([...left].sort()).toEqual(homes.map(({ id }) => id).sort());
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";
@@ -18,7 +18,7 @@ test.each([
       shards: 1,
     });
     await world.tick();
-    await pause(world.ctx, "t");
+    await pauseTopic(world.ctx, "t");
     const old = new Set<string>();
     for (let i = 0; i < 10; i++) old.add((await world.file({ topic: "t", delay: MINUTE })).id);
     await world.pass(10 * MINUTE + second * SECOND);
@@ -41,7 +41,7 @@ test.each([false, true])(
   async (again) => {
     const world = createWorld({ topics: { t: {} }, shards: 1 });
     await world.tick();
-    await pause(world.ctx, "t");
+    await pauseTopic(world.ctx, "t");
     for (let i = 0; i < 3; i++) await world.file({ topic: "t", delay: MINUTE });
     await world.pass(5 * MINUTE);
     expect(await resume(world.ctx, "t", 0.01)).toEqual({ released: 1, left: 2 });
@@ -70,7 +70,7 @@ test.each([
 ])("a limit of %f that is resumed at a little less, %f a second, keeps up with that", async (limit, rate) => {
   const world = createWorld({ topics: { t: { maxPerSecond: limit } }, shards: 1 });
   await world.tick();
-  await pause(world.ctx, "t");
+  await pauseTopic(world.ctx, "t");
   const count = Math.ceil(1.2 * rate * (HOUR / SECOND));
   for (let i = 0; i < count; i++) await world.file({ topic: "t", delay: MINUTE });
   await world.pass(10 * MINUTE);

@@ -3,7 +3,7 @@ import type { Home } from "../../../core/items.ts";
 import { jobOf } from "../../../http/job-json.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
 import { cancelByEvent } from "../../../protocol/change/cancel-by-event.ts";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
@@ -173,7 +173,7 @@ describe("a timeline", () => {
     await world.tick();
     const job = await world.file({ delay: MINUTE });
     await world.pass(30 * SECOND);
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     await world.pass(2 * MINUTE);
     await resume(world.ctx, "orders", undefined);
     await world.pass(4 * SECOND);
@@ -198,7 +198,7 @@ describe("a timeline", () => {
     const world = createWorld();
     const job = await world.file({});
     await world.pass(2 * HOUR);
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     await world.pass(MINUTE);
     await consume(world, "orders");
     await resume(world.ctx, "orders", undefined);
@@ -213,7 +213,7 @@ describe("a timeline", () => {
   test("says why a job expired that a release ended without a message", async () => {
     const world = createWorld();
     const job = await world.file({ delay: 20 * MINUTE, expiresAfter: MINUTE });
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     await world.pass(30 * MINUTE);
     await resume(world.ctx, "orders", undefined);
     const startBy = new Date(START + 21 * MINUTE).toISOString();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { receive } from "../../../protocol/run/pull.ts";
 import { consume } from "../../support/consume.ts";
@@ -92,7 +92,7 @@ describe("the number of messages grows with the calls, not with their square,", 
 
   test("where a paused topic's key is replaced each second, and then the topic is resumed", async () => {
     const world = createWorld();
-    await pause(world.ctx, "orders");
+    await pauseTopic(world.ctx, "orders");
     const CALLS = 600;
     for (let i = 0; i < CALLS; i++) {
       await world.fileAll({ ...KEYED, delay: 60 * SECOND });

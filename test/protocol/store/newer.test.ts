@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { homeKey, type Item, keyKey, onceKey, pauseKey, startsKey } from "../../../core/items.ts";
+import { homeKey, type Item, keyItemKey, onceKey, pauseKey, startsKey } from "../../../core/items.ts";
 import { redriveEnvelope } from "../../../protocol/run/redrive-envelope.ts";
 import { createApi, type Json } from "../../support/api.ts";
 import { consume } from "../../support/consume.ts";
@@ -129,7 +129,7 @@ describe("what a newer version has written beside its jobs", () => {
   test("is not answered by: a key and an Idempotency-Key are unavailable", async () => {
     const { world, call, file } = createApi();
     await file({ delay: "30m", key: "order-1" }, { "idempotency-key": "t" });
-    const written = [rewrite(world, keyKey("orders", "order-1"))];
+    const written = [rewrite(world, keyItemKey("orders", "order-1"))];
     const asked = { topic: "orders", body: { n: 1 }, delay: "30m", key: "order-1" };
     expect(await call("POST", "/jobs", { body: asked })).toMatchObject({ status: 503 });
     const once = world.pool.items().find(({ pk }) => pk.startsWith("once#"));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { META_KEY } from "../../../core/items.ts";
 import { beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
-import { pause } from "../../../protocol/change/pause.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { enqueue, enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import type { Context } from "../../../protocol/ports.ts";
@@ -41,7 +41,7 @@ test.each([
   async (_, policy, rate) => {
     const world = createWorld({ shards: 4, topics: { t: policy, other: {} } });
     await world.tick();
-    if (rate !== undefined) await pause(world.ctx, "t");
+    if (rate !== undefined) await pauseTopic(world.ctx, "t");
     const jobs = Array.from({ length: 300 }, () => ({ topic: "t", body: "{}", dueAt: world.now() }));
     await enqueueMany(world.ctx, jobs);
     if (rate !== undefined) await resume(world.ctx, "t", rate);

@@ -37,7 +37,7 @@ const CLAIM_AGAIN = `{
 const STILL_WAITS = '(await readHomes(ctx, [before.item.id]))[0]?.state === "scheduled"';
 /** The budget of a run leaves room for four calls more than a run needs. */
 const READ_OFTEN =
-  "for (const { id } of held) for (let i = 0; i < 5; i++) await readableHomes(ctx, [id], 'settling jobs');";
+  "for (const { id } of held) for (let i = 0; i < 5; i++) await readReadableHomes(ctx, [id], 'settling jobs');";
 const STOPPED = '[...outcomes.values()].some(({ outcome }) => outcome === "held") ? entries[0] : $&';
 const NO_WAIT = "{ holds: $1.map((home) => ({ home, from: home.dueAt, until: home.dueAt })), left: [] }";
 const REMOVE_NOTES =

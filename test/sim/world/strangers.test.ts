@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { fromAttributes } from "../../../aws/attributes.ts";
 import type { Item } from "../../../core/items.ts";
-import { isUnreadable, jobIn, layoutTrouble, readHome } from "../../../core/readable.ts";
+import { isUnreadable, jobIdIn, layoutTrouble, readHome } from "../../../core/readable.ts";
 import { drawsOf } from "../draws.ts";
 import { simulatedDynamo } from "../services/dynamo.ts";
 import { isStranger, strangerOf } from "../strangers.ts";
@@ -12,7 +12,7 @@ it("a stranger is an item that this code cannot read", () => {
   for (let seed = 1; seed <= 100; seed++) {
     const row = strangerOf(drawsOf(seed, "stranger"), NOW, 2);
     const item = fromAttributes(row) as Item;
-    const id = jobIn(item.sk);
+    const id = jobIdIn(item.sk);
     const isReadable =
       id !== undefined && !isUnreadable(readHome(item, id)) && layoutTrouble(item) === undefined;
     expect(isReadable, JSON.stringify(row)).toBe(false);

@@ -4,7 +4,7 @@ import type { Deadline, Pool } from "../protocol/ports.ts";
  * Gives each write of a pool an earlier deadline, if `end` is earlier than the deadline of its caller. `end` is called when a write
  * begins, and answers ms since the epoch. Reads stay as they are.
  */
-export function writingUntil(pool: Pool, end: () => Deadline): Pool {
+export function withWriteDeadline(pool: Pool, end: () => Deadline): Pool {
   const by = (asked: Deadline): Deadline => Math.min(asked, end());
   return {
     read: (keys) => pool.read(keys),
@@ -29,14 +29,14 @@ export const API_PATIENCE = 20_000;
  * Gives the writes of each call a deadline `patience` ms after the call's `begin`. For a function that serves one call at a time.
  * `clock`: ms since the epoch.
  */
-export function writingWithin(
+export function withDeadlinePerCall(
   pool: Pool,
   clock: () => number,
   patience: number,
 ): { pool: Pool; begin: () => void } {
   let end = Number.POSITIVE_INFINITY;
   return {
-    pool: writingUntil(pool, () => end),
+    pool: withWriteDeadline(pool, () => end),
     begin: () => {
       end = clock() + patience;
     },
