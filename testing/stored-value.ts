@@ -8,7 +8,10 @@ export function storedValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((member) => member !== undefined).map(storedValue);
   if (typeof value === "object") {
     const map: Record<string, unknown> = { ...value };
-    for (const [name, member] of Object.entries(map)) {
+    for (const name of Object.keys(map)) {
+      const member = map[name];
+      // Most members are texts, and tests store items without end.
+      if (typeof member === "string") continue;
       if (member === undefined) delete map[name];
       else map[name] = storedValue(member);
     }
@@ -27,8 +30,8 @@ function storedNumber(value: number): number {
 export function byBytes(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length);
   for (let i = 0; i < shorter; i++) {
-    const difference = rankOf(a.charCodeAt(i)) - rankOf(b.charCodeAt(i));
-    if (difference !== 0) return Math.sign(difference);
+    const [one, other] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (one !== other) return Math.sign(rankOf(one) - rankOf(other));
   }
   return Math.sign(a.length - b.length);
 }

@@ -70,6 +70,19 @@ export function apiOver(send: Send, patience = 1) {
       if (status !== 201) throw new Error(`POST /jobs answered ${status}: ${JSON.stringify(body)}`);
       return body;
     },
+    /** All jobs that were due at one time, whatever became of them. */
+    async dueAt(time: string): Promise<JobView[]> {
+      const to = new Date(Date.parse(time) + 1).toISOString();
+      const jobs: JobView[] = [];
+      for (let cursor: string | undefined, page = ""; ; page = `&cursor=${cursor}`) {
+        const path = `/jobs?from=${time}&to=${to}&limit=1000${page}`;
+        const { body } = await call<{ jobs: JobView[]; cursor?: string }>("GET", path);
+        body.jobs.forEach(assertNotEarly);
+        jobs.push(...body.jobs);
+        cursor = body.cursor;
+        if (cursor === undefined) return jobs;
+      }
+    },
     /** Resolves when a job is as wanted; throws after `ms`, or longer where functions start slowly. */
     async until(id: string, wanted: (job: JobView) => boolean, ms: number): Promise<JobView> {
       const end = Date.now() + ms * patience;

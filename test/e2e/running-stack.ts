@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { readProcess } from "../../torture/process-tree.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const READY_MS = 90_000;
+const LOOK_EVERY_MS = 20;
 
 /** `npm run local` as a user has it: a process of its own, with all it starts. */
 export type RunningStack = {
@@ -25,35 +28,53 @@ export function removeDataDir(dataDir: string): void {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-/** Starts the local stack on a port of its own choice; what it prints also goes to `logFile`. */
-export async function startStack(dataDir: string, logFile?: string): Promise<RunningStack> {
-  if (logFile) writeFileSync(logFile, "");
+/** The file in a stack's data folder that its output goes to. Each start begins it anew. */
+export function outputFile(dataDir: string): string {
+  return join(dataDir, "output.log");
+}
+
+/** Starts the local stack on a port of its own choice. */
+export async function startStack(dataDir: string): Promise<RunningStack> {
+  const file = outputFile(dataDir);
+  // A file, not a pipe: no process has to read it, and tests in other processes can.
+  const log = openSync(file, "w");
   const child = spawn(
     process.execPath,
     ["cli/main.ts", "local", "--no-watch", "--port", "0", "--data", dataDir],
-    {
-      cwd: ROOT,
-      stdio: ["ignore", "pipe", "pipe"],
-    },
+    { cwd: ROOT, stdio: ["ignore", log, log] },
   );
-  let output = "";
-  const url = await new Promise<string>((resolve, reject) => {
-    const hear = (chunk: Buffer): void => {
-      output += chunk;
-      if (logFile) appendFileSync(logFile, chunk);
-      const found = /is up at (http:\/\/\S+)/.exec(output);
-      if (found?.[1]) resolve(found[1]);
-    };
-    child.stdout.on("data", hear);
-    child.stderr.on("data", hear);
-    child.once("exit", (code) => reject(new Error(`the local stack ended with ${code}:\n${output}`)));
-    setTimeout(() => reject(new Error(`the local stack was not up in time:\n${output}`)), READY_MS).unref();
-  });
-  return { url, pid: child.pid ?? -1, output: () => output, kill: (signal) => end(child, signal) };
+  closeSync(log);
+  const output = () => readFileSync(file, "utf8");
+  const end = Date.now() + READY_MS;
+  for (;;) {
+    const url = /is up at (http:\/\/\S+)/.exec(output())?.[1];
+    if (url !== undefined)
+      return { url, pid: child.pid ?? -1, output, kill: (signal) => endChild(child, signal) };
+    if (hasEnded(child)) throw new Error(`the local stack ended with ${child.exitCode}:\n${output()}`);
+    if (Date.now() > end) throw new Error(`the local stack was not up in time:\n${output()}`);
+    await sleep(LOOK_EVERY_MS);
+  }
 }
 
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+/** A stack that another process has started. */
+export function stackOf({ url, pid, dataDir }: { url: string; pid: number; dataDir: string }): RunningStack {
+  return {
+    url,
+    pid,
+    output: () => readFileSync(outputFile(dataDir), "utf8"),
+    kill: async (signal) => {
+      process.kill(pid, signal);
+      while (readProcess(pid) !== undefined) await sleep(LOOK_EVERY_MS);
+    },
+  };
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function endChild(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (hasEnded(child)) return;
   const gone = new Promise((resolve) => child.once("exit", resolve));
   child.kill(signal);
   await gone;

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { apiOf } from "./api.ts";
+import { apiAt, apiOf } from "./api.ts";
 import { deployedTarget } from "./deployed-stack.ts";
-import { PLACES, type Place } from "./places.ts";
-import { freshDataDir, removeDataDir, startStack } from "./running-stack.ts";
+import { cannot, PLACES, type Place } from "./places.ts";
+import { freshDataDir, outputFile, type RunningStack, removeDataDir, startStack } from "./running-stack.ts";
+import { fileSwept, SWEPT_AFTER, type Swept } from "./swept.ts";
 import type { Target } from "./target.ts";
 
 declare module "vitest" {
@@ -12,26 +13,61 @@ declare module "vitest" {
     target: Target;
     /** The long-waiting jobs, by the seconds of their delay: filed first, looked at last. */
     waiting: Record<number, string>;
+    /** Where the place has one: a stack that a test may kill, and the jobs that its first sweep has to hand over. */
+    mortal: Mortal | undefined;
   }
 }
 
-/** One stack for all suites, and first of all the jobs that take longest to fall due. */
+type Mortal = { readonly url: string; readonly pid: number; readonly dataDir: string; readonly swept: Swept };
+
+/** One stack for all suites, another to be killed, and first of all the jobs that take longest to fall due. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { target, stop } = await open(process.env);
-  const api = apiOf(target);
-  const waiting: Record<number, string> = {};
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    await Promise.all(stops.map((one) => one()));
+  };
   try {
-    for (const delay of [225, 70, 5, 2, 1]) {
-      const job = { topic: "reminders", delay, body: { text: `due in ${delay} s` } };
-      waiting[delay] = (await api.file(job)).id;
-    }
+    const opened = await open(process.env);
+    stops.push(opened.stop);
+    const { target } = opened;
+    project.provide("target", target);
+    project.provide("waiting", await fileWaiting(target));
+    const mortal = cannot(target.place, "kills") === undefined ? await startMortal() : undefined;
+    if (mortal) stops.push(mortal.stop);
+    project.provide(
+      "mortal",
+      mortal && { ...mortal.mortal, swept: await fileSwept(apiAt(mortal.mortal.url)) },
+    );
   } catch (error) {
     await stop();
     throw error;
   }
-  project.provide("target", target);
-  project.provide("waiting", waiting);
   return stop;
+}
+
+async function fileWaiting(target: Target): Promise<Record<number, string>> {
+  const api = apiOf(target);
+  const waiting: Record<number, string> = {};
+  for (const delay of [SWEPT_AFTER, 70, 5, 2, 1]) {
+    const job = { topic: "reminders", delay, body: { text: `due in ${delay} s` } };
+    waiting[delay] = (await api.file(job)).id;
+  }
+  return waiting;
+}
+
+async function startMortal(): Promise<{ mortal: Omit<Mortal, "swept">; stop: () => Promise<void> }> {
+  const { dataDir, stack, stop } = await startOwn();
+  return { mortal: { url: stack.url, pid: stack.pid, dataDir }, stop };
+}
+
+async function startOwn(): Promise<{ dataDir: string; stack: RunningStack; stop: () => Promise<void> }> {
+  const dataDir = freshDataDir();
+  const stack = await startStack(dataDir);
+  const stop = async () => {
+    await stack.kill("SIGTERM");
+    removeDataDir(dataDir);
+  };
+  return { dataDir, stack, stop };
 }
 
 type Opened = { target: Target; stop: () => Promise<void> };
@@ -46,22 +82,17 @@ async function open({ MINUTEHAND_E2E_PLACE, MINUTEHAND_E2E_STACK = "" }: NodeJS.
 }
 
 async function embedded(): Promise<Opened> {
-  const dataDir = freshDataDir();
-  const file = join(dataDir, "output.log");
-  const stack = await startStack(dataDir, file);
+  const { dataDir, stack, stop } = await startOwn();
   return {
     target: {
       place: "embedded",
       api: { url: stack.url },
-      log: { file },
+      log: { file: outputFile(dataDir) },
       promotions: "minutehand-promotions",
       services: readJson(join(dataDir, "runner.json")).services,
       secret: onlyNameIn(readJson(join(dataDir, "secrets.json"))),
     },
-    stop: async () => {
-      await stack.kill("SIGTERM");
-      removeDataDir(dataDir);
-    },
+    stop,
   };
 }
 

@@ -102,7 +102,8 @@ let made = 0;
 function homeAt({ bodyBytes, state, now }: LargeTable, { pk, sk }: Key): Home {
   const filedFor = timeOf(sk);
   const dueAt = filedFor % MINUTE < MOVED_FROM ? filedFor : filedFor + 60 * MINUTE;
-  const body = JSON.stringify(`${made++} `.padEnd(bodyBytes - 2, "x"));
+  // The JSON of a text. To look for characters to escape took a third of the time.
+  const body = `${`"${made++} `.padEnd(bodyBytes - 1, "x")}"`;
   const job = { topic: "orders", body, state, dueAt, wantedAt: dueAt, revision: 0, attempt: 0 };
   const finishedAt = state === "dead" ? { finishedAt: now - MINUTE } : {};
   return { pk, sk, v: 1, id: sk.slice(14), ...job, ...finishedAt, createdAt: now - 2 * 60 * MINUTE };
