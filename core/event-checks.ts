@@ -135,7 +135,7 @@ function textCheck(
   isKnown: (text: string) => boolean,
 ): Check {
   const holds = typeof actual === "string" && isKnown(actual) && actual.length >= 1 && actual.length <= max;
-  return { holds, rule: `${at} must be text`, actual, allowed: `1 to ${max} textCheck` };
+  return { holds, rule: `${at} must be text`, actual, allowed: `1 to ${max} characters` };
 }
 
 function pathCheck(at: string, actual: string | undefined): Check {

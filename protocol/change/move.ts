@@ -74,8 +74,11 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const dueAt = movedDueAt(home, request, hold !== false, now);
   // Not in the past: nobody would find a look behind the audit's cursor.
   const start = hold ? startsAt({ dueAt, ...hold }) : Math.max(dueAt, now);
+  const looks = [{ id: home.id, time: start }];
+  // Lists and bulks find a job at its due time. Where no look lies there yet they need one, though no sweep comes to it any more.
+  if (dueAt !== start && dueAt !== home.dueAt) looks.push({ id: home.id, time: dueAt });
   // rule: look-before-home
-  await fileLooks(ctx, [{ id: home.id, time: start }], by);
+  await fileLooks(ctx, looks, by);
 
   // The once items are prolonged before the job gets its later time, or TTL could delete one of them in between.
   const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);

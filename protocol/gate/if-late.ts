@@ -1,3 +1,4 @@
+import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { type Head, type Home, homeKey, type Pause, pauseKey, ttl } from "../../core/items.ts";
 import {
   heldUntilOf,
@@ -7,6 +8,7 @@ import {
   startOf,
 } from "../../core/message.ts";
 import { pausedFor } from "../../core/pauses.ts";
+import { inParallel } from "../../general/batches.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { releaseKey } from "../store/keys.ts";
@@ -53,6 +55,9 @@ export async function findTooLate(
     return { job, state: ifLate.do === "skip" ? "cancelled" : "expired", why };
   });
 }
+
+/** How many keys of ended jobs are written at once. An outage of a topic with a limit may leave hundreds of such jobs on a page. */
+const KEYS_AT_ONCE = 8;
 
 /** What became of jobs that were to be ended. `refused`: the job has changed since the caller read it or its message. */
 type Endings = ("changed" | "refused" | Error)[];
@@ -117,10 +122,10 @@ async function recordEnds(ctx: Context, topic: string, ends: readonly End[], by:
     })),
     by,
   );
-  for (const [i, { job, state }] of ends.entries()) {
-    if (outcomes[i] !== "changed") continue;
-    await releaseKey(ctx, { ...job, topic }, expiresAt, by);
+  const ended = ends.filter((_, i) => outcomes[i] === "changed");
+  await inParallel(ended, KEYS_AT_ONCE, async ({ job, state }) => {
+    await releaseKey(ctx, { ...job, topic }, expiresAt, ctx.clock() + BATCH_PATIENCE);
     ctx.report({ type: state === "expired" ? "expired" : "skipped", topic, id: job.id });
-  }
+  });
   return outcomes;
 }

@@ -16,7 +16,7 @@ import { positionReachedBy } from "../../core/trail.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { releaseLeftKeys } from "../store/keys.ts";
-import { fileLooks } from "../store/looks.ts";
+import { fileLooks, keepDueLooks } from "../store/looks.ts";
 import { prolongOnce } from "../store/once-items.ts";
 import { pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
@@ -112,7 +112,8 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
     const outcome = outcomes.get(home.id)?.outcome;
-    if (outcome === "ended") continue;
+    // The process may die before it frees the key of a job that it has ended. The next audit frees the key.
+    if (outcome === "ended" && home.key === undefined) continue;
     // A release sends a held job without a look. So looks at it may become rare, as a pause may last a year.
     const isHeld = outcome === "left" || outcome === "held";
     // Nobody could read whether the job may start. So nothing was sent, and the next look can come soon.
@@ -120,11 +121,13 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isHeld ? Math.max(after, late) : after;
     // rule: held-job-has-a-look
     looks.push({ id: home.id, time: lookAgainAt(home.id, now, wait) });
-    if (!isHeld && !isUnread) sentAgain += 1;
+    if (!isHeld && !isUnread && outcome !== "ended") sentAgain += 1;
   }
   // rule: audit-files-the-next-looks
   await fileLooks(ctx, looks, now + WRITER_DEADLINE);
-  await keepOnceItems(ctx, homes, looks);
+  const next = new Map(looks.map(({ id, time }) => [id, time]));
+  await keepDueLooks(ctx, toSend, next);
+  await keepOnceItems(ctx, homes, next);
   return sentAgain;
 }
 
@@ -147,13 +150,12 @@ async function freeLeftKeys(ctx: Context, finished: readonly Home[]): Promise<vo
 async function keepOnceItems(
   ctx: Context,
   homes: readonly Home[],
-  looks: readonly { id: string; time: number }[],
+  next: ReadonlyMap<string, number>,
 ): Promise<void> {
   const by = ctx.clock() + WRITER_DEADLINE;
-  const again = new Map(looks.map(({ id, time }) => [id, time]));
   const early = await inParallel(homes, KEPT_AT_ONCE, async (home) => {
     try {
-      await prolongOnce(ctx, home, Math.max(startsAt(home), again.get(home.id) ?? 0), by);
+      await prolongOnce(ctx, home, Math.max(startsAt(home), next.get(home.id) ?? 0), by);
       return [];
     } catch (error) {
       // One partition that gives no answer must not stop the shard. The last look has kept the items for two days from now, so a look

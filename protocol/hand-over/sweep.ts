@@ -157,6 +157,11 @@ function dueJobsOf(waiting: readonly Entry[], now: number): DueJob[] {
 /** The outcome of a job whose queue was asked, and did not take the job's message. */
 type Failure = Exclude<Sent, { outcome: "sent" }>;
 
+/** Whether a job's queue was asked. */
+function isAnswer(handed: Handed): handed is Sent {
+  return handed.outcome === "sent" || isFailure(handed);
+}
+
 function isFailure(handed: Handed): handed is Failure {
   return "reason" in handed && handed.outcome !== "unread";
 }
@@ -188,9 +193,13 @@ async function answersElsewhere(
   outcomes: ReadonlyMap<string, Handed>,
   waiting: readonly Entry[],
 ): Promise<boolean> {
-  const asked = [...outcomes.values()].filter((one) => one.outcome === "sent" || isFailure(one));
-  if (asked.some(({ outcome }) => outcome !== "unreachable")) return true;
-  const tried = new Set(waiting.map(({ home }) => home?.topic));
+  if ([...outcomes.values()].some((one) => isAnswer(one) && one.outcome !== "unreachable")) return true;
+  const tried = new Set(
+    waiting.flatMap(({ home }) => {
+      const handed = home && outcomes.get(home.id);
+      return handed && isAnswer(handed) ? home.topic : [];
+    }),
+  );
   const others = Object.keys(ctx.policy.topics).filter((topic) => !tried.has(topic));
   return anyInParallel(others, ASKED_AT_ONCE, (topic) =>
     ctx.queues.depth({ topic }).then(

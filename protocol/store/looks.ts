@@ -1,6 +1,7 @@
-import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { BATCH_PATIENCE, DAY, RETRY_LOOK_AFTER, STALE_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { type Head, lookAt } from "../../core/items.ts";
+import { type Head, lookAt, ttl } from "../../core/items.ts";
+import { addressOf } from "../../core/job-id.ts";
 import type { Context } from "../ports.ts";
 
 /**
@@ -19,6 +20,45 @@ export async function fileLooks(
   );
   for (const outcome of await ctx.pool.insert([...items.values()], by))
     if (outcome instanceof Error) throw outcome;
+}
+
+/**
+ * Keeps the looks at the due times of jobs that are late, beyond the time at which TTL would delete them. Lists and bulks find a moved job by
+ * this look, and a pause may last a year. A failure is reported: the next audit of the job tries again.
+ * @param next when an audit looks at each job again, by the jobs' ids, ms since the epoch
+ */
+export async function keepDueLooks(
+  ctx: Context,
+  homes: readonly Head[],
+  next: ReadonlyMap<string, number>,
+): Promise<void> {
+  const looks = homes.flatMap(({ id, dueAt, topic }) => {
+    const again = next.get(id) ?? 0;
+    // A job that was never moved has its home there.
+    const isMoved = addressOf(id).time !== dueAt;
+    return isMoved && dueAt + STALE_AFTER < again + DAY
+      ? { topic, look: { ...lookAt(id, dueAt), expiresAt: ttl(again + STALE_AFTER) } }
+      : [];
+  });
+  if (looks.length === 0) return;
+  const by = ctx.clock() + BATCH_PATIENCE;
+  const outcomes = await ctx.pool.changeMany(
+    looks.map(({ look: { pk, sk, expiresAt } }) => ({ key: { pk, sk }, expect: {}, set: { expiresAt } })),
+    by,
+  );
+  const gone = looks.filter((_, i) => outcomes[i] === "refused");
+  const filed = await ctx.pool.insert(
+    gone.map(({ look }) => look),
+    by,
+  );
+  for (const outcome of [...outcomes, ...filed])
+    if (outcome instanceof Error)
+      ctx.report({
+        type: "trouble",
+        topic: looks[0]?.topic ?? "",
+        what: "keeping looks at late jobs",
+        error: outcome.message,
+      });
 }
 
 /**

@@ -3,6 +3,7 @@ import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { enqueue } from "../../../protocol/file/enqueue.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
+import { listJobs } from "../../../protocol/read/list.ts";
 import { settlePulled } from "../../../protocol/run/settle-pulled.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { fail, isLook, key, meanwhile, pullOne } from "../../support/scenes.ts";
@@ -14,6 +15,22 @@ const postpone = (world: World, more: object = {}) =>
 const pass = (world: World, ms: number) => world.pass(ms, { ticks: false });
 
 describe("a job that is postponed", () => {
+  it("is found by lists and bulks where it was due, however late it is postponed again", async () => {
+    const world = createWorld();
+    await pauseTopic(world.ctx, "orders");
+    const asked = { delay: 5 * SECOND, maxDelay: MINUTE };
+    const { home } = await postpone(world, asked);
+    await world.pass(80 * SECOND);
+    for (let i = 0; i < 3; i++) {
+      const { dueAt } = (await postpone(world, asked)).home;
+      expect(dueAt).toBe(home.postponeUntil);
+      const range = { from: dueAt, to: dueAt + 1, limit: 10 };
+      const { homes } = await listJobs(world.ctx, { topic: "orders", ...range });
+      expect(homes.map(({ id }) => id)).toEqual([home.id]);
+      await world.pass(5 * MINUTE);
+    }
+  });
+
   it("is filed at first, with the bound of its first enqueue", async () => {
     const world = createWorld();
     const { outcome, home } = await postpone(world);

@@ -111,3 +111,40 @@ describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that 
     expect(runs.length).toBeLessThan(12);
   });
 });
+
+test("the key of a job that an audit has ended goes with the job, though its write failed at first", async () => {
+  const world = createWorld({ shards: 1, topics: { t: { maxPerSecond: 50 } } });
+  await world.file({ topic: "t", key: "cart", delay: 10 * MINUTE, expiresAfter: 5 * MINUTE });
+  await pauseTopic(world.ctx, "t");
+  await world.pass(16 * MINUTE);
+  let failed = 0;
+  world.pool.hooks.before = ({ operation, keys }) => {
+    if (operation === "change" && keys[0]?.pk.startsWith("key#") && failed++ === 0)
+      throw new Error("throttled");
+  };
+  const keyItem = () => world.pool.items().find(({ pk }) => pk.startsWith("key#"));
+  await world.pass(15 * MINUTE);
+  expect(failed).toBe(1);
+  expect(world.events.filter(({ type }) => type === "expired")).toHaveLength(1);
+  expect(keyItem()).not.toHaveProperty("expiresAt");
+  await world.pass(3 * HOUR);
+  expect(keyItem()).toHaveProperty("expiresAt");
+});
+
+test("the keys of many jobs that a tick ends are written at once", async () => {
+  const world = createWorld({ shards: 1, topics: { t: { maxPerSecond: 50 } } });
+  for (let i = 0; i < 600; i++)
+    await world.file({ topic: "t", key: `cart-${i}`, delay: 10 * MINUTE, expiresAfter: MINUTE });
+  await world.pass(20 * MINUTE, { ticks: false });
+  let atOnce = 0;
+  let most = 0;
+  world.pool.hooks.before = async ({ operation, keys }) => {
+    if (operation !== "change" || !keys[0]?.pk.startsWith("key#")) return;
+    most = Math.max(most, ++atOnce);
+    await new Promise(setImmediate);
+    atOnce -= 1;
+  };
+  await world.tick();
+  expect(world.events.filter(({ type }) => type === "expired")).toHaveLength(600);
+  expect(most).toBe(8);
+});

@@ -2,9 +2,13 @@ import { describe, expect, it } from "vitest";
 import { type Cursor, cursorKey } from "../../../core/items.ts";
 import { parseMessage } from "../../../core/message.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { resume } from "../../../protocol/hand-over/release.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
 import type { Pool, QueueName, Queues } from "../../../protocol/ports.ts";
+import { fileLooks } from "../../../protocol/store/looks.ts";
+import { consume } from "../../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
 
 /** How long the client waits for a call that hangs, with all its tries. */
@@ -129,6 +133,25 @@ describe("one queue whose calls hang", () => {
     }
     // Nobody ran them, so that the audit sends them again.
     expect([...healthy].filter((id) => sent.has(id))).toHaveLength(300);
+  });
+
+  it("stops no sweep of a topic that is being resumed at a rate, though no third topic can be asked", async () => {
+    const world = createWorld({ shards: 1, topics: { sick: {}, well: {} } });
+    const sick = await world.file({ topic: "sick", delay: 10 * MINUTE });
+    const parked = await world.file({ topic: "well", delay: 10 * MINUTE });
+    for (let i = 0; i < 20; i++) await world.file({ topic: "well", delay: 10 * MINUTE - 1 });
+    await pauseTopic(world.ctx, "well");
+    await world.pass(9 * MINUTE);
+    world.queues.trouble({ topic: "sick" }, "unreachable");
+    await world.pass(6 * MINUTE);
+    await resume(world.ctx, "well", 0.001);
+    // A page with looks at a job of each topic: one cannot be sent, and a release will send the other.
+    const time = world.now() + 10 * MINUTE;
+    const looks = [sick, parked].map(({ id }, i) => ({ id, time: time + i }));
+    await fileLooks(world.ctx, looks, world.now() + MINUTE);
+    const later = await world.file({ topic: "well", delay: 12 * MINUTE });
+    await world.pass(12 * MINUTE);
+    expect((await consume(world, "well")).map(({ id }) => id)).toContain(later.id);
   });
 
   it("is told from an SQS that nobody reaches even if another hangs too", async () => {

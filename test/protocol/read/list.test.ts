@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { BUCKETS_A_PAGE, ENTRIES_A_PAGE, PAGE_BYTES } from "../../../core/constants.ts";
+import { BUCKETS_A_PAGE, DAY, ENTRIES_A_PAGE, PAGE_BYTES } from "../../../core/constants.ts";
 import type { Position } from "../../../core/position.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import type { Context } from "../../../protocol/ports.ts";
 import { type JobPage, type ListRequest, listJobs } from "../../../protocol/read/list.ts";
@@ -147,5 +148,29 @@ describe("a page of a list", () => {
     const range = { from: START, to: START + HOUR, limit: 4 };
     const pages = await allPages(world.ctx, { ...range, tag: "spring", group: "a" });
     expect(pages.flatMap(({ homes }) => homes.map(({ id }) => id))).toEqual(wanted);
+  });
+
+  it("has a moved job that a pause holds for longer than TTL keeps its look", async () => {
+    const world = createWorld({ shards: 1 });
+    const { id } = await world.file({ delay: HOUR });
+    await reschedule(world.ctx, id, { dueAt: START + 2 * HOUR });
+    await pauseTopic(world.ctx, "orders");
+    await world.pass(3 * HOUR);
+    for (let day = 0; day < 300; day++) {
+      await world.pass(DAY, { ticks: false });
+      for (let i = 0; i < 2; i++) await world.tick();
+      // DynamoDB's TTL.
+      const over = world.pool
+        .items()
+        .filter((item) => "expiresAt" in item && (item.expiresAt ?? 0) * 1000 < world.now());
+      await world.pool.remove(over, world.now() + MINUTE);
+    }
+    const { homes } = await listJobs(world.ctx, {
+      topic: "orders",
+      from: START,
+      to: START + 3 * HOUR,
+      limit: 10,
+    });
+    expect(homes.map((home) => home.id)).toEqual([id]);
   });
 });
