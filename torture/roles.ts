@@ -2,12 +2,12 @@ import { descendants, type ProcessInfo } from "./process-tree.ts";
 
 /** How to recognise the runner's processes by their commands: the functions' names in the template, and the emulators' programs. */
 const PATTERNS = {
-  api: /runtime\.ts.*ApiHandler/,
-  receive: /runtime\.ts.*ApiReceive/,
-  consumer: /runtime\.ts.*JobsHandler/,
-  tick: /runtime\.ts.*Sweeper/,
+  api: /function-process\.ts.*ApiHandler/,
+  receive: /function-process\.ts.*ApiReceive/,
+  consumer: /function-process\.ts.*JobsHandler/,
+  tick: /function-process\.ts.*Sweeper/,
   dynamodb: /dynoxide serve/,
-  sqs: /fauxqs\.ts/,
+  sqs: /fauxqs-process\.ts/,
   guard: /guard\.ts/,
 } as const;
 

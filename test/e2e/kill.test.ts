@@ -93,7 +93,7 @@ describe.skipIf(skip)(title, () => {
 
 function functionPids(pid: number, name: string): number[] {
   return descendants(pid)
-    .filter(({ command }) => command.includes("runtime") && command.includes(name))
+    .filter(({ command }) => command.includes("function-process") && command.includes(name))
     .map((child) => child.pid);
 }
 

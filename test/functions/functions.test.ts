@@ -14,7 +14,7 @@ const shared = vi.hoisted(() => {
 });
 
 vi.mock("../../environment/context.ts", () => ({
-  required: (_: unknown, name: string) => (name === "MINUTEHAND_EVENTS" ? shared.rules : "{}"),
+  requiredVariable: (_: unknown, name: string) => (name === "MINUTEHAND_EVENTS" ? shared.rules : "{}"),
   createContext: () => {
     shared.world = createWorld();
     const logger = { warn: () => {}, error: () => {} };

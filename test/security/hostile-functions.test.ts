@@ -32,7 +32,7 @@ vi.mock("../../environment/context.ts", async () => {
     new Proxy({}, { get: (_, name) => Reflect.get(shared.world?.ctx[part] ?? {}, name) });
   return {
     // No topic has an event source mapping.
-    required: (_: unknown, name: string) => (name === "MINUTEHAND_EVENTS" ? shared.rules : "{}"),
+    requiredVariable: (_: unknown, name: string) => (name === "MINUTEHAND_EVENTS" ? shared.rules : "{}"),
     createContext: () => {
       const telemetry = createTelemetry();
       return {

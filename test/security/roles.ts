@@ -51,7 +51,12 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   JobsApiReceive: [HELD],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
-  JobsTickSweeper: [/^protocol\/[\w-]+\/die\.ts die send$/, RARELY],
+  // No job here waits for three months.
+  JobsTickSweeper: [
+    /^protocol\/[\w-]+\/die\.ts die send$/,
+    /^protocol\/[\w-]+\/looks\.ts keepDueLooks /,
+    RARELY,
+  ],
   // It sends nothing merely to be sure.
   JobsPromotionsPromote: [HELD, /^protocol\/[\w-]+\/start-gate\.ts parkedAmong read$/],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
