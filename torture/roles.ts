@@ -8,7 +8,7 @@ const PATTERNS = {
   tick: /function-process\.ts.*Sweeper/,
   dynamodb: /dynoxide serve/,
   sqs: /fauxqs-process\.ts/,
-  guard: /guard\.ts/,
+  guard: /guard-process\.ts/,
 } as const;
 
 export type Role = keyof typeof PATTERNS;

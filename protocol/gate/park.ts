@@ -1,4 +1,5 @@
-import { LONGEST_DELAY, WRITER_DEADLINE } from "../../core/constants.ts";
+import { BATCH_PATIENCE, LONGEST_DELAY } from "../../core/constants.ts";
+import { messageOf } from "../../core/errors.ts";
 import { isFinished, isRunning, lastStart, startsAt } from "../../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Parked, parkedIn, parkedKey, ttl } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
@@ -168,6 +169,19 @@ async function markAnew(ctx: Context, notes: readonly Parked[], by: number): Pro
   for (const outcome of await ctx.pool.insert(gone, by)) if (outcome instanceof Error) throw outcome;
 }
 
+/**
+ * Removes notes of jobs that no pause holds any more. A failure is reported: then the notes stay, and a release sends the jobs again. The second
+ * message of a tracked job is void.
+ */
+export async function removeNotes(ctx: Context, topic: string, notes: readonly Parked[]): Promise<void> {
+  if (notes.length === 0) return;
+  try {
+    await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
+  } catch (error) {
+    ctx.report({ type: "trouble", topic, what: "removing notes", error: messageOf(error) });
+  }
+}
+
 /** Parks jobs that a pause holds and whose messages a consumer has received, if the messages are not void (`readHomesStartingBefore`). */
 export async function parkReceived(
   ctx: Context,
@@ -177,7 +191,7 @@ export async function parkReceived(
   const { homes, unread } = await readHomesStartingBefore(ctx, jobs, await pauseBound(ctx, topic));
   const { parked, spare } = await park(ctx, topic, homes);
   // These jobs need no note: their messages are with the consumer.
-  await ctx.pool.remove([...spare.values()], ctx.clock() + WRITER_DEADLINE);
+  await removeNotes(ctx, topic, [...spare.values()]);
   return { done: parked, unread };
 }
 

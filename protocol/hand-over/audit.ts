@@ -16,7 +16,7 @@ import { positionReachedBy } from "../../core/trail.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { releaseLeftKeys } from "../store/keys.ts";
-import { fileLooks, keepDueLooks } from "../store/looks.ts";
+import { fileLooksAbout, keepDueLooks } from "../store/looks.ts";
 import { prolongOnce } from "../store/once-items.ts";
 import { pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
@@ -124,7 +124,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     if (!isHeld && !isUnread && outcome !== "ended") sentAgain += 1;
   }
   // rule: audit-files-the-next-looks
-  await fileLooks(ctx, looks, now + WRITER_DEADLINE);
+  await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
   const next = new Map(looks.map(({ id, time }) => [id, time]));
   await keepDueLooks(ctx, toSend, next);
   await keepOnceItems(ctx, homes, next);
@@ -140,7 +140,7 @@ async function freeLeftKeys(ctx: Context, finished: readonly Home[]): Promise<vo
     const time = lookAgainAt(id, ctx.clock(), Math.max(FAILING_TOPIC_WAIT, now - finishedAt));
     return { id, time };
   });
-  await fileLooks(ctx, looks, ctx.clock() + WRITER_DEADLINE);
+  await fileLooksAbout(ctx, looks, ctx.clock() + WRITER_DEADLINE);
 }
 
 /**
@@ -165,5 +165,5 @@ async function keepOnceItems(
       return { id: home.id, time: lookAgainAt(home.id, ctx.clock(), DAY) };
     }
   });
-  await fileLooks(ctx, early.flat(), ctx.clock() + WRITER_DEADLINE);
+  await fileLooksAbout(ctx, early.flat(), ctx.clock() + WRITER_DEADLINE);
 }

@@ -14,7 +14,7 @@ import { anyInParallel, inParallel } from "../../general/batches.ts";
 import { isNamed } from "../policy.ts";
 import type { Context, Pool, Sent } from "../ports.ts";
 import { die } from "../run/die.ts";
-import { fileLooks } from "../store/looks.ts";
+import { fileLooksAbout } from "../store/looks.ts";
 import { type Entry, type PassedOver, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
@@ -245,7 +245,7 @@ async function lookAgain(
   const looks = unread.map(({ id, late }) => {
     return { id, time: lookAgainAt(id, limit, Math.max(FAILING_TOPIC_WAIT, late)) };
   });
-  await fileLooks(ctx, looks, now + WRITER_DEADLINE);
+  await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
 }
 
 /** Records a job as dead if its queue will not take its message, and files the next look at it otherwise. */
@@ -269,5 +269,5 @@ async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, li
   // The look lies past the limit, where no sweep has been yet. The longer the failure lasts, the longer is the wait.
   const wait = Math.max(FAILING_TOPIC_WAIT, isUnknown ? now - since : late);
   const look = { id: home.id, time: lookAgainAt(home.id, limit, wait), ...(isUnknown && { since }) };
-  await fileLooks(ctx, [look], now + WRITER_DEADLINE);
+  await fileLooksAbout(ctx, [look], now + WRITER_DEADLINE);
 }

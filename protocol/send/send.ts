@@ -1,4 +1,4 @@
-import { BATCH_PATIENCE, RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { isNear, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
@@ -6,7 +6,7 @@ import { delaySecondsOf, type Pack, packsOf } from "../../core/packs.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
 import { inParallel } from "../../general/batches.ts";
 import { unknownPauses } from "../gate/known-pauses.ts";
-import { parkForLimit } from "../gate/park.ts";
+import { parkForLimit, removeNotes } from "../gate/park.ts";
 import { type Gated, type KnownJobs, readTooLongAgo, startGate } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline, Outgoing, Sent } from "../ports.ts";
@@ -74,16 +74,12 @@ export async function send(
     }
     // `spare` are notes of jobs that no pause holds any more. Each is removed only when its job is sent: until then sweeps leave the job
     // to a release, which needs the note.
-    const done = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
-    try {
-      await ctx.pool.remove(
-        done.map(([, note]) => note),
-        ctx.clock() + BATCH_PATIENCE,
-      );
-    } catch (error) {
-      // The notes stay, and a release sends the jobs again. The second message of a tracked job is void.
-      ctx.report({ type: "trouble", topic, what: "removing notes", error: messageOf(error) });
-    }
+    const sent = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
+    await removeNotes(
+      ctx,
+      topic,
+      sent.map(([, note]) => note),
+    );
   });
   return outcomes;
 }

@@ -1,25 +1,54 @@
-import { BATCH_PATIENCE, DAY, RETRY_LOOK_AFTER, STALE_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import {
+  BATCH_PATIENCE,
+  BUCKET,
+  DAY,
+  RETRY_LOOK_AFTER,
+  STALE_AFTER,
+  WRITER_DEADLINE,
+} from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { type Head, lookAt, ttl } from "../../core/items.ts";
+import { type Head, type Look, lookAt, timeOf, ttl } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
-import type { Context } from "../ports.ts";
+import type { Context, Deadline } from "../ports.ts";
+import { insertApart } from "./write-apart.ts";
 
 /**
  * Files looks at these jobs. Idempotent: a look that is already there was filed by an earlier try, or serves as well.
- * @param looks `time`: when to look, ms since the epoch. `since`: see `Look`.
  * @throws the error of the first look that was not filed
  */
-export async function fileLooks(
-  ctx: Context,
-  looks: readonly { id: string; time: number; since?: number }[],
-  by: number,
-): Promise<void> {
+export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: number): Promise<void> {
   if (looks.length === 0) return;
-  const items = new Map(
-    looks.map(({ id, time, ...more }) => [`${id} ${time}`, { ...lookAt(id, time), ...more }]),
-  );
-  for (const outcome of await ctx.pool.insert([...items.values()], by))
+  for (const outcome of await ctx.pool.insert(itemsOf(looks), by))
     if (outcome instanceof Error) throw outcome;
+}
+
+/**
+ * Files looks whose times need not be exact, for sweeps and audits. A partition that takes no look for two seconds must not stop them: its
+ * looks are filed a minute later, in other partitions.
+ * @param by counted from when the looks' times were chosen: a look that is written later may lie behind the audit's cursor
+ * @throws the error of the first look that was not filed there either
+ */
+export async function fileLooksAbout(ctx: Context, looks: readonly LookTime[], by: Deadline): Promise<void> {
+  if (looks.length === 0) return;
+  const items = itemsOf(looks);
+  const outcomes = await insertApart(ctx, items, Math.min(ctx.clock() + BATCH_PATIENCE, by));
+  const unfiled = items.filter((_, i) => outcomes[i] instanceof Error);
+  const later = unfiled.map(({ id, sk, since }) => {
+    return { id, time: timeOf(sk) + BUCKET, ...(since !== undefined && { since }) };
+  });
+  await fileLooks(ctx, later, by);
+}
+
+/** A look at a job. `time`: ms since the epoch. `since`: see `Look`. */
+type LookTime = { readonly id: string; readonly time: number; readonly since?: number };
+
+/** Each look once: DynamoDB refuses a batch that names an item twice. */
+function itemsOf(looks: readonly LookTime[]): Look[] {
+  const items = looks.map(({ id, time, ...more }): [string, Look] => [
+    `${id} ${time}`,
+    { ...lookAt(id, time), ...more },
+  ]);
+  return [...new Map(items).values()];
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Item } from "../../core/items.ts";
 import { onGrid } from "../../core/look-again.ts";
 import { layoutTrouble, type Unreadable } from "../../core/readable.ts";
 import type { Context } from "../ports.ts";
-import { fileLooks } from "./looks.ts";
+import { fileLooksAbout } from "./looks.ts";
 
 /** An unreadable job. `since`: when a look first found it unreadable, ms since the epoch. */
 export type UnreadableSince = Unreadable & { readonly since: number };
@@ -28,7 +28,7 @@ export async function lookAtUnreadableAgain(
   reportUnreadable(ctx, what, met);
   const now = ctx.clock();
   const looks = met.map(({ id, since }) => ({ id, time: nextLookAt(id, since, now + LOOKAHEAD), since }));
-  await fileLooks(ctx, looks, now + WRITER_DEADLINE);
+  await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
 }
 
 /** Answers when to look at an unreadable job again, at or after `from`. The longer nobody could read the job, the longer the wait. */

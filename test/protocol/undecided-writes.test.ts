@@ -148,3 +148,25 @@ test("a partition that decides nothing is not asked again for a minute, and othe
   await whileTimePasses(world, again);
   expect(world.now() - begun).toBeGreaterThanOrEqual(5 * SECOND);
 });
+
+test("a sweep goes on though one bucket takes no look", async () => {
+  const world = createWorld({ shards: 1, topics: { sick: {}, well: {} } });
+  await world.tick();
+  const sick = await world.file({ topic: "sick", delay: 10 * MINUTE });
+  await world.file({ topic: "well", delay: 10 * MINUTE });
+  await world.pass(8 * MINUTE, { ticks: false });
+  world.queues.trouble({ topic: "sick" }, "failing");
+  let mute: string | undefined;
+  const pool = undecidedPool(world, (pk) => pk === mute);
+  const insert: typeof pool.insert = (items, by) => {
+    mute ??= items[0]?.pk;
+    return undecidedPool(world, (pk) => pk === mute).insert(items, by);
+  };
+  const ctx = { ...world.ctx, pool: Object.assign(Object.create(pool), { insert }) };
+  await whileTimePasses(world, tick(ctx, world.now() + 150 * SECOND));
+  expect(mute).toBeDefined();
+  const looks = world.pool.items().filter(({ pk, sk }) => sk.endsWith(`${sick.id}#look`) && pk !== mute);
+  expect(looks).toHaveLength(1);
+  await whileTimePasses(world, tick(ctx, world.now() + 150 * SECOND));
+  expect(world.queues.messages({ topic: "well" })).toHaveLength(1);
+});
