@@ -250,6 +250,10 @@ export const KEY_CHARS = 256;
 export const GROUP_CHARS = 128;
 export const IDEMPOTENCY_KEY_CHARS = 256;
 export const MOST_ATTEMPTS = 100;
+/** How many waits a topic's `backoff.waits` lists at most. */
+export const MOST_WAITS = 100;
+/** How many jobs a message carries at most. */
+export const MOST_IN_PACK = 10;
 export const LIST_JOBS = 1000;
 export const PAGE_JOBS = 100;
 /** About how many buckets, entries and bytes of bodies one page of a list reads at most. Then the page is short. */

@@ -9,7 +9,7 @@ import {
   wholeNumber,
   wholeSeconds,
 } from "./check.ts";
-import { LONGEST_UNTRACKED_WAIT, MOST_ATTEMPTS } from "./constants.ts";
+import { LONGEST_UNTRACKED_WAIT, MOST_ATTEMPTS, MOST_IN_PACK, MOST_WAITS } from "./constants.ts";
 import { webhookPolicy } from "./policy.ts";
 import { SETTINGS, type SettingsInSeconds, type TopicSetting } from "./topic-settings.ts";
 
@@ -40,7 +40,7 @@ export function topicChecks(
     ),
     onlyFor("topics without a webhook", webhook === undefined, `${at}.consumer`, topic.consumer),
     ...webhookChecks(`${at}.webhook`, topic),
-    wholeNumber(`${at}.pack${pull ? " of a pull topic" : ""}`, topic.pack, 1, pull ? 1 : 10),
+    wholeNumber(`${at}.pack${pull ? " of a pull topic" : ""}`, topic.pack, 1, pull ? 1 : MOST_IN_PACK),
     {
       holds: topic.maxPerSecond === undefined || isLimit(topic.maxPerSecond),
       rule: `${at}.maxPerSecond must be a number of starts a second`,
@@ -142,10 +142,10 @@ function backoffChecks(
     const waits: readonly number[] = Array.isArray(backoff.waits) ? backoff.waits : [];
     return [
       {
-        holds: waits.length >= 1 && waits.length <= MOST_ATTEMPTS,
+        holds: waits.length >= 1 && waits.length <= MOST_WAITS,
         rule: `${at}.waits must be a list of waits in seconds`,
         actual: Array.isArray(backoff.waits) ? `${waits.length} waits` : backoff.waits,
-        allowed: `1 to ${MOST_ATTEMPTS} waits`,
+        allowed: `1 to ${MOST_WAITS} waits`,
       },
       // The spread fills holes of the array with undefined. `map` would skip them.
       ...[...waits].map((wait, index) => number(`${at}.waits[${index}]`, wait, 0, longest)),

@@ -1,5 +1,12 @@
 import type { Backoff } from "./backoff.ts";
-import { LONGEST_LEASE, LONGEST_SPREAD, MOST_ATTEMPTS, READY_RETENTION } from "./constants.ts";
+import {
+  LONGEST_LEASE,
+  LONGEST_SPREAD,
+  MOST_ATTEMPTS,
+  MOST_IN_PACK,
+  MOST_WAITS,
+  READY_RETENTION,
+} from "./constants.ts";
 
 /**
  * The settings of a topic. Each is declared only here: its type, sentence and default in `TopicSettings`, its range in
@@ -276,11 +283,11 @@ export const TOPIC_SETTINGS = {
   },
   tracking: { kind: "word", words: ["full", "none"], ifAbsent: "full", ...tested },
   precision: { kind: "word", words: ["second", "millisecond"], ifAbsent: "second", ...functions },
-  pack: { kind: "own", range: "1–10; 1 for a pull topic", ifAbsent: 10, ...functions },
+  pack: { kind: "own", range: `1–${MOST_IN_PACK}; 1 for a pull topic`, ifAbsent: MOST_IN_PACK, ...functions },
   concurrency: { kind: "count", least: 1, most: 25, onlyFor: "lambda", ifAbsent: 10, ...functions },
   backoff: {
     kind: "own",
-    range: "a ladder of 1–100 `waits`, or `initial`, `factor`, `max` and `jitter`",
+    range: `a ladder of 1–${MOST_WAITS} \`waits\`, or \`initial\`, \`factor\`, \`max\` and \`jitter\``,
     ...tested,
   },
   maxAttempts: { kind: "count", least: 1, most: MOST_ATTEMPTS, ...tested },

@@ -1,5 +1,11 @@
+import { forwardedHeaders } from "../../core/callback-headers.ts";
+import { callbackUrlRule } from "../../core/callback-url.ts";
+import { toJson } from "../../core/json.ts";
 import type { MessageJob } from "../../core/message.ts";
-import type { WebhookPolicy } from "../../core/policy.ts";
+import { type WebhookPolicy, webhookPolicy } from "../../core/policy.ts";
+import { policyOf } from "../../protocol/policy.ts";
+import type { Context } from "../../protocol/ports.ts";
+import type { Sign } from "./sign.ts";
 
 /** One POST to a receiver. Header names are lower case. */
 export type Call = {
@@ -15,10 +21,44 @@ export type Reply = { readonly status: number; readonly retryAfter?: string; rea
 /** Makes one call. Throws if no answer came, or `signal` was aborted. */
 export type Post = (call: Call, signal: AbortSignal) => Promise<Reply>;
 
+/** The call of a run. Throws if there is nothing to call: the topic's policy may have changed since the job was filed. */
+export function callOf(
+  ctx: Pick<Context, "policy" | "clock">,
+  sign: Sign,
+  job: MessageJob,
+  topic: string,
+): Call {
+  const policy = webhookPolicy(policyOf(ctx, topic));
+  // rule: callback-url-of-the-job-first
+  const url = job.callbackUrl ?? policy.url;
+  if (url === undefined) throw new Error(`neither the job nor topic ${topic} says which URL to call`);
+  const rule = callbackUrlRule(url, policy);
+  if (rule !== undefined) throw new Error(`callbackUrl ${rule}`);
+  const body = toJson(job.body);
+  // rule: one-webhook-id-until-a-redrive
+  const id = callId(job);
+  const now = ctx.clock();
+  return {
+    url,
+    policy,
+    body,
+    headers: {
+      ...forwardedHeaders(job.headers ?? {}),
+      "content-type": "application/json",
+      "user-agent": "Minutehand",
+      "webhook-id": id,
+      "webhook-timestamp": String(Math.floor(now / 1000)),
+      "webhook-signature": sign({ url, id, now, body, sharedSecret: policy.sharedSecret }),
+      "minutehand-topic": topic,
+      "minutehand-attempt": String(job.attempt),
+    },
+  };
+}
+
 /**
  * The `webhook-id` of a call. It is the same on each retry, so that receivers can drop repeats. A redrive gives the job another id, and so does
  * a change of a job that has been called before.
  */
-export function callId({ id, restarts = 0 }: Pick<MessageJob, "id" | "restarts">): string {
+function callId({ id, restarts = 0 }: Pick<MessageJob, "id" | "restarts">): string {
   return restarts === 0 ? id : `${id}-${restarts}`;
 }

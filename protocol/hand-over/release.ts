@@ -11,15 +11,10 @@ import { countParked } from "../gate/park.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { shardsToRelease } from "../store/shards.ts";
+import { findStartsForNotes, NOTHING_GIVEN, type ReleaseStep } from "./find-starts.ts";
 import { parkedNotes } from "./parked-notes.ts";
-import {
-  findStartsForNotes,
-  firstStart,
-  NOTHING_GIVEN,
-  type Release,
-  type ReleaseStep,
-  releaseJobs,
-} from "./release-turn.ts";
+import { releaseJobs } from "./release-jobs.ts";
+import { firstStart, type Release } from "./release-state.ts";
 
 /** What a call that resumes a topic has done. */
 export type Resumed = {
@@ -126,14 +121,14 @@ async function releaseRange(
   let released = 0;
   let isLeft = false;
   let isLast = false;
-  const takeTurn = async (some: readonly Parked[]): Promise<ReleaseStep> => {
-    const turn =
+  const takeStep = async (some: readonly Parked[]): Promise<ReleaseStep> => {
+    const step =
       ctx.clock() < until && !run.isClosed
         ? await findStartsForNotes(ctx, run, some, isPaced)
         : NOTHING_GIVEN;
-    isLeft ||= turn.isLeft;
-    isLast ||= turn.isLast;
-    return turn;
+    isLeft ||= step.isLeft;
+    isLast ||= step.isLast;
+    return step;
   };
   /** Takes starts in the order of the notes. It does not wait for the writes and messages of earlier steps. */
   const next = async (): Promise<ReleaseStep | undefined> => {
@@ -150,21 +145,21 @@ async function releaseRange(
         else if (isLastStartOver(last, now) && expired.length < MOST_EXPIRED) expired.push(note);
       }
       isLeft ||= waiting.length < some.value.length;
-      if (waiting.length > 0 || now >= until) return takeTurn(waiting);
+      if (waiting.length > 0 || now >= until) return takeStep(waiting);
     }
     return undefined;
   };
   /** Expired jobs are ended last: there may be more of them than there is time for, and starts that nobody takes in time are lost. */
   const nextExpired = async (): Promise<ReleaseStep | undefined> => {
     const some = expired.splice(0, ctx.sizes.released);
-    return some.length > 0 && ctx.clock() < until ? takeTurn(some) : undefined;
+    return some.length > 0 && ctx.clock() < until ? takeStep(some) : undefined;
   };
   const lanes = Array.from({ length: LANES }, (_, lane) => lane);
   for (const take of [next, nextExpired]) {
     const inTurn = oneByOne();
     await inParallel(lanes, LANES, async () => {
-      for (let turn = await inTurn(take); turn; turn = await inTurn(take)) {
-        const count = await releaseJobs(ctx, run, turn);
+      for (let step = await inTurn(take); step; step = await inTurn(take)) {
+        const count = await releaseJobs(ctx, run, step);
         released += count;
       }
     });

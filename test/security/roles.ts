@@ -38,7 +38,7 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 const STORED =
   /^protocol\/[\w-]+\/(book-starts|claim|die|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
 /** Where nothing fails, no note is removed by itself, and no job is parked twice for two starts. */
-const RARELY = /^protocol\/hand-over\/release-turn\.ts (removeApart remove|waitingSince read)$/;
+const RARELY = /^protocol\/hand-over\/(release-jobs|find-starts)\.ts (removeApart remove|waitingSince read)$/;
 /** No topic has a window here. */
 const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
 /** Places that a bundle holds and its function never comes to. */

@@ -1,0 +1,140 @@
+import { isNear, lastStart, startsAt } from "../../core/home.ts";
+import { type Home, type Parked, parkedKey, parseNote } from "../../core/items.ts";
+import type { Wanted } from "../../core/limit.ts";
+import { bookStarts } from "../gate/book-starts.ts";
+import type { GivenStart } from "../gate/given-starts.ts";
+import { heldFromNow, isPaused } from "../gate/known-pauses.ts";
+import { limitOf, openingOf } from "../gate/start-gate.ts";
+import { isNamed, policyOf } from "../policy.ts";
+import type { Context } from "../ports.ts";
+import { sendNow } from "../send/send.ts";
+import { type JudgedNotes, judgeNotes, type Waiting } from "./judge-notes.ts";
+import { reserveTurns } from "./pace.ts";
+import { firstFree, type Release } from "./release-state.ts";
+
+/** What a release does for the jobs of some notes. */
+export type ReleaseStep = Omit<JudgedNotes, "waiting"> & {
+  /** Jobs that get a start. */
+  readonly given: readonly { hold: GivenStart; notes: readonly Parked[] }[];
+  /** Some jobs got no start. */
+  readonly isLeft: boolean;
+  /** The jobs of later notes will get no start in this release either. */
+  readonly isLast: boolean;
+};
+
+/** The step of a release that gives no more starts. */
+export const NOTHING_GIVEN: ReleaseStep = {
+  given: [],
+  toSend: [],
+  owed: [],
+  expired: [],
+  done: [],
+  isLeft: true,
+  isLast: true,
+};
+
+/**
+ * Finds starts for the parked jobs of these notes, in the order of the notes. Only jobs that still wait as their notes say get one.
+ * `releaseJobs` does the rest.
+ *
+ * @param isPaced whether the jobs wait for their turns at the rate of the resume
+ */
+export async function findStartsForNotes(
+  ctx: Context,
+  run: Release,
+  notes: readonly Parked[],
+  isPaced: boolean,
+): Promise<ReleaseStep> {
+  const { topic } = run;
+  if (await isPaused(ctx, topic)) return NOTHING_GIVEN;
+  const { waiting: all, ...others } = await judgeNotes(ctx, run, notes);
+  const waiting = await startableNow(ctx, topic, all);
+  // Where no resume is under way, the turn of a job is the start that it has.
+  const turns = run.pause
+    ? await reserveTurns(ctx, run, waiting, isPaced)
+    : waiting.map(({ home }) => startsAt(home));
+  if (!turns) return NOTHING_GIVEN;
+  const inTurn = waiting.flatMap((one, i) => {
+    const start = turns[i];
+    return start === undefined ? [] : [{ ...one, start, last: lastStart(one.home) }];
+  });
+  const since = await waitingSince(ctx, inTurn);
+  const starts = await findStarts(ctx, run, inTurn, isPaced);
+  const given = inTurn.flatMap(({ home, notes }, i) => {
+    const until = starts[i];
+    if (until === undefined) return [];
+    // rule: parked-wait-is-no-lateness
+    const from = since[i] ?? heldFromNow(ctx, home, ctx.clock());
+    const start = Math.max(until, ctx.clock());
+    // Sweeps must leave an untracked job to this release, since no claim drops a second message. Its note stays until it is sent.
+    const isSent = home.untracked === true && isNear(start, ctx.clock());
+    return { notes, hold: { home, from, until: start, isSent } };
+  });
+  // Will the jobs of later notes get no start either? At a rate this is so when the turns have reached `bound`. Otherwise it is so when no
+  // start is left, or when a job got none that could have used any start before `bound`. A job may also get no start because it will have
+  // expired, misses its turn of a rate, or may start only later by an earlier window: then the jobs after it may still get starts.
+  const now = ctx.clock();
+  const isInOrder = ({ home, start }: { home: Home; start: number }): boolean =>
+    run.pause !== undefined || start <= Math.max(home.dueAt, now);
+  const isExhausted = isPaced
+    ? turns.length < waiting.length
+    : inTurn.some((one, i) => starts[i] === undefined && one.last >= run.bound && isInOrder(one)) ||
+      firstFree(run, now) === Number.POSITIVE_INFINITY;
+  const isLeft = given.length < all.length;
+  return { ...others, given, isLeft, isLast: isLeft && (isExhausted || waiting.length < all.length) };
+}
+
+/**
+ * The jobs that may be given starts now. A deploy may have removed their topic for a while, and then nobody may send to its queue. The
+ * jobs' starts would be lost, and the time until the topic is back would count as lateness. So one job's message is sent first, as a
+ * test. If the queue does not take the message, tracked jobs stay parked. If the topic stays away, audits and sweeps record these jobs as
+ * dead in the end. The test needs a tracked job, since no claim drops the second message of an untracked one.
+ */
+async function startableNow(
+  ctx: Context,
+  topic: string,
+  waiting: readonly Waiting[],
+): Promise<readonly Waiting[]> {
+  const tried = waiting.find(({ home }) => !home.untracked)?.home;
+  if (!tried || isNamed(ctx, topic)) return waiting;
+  const sent = await sendNow(ctx, [tried]);
+  if (sent.get(tried.id)?.outcome === "sent") return waiting;
+  return waiting.filter(({ home }) => home.untracked);
+}
+
+/**
+ * Since when each of these jobs waits for its pause or its limit: ms since the epoch. A note says so, if it was written for the start that
+ * the job has. The answer is `undefined` if no note was: the job was given another start since, by a release that died before it sent the
+ * job, or while the note's writer was slow. Then the time since that other start counts as lateness.
+ */
+async function waitingSince(ctx: Context, waiting: readonly Waiting[]): Promise<(number | undefined)[]> {
+  const noteFor = ({ home }: Waiting, notes: readonly Parked[]): Parked | undefined =>
+    notes.find(({ start = home.dueAt }) => start === startsAt(home));
+  // A job that was parked again since has a note of its own revision, which may come in a later turn.
+  const unknown = waiting.filter((one) => one.home.revision > 0 && !noteFor(one, one.notes));
+  const read = unknown.length === 0 ? [] : await ctx.pool.read(unknown.map(({ home }) => parkedKey(home)));
+  const own = new Map(unknown.map((one, i) => [one, read[i] ? parseNote(read[i]) : undefined]));
+  return waiting.map((one) => {
+    const other = own.get(one);
+    const note = noteFor(one, other ? [...one.notes, other] : one.notes);
+    return note && (note.from ?? one.home.dueAt);
+  });
+}
+
+/**
+ * Finds the starts of jobs that have a turn: the next free starts if the topic has a limit, otherwise the turns themselves. A job that
+ * gets no start has `undefined`.
+ */
+async function findStarts(
+  ctx: Context,
+  { topic, bound, room }: Release,
+  wanted: readonly Wanted[],
+  isPaced: boolean,
+): Promise<(number | undefined)[]> {
+  const now = ctx.clock();
+  // A deploy may have removed the limit that parked the jobs, and kept the window.
+  if (policyOf(ctx, topic).maxPerSecond === undefined)
+    return wanted.map(({ start }) => openingOf(ctx, topic, Math.max(start, now)));
+  const limit = { ...limitOf(ctx, topic), until: bound, isCrowded: true, exact: isPaced, room };
+  return bookStarts(ctx, topic, limit, wanted);
+}

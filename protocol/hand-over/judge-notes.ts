@@ -1,0 +1,111 @@
+import { WRITER_DEADLINE } from "../../core/constants.ts";
+import { hasCrashed, hasExpired, isNear, isNextRevision, startsAt } from "../../core/home.ts";
+import { type Home, homeKey, type Parked, parkedSortTime, timeOf } from "../../core/items.ts";
+import { isUnreadable } from "../../core/readable.ts";
+import { hasUsableStart, isStartAhead, isStartCounted, startsOutsideWindow } from "../gate/start-gate.ts";
+import { policyOf } from "../policy.ts";
+import type { Context } from "../ports.ts";
+import { readHomesApart } from "../store/read-job.ts";
+import { lookAtUnreadableAgain, type UnreadableSince } from "../store/unreadable.ts";
+import type { Release } from "./release-state.ts";
+
+/** A job that waits for a start, or has expired while it waited. */
+export type Waiting = {
+  readonly home: Home;
+  /** All notes that park the job. */
+  readonly notes: Parked[];
+};
+
+/** What notes mean for a release. */
+export type JudgedNotes = {
+  /** Jobs that wait for a start. */
+  readonly waiting: readonly Waiting[];
+  /** Jobs that are sent as they are: they have a start, or their run has crashed. */
+  readonly toSend: readonly Home[];
+  /** Jobs that were moved after they were parked, and perhaps never sent. They are handed over anew. */
+  readonly owed: readonly Home[];
+  /** Jobs that are ended. */
+  readonly expired: readonly Waiting[];
+  /** Notes that are deleted when all this is done. The jobs of some were cancelled, moved or ended. */
+  readonly done: readonly Parked[];
+};
+
+/** Reads the jobs of these notes, and decides what each note still means. Only jobs that still wait as their notes say get turns and starts. */
+export async function judgeNotes(ctx: Context, run: Release, notes: readonly Parked[]): Promise<JudgedNotes> {
+  const homes = await readHomesApart(
+    ctx,
+    notes.map(({ id }) => id),
+  );
+  const now = ctx.clock();
+  const waiting = new Map<string, Waiting>();
+  const expired = new Map<string, Waiting>();
+  const toSend = new Map<string, Home>();
+  const owed: Home[] = [];
+  const done: Parked[] = [];
+  const unreadable: UnreadableSince[] = [];
+  const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
+  // A job keeps its start if it can still use that. In a limited topic the limit must have counted the start, which must be to come. In a
+  // resume, only a release can have given it: a start from before the pause does not count.
+  const isStartKept = (home: Home): boolean =>
+    isLimited ? isStartCounted(home) && isStartAhead(home, now) : hasUsableStart(home, now);
+  const keepsStart = (home: Home, isMoved: boolean): boolean =>
+    isStartKept(home) && !startsOutsideWindow(ctx, home) && (isMoved || !run.pause);
+  for (const [i, note] of notes.entries()) {
+    const home = homes[i];
+    if (home instanceof Error) {
+      // The next tick tries again.
+      run.sick.add(homeKey(note.id).pk);
+      continue;
+    }
+    if (isUnreadable(home)) {
+      // From now on looks find the job, so it needs no note.
+      unreadable.push({ ...home, since: now });
+      done.push(note);
+      continue;
+    }
+    // A release may have moved the job to a start, by a new revision, and died before it sent the job. So may several releases in a row.
+    // No audit finds an untracked job, so this note is then all that is left of the job.
+    const isMoved =
+      home?.heldUntil !== undefined &&
+      parkedSortTime(home) === timeOf(note.sk) &&
+      home.revision > note.revision;
+    if (!home || !(home.revision === note.revision || isMoved)) {
+      // Whoever moved the job may have died before sending it. A void message makes up for that, and so does a note.
+      if (home && isNextRevision(home, note.revision) && isNear(startsAt(home), now))
+        owed.push({ ...home, spare: true });
+      done.push(note);
+      continue;
+    }
+    // The release that gave the job this start may be about to send it, or may die before: the note stays.
+    if (home.state === "scheduled" && isBeingSent(home, now)) continue;
+    const isExpired = hasExpired(home, now);
+    if (home.state === "scheduled" && (isExpired || !keepsStart(home, isMoved))) {
+      const these = isExpired ? expired : waiting;
+      const found = these.get(home.id) ?? { home, notes: [] };
+      found.notes.push(note);
+      these.set(home.id, found);
+    } else {
+      // The consumer that receives the message of a crashed run settles the run.
+      if (home.state === "scheduled" || hasCrashed(home, now)) toSend.set(home.id, home);
+      done.push(note);
+    }
+  }
+  await lookAtUnreadableAgain(ctx, "releasing parked jobs", unreadable);
+  // A note of the job's present revision says more than one of the revision before.
+  const unnoted = owed.filter(({ id }) => !waiting.has(id) && !expired.has(id) && !toSend.has(id));
+  return {
+    waiting: [...waiting.values()],
+    toSend: [...toSend.values()],
+    owed: unnoted,
+    expired: [...expired.values()],
+    done,
+  };
+}
+
+/**
+ * Whether the release that gave an untracked job its start may still send the job. It sends the job within `WRITER_DEADLINE` or never.
+ * Until then other releases must not send the job, since no claim drops a second message.
+ */
+function isBeingSent({ sentFor, ...home }: Home, now: number): boolean {
+  return sentFor !== undefined && sentFor === startsAt(home) && now < sentFor + WRITER_DEADLINE;
+}

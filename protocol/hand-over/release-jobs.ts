@@ -1,0 +1,119 @@
+import { AUDIT_AFTER, BATCH_PATIENCE, WRITER_DEADLINE } from "../../core/constants.ts";
+import { messageOf } from "../../core/errors.ts";
+import { isNear, startsAt } from "../../core/home.ts";
+import { type Home, homeKey, type Parked, parkedKey } from "../../core/items.ts";
+import { type GivenStart, moveToStarts, noteStarts, type StartOutcome } from "../gate/given-starts.ts";
+import { endExpired } from "../gate/if-late.ts";
+import type { Context } from "../ports.ts";
+import { fileLooksAtUnsent, sendIfNear, sendNow } from "../send/send.ts";
+import type { ReleaseStep } from "./find-starts.ts";
+import type { Release } from "./release-state.ts";
+
+/**
+ * How long a release tries to write a home: ms. If one partition of the table is throttled, the other jobs must not wait for it for
+ * longer, or their starts would pass.
+ */
+const PATIENCE = 10_000;
+
+/** Outcomes of messages that SQS did not take, and may take in a minute. */
+const TRIED_AGAIN: ReadonlySet<string> = new Set(["unreachable", "failing"]);
+
+/**
+ * Releases the jobs of a step: writes their starts, sends their messages, and deletes their notes last, so that a crash in between loses
+ * no job. Ends expired jobs. Deletes the notes of jobs that were cancelled, moved or ended. Answers how many jobs got a start.
+ */
+export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep): Promise<number> {
+  const { given, toSend, owed, expired, done } = step;
+  const begun = ctx.clock();
+  const endings = await endExpired(
+    ctx,
+    run.topic,
+    expired.map(({ home }) => home),
+    begun + PATIENCE,
+  );
+  const ended = expired.filter((_, i) => endings[i] === "changed");
+  const outcomes = await writeStarts(
+    ctx,
+    run,
+    given.map(({ hold }) => hold),
+  );
+  const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
+  // A job that starts later has a look at its start. As long as SQS does not have its message, even an untracked job can be cancelled.
+  const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
+  // rule: note-outlives-the-send
+  const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
+  const isUntaken = ({ id }: Home): boolean => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent");
+  if (near.some(isUntaken)) run.isClosed = true;
+  // If SQS did not take the message of a job that got a start now, the job keeps its note, and the next tick gives it another start. The
+  // other unsent jobs have no note any more, so they get looks.
+  await fileLooksAtUnsent(
+    ctx,
+    near.filter((home) => !(isUntaken(home) && started.includes(home))),
+    sent,
+  );
+  // An owed job may have been parked again. Then its new note says more, and gets a turn of its own.
+  const notes = await ctx.pool.read(owed.map(parkedKey));
+  await sendIfNear(
+    ctx,
+    owed.filter((_, i) => !notes[i]),
+  );
+  // If an untracked job's start could not be written, another release may have given it one, and may die before it sends the job.
+  const isDone = ({ home }: GivenStart, outcome: StartOutcome): boolean =>
+    !(outcome instanceof Error) && (outcome !== undefined || !home.untracked);
+  const isUnsent = (outcome: StartOutcome): boolean =>
+    outcome !== undefined && !(outcome instanceof Error) && near.includes(outcome) && isUntaken(outcome);
+  const handled = given.filter(({ hold }, i) => isDone(hold, outcomes[i]) && !isUnsent(outcomes[i]));
+  await removeNotes(ctx, run, [...done, ...[...handled, ...ended].flatMap((job) => job.notes)]);
+  if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
+  // From now on the release passes over the partitions whose homes could not be written.
+  const homes = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];
+  for (const [i, outcome] of [...outcomes, ...endings].entries())
+    if (outcome instanceof Error) run.sick.add(homeKey(homes[i]?.id ?? "").pk);
+  return started.length;
+}
+
+/** Writes starts into their jobs' homes, except for starts that the homes say anyway. Answers what became of each, in order. */
+async function writeStarts(
+  ctx: Context,
+  run: Release,
+  holds: readonly GivenStart[],
+): Promise<StartOutcome[]> {
+  const now = ctx.clock();
+  const outcomes = new Map<GivenStart, StartOutcome>(holds.map((one) => [one, one.home]));
+  // A move files a look at the start, and makes older messages void. After a pause, a message may still lie in the queue. A start that is
+  // not near needs a look, and so does a late job, since the audit has passed the job's last look.
+  const isMove = ({ home, until }: GivenStart): boolean =>
+    run.pause !== undefined ||
+    !isNear(until, now) ||
+    (!home.untracked && now - startsAt(home) >= AUDIT_AFTER);
+  const moves = holds.filter(isMove);
+  const isNoted = (one: GivenStart): boolean =>
+    one.until > one.from || one.home.heldUntil !== undefined || one.home.untracked === true;
+  const noted = holds.filter((one) => !isMove(one) && isNoted(one));
+  for (const [i, outcome] of (await moveToStarts(ctx, moves, PATIENCE)).entries())
+    outcomes.set(moves[i] as GivenStart, outcome);
+  for (const [i, outcome] of (await noteStarts(ctx, noted, PATIENCE)).entries())
+    outcomes.set(noted[i] as GivenStart, outcome);
+  return holds.map((one) => outcomes.get(one));
+}
+
+/** Removes notes. If DynamoDB deletes nothing in one partition, the notes of that partition stay for the next tick. */
+async function removeNotes(ctx: Context, run: Release, notes: readonly Parked[]): Promise<void> {
+  try {
+    return await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
+  } catch (error) {
+    ctx.report({ type: "trouble", topic: run.topic, what: "removing notes", error: messageOf(error) });
+  }
+  const partitions = [...Map.groupBy(notes, ({ pk }) => pk)];
+  await Promise.all(partitions.map(([pk, those]) => removeApart(ctx, run, pk, those)));
+}
+
+/** Removes notes of one partition. */
+async function removeApart(ctx: Context, run: Release, pk: string, notes: readonly Parked[]): Promise<void> {
+  try {
+    await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
+  } catch {
+    // The failure was reported before. At its end the release throws, and names the sick partitions.
+    run.sick.add(pk);
+  }
+}
