@@ -16,8 +16,8 @@ export type Reply = { readonly status: number; readonly retryAfter?: string; rea
 export type Post = (call: Call, signal: AbortSignal) => Promise<Reply>;
 
 /**
- * The `webhook-id` of a call. It is the same on each retry, so that receivers can drop repeats. A redrive gives the job another id, and so does
- * a change of a job that has been called before.
+ * The `webhook-id` of a job's calls. It is the same on each retry, so that receivers can drop repeated calls. After a redrive, or
+ * after a change of a job that has run before, the calls have another `webhook-id`.
  */
 export function callId({ id, restarts = 0 }: Pick<MessageJob, "id" | "restarts">): string {
   return restarts === 0 ? id : `${id}-${restarts}`;
