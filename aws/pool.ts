@@ -39,7 +39,7 @@ export function dynamoPool(settings: {
   table: string;
   /** ms since the epoch. Deadlines are times of this clock. */
   clock: () => number;
-  /** Waits between tries: resolves after so many ms. */
+  /** Waits between two tries of a call. The promise resolves after `ms`. */
   wait?: (ms: number) => Promise<void>;
   /** For the jitter of these waits, and for the tokens of transactions. */
   random?: RandomBytes;
@@ -68,7 +68,7 @@ export function dynamoPool(settings: {
       if (firstOfEach(changes.map(({ key }) => key)).size < changes.length)
         throw new Error("the keys of one call must differ");
       for (const { remove } of changes)
-        if (remove !== undefined) throw new Error("changeMany only sets: use change to remove attributes");
+        if (remove !== undefined) throw new Error("changeMany cannot remove attributes: use change");
       const statements = changes.map((wanted) => updateStatement(table, wanted));
       const decided = await runStatements("changeMany", statements, by, connection, onChanged);
       return decided.map((result) => (result === "applied" ? "changed" : result));
@@ -101,7 +101,8 @@ function firstOfEach(keys: readonly Key[]): Map<string, number> {
 async function insert(items: readonly Item[], by: Deadline, connection: Connection): Promise<Inserted[]> {
   const [only] = items;
   if (items.length === 1 && only !== undefined) return [await insertOne(only, by, connection)];
-  // DynamoDB refuses a batch that names an item twice. Of two equal keys the second is answered as existing.
+  // DynamoDB refuses a batch that names an item twice. So if two items have the same key, only the first is inserted, and the answer
+  // for the second is `exists`.
   const results = items.map((): Inserted => "exists");
   const places = [...firstOfEach(items).values()];
   const statements = places.map((place) => insertStatement(connection.table, items[place] as Item));

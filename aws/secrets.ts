@@ -6,8 +6,9 @@ import {
 import { messageOf } from "../core/errors.ts";
 import { unavailable } from "./unknown.ts";
 
-/** For how many ms values are used before they are read again, and after how many a failed read is tried again. */
+/** How long values are used before they are read again: ms. */
 const KNOWN_FOR = 5 * 60_000;
+/** How long after a failed read the values are read again: ms. */
 const AGAIN_AFTER = 30_000;
 
 /** Answers the current value of a secret, and then the value before it if there is one. */

@@ -15,14 +15,18 @@ type Destination = { client: SQSClient; url: string; onRequest: (messages: numbe
 const WIDTH = 8;
 const TRIES = 3;
 
-/** Sends messages, and answers the outcome of each in their order. Throws only if a delay is longer than SQS allows: a bug of the caller. */
+/**
+ * Sends messages, and answers their outcomes in the order of the messages. Throws only if a delay is not a whole number of seconds from 0
+ * to the longest that SQS allows: then the caller has a bug.
+ */
 export async function sendMessages(messages: readonly Outgoing[], destination: Destination): Promise<Sent[]> {
   for (const { delaySeconds } of messages) assertWhole("delaySeconds", delaySeconds, 0, SQS_MAX_DELAY / 1000);
   const results = messages.map(({ body }) => refusalOf(body));
   const fit = [...messages.keys()].filter((index) => results[index] === undefined);
   const sizeOf = (index: number) => Buffer.byteLength(messages[index]?.body ?? "");
   const batches = batchesOf(fit, sizeOf, { count: SQS_BATCH_ENTRIES, bytes: SQS_BATCH_BYTES });
-  // A batch that is unreachable has waited for all timeouts of the client. The batches behind it do not wait as long again.
+  // A batch that ends as `unreachable` has waited for all timeouts of the client. The batches that have not begun by then are not sent,
+  // so that they do not wait as long again.
   let unreachable: Sent | undefined;
   await inParallel(batches, WIDTH, async (batch) => {
     const sent =
@@ -39,8 +43,8 @@ export async function sendMessages(messages: readonly Outgoing[], destination: D
 }
 
 /**
- * The outcome of a body that is refused without a call. SQS allows larger messages by now, but by a setting of each queue. A lone
- * surrogate would be lost in the request's JSON.
+ * The outcome of a message that is refused without asking SQS; `undefined`: the message may be sent. SQS now allows larger messages, but
+ * each queue has a setting that may forbid them. A lone surrogate, half of a surrogate pair, would be lost in the request's JSON.
  */
 function refusalOf(body: string): Sent | undefined {
   const bytes = Buffer.byteLength(body);
@@ -54,7 +58,7 @@ function refusalOf(body: string): Sent | undefined {
     : { outcome: "refused", reason: "a message cannot hold a lone surrogate" };
 }
 
-/** Sends one batch, and tries entries again that SQS failed for an internal error: the SDK retries whole requests only. */
+/** Sends one batch. Sends those messages again that SQS did not take because of an internal error: the SDK repeats only whole requests. */
 async function sendBatch(batch: readonly Outgoing[], destination: Destination): Promise<Sent[]> {
   const results = await trySend(batch, destination);
   for (let attempt = 2; attempt <= TRIES; attempt++) {
@@ -97,7 +101,7 @@ async function trySend(
   } catch (thrown) {
     if (batch.length === 1 || !isContentError(thrown))
       return batch.map(() => ({ sent: outcomeOfError(thrown) }));
-    // Emulators refuse a whole batch for one message.
+    // Emulators of SQS refuse the whole batch if they would refuse one of its messages. So each message is sent alone.
     const answers: Answer[] = [];
     for (const message of batch) answers.push(...(await trySend([message], { client, url, onRequest })));
     return answers;

@@ -7,7 +7,10 @@ import { assertBefore } from "./deadline.ts";
 const FIRST_WAIT = 25;
 const LONGEST_WAIT = 2000;
 
-/** Codes that leave it open whether a write took effect. Exceptions, batch statements and cancellation reasons name them differently. */
+/**
+ * Codes that leave it open whether a write took effect. The same trouble may have one code in an exception, and another one in the
+ * answer to a batch statement or in the reason why a transaction was cancelled.
+ */
 export const UNKNOWN_CODES: ReadonlySet<string> = new Set([
   "TransactionConflict",
   "TransactionConflictException",
@@ -37,7 +40,7 @@ export function statusOf(thrown: unknown): number | undefined {
   return $metadata?.httpStatusCode ?? $response?.statusCode;
 }
 
-/** Whether a failure leaves it open if the call took effect, or would take effect if repeated. */
+/** Whether a call should be repeated after this failure: the call may have taken effect, or may take effect when it is repeated. */
 export function isUnknown(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || thrown instanceof MinutehandError) return false;
   if (isUnknownCode(thrown.name)) return true;
@@ -83,7 +86,7 @@ export async function untilKnown<T>(
   }
 }
 
-/** The error that callers get if a service did not do its work. `what`: the sentence before the cause. */
+/** The error that callers get if a service did not do its work. `what`: says what was not done. The cause follows it in the error's text. */
 export function unavailable(what: string, cause: unknown): MinutehandError {
   if (cause instanceof MinutehandError) return cause;
   return new MinutehandError("unavailable", `${what}: ${messageOf(cause)}`, {}, cause);

@@ -28,8 +28,8 @@ const routes = [...jobRoutes, ...manyJobRoutes, ...keyedJobRoutes];
  * Creates a client for code inside AWS. It calls DynamoDB and SQS directly, with the role of the code, and needs no HTTP API. Its rules
  * and answers are those of the API.
  *
- * The code needs the environment and the permissions of `queue.grantEnqueue(fn)`. The client writes its errors and metrics to the log
- * of the code. Throws if the environment is missing.
+ * The code needs the environment variables and the permissions that `queue.grantEnqueue(fn)` gives to it. The client writes its errors
+ * and metrics to the log of the code. Throws if one of these variables is missing.
  *
  * @example
  * const queue = directClient();

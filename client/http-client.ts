@@ -5,7 +5,7 @@ import type { Client, ClientOptions, TopicBodies } from "./client.ts";
 import { clientOver } from "./client-over.ts";
 import { httpTransport } from "./http-transport.ts";
 
-/** ms. A `receive` may wait for 20 s. */
+/** The usual timeout in ms. It is longer than 20 s, because the API may take so long to answer a `receive`. */
 const TIMEOUT = 30_000;
 const RETRIES = 5;
 const MOST_RETRIES = 100;
@@ -14,7 +14,8 @@ const FIRST_WAIT = 300;
 /**
  * Creates a client for the queue's HTTP API.
  *
- * Throws a `RangeError` if an option is not in its range, if the host needs `auth`, or if signing needs a `region`.
+ * Throws a `RangeError` if an option is not in its range. Throws it too if `auth` is absent and the host does not imply it, or if requests
+ * are to be signed and neither the options nor the host's name contain a region.
  *
  * @example
  * const client = createClient({ url: "https://abc123.execute-api.eu-central-1.amazonaws.com" });
@@ -29,7 +30,7 @@ export function createClient<Topics = TopicBodies>(options: ClientOptions): Clie
     "timeout",
     timeout > 0 && timeout <= LONGEST_TIMER,
     timeout,
-    `ms, more than 0 and at most ${LONGEST_TIMER}`,
+    `a number of ms, more than 0 and at most ${LONGEST_TIMER}`,
   );
   check(
     "retries",

@@ -1,4 +1,4 @@
-/** Headers that a job cannot set: HTTP uses them for a hop or a message, or the call sets them itself. */
+/** Headers that a job cannot set: they describe one connection or one HTTP message, or the webhook's call sets them itself. */
 const RESERVED = new Set([
   "accept-encoding",
   "connection",
@@ -20,14 +20,15 @@ const RESERVED_PREFIXES = ["proxy-", "webhook-", "minutehand-"];
 /** Values that each HTTP implementation passes on unchanged ("Field Values", RFC 9110): printable ASCII, no blanks at the ends. */
 const PLAIN = /^(?:[!-~](?:[ -~]*[!-~])?)?$/;
 
-/** Says which rule forbids a webhook's call to carry a job's headers; `undefined`: none does. The text begins with the header's name. */
+/** Answers the first rule that a job's headers break, as a text that names the header. `undefined`: a webhook's call can carry them all. */
 export function callbackHeadersError(headers: Readonly<Record<string, string>>): string | undefined {
   const seen = new Set<string>();
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (isReserved(lower)) return `${name} must be absent, because HTTP or the call sets it`;
     if (!PLAIN.test(value)) return `the value of ${name} must be printable ASCII without blanks at its ends`;
-    if (seen.has(lower)) return `${name} must be there only once: upper and lower case are the same name`;
+    if (seen.has(lower))
+      return `${name} must be there only once: names that differ only in upper and lower case are the same`;
     seen.add(lower);
   }
   return undefined;

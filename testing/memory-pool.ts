@@ -131,7 +131,7 @@ export function memoryPool({
     async changeMany(changes, by) {
       assertDistinct(changes.map(({ key }) => key));
       for (const { remove } of changes)
-        if (remove !== undefined) throw new Error("changeMany only sets: use change to remove attributes");
+        if (remove !== undefined) throw new Error("changeMany cannot remove attributes: use change");
       return eachAlone(changes, async (wanted) => {
         const { changed } = await change(wanted, by, "changeMany");
         return changed ? ("changed" as const) : ("refused" as const);

@@ -26,7 +26,7 @@ export function addTail(program: Command, open: Open): void {
     )
     .option(
       "--every <duration>",
-      "how long to wait between two looks, at least half a second",
+      "how long to wait before the jobs are read again, at least half a second",
       duration,
       "2s",
     )

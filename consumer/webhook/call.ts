@@ -56,8 +56,8 @@ export function callOf(
 }
 
 /**
- * The `webhook-id` of a call. It is the same on each retry, so that receivers can drop repeats. A redrive gives the job another id, and so does
- * a change of a job that has been called before.
+ * The `webhook-id` of a job's calls. It is the same on each retry, so that receivers can drop repeated calls. After a redrive, or
+ * after a change of a job that has run before, the calls have another `webhook-id`.
  */
 function callId({ id, restarts = 0 }: Pick<MessageJob, "id" | "restarts">): string {
   return restarts === 0 ? id : `${id}-${restarts}`;

@@ -3,11 +3,11 @@ import { truncate } from "../../general/text.ts";
 import type { Ending } from "../../protocol/run/settle.ts";
 import type { Reply } from "./call.ts";
 
-/** How many ms a receiver can put a job off at most. */
+/** The longest time by which a receiver can put off a job's next attempt: ms. */
 const LONGEST_RETRY_AFTER = 24 * 3_600_000;
 /**
- * In how many attempts `Retry-After` replaces the backoff. In later attempts it does so only if it is longer. Otherwise a receiver that says
- * one second in each answer would use up all attempts within seconds.
+ * How many of a job's first attempts take `Retry-After` in place of the backoff, even if it is shorter. Later attempts take it only if it is
+ * longer than the backoff. Otherwise a receiver that asks for one second in each answer would use up all attempts within seconds.
  */
 const BELIEVED = 3;
 /** A date as HTTP sends it ("Date/Time Formats", RFC 9110), such as `Sun, 01 Mar 2026 09:00:00 GMT`. */
@@ -27,12 +27,15 @@ export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, 
     : { end: "failed", error, notBefore: wait };
 }
 
-/** The text of a receiver as a job's `lastError`: on one line, and at most `ERROR_BYTES` long. */
+/** Puts the text of a receiver or of a failed call into the form of a job's `lastError`: on one line, and at most `ERROR_BYTES` long. */
 export function errorText(text: string): string {
   return truncate(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), ERROR_BYTES);
 }
 
-/** How many ms `Retry-After` asks to wait. `undefined`: it is absent, or asks for no time. */
+/**
+ * How many ms `Retry-After` asks to wait, at most `LONGEST_RETRY_AFTER`. `undefined`: the header is absent or malformed, is 0, or names a date
+ * that has passed.
+ */
 function waitOf(retryAfter: string | undefined, now: number): number | undefined {
   if (retryAfter === undefined) return undefined;
   const wait = /^\d+$/.test(retryAfter)

@@ -10,16 +10,16 @@ import { releaseKey } from "../store/keys.ts";
 
 export type Death = {
   error: string;
-  /** What the home must say beside the revision, so that nobody else holds the job. */
+  /** The values that the home must have, besides its revision: they show that nobody else has taken the job. */
   expect: Expected;
   settledBy?: string;
-  /** `false`: no envelope is sent, because the job's queue is what failed, and a missing queue has no DLQ. */
+  /** `false`: no envelope is sent, because SQS did not take the job's message either, and a missing queue has no DLQ. */
   envelope?: false;
 };
 
 /**
- * Records a job as dead: sends its envelope to the DLQ, files its dead entry, and then writes its home. In this order a crash between any two
- * steps leaves a live job, and all steps can be repeated.
+ * Records a job as dead: sends its letter, an envelope, to the DLQ, files its dead entry, and then writes its home. In this order a crash
+ * between any two steps leaves a live job, and all steps can be repeated.
  *
  * Answers the home, or `undefined` if the home was no longer as expected.
  *

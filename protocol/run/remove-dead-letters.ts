@@ -12,9 +12,9 @@ const HIDE_SECONDS = 30;
 
 /**
  * Deletes the letters of jobs that are no longer dead, so that a DLQ's depth is the number of its dead jobs. Each call looks at a bounded
- * number of letters of each DLQ. The DLQ of an untracked topic is left alone, because only the letters know of its jobs.
+ * number of letters of each DLQ. The DLQ of an untracked topic is left alone, because its dead jobs are stored in their letters only.
  *
- * @param until when no more letters are received, ms since the epoch
+ * @param until the time from which on no more letters are received: ms since the epoch
  */
 export async function removeDeadLetters(ctx: Context, until: number): Promise<void> {
   await inParallel(Object.keys(ctx.policy.topics), 8, async (topic) => {
@@ -22,7 +22,7 @@ export async function removeDeadLetters(ctx: Context, until: number): Promise<vo
     try {
       if (policyOf(ctx, topic).tracking === "full") await removeOf(ctx, topic, until);
     } catch (error) {
-      // One topic's trouble is its own, and the next tick comes in a minute.
+      // One topic's failure must not stop the others. The next tick tries again in a minute.
       ctx.report({ type: "trouble", topic, what: "looking through the DLQ", error: messageOf(error) });
     }
   });
@@ -64,9 +64,10 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
 }
 
 /**
- * Whether a letter may be deleted. A job's home is written after its letter, so the letter of a job that is not dead yet stays. The job of an
- * envelope had a home: without a home the job is over. Any other letter without a home may be all that is left of a job that was filed while
- * its topic was untracked.
+ * Whether a letter may be deleted, as far as one of its jobs is concerned. A letter is sent before its job's home says that the job is dead,
+ * so the letter of a job that still waits or runs stays. An envelope (`dead`) is sent only for a job that has a home: if the home is gone, the
+ * job is over. If the job of any other letter has no home, the letter may be all that is left of a job that was filed while its topic was
+ * untracked.
  */
 function isOver({ dead }: Message, job: MessageJob, home: Home | Unreadable | undefined | Error): boolean {
   if (home instanceof Error || isUnreadable(home)) return false;

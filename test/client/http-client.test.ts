@@ -13,10 +13,13 @@ test.each([
   [{ url, retries: 1.5 }, "retries must be a whole number from 0 to 100, got 1.5"],
   [
     { url, timeout: Number.POSITIVE_INFINITY },
-    "timeout must be ms, more than 0 and at most 2147483647, got Infin",
+    "timeout must be a number of ms, more than 0 and at most 2147483647, got Infin",
   ],
-  [{ url, timeout: 0 }, "timeout must be ms, more than 0 and at most 2147483647, got 0"],
-  [{ url, timeout: Number.NaN }, "timeout must be ms, more than 0 and at most 2147483647, got NaN"],
+  [{ url, timeout: 0 }, "timeout must be a number of ms, more than 0 and at most 2147483647, got 0"],
+  [
+    { url, timeout: Number.NaN },
+    "timeout must be a number of ms, more than 0 and at most 2147483647, got NaN",
+  ],
   [{ url, auth: "IAM" }, 'auth must be "iam", "none" or { bearer } with a token or a function, got "IAM"'],
   [{ url, auth: { token: "s3cr3t" } }, "a token or a function, got object"],
   [{ url, auth: { bearer: 5 } }, "a token or a function, got object"],
