@@ -55,7 +55,7 @@ export default defineConfig({
           isolate: false,
           include: [
             "test/layers.test.ts",
-            "test/docs/{pages,shell-blocks,words}.test.ts",
+            "test/docs/{pages,rooms,shell-blocks,words}.test.ts",
             "test/{cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
           ],
           exclude: ["test/testing/memory-*.test.ts"],

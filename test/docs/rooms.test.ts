@@ -1,0 +1,23 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+test("each file that a room's README names is there", () => {
+  const readmes = globSync("*/**/README.md", {
+    cwd: ROOT,
+    exclude: ["node_modules/**", "docs/**", "dist/**"],
+  });
+  expect(readmes.length).toBeGreaterThan(20);
+  const missing = readmes.flatMap((readme) => {
+    const text = readFileSync(join(ROOT, readme), "utf8");
+    const named = [...text.matchAll(/`([\w./-]+\.ts)`/g)].map(([, file = ""]) => file);
+    const room = join(ROOT, dirname(readme));
+    // A room names the files of its folders by their own names.
+    const isThere = (file: string): boolean =>
+      existsSync(join(ROOT, file)) || globSync(`**/${file}`, { cwd: room }).length > 0;
+    return named.filter((file) => !isThere(file)).map((file) => `${readme}: ${file}`);
+  });
+  expect(missing).toEqual([]);
+});
