@@ -355,27 +355,31 @@ function turnsOf(
   const timeOf = (slot: number): number => Math.min(origin + slot * interval, latest);
   const slotAt = (time: number): number => Math.ceil((Math.max(nextAt, time) - origin) / interval);
   const used = new Set(taken.map((time) => Math.round((time - origin) / interval)));
+  /** The first slot at or after this one that lies in the topic's window. */
+  const openSlot = (slot: number): number => {
+    const opening = openingOf(ctx, topic, timeOf(slot));
+    return opening > timeOf(slot) && opening <= latest ? slotAt(opening) : slot;
+  };
   const first = slotAt(begun);
   let slot = first;
   let given = 0;
   return {
     next(now, count) {
       const starts: number[] = [];
-      for (slot = Math.max(slot, slotAt(now)); starts.length < count; ) {
-        const opening = openingOf(ctx, topic, timeOf(slot));
-        if (opening > timeOf(slot) && opening <= latest) slot = slotAt(opening);
-        else {
-          if (!used.has(slot)) starts.push(Math.round(timeOf(slot)));
-          slot += 1;
-        }
+      for (slot = Math.max(slot, slotAt(now)); starts.length < count; slot += 1) {
+        slot = openSlot(slot);
+        if (!used.has(slot)) starts.push(Math.round(timeOf(slot)));
       }
       given += count;
       return starts;
     },
     nextAt() {
       // Counted from the first slot, and not from the last one that is used: somebody may have moved that slot's job far ahead
-      // since.
-      let next = Math.max(slot, first + given + [...used].filter((one) => one >= first).length);
+      // since. Each start is counted in the window, where it lies.
+      let next = first;
+      const count = given + [...used].filter((one) => one >= first).length;
+      for (let i = 0; i < count; i++) next = openSlot(next) + 1;
+      next = Math.max(slot, next);
       while (used.has(next)) next++;
       return Math.ceil(timeOf(next));
     },

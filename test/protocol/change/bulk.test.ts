@@ -317,6 +317,27 @@ describe("a part of a bulk that is sent again", () => {
       return Math.max(...[...bySecond.values()].map((at) => at.length));
     };
 
+    it("where its starts cross the closing of a window and a slower call repeats its first part", async () => {
+      const world = createWorld({ shards: 8, topics: { orders: { window: "08:00-09:30 UTC" } } });
+      const ids = await each(world, 460, 48 * HOUR, 3 * MINUTE);
+      let reads = 0;
+      let latency = 10;
+      world.pool.hooks.before = async ({ operation }) => {
+        if (operation === "page" && ++reads % 32 === 0) await world.pass(latency, { ticks: false });
+      };
+      const slow = { action: "run", ratePerSecond: 0.1 } as const;
+      const at = begin(world, { ...slow, from: START + 48 * HOUR, to: START + 71 * HOUR });
+      await runBulk(world.ctx, requestOf(slow), at);
+      latency = 12;
+      let part = await runBulk(world.ctx, requestOf(slow), at);
+      while (part.next) part = await runBulk(world.ctx, requestOf(slow), part.next);
+      const homes = await Promise.all(ids.map((id) => world.home(id)));
+      const starts = homes.map(({ wantedAt }) => wantedAt).sort((a, b) => a - b);
+      const intervals = starts.slice(1).map((start, j) => start - (starts[j] ?? 0));
+      expect(homes.every(({ revision }) => revision === 1)).toBe(true);
+      expect(Math.min(...intervals)).toBeGreaterThanOrEqual(10 * SECOND - 1);
+    });
+
     it("where a page of jobs was filed since", async () => {
       const world = createWorld();
       const ids = await each(world, 400, HOUR + MINUTE, SECOND);
