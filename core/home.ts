@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, LAST_START_BEFORE_EXPIRY, NEAR } from "./constants.ts";
+import { CLOCK_MARGIN, LAST_START_BEFORE_EXPIRY, LOOKAHEAD, NEAR } from "./constants.ts";
 import { type Head, type Home, type State, sortable } from "./items.ts";
 
 /**
@@ -91,6 +91,14 @@ export function isBeyondBound({ postponeUntil }: Pick<Head, "postponeUntil">, no
 /** Whether a writer must send a job's message itself, since the sweep may already have passed it. */
 export function isNear(start: number, now: number): boolean {
   return start <= now + NEAR;
+}
+
+/**
+ * Whether a sweep may already have passed this start, by anybody's clock. A job that was stored before, and starts later, is surely met by a
+ * later sweep.
+ */
+export function mayBeSwept(start: number, now: number): boolean {
+  return start <= now + LOOKAHEAD + CLOCK_MARGIN;
 }
 
 /** The state that users see: `running` only while the lease is live, and `handed-off` for an untracked job that SQS may have. */

@@ -1,6 +1,6 @@
 import { UNTRACKED_AFTER } from "../../core/constants.ts";
 import { type MinutehandError, notFiledError } from "../../core/errors.ts";
-import { isNear, startsAt } from "../../core/home.ts";
+import { isNear, mayBeSwept, startsAt } from "../../core/home.ts";
 import { type Home, ttl } from "../../core/items.ts";
 import { isPaused } from "../gate/known-pauses.ts";
 import { bookForJobs, windowStarts } from "../gate/start-gate.ts";
@@ -78,16 +78,17 @@ async function withoutHomes(
 }
 
 /**
- * Says which of the jobs that were just stored their writer may send (`standing`). Near untracked jobs are read again: somebody
- * may have cancelled such a job while the write was slow, and no claim checks that. `unread`: the errors of jobs that could not
- * be read. Untracked jobs that are not near are left to the sweep, which has not passed them.
+ * Says which of the jobs that were just stored their writer may send (`standing`). Untracked jobs are left to the sweep, unless it may have
+ * passed them. Such jobs are read again: somebody may have cancelled a job while the write was slow, and no claim checks that. `unread`: the
+ * errors of jobs that could not be read.
  */
 export async function stillSendable(
   ctx: Context,
   filed: readonly Home[],
 ): Promise<{ standing: Home[]; unread: Map<Home, Error> }> {
   const now = ctx.clock();
-  const untracked = filed.filter((home) => home.untracked && isNear(startsAt(home), now));
+  // A sweep sends the others. The message of both would run the job twice, because no claim drops the second one.
+  const untracked = filed.filter((home) => home.untracked && mayBeSwept(startsAt(home), now));
   const found = await readHomesApart(
     ctx,
     untracked.map(({ id }) => id),

@@ -301,4 +301,27 @@ describe("writers", () => {
     await world.pass(8 * MINUTE);
     expect(await consume(world, "orders")).toMatchObject([{ id: job.id }]);
   });
+
+  it.each([0, 100, 1_500, 5_000, 14_000])(
+    "an untracked job runs once, though it has come near while its put took %i ms",
+    async (slow) => {
+      const world = createWorld({ topics: { loose: { tracking: "none" } } });
+      await world.pass(MINUTE + SECOND);
+      world.pool.hooks.before = async ({ operation }) => {
+        if (operation !== "insert") return;
+        delete world.pool.hooks.before;
+        // The sweeps of this time pass what they find.
+        await world.pass(slow);
+      };
+      const job = await world.file({ topic: "loose", delay: NEAR + slow / 2 + 50 });
+      const runs: string[] = [];
+      for (let i = 0; i < 8; i++) {
+        await world.pass(MINUTE);
+        // One message at a time: of two in one batch only one runs.
+        for (let j = 0; j < 3; j++)
+          runs.push(...(await consume(world, "loose", { max: 1 })).map(({ id }) => id));
+      }
+      expect(runs).toEqual([job.id]);
+    },
+  );
 });
