@@ -36,11 +36,9 @@ import {
   UNTRACKED_AFTER,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
-import { OPTION_NAMES } from "../../core/job-options.ts";
 import { type ProblemCode, STATUS } from "../../http/problem.ts";
 import { table } from "../markdown.ts";
 import { bytes, duration, number } from "../units.ts";
-import { optionRange } from "./settings.ts";
 
 /** The limits, each with the code of a refusal if more is refused. */
 const LIMITS: readonly (readonly [what: string, limit: string, refusal?: ProblemCode])[] = [
@@ -49,7 +47,7 @@ const LIMITS: readonly (readonly [what: string, limit: string, refusal?: Problem
   ["depth of JSON", `${BODY_DEPTH} levels`, "bad-request"],
   ["jobs of a batch", number(BATCH_JOBS), "too-many-jobs"],
   ["delay", duration(LONGEST_DELAY), "bad-request"],
-  ...OPTION_NAMES.map((name) => [`\`${name}\``, optionRange(name), "bad-request"] as const),
+  ["options of a job", "[each with its range](configuration.md#a-job)", "bad-request"],
   ["`maxDelay`", "longer than 0; with `postpone` only", "bad-request"],
   ["`key`", `${KEY_CHARS} of \`A-Za-z0-9._~:@=+,-\``, "bad-request"],
   ["`Idempotency-Key`", `${IDEMPOTENCY_KEY_CHARS} printable ASCII characters, no comma`, "bad-request"],

@@ -13,7 +13,11 @@ async function tail(api: ServedApi, args: readonly string[], steps: readonly (()
     async wait(ms, interrupt) {
       await api.world.pass(ms);
       const step = left.shift();
-      if (step === undefined) return interrupt();
+      if (step === undefined) {
+        interrupt();
+        // The process has ended: nothing looks any more.
+        return new Promise<void>(() => {});
+      }
       await step();
     },
   });
@@ -126,6 +130,7 @@ test.each([
     wait: (ms, interrupt) => {
       waited.push(ms);
       interrupt();
+      return new Promise<void>(() => {});
     },
   });
   expect(waited[0]).toBe(ms);
