@@ -40,8 +40,8 @@ export function consumeWith(
 }
 
 /**
- * Makes a delivery of a record of Lambda. Only a message that comes for the first time gets `visibleAt`, because SQS does not tell the times
- * of later receives.
+ * Makes a delivery of a record of Lambda. Only a message that comes for the first time gets `visibleAt`, because SQS does not tell the
+ * times of later receives.
  *
  * @param timeout the function's timeout in ms. The queue's visibility timeout is longer by `VISIBILITY_MARGIN`
  */
