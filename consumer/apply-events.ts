@@ -10,10 +10,10 @@ import { applyRule } from "../protocol/file/apply-rule.ts";
 import type { Context } from "../protocol/ports.ts";
 import { renewedBreaker } from "../protocol/send/circuit-breaker.ts";
 
-/** What Lambda calls with events that EventBridge's rules have put into the events' queue. */
+/** The Lambda function that receives the events which EventBridge's rules have put into the events' queue. */
 export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
-/** As many events at once as an invocation brings, so that no event waits for an event that hangs. */
+/** How many events are applied at once: as many as an invocation brings, so that no event waits for an event that hangs. */
 const WIDTH = 10;
 /**
  * For how many ms each write is tried. Few invocations run at once, and a throttled write would keep one of them from the events of other
@@ -21,14 +21,14 @@ const WIDTH = 10;
  */
 const PATIENCE = 5_000;
 
-/** Makes the Lambda function that does what topics say about events, from its environment. */
+/** Makes the Lambda function that applies the topics' rules to events. Reads the rules from the environment. */
 export function eventConsumer(environment: Environment = process.env): EventFunction {
   const ctx = { ...createContext(environment), ...createScheduler(environment) };
   const rules = JSON.parse(requiredVariable(environment, "MINUTEHAND_EVENTS")) as EventRule[];
   return eventsOn(ctx, rules, ctx.telemetry.flush);
 }
 
-/** Makes the function over any context. `done` is called after each invocation. */
+/** Makes the same function from a given context and rules. `done` is called after each invocation. */
 export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => void): EventFunction {
   const pool = withWriteDeadline(ctx.pool, () => ctx.clock() + PATIENCE);
   const queues = renewedBreaker(ctx.queues, ctx.clock, BUCKET);
@@ -44,7 +44,10 @@ export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => 
   };
 }
 
-/** Applies an event, and answers whether its message may go. If one rule fails, the event comes again, and no rule has an effect twice. */
+/**
+ * Applies the rules to an event, and answers whether the event's message may be deleted. If a rule fails, SQS delivers the event again.
+ * Rules are idempotent, so no rule has an effect twice.
+ */
 async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecord): Promise<boolean> {
   let event: BusEvent;
   try {
@@ -72,8 +75,8 @@ async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecor
 }
 
 /**
- * Hides an event until the job that it is about may have ended its run. Most runs end long before their lease, so the first wait is short. If
- * SQS does not hide the event, it comes back when its visibility timeout is over.
+ * Hides an event whose job is running, until the run may have ended. Most runs end long before their lease, so the first wait is short, and
+ * each further wait is twice as long. If SQS does not hide the event, it comes back when its visibility timeout is over.
  */
 async function hide(ctx: Context, { receiptHandle, attributes }: SQSRecord): Promise<void> {
   const received = Number(attributes.ApproximateReceiveCount);

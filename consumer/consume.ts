@@ -5,10 +5,10 @@ import type { Delivery } from "./open-messages.ts";
 import { type JobHandler, runWith } from "./run-handler.ts";
 import { type RunJob, runJobs } from "./run-jobs.ts";
 
-/** What Lambda calls. */
+/** The Lambda function of a consumer. */
 export type ConsumerFunction = (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>;
 
-/** Makes a consumer that runs jobs with a handler, over any context. `done` is called after each invocation. */
+/** Makes a consumer that runs jobs with a handler, from a given context. `done` is called after each invocation. */
 export function consumeOn<Body>(
   ctx: Context,
   handler: JobHandler<Body>,
@@ -39,7 +39,12 @@ export function consumeWith(
   };
 }
 
-/** A record of Lambda as a delivery. `timeout`: the function's timeout in ms. The queue's visibility timeout is longer by a margin. */
+/**
+ * Makes a delivery of a record of Lambda. Only a message that comes for the first time gets `visibleAt`, because SQS does not tell the
+ * times of later receives.
+ *
+ * @param timeout the function's timeout in ms. The queue's visibility timeout is longer by `VISIBILITY_MARGIN`
+ */
 function deliveryOf({ messageId, receiptHandle, body, attributes }: SQSRecord, timeout: number): Delivery {
   const receives = Number(attributes?.ApproximateReceiveCount ?? 1);
   const first = Number(attributes?.ApproximateFirstReceiveTimestamp);

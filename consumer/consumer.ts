@@ -6,14 +6,14 @@ import type { JobHandler } from "./run-handler.ts";
 export type { ConsumerFunction } from "./consume.ts";
 export type { Job, JobHandler } from "./run-handler.ts";
 
-/** The Lambda function of a topic. `jobHandler` is the handler that it runs, for tests. */
+/** The Lambda function of a topic. Tests can call the handler that it runs, as `jobHandler`. */
 export type Consumer<Body> = ConsumerFunction & { readonly jobHandler: JobHandler<Body> };
 
 /**
  * Makes a Lambda function that runs a topic's jobs with your handler.
  *
  * When the handler returns, the job is done. When the handler throws, the attempt has failed, and the job runs again by the topic's
- * backoff until it has no attempts left. A handler must bear a second run: a run that crashes is repeated.
+ * backoff until it has no attempts left. Make the handler idempotent: a job may run again after a run that crashed.
  *
  * @example
  * export const handler = consumer<{ orderId: string }>(async (job) => {
@@ -25,7 +25,7 @@ export function consumer<Body = unknown>(handler: JobHandler<Body>): Consumer<Bo
     const ctx = createContext();
     return consumeOn(ctx, handler, TIMERS, ctx.telemetry.flush);
   };
-  // A test imports the handler without the environment of a deployed function. Without it the function fails when it is called.
+  // A test may import the handler without the environment variables of a deployed function. Then the function fails only when it is called.
   let consume = process.env.MINUTEHAND_POLICY === undefined ? undefined : deployed();
   const handle: ConsumerFunction = async (event, context) => {
     consume ??= deployed();

@@ -8,15 +8,18 @@ import { isHandedOver, send } from "../protocol/send/send.ts";
 import { readHomesApart } from "../protocol/store/read-job.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
-/** After so many deliveries a message is given back although others may have it: at the last receive SQS moves it to the DLQ. */
+/**
+ * From this delivery on, the jobs of a message are given back even if SQS may have delivered the message to others. Otherwise SQS would
+ * move the message to the DLQ after its last receive.
+ */
 const OFTEN = 5;
 
 /**
- * Sends jobs that cannot start before the deadline in new messages, so that their old messages may go. A message stays (its id is added to
- * `kept`)
+ * Sends jobs that cannot start before the deadline in new messages, so that their old messages may be deleted. An old message stays (its id
+ * is added to `kept`)
  *
- * - while one of its jobs was not sent,
- * - if the job has come too often without a process that lived to give it back: SQS then moves the message to the DLQ,
+ * - if one of its jobs was not sent,
+ * - if processes have received one of its jobs `MOST_RECEIVES` times and died. Then SQS moves the message to the DLQ,
  * - if SQS may have delivered the message to others. They would give the jobs back too, and the copies would double.
  */
 export async function giveBack(ctx: Context, work: readonly Work[], kept: Set<string>): Promise<void> {
@@ -36,13 +39,19 @@ export async function giveBack(ctx: Context, work: readonly Work[], kept: Set<st
   }
 }
 
-/** Whether SQS still hides a message from others. The time of a receive is known of the first receive only. */
+/**
+ * Whether a message's jobs may be given back because SQS still hides the message from others. This is known only after the first receive,
+ * because SQS does not tell the times of later receives. From the delivery `OFTEN` on, the answer is `true` in any case.
+ */
 function isHidden(ctx: Context, { receives = 1, visibleAt }: Delivery): boolean {
   if (receives > 1) return receives >= OFTEN;
   return visibleAt === undefined || ctx.clock() < visibleAt;
 }
 
-/** The job with the count of receives in which a process died. SQS counts the receives of a new message anew. */
+/**
+ * Adds to a job how many of its receives ended with the death of a process. The job carries this number, because SQS counts the receives of
+ * a new message from 0.
+ */
 function withReceives({ job, delivery }: Work): MessageJob {
   const receives = (job.receives ?? 0) + (delivery.receives ?? 1) - 1;
   return receives > 0 ? { ...job, receives } : job;
@@ -57,7 +66,7 @@ async function sendAgain(
 ): Promise<Set<string>> {
   const { maxPerSecond, window } = policyOf(ctx, topic);
   const isHeld = maxPerSecond !== undefined || window !== undefined;
-  // The window may have shut, and others may have taken the later starts of a limit.
+  // By now the window may have shut, and other jobs may have taken the next starts of the limit. So these jobs are handed over anew.
   const held = isHeld ? await handOverAgain(ctx, jobs) : new Set<string>();
   const plain = jobs.filter(({ id }) => !held.has(id));
   const sent = await resend(
@@ -69,7 +78,10 @@ async function sendAgain(
   return new Set([...held, ...sent]);
 }
 
-/** Hands jobs over anew, so that limit and window say when they start. Passes over jobs that are no longer as their messages say. */
+/**
+ * Hands tracked jobs over anew, so that they start when limit and window allow. Passes over jobs that are no longer as their messages say.
+ * Answers the ids of the jobs that were handed over.
+ */
 async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise<Set<string>> {
   const tracked = jobs.filter((job) => !job.untracked);
   const homes = await readHomesApart(
@@ -85,7 +97,7 @@ async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise
   return new Set(waiting.flatMap(({ id }) => (isHandedOver(outcomes.get(id)) ? id : [])));
 }
 
-/** An untracked job whose new message waits for the next opening, if its topic's window has shut. */
+/** Makes the entry of an untracked job in its new message. If the topic's window has shut, the job starts at the next opening. */
 function afterOpening(ctx: Context, topic: string, job: MessageJob): MessageJob {
   const late = withNextRun(ctx, topic, job, Math.max(Date.parse(job.dueAt), ctx.clock()));
   return late.heldUntil === undefined ? job : { ...late, dueAt: job.dueAt };

@@ -14,7 +14,7 @@ export type Delivery = {
   body: string;
   /** How often SQS has delivered the message, this time included. Absent: once. */
   receives?: number;
-  /** When SQS delivers the message again, ms since the epoch. Absent: unknown. */
+  /** From when on SQS may deliver the message again, ms since the epoch. Absent: unknown. */
   visibleAt?: number;
 };
 
@@ -22,8 +22,8 @@ export type Delivery = {
 export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
 
 /**
- * Opens messages, and answers their jobs in the order of their starts. Each job comes once, from its newest message. Messages without jobs to
- * run are taken care of. The ids of messages that SQS must keep are added to `kept`.
+ * Opens messages, and answers their jobs in the order of their starts. Each job comes once, from its newest message. Redrives the jobs of
+ * dead letters. Hides messages that are early or that a newer version sent. The ids of messages that SQS must keep are added to `kept`.
  */
 export async function openMessages(
   ctx: Context,
@@ -80,7 +80,7 @@ export async function openMessages(
 /** A message that SQS is to hide for `ms`. */
 export type Aside = { topic: string; delivery: Delivery; ms: number };
 
-/** How many ms each try may take, because the jobs of other messages wait. */
+/** How many ms each try to hide messages may take. The limit is short, because the jobs of other messages wait. */
 const ASIDE_PATIENCE = 1000;
 
 /** Hides messages. If SQS does not take the call in time, the messages come back when their visibility timeouts are over. */

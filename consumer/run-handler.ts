@@ -16,12 +16,12 @@ export type Job<Body = unknown> = {
   readonly attempt: number;
   readonly key: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** Aborted shortly before the function times out. A handler that goes on is killed, which counts as a failed attempt. */
+  /** Aborted shortly before the function times out. If a handler goes on, Lambda kills it, and the run counts as a failed attempt. */
   readonly signal: AbortSignal;
   /**
-   * Asks for another run after `duration` (seconds, or such as `"10m"`), when the handler returns. It is no
-   * failure and counts no attempt. At most ten years; for an untracked job at most 7 days, since SQS alone keeps it until
-   * then. Throws a RangeError for anything else.
+   * Asks for another run, `duration` after the handler returns. `duration` is a number of seconds or a string such as `"10m"`. The
+   * present run is no failure, and does not count as an attempt. `duration` is at most ten years, and for an untracked job at most 7
+   * days, because only SQS stores such a job until then. Throws a `RangeError` for any other value.
    */
   retryIn(duration: number | string): void;
   /** Makes the job dead when the handler returns, whatever attempts it has left. */
@@ -37,7 +37,7 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
     const view: Job<Body> = {
       id: job.id,
       topic,
-      // The next message and the dead letter of an untracked job carry this body, so that the handler must not change it.
+      // The next message and the dead letter of an untracked job carry this body. So the handler gets a copy, which it may change.
       body: (job.untracked ? structuredClone(job.body) : job.body) as Body,
       dueAt: new Date(job.dueAt),
       attempt: job.attempt,

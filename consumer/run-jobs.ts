@@ -14,7 +14,7 @@ import { type Delivery, deleteMessages, openMessages, putAside, type Work } from
 import { createSettler } from "./settler.ts";
 import { createUntrackedEnds, type UntrackedEnds } from "./untracked-ends.ts";
 
-/** Runs one job and says how it ended; never throws. */
+/** Runs one job and answers how the run ended. Never throws. */
 export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<Ending>;
 
 /**
@@ -22,7 +22,8 @@ export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Pr
  * settles runs in batches meanwhile. Answers the ids of the messages that SQS must keep.
  *
  * @param deadline when the runtime kills this process, and the leases end: ms since the epoch
- * @param longestRun how many ms a run may take by its own rule. No run is started that could not end before the deadline. 0: unknown
+ * @param longestRun how many ms a run can take at most, such as a webhook's timeout. No run is started that could not end before the
+ * deadline. 0: unknown
  */
 export async function runJobs(
   ctx: Context,
@@ -37,11 +38,11 @@ export async function runJobs(
   // If Lambda was throttled, SQS delivers these messages to others before the deadline. Jobs that are not started by then are given back.
   const end = Math.min(deadline, ...deliveries.flatMap(({ visibleAt }) => visibleAt ?? []));
   const lastStart = end - longestRun - Math.min(LAST_START_BEFORE_DEADLINE, span / 4);
-  // In ms. The next run may take as long as the longest run of this invocation. Later invocations do not know of it: one run that took
-  // nearly all the time must not keep them from starting jobs.
+  // In ms. The next run may take as long as the longest run of this invocation. Later invocations do not use this number: otherwise one run
+  // that took nearly all the time would keep them from starting jobs.
   let longest = longestRun;
   const isTooLate = (): boolean => isLastCall || ctx.clock() >= lastStart + longestRun - longest;
-  // The timer may fire a millisecond early by the clock. A loop that asked the clock alone would spin until then.
+  // The timer sets this, because it may fire a millisecond early by the clock. A loop that read the clock alone would spin meanwhile.
   let isLastCall = false;
   const lastCall = Promise.withResolvers<void>();
   const abort = new AbortController();
@@ -62,7 +63,7 @@ export async function runJobs(
   let mates: Work[] = [];
   const settles: Promise<void>[] = [];
   const removals: Promise<void>[] = [];
-  /** Claims of which some were refused and are still looked at. Other jobs do not wait for that. */
+  /** Jobs that were not claimed, and whose verdicts are not known yet. Other jobs do not wait for these verdicts. */
   const undecided = new Set<Rest>();
   const remove = (topic: string, some: readonly Delivery[]): void =>
     void removals.push(deleteMessages(ctx, topic, some));
@@ -88,7 +89,7 @@ export async function runJobs(
     const slot = run(job, topic, abort.signal).then((ending) => {
       running.delete(slot);
       longest = Math.max(longest, ctx.clock() - startedAt);
-      // Not awaited: the slot is free when the handler has ended.
+      // The settle is not awaited: the slot is free when the handler has ended.
       if (held) settle(() => settler.record(held, ending));
       else untrackedEnds.ended(one, ending);
     });
@@ -121,8 +122,8 @@ export async function runJobs(
     }
   }
   await Promise.all(running);
-  // Not earlier: if a handler outlasts the function, SQS delivers its message again, and copies of the message's other jobs would come
-  // beside it.
+  // `mates` share their messages with jobs that were started. They are given back only when all handlers have ended: if a handler outlasts
+  // the function, SQS delivers its message again, and copies of the message's other jobs would come beside it.
   if (mates.length > 0) await giveBack(ctx, mates, kept);
   for (const one of mates) untrackedEnds.isThrough(one);
   await Promise.all(settles);
@@ -177,10 +178,18 @@ function startUntracked(
   }
 }
 
-/** Jobs of a batch that were not claimed. `end` resolves when their messages are taken care of, and never rejects. Until then the messages must stay. */
-type Rest = { readonly messageIds: readonly string[]; readonly end: Promise<void> };
+/** Jobs of a batch that were not claimed. */
+type Rest = {
+  /** Their messages, which must stay until `end`. */
+  readonly messageIds: readonly string[];
+  /** Resolves when each of these messages is hidden, kept, or may be deleted. Never rejects. */
+  readonly end: Promise<void>;
+};
 
-/** Starts each job as soon as it is claimed. Resolves when all claimed jobs are known; `undefined`: all jobs were claimed. */
+/**
+ * Starts each job as soon as it is claimed. Resolves when all claimed jobs are known. Answers the jobs that were not claimed, or
+ * `undefined` if all were.
+ */
 async function claimAndStart(
   ctx: Context,
   batch: readonly Work[],
@@ -204,7 +213,7 @@ async function claimAndStart(
       },
     });
   } catch (error) {
-    // Jobs run already, and this function must not end before them.
+    // Jobs that were claimed before are running. If this function threw, the invocation would end before they do.
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(error) });
     const later = leaveUnknown(ctx.clock());
     claims = { rest: Promise.resolve(jobs.map(() => later)) };
@@ -215,7 +224,11 @@ async function claimAndStart(
   return { messageIds, end };
 }
 
-/** Hides the messages of jobs that others hold, and keeps the messages of all jobs that were not claimed, which are `open`. */
+/**
+ * Hides the messages of jobs that others hold, and keeps the messages of all jobs that were not claimed.
+ *
+ * @param open the jobs that were not claimed, by their ids
+ */
 async function keepOrHide(
   ctx: Context,
   batch: readonly Work[],
@@ -245,9 +258,9 @@ async function keepOrHide(
 }
 
 /**
- * Sends jobs in new messages when their own message may be received only once more. While a job cannot be claimed, each delivery counts
- * as a receive, and after the last one SQS moves the message to the DLQ. A new message has no receives yet. Answers the jobs that SQS
- * took.
+ * Sends jobs in new messages if their own message can be received only once more. While a job cannot be claimed, each delivery counts as a
+ * receive, and after the last receive SQS moves the message to the DLQ. A new message has no receives yet. Answers the jobs whose new
+ * messages SQS took.
  */
 async function renewWorn(ctx: Context, left: readonly Work[]): Promise<Set<Work>> {
   const worn = left.filter(({ delivery }) => isWorn(delivery.receives ?? 1));

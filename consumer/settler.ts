@@ -7,8 +7,8 @@ const LONGEST_PAUSE = 2_000;
 
 /**
  * Records how runs ended, while other jobs run. Runs that succeeded are gathered while a call is in flight, so that a busy consumer settles
- * in full batches. Other runs are settled one by one. A settle that fails is tried again with exponential backoff until `deadline` (ms since
- * the epoch): then the lease ends, and the run counts as crashed.
+ * in full batches. Other runs are settled one by one. A settle that fails is tried again with exponential backoff until `deadline` (ms
+ * since the epoch). Then the lease ends, and the run counts as crashed.
  */
 export function createSettler(ctx: Context, deadline: number, wait: (ms: number) => Promise<void>) {
   const inHand = new Set<Promise<void>>();
@@ -51,7 +51,7 @@ export function createSettler(ctx: Context, deadline: number, wait: (ms: number)
 
     /**
      * Calls `record` until it succeeds or the lease ends. Calls `keep` if the message must stay: the run is not recorded, or its claim was
-     * lost. An earlier try may have been applied, and may have failed before it sent the job's next message.
+     * lost. A claim can also seem lost because an earlier try was applied, and failed before it sent the job's next message.
      */
     settle(record: () => Promise<Settled>, keep: () => void): Promise<void> {
       const attempt = (async () => {

@@ -3,13 +3,13 @@ import type { Ending, Settled } from "../protocol/run/settle.ts";
 import { isLastRun, settleUntracked } from "../protocol/run/settle-untracked.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
-/** Calls `record` until it succeeds. Calls `keep` if it never did. */
+/** Calls `record` until it succeeds. Calls `keep` if `record` never succeeded. */
 type Settle = (record: () => Promise<Settled>, keep: () => void) => Promise<void>;
 
 /**
- * Ends the runs of untracked jobs, message by message. Jobs that run again or are dead go out in messages of their own, when all jobs of the
- * old message are through. Then the old message is deleted at once. If this process were killed before the deletion, SQS would deliver the
- * old message beside the new ones, and the copies would double with each such process.
+ * Ends the runs of untracked jobs, message by message. A job that runs again or is dead is sent in a message of its own, but only when all
+ * jobs of the old message are through: nothing is left to do for them here. Then the old message is deleted at once. If this process were
+ * killed before the deletion, SQS would deliver the old message beside the new ones, and the copies would double with each such process.
  */
 export function createUntrackedEnds(
   ctx: Context,
@@ -18,7 +18,7 @@ export function createUntrackedEnds(
   remove: (topic: string, deliveries: readonly Delivery[]) => void,
   kept: Set<string>,
 ): UntrackedEnds {
-  // A message may carry jobs of both kinds, if its topic's tracking has changed. Its tracked jobs count as well.
+  // A message may carry tracked and untracked jobs if its topic's tracking has changed. Both are counted.
   const open = new Map(
     [...Map.groupBy(work, ({ delivery }) => delivery)].flatMap(([delivery, mates]) =>
       mates.some(({ job }) => job.untracked) ? [[delivery, mates.length] as const] : [],
@@ -31,7 +31,8 @@ export function createUntrackedEnds(
 
   async function close(delivery: Delivery, topic: string): Promise<void> {
     const ends = waiting.get(delivery) ?? [];
-    // Deaths first: while the DLQ takes no message, the old message comes again, and each time beside retries that had been sent.
+    // Dead jobs are sent first. If the DLQ takes no message, the old message stays and comes again. Retries that were sent before would be
+    // sent once more each time.
     const { deaths = [], others = [] } = Object.groupBy(ends, ({ isDeath }) =>
       isDeath ? "deaths" : "others",
     );
@@ -84,8 +85,8 @@ export type UntrackedEnds = {
   /** Nothing is left to do here for one job of a message. Messages without untracked jobs are ignored. */
   isThrough(work: Pick<Work, "topic" | "delivery">): void;
   /**
-   * Deletes the messages of which all jobs are through, and from now on each further message as soon as its jobs are through. Other runs may
-   * outlast this process. Then the function never answers, and jobs that are done would run again.
+   * Deletes the messages of which all jobs are through, and from now on each further message as soon as its jobs are through. Other runs
+   * may outlast this process. Then the function never answers, Lambda deletes no message, and jobs that are done would run again.
    */
   removeThrough(): void;
   /** Resolves when all endings are recorded and all messages deleted. */

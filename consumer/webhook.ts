@@ -24,8 +24,8 @@ export function webhookConsumer(environment: Environment = process.env): Consume
 }
 
 /**
- * Makes the function over any context and network. The secrets are read before any job is claimed. An invocation without secrets fails as a
- * whole: SQS keeps its messages, no job loses an attempt, and the alarm of the queue's age rings.
+ * Makes the same function from a given context and network. The secrets are read before any job is claimed. An invocation without secrets
+ * fails as a whole: SQS keeps its messages, no job loses an attempt, and the alarm on the age of the queue's oldest message rings.
  */
 export function webhookOn(
   ctx: Context,

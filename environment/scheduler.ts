@@ -5,7 +5,7 @@ import { schedulerSchedules } from "../aws/schedules.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Environment } from "./context.ts";
 
-/** Makes the promotions and the recurring schedules on EventBridge Scheduler, each only if the environment names a target for it. */
+/** Makes the ports for promotions and recurring schedules on EventBridge Scheduler, each only if the environment names its target. */
 export function createScheduler(
   environment: Environment = process.env,
 ): Pick<Context, "promotions" | "schedules"> {

@@ -11,7 +11,7 @@ export type Telemetry = { report: (event: ProtocolEvent) => void; logger: Logger
 
 const WARNINGS = new Set<ProtocolEvent["type"]>(["dead", "trouble", "unreadable", "hand-over-failed"]);
 
-/** The service's name and the log level come from Powertools' own environment variables. */
+/** Makes a function's telemetry. The service's name and the log level come from Powertools' own environment variables. */
 export function createTelemetry(): Telemetry {
   const logger = new Logger();
   const overall = new Metrics();
@@ -42,7 +42,7 @@ export function createTelemetry(): Telemetry {
   };
 }
 
-/** A value of a metric. With `topic`, the metric is that topic's. */
+/** A value of a metric. `topic` is the metric's dimension. Without `topic`, the metric is one for all topics. */
 export type Measure = {
   name: string;
   value: number;
@@ -61,7 +61,7 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
       const { topic, lateMs, heldMs } = event;
       const unit = MetricUnit.Milliseconds;
       const lateness = { name: "Lateness", value: lateMs - heldMs, unit, topic };
-      // Time in which a pause, a limit or a window held the job is no failure, so it has a metric of its own.
+      // The time for which a pause, a limit or a window held the job is no lateness, so it has a metric of its own.
       return heldMs > 0 ? [lateness, { name: "Held", value: heldMs, unit, topic }] : [lateness];
     }
     case "dropped":

@@ -13,7 +13,7 @@ export async function handler(event: unknown): Promise<void> {
   try {
     await fileOccurrence(ctx, parseOccurrence(event));
   } catch (error) {
-    // The occurrence was filed before, and its job is no longer stored.
+    // The occurrence was filed before, and its job is no longer stored. So nothing is left to do.
     if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;
   } finally {
     ctx.telemetry.flush();

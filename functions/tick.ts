@@ -3,12 +3,15 @@ import { createContext } from "../environment/context.ts";
 import { createEventSources } from "../environment/event-sources.ts";
 import { tick } from "../protocol/hand-over/tick.ts";
 
-/** How long before Lambda's timeout the tick begins its last work, in ms. A call that hangs takes 15 s, and telemetry follows. */
+/** In the last ms before Lambda's timeout the tick begins nothing new: a call that hangs takes 15 s, and then telemetry is written. */
 const MARGIN = 20_000;
 
 const ctx = { ...createContext(), eventSources: createEventSources() };
 
-/** Runs once each minute: sweep, audit, and a pass through the DLQs. An error is thrown, so that Lambda counts it. */
+/**
+ * Runs once each minute: sweeps and audits, releases parked jobs, and deletes letters of jobs that are no longer dead. An error is thrown,
+ * so that Lambda counts it.
+ */
 export async function handler(_event: unknown, { getRemainingTimeInMillis }: LambdaContext): Promise<void> {
   try {
     await tick(ctx, ctx.clock() + getRemainingTimeInMillis() - MARGIN);

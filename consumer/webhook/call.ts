@@ -21,7 +21,10 @@ export type Reply = { readonly status: number; readonly retryAfter?: string; rea
 /** Makes one call. Throws if no answer came, or `signal` was aborted. */
 export type Post = (call: Call, signal: AbortSignal) => Promise<Reply>;
 
-/** The call of a run. Throws if there is nothing to call: the topic's policy may have changed since the job was filed. */
+/**
+ * Makes the call of a run. Throws if there is no URL, or the URL is not allowed: the topic's policy may have changed since the job was
+ * filed.
+ */
 export function callOf(
   ctx: Pick<Context, "policy" | "clock">,
   sign: Sign,

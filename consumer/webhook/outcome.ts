@@ -6,14 +6,14 @@ import type { Reply } from "./call.ts";
 /** The longest time by which a receiver can put off a job's next attempt: ms. */
 const LONGEST_RETRY_AFTER = 24 * 3_600_000;
 /**
- * How many of a job's first attempts take `Retry-After` in place of the backoff, even if it is shorter. Later attempts take it only if it is
- * longer than the backoff. Otherwise a receiver that asks for one second in each answer would use up all attempts within seconds.
+ * How many of a job's first attempts take `Retry-After` in place of the backoff, even if it is shorter. Later attempts take it only if it
+ * is longer than the backoff. Otherwise a receiver that asks for one second in each answer would use up all attempts within seconds.
  */
 const BELIEVED = 3;
 /** A date as HTTP sends it ("Date/Time Formats", RFC 9110), such as `Sun, 01 Mar 2026 09:00:00 GMT`. */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** How a run ended, by the answer of its receiver. `attempt`: the number of the run. `now`: ms since the epoch. */
+/** Answers how a run ended, by the reply of its receiver. `attempt`: the number of the run. `now`: ms since the epoch. */
 export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, now: number): Ending {
   // rule: redirect-is-not-done
   if (status >= 200 && status < 300) return { end: "done" };
@@ -33,8 +33,8 @@ export function errorText(text: string): string {
 }
 
 /**
- * How many ms `Retry-After` asks to wait, at most `LONGEST_RETRY_AFTER`. `undefined`: the header is absent or malformed, is 0, or names a date
- * that has passed.
+ * How many ms `Retry-After` asks to wait, at most `LONGEST_RETRY_AFTER`. `undefined`: the header is absent or malformed, is 0, or names a
+ * date that has passed.
  */
 function waitOf(retryAfter: string | undefined, now: number): number | undefined {
   if (retryAfter === undefined) return undefined;

@@ -10,8 +10,8 @@ import type { Call, Post, Reply } from "./call.ts";
 const READ_BYTES = 4096;
 
 /**
- * Calls receivers over the network. Every call has a connection of its own, so that the addresses that were checked are the addresses that it
- * connects to. A call follows no redirect. `lookup`: Node's own resolver, unless a test passes another.
+ * Makes the function that calls receivers over the network. Every call has a connection of its own, so it connects only to addresses that
+ * were checked for this call. A call follows no redirect. `lookup`: Node's own resolver, unless a test passes another.
  */
 export function httpPost(lookup: LookupFunction = lookUp as LookupFunction): Post {
   return async (call, signal) => {
@@ -36,12 +36,12 @@ async function exchange(call: Call, signal: AbortSignal, lookup: LookupFunction)
   };
 }
 
-/** The start of an answer's body, as far as it came. The status alone says how the call ended. */
+/** Reads the start of an answer's body, as far as it came. An incomplete body is no error: the status alone says how the call ended. */
 async function startOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    // Leaving the loop closes the connection, however much the receiver has left to say.
+    // Leaving the loop closes the connection, even if the receiver has not sent the whole body.
     for await (const chunk of response as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       bytes += chunk.length;
@@ -67,15 +67,15 @@ function respond(call: Call, signal: AbortSignal, lookup: LookupFunction): Promi
     });
     sent.once("response", resolve);
     sent.once("error", reject);
-    // For example after an answer that asks for another protocol.
+    // A connection may close with neither a response nor an error, for example after an answer that asks for another protocol.
     sent.once("close", () => reject(new Error("the connection was closed without an answer")));
     sent.end(call.body);
   });
 }
 
 /**
- * A resolver that refuses a host if one of its addresses may not be called. The socket connects to the addresses that this resolver answers,
- * so a host name that resolves to another address a moment later gains nothing.
+ * A resolver that refuses a host if one of its addresses may not be called. The socket connects to the addresses that this resolver
+ * answers, so a host name that resolves to another address a moment later does not get around the check.
  */
 function refusing(lookup: LookupFunction, mayBeCalled: (address: string) => boolean): LookupFunction {
   return (hostname, options, told) => {

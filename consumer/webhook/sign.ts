@@ -8,9 +8,9 @@ type Signed = { url: string; id: string; now: number; body: string; sharedSecret
 export type Sign = (call: Signed) => string;
 
 /**
- * Makes the function that signs calls as Standard Webhooks does. Each of the topic's secrets gives the receiver a secret, and each of these
- * signs. So a receiver that knows the old or the new secret can verify a call while the secret is changed. An older text that is not a
- * secret is left out.
+ * Makes the function that signs calls as Standard Webhooks does. From each of the topic's secrets a secret of the receiver is derived
+ * (`receiverSecret`), and a call has a signature of each of these. So while the secret is changed, a receiver that knows the old or the new
+ * one can verify a call. An older text that is not a secret is left out.
  *
  * @throws if the topic's current secret, the first, is not a secret
  */

@@ -24,12 +24,12 @@ import type { Backlogs } from "./backlog.ts";
 import { progressOf, readCursor } from "./cursor.ts";
 import { sendDue } from "./send-due.ts";
 
-/** How many jobs' once items are kept for longer at once. */
+/** Of how many jobs the once items are prolonged at the same time. */
 const KEPT_AT_ONCE = 8;
 
 /**
  * Audits one shard as far as its sweep had come `AUDIT_AFTER` ago. Sends each job again that should have run and has not: its message
- * was lost, its queue was purged, or its writer died before sending it. Each job that is found also gets a new look, because the second
+ * was lost, its queue was purged, or its writer died before it sent the job. Each of these jobs also gets a new look, because the second
  * message can be lost as well.
  *
  * @param until ms on the context's clock after which no page is begun
@@ -86,8 +86,8 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
       // rule: running-job-has-a-look
       looks.push({ id: home.id, time: (home.leaseEnd ?? now) + CLOCK_MARGIN });
     } else if (home.state === "running" || startsAt(home) <= now) overdue.push(home);
-    // A start that was only noted in the home has no look of its own, and whoever noted it may have died before sending the job. Such
-    // starts are near.
+    // A start that was only noted in the home has no look of its own, and the process that noted it may have died before it sent the job.
+    // Only near starts are noted so.
     else if (home.dueAt <= now && isNear(startsAt(home), now + CLOCK_MARGIN))
       looks.push({ id: home.id, time: startsAt(home) });
     // Any other job was moved to a later time, and has a look there.
@@ -95,7 +95,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   const toSend: Home[] = [];
   for (const home of overdue) {
     const late = now - startsAt(home);
-    // Asked even for a job that is sent in any case: messages that are sent below would count as a backlog later.
+    // The queue is asked even if the job is sent in any case: the messages that are sent below would later count as a backlog.
     const isBehind = await backlogs(home.topic);
     if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
     // The look lies at the present minute, which the sweep has passed. So no sweep sends the job: the next audit judges it again.
@@ -112,11 +112,11 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
     const outcome = outcomes.get(home.id)?.outcome;
-    // The process may die before it frees the key of a job that it has ended. The next audit frees the key.
+    // A job that was ended needs no look, unless it has a key: this process may die before it frees the key. Then the next audit does.
     if (outcome === "ended" && home.key === undefined) continue;
-    // A release sends a held job without a look. So looks at it may become rare, as a pause may last a year.
+    // A release sends a held job, and needs no look for that. So the looks may become rare, because a pause may last a year.
     const isHeld = outcome === "left" || outcome === "held";
-    // Nobody could read whether the job may start. So nothing was sent, and the next look can come soon.
+    // It could not be read whether the job may start. So nothing was sent, and the next look can come soon.
     const isUnread = outcome === "unread";
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isHeld ? Math.max(after, late) : after;
     // rule: held-job-has-a-look
@@ -158,8 +158,8 @@ async function keepOnceItems(
       await prolongOnce(ctx, home, Math.max(startsAt(home), next.get(home.id) ?? 0), by);
       return [];
     } catch (error) {
-      // One partition that gives no answer must not stop the shard. The last look has kept the items for two days from now, so a look
-      // in a day is soon enough.
+      // One partition that gives no answer must not stop the shard. When the last look was filed, the items were prolonged until two days
+      // from now. So a look in a day is soon enough.
       const what = `keeping the once items of job ${home.id} for longer`;
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(error) });
       return { id: home.id, time: lookAgainAt(home.id, ctx.clock(), DAY) };

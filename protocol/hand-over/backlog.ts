@@ -17,9 +17,10 @@ export function backlogsOf(ctx: Context): Backlogs {
 }
 
 /**
- * Whether a job that the audit finds may still lie in its queue. Such a job is late by seven minutes or more. If it lies there, so do the
- * messages of seven minutes, and these are more than the `delayed` ones, which are those of the next three minutes. Up to
- * `healthyReady` messages may be ready at any moment though consumers keep up. If the queue does not answer, the job is sent.
+ * Whether a job that the audit finds may still lie in its queue. The job is late by seven minutes or more. If its message is still in the
+ * queue, the messages of the last seven minutes are there too. These are more than the `delayed` messages, which belong to the next three
+ * minutes. Up to `healthyReady` messages may be ready at any moment although consumers keep up. If the queue does not answer, the answer is
+ * `false`, so that the job is sent.
  */
 async function hasBacklog(ctx: Context, topic: string): Promise<boolean> {
   try {

@@ -21,9 +21,9 @@ const TURN = 5_000;
  * send jobs that the other has just given a start.
  */
 const RELEASE_FOR = BUCKET - 5_000;
-/** How many topics' queues Lambda is told of at once. A call to Lambda may hang. */
+/** For how many topics Lambda is called at once. A call to Lambda may hang. */
 const TOLD_AT_ONCE = 4;
-/** While a pause or a resume lasts, Lambda is told every so many minutes whether to poll the queue. */
+/** After how many minutes Lambda is told again whether to poll the queue, while a pause or a resume lasts. */
 const TELL_EVERY = 10;
 
 /** A topic that may have parked jobs. */
@@ -34,8 +34,9 @@ type ReleasableTopic = {
 };
 
 /**
- * Does a tick's work for topics with pauses, resumes and limits. Releases the next minute's share of their parked jobs. Beside that,
- * tells Lambda again whether to poll each topic's queue, as long as an earlier call may still take effect. Releases do not wait for Lambda.
+ * Does a tick's work for topics with pauses, resumes and limits. Releases the next minute's share of their parked jobs. Beside that, tells
+ * Lambda again whether to poll the queues of paused and resumed topics: an earlier, opposite call may take effect late, and Lambda may
+ * have refused a call. Releases do not wait for Lambda.
  *
  * @param until ms on the context's clock after which nothing new is begun
  */
@@ -92,7 +93,7 @@ export async function carryOutPauses(ctx: Context, until: number): Promise<void>
  * pause is read again for that.
  *
  * Each tick begins with other topics: otherwise time would run out at the same topics each minute. From tick to tick a topic's place
- * moves back by two. So its next turn comes little more than a minute after the last one, while the starts given then are not over.
+ * moves back by two. So its next turn comes little more than a minute after the last one, before the starts of the last one have passed.
  */
 async function inTurns(
   ctx: Context,
@@ -127,25 +128,26 @@ async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void
   // In a limited topic, jobs that are due after `changedAt` wait for the limit alone, and the resume ends without them.
   const hasLimit = isLimited(ctx, topic);
   if (isRecent) return;
-  // Throws if the number of shards cannot be read. By a number that is too small, the resume might end while jobs are parked.
+  // Throws if the number of shards cannot be read. If the number were too small, the resume might end while jobs are parked.
   const shards = await shardsToRead(ctx);
   if ((await countParked(ctx, topic, shards, hasLimit ? beforeTime(changedAt + 1) : END)) > 0) return;
   // The topic is listed before its pause ends: ticks look for the parked jobs of listed topics alone.
   if (hasLimit && (await countParked(ctx, topic, shards)) > 0)
     await listLimited(ctx, topic, ctx.clock() + WRITER_DEADLINE);
   // rule: resume-ends-once-lambda-polls
-  // Lambda may have refused each call so far, or no tick ran that repeated it. When the resume is over, nobody repeats it any more.
+  // Lambda may have refused each call so far, or no tick ran that repeated the call. After the resume, no tick repeats the call.
   if (!(await setQueuePolling(ctx, topic, true))) return;
   const now = ctx.clock();
   const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };
   // rule: rate-ends-before-its-resume
   const change =
     rate === undefined
-      ? // Ten minutes have passed: whoever read the pause before it was lifted has written its notes by now, or never will. The item
-        // stays as long as a message may have lain in the queue during the pause: it says that this time was no lateness.
+      ? // Ten minutes have passed: a process that read the pause before it was lifted has written its notes by now, or never will. A
+        // message may have lain in the queue since the pause. As long as SQS keeps this message, the item says that the time of the pause
+        // was no lateness.
         { ...lifted, set: { expiresAt: ttl(now + READY_RETENTION) } }
-      : // As long as there is a rate, jobs that were due before the resume are parked. So the rate ends first. Jobs that are parked
-        // until everybody knows that are released in the ten minutes that begin now.
+      : // As long as there is a rate, jobs that were due before the resume are parked. So the rate ends first, and the resume ten minutes
+        // later. In these ten minutes the jobs are released that processes park until they have read that there is no rate any more.
         { ...lifted, set: { changedAt: now }, remove: ["rate"] };
   await ctx.pool.change(change, now + WRITER_DEADLINE);
 }

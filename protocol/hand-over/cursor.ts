@@ -32,8 +32,8 @@ function shardCursor(stored: Cursor): ShardCursor {
 }
 
 /**
- * Moves one position of a cursor by compare-and-set, and writes the trail with it if one is given. Answers the cursor as it is then, or
- * `undefined` if another tick has moved the position meanwhile: then that tick goes on with the shard.
+ * Moves one position of a cursor by compare-and-set, and also writes the trail if one is given. Answers the cursor after the write. If
+ * another tick has moved the position meanwhile, answers `undefined`, and the other tick goes on with the shard.
  */
 export async function advance(
   ctx: Context,
@@ -49,13 +49,13 @@ export async function advance(
   };
   const changed = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
   const found = changed.item as Cursor | undefined;
-  // If the answer to our own write was lost, its repeat is refused, and finds our position there.
+  // If the answer to our own write was lost, DynamoDB refuses the repeat of the write, and the item has our position.
   return found && (changed.changed || found[what] === position) ? shardCursor(found) : undefined;
 }
 
 /**
- * Writes down how far one sweep or audit of a shard has come. Both functions answer `false` when another tick has moved the cursor: then
- * this sweep or audit must stop.
+ * Records in the cursor how far one sweep or audit of a shard has come. Both functions answer `false` if another tick has moved the cursor.
+ * Then this sweep or audit must stop.
  */
 export type Progress = {
   /**

@@ -12,7 +12,7 @@ import { type JudgedNotes, judgeNotes, type Waiting } from "./judge-notes.ts";
 import { reserveTurns } from "./pace.ts";
 import { firstFree, type Release } from "./release-state.ts";
 
-/** What a release does for the jobs of some notes. */
+/** The work of a release for the jobs of some notes. */
 export type ReleaseStep = Omit<JudgedNotes, "waiting"> & {
   /** Jobs that get a start. */
   readonly given: readonly { hold: GivenStart; notes: readonly Parked[] }[];
@@ -49,7 +49,7 @@ export async function findStartsForNotes(
   if (await isPaused(ctx, topic)) return NOTHING_GIVEN;
   const { waiting: all, ...others } = await judgeNotes(ctx, run, notes);
   const waiting = await startableNow(ctx, topic, all);
-  // Where no resume is under way, the turn of a job is the start that it has.
+  // If no resume is under way, the turn of a job is the start that it has.
   const turns = run.pause
     ? await reserveTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
@@ -66,13 +66,14 @@ export async function findStartsForNotes(
     // rule: parked-wait-is-no-lateness
     const from = since[i] ?? heldFromNow(ctx, home, ctx.clock());
     const start = Math.max(until, ctx.clock());
-    // Sweeps must leave an untracked job to this release, since no claim drops a second message. Its note stays until it is sent.
+    // Sweeps must leave an untracked job to this release, since no claim drops a second message. The note stays until the job is sent.
     const isSent = home.untracked === true && isNear(start, ctx.clock());
     return { notes, hold: { home, from, until: start, isSent } };
   });
-  // Will the jobs of later notes get no start either? At a rate this is so when the turns have reached `bound`. Otherwise it is so when no
-  // start is left, or when a job got none that could have used any start before `bound`. A job may also get no start because it will have
-  // expired, misses its turn of a rate, or may start only later by an earlier window: then the jobs after it may still get starts.
+  // `isExhausted`: the jobs of later notes will get no start in this release either. At the rate of a resume, the turns have then reached
+  // `bound`. Otherwise no start is left, or a job got no start although it could have used any start before `bound`. A job may get no
+  // start for other reasons: it expires before, it misses its turn at the rate, or a former window lets it start only later. In these
+  // cases the jobs after it may still get starts.
   const now = ctx.clock();
   const isInOrder = ({ home, start }: { home: Home; start: number }): boolean =>
     run.pause !== undefined || start <= Math.max(home.dueAt, now);
@@ -85,10 +86,11 @@ export async function findStartsForNotes(
 }
 
 /**
- * The jobs that may be given starts now. A deploy may have removed their topic for a while, and then nobody may send to its queue. The
- * jobs' starts would be lost, and the time until the topic is back would count as lateness. So one job's message is sent first, as a
- * test. If the queue does not take the message, tracked jobs stay parked. If the topic stays away, audits and sweeps record these jobs as
- * dead in the end. The test needs a tracked job, since no claim drops the second message of an untracked one.
+ * Answers the jobs that may be given starts now. A deploy may have removed their topic for a while, and then nobody may send to its queue.
+ * The jobs' starts would be lost, and the time until the topic is back would count as lateness. So if the policy does not name the topic,
+ * one job's message is sent first, as a test. If the queue does not take the message, tracked jobs stay parked. If the topic stays away,
+ * audits and sweeps record these jobs as dead in the end. The test needs a tracked job: a claim drops the job's second message, but an
+ * untracked job has no claim.
  */
 async function startableNow(
   ctx: Context,
@@ -103,14 +105,14 @@ async function startableNow(
 }
 
 /**
- * Since when each of these jobs waits for its pause or its limit: ms since the epoch. A note says so, if it was written for the start that
- * the job has. The answer is `undefined` if no note was: the job was given another start since, by a release that died before it sent the
- * job, or while the note's writer was slow. Then the time since that other start counts as lateness.
+ * Answers since when each of these jobs waits for its pause or its limit: ms since the epoch. The job's note says this time if the note
+ * was written for the start that the job has. If there is no such note, answers `undefined`. Then the job was given another start since: by
+ * a release that died before it sent the job, or while the note's writer was slow. The time since that other start counts as lateness.
  */
 async function waitingSince(ctx: Context, waiting: readonly Waiting[]): Promise<(number | undefined)[]> {
   const noteFor = ({ home }: Waiting, notes: readonly Parked[]): Parked | undefined =>
     notes.find(({ start = home.dueAt }) => start === startsAt(home));
-  // A job that was parked again since has a note of its own revision, which may come in a later turn.
+  // If a job was parked again since, it has a note of its present revision. This release may come to that note only later.
   const unknown = waiting.filter((one) => one.home.revision > 0 && !noteFor(one, one.notes));
   const read = unknown.length === 0 ? [] : await ctx.pool.read(unknown.map(({ home }) => parkedKey(home)));
   const own = new Map(unknown.map((one, i) => [one, read[i] ? parseNote(read[i]) : undefined]));

@@ -24,13 +24,16 @@ export type JudgedNotes = {
   readonly toSend: readonly Home[];
   /** Jobs that were moved after they were parked, and perhaps never sent. They are handed over anew. */
   readonly owed: readonly Home[];
-  /** Jobs that are ended. */
+  /** Jobs that have expired and are ended. */
   readonly expired: readonly Waiting[];
-  /** Notes that are deleted when all this is done. The jobs of some were cancelled, moved or ended. */
+  /** Notes that are deleted when all jobs above are handled. Some of their jobs were cancelled, moved or ended. */
   readonly done: readonly Parked[];
 };
 
-/** Reads the jobs of these notes, and decides what each note still means. Only jobs that still wait as their notes say get turns and starts. */
+/**
+ * Reads the jobs of these notes, and decides what a release does with each job and note. Only jobs that still wait as their notes say get
+ * turns and starts.
+ */
 export async function judgeNotes(ctx: Context, run: Release, notes: readonly Parked[]): Promise<JudgedNotes> {
   const homes = await readHomesApart(
     ctx,
@@ -44,8 +47,8 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
   const done: Parked[] = [];
   const unreadable: UnreadableSince[] = [];
   const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
-  // A job keeps its start if it can still use that. In a limited topic the limit must have counted the start, which must be to come. In a
-  // resume, only a release can have given it: a start from before the pause does not count.
+  // A job keeps its start if it can still use this start. In a limited topic, the limit must have counted the start, and the start must
+  // lie ahead. In a resume, a release must have given the start (`isMoved`): a start from before the pause does not count.
   const isStartKept = (home: Home): boolean =>
     isLimited ? isStartCounted(home) && isStartAhead(home, now) : hasUsableStart(home, now);
   const keepsStart = (home: Home, isMoved: boolean): boolean =>
@@ -63,20 +66,21 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
       done.push(note);
       continue;
     }
-    // A release may have moved the job to a start, by a new revision, and died before it sent the job. So may several releases in a row.
-    // No audit finds an untracked job, so this note is then all that is left of the job.
+    // A release may have moved the job to a start, by a new revision, and died before it sent the job. Several releases in a row may have
+    // done so. Then the note of an untracked job is all that leads to the job, because no audit finds untracked jobs.
     const isMoved =
       home?.heldUntil !== undefined &&
       parkedSortTime(home) === timeOf(note.sk) &&
       home.revision > note.revision;
     if (!home || !(home.revision === note.revision || isMoved)) {
-      // Whoever moved the job may have died before sending it. A void message makes up for that, and so does a note.
+      // The process that moved the job may have died before it sent the job. Then a void message makes its reader send the job, and so
+      // does an old note.
       if (home && isNextRevision(home, note.revision) && isNear(startsAt(home), now))
         owed.push({ ...home, spare: true });
       done.push(note);
       continue;
     }
-    // The release that gave the job this start may be about to send it, or may die before: the note stays.
+    // The release that gave the job this start may be about to send the job, or may die before it does. So the note stays.
     if (home.state === "scheduled" && isBeingSent(home, now)) continue;
     const isExpired = hasExpired(home, now);
     if (home.state === "scheduled" && (isExpired || !keepsStart(home, isMoved))) {
@@ -91,7 +95,7 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
     }
   }
   await lookAtUnreadableAgain(ctx, "releasing parked jobs", unreadable);
-  // A note of the job's present revision says more than one of the revision before.
+  // If a job also has a note of its present revision, that note decides, and the note of the revision before is ignored.
   const unnoted = owed.filter(({ id }) => !waiting.has(id) && !expired.has(id) && !toSend.has(id));
   return {
     waiting: [...waiting.values()],

@@ -8,7 +8,7 @@ import { readPauses } from "../gate/known-pauses.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 
-/** How often turns are reserved anew because others have changed the pause meanwhile. */
+/** How many times turns are reserved at most, if others change the pause each time. */
 const TRIES = 10;
 /** The least rate at which turns are given beside the starts of an earlier rate: starts a second. */
 const LEAST_BESIDE = 1;
@@ -39,7 +39,7 @@ export async function reserveTurns(
     if (pause?.state !== "resuming") return undefined;
     const { changedAt, rate, nextAt = now, followedAt = now, givenRate = 0, givenUntil = 0 } = pause;
     if (!isPaced || rate === undefined) {
-      // A limit gives no start before consumers have followed the resume: the starts until then would all come at once.
+      // In a limited topic, no start lies before the time when consumers receive again. The jobs of all earlier starts would begin at once.
       const first = period ? Math.max(followedAt, now) : now;
       return jobs.map(({ home }) => nextOpening(window, Math.max(first, home.dueAt)));
     }
@@ -55,7 +55,7 @@ export async function reserveTurns(
     const turns: (number | undefined)[] = [];
     let next = isBeside ? Math.max(nextAt, now) : Math.max(nextAt, now, givenUntil);
     for (const { home } of jobs) {
-      // The next turn is counted from `own`. A turn that is put off to the limit's next period must not delay those after it.
+      // The next turn is counted from `own`. A turn that is put off to the limit's next period must not delay the turns after it.
       const own = nextOpening(window, Math.max(next, home.dueAt));
       const turn = inPeriod(own, window, period);
       if (turn >= bound) break;
@@ -75,7 +75,7 @@ export async function reserveTurns(
 /**
  * Puts a turn off to the beginning of the limit's next period, if periods are longer than a second. The start of a period that has begun
  * may be taken already, by an earlier release or by a newer job, and then the turn would be lost. Turns are at least a period apart, so
- * no two turns come into one period.
+ * no two turns fall into one period.
  */
 function inPeriod(turn: number, window: string | undefined, period: Period | undefined): number {
   if (period === undefined || period.ms <= 1000) return turn;

@@ -60,7 +60,7 @@ export async function* parkedNotes(
       }
     });
     const notes: Parked[] = [];
-    // A shard that must be read further may have the next oldest note, so none is taken before that.
+    // If a shard must be read further, the oldest note may lie there. So no note is taken until that shard is read.
     while (notes.length < count && !lines.some(({ notes, more }) => more && notes.length === 0)) {
       const oldest = lines
         .filter(({ notes }) => notes.length > 0)

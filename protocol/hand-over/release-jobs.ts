@@ -38,7 +38,8 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
     given.map(({ hold }) => hold),
   );
   const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
-  // A job that starts later has a look at its start. As long as SQS does not have its message, even an untracked job can be cancelled.
+  // Only jobs with near starts are sent. A job that starts later has a look at its start, and until it is sent, it can be cancelled even
+  // if it is untracked.
   const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
   // rule: note-outlives-the-send
   const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
@@ -51,13 +52,13 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
     near.filter((home) => !(isUntaken(home) && started.includes(home))),
     sent,
   );
-  // An owed job may have been parked again. Then its new note says more, and gets a turn of its own.
+  // An owed job may have been parked again. Then it is not sent here: a release gives it a start when it comes to the new note.
   const notes = await ctx.pool.read(owed.map(parkedKey));
   await sendIfNear(
     ctx,
     owed.filter((_, i) => !notes[i]),
   );
-  // If an untracked job's start could not be written, another release may have given it one, and may die before it sends the job.
+  // If an untracked job has changed, another release may have given it a start, and may die before it sends the job. So the note stays.
   const isDone = ({ home }: GivenStart, outcome: StartOutcome): boolean =>
     !(outcome instanceof Error) && (outcome !== undefined || !home.untracked);
   const isUnsent = (outcome: StartOutcome): boolean =>
@@ -72,7 +73,7 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
   return started.length;
 }
 
-/** Writes starts into their jobs' homes, except for starts that the homes say anyway. Answers what became of each, in order. */
+/** Writes starts into their jobs' homes. A start that the home says already is not written. Answers what became of each, in order. */
 async function writeStarts(
   ctx: Context,
   run: Release,
@@ -80,8 +81,8 @@ async function writeStarts(
 ): Promise<StartOutcome[]> {
   const now = ctx.clock();
   const outcomes = new Map<GivenStart, StartOutcome>(holds.map((one) => [one, one.home]));
-  // A move files a look at the start, and makes older messages void. After a pause, a message may still lie in the queue. A start that is
-  // not near needs a look, and so does a late job, since the audit has passed the job's last look.
+  // A move files a look at the start, and makes older messages void. After a pause, an older message may still lie in the queue, so the
+  // job is moved. A job whose start is not near needs a look, and so does a late job, since the audit has passed its last look.
   const isMove = ({ home, until }: GivenStart): boolean =>
     run.pause !== undefined ||
     !isNear(until, now) ||

@@ -58,8 +58,8 @@ type Range = {
  *
  * @param pause the topic's resume, if it is not over
  * @param until ms on the context's clock after which nothing new is begun
- * @param sick partitions that earlier releases of this tick could not read or write. Those that this release meets are added
- * @throws `unavailable` if there are sick partitions, after the jobs of all others were released
+ * @param sick partitions that earlier releases of this tick could not read or write. This release adds those that it finds
+ * @throws `unavailable` if there are sick partitions, after the jobs of all other partitions were released
  */
 export async function release(
   ctx: Context,
@@ -97,7 +97,8 @@ export async function release(
 function rangesOf(pause: Pause | undefined, isLimited: boolean, bound: number, now: number): Range[] {
   const all = { from: BEGINNING, before: END, isPaced: pause?.rate !== undefined };
   if (!isLimited) {
-    // A deploy has removed the limit for which the jobs were parked. The near ones are sent now: SQS delays their messages.
+    // If there is no pause, a deploy has removed the limit for which the jobs were parked. Then only jobs with near starts are sent now:
+    // SQS delays their messages.
     return [pause ? all : { ...all, before: beforeTime(now + NEAR) }];
   }
   const end = beforeTime(bound);

@@ -15,7 +15,7 @@ export type DueJob = {
   readonly home: Home;
   /** The job is found after its start: somebody may have sent or parked the job before. */
   readonly isLate: boolean;
-  /** Nobody has looked at the job before, so that the job lies in no queue. Its writer may have parked the job. */
+  /** No sweep or audit has looked at the job before, so the job lies in no queue. Its writer may have parked the job. */
   readonly isFirst: boolean;
 };
 
@@ -23,13 +23,13 @@ export type DueJob = {
  * What became of a job that a sweep or an audit has found.
  * - `left`: a release will send the job.
  * - `ended`: the job had expired, and is recorded so.
- * - `unread`: nobody could read whether the job may start, so its queue was not asked.
+ * - `unread`: it could not be read whether the job may start, so the job was not sent.
  */
 export type Handed = HandedOver | { outcome: "left" | "ended" } | { outcome: "unread"; reason: string };
 
 /**
- * Sends the jobs that a sweep or an audit has found, as far as pauses, limits and windows let them, and says by the jobs' ids what became
- * of each. Only a topic with a limit, a pause or a resume costs reads of its own here.
+ * Sends the jobs that a sweep or an audit has found, as far as pauses, limits and windows allow, and answers by the jobs' ids what became
+ * of each. Extra reads are made only for topics with a limit, a pause or a resume.
  *
  * @param backlogs asked once for all shards of a tick
  */
@@ -78,7 +78,7 @@ export async function sendDue(
   return outcomes;
 }
 
-/** Each job once: a page may have a job's home and looks at the job. */
+/** Answers the home of each job once: a page may have a job's home and also looks at the job. */
 function homesOf(due: readonly DueJob[]): Home[] {
   return [...new Map(due.map(({ home }) => [home.id, home])).values()];
 }
@@ -102,7 +102,7 @@ async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<
 
 /**
  * Asks whether the consumers of overdue jobs' topics are behind, before any overdue job is sent. The messages of overdue jobs are ready
- * at once, so a later question would take them for a backlog. Then audits would leave lost jobs alone for an hour, and late jobs of a
+ * at once, so a later call would count them as a backlog. Then audits would leave lost jobs alone for an hour, and late jobs of a
  * limited topic would be sent without starts.
  */
 async function askForBacklogs(homes: readonly Home[], now: number, backlogs: Backlogs): Promise<void> {

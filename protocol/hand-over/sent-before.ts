@@ -12,7 +12,7 @@ import type { Backlogs } from "./backlog.ts";
 export type Unread = ReadonlyMap<string, Error>;
 
 /**
- * Finds out what became of late jobs of limited topics, which somebody has looked at before and has sent or parked:
+ * Finds out what became of late jobs of limited topics, which another process has found before and has sent or parked:
  * - A job with a note is `parked`.
  * - A job without a note lies in its queue if its topic's consumers are `behind`.
  * - The message of any other job was lost or never sent: the job needs another start.
@@ -42,8 +42,8 @@ export async function findSentOrParked(
  * - A deploy has removed its topic's limit.
  * - Its topic has a limit, and the job is untracked.
  *
- * If a sweep sent such a job too, the job would be sent twice, and no claim drops the second message of an untracked job. The job would
- * also take two starts of a limit. And it would seem late, because only a release writes down that a limit has held the job.
+ * If a sweep sent one of these jobs too, the job would be sent twice, and no claim drops the second message of an untracked job. The job
+ * would also take two starts of a limit. And it would seem late, because only a release records that a limit has held the job.
  */
 export async function findLeftToReleases(
   ctx: Context,
@@ -77,8 +77,7 @@ export async function findLeftToReleases(
 }
 
 /**
- * Says which of these jobs have a note. If a partition of notes cannot be read, the jobs of the other partitions are answered all the
- * same.
+ * Answers which of these jobs have a note. If a partition of notes cannot be read, only the jobs of this partition are `unread`.
  *
  * @param keys the key of a note for each of the jobs, in their order
  */

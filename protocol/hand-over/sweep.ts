@@ -30,7 +30,7 @@ import { type DueJob, type Handed, sendDue } from "./send-due.ts";
  */
 export type SweepEnd = "done" | "overtaken" | "out-of-time" | "unreachable";
 
-/** How many jobs that could not be handed over are looked after at once. */
+/** For how many jobs that could not be handed over a look or a death is written at once. */
 const FAILED_AT_ONCE = 8;
 /** How many queues are asked at once whether SQS answers. Each queue that hangs takes as long as its client waits. */
 const ASKED_AT_ONCE = 24;
@@ -43,8 +43,8 @@ const passedOver = new WeakMap<Pool, Map<number, PassedOver>>();
 
 /**
  * Hands over the jobs of one shard that are due within `LOOKAHEAD` from now, page by page from the cursor. A page's jobs are sent
- * before the cursor moves past them. So after a crash in between, the next sweep sends some jobs again, and skips none. These are at
- * most the jobs of 2,000 entries (`sizes.mark`) and a page, or of ten seconds' work (`MARK_AFTER`).
+ * before the cursor moves past them. So after a crash in between, the next sweep skips no job, and sends some jobs again: at most the
+ * jobs of 2,000 entries (`sizes.mark`) and a page, or of ten seconds' work (`MARK_AFTER`).
  *
  * If a minute cannot be read, the cursor stays before it. Later minutes are handed over all the same. Each sweep tries that minute
  * again, and throws as long as it fails.
@@ -139,8 +139,8 @@ async function handOver(
 }
 
 /**
- * The jobs of these entries, each with whether it is late, and whether nobody has looked at it before. An entry that lies later
- * than its job's start is a second look, because the first one lies at the start or before.
+ * Answers the jobs of these entries, and says of each whether it is late and whether this is the first look at it. An entry that lies
+ * later than its job's start is a second look, because the first look lies at the start or before.
  */
 function dueJobsOf(waiting: readonly Entry[], now: number): DueJob[] {
   const entries = waiting.flatMap(({ sk, home }) => (home ? { home, lookedAt: timeOf(sk) } : []));
@@ -167,8 +167,8 @@ function isFailure(handed: Handed): handed is Failure {
 }
 
 /**
- * Whether the sweep sends the job of this entry now. A start that was only noted in a home has no look of its own, and whoever noted it
- * may have died before sending the job. So the sweep sends a job with such a start as soon as the start is near.
+ * Whether the sweep sends the job of this entry now. A start that was only noted in a home has no look of its own, and the process that
+ * noted it may have died before it sent the job. So the sweep sends a job with such a start as soon as the start is near.
  */
 function isToSend({ sk, home }: Entry, limit: number, now: number): boolean {
   if (home?.state !== "scheduled" || isMovedPast(home, sk) || isSentByRelease(home, sk)) return false;
@@ -256,12 +256,12 @@ async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, li
   // Counted from the first failure, not from the due time: a deploy may remove a topic for some minutes.
   const isGivenUp = isUnknown && now - since >= UNKNOWN_TOPIC_AFTER;
   if (sent.outcome === "refused" || sent.outcome === "missing" || isGivenUp) {
-    const error = `it cannot be handed over: ${sent.reason}`;
+    const error = `the job cannot be handed over: ${sent.reason}`;
     try {
       await die(ctx, home, { error, expect: { state: "scheduled" }, envelope: false });
       return;
     } catch (thrown) {
-      // The other jobs of the page must not fail for this one, so it gets a look. If the whole pool fails, the look fails too.
+      // The other jobs of the page must not fail because of this job, so it gets a look. If the whole pool fails, the look fails too.
       const what = `recording job ${home.id} as dead`;
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(thrown) });
     }

@@ -12,7 +12,7 @@ import { sweepShard } from "./sweep.ts";
 
 /**
  * Does the work of one minute: sweeps each shard and then audits it, several shards at once. Beside that, releases parked jobs. At
- * the end, deletes letters of jobs that are no longer dead from the DLQs.
+ * the end, deletes from the DLQs the letters of jobs that are no longer dead.
  *
  * If one shard fails, the work on all others goes on.
  *

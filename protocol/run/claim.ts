@@ -8,18 +8,21 @@ import type { Change, Context } from "../ports.ts";
 import { endRefused, giveBackUnknown, readRefused } from "./refused-claims.ts";
 import { type Claimed, judge, leaveUnknown, type Verdict } from "./verdict.ts";
 
-/**
- * What became of claims. `rest` resolves to the verdicts, in the jobs' order, when crashed runs have been settled and missing messages
- * have been sent. DynamoDB or SQS may take long for that. It never rejects.
- */
-export type Claims = { readonly rest: Promise<readonly Verdict[]> };
+/** What became of claims. */
+export type Claims = {
+  /**
+   * Resolves to the verdicts, in the jobs' order, when crashed runs have been settled and missing messages have been sent. This may take
+   * long if DynamoDB or SQS is slow. Never rejects.
+   */
+  readonly rest: Promise<readonly Verdict[]>;
+};
 
 export type ClaimOptions = {
-  /** A claim that is not known by then is not tried again, ms since the epoch. Absent: `leaseEnd`. */
+  /** From then on, claims whose outcome is unknown are not tried again: ms since the epoch. Absent: `leaseEnd`. */
   readonly by?: number;
-  /** Is told of each claimed job as soon as its claim is known, while claims of other jobs may still be tried again. */
+  /** Called with each claimed job as soon as its claim is known, while claims of other jobs may still be tried again. */
   readonly onClaimed?: (claimed: Claimed) => void;
-  /** The jobs are claimed as they stand, because their messages were void. */
+  /** Set if the jobs come from their homes, because their messages were void. If such a claim is refused, it is not made again. */
   readonly isRenewed?: boolean;
 };
 
@@ -32,13 +35,14 @@ export type ClaimOptions = {
  *
  * A claim that DynamoDB throttles is tried again for `BATCH_PATIENCE` at most, because the leases of the other jobs have begun.
  *
- * A void message claims its job as the job stands, if the job was postponed beyond its bound. Each further call makes a new revision of
- * such a job, perhaps before any message is claimed, and the job would never start.
+ * If the time is over up to which a job may be postponed, even a void message claims the job, in the revision that its home has. Each
+ * further call makes a new revision of such a job, perhaps before any message is claimed. Otherwise the job would never start.
  *
  * @param jobs names no job twice
- * @param leaseEnd when the runner is dead for certain, or looks at the clock itself before it starts a job: ms since the epoch
- * @returns when `onClaimed` has been told of all jobs that are claimed
- * @throws what keeps the topic's pause from being read. Then no job is claimed.
+ * @param leaseEnd when the process that runs the jobs is certainly dead, or reads the clock itself before it starts a job: ms since the
+ * epoch
+ * @returns when `onClaimed` was called with all jobs that are claimed
+ * @throws the error of reading the topic's pause. Then no job is claimed.
  */
 export async function claim(
   ctx: Context,
@@ -81,7 +85,7 @@ export async function claim(
   if (refused.length === 0 && unknown.length === 0) return { rest: Promise.resolve(jobs.map(verdictOf)) };
 
   const fail = (error: unknown): void =>
-    // What was claimed must run all the same: else the job would lose an attempt.
+    // This does not throw: the jobs that were claimed must run, because otherwise they would lose an attempt.
     ctx.report({ type: "trouble", topic, what: "looking at refused claims", error: messageOf(error) });
   const rest: Promise<void>[] = [];
   try {
@@ -97,7 +101,7 @@ export async function claim(
   } catch (error) {
     fail(error);
   }
-  // Not awaited: DynamoDB has just given no answer for these jobs, and the claimed jobs can start.
+  // The claim does not wait for this: DynamoDB has just given no answer for these jobs, and the claimed jobs can start.
   if (unknown.length > 0) rest.push(giveBackUnknown(ctx, topic, unknown, tokens, verdicts).catch(fail));
   return { rest: Promise.all(rest).then(() => jobs.map(verdictOf)) };
 }
@@ -111,7 +115,7 @@ function claimOf(
   claimedAt: number,
   leaseEnd: number,
 ): Change {
-  // How much of the time since its start the job's message lay in the queue of a paused topic: no lateness.
+  // For how long since its start the job's message lay in the queue of a paused topic. This time is no lateness.
   const pausedMs = pausedSince(ctx, topic, startOf(job), claimedAt);
   return {
     key: homeKey(job.id),

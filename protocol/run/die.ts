@@ -13,7 +13,7 @@ export type Death = {
   /** The values that the home must have, besides its revision: they show that nobody else has taken the job. */
   expect: Expected;
   settledBy?: string;
-  /** `false`: no envelope is sent, because SQS did not take the job's message either, and a missing queue has no DLQ. */
+  /** `false`: no envelope is sent. SQS did not take the job's message either, and if the ready queue is missing, so is the DLQ. */
   envelope?: false;
 };
 

@@ -1,9 +1,9 @@
 import { HELD_BY_CONSUMER, MOST_RECEIVES } from "../../core/constants.ts";
 import { type Message, newerMessage, parseMessage, startOf, unreadableSeconds } from "../../core/message.ts";
 
-/** What is to be done with a message that has come from a ready queue. Durations are ms. */
+/** What the receiver must do with a message that has come from a ready queue. Durations are ms. */
 export type Opened =
-  /** Its jobs are claimed, or start without a claim where they are untracked. */
+  /** Its tracked jobs are claimed. Its untracked jobs start without a claim. */
   | { readonly kind: "jobs"; readonly message: Message }
   /** It came so early that it is hidden until `hideFor` is over. */
   | { readonly kind: "early"; readonly message: Message; readonly hideFor: number }
@@ -11,7 +11,7 @@ export type Opened =
   | { readonly kind: "dead-letter"; readonly message: Message }
   /** A newer version sent it. It is hidden, so that it outlives a rollback to this version. */
   | { readonly kind: "newer"; readonly topic: string; readonly error: string; readonly hideFor: number }
-  /** Minutehand did not send it. It stays until `maxReceiveCount` moves it to the DLQ, where people look. */
+  /** Minutehand did not send it. It stays until SQS moves it to the DLQ by `maxReceiveCount`, where people find it. */
   | { readonly kind: "foreign" };
 
 /**
@@ -35,8 +35,8 @@ export function openMessage(body: string, receives: number, now: number): Opened
 }
 
 /**
- * Whether SQS moves a message to the DLQ unless it is deleted by its next receive. A job of such a message that cannot run yet is
- * sent in a new message, whose receives are counted from 0.
+ * Whether a message can be received only once more before SQS moves it to the DLQ. If a job of such a message cannot run yet, the job is
+ * sent in a new message, whose receives SQS counts from 0.
  */
 export function isWorn(receives: number): boolean {
   return receives >= MOST_RECEIVES - 1;

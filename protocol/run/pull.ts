@@ -29,7 +29,7 @@ import { giveClaimBack, type Held } from "./settle.ts";
 import { startedEvent } from "./started-event.ts";
 import { leaveUnknown, REPEAT_AFTER, type Verdict } from "./verdict.ts";
 
-/** For how many ms a call that does not wait receives again after void messages: jobs that are due may lie behind these. */
+/** How long a call with `waitSeconds: 0` receives again after void messages, in ms: due jobs may lie behind these messages. */
 const PAST_VOID = 1000;
 
 /** A job that a caller has received. The caller settles the job by its receipt until `leaseUntil`. Times are ms since the epoch. */
@@ -44,9 +44,10 @@ export type Pulled = {
 };
 
 /**
- * Hands out due jobs of a pull topic. Waits for the first job, and answers none while the topic is paused.
+ * Hands out due jobs of a pull topic. Waits up to `waitSeconds` for the first job. Answers no job while the topic is paused.
  *
- * @param options `max`: 1 to 10 jobs. `waitSeconds`: 0 to 20. After void messages a call receives again for a second at least.
+ * @param options `max`: 1 to 10 jobs. `waitSeconds`: 0 to 20. After void messages, a call receives again until `waitSeconds` are
+ * over, and for a second at least.
  * @throws `unknown-topic`, `not-a-pull-topic`, `unavailable`
  */
 export async function receive(
@@ -79,8 +80,9 @@ export async function receive(
 }
 
 /**
- * Receives messages. SQS delivers messages of a `millisecond` topic up to 1.2 s early, and the jobs of one call start together, when the last
- * is due. So a call takes one such message, unless the topic is late anyway because it has too few callers.
+ * Receives messages. SQS delivers messages of a `millisecond` topic up to 1.2 s early, and the jobs of one call start together, when the
+ * last of them is due. So a call receives only one message of such a topic. If the job in it is late, the topic has too few callers, and
+ * the call receives more messages.
  */
 async function receiveMessages(
   ctx: Context,
@@ -103,9 +105,9 @@ async function receiveMessages(
   }
 }
 
-/** A `millisecond` topic that is so late has too few callers: ms. */
+/** If the jobs of a `millisecond` topic are late by this time or more, the topic has too few callers: ms. */
 const BEHIND = 200;
-/** How long after its first claim a call answers at the latest, in ms: longer than claims that DynamoDB throttles are tried again. */
+/** A call answers at most this long after its first claim: ms. Longer than `BATCH_PATIENCE`, for which throttled claims are tried again. */
 const HAND_OUT_WITHIN = BATCH_PATIENCE + 500;
 
 /** A job that has come, and the message that carries it alone. */
@@ -127,7 +129,7 @@ async function handOut(
   for (let ahead = latest - ctx.clock(); ahead > 0; ahead = latest - ctx.clock()) await timers.wait(ahead);
 
   const pulled: Pulled[] = [];
-  // The lease begins before the claim, so that a slow claim is seen to outlast the lease.
+  // The lease is counted from before the claim. So if the claim takes longer than the lease, the check below finds that.
   const leaseEnd = ctx.clock() + ttr;
   const unique = newestRevisions(due);
   for (const carried of due) if (!unique.includes(carried)) away.drop.push(carried.received.handle);
@@ -136,7 +138,7 @@ async function handOut(
   const claimed: Held[] = [];
   const started: MessageJob[] = [];
   const jobs = tracked.map(({ job }) => job);
-  // Errors of reading the topic's pause. The messages then come again soon, because the topic's `ttr` may be hours.
+  // Errors of reading the topic's pause. Such messages are hidden for a few seconds only: the topic's `ttr` may be hours.
   const failures: unknown[] = [];
   const verdicts = await claimSoon(ctx, topic, jobs, leaseEnd, timers).catch((error: unknown) => {
     failures.push(error);
@@ -156,7 +158,7 @@ async function handOut(
     } else away.drop.push(received.handle);
   }
   // rule: untracked-pull-asks-for-a-pause
-  // The topic may have been paused while this call waited. The claim has asked for the tracked jobs.
+  // The topic may have been paused while this call waited. For the tracked jobs, the claim has read the pause.
   const paused =
     untracked.length > 0 &&
     (await isPaused(ctx, topic).catch((error: unknown) => {
@@ -174,7 +176,7 @@ async function handOut(
   }
   await putAway(ctx, topic, away);
   // rule: no-start-past-the-lease
-  // No job starts past its lease, which the claim and the putting away may have used up.
+  // No job starts after its lease has ended. The claim and `putAway` may have used up the lease.
   const isOver = ctx.clock() >= leaseEnd;
   if (isOver) {
     await inParallel(claimed, 8, (held) => giveBackUnreceived(ctx, held));
@@ -192,7 +194,7 @@ function hideFor({ hide }: Away, { handle }: Received, ms: number): void {
   hide.push({ handle, seconds: hideSecondsOf(ms) });
 }
 
-/** Opens messages. Answers the jobs that are due, and adds to `away` what is not to be handed out. */
+/** Opens messages. Answers the jobs that are due, and adds to `away` the messages whose jobs are not handed out. */
 async function openAll(
   ctx: Context,
   topic: string,
@@ -214,7 +216,7 @@ async function openAll(
     if (opened.kind === "dead-letter") letters.push({ received, message });
     else if (!job) away.drop.push(received.handle);
     else if (others.length > 0) {
-      // Packed for the consumer that the topic had before. A pull settles each job by its own message.
+      // The message was packed for the consumer that the topic had before. A pull settles each job by its own message.
       if (await sendAlone(ctx, message)) away.drop.push(received.handle);
     } else if (opened.kind === "early") hideFor(away, received, opened.hideFor);
     else due.push({ received, message, job });
@@ -227,8 +229,8 @@ async function openAll(
 }
 
 /**
- * Claims jobs, and answers the verdicts by the jobs' ids. Once claimed jobs are known, the call does not wait long for the other verdicts: a
- * crashed run may have to be settled first, or a message be sent, while DynamoDB or SQS hangs.
+ * Claims jobs, and answers the verdicts by the jobs' ids. Once the claimed jobs are known, the call does not wait long for the other
+ * verdicts. For these, a crashed run may have to be settled or a message to be sent, and DynamoDB or SQS may hang.
  */
 async function claimSoon(
   ctx: Context,
@@ -264,7 +266,7 @@ async function claimSoon(
   return verdicts;
 }
 
-/** Sends each job of a message in a message of its own. Answers whether the old message may go. */
+/** Sends each job of a message in a message of its own. Answers whether the old message may be deleted. */
 async function sendAlone(ctx: Context, { topic, group, jobs }: Message): Promise<boolean> {
   const sent = await resend(ctx, topic, group, jobs);
   return jobs.every(({ id }) => sent.has(id));

@@ -12,9 +12,9 @@ import { unreadableError } from "../store/unreadable.ts";
 
 /**
  * Redrives the jobs of a dead letter that lies in a ready queue: somebody has used SQS's own redrive, and wants the job to run again. A job
- * that is no longer dead needs nothing, unless the process that redrove the job may have died before it sent a message.
+ * that is no longer dead is left alone. But if the process that redrove the job may have died before it sent a message, the job is sent.
  *
- * Answers whether the letter may be deleted. The letter stays while its job is about to be recorded as dead, and while DynamoDB takes longer
+ * Answers whether the letter may be deleted. The letter stays while its job is about to be recorded as dead, and if DynamoDB takes longer
  * for a write than the jobs of other messages may wait.
  */
 export async function redriveEnvelope(ctx: Context, message: Message): Promise<boolean> {

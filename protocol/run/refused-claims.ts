@@ -44,7 +44,7 @@ export type Refused = {
  * Reads jobs whose claims were refused, and gives the jobs their verdicts.
  *
  * @param tokens of the claims, by the jobs' ids
- * @param take is told of each job that was claimed although the answer was lost
+ * @param take called with each job that was claimed although the answer was lost
  * @param canRenew whether a void message may claim its job as the job stands
  */
 export async function readRefused(
@@ -68,11 +68,11 @@ export async function readRefused(
   const drop = (job: MessageJob, reason: DropReason): void => dropJob(ctx, topic, job, reason, verdicts);
   for (const [i, job] of jobs.entries()) {
     const home = homes[i];
-    // Its message comes again soon.
+    // The job gets no verdict here, so its message comes again soon.
     if (home instanceof Error) continue;
     if (isUnreadable(home)) {
-      // A newer version has the job in hand. If that version does not come back this message serves. The later the job is, the longer
-      // its message waits.
+      // A newer version of the code takes care of the job. This message is kept in case no process of that version comes back. The later
+      // the job is, the longer its message waits.
       const late = Math.min(Math.max(now - startOf(job), REPEAT_AFTER), UNREADABLE_WAIT.longest);
       verdicts.set(job.id, { verdict: "left", until: now + late });
       unreadable.push(home);
@@ -80,7 +80,7 @@ export async function readRefused(
     // Untracked jobs have no home either, but their messages say so, and nobody claims them.
     else if (!home) drop(job, "gone");
     // rule: claim-knows-its-own-token
-    // This claim was applied, and the answer was lost.
+    // DynamoDB has applied this claim, and its answer was lost.
     else if (home.state === "running" && home.token === tokens.get(job.id)) take(job);
     else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
     else if (home.revision !== job.revision && !isOfVoidMessage(home)) {
@@ -100,7 +100,8 @@ export async function readRefused(
     // rule: claim-settles-a-crashed-run
     else if (hasCrashed(home, now)) crashed.push({ job, home });
     else if (heldUntilOf(job) !== home.heldUntil) {
-      // The job was given another start since, by which it may be too late or not. A job that starts long after has a look there.
+      // The job was given another start since its message was sent. Whether the job is too late is decided by that start, so it needs
+      // another message. If the start is not near, the job has a look there, and a sweep sends the message.
       if (isNear(startsAt(home), now)) unsent.push({ ...home, spare: true });
       drop(job, "moved");
     }
@@ -126,7 +127,7 @@ export async function endRefused(
     }
   });
   const sent = await send(ctx, unsent);
-  // The message in hand is the only one that is certain to come back.
+  // If a job could not be sent, the present message stays: no other message of the job is certain to come.
   for (const { id } of unsent) if (!mayDropVoid(sent.get(id))) verdicts.set(id, leaveUnknown(now));
 }
 
@@ -151,12 +152,15 @@ export async function giveBackUnknown(
   await Promise.all([endRefused(ctx, topic, refused, verdicts), giveBack]);
 }
 
-/** Whether a job runs by a void message, which stays until the run has ended. SQS may have refused every other message of the job. */
+/** Whether a void message has claimed this running job. The message stays until the run has ended: SQS may have refused all others. */
 function isOfVoidMessage({ state, sentAt, postponeUntil }: Home): boolean {
   return state === "running" && sentAt === undefined && postponeUntil !== undefined;
 }
 
-/** Whether a job was postponed beyond its bound and may start now: its window is open, and a limit has given it this start. */
+/**
+ * Whether the bound is over up to which a job may be postponed, and the job may start now: its window is open, and its topic's limit, if
+ * there is one, has given it this start.
+ */
 function isDueByBound(ctx: Context, home: Home): boolean {
   const now = ctx.clock();
   const isDue = home.state === "scheduled" && isBeyondBound(home, now) && startsAt(home) <= now;
@@ -167,7 +171,7 @@ function isDueByBound(ctx: Context, home: Home): boolean {
   );
 }
 
-/** A job as its own message would carry it, but for the time of sending. `undefined`: this code could not read that message. */
+/** Makes the entry that a message would have for this job, without the time of sending. `undefined`: this code could not read the entry. */
 function messageJobOf(home: Home): MessageJob | undefined {
   return parseMessage(messageText(home.topic, home.group, [jobText(home)]))?.jobs[0];
 }

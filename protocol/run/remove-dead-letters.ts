@@ -64,10 +64,10 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
 }
 
 /**
- * Whether a letter may be deleted, as far as one of its jobs is concerned. A letter is sent before its job's home says that the job is dead,
- * so the letter of a job that still waits or runs stays. An envelope (`dead`) is sent only for a job that has a home: if the home is gone, the
- * job is over. If the job of any other letter has no home, the letter may be all that is left of a job that was filed while its topic was
- * untracked.
+ * Whether one of a letter's jobs allows that the letter is deleted. A letter is sent before its job's home says that the job is dead, so
+ * the letter of a job that still waits or runs stays. An envelope (`dead`) is sent only for a job that has a home: if the home is gone,
+ * the job is over. If the job of any other letter has no home, the letter may be all that is left of a job that was filed while its topic
+ * was untracked.
  */
 function isOver({ dead }: Message, job: MessageJob, home: Home | Unreadable | undefined | Error): boolean {
   if (home instanceof Error || isUnreadable(home)) return false;

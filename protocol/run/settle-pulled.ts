@@ -45,7 +45,7 @@ export async function settlePulled(
 
 /**
  * Prolongs a pulled job's lease to `ms` from now, 12 h from its claim at most. The lease is written first, and then the message is hidden
- * for as long. Answers the job, unless it is untracked, and the lease's end in ms since the epoch. Throws as `settlePulled`.
+ * for as long. Answers the job, unless it is untracked, and the lease's end in ms since the epoch. Throws the errors of `settlePulled`.
  */
 export async function extend(
   ctx: Context,
@@ -83,12 +83,12 @@ function readReceipt(
   if (!receipt) throw new MinutehandError("bad-request", "receipt must be a receipt that `receive` answered");
   const { id, attempt, token } = receipt;
   if (token !== undefined) return { receipt, held: { id, topic, token, attempt } };
-  // SQS would pass over a handle of another queue in silence.
+  // SQS ignores a handle of another queue without an error.
   if (receipt.topic !== topic) throw claimLost(id);
   return { receipt, held: undefined };
 }
 
-/** What a caller is told whose receipt is of a tracked job of another topic. */
+/** The error for a caller whose receipt belongs to a tracked job of another topic. */
 function ofAnotherTopic(ctx: Context, topic: string, id: string): MinutehandError {
   return policyOf(ctx, topic).tracking === "none" ? claimLost(id) : notFound(id);
 }

@@ -19,10 +19,10 @@ import { resend, withNextRun } from "../send/resend.ts";
 import { claimLost, type Ending, type Settled } from "./settle.ts";
 
 /**
- * Ends the run of an untracked job by a new message: Lambda's way. A message of a Lambda consumer may carry other jobs, which must not run
- * again. A job that is to run again is sent in a message of its own. A job without attempts left goes to the DLQ as it is.
+ * Ends the run of an untracked job that a Lambda function ran. The job's message may carry other jobs, which must not run again. So a job
+ * that runs again is sent in a message of its own. A job without attempts left is sent to the DLQ, with its attempts counted from 1 again.
  *
- * @param endedAt when the run ended, ms since the epoch: its wait counts from then
+ * @param endedAt when the run ended, ms since the epoch: the wait until the next run counts from then
  * @throws `unavailable` if SQS does not take the new message
  */
 export async function settleUntracked(
@@ -57,7 +57,7 @@ export async function settleUntracked(
   return "settled";
 }
 
-/** Whether the job is dead when its run has ended so. */
+/** Whether a job is dead after a run with this ending. */
 export function isLastRun(
   ctx: Context,
   topic: string,
@@ -81,8 +81,8 @@ async function runAgain(
 }
 
 /**
- * Ends the run of an untracked job by its message: a pull's way. The message carries this job alone. It is deleted when the job is done,
- * and hidden until the job's next run. SQS counts the runs.
+ * Ends the run of a pulled untracked job by its message, which carries this job alone. If the job is done, the message is deleted.
+ * Otherwise the message is hidden until the job's next run. SQS's receive count counts the runs.
  *
  * @throws `untracked-topic` for `buried`, `bad-request` for a longer `retryAfter` than SQS hides a message, `claim-lost`
  */
@@ -109,7 +109,7 @@ export async function settleUntrackedPull(
   await hideUntracked(ctx, topic, receipt, wait);
 }
 
-/** Prolongs the run of an untracked job by `ms` from now, as far as SQS hides its message. Answers the run's end. Throws `claim-lost`. */
+/** Prolongs the run of an untracked job by `ms` from now, or as long as SQS can hide its message. Answers its end. Throws `claim-lost`. */
 export async function extendUntracked(
   ctx: Context,
   topic: string,
@@ -127,8 +127,8 @@ function hideUntracked(ctx: Context, topic: string, { handle }: Receipt, ms: num
 }
 
 /**
- * For how many ms more SQS can hide an untracked job's message. SQS refuses more than 12 h since the receive, and leaves the message as
- * it is. Throws `claim-lost` when they are over.
+ * For how many ms more SQS can hide an untracked job's message. SQS hides a message for 12 h after its receive at most. It refuses a longer
+ * time, and leaves the message as it is. Throws `claim-lost` if these 12 h are over.
  */
 function hidableMs({ id, receivedAt }: Receipt, now: number): number {
   // Receipts of earlier versions do not say when the message was received.

@@ -21,13 +21,13 @@ export type Held = { id: string; topic: string; token: string; attempt: number; 
 /** How a run ended. Durations are ms. */
 export type Ending =
   | { end: "done" }
-  /** `retryAfter` replaces the backoff. `notBefore` replaces a shorter backoff. `verb`: the call of a pull, whose repeat answers the same. */
+  /** `retryAfter` replaces the backoff. `notBefore` replaces a shorter backoff. `verb` names a pull's call: its repeat answers the same. */
   | { end: "failed"; error: string; retryAfter?: number; notBefore?: number; verb?: string }
-  /** The handler asked for another run. That is no failure, and counts no attempt. */
+  /** The handler asked for another run. This run is no failure, and does not count as an attempt. */
   | { end: "retry-in"; wait: number }
   | { end: "buried"; error: string; verb?: string };
 
-/** `lost`: the job no longer has this claim. What ended the claim stands. */
+/** `lost`: the job no longer has this claim, because its lease ended or another settle came first. This call has changed nothing. */
 export type Settled = "settled" | "lost";
 
 /**
@@ -63,7 +63,7 @@ export async function settleDone(
     const outcome = outcomes[i];
     if (outcome instanceof Error) return outcome;
     const home = found.get(run.id);
-    // This settle was applied, and the answer was lost, if the job is done with its token.
+    // If the job is done with this run's token, DynamoDB has applied this settle, and its answer was lost.
     if (outcome === "refused" && !(home?.state === "done" && home.token === run.token)) return "lost";
     await releaseKey(ctx, run, expiresAt, patience());
     ctx.report({ type: "done", topic: run.topic, id: run.id, attempt: run.attempt });
@@ -71,7 +71,7 @@ export async function settleDone(
   });
 }
 
-/** Records a run that did not succeed. The job runs again by its backoff or by the handler's wish, or it is dead. */
+/** Records a run that did not succeed. The job runs again after its backoff or the wait that was asked for, or it is dead or cancelled. */
 export async function settleOtherwise(
   ctx: Context,
   held: Held,
@@ -111,8 +111,8 @@ export function giveClaimBack(ctx: Context, held: Held): Promise<Settled> {
 }
 
 /**
- * Records a run whose lease has ended as a failed attempt, on the condition that nobody else has. The job gets a new revision, and no claim
- * replaces another claim. So no attempt runs twice.
+ * Records a run whose lease has ended as a failed attempt, unless another process has settled the run. The job gets a new revision, and no
+ * claim replaces another claim. So no attempt runs twice.
  */
 export async function settleCrash(ctx: Context, home: Home): Promise<Settled> {
   const expect = { state: "running", token: home.token, leaseEnd: home.leaseEnd };
@@ -151,14 +151,20 @@ async function failAttempt(
   });
 }
 
-/** A run that did not succeed, as its home was read. `says`: why the run failed. Absent: its handler asked for another run. */
-type Unfinished = { home: Home; expect: Expected; says?: { lastError: string; settledBy?: string } };
-/** What became of a run: settled, or the home as it stands instead; `undefined`: there is no home that can be read. */
+/** A run that did not succeed. */
+type Unfinished = {
+  /** The job's home as it was read. */
+  home: Home;
+  expect: Expected;
+  /** Why the run failed. Absent if its handler asked for another run. */
+  says?: { lastError: string; settledBy?: string };
+};
+/** What became of a run: it is settled, or its home has changed and is answered as it is now. `undefined`: no home can be read. */
 type Ended = "settled" | Home | undefined;
 
 /**
- * Ends a run by `unlessCancelled`. If an event has cancelled the job meanwhile, ends the job instead. Another event, which cancels or keeps
- * the job, may come between the reading and the writing. Then the home is read again.
+ * Ends a run by `unlessCancelled`. If an event has cancelled the job meanwhile, cancels the job instead. Between the reading and the
+ * writing of the home, another event may cancel or keep the job. Then the run is ended by the home as it is then.
  */
 async function endRun(
   ctx: Context,
@@ -207,7 +213,7 @@ async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Prom
   return "settled";
 }
 
-/** The error that a caller gets whose receipt no longer holds its job. */
+/** The error for a caller whose receipt no longer holds the claim of its job. */
 export function claimLost(id: string): MinutehandError {
   return new MinutehandError(
     "claim-lost",

@@ -4,8 +4,8 @@ import type { Context } from "../ports.ts";
 import type { ProtocolEvent } from "../reports.ts";
 
 /**
- * What logs and metrics are told when a message's job begins to run. The claim of a tracked job has read the topic's pause just before. An
- * untracked job has no claim, so that its pause is not known here.
+ * Makes the event that logs and metrics get when a message's job begins to run. For a tracked job, the claim has just read the topic's
+ * pause. An untracked job has no claim, so the pause is not known here, and its time does not count as held.
  *
  * @param now ms since the epoch
  */

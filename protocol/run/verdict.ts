@@ -7,10 +7,10 @@ import type { Context, Deadline } from "../ports.ts";
 import type { DropReason } from "../reports.ts";
 import { resendMissedStarts } from "../send/missed-starts.ts";
 
-/** A claim in hand. Times are ms since the epoch. */
+/** A job that was claimed. Times are ms since the epoch. */
 export type Claimed = {
   readonly verdict: "claimed";
-  /** The job to run. It is newer than its message says where a void message has claimed it. */
+  /** The job to run. If a void message has claimed the job, this is the current revision, not the message's. */
   readonly job: MessageJob;
   readonly token: string;
   /** The job may run until then. */
@@ -19,18 +19,18 @@ export type Claimed = {
 };
 
 /**
- * What is to be done with a job whose message has come.
+ * What the receiver of a job's message must do.
  *
- * - `claimed`: the job runs.
- * - `void`: the message may go. It says nothing of the job any more.
- * - `left`: another run holds the job, or nobody knows. The message stays hidden until `until`, ms since the epoch.
+ * - `claimed`: run the job.
+ * - `void`: delete the message. The job does not need this message any more.
+ * - `left`: hide the message until `until`, ms since the epoch. Another run holds the job, or it is unknown whether the job may run.
  */
 export type Verdict =
   | Claimed
   | { readonly verdict: "void" }
   | { readonly verdict: "left"; readonly until: number };
 
-/** ms until a message comes again of whose job nothing is known. */
+/** For how many ms a message is hidden if nothing is known of its job. */
 export const REPEAT_AFTER = 5_000;
 
 /** Leaves a message for a while because nothing is known of its job: a service gave no answer. `now`: ms since the epoch. */
@@ -38,7 +38,7 @@ export function leaveUnknown(now: number): Verdict {
   return { verdict: "left", until: now + REPEAT_AFTER };
 }
 
-/** Says that a message's claim came to nothing, and why. */
+/** Gives a job the verdict `void`, and reports why the message does not run the job. */
 export function dropJob(
   ctx: Context,
   topic: string,
@@ -50,18 +50,22 @@ export function dropJob(
   ctx.report({ type: "dropped", topic, id, reason });
 }
 
-/** `runnable`: nothing stands in the way of a claim. `changed`: the job is not as its message says, as after a refused claim. */
-export type Judged = { readonly runnable: readonly MessageJob[]; readonly changed: readonly MessageJob[] };
+export type Judged = {
+  /** Jobs that may be claimed. */
+  readonly runnable: readonly MessageJob[];
+  /** Jobs that are not as their messages say. They are treated as if their claims were refused. */
+  readonly changed: readonly MessageJob[];
+};
 
 /**
- * May these jobs run? Asked when their messages have come, before they are claimed. Jobs of a paused topic are parked. Jobs that are
- * past their `expiresAfter`, or later than the topic's `ifLate`, are ended. In a topic with a limit or a window, jobs whose starts
- * have passed in a pause get others.
+ * Decides which of these jobs may run, when their messages have come and before they are claimed. Jobs of a paused topic are parked.
+ * Jobs that are past their `expiresAfter`, or later than the topic's `ifLate`, are ended. In a topic with a limit or a window, jobs
+ * whose starts have passed in a pause get new starts.
  *
  * @param verdicts gets the verdicts of the jobs that do not run
  * @param now ms since the epoch
  * @param by until when a write that ends a job is tried
- * @throws what keeps the topic's pause from being read. Then none of the jobs may run.
+ * @throws the error of reading the topic's pause. Then none of the jobs may run.
  */
 export async function judge(
   ctx: Context,
@@ -75,13 +79,13 @@ export async function judge(
   const putOff = ({ done, unread }: Deferred): void => {
     for (const job of jobs) {
       if (done.has(job.id)) dropJob(ctx, topic, job, "paused", verdicts);
-      // Nobody can say whether the job must wait.
+      // The job's home cannot be read, so it is unknown whether the job must wait.
       else if (unread.has(job.id)) verdicts.set(job.id, leaveUnknown(now));
     }
   };
   const open = (some: readonly MessageJob[]): MessageJob[] => some.filter(({ id }) => !verdicts.has(id));
 
-  // Before the pause: a release lets a parked job go that has expired, and its message would be parked again.
+  // Expired jobs are found before the pause is read. Otherwise a job that expired after its release would be parked again.
   const expired = findExpired(jobs, now);
   const ending = new Set(expired.map(({ job }) => job));
   const live = jobs.filter((job) => !ending.has(job));
@@ -101,7 +105,7 @@ export async function judge(
     const outcome = outcomes[i];
     if (outcome === "changed") verdicts.set(job.id, { verdict: "void" });
     else if (outcome === "refused") changed.push(job);
-    // The job may have been ended. So the job must not run, and the message comes again.
+    // The outcome is unknown, so the job may have been ended. It must not run now, and its message comes again.
     else verdicts.set(job.id, leaveUnknown(now));
   }
   return { runnable: open(jobs).filter((job) => !changed.includes(job)), changed };

@@ -6,7 +6,7 @@ import type { Depth, QueueName, Queues } from "../ports.ts";
  * and a tick makes many calls. So only the calls that are under way when a queue hangs have to wait; later ones get the same failure
  * without a call. The next tick asks the queue anew.
  *
- * A send that fails at once makes nobody wait, and the next one may succeed. So the queue is asked again after it.
+ * A send that fails at once makes no caller wait, and the next send may succeed. So after such a failure the queue is asked again.
  */
 export function circuitBreaker(queues: Queues, clock: () => number): Queues {
   const unsent = new Map<string, string>();
@@ -38,7 +38,7 @@ export function circuitBreaker(queues: Queues, clock: () => number): Queues {
       try {
         return await answer;
       } catch (error) {
-        // The queue may still take messages, as SQS may fail one kind of call and not another. So `send` is not stopped.
+        // The queue may still take messages, as SQS may fail one kind of call and not another. So `send` still calls the queue.
         unanswered.set(name, error);
         throw error;
       } finally {

@@ -8,16 +8,16 @@ const SCHEDULES_AT_ONCE = 16;
 /** How long a call waits for Scheduler, however many jobs the call has: ms. */
 const PATIENCE = 5000;
 
-/** Whether a job that is due at `dueAt` gets a schedule that promotes it: whether it is due in more than `longDelay`. */
+/** Whether a job that is due at `dueAt` gets a schedule that promotes it, because it is due in more than `longDelay` seconds. */
 export function isFar(ctx: Context, dueAt: number): boolean {
   const { longDelay } = ctx.policy;
   return ctx.promotions !== undefined && longDelay !== undefined && dueAt - ctx.clock() > longDelay * 1000;
 }
 
 /**
- * Brings the schedules of jobs in step with their homes, which are written before. A far job gets a schedule or keeps it, any other job
- * loses its schedule. Homes without `hasSchedule` are passed over. Untracked jobs are among them: without a claim, the schedule's message
- * and the sweep's would both run.
+ * Brings the schedules of jobs in step with their homes. Call it after the homes are written. A far job gets a schedule or keeps it, and
+ * any other job loses its schedule. Homes without `hasSchedule` are passed over, and so are all untracked jobs: without a claim, the
+ * message that the schedule causes and the sweep's message would both run the job.
  *
  * Never throws, because the sweep sends every job in any case. After the first failure, or after five seconds, the other schedules are
  * left as they are.
@@ -33,7 +33,7 @@ export async function syncPromotions(ctx: Context, homes: readonly Head[]): Prom
     async (home) => {
       if (failed) return;
       try {
-        if (ctx.clock() > until) throw new Error("Scheduler takes too long for so many");
+        if (ctx.clock() > until) throw new Error("Scheduler takes too long for so many schedules");
         if (home.state === "scheduled" && isFar(ctx, home.dueAt)) {
           await promotions.put(home.id, home.dueAt - PROMOTE_BEFORE);
         } else await promotions.remove(home.id);

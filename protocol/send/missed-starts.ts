@@ -11,8 +11,8 @@ const NONE: Deferred = { done: new Set(), unread: new Set() };
 
 /**
  * Gives new starts to jobs that lay in their topic's queue while the topic was paused, or until its consumers had followed the resume.
- * Their own starts have passed meanwhile. So all these jobs would start at once, or after the window has shut. Does nothing for topics
- * without a limit and a window.
+ * Their own starts have passed meanwhile. Without new starts, all these jobs would start at once, or after the window has shut. Does
+ * nothing for topics that have neither a limit nor a window.
  *
  * Messages of jobs that are `done` may be deleted.
  */
@@ -25,7 +25,7 @@ export async function resendMissedStarts(
   if (maxPerSecond === undefined && window === undefined) return NONE;
   const resumedAt = await knownResume(ctx, topic);
   if (resumedAt === undefined) return NONE;
-  // A start that was given before the pause may lie between the resume and the time when consumers are back.
+  // A start that was given before the pause may lie between the resume and the time when consumers receive again.
   const backAt = Math.max(resumedAt, await knownFollowedAt(ctx, topic));
   const readAt = ctx.clock();
   const missed = await readHomesStartingBefore(ctx, jobs, backAt);
@@ -34,7 +34,7 @@ export async function resendMissedStarts(
     // `spare` makes `send` note the start in the job's home, so that another message of the job takes no second start.
     return home.state === "scheduled" && isHeld ? { ...home, spare: true as const } : [];
   });
-  // With `looks`, `send` counts no start that has passed: these jobs get new ones.
+  // Because of `looks`, `send` accepts no start that has passed, and gives these jobs new starts.
   const looks: KnownJobs = { behind: new Set(), by: readAt + WRITER_DEADLINE };
   if (homes.length > 0) await fileLooksAtUnsent(ctx, homes, await send(ctx, homes, looks));
   return { done: new Set(homes.map(({ id }) => id)), unread: missed.unread };

@@ -7,8 +7,8 @@ import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 
 /**
- * Sends jobs of one topic and group in new messages, as they stand in their old messages. A job keeps the time at which its first message
- * was sent, because it tells how old the job is at least. Answers the ids of the jobs whose messages SQS took.
+ * Sends jobs of one topic and group in new messages, with the content of their old messages. A job keeps the time at which its first
+ * message was sent, because that time tells how old the job is at least. Answers the ids of the jobs whose messages SQS took.
  */
 export async function resend(
   ctx: Context,

@@ -13,17 +13,17 @@ import type { Context, Deadline, Outgoing, Sent } from "../ports.ts";
 import { fileLooks } from "../store/looks.ts";
 
 /**
- * What became of a job that was to be sent. `held`: the job's topic is paused, or a limit or a window lets the job start only later. The
- * pool knows that already, and the sender has nothing more to do.
+ * What became of a job that was to be sent. `held`: the job's topic is paused, or a limit or a window lets the job start only later. This
+ * is already stored in the pool, and the sender has nothing more to do.
  */
 export type HandedOver = Sent | { outcome: "held" };
 
 /**
- * Sends the current revision of each of these jobs, as far as pauses, limits and windows let the job start, and says by the jobs' ids
+ * Sends the current revision of each of these jobs, as far as pauses, limits and windows let the job start, and answers by the jobs' ids
  * what became of each.
  *
  * @param looks what a sweep, an audit or a consumer knows of jobs of limited topics
- * @throws the error of a pause, if no pause of these topics can be read
+ * @throws the error of reading a pause, if the pauses of all these topics cannot be read
  */
 export async function send(
   ctx: Context,
@@ -49,7 +49,7 @@ export async function send(
       reasons.map(({ reason }) => reason),
     );
   };
-  // Topics are worked on beside each other. So if DynamoDB throttles one topic's items, the other topics' jobs do not wait for that.
+  // Topics are worked on in parallel. So if DynamoDB throttles one topic's items, the jobs of the other topics do not wait.
   await inParallel([...Map.groupBy(unique, (home) => home.topic)], 8, async ([topic, jobs]) => {
     const failAll = (error: unknown): void => fail(topic, new Map(jobs.map(({ id }) => [id, error])));
     if (unknown.has(topic)) return failAll(unknown.get(topic));
@@ -67,7 +67,7 @@ export async function send(
     if (later.length === 0 && spare.size === 0) return;
     try {
       // rule: job-without-a-start-is-parked
-      // Jobs are parked after the others are sent. Writing to a throttled partition of notes takes long, and given starts would pass.
+      // Jobs are parked after the others are sent. Writing to a throttled partition of notes takes long, and the others' starts would pass.
       await parkForLimit(ctx, topic, later, by);
     } catch (error) {
       fail(topic, new Map(later.map(({ id }) => [id, error])));
@@ -87,8 +87,8 @@ export async function send(
 /**
  * Packs these jobs into messages and sends them, without asking for pauses, limits and windows.
  *
- * @param by from then on nothing is sent, because what the sender knows of pauses, limits and windows is too old. A process can stand
- * still for an hour and then go on
+ * @param by from then on nothing is sent, because the sender has read pauses, limits and windows too long ago: a process can stand still
+ * for an hour and then go on
  */
 export async function sendNow(
   ctx: Context,
@@ -112,8 +112,8 @@ export function isHandedOver(outcome: HandedOver | undefined): boolean {
 
 /**
  * Whether a void message may be deleted, by the outcome of sending the job's current revision instead. It may be deleted even if SQS
- * refuses the new message for good: a sweep or an audit then records the job as dead. Until then, the void message would be received and
- * copied for hours.
+ * refuses the new message for good: a sweep or an audit then records the job as dead. If the void message stayed until then, it would be
+ * received and copied for hours.
  */
 export function mayDropVoid(outcome: HandedOver | undefined): boolean {
   return isHandedOver(outcome) || outcome?.outcome === "refused";
@@ -162,7 +162,7 @@ async function sendTopic(
 }
 
 /**
- * Reports failed hand-overs, those with the same reason together.
+ * Reports failed hand-overs, in one report for each reason.
  *
  * @param reasons why the hand-over failed, once for each job
  */
@@ -193,9 +193,9 @@ async function sendPacks(
 }
 
 /**
- * Sends those of these jobs that the sweep may have passed already. Everybody who files or moves a job calls this last, and the clock is
- * read here, after the writes. If SQS rejects a message, files a look so that one of the next sweeps sends the job, or finds that SQS
- * refuses it for good.
+ * Sends those of these jobs that the sweep may have passed already. Every process that files or moves a job calls this last: the clock must
+ * be read after the writes. If SQS rejects a message, files a look, so that one of the next sweeps sends the job, or finds that SQS refuses
+ * it for good.
  */
 export async function sendIfNear(ctx: Context, homes: readonly Home[]): Promise<void> {
   const near = homes.filter((home) => isNear(startsAt(home), ctx.clock()));
