@@ -44,8 +44,8 @@ export async function sendWithoutHomes(
 }
 
 /**
- * Divides jobs. `straight`: jobs that go to SQS now, with the starts that a limit or a window gives them. `held`: jobs that must
- * be stored until they may start.
+ * Divides jobs by how they are filed. `straight`: jobs that go to SQS now, with the starts that a limit or a window gives them.
+ * `held`: jobs that must be stored until they may start.
  */
 async function withoutHomes(
   ctx: Context,
@@ -78,9 +78,10 @@ async function withoutHomes(
 }
 
 /**
- * Says which of the jobs that were just stored their writer may send (`standing`). Near untracked jobs are read again: somebody
- * may have cancelled such a job while the write was slow, and no claim checks that. `unread`: the errors of jobs that could not
- * be read. Untracked jobs that are not near are left to the sweep, which has not passed them.
+ * Says which of the jobs that were just stored may be sent by their writer (`standing`). Near untracked jobs are read again:
+ * somebody may have cancelled such a job while the write was slow, and its consumer makes no claim that would notice the cancel.
+ * `unread`: the errors of jobs that could not be read. Untracked jobs that are not near are left to the sweep, which has not passed
+ * them.
  */
 export async function stillSendable(
   ctx: Context,

@@ -45,7 +45,7 @@ export async function putSchedule(
 }
 
 /**
- * Pauses or resumes a schedule. The occurrences of a pause are lost.
+ * Pauses or resumes a schedule. Occurrences that fall into the pause are lost.
  *
  * @throws `schedule-not-found`; `bad-request`: a resumed schedule would never occur again
  */
@@ -139,7 +139,7 @@ function scheduleOf(wanted: NewSchedule, before: Schedule | undefined, now: numb
   };
 }
 
-/** The schedule as it will be read from Scheduler, once it is put. */
+/** Answers the schedule as Scheduler will answer it once it is put. */
 function asStored(schedule: Schedule): Schedule {
   return { ...schedule, ...storedInput(occurrenceInput(schedule)) };
 }
@@ -167,9 +167,9 @@ function assertComes(schedule: Schedule, now: number): void {
 }
 
 /**
- * The start date that Scheduler gets. Scheduler counts a rate from its start date, and refuses a start date that is more than
- * five minutes past. So a rate gets its next occurrence, from which the same times follow. A cron needs a start date only while
- * its start lies ahead.
+ * The start date that Scheduler gets. Scheduler counts a rate from its start date, and refuses a start date that is more than five
+ * minutes past. So a rate gets its next occurrence as start date, from which the same times follow. A cron needs a start date only
+ * while its start lies ahead.
  */
 function startDateOf(schedule: Schedule, now: number): number | undefined {
   const { expression, start } = schedule;

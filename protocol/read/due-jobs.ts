@@ -22,7 +22,7 @@ import { reportUnreadable } from "../store/unreadable.ts";
 export type DueJobs = {
   /** Jobs in due order. Together with the earlier parts, these are all jobs that are due before `until`. */
   homes: Head[];
-  /** Jobs that are due at other times now, but were due in this part once, or may have been. */
+  /** Jobs that are due at other times now, but were due in this part before, or may have been due in it. */
   gone: Head[];
   until: Position;
 };
@@ -148,7 +148,7 @@ function entryOf(item: Item): Entry {
 }
 
 /**
- * Answers the jobs that are due at the times of these entries. It leaves out homes and looks of jobs that were moved to other
+ * Answers the jobs that are due at the times of these entries. Leaves out the homes and looks of jobs that were moved to other
  * times since.
  */
 export async function homesDueAt(ctx: Context, items: readonly Entry[]): Promise<Head[]> {
