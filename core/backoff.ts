@@ -37,7 +37,7 @@ export function backoffMs(backoff: Backoff, attempt: number, random: number): nu
   return Math.round(full * (1 - jitter * random) * 1000);
 }
 
-/** Shortest and longest, in ms. */
+/** The shortest and the longest `crashSpread`, in ms. */
 const CRASH_SPREAD = { least: 5_000, most: 60_000 };
 
 /**

@@ -1,6 +1,6 @@
 import { LONGEST_DELAY } from "./constants.ts";
 
-/** One rule about one value. `rule` says what the value must be, and `allowed` which values are. */
+/** One rule about one value. `rule` says what the value must be, and `allowed` says which values are allowed. */
 export type Check = {
   readonly holds: boolean;
   readonly rule: string;

@@ -39,7 +39,7 @@ export type BusEvent = {
   readonly id: string;
   readonly source: string;
   readonly detailType: string;
-  /** When it happened, ms since the epoch. EventBridge sets whole seconds; a sender may have set a time of its own. */
+  /** When the event happened, ms since the epoch. EventBridge sets whole seconds; a sender may have set a time of its own. */
   readonly time: number;
   /** The whole event as JSON text. */
   readonly text: string;
@@ -71,7 +71,7 @@ export function parseEvent(text: string): BusEvent {
   return { id, source, detailType, time: at, text, value };
 }
 
-/** The rules that match an event. The longest tombstone comes first: an event is applied to a key once only. */
+/** The rules that match an event. The longest tombstone comes first, because an event is applied to a key only once. */
 export function rulesFor(rules: readonly EventRule[], event: BusEvent): EventRule[] {
   const about = rules.filter(
     ({ source = event.source, detailType }) => source === event.source && detailType === event.detailType,

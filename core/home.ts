@@ -32,8 +32,8 @@ export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">
 }
 
 /**
- * The `heldFrom` of a job that is given a new start `now`: `dueAt` plus all the time by which the job is late so far. Time in
- * a hold does not count. The time since the job's last start does, except the time in which its topic was `paused` (ms). All other
+ * The `heldFrom` of a job that is given a new start `now`: `dueAt` plus all the time by which the job is late so far. Time in a
+ * hold does not count. The time since the job's last start counts, except the time in which its topic was `paused` (ms). All other
  * times are ms since the epoch.
  */
 export function heldFromAt(
@@ -67,8 +67,8 @@ export function isLastStartOver(last: number, now: number): boolean {
 
 /**
  * Whether a void message or note of `revision` makes its reader send the job as it is now. The process that moved the job may have
- * died before it sent the job. Only the revision just before the current one does this. If all older ones did, a key that is
- * replaced n times would cost n² messages. Looks and audits find the remaining jobs.
+ * died before it sent the job. Only a message or note of the revision just before the current one does this. If all older ones did
+ * this, a key that is replaced n times would cost n² messages. Looks and audits find the remaining jobs.
  */
 export function isNextRevision(home: Head, revision: number): boolean {
   return home.state === "scheduled" && home.revision === revision + 1;
@@ -76,19 +76,19 @@ export function isNextRevision(home: Head, revision: number): boolean {
 
 /**
  * Whether a bucket's entry lies before the time that its waiting job was moved to. Then the entry sends nothing: the move has filed
- * another look at the new time or later, before it changed the home, and that look sends the job. If all entries did, a key that
- * is replaced each second while no tick runs would cost as many messages as it has looks.
+ * another look at the new time or later, before it changed the home, and that look sends the job. If all entries sent the job, a
+ * key that is replaced each second while no tick runs would cost as many messages as it has looks.
  */
 export function isMovedPast({ state, dueAt }: Head, sk: string): boolean {
   return state === "scheduled" && sk < sortable(dueAt);
 }
 
-/** Whether the time is over up to which a job may be postponed. */
+/** Says whether the time up to which a job may be postponed is over. */
 export function isBeyondBound({ postponeUntil }: Pick<Head, "postponeUntil">, now: number): boolean {
   return postponeUntil !== undefined && postponeUntil <= now;
 }
 
-/** Whether a writer must send a job's message itself, since the sweep may already have passed it. */
+/** Says whether a writer must send a job's message itself, because a sweep may already have passed the job's start. */
 export function isNear(start: number, now: number): boolean {
   return start <= now + NEAR;
 }

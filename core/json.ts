@@ -5,7 +5,7 @@ import { MinutehandError } from "./errors.ts";
 // SQS refuses characters that XML does not have. JSON.stringify itself escapes lone surrogates.
 const NOT_XML = /[\ufffe\uffff]/g;
 
-/** Converts a value to JSON text that SQS accepts: characters that SQS refuses are escaped, which no JSON reader notices. */
+/** Converts a value to JSON text that SQS accepts: characters that SQS refuses are escaped. A JSON reader gets the same value. */
 export function toJson(value: unknown): string {
   return escapeForSqs(JSON.stringify(value));
 }
@@ -33,7 +33,10 @@ export function parseJson(text: string): unknown {
 /** The tokens that `checkTokens` reads: strings, numbers, brackets, braces and commas. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[[\]{},]/g;
 
-/** An object or list that is not closed yet. `at`: the name or index that is being read. `names`: those of an object so far. */
+/**
+ * An object or list that is not closed yet. `at`: the name or index that is being read. `names`: the names that were read in an
+ * object so far.
+ */
 type Open = { at: string | number; names?: Set<string>; isName: boolean };
 
 /** Throws for a number or a name in JSON text that parsing alters. */

@@ -37,7 +37,7 @@ export type MessageJob = CarriedOptions & {
    * further message. Otherwise each revision would have one message more than the revision before.
    */
   spare?: true;
-  /** How many receives of the job's earlier messages ended without giving the job back: a process died. Absent: none. */
+  /** How often earlier messages of the job were received by a process that died and did not give the job back. Absent: never. */
   receives?: number;
 };
 
@@ -53,7 +53,7 @@ export type Message = {
 
 /**
  * Writes one job of a message that is sent at `sentAt` (ISO 8601). The stored text of the body is copied unparsed. The JSON is put
- * together by hand, except what a caller named: a sweep writes thousands of jobs.
+ * together by hand, except for values that a caller gave, because a sweep writes thousands of jobs.
  */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
@@ -118,7 +118,7 @@ export function heldUntilOf({ heldUntil }: Pick<MessageJob, "heldUntil">): numbe
   return heldUntil === undefined ? undefined : Date.parse(heldUntil);
 }
 
-/** Parses a message. `undefined` for text that is no message of Minutehand, or of a newer version. */
+/** Parses a message. `undefined` for text that is no message of Minutehand, or a message of a newer version. */
 export function parseMessage(text: string): Message | undefined {
   const value = jsonOf(text);
   return isMessage(value) ? value : undefined;

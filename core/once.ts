@@ -11,7 +11,10 @@ export function onceNotesOf(text: string | undefined): OnceNote[] {
   });
 }
 
-/** Writes the once items that a home names. Only the last ones: each write of a home is billed by its size. */
+/**
+ * Writes the once items that a home names. Writes only the last `KNOWN_CALLS` items, because each write of a home is billed by its
+ * size.
+ */
 export function onceText(notes: readonly OnceNote[]): string {
   return notes
     .slice(-KNOWN_CALLS)
@@ -27,7 +30,7 @@ export function withCall(calls: string | undefined, { key, request }: CallMark):
   return [...linesOf(calls), `${key}.${request}`].slice(-KNOWN_CALLS).join("\n");
 }
 
-/** Whether a call has changed the home before. `other`: a different request with the same key has. */
+/** Whether a call has changed the home before. `other`: a different request with the same key has changed it. */
 export function knownCall(calls: string | undefined, { key, request }: CallMark): boolean | "other" {
   const [, known] =
     linesOf(calls)

@@ -51,7 +51,8 @@ export function packsOf(
 
 /**
  * SQS's `DelaySeconds` for a message that starts at `start`: the time left, rounded up, so that no message comes early. For
- * `millisecond` it is rounded down, and the message comes `RELEASE_EARLY` before its start at least: the consumer holds it.
+ * `millisecond` it is rounded down, and the message comes at least `RELEASE_EARLY` before its start. The consumer then holds the
+ * message.
  */
 export function delaySecondsOf(start: number, now: number, precision: TopicPolicy["precision"]): number {
   const left = Math.min(Math.max(start - now, 0), SQS_MAX_DELAY);

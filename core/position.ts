@@ -31,8 +31,8 @@ export function afterJob(sk: string): Position {
 const POSITION = /^\d{13}$|[ ~]$/;
 
 /**
- * Reads a position that was stored or sent. Earlier versions wrote the sort key of the last entry that was done. It means the
- * position just after that entry.
+ * Reads a position that was stored or sent. Earlier versions wrote the sort key of the last entry that was done. Such a key means
+ * the position just after that entry.
  */
 export function storedPosition(text: string): Position {
   return POSITION.test(text) ? (text as Position) : justAfter(text);

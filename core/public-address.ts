@@ -18,7 +18,7 @@ export function isPublicAddress(address: string): boolean {
   return judged.kind() === "ipv4" || judged.match(GLOBAL_UNICAST);
 }
 
-/** The IPv4 address in an IPv6 address that stands for it. Any other address itself. */
+/** Answers the IPv4 address in an IPv6 address that stands for it. Answers any other address unchanged. */
 function unwrapped(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (!(address instanceof ipaddr.IPv6)) return address;
   if (!address.isIPv4MappedAddress() && !address.match(NAT64)) return address;

@@ -12,7 +12,7 @@ export type Happening = Omit<LogEntry, "what"> & {
   what: LogEntry["what"] | "filed" | Exclude<State, "scheduled" | "running">;
 };
 
-/** How a run ended whose job runs again. */
+/** How a run ended after which the job runs again. */
 export type RunEnd = { readonly what: "failed" | "asked-to-retry"; readonly error?: string };
 
 /** The log of a job that is moved at `at` to `dueAt` (ms since the epoch): its last entries. `end`: how the last run ended. */
@@ -57,7 +57,7 @@ function finishOf(home: Home): Happening[] {
   if (state === "dead") return deathOf(home);
   if (at === undefined || state === "scheduled" || state === "running") return [];
   if (state === "done") return [{ what: state, at, attempt }];
-  // A job that was too late has its reason in `lastError`. After a caller's cancel, `lastError` is of an earlier run.
+  // A job that was too late has its reason in `lastError`. After a caller's cancel, `lastError` comes from an earlier run.
   const isTooLate = state === "expired" || (token === undefined && sentAt !== undefined);
   const why = isTooLate ? lastError : undefined;
   return [

@@ -18,7 +18,7 @@ const MOST_PER_SECOND = 1000;
 /** One start in a minute: the counters of a topic's starts lie in one item for each minute. */
 const LEAST_PER_SECOND = 1 / 60;
 
-/** The rules about a topic's settings but those of events. `windowFault`: says why a text is no window. */
+/** Answers the rules about a topic's settings, except the settings of events. `windowFault`: says why a text is no window. */
 export function topicChecks(
   name: string,
   topic: SettingsInSeconds & { readonly [Name in TopicSetting]?: unknown },
@@ -131,7 +131,7 @@ function backoffChecks(
   { backoff, tracking }: Pick<SettingsInSeconds, "backoff" | "tracking">,
 ): Check[] {
   if (backoff === undefined) return [];
-  // Only SQS keeps an untracked job.
+  // An untracked job exists only in SQS.
   const longest = tracking === "none" ? LONGEST_UNTRACKED_WAIT / 1000 : LONGEST_WAIT_S;
   // A caller in plain JavaScript may pass any value.
   if (typeof backoff !== "object" || backoff === null) {

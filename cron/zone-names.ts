@@ -1,9 +1,12 @@
 /**
  * The names of the IANA Time Zone Database, which EventBridge Scheduler uses too ("Schedule types in EventBridge Scheduler": Time
- * zones). `Intl` accepts more: it reads `BST` as Asia/Dhaka, and names in any case. Scheduler may refuse those.
+ * zones). `Intl` accepts more: it reads `BST` as Asia/Dhaka, and names in any case. Scheduler may refuse such names.
  */
 
-/** Names of the database that `Intl.supportedValuesOf` leaves out. Which spellings it leaves out differs by version. */
+/**
+ * Names of the database that `Intl.supportedValuesOf` leaves out. The spellings that it leaves out differ between versions of
+ * Node.js.
+ */
 const LINKS: Readonly<Record<string, string>> = {
   Africa: "Asmara Asmera Timbuktu",
   America:
