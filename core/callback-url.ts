@@ -45,12 +45,12 @@ export function callbackUrlRule(text: string, policy: Callable): string | undefi
   return undefined;
 }
 
-/** A URL's host as `allowHosts` names it: in lower case, without a dot at the end, an IPv6 address in brackets. */
+/** Answers a URL's host as `allowHosts` names it: in lower case, without a dot at the end, an IPv6 address in brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/\.$/, "");
 }
 
-/** Whether a pattern stands for a host: `example.com` for itself, `*.example.com` for all hosts below it. */
+/** Says whether a pattern stands for a host: `example.com` for itself, `*.example.com` for all hosts below it. */
 function matchesHost(pattern: string, host: string): boolean {
   return pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern;
 }

@@ -214,7 +214,7 @@ mustHold(
 /** A wait that doubles with each receive. */
 type Doubling = { readonly first: number; readonly longest: number };
 
-/** How long receives hide a message in all, from its first receive to its last, before SQS moves it to the DLQ. */
+/** Answers how long receives hide a message in all, from its first receive to its last, before SQS moves it to the DLQ. */
 function hiddenFor({ first, longest }: Doubling, receives: number): number {
   const waits = Array.from({ length: receives - 1 }, (_, i) => Math.min(first * 2 ** i, longest));
   return waits.reduce((sum, wait) => sum + wait, 0);

@@ -41,7 +41,7 @@ export class MinutehandError extends Error {
   }
 }
 
-/** The message of anything that was thrown. Never throws. */
+/** Answers the message of anything that was thrown. Never throws. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown === "string") return thrown;
   try {
@@ -56,8 +56,8 @@ export function messageOf(thrown: unknown): string {
 const DEEPEST_CAUSE = 8;
 
 /**
- * The message of the error that caused this one, at the end of the chain of causes. If there are several errors, the first one
- * counts. Never throws.
+ * Answers the message of the error that caused this one, at the end of the chain of causes. If there are several errors, the first
+ * one counts. Never throws.
  */
 export function reasonOf(thrown: unknown, deeper = DEEPEST_CAUSE): string {
   try {
@@ -69,15 +69,18 @@ export function reasonOf(thrown: unknown, deeper = DEEPEST_CAUSE): string {
   return messageOf(thrown);
 }
 
-/** The error that a caller gets for one job of a batch that was not filed or changed. The other jobs of the batch are unaffected. */
+/**
+ * Makes the error that a caller gets for one job of a batch that was not filed or changed. The other jobs of the batch are
+ * unaffected.
+ */
 export function notFiledError(cause: unknown): MinutehandError {
   if (cause instanceof MinutehandError) return cause;
   return new MinutehandError("unavailable", `the job was not filed: ${messageOf(cause)}`, {}, cause);
 }
 
 /**
- * The error that a caller gets for a job that was filed but not sent in time. The job is not acknowledged, although a sweep or the
- * audit sends it later.
+ * Makes the error that a caller gets for a job that was filed but not sent in time. The job is not acknowledged, although a sweep
+ * or the audit sends it later.
  */
 export function notSentError(cause: unknown): MinutehandError {
   const why = `the job was filed, but may not have been sent to SQS: ${messageOf(cause)}`;

@@ -25,7 +25,7 @@ type Reading<Duration> = {
   readonly isKnown: (text: string) => boolean;
 };
 
-/** The rules about a topic's events. `at`: the topic's path, such as `topics.orders`. */
+/** Makes the rules about a topic's events. `at`: the topic's path, such as `topics.orders`. */
 export function eventChecks<Duration>(
   at: string,
   topic: CheckedEvents<Duration>,

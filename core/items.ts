@@ -229,17 +229,17 @@ export type Item =
 
 export const META_KEY: Key = { pk: "meta", sk: "meta" };
 
-/** A time as text of 13 digits, which sorts as the time does until the year 2286. */
+/** Writes a time as text of 13 digits. Such texts sort in the order of their times until the year 2286. */
 export function sortable(time: number): string {
   return String(time).padStart(13, "0");
 }
 
-/** The partition key of a minute of a shard, such as `2026-03-01T09:30#4`. */
+/** Answers the partition key of a minute of a shard, such as `2026-03-01T09:30#4`. */
 export function bucketOf(time: number, shard: number): string {
   return `${new Date(time).toISOString().slice(0, -8)}#${shard}`;
 }
 
-/** The first millisecond of the minute that `time` is in. */
+/** Answers the first millisecond of the minute that `time` is in. */
 export function minuteOf(time: number): number {
   return time - (time % BUCKET);
 }
@@ -249,7 +249,7 @@ export function homeKey(id: string): Key {
   return { pk: bucketOf(time, shard), sk: `${sortable(time)}#${id}` };
 }
 
-/** A look at job `id` at `time`, in the job's own shard. */
+/** Makes a look at job `id` at `time`, in the job's own shard. */
 export function lookAt(id: string, time: number): Look {
   return {
     pk: bucketOf(time, addressOf(id).shard),
@@ -277,7 +277,7 @@ export function idIn(sk: string): string | undefined {
   return id !== undefined && isJobId(id) ? id : undefined;
 }
 
-/** Whether an entry of a bucket is a look. All other entries are homes. */
+/** Says whether an entry of a bucket is a look. All other entries are homes. */
 export function isLookKey(sk: string): boolean {
   return sk.endsWith("#look");
 }
@@ -304,7 +304,7 @@ export function onceKey(topic: string, token: string): Key {
   return { pk: `once#${OF_SCHEDULE.test(token) ? "" : topic}#${token}`, sk: "once" };
 }
 
-/** `call`: the hash of the call's `Idempotency-Key`. */
+/** Answers the key of the item that notes the jobs of a redrive. `call`: the hash of the call's `Idempotency-Key`. */
 export function chosenKey(topic: string, call: string): Key {
   return { pk: `redrive#${topic}#${call}`, sk: "redrive" };
 }
@@ -335,7 +335,7 @@ export function pausedTopicKey(topic: string): Key {
   return { pk: PAUSED_TOPICS, sk: topic };
 }
 
-/** The partition key of a topic's parked jobs of one shard. */
+/** Answers the partition key of a topic's parked jobs of one shard. */
 export function parkedIn(topic: string, shard: number): string {
   return `paused#${topic}#${shard}`;
 }
@@ -348,7 +348,7 @@ export function parkedKey(home: Home): Key {
   };
 }
 
-/** The time by which parked jobs are sorted: the due time, but at most the bound of a postponed job. */
+/** Answers the time by which parked jobs are sorted: the due time, but at most the bound of a postponed job. */
 export function parkedSortTime({
   dueAt,
   postponeUntil = dueAt,
@@ -370,7 +370,9 @@ export function parseNote(item: Item): Parked | undefined {
   return { pk, sk, v, id, revision: Number(revision), ...from, ...start, ...last, ...mark };
 }
 
-/** The counters of a topic's starts in one minute: attributes `s0` to `s59`, by the second. */
+/**
+ * Answers the key of the counters of a topic's starts in one minute. The attributes `s0` to `s59` count the starts of each second.
+ */
 export function startsKey(topic: string, minute: number): Key {
   return { pk: `starts#${topic}#${new Date(minute).toISOString().slice(0, -8)}`, sk: "starts" };
 }
@@ -379,7 +381,7 @@ export function deadKey(topic: string, time: number, id: string): Key {
   return { pk: deadDay(topic, time), sk: `${sortable(time)}#${id}` };
 }
 
-/** The partition key of a topic's dead entries of one day (UTC). */
+/** Answers the partition key of a topic's dead entries of one day (UTC). */
 export function deadDay(topic: string, time: number): string {
   return `dead#${topic}#${new Date(time).toISOString().slice(0, 10)}`;
 }

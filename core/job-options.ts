@@ -95,7 +95,7 @@ export function keptOptionsOf(job: JobOptions): KeptOptions {
   return pick(job, KEPT_OPTIONS);
 }
 
-/** The names of the options that a stored job could have and this one has not. */
+/** Answers the names of the options that a stored job could have and this job does not have. */
 export function absentOptionsOf(job: JobOptions): string[] {
   return KEPT_OPTIONS.filter((name) => job[name] === undefined);
 }

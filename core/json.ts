@@ -68,7 +68,9 @@ function readName(open: readonly Open[], inner: Open, names: Set<string>, token:
   inner.isName = false;
 }
 
-/** Whether a double surely holds a number: it has at most 15 significant digits, and no exponent. Other numbers need `isExact`. */
+/**
+ * Says whether a double surely holds a number: it has at most 15 significant digits, and no exponent. Other numbers need `isExact`.
+ */
 function isPlain(token: string): boolean {
   return token.length <= 15 && !/^-0|[eE]/.test(token);
 }
@@ -88,7 +90,7 @@ function startOf(token: string): string {
   return token.slice(0, 60);
 }
 
-/** Whether `token`, read as a double and written again, is the same decimal number. `-0` is not: it is written `0`. */
+/** Says whether `token`, read as a double and written again, is the same decimal number. `-0` is not: it is written `0`. */
 export function isExact(token: string): boolean {
   const value = Number(token);
   return (
@@ -96,7 +98,7 @@ export function isExact(token: string): boolean {
   );
 }
 
-/** A decimal number as `<digits>e<exponent>`, without leading or trailing zeros. Equal numbers give equal text. */
+/** Answers a decimal number as `<digits>e<exponent>`, without leading or trailing zeros. Equal numbers give equal text. */
 function canonical(token: string): string {
   const [mantissa = "", exponent = "0"] = token.replace("-", "").toLowerCase().split("e");
   // In `1e-5` the sign that was removed above is the exponent's.

@@ -17,24 +17,24 @@ export function periodOf(maxPerSecond: number): Period {
   return { ms: Math.ceil(1 / maxPerSecond - 1e-9) * 1000, starts: 1 };
 }
 
-/** When the period began that contains `time`. */
+/** Answers the beginning of the period that contains `time`. */
 export function beginOf(time: number, { ms }: Period): number {
   return time - (time % ms);
 }
 
-/** The attribute that counts a period's starts, in the item of the minute in which the period begins. */
+/** Answers the attribute that counts a period's starts, in the item of the minute in which the period begins. */
 export function counterOf(begin: number): string {
   return `s${(begin - minuteOf(begin)) / 1000}`;
 }
 
-/** The beginnings of the periods that begin at `from` or later and before `until`. All times are ms since the epoch. */
+/** Answers the beginnings of the periods that begin at `from` or later and before `until`. All times are ms since the epoch. */
 export function periodsIn(from: number, until: number, { ms }: Period): number[] {
   const periods: number[] = [];
   for (let begin = Math.ceil(from / ms) * ms; begin < until; begin += ms) periods.push(begin);
   return periods;
 }
 
-/** How many starts of a minute may be given far ahead: half of them. Jobs that are filed later get the others. */
+/** Answers how many starts of a minute may be given far ahead: half of them. Jobs that are filed later get the others. */
 export function startsFarAhead(minute: number, period: Period): number {
   return Math.ceil((periodsIn(minute, minute + BUCKET, period).length * period.starts) / 2);
 }

@@ -6,7 +6,7 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 
 /**
- * Whether a literal IPv4 or IPv6 address is public: not private, loopback, link-local (where AWS keeps its metadata), shared,
+ * Says whether a literal IPv4 or IPv6 address is public: not private, loopback, link-local (where AWS keeps its metadata), shared,
  * reserved or multicast. IPv4-mapped and NAT64 addresses are judged by the IPv4 address in them. 6to4 and Teredo addresses, which
  * contain an address that anyone can choose, are not public.
  */

@@ -61,7 +61,10 @@ export function newerCounters({ pk }: Key): MinutehandError {
   return new MinutehandError("unavailable", `item ${pk} cannot be used: ${why}`);
 }
 
-/** The id of the job that a bucket's entry is about, by its sort key alone. `undefined` if `sk` is not the sort key of an entry. */
+/**
+ * Answers the id of the job that a bucket's entry is about, by its sort key alone. `undefined` if `sk` is not the sort key of an
+ * entry.
+ */
 export function jobIdIn(sk: string): string | undefined {
   const id = idIn(sk);
   if (id === undefined) return undefined;

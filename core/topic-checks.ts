@@ -58,7 +58,7 @@ export function topicChecks(
   ];
 }
 
-/** The rules that follow from a setting's declaration. */
+/** Makes the rules that follow from a setting's declaration. */
 function declaredChecks(
   at: string,
   declared: (typeof SETTINGS)[number][1],
@@ -110,7 +110,7 @@ function webhookChecks(at: string, { webhook, tracking }: SettingsInSeconds): Ch
   ];
 }
 
-/** `name`: the host without a leading `*.`. */
+/** Makes the rule that an entry is a host. `name`: the host without a leading `*.`. */
 function hostCheck(at: string, host: string, name: string): Check {
   return {
     holds: URL.parse(`https://${name}`)?.hostname === name && !name.includes("*"),

@@ -92,9 +92,9 @@ const PAGES = 4;
 const PAGE_IN_MEMORY = 2 * MIB;
 
 /**
- * How many entries of one shard the tick may hand over at once, if each job is as large as a job can be. DynamoDB bounds a page of
- * homes to 1 MB. But a look does not say how large its job is. As many entries again may wait meanwhile, in minutes that were read
- * because they might be empty.
+ * Answers how many entries of one shard the tick may hand over at once, if each job is as large as a job can be. DynamoDB bounds a
+ * page of homes to 1 MB. But a look does not say how large its job is. As many entries again may wait meanwhile, in minutes that
+ * were read because they might be empty.
  */
 export function entriesAtOnce({ tickBytes, shards }: Sizes): number {
   const share = tickBytes / shards - PAGES * PAGE_IN_MEMORY;

@@ -65,7 +65,7 @@ function parseAt(text: string, clock: WallClock): number | undefined {
   return clock.instantOf(wall);
 }
 
-/** A day of a rate is always 24 hours, also when the clocks change. */
+/** Parses the inside of `rate(…)`. A day of a rate is always 24 hours, also when the clocks change. */
 function parseRate(text: string, anchor: number): Recurrence {
   const [, count, unit = ""] = /^([1-9]\d{0,8}) (minute|hour|day)s?$/.exec(text) ?? [];
   if (count === undefined) {
@@ -84,8 +84,9 @@ function parseRate(text: string, anchor: number): Recurrence {
 }
 
 /**
- * croner computes in UTC, whose clocks never change, and each time that croner finds is then looked up in the expression's time
- * zone. In a time zone croner would move a skipped time behind the gap, and repeat times of a doubled hour: Scheduler does neither.
+ * Parses the inside of `cron(…)`. croner computes in UTC, whose clocks never change, and each time that croner finds is then looked
+ * up in the expression's time zone. In a time zone croner would move a skipped time behind the gap, and repeat times of a doubled
+ * hour: Scheduler does neither.
  */
 function parseCron(text: string, clock: WallClock): Recurrence {
   const walls = new Cron(cronerPattern(text), {

@@ -15,6 +15,7 @@ export type WallClock = {
 };
 
 /**
+ * Makes the clock of a time zone.
  * @throws RangeError if `timezone` is no name of the IANA Time Zone Database. Abbreviations, offsets and names in another case are
  * no names.
  */

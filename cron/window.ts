@@ -9,7 +9,10 @@ const MOST_KNOWN = DAY_MINUTES;
 /** A part of each day in a time zone: from minute `opens` of the day up to, but without, minute `closes`. */
 type Window = { readonly opens: number; readonly closes: number; readonly clock: WallClock };
 
-/** @throws RangeError if `text` is no window. The error names the rule and the value. */
+/**
+ * Parses a window such as `09:00-18:00 Asia/Shanghai`.
+ * @throws RangeError if `text` is no window. The error names the rule and the value.
+ */
 export function parseWindow(text: string): Window {
   const [, openHour, openMinute, closeHour, closeMinute, timezone = ""] = PATTERN.exec(text) ?? [];
   const opens = Number(openHour) * 60 + Number(openMinute);
@@ -61,7 +64,7 @@ function parseAndCache(text: string): Known {
   return parsed;
 }
 
-/** The first minute from `minute` on in which the window is open. */
+/** Answers the first minute from `minute` on in which the window is open. */
 function openingFrom(window: Window, minute: number): number {
   for (let from = minute; ; ) {
     const wait = minutesToOpening(window, from);

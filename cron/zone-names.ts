@@ -39,7 +39,7 @@ const WITHOUT_AREA =
 
 let known: ReadonlySet<string> | undefined;
 
-/** All names, each as the database writes it. */
+/** Answers all names, each as the database writes it. */
 export function zoneNames(): ReadonlySet<string> {
   known ??= new Set([
     ...Intl.supportedValuesOf("timeZone"),
@@ -75,7 +75,7 @@ export function nearestZones(text: string): string[] {
 const normalized = (text: string): string => text.slice(0, 60).toLowerCase().replaceAll(/[ _-]/g, "");
 const placeOf = (name: string): string => name.slice(name.lastIndexOf("/") + 1);
 
-/** The edit distance: how many letters must be inserted, removed or replaced to turn `a` into `b`. */
+/** Answers the edit distance: how many letters must be inserted, removed or replaced to turn `a` into `b`. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (const [i, letter] of [...a].entries()) {

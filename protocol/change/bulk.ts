@@ -227,13 +227,13 @@ function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Pr
   return listJobs(ctx, { ...filter, limit, from, to, cursor });
 }
 
-/** The jobs of a page that the bulk changes, unless one of them is refused. */
+/** Answers the jobs of a page that the bulk changes. A change may still be refused. */
 function matchedOf({ homes }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
   return homes.filter((home) => isFor(action, home, at.startedAt) && isFromBefore(home, at));
 }
 
 /**
- * Whether an action applies to a job. Only dead jobs are redriven, and only unfinished jobs are changed otherwise. `run` skips
+ * Says whether an action applies to a job. Only dead jobs are redriven, and only unfinished jobs are changed otherwise. `run` skips
  * jobs that may start already.
  */
 function isFor(action: BulkAction, home: Head, now: number): boolean {
@@ -242,7 +242,7 @@ function isFor(action: BulkAction, home: Head, now: number): boolean {
 }
 
 /**
- * Whether neither this bulk nor anybody else has changed a job since the bulk began. The bulk's own changes are known by their
+ * Says whether neither this bulk nor anybody else has changed a job since the bulk began. The bulk's own changes are known by their
  * marks, and not by clocks. Changes of others count from `CLOCK_MARGIN` after the beginning: a job that was filed just before it,
  * by a clock that is ahead, must not be left out.
  */
@@ -255,26 +255,26 @@ function isFromBefore({ bulk, askedAt, createdAt }: Head, { id, startedAt }: Bul
  */
 type Mark = { readonly id: string; readonly dueAt: number };
 
-/** The marks that a home has, the newest first. */
+/** Answers the marks that a home has, the newest first. */
 function marksIn(bulk = ""): Mark[] {
   return [...bulk.matchAll(/(\S+) (\d+)/g)].map(([, id = "", dueAt]) => ({ id, dueAt: Number(dueAt) }));
 }
 
 /**
- * The marks of a job's home once this bulk has changed the job. Earlier marks stay, because a call of an earlier bulk may be
- * repeated.
+ * Answers the marks of a job's home once this bulk has changed the job. Earlier marks stay, because a call of an earlier bulk may
+ * be repeated.
  */
 function marked({ dueAt, bulk }: Head, { id }: Bulk): string {
   const marks = [{ id, dueAt }, ...marksIn(bulk)].slice(0, KNOWN_CALLS);
   return marks.map((mark) => `${mark.id} ${mark.dueAt}`).join(" ");
 }
 
-/** Whether this bulk has changed a job since it was read. `now`: the job's home as it is now. */
+/** Says whether this bulk has changed a job since it was read. `now`: the job's home as it is now. */
 function isChangedBy({ id }: Bulk, { dueAt }: Head, now: Pick<Head, "bulk">): boolean {
   return marksIn(now.bulk).some((mark) => mark.id === id && mark.dueAt === dueAt);
 }
 
-/** How many jobs that were due on this page an earlier call of this part has changed. */
+/** Answers how many jobs that were due on this page an earlier call of this part has changed. */
 async function changedBefore(
   ctx: Context,
   { homes, gone, cursor }: JobPage,
@@ -295,8 +295,8 @@ async function changedBefore(
 }
 
 /**
- * Whether the bulk has changed a job while the job was due on this page. If a marked job on this page was due elsewhere before, the
- * bulk itself has moved the job here.
+ * Says whether the bulk has changed a job while the job was due on this page. If a marked job on this page was due elsewhere
+ * before, the bulk itself has moved the job here.
  */
 function isMarkedHere({ id, bulk }: Head, at: Bulk, cursor: Position | undefined): boolean {
   const places = marksIn(bulk).flatMap((mark) => (mark.id === at.id ? `${sortable(mark.dueAt)}#${id}` : []));
@@ -304,8 +304,8 @@ function isMarkedHere({ id, bulk }: Head, at: Bulk, cursor: Position | undefined
 }
 
 /**
- * The jobs that were due on this page and that an earlier call of this part has moved. For a redrive: the jobs of any redrive
- * that has not removed the dead entry yet.
+ * Answers the jobs that were due on this page and that an earlier call of this part has moved. For a redrive: the jobs of any
+ * redrive that has not removed the dead entry yet.
  */
 function movedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
   if (action === "cancel") return [];
@@ -324,7 +324,7 @@ function refusal(action: BulkAction, home: Head, now: number): MinutehandError |
   return refusalOf(home, now, action === "cancel" ? expectUnclaimed : expectNotCancelled);
 }
 
-/** The starts that an earlier call of this part has given to jobs of this page, in ms since the epoch. */
+/** Answers the starts that an earlier call of this part has given to jobs of this page, in ms since the epoch. */
 function startsTaken({ homes, gone }: JobPage, { id, nextAt }: Bulk): number[] {
   const moved = [...homes, ...gone].filter(
     ({ bulk, wantedAt }) => marksIn(bulk)[0]?.id === id && wantedAt >= nextAt,

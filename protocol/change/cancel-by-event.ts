@@ -71,15 +71,15 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
   );
 }
 
-/** Whether an event was applied before, or a later event has cancelled all jobs that this event would cancel. */
+/** Says whether an event was applied before, or a later event has cancelled all jobs that this event would cancel. */
 function isDone({ id, at, until }: CancellingEvent, { events, eventAt, reach }: Tombstone): boolean {
   // rule: event-applied-once
   return events.split("\n").includes(id) || (at < eventAt && until <= reach);
 }
 
 /**
- * Whether an event is about this job. If an event filed the job, both times come from events and are compared exactly. If a caller
- * filed it, the caller's clock may differ from the clock of the event's sender, so `CLOCK_MARGIN` is added.
+ * Says whether an event is about this job. If an event filed the job, both times come from events and are compared exactly. If a
+ * caller filed it, the caller's clock may differ from the clock of the event's sender, so `CLOCK_MARGIN` is added.
  */
 function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
   if (holder.eventAt !== undefined) return isCancelledByTombstone(holder, { eventAt: at, until });
@@ -87,22 +87,24 @@ function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
 }
 
 /**
- * The check that a job still has the `eventAt` with which it was read, or still has none. Meanwhile an earlier event may replace a
- * caller's job. Then the job belongs to that event, and this event must cancel it.
+ * Makes the check that a job still has the `eventAt` with which it was read, or still has none. Meanwhile an earlier event may
+ * replace a caller's job. Then the job belongs to that event, and this event must cancel it.
  */
 function ownerAsRead({ id, eventAt }: Home): Write {
   return { check: { key: homeKey(id), expect: { eventAt } } };
 }
 
-/** The check that a job is still dead: a redrive may bring the job back to life meanwhile, and then the event must cancel it. */
+/**
+ * Makes the check that a job is still dead: a redrive may bring the job back to life meanwhile, and then the event must cancel it.
+ */
 function stillDead({ id, state, revision }: Home): Write {
   return { check: { key: homeKey(id), expect: { state, revision } } };
 }
 
 /**
- * Whether a later event has asked for this job, so that the job stays. The later event counts if the job was filed before the event
- * that cancels, or if the later event happened after `until`. If the events had come in order, the later event would have filed
- * another job in these cases.
+ * Says whether a later event has asked for this job, so that the job stays. The later event counts if the job was filed before the
+ * event that cancels, or if the later event happened at or after `until`. If the events had come in order, the later event would
+ * have filed another job in these cases.
  */
 function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at, until }: CancellingEvent): boolean {
   const askedAt = Math.max(eventAt, keptAt);
@@ -128,8 +130,8 @@ async function write(ctx: Context, writes: readonly Write[]): Promise<boolean> {
 }
 
 /**
- * The write of a tombstone. The tombstone is stored for `EVENT_AFTER` after the time up to which it cancels, because an earlier
- * event that files a job may still arrive then.
+ * Makes the write of a tombstone. The tombstone is stored for `EVENT_AFTER` after the time up to which it cancels, because an
+ * earlier event that files a job may still arrive then.
  */
 function tombstoneOf(
   ctx: Context,

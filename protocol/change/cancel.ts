@@ -193,7 +193,7 @@ async function tryToCancel<H extends Head>(
   return left;
 }
 
-/** The attributes of the home of a job that is cancelled at `now`. */
+/** Answers the attributes of the home of a job that is cancelled at `now`. */
 export function cancelledFields(
   ctx: Context,
   now: number,
@@ -202,9 +202,9 @@ export function cancelledFields(
 }
 
 /**
- * The attributes of a cancelled home, by the home as it was read. If the job's run has crashed, `lastError` says so. The home of an
- * untracked job that was held stays for as long as its once item may say `unsent`: without a home, a repeat of its request would
- * file the job again.
+ * Answers the attributes of a cancelled home, by the home as it was read. If the job's run has crashed, `lastError` says so. The
+ * home of an untracked job that was held stays for as long as its once item may say `unsent`: without a home, a repeat of its
+ * request would file the job again.
  */
 function cancelledFieldsOf(
   ctx: Context,
@@ -218,7 +218,9 @@ function cancelledFieldsOf(
   return { ...cancelled, expiresAt, ...(home.state === "running" ? { lastError: crashOf(home) } : {}) };
 }
 
-/** The answer for a job that is cancelled already or cannot be cancelled. `undefined`: the job must be cancelled. */
+/**
+ * Answers what a cancel answers for a job that is cancelled already or cannot be cancelled. `undefined`: the job must be cancelled.
+ */
 function answerWithoutWriting<H extends Head>(home: H, now: number): H | MinutehandError | undefined {
   return home.state === "cancelled" ? home : refusalOf(home, now);
 }
@@ -259,7 +261,7 @@ async function finishCancel<H extends Head>(ctx: Context, home: H): Promise<H> {
 }
 
 /**
- * Whether a sweep may have sent a cancelled untracked job before the cancel took effect. A write can land minutes late
+ * Says whether a sweep may have sent a cancelled untracked job before the cancel took effect. A write can land minutes late
  * (`LANDS_WITHIN`).
  */
 export function isCancelDoubtful(home: Head): boolean {

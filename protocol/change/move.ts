@@ -107,14 +107,14 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   return { moved: true, home: found };
 }
 
-/** The due time of a moved job. */
+/** Answers the due time of a moved job. */
 function movedDueAt(home: Home, { dueAt, keepsTurn = false }: Move, isHeld: boolean, now: number): number {
   if (!keepsTurn) return isHeld ? dueAt : Math.max(dueAt, now);
   // With `keepsTurn`, `dueAt` is the bound, which has passed. An overdue job keeps its due time, if that is not before the bound.
   return home.state === "scheduled" ? Math.min(Math.max(home.dueAt, dueAt), now) : now;
 }
 
-/** Whether an item has all the attributes of `set`, with the same values. */
+/** Says whether an item has all the attributes of `set`, with the same values. */
 export function hasAttributes(item: object, set: object): boolean {
   const values = item as Record<string, unknown>;
   return Object.entries(set).every(([name, value]) => isDeepStrictEqual(values[name], value));

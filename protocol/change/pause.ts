@@ -91,8 +91,8 @@ export async function resumeTopic(
 }
 
 /**
- * The starts that earlier rates of a resume have given, as an upper bound. Until `givenUntil`, a new rate gives only as many starts
- * a second as it has more than `givenRate`.
+ * Answers the starts that earlier rates of a resume have given, as an upper bound. Until `givenUntil`, a new rate gives only the
+ * starts by which it exceeds `givenRate`.
  */
 function givenBefore(
   { rate, nextAt, givenRate = 0, givenUntil = 0 }: Pause,

@@ -78,8 +78,8 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
 }
 
 /**
- * The starts of `count` jobs from `start` on, in ms since the epoch, at a rate. All of them lie in the topic's window: jobs with
- * starts outside the window would all start at its next opening.
+ * Answers the starts of `count` jobs from `start` on, in ms since the epoch, at a rate. All of them lie in the topic's window: jobs
+ * with starts outside the window would all start at its next opening.
  */
 function startsOf(
   ctx: Context,
@@ -178,7 +178,7 @@ export async function sendMovedAgain(ctx: Context, heads: readonly Head[], what:
   }
 }
 
-/** The jobs that a call names. Throws `job-not-found`, or `unavailable` if one of them is unreadable. */
+/** Answers the jobs that a call names. Throws `job-not-found`, or `unavailable` if one of them is unreadable. */
 async function namedHomes(ctx: Context, topic: string, ids: readonly string[]): Promise<Head[]> {
   const unique = [...new Set(ids)];
   const homes = await readHeads(ctx, unique);
@@ -190,8 +190,8 @@ async function namedHomes(ctx: Context, topic: string, ids: readonly string[]): 
 }
 
 /**
- * The oldest `max` dead jobs. A call that may be repeated notes which jobs it has chosen before it moves any of them, because
- * afterwards other jobs are the oldest.
+ * Answers the oldest `max` dead jobs. A call that may be repeated notes which jobs it has chosen before it moves any of them,
+ * because afterwards other jobs are the oldest.
  */
 async function oldestHomes(
   ctx: Context,
@@ -232,7 +232,7 @@ async function noteChosen(
   return outcome === "inserted";
 }
 
-/** Whether the time of a noted choice is over. TTL deletes it days late. */
+/** Says whether the time of a noted choice is over. TTL deletes the choice days late. */
 function isForgotten({ expiresAt }: Chosen, now: number): boolean {
   return expiresAt * 1000 <= now;
 }
@@ -242,7 +242,7 @@ async function readChosen(ctx: Context, key: Key): Promise<Chosen | undefined> {
   return requireReadable(read, "the list of jobs that this call chose before");
 }
 
-/** The jobs of a noted choice, without those that are unreadable or no longer stored. */
+/** Answers the jobs of a noted choice, without jobs that are unreadable or no longer stored. */
 async function homesOf(ctx: Context, chosen: Chosen, { request }: CallMark): Promise<Head[]> {
   if (chosen.request !== request) throw differentRequest({});
   const ids = chosen.ids === "" ? [] : chosen.ids.split("\n");
@@ -252,8 +252,8 @@ async function homesOf(ctx: Context, chosen: Chosen, { request }: CallMark): Pro
 }
 
 /**
- * The oldest `max` dead jobs, without those whose keys name other jobs by now. Such jobs stay dead, and would be the oldest at
- * each call: no call would ever get to the jobs behind them.
+ * Answers the oldest `max` dead jobs, without the jobs whose keys name other jobs by now. Such jobs stay dead, and would be the
+ * oldest at each call: no call would ever get to the jobs behind them.
  */
 async function deadHomes(ctx: Context, topic: string, max: number): Promise<Head[]> {
   const homes: Head[] = [];

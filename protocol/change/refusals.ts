@@ -5,7 +5,7 @@ import type { Head } from "../../core/items.ts";
 import type { Expected } from "../ports.ts";
 
 /**
- * The condition on which a user's call may change a job: the job waits, or its run has crashed.
+ * Answers the condition on which a user's call may change a job: the job waits, or its run has crashed.
  *
  * @throws `job-running`, with the end of the lease; `job-finished`
  */
@@ -31,8 +31,8 @@ export function expectUnclaimed(home: Head, now: number): Expected {
 }
 
 /**
- * The condition on which a bulk may move a job: `expectUnclaimed`, and no event has cancelled the job while it ran. A user who
- * names such a job may run it again after a crash. A bulk names no job, so a bulk treats the job as finished.
+ * Answers the condition on which a bulk may move a job: `expectUnclaimed`, and no event has cancelled the job while it ran. A user
+ * who names such a job may run it again after a crash. A bulk names no job, so a bulk treats the job as finished.
  *
  * @throws as `expectUnclaimed`
  */

@@ -128,7 +128,9 @@ async function applyOnDuplicate(
   );
 }
 
-/** Whether a later event has decided about the job or its key already. Events arrive in any order, and the later event wins. */
+/**
+ * Says whether a later event has decided about the job or its key already. Events arrive in any order, and the later event wins.
+ */
 function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
   if (at === undefined) return false;
   // rule: later-cancel-stands
@@ -197,7 +199,7 @@ function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefin
   return { ...same, ...cancelledFields(ctx, ctx.clock()) };
 }
 
-/** The writes that file a job under a key that names no live job. */
+/** Makes the writes that file a job under a key that names no live job. */
 function filingWrites(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
   const key = keyItemKey(job.topic, job.key ?? "");
   const { id, state, expiresAt } = home;

@@ -72,9 +72,9 @@ export async function fileOnce(
 }
 
 /**
- * Whether a sweep may pass the place of an untracked job before the job is written there. No audit finds an untracked job. So its
- * once item is written no later than the job, and says `unsent` until the job is sent or a sweep is sure to find it. A repeat of
- * the request then files no second job, and sends this job again in case the writer has died. So the job may run twice.
+ * Says whether a sweep may pass the place of an untracked job before the job is written there. No audit finds an untracked job. So
+ * its once item is written no later than the job, and says `unsent` until the job is sent or a sweep is sure to find it. A repeat
+ * of the request then files no second job, and sends this job again in case the writer has died. So the job may run twice.
  */
 function mayBeMissed({ untracked, dueAt }: Home, now: number): boolean {
   return untracked === true && isNear(dueAt, now + LANDS_WITHIN);
@@ -101,8 +101,8 @@ async function noteSent(ctx: Context, { pk, sk }: Key, { id, topic }: Home): Pro
 }
 
 /**
- * The latest time, in ms since the epoch, at which the audit next prolongs the once items of a job. The audit looks at a held job
- * again within twice the time that the job has waited so far.
+ * Answers the latest time, in ms since the epoch, at which the audit next prolongs the once items of a job. The audit looks at a
+ * held job again within twice the time that the job has waited so far.
  */
 function nextProlongedBy({ dueAt }: Home, now: number): number {
   return dueAt < now ? now + 2 * (now - dueAt) : dueAt;
