@@ -34,7 +34,7 @@ export function callbackHeadersError(headers: Readonly<Record<string, string>>):
   return undefined;
 }
 
-/** A job's headers that its call may carry. A job that was filed before its topic had a webhook may have others. */
+/** Answers a job's headers that its call may carry. A job that was filed before its topic had a webhook may have others. */
 export function forwardedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const kept = Object.entries(headers).filter(([name, value]) => !callbackHeadersError({ [name]: value }));
   return Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), value]));

@@ -10,15 +10,15 @@ const SHOWN = 100;
 /** The part of a webhook's policy that decides which URLs it may call. */
 type Callable = Pick<WebhookPolicy, "allowHttp" | "allowHosts" | "onlyHosts" | "ports">;
 
-/** As `callbackUrlRule`, followed by the URL. */
+/** Answers the rule of `callbackUrlRule`, followed by the beginning of the URL. */
 export function callbackUrlError(text: string, policy: Callable): string | undefined {
   const rule = callbackUrlRule(text, policy);
   return rule && `${rule}, got ${truncate(JSON.stringify(text), SHOWN)}`;
 }
 
 /**
- * The rule that forbids a webhook topic to call a URL; `undefined`: no rule does. The text follows the field's name, and does not
- * show the URL, which may hold a secret. A host's addresses are judged when it is called.
+ * Answers the rule that forbids a webhook topic to call a URL; `undefined`: no rule forbids it. The text follows the field's name,
+ * and does not show the URL, which may hold a secret. The addresses of a host are checked when the host is called.
  */
 export function callbackUrlRule(text: string, policy: Callable): string | undefined {
   if (text.length > CALLBACK_URL_CHARS) {
@@ -29,7 +29,7 @@ export function callbackUrlRule(text: string, policy: Callable): string | undefi
   if (url.protocol !== "https:" && !(policy.allowHttp && url.protocol === "http:")) {
     return policy.allowHttp ? "must begin with https: or http:" : "must begin with https:";
   }
-  // Everyone who reads the pool or the logs could read them.
+  // Everyone who reads the pool or the logs could read the password.
   if (url.username !== "" || url.password !== "") return "must have no user name or password in it";
   const host = hostOf(url);
   if (policy.allowHosts.includes(host)) return undefined;
@@ -45,17 +45,17 @@ export function callbackUrlRule(text: string, policy: Callable): string | undefi
   return undefined;
 }
 
-/** A URL's host as `allowHosts` names it: in lower case, without a dot at the end, an IPv6 address in brackets. */
+/** Answers a URL's host as `allowHosts` names it: in lower case, without a dot at the end, an IPv6 address in brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/\.$/, "");
 }
 
-/** Whether a pattern stands for a host: `example.com` for itself, `*.example.com` for all hosts below it. */
+/** Says whether a pattern stands for a host: `example.com` for itself, `*.example.com` for all hosts below it. */
 function matchesHost(pattern: string, host: string): boolean {
   return pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern;
 }
 
-/** The address, if the host is one. `new URL` has rewritten all spellings of an IPv4 address to one. */
+/** Answers the address, if the host is an address. `new URL` has rewritten all spellings of an IPv4 address to one. */
 function addressIn(host: string): string | undefined {
   if (host.startsWith("[")) return host.slice(1, -1);
   return /^[\d.]+$/.test(host) ? host : undefined;

@@ -1,6 +1,6 @@
 import { LONGEST_DELAY } from "./constants.ts";
 
-/** One rule about one value. `rule` says what the value must be, and `allowed` which values are. */
+/** One rule about one value. `rule` says what the value must be, and `allowed` says which values are allowed. */
 export type Check = {
   readonly holds: boolean;
   readonly rule: string;
@@ -11,7 +11,7 @@ export type Check = {
 /** The longest delay and the longest wait, in seconds. */
 export const LONGEST_WAIT_S = LONGEST_DELAY / 1000;
 
-/** One line for each broken rule. `shown` converts a value to text. */
+/** Answers one line for each broken rule. `shown` converts a value to text. */
 export function brokenIn(checks: readonly Check[], shown: (value: unknown) => string): string[] {
   const broken = checks.filter(({ holds }) => !holds);
   return broken.map(({ rule, actual, allowed }) => `${rule}, is ${shown(actual)}; allowed: ${allowed}`);
@@ -55,7 +55,7 @@ export function onlyFor(whom: string, fits: boolean, at: string, value: unknown)
   };
 }
 
-/** A rule about something that only tracked jobs have. */
+/** Makes a rule about something that only tracked jobs have. */
 export function trackedOnly(rule: string, value: unknown, tracking: string | undefined): Check {
   const holds = value === undefined || tracking !== "none";
   return { holds, rule, actual: tracking, allowed: 'tracking "full"' };

@@ -41,7 +41,7 @@ const GUARD = 30 * SECOND;
 export const NEAR = LOOKAHEAD + GUARD;
 /** How long before a job is due its own schedule promotes it. SQS can delay a message for that long. */
 export const PROMOTE_BEFORE = 4 * MINUTE;
-/** How long the audit stays behind the sweep, in the sweep's own time. */
+/** How long after the sweep has reached a position the audit may reach it. */
 export const AUDIT_AFTER = 10 * MINUTE;
 /** How long an operation may issue writes, counted from the moment at which it chose the times that it writes. */
 export const WRITER_DEADLINE = 60 * SECOND;
@@ -52,7 +52,7 @@ export const WRITER_DEADLINE = 60 * SECOND;
 export const BATCH_PATIENCE = 2 * SECOND;
 /** How much longer than its `leaseEnd` a lease counts as live. Clocks may differ by this much. */
 export const CLOCK_MARGIN = 15 * SECOND;
-/** AWS refuses a request whose signature is older ("Signature Version 4 signing", IAM User Guide). */
+/** AWS refuses a request whose signature is older than this ("Signature Version 4 signing", IAM User Guide). */
 const SIGNATURE_LIFE = 5 * MINUTE;
 /** How long after an operation chose its times one of its writes can still take effect, by any machine's clock. */
 export const LANDS_WITHIN = WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN;
@@ -64,7 +64,7 @@ mustHold(
 );
 mustHold(
   GUARD >= CLOCK_MARGIN,
-  "GUARD must be at least CLOCK_MARGIN: the clock of a sweep may be ahead of the writer's by so much",
+  "GUARD must be at least CLOCK_MARGIN: the clock of a sweep may be ahead of the writer's by this much",
 );
 mustHold(
   PROMOTE_BEFORE > NEAR,
@@ -93,23 +93,31 @@ mustHold(READY_RETENTION <= SQS_MAX_RETENTION, "READY_RETENTION must be at most 
 // rule: looks-outlast-an-outage
 export const STALE_AFTER = 90 * DAY;
 /**
- * How long after its time DynamoDB's TTL deletes an untracked home: nobody else deletes it. If no tick runs for so long, its job
- * is lost, as SQS loses a message that nobody receives within `READY_RETENTION`.
+ * How long after its time DynamoDB's TTL deletes an untracked home: no other process deletes it. If no tick runs for so long, the
+ * home's job is lost, as SQS loses a message that nobody receives within `READY_RETENTION`.
  */
 export const UNTRACKED_AFTER = 10 * DAY;
-/** How long after its job was due, and after its job has ended, the once item of an `Idempotency-Key` answers at least. */
+/**
+ * For at least this long after its job was due, and after its job has ended, the once item of an `Idempotency-Key` answers repeats.
+ */
 export const ONCE_AFTER = 24 * HOUR;
-/** How much longer than it must answer a new once item is stored. So a late or retried job seldom has to prolong it. */
+/**
+ * A new once item is stored for this much longer than it must answer. So the item of a late or retried job seldom has to be
+ * prolonged.
+ */
 export const ONCE_SLACK = 48 * HOUR;
-/** A once item with less slack than this is prolonged. It covers how long a job may be late, run, or wait for the tick that prolongs it. */
+/**
+ * A once item with less slack than this is prolonged. The slack covers the time for which a job may be late, run, or wait for the
+ * tick that prolongs the item.
+ */
 export const LEAST_ONCE_SLACK = 24 * HOUR;
 mustHold(
   LEAST_ONCE_SLACK < ONCE_SLACK,
   "LEAST_ONCE_SLACK must be less than ONCE_SLACK: a new item needs no write",
 );
 /**
- * How many `Idempotency-Key`s a home keeps of each kind: of calls that named its job, and of calls that changed it. It keeps as
- * many bulks.
+ * How many `Idempotency-Key`s a home keeps of each kind: of calls that named its job, and of calls that changed its job. It keeps
+ * the marks of as many bulks.
  */
 export const KNOWN_CALLS = 10;
 /** How long an applied event or occurrence is known, so that it has no second effect when its DLQ is redriven. */
@@ -146,12 +154,12 @@ export const PAUSE_KNOWN_FOR = 5 * SECOND;
  * job is still alive in its home.
  */
 export const MOST_RECEIVES = 20;
-/** What an untracked job's message has left for slow consumers after its longest wait. */
+/** How long an untracked job's message stays in the queue for slow consumers after the longest wait of its job. */
 const FOR_SLOW_CONSUMERS = 3 * DAY;
-/** How long at most an untracked job waits for its next run. Until then only its message in the ready queue holds it. */
+/** How long an untracked job waits for its next run at most. Until then the job exists only as its message in the ready queue. */
 export const LONGEST_UNTRACKED_WAIT = READY_RETENTION - FOR_SLOW_CONSUMERS;
 
-/** The audit looks again at a job it found: `[late by less than, look again after]`. */
+/** When the audit looks again at a job that it has found late: `[late by less than, look again after]`. */
 export const AUDIT_LADDER = [
   [HOUR, HOUR],
   [5 * HOUR, 4 * HOUR],
@@ -170,7 +178,7 @@ export const HEALTHY_READY = 10;
 
 // How a consumer runs a job.
 
-/** A consumer holds a message that is less early than this, and hides an earlier one again. */
+/** If a message comes too early by less than this, its consumer holds it. If it comes earlier, its consumer hides it again. */
 export const HELD_BY_CONSUMER = 2 * SECOND;
 /** How long before `dueAt` a `millisecond` topic's message is released at least. At most it is released a second earlier. */
 export const RELEASE_EARLY = 200;
@@ -178,7 +186,7 @@ mustHold(
   RELEASE_EARLY + SECOND < HELD_BY_CONSUMER,
   "HELD_BY_CONSUMER must be more than RELEASE_EARLY and a second: a consumer holds messages that are released early",
 );
-/** How long before its function's deadline a consumer starts no further job. */
+/** A consumer starts no further job when less than this is left before its function's deadline. */
 export const LAST_START_BEFORE_DEADLINE = 5 * SECOND;
 /** How long before its function's deadline a consumer aborts `job.signal`. */
 export const ABORT_BEFORE = 3 * SECOND;
@@ -206,7 +214,7 @@ mustHold(
 /** A wait that doubles with each receive. */
 type Doubling = { readonly first: number; readonly longest: number };
 
-/** How long receives hide a message in all, from its first receive to its last, before SQS moves it to the DLQ. */
+/** Answers how long receives hide a message in all, from its first receive to its last, before SQS moves it to the DLQ. */
 function hiddenFor({ first, longest }: Doubling, receives: number): number {
   const waits = Array.from({ length: receives - 1 }, (_, i) => Math.min(first * 2 ** i, longest));
   return waits.reduce((sum, wait) => sum + wait, 0);
@@ -227,7 +235,7 @@ mustHold(
   "UNREADABLE_WAIT must be so long that a message of a newer version outlasts a rollback of a day",
 );
 
-/** SQS bills a request by 64 KB. The rest is for the envelope. */
+/** SQS bills a request for each 64 KB. The rest of the 64 KB is for the envelope. */
 export const PACK_BYTES = 60 * 1000;
 
 // Limits of the API. A refusal names the limit and the value.
@@ -256,10 +264,13 @@ export const MOST_WAITS = 100;
 export const MOST_IN_PACK = 10;
 export const LIST_JOBS = 1000;
 export const PAGE_JOBS = 100;
-/** About how many buckets, entries and bytes of bodies one page of a list reads at most. Then the page is short. */
+/**
+ * About how many buckets, entries and bytes of bodies one page of a list reads at most. A page that reaches one of these bounds is
+ * short.
+ */
 export const BUCKETS_A_PAGE = 1000;
 export const ENTRIES_A_PAGE = 2000;
-/** It bounds a page's answer, too. */
+/** Also the bound of a page's answer. */
 export const PAGE_BYTES = 4 * 1024 * 1024;
 /** How many jobs one call of a bulk changes at most, and for how long. Then it answers with a cursor. */
 export const BULK_JOBS = 500;
@@ -267,7 +278,7 @@ export const BULK_PART = 5 * SECOND;
 export const LONGEST_BULK = 366 * DAY;
 /** "ReceiveMessage", SQS API Reference: its longest long poll. */
 export const RECEIVE_WAIT_SECONDS = 20;
-/** How many jobs a second a redrive or a resume starts. At less than the lowest rate, 500 jobs would take more than a week. */
+/** How many jobs a second a redrive or a resume starts. At the lowest rate, 500 jobs take almost six days. */
 export const RATES = { lowest: 0.001, highest: 1000 } as const;
 export const CALLBACK_URL_CHARS = 2048;
 export const LONGEST_DELAY = 10 * 366 * DAY;

@@ -41,7 +41,7 @@ export class MinutehandError extends Error {
   }
 }
 
-/** The message of anything that was thrown. Never throws. */
+/** Answers the message of anything that was thrown. Never throws. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown === "string") return thrown;
   try {
@@ -55,24 +55,33 @@ export function messageOf(thrown: unknown): string {
 /** How many causes `reasonOf` follows. An error can be its own cause. */
 const DEEPEST_CAUSE = 8;
 
-/** The message of the error that caused this one, at the end of the chain of causes. Of several errors the first counts. Never throws. */
+/**
+ * Answers the message of the error that caused this one, at the end of the chain of causes. If there are several errors, the first
+ * one counts. Never throws.
+ */
 export function reasonOf(thrown: unknown, deeper = DEEPEST_CAUSE): string {
   try {
     const { cause, errors = [cause] } = thrown as { cause?: unknown; errors?: unknown[] };
     if (deeper > 0 && errors[0] instanceof Error) return reasonOf(errors[0], deeper - 1);
   } catch {
-    // It has no cause to read, so its own message is the reason.
+    // The error has no cause that can be read, so its own message is the reason.
   }
   return messageOf(thrown);
 }
 
-/** The error that a caller gets for one job of a batch that was not filed or changed. The other jobs of the batch are unaffected. */
+/**
+ * Makes the error that a caller gets for one job of a batch that was not filed or changed. The other jobs of the batch are
+ * unaffected.
+ */
 export function notFiledError(cause: unknown): MinutehandError {
   if (cause instanceof MinutehandError) return cause;
   return new MinutehandError("unavailable", `the job was not filed: ${messageOf(cause)}`, {}, cause);
 }
 
-/** The error that a caller gets for a job that was filed but not sent in time. It is not acknowledged, though a sweep or the audit sends it. */
+/**
+ * Makes the error that a caller gets for a job that was filed but not sent in time. The job is not acknowledged, although a sweep
+ * or the audit sends it later.
+ */
 export function notSentError(cause: unknown): MinutehandError {
   const why = `the job was filed, but may not have been sent to SQS: ${messageOf(cause)}`;
   return new MinutehandError("unavailable", why, {}, cause);

@@ -25,7 +25,7 @@ type Reading<Duration> = {
   readonly isKnown: (text: string) => boolean;
 };
 
-/** The rules about a topic's events. `at`: the topic's path, such as `topics.orders`. */
+/** Makes the rules about a topic's events. `at`: the topic's path, such as `topics.orders`. */
 export function eventChecks<Duration>(
   at: string,
   topic: CheckedEvents<Duration>,
@@ -67,7 +67,9 @@ function withPaths<T>(at: string, events: T | readonly T[] | undefined): Placed<
   return (events as readonly T[]).map((event, index) => ({ at: `${at}[${index}]`, event }));
 }
 
-/** The rule that no event fits both matches: each match acts on the event, but an event files one job of a key only. */
+/**
+ * Makes the rule that no event fits both matches: each match would act on the event, but one event files only one job for a key.
+ */
 function sharesNoEvent({ at, event }: Placed<EventMatch>, other: EventMatch, rule: string): Check {
   const { source, detailType, key } = event;
   const haveSameSource = source === undefined || other.source === undefined || source === other.source;

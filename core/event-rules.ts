@@ -39,7 +39,7 @@ export type BusEvent = {
   readonly id: string;
   readonly source: string;
   readonly detailType: string;
-  /** When it happened, ms since the epoch. EventBridge sets whole seconds; a sender may have set a time of its own. */
+  /** When the event happened, ms since the epoch. EventBridge sets whole seconds; a sender may have set a time of its own. */
   readonly time: number;
   /** The whole event as JSON text. */
   readonly text: string;
@@ -49,7 +49,7 @@ export type BusEvent = {
 const PATH = /^\$(?:\.[A-Za-z0-9_-]+)+$/;
 const ID_CHARS = 128;
 
-/** Whether `path` is a path into an event: `$.name.name…`, with names of letters, digits, `_` and `-`. */
+/** Says whether `path` is a path into an event: `$.name.name…`, with names of letters, digits, `_` and `-`. */
 export function isEventPath(path: string): boolean {
   return PATH.test(path);
 }
@@ -71,7 +71,7 @@ export function parseEvent(text: string): BusEvent {
   return { id, source, detailType, time: at, text, value };
 }
 
-/** The rules that match an event. The longest tombstone comes first: an event is applied to a key once only. */
+/** Answers the rules that match an event. The longest tombstone comes first, because an event is applied to a key only once. */
 export function rulesFor(rules: readonly EventRule[], event: BusEvent): EventRule[] {
   const about = rules.filter(
     ({ source = event.source, detailType }) => source === event.source && detailType === event.detailType,
@@ -83,7 +83,7 @@ function tombstoneSeconds(rule: EventRule): number {
   return rule.do === "cancel" ? rule.tombstone : -1;
 }
 
-/** The value at a path of an event; `undefined` if there is none. */
+/** Answers the value at a path of an event; `undefined` if there is none. */
 export function valueAt({ value }: BusEvent, path: string): unknown {
   const [, ...names] = path.split(".");
   return names.reduce((at, name) => {
@@ -92,7 +92,9 @@ export function valueAt({ value }: BusEvent, path: string): unknown {
   }, value);
 }
 
-/** The key of the job that an event is about. Throws `bad-request` if the event has no key, or one that a job cannot have. */
+/**
+ * Answers the key of the job that an event is about. Throws `bad-request` if the event has no key, or a key that a job cannot have.
+ */
 export function keyIn(event: BusEvent, { key: path, topic }: EventRule): string {
   const value = valueAt(event, path);
   const isAltered = typeof value === "number" && !isAsWritten(event, path);
@@ -103,14 +105,17 @@ export function keyIn(event: BusEvent, { key: path, topic }: EventRule): string 
   throw new MinutehandError("bad-request", `${rule}, got ${found}`);
 }
 
-/** Whether a double holds the number at a path exactly as the event's text writes it. */
+/** Says whether a double holds the number at a path exactly as the event's text writes it. */
 function isAsWritten(event: BusEvent, path: string): boolean {
   const exactly = (_: string, value: unknown, { source = "" }: { source?: string } = {}): unknown =>
     typeof value === "number" && !isExact(source) ? null : value;
   return valueAt({ ...event, value: JSON.parse(event.text, exactly) }, path) !== null;
 }
 
-/** The body of the job that an event files. Throws `bad-request` if the event has none, or a double would alter a number in it. */
+/**
+ * Answers the body of the job that an event files. Throws `bad-request` if the event has no body, or a double would alter a number
+ * in the body.
+ */
 export function bodyIn(event: BusEvent, { body: path, topic }: EnqueueRule): unknown {
   const value = valueAt({ ...event, value: parseJson(event.text) }, path);
   if (value !== undefined) return value;

@@ -38,7 +38,7 @@ export function eventRulesOf<Duration>(
   return [...cancels, ...enqueues];
 }
 
-/** Whether filing a job of a topic with these rules must look for a tombstone of its key. */
+/** Says whether an enqueue to a topic with these rules must read the tombstone of the job's key. */
 export function readsTombstones(rules: readonly EventRule[]): boolean {
   const enqueues = rules.some((rule) => rule.do === "enqueue");
   return rules.some((rule) => rule.do === "cancel" && (enqueues || rule.tombstone > 0));

@@ -11,7 +11,10 @@ export function isFinished(home: Head): boolean {
   return home.state !== "scheduled" && home.state !== "running";
 }
 
-/** Whether a job's lease is live. It counts as live until `CLOCK_MARGIN` after its end: the reader's clock may be ahead. */
+/**
+ * Says whether a job's lease is live. A lease counts as live until `CLOCK_MARGIN` after its end, because the reader's clock may be
+ * ahead.
+ */
 export function isRunning(home: Head, now: number): boolean {
   // rule: lease-outlasts-the-clocks
   return home.state === "running" && now < (home.leaseEnd ?? 0) + CLOCK_MARGIN;
@@ -21,20 +24,22 @@ export function hasCrashed(home: Head, now: number): boolean {
   return home.state === "running" && !isRunning(home, now);
 }
 
-/** The error of a run whose lease ended before the run did. */
+/** Answers the text of the error of a run that did not end before its lease ended. */
 export function crashOf({ leaseEnd = 0 }: Head): string {
   return `the run did not end by ${new Date(leaseEnd).toISOString()}: it crashed, or was stopped`;
 }
 
-/** When a job may start, in ms since the epoch: when it is due, or at the start that a pause, a limit or a window gave it. */
+/**
+ * Answers when a job may start, in ms since the epoch: when it is due, or at the start that a pause, a limit or a window gave it.
+ */
 export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">): number {
   return Math.max(dueAt, heldUntil ?? dueAt);
 }
 
 /**
- * The `heldFrom` of a job that is given a new start `now`: `dueAt` plus all the time by which the job is late so far. Time in
- * a hold does not count. The time since the job's last start does, except the time in which its topic was `paused` (ms). All other
- * times are ms since the epoch.
+ * Answers the `heldFrom` of a job that is given a new start `now`: `dueAt` plus all the time by which the job is late so far. Time
+ * in a hold does not count. The time since the job's last start counts, except the time in which its topic was `paused` (ms). All
+ * other times are ms since the epoch.
  */
 export function heldFromAt(
   home: Pick<Home, "dueAt" | "heldFrom" | "heldUntil">,
@@ -44,7 +49,7 @@ export function heldFromAt(
   return Math.max(home.dueAt, home.heldFrom ?? home.dueAt) + Math.max(now - startsAt(home) - paused, 0);
 }
 
-/** Whether a job has expired by any machine's clock, so that no consumer runs it any more. */
+/** Says whether a job has expired by any machine's clock, so that no consumer runs it any more. */
 export function hasExpired(
   { wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head,
   now: number,
@@ -53,42 +58,42 @@ export function hasExpired(
 }
 
 /**
- * The last moment at which a job can use a start, in ms since the epoch. A later start would be wasted: the job would expire
- * before its consumer runs it. A job whose `expiresAfter` is short can use the starts of the first half of that time.
+ * Answers the last moment at which a job can use a start, in ms since the epoch. A later start would be wasted: the job would
+ * expire before its consumer runs it. A job whose `expiresAfter` is short can use the starts of the first half of that time.
  */
 export function lastStart({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head): number {
   return wantedAt + expiresAfter - Math.min(LAST_START_BEFORE_EXPIRY, expiresAfter / 2);
 }
 
-/** Whether a job with this `lastStart` has expired. */
+/** Says whether a job with this `lastStart` has expired. */
 export function isLastStartOver(last: number, now: number): boolean {
   return now > last + LAST_START_BEFORE_EXPIRY + CLOCK_MARGIN;
 }
 
 /**
- * Whether a void message or note of `revision` makes its reader send the job as it is now. The process that moved the job may have
- * died before it sent the job. Only the revision just before the current one does this. If all older ones did, a key that is
- * replaced n times would cost n² messages. Looks and audits find the remaining jobs.
+ * Says whether a void message or note of `revision` makes its reader send the job as it is now. The process that moved the job may
+ * have died before it sent the job. Only a message or note of the revision just before the current one does this. If all older ones
+ * did this, a key that is replaced n times would cost n² messages. Looks and audits find the remaining jobs.
  */
 export function isNextRevision(home: Head, revision: number): boolean {
   return home.state === "scheduled" && home.revision === revision + 1;
 }
 
 /**
- * Whether a bucket's entry lies before the time that its waiting job was moved to. Then the entry sends nothing: the move has filed
- * another look at the new time or later, before it changed the home, and that look sends the job. If all entries did, a key that
- * is replaced each second while no tick runs would cost as many messages as it has looks.
+ * Says whether a bucket's entry lies before the time that its waiting job was moved to. Then the entry sends nothing: the move has
+ * filed another look at the new time or later, before it changed the home, and that look sends the job. If all entries sent the
+ * job, a key that is replaced each second while no tick runs would cost as many messages as it has looks.
  */
 export function isMovedPast({ state, dueAt }: Head, sk: string): boolean {
   return state === "scheduled" && sk < sortable(dueAt);
 }
 
-/** Whether the time is over up to which a job may be postponed. */
+/** Says whether the time up to which a job may be postponed is over. */
 export function isBeyondBound({ postponeUntil }: Pick<Head, "postponeUntil">, now: number): boolean {
   return postponeUntil !== undefined && postponeUntil <= now;
 }
 
-/** Whether a writer must send a job's message itself, since the sweep may already have passed it. */
+/** Says whether a writer must send a job's message itself, because a sweep may already have passed the job's start. */
 export function isNear(start: number, now: number): boolean {
   return start <= now + NEAR;
 }

@@ -35,9 +35,9 @@ export type Home = Key &
     attempt: number;
     /** When the job was filed. If an event filed it: when that event happened. */
     createdAt: number;
-    /** When the event happened that filed the job, or the last that replaced it. */
+    /** The time of the event that filed the job, or of the last event that replaced it. */
     eventAt?: number;
-    /** When the latest event happened that kept this job, or whose job a caller has replaced by this one. */
+    /** The time of the latest event that kept this job, or whose job a caller has replaced by this job. */
     keptAt?: number;
     /** When a caller or an event last moved, replaced or redrove the job, or when an event filed it. */
     askedAt?: number;
@@ -52,7 +52,7 @@ export type Home = Key &
     heldFrom?: number;
     /** The `heldUntil` that a window gave far ahead. A limit that a later deploy adds has not counted it as a start. */
     uncounted?: number;
-    /** A schedule that promotes the job was asked for. It may be missing. */
+    /** Set if a schedule that promotes the job was requested. The schedule may be missing. */
     hasSchedule?: true;
     /** How often a redrive or a change by its user gave the job all its attempts anew, after it had run. */
     restarts?: number;
@@ -61,15 +61,15 @@ export type Home = Key &
     sentFor?: number;
     /** Of a cancelled untracked job: when it was established that no sweep could have sent the job before the cancel. */
     inTimeAt?: number;
-    /** When an event cancelled the job during its run. The job does not run again, however that run ends. */
+    /** When an event asked for a cancel during the job's run. The job does not run again, however that run ends. */
     cancelAskedAt?: number;
     /** Up to when the job may be postponed. */
     postponeUntil?: number;
-    /** When the message was sent by which the job was claimed, or was ended instead of being claimed, since its last move. */
+    /** When the message was sent that led to the claim since the job's last move, or to the job's end without a claim. */
     sentAt?: number;
     /** The last ten bulks that moved or cancelled the job, newest first: `<id> <ms>` of each, with the due time before that bulk. */
     bulk?: string;
-    /** The last ten once items that name the job, a line each: `<expiresAt> <token>`. They must outlive the job. */
+    /** The last ten once items that name the job, a line each: `<expiresAt> <token>`. The items must outlive the job. */
     once?: string;
     /** The last ten calls with an `Idempotency-Key` that changed the job, a line each: `<hash of the key>.<hash of the request>`. */
     calls?: string;
@@ -104,34 +104,39 @@ export type LogEntry = {
   error?: string;
 };
 
-/**
- * An entry of a bucket: look at job `id` at that time. `since`: since when the job could not be handed over because it is unreadable,
- * or because no policy names its topic and its queue takes no message.
- */
-export type Look = Key & { v: number; id: string; expiresAt: number; since?: number };
+/** An entry of a bucket: look at job `id` at that time. */
+export type Look = Key & {
+  v: number;
+  id: string;
+  expiresAt: number;
+  /**
+   * Since when the job could not be handed over, because it is unreadable, or because no policy names its topic and its queue takes
+   * no message.
+   */
+  since?: number;
+};
 export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
-/**
- * The item of an `Idempotency-Key`. `unsent`: nobody may have sent its untracked job, and no sweep is sure to find it. `filedAs`:
- * whether its job was stored, or sent as a message only; absent: an earlier version filed it.
- */
+/** The item of an `Idempotency-Key`. */
 export type OnceItem = Key & {
   v: number;
   id: string;
   hash: string;
   expiresAt: number;
+  /** Set while the untracked job may not have been sent and no sweep is sure to find it. */
   unsent?: true;
+  /** Whether the job was stored, or sent as a message only. Absent: an earlier version filed the job. */
   filedAs?: "home" | "message";
 };
-/**
- * What an event leaves under the key that it cancels. `eventAt`: when the latest such event happened. A job that an earlier event
- * files is cancelled at once. So is each job that is filed up to `until`, which is later than `eventAt` if an event found no job.
- * `events`: the ids of the last events, a line each. `reach`: the latest `until` that any of the key's events asked for.
- */
+/** What an event leaves under a key whose job it cancels. */
 export type Tombstone = Key & {
   v: number;
+  /** The ids of the key's last events that cancel, a line each. */
   events: string;
+  /** The time of the latest of these events. A job that an earlier event files later is cancelled at once. */
   eventAt: number;
+  /** Each job that is filed up to this time is cancelled at once. It is later than `eventAt` if an event found no job. */
   until: number;
+  /** The latest `until` that any of the key's events asked for. */
   reach: number;
   expiresAt: number;
 };
@@ -182,26 +187,27 @@ export type Pause = Key & {
   /** Set when the pause is over: all jobs that it parked were sent. */
   expiresAt?: number;
 };
-/**
- * The note of a parked job, which waits for its topic's resume or for a start of its topic's limit. A release sends the job if it
- * still has this revision. `from`: since when the job waits for that; absent: since its due time. `start`: when the job was to
- * start when it was parked; absent: at its due time. `last`: up to when the job can use a start; absent: always. `mark`: of an
- * untracked job, drawn anew each time the job is parked.
- */
+/** The note of a parked job, which waits for its topic's resume or for a start of its topic's limit. */
 export type Parked = Key & {
   v: number;
   id: string;
+  /** A release sends the job only if the job still has this revision. */
   revision: number;
+  /** Since when the job waits for the resume or the start. Absent: since its due time. */
   from?: number;
+  /** When the job was to start, at the time it was parked. Absent: at its due time. */
   start?: number;
+  /** Up to when the job can use a start. Absent: always. */
   last?: number;
+  /** Of an untracked job: drawn anew each time the job is parked. */
   mark?: string;
 };
-/**
- * A topic with a rate limit, or one that had a limit while jobs were parked. `until`: up to when starts were given while more jobs
- * waited for one.
- */
-export type Limited = Key & { v: number; until?: number };
+/** A topic with a rate limit, or a topic that had a limit while jobs were parked. */
+export type Limited = Key & {
+  v: number;
+  /** Up to when starts were given while more jobs waited for a start. */
+  until?: number;
+};
 /** A topic that was paused at some time. */
 export type PausedTopic = Key & { v: number };
 
@@ -223,17 +229,17 @@ export type Item =
 
 export const META_KEY: Key = { pk: "meta", sk: "meta" };
 
-/** A time as text of 13 digits, which sorts as the time does until the year 2286. */
+/** Writes a time as text of 13 digits. Such texts sort in the order of their times until the year 2286. */
 export function sortable(time: number): string {
   return String(time).padStart(13, "0");
 }
 
-/** The partition key of a minute of a shard, such as `2026-03-01T09:30#4`. */
+/** Answers the partition key of a minute of a shard, such as `2026-03-01T09:30#4`. */
 export function bucketOf(time: number, shard: number): string {
   return `${new Date(time).toISOString().slice(0, -8)}#${shard}`;
 }
 
-/** The first millisecond of the minute that `time` is in. */
+/** Answers the first millisecond of the minute that `time` is in. */
 export function minuteOf(time: number): number {
   return time - (time % BUCKET);
 }
@@ -243,7 +249,7 @@ export function homeKey(id: string): Key {
   return { pk: bucketOf(time, shard), sk: `${sortable(time)}#${id}` };
 }
 
-/** A look at job `id` at `time`, in the job's own shard. */
+/** Makes a look at job `id` at `time`, in the job's own shard. */
 export function lookAt(id: string, time: number): Look {
   return {
     pk: bucketOf(time, addressOf(id).shard),
@@ -254,7 +260,10 @@ export function lookAt(id: string, time: number): Look {
   };
 }
 
-/** The time under which a bucket's entry is filed. Of text that is no sort key: a time that sorts no later than the text. */
+/**
+ * Answers the time under which a bucket's entry is filed. For text that is no sort key, it answers a time that sorts no later than
+ * the text.
+ */
 export function timeOf(sk: string): number {
   const time = Number(sk.slice(0, 13));
   return Number.isSafeInteger(time) ? time : Number(/^\d*/.exec(sk)?.[0].padEnd(13, "0").slice(0, 13));
@@ -262,13 +271,13 @@ export function timeOf(sk: string): number {
 
 const ENTRY_KEY = /^\d{13}#([0-9A-Z]{26})(?:#look)?$/;
 
-/** The id in the sort key of a bucket's entry; `undefined` if the key is no entry's. */
+/** Answers the id in the sort key of a bucket's entry; `undefined` if `sk` is not the sort key of an entry. */
 export function idIn(sk: string): string | undefined {
   const id = ENTRY_KEY.exec(sk)?.[1];
   return id !== undefined && isJobId(id) ? id : undefined;
 }
 
-/** Whether an entry of a bucket is a look. All other entries are homes. */
+/** Says whether an entry of a bucket is a look. All other entries are homes. */
 export function isLookKey(sk: string): boolean {
   return sk.endsWith("#look");
 }
@@ -286,7 +295,7 @@ export function tombstoneKey(topic: string, key: string): Key {
 }
 
 /**
- * The tokens of schedules, `§<schedule>§<time>` and `§run <schedule>§<Idempotency-Key>`. They count for all topics, because a
+ * The tokens of schedules, `§<schedule>§<time>` and `§run <schedule>§<Idempotency-Key>`. They hold for all topics, because a
  * schedule can change its topic. Tokens of events have one part more.
  */
 const OF_SCHEDULE = /^§[^§]+§[^§]+$/;
@@ -295,7 +304,7 @@ export function onceKey(topic: string, token: string): Key {
   return { pk: `once#${OF_SCHEDULE.test(token) ? "" : topic}#${token}`, sk: "once" };
 }
 
-/** `call`: the hash of the call's `Idempotency-Key`. */
+/** Answers the key of the item that notes the jobs of a redrive. `call`: the hash of the call's `Idempotency-Key`. */
 export function chosenKey(topic: string, call: string): Key {
   return { pk: `redrive#${topic}#${call}`, sk: "redrive" };
 }
@@ -326,7 +335,7 @@ export function pausedTopicKey(topic: string): Key {
   return { pk: PAUSED_TOPICS, sk: topic };
 }
 
-/** The partition key of a topic's parked jobs of one shard. */
+/** Answers the partition key of a topic's parked jobs of one shard. */
 export function parkedIn(topic: string, shard: number): string {
   return `paused#${topic}#${shard}`;
 }
@@ -339,7 +348,7 @@ export function parkedKey(home: Home): Key {
   };
 }
 
-/** The time by which parked jobs are sorted: the due time, but at most the bound of a postponed job. */
+/** Answers the time by which parked jobs are sorted: the due time, but at most the bound of a postponed job. */
 export function parkedSortTime({
   dueAt,
   postponeUntil = dueAt,
@@ -361,7 +370,9 @@ export function parseNote(item: Item): Parked | undefined {
   return { pk, sk, v, id, revision: Number(revision), ...from, ...start, ...last, ...mark };
 }
 
-/** The counters of a topic's starts in one minute: attributes `s0` to `s59`, by the second. */
+/**
+ * Answers the key of the counters of a topic's starts in one minute. The attributes `s0` to `s59` count the starts of each second.
+ */
 export function startsKey(topic: string, minute: number): Key {
   return { pk: `starts#${topic}#${new Date(minute).toISOString().slice(0, -8)}`, sk: "starts" };
 }
@@ -370,7 +381,7 @@ export function deadKey(topic: string, time: number, id: string): Key {
   return { pk: deadDay(topic, time), sk: `${sortable(time)}#${id}` };
 }
 
-/** The partition key of a topic's dead entries of one day (UTC). */
+/** Answers the partition key of a topic's dead entries of one day (UTC). */
 export function deadDay(topic: string, time: number): string {
   return `dead#${topic}#${new Date(time).toISOString().slice(0, 10)}`;
 }

@@ -95,12 +95,15 @@ export function keptOptionsOf(job: JobOptions): KeptOptions {
   return pick(job, KEPT_OPTIONS);
 }
 
-/** The names of the options that a stored job could have and this one has not. */
+/** Answers the names of the options that a stored job could have and this job does not have. */
 export function absentOptionsOf(job: JobOptions): string[] {
   return KEPT_OPTIONS.filter((name) => job[name] === undefined);
 }
 
-/** Says of which kind a stored option must be, if it is of another kind; `undefined` if it fits or is absent. Anyone may have written the item. */
+/**
+ * Answers the kind that a stored option must have, if it has another kind; `undefined` if the option fits or is absent. The check
+ * is needed because anyone may have written the item.
+ */
 export function optionTrouble(name: JobOption, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   const option: Declaration = JOB_OPTIONS[name];

@@ -5,7 +5,7 @@ import { MinutehandError } from "./errors.ts";
 // SQS refuses characters that XML does not have. JSON.stringify itself escapes lone surrogates.
 const NOT_XML = /[\ufffe\uffff]/g;
 
-/** Converts a value to JSON text that SQS accepts: characters that SQS refuses are escaped, which no JSON reader notices. */
+/** Converts a value to JSON text that SQS accepts: characters that SQS refuses are escaped. A JSON reader gets the same value. */
 export function toJson(value: unknown): string {
   return escapeForSqs(JSON.stringify(value));
 }
@@ -33,7 +33,10 @@ export function parseJson(text: string): unknown {
 /** The tokens that `checkTokens` reads: strings, numbers, brackets, braces and commas. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[[\]{},]/g;
 
-/** An object or list that is not closed yet. `at`: the name or index that is being read. `names`: those of an object so far. */
+/**
+ * An object or list that is not closed yet. `at`: the name or index that is being read. `names`: the names that were read in an
+ * object so far.
+ */
 type Open = { at: string | number; names?: Set<string>; isName: boolean };
 
 /** Throws for a number or a name in JSON text that parsing alters. */
@@ -65,7 +68,9 @@ function readName(open: readonly Open[], inner: Open, names: Set<string>, token:
   inner.isName = false;
 }
 
-/** Whether a double surely holds a number: it has at most 15 significant digits, and no exponent. Other numbers need `isExact`. */
+/**
+ * Says whether a double surely holds a number: it has at most 15 significant digits, and no exponent. Other numbers need `isExact`.
+ */
 function isPlain(token: string): boolean {
   return token.length <= 15 && !/^-0|[eE]/.test(token);
 }
@@ -85,7 +90,7 @@ function startOf(token: string): string {
   return token.slice(0, 60);
 }
 
-/** Whether `token`, read as a double and written again, is the same decimal number. `-0` is not: it is written `0`. */
+/** Says whether `token`, read as a double and written again, is the same decimal number. `-0` is not: it is written `0`. */
 export function isExact(token: string): boolean {
   const value = Number(token);
   return (
@@ -93,7 +98,7 @@ export function isExact(token: string): boolean {
   );
 }
 
-/** A decimal number as `<digits>e<exponent>`, without leading or trailing zeros. Equal numbers give equal text. */
+/** Answers a decimal number as `<digits>e<exponent>`, without leading or trailing zeros. Equal numbers give equal text. */
 function canonical(token: string): string {
   const [mantissa = "", exponent = "0"] = token.replace("-", "").toLowerCase().split("e");
   // In `1e-5` the sign that was removed above is the exponent's.

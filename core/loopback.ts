@@ -3,7 +3,7 @@ import type { Policy } from "./policy.ts";
 /** The usual names of this machine, as `new URL(…).hostname` gives them. */
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
-/** Whether a URL's `hostname` is a name or a loopback address of this machine. */
+/** Says whether a URL's `hostname` is a name or a loopback address of this machine. */
 export function isLoopback(hostname: string): boolean {
   return LOOPBACK.includes(hostname) || /^127(?:\.\d+){3}$/.test(hostname);
 }

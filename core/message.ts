@@ -37,7 +37,7 @@ export type MessageJob = CarriedOptions & {
    * further message. Otherwise each revision would have one message more than the revision before.
    */
   spare?: true;
-  /** How many receives of the job's earlier messages ended without giving the job back: a process died. Absent: none. */
+  /** How often earlier messages of the job were received by a process that died and did not give the job back. Absent: never. */
   receives?: number;
 };
 
@@ -53,7 +53,7 @@ export type Message = {
 
 /**
  * Writes one job of a message that is sent at `sentAt` (ISO 8601). The stored text of the body is copied unparsed. The JSON is put
- * together by hand, except what a caller named: a sweep writes thousands of jobs.
+ * together by hand, except for values that a caller gave, because a sweep writes thousands of jobs.
  */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
@@ -94,18 +94,18 @@ export function newestRevisions<T extends { readonly job: MessageJob }>(carried:
   return [...newest.values()];
 }
 
-/** When the job of a message may start, in ms since the epoch. */
+/** Answers when the job of a message may start, in ms since the epoch. */
 export function startOf({ dueAt, heldUntil = dueAt }: Pick<MessageJob, "dueAt" | "heldUntil">): number {
   // rule: no-start-before-the-hold-ends
   return Math.max(Date.parse(dueAt), Date.parse(heldUntil));
 }
 
-/** Whether a message's job is past its own `expiresAfter` by this clock. `now`: ms since the epoch. */
+/** Says whether a message's job is past its own `expiresAfter` by this clock. `now`: ms since the epoch. */
 export function isPastExpiry({ expiresAt }: Pick<MessageJob, "expiresAt">, now: number): boolean {
   return expiresAt !== undefined && now > Date.parse(expiresAt);
 }
 
-/** How many ms late the job of a message was before a hold gave it its start. */
+/** Answers how many ms late the job of a message was before a hold gave it its start. */
 export function latenessBeforeHold({
   dueAt,
   heldFrom = dueAt,
@@ -113,18 +113,18 @@ export function latenessBeforeHold({
   return Math.max(Date.parse(heldFrom) - Date.parse(dueAt), 0);
 }
 
-/** The `heldUntil` of a message's job as its home has it, in ms since the epoch. */
+/** Answers the `heldUntil` of a message's job as its home has it, in ms since the epoch. */
 export function heldUntilOf({ heldUntil }: Pick<MessageJob, "heldUntil">): number | undefined {
   return heldUntil === undefined ? undefined : Date.parse(heldUntil);
 }
 
-/** Parses a message. `undefined` for text that is no message of Minutehand, or of a newer version. */
+/** Parses a message. `undefined` for text that is no message of Minutehand, or a message of a newer version. */
 export function parseMessage(text: string): Message | undefined {
   const value = jsonOf(text);
   return isMessage(value) ? value : undefined;
 }
 
-/** The topic of a message of a newer version, and why it cannot be read. `undefined` for all other text. */
+/** Answers the topic of a message of a newer version, and why it cannot be read. `undefined` for all other text. */
 export function newerMessage(text: string): { topic: string; error: string } | undefined {
   const value = jsonOf(text);
   if (typeof value !== "object" || value === null) return undefined;
@@ -133,7 +133,7 @@ export function newerMessage(text: string): { topic: string; error: string } | u
   return { topic, error: `its layout is version ${v}, and this code reads version ${MESSAGE_VERSION}` };
 }
 
-/** For how many seconds to hide an unreadable message after its receive number `receives`. */
+/** Answers for how many seconds to hide an unreadable message after its receive number `receives`. */
 export function unreadableSeconds(receives: number): number {
   const { first, longest } = UNREADABLE_WAIT;
   return Math.min(first * 2 ** Math.max(receives - 1, 0), longest) / 1000;
@@ -189,7 +189,7 @@ function isTextIfAny(value: unknown): boolean {
   return value === undefined || typeof value === "string";
 }
 
-/** Whether a value is a count that DynamoDB and JavaScript both hold exactly. */
+/** Says whether a value is a count that DynamoDB and JavaScript both hold exactly. */
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }

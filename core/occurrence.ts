@@ -86,7 +86,9 @@ function templateOf({ topic, body, ...options }: Input["job"]): Template {
   return { topic, body: toJson(body), ...optionsOf(options) };
 }
 
-/** Whether each field is of its kind. A job that cannot be sent would keep a sweep from sending all jobs of its page. */
+/**
+ * Says whether each field of a job is of its kind. A job that cannot be sent would keep a sweep from sending all jobs of its page.
+ */
 function isTemplate(value: unknown): value is Input["job"] {
   if (typeof value !== "object" || value === null) return false;
   const job = value as Partial<Input["job"]>;

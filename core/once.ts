@@ -3,7 +3,7 @@ import { KNOWN_CALLS } from "./constants.ts";
 /** What a home knows of a once item of its job. `expiresAt`: seconds since the epoch. */
 export type OnceNote = { readonly token: string; readonly expiresAt: number };
 
-/** The once items that a home names, oldest first. */
+/** Answers the once items that a home names, oldest first. */
 export function onceNotesOf(text: string | undefined): OnceNote[] {
   return linesOf(text).map((line) => {
     const space = line.indexOf(" ");
@@ -11,7 +11,10 @@ export function onceNotesOf(text: string | undefined): OnceNote[] {
   });
 }
 
-/** Writes the once items that a home names. Only the last ones: each write of a home is billed by its size. */
+/**
+ * Writes the once items that a home names. Writes only the last `KNOWN_CALLS` items, because each write of a home is billed by its
+ * size.
+ */
 export function onceText(notes: readonly OnceNote[]): string {
   return notes
     .slice(-KNOWN_CALLS)
@@ -27,7 +30,7 @@ export function withCall(calls: string | undefined, { key, request }: CallMark):
   return [...linesOf(calls), `${key}.${request}`].slice(-KNOWN_CALLS).join("\n");
 }
 
-/** Whether a call has changed the home before. `other`: a different request with the same key has. */
+/** Says whether a call has changed the home before. `other`: a different request with the same key has changed it. */
 export function knownCall(calls: string | undefined, { key, request }: CallMark): boolean | "other" {
   const [, known] =
     linesOf(calls)

@@ -50,8 +50,9 @@ export function packsOf(
 }
 
 /**
- * SQS's `DelaySeconds` for a message that starts at `start`: the time left, rounded up, so that no message comes early. For
- * `millisecond` it is rounded down, and the message comes `RELEASE_EARLY` before its start at least: the consumer holds it.
+ * Answers SQS's `DelaySeconds` for a message that starts at `start`: the time left, rounded up, so that no message comes early. For
+ * `millisecond` it is rounded down, and the message comes at least `RELEASE_EARLY` before its start. The consumer then holds the
+ * message.
  */
 export function delaySecondsOf(start: number, now: number, precision: TopicPolicy["precision"]): number {
   const left = Math.min(Math.max(start - now, 0), SQS_MAX_DELAY);
@@ -60,7 +61,7 @@ export function delaySecondsOf(start: number, now: number, precision: TopicPolic
   return Math.max(Math.floor((left - RELEASE_EARLY) / 1000), 0);
 }
 
-/** SQS's visibility timeout, in seconds, for a message that must come again after `ms`, at most after `LONGEST_HIDE`. */
+/** Answers SQS's visibility timeout, in seconds, for a message that must come again after `ms`, at most after `LONGEST_HIDE`. */
 export function hideSecondsOf(ms: number): number {
   return Math.ceil(Math.min(Math.max(ms, 0), LONGEST_HIDE) / 1000);
 }

@@ -1,20 +1,23 @@
 import { BUCKET, READY_RETENTION } from "./constants.ts";
 import type { Pause, PauseSpan } from "./items.ts";
 
-/** How many earlier pauses of a topic are kept apart. More would make its item large, which each hand-over reads. */
+/**
+ * How many earlier pauses of a topic are kept apart. More of them would make the pause's item large, and each hand-over reads this
+ * item.
+ */
 const SPANS = 20;
 /** How far apart the releases of two ticks may be, in ms. */
 const BETWEEN_RELEASES = 2 * BUCKET;
 
-/** Whether a pause is over: all jobs that it held were sent. Its item only says when the topic was paused. */
+/** Says whether a pause is over: all jobs that it held were sent. From then on its item only says when the topic was paused. */
 export function isPauseOver({ expiresAt }: Pause): boolean {
   return expiresAt !== undefined;
 }
 
 /**
- * The `earlier` of the pause that begins `now`: when the topic was paused before, for as long as the ready queue can hold a message
- * of that time. If there are more than `SPANS`, the oldest become one span, with the time between them. That counts too much time
- * as paused: when it is unclear whether a pause made a job late, the job runs.
+ * Answers the `earlier` of the pause that begins `now`: when the topic was paused before, for as long as the ready queue can hold a
+ * message of that time. If there are more than `SPANS`, the oldest become one span, with the time between them. That counts too
+ * much time as paused: when it is unclear whether a pause made a job late, the job runs.
  */
 export function spansAfter(pause: Pause, now: number): PauseSpan[] {
   const spans = spansOf(pause, now)
@@ -26,7 +29,7 @@ export function spansAfter(pause: Pause, now: number): PauseSpan[] {
   return [last ? { since: first.since, until: last.until } : first, ...spans];
 }
 
-/** For how many ms a topic was paused between `start` and `now`. */
+/** Answers how many ms a topic was paused between `start` and `now`. */
 export function pausedFor(pause: Pause | undefined, start: number, now: number): number {
   if (!pause) return 0;
   return spansOf(pause, now)
@@ -35,9 +38,10 @@ export function pausedFor(pause: Pause | undefined, start: number, now: number):
 }
 
 /**
- * The times in which a topic's jobs were held. A pause holds all jobs until consumers have followed its resume (`followedAt`). A resume
- * at a rate then holds the jobs that were to start before the resume, for as long as it gives them starts. It has given all starts
- * before `nextAt`. If ticks are missed, it gives none, and the hold ends. When the rate ends, `rate` is removed and `changedAt` set.
+ * Answers the times in which a topic's jobs were held. A pause holds all jobs until consumers have followed its resume
+ * (`followedAt`). A resume at a rate then holds the jobs that were to start before the resume, for as long as it gives them starts.
+ * All starts before `nextAt` have been given. If ticks are missed, the resume gives no starts, and the hold ends. When the rate
+ * ends, `rate` is removed and `changedAt` set.
  */
 function spansOf(
   { earlier = [], since, state, changedAt, rate, nextAt, liftedAt = changedAt, followedAt = liftedAt }: Pause,

@@ -1,7 +1,10 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Policy } from "./policy.ts";
 
-/** JSON of up to so many characters stays readable. A function's whole environment has 4,096 bytes, and its mappings' ids take most. */
+/**
+ * A policy of up to this many characters is stored as readable JSON. A function's whole environment has 4,096 bytes, and its
+ * mappings' ids take most.
+ */
 const LONGEST_READABLE = 1000;
 
 /** Writes a policy for an environment variable: as JSON, or if that is long, as deflated JSON (RFC 1951) in base64. */

@@ -13,17 +13,17 @@ export type Position = string & { readonly [position]: true };
 export const BEGINNING = " " as Position;
 export const END = "~" as Position;
 
-/** The position before all entries of `time` (ms since the epoch), and after all entries of earlier times. */
+/** Answers the position before all entries of `time` (ms since the epoch), and after all entries of earlier times. */
 export function beforeTime(time: number): Position {
   return sortable(time) as Position;
 }
 
-/** The position just after an entry. A space sorts before each character that continues a sort key (`#look`). */
+/** Answers the position just after an entry. A space sorts before each character that continues a sort key (`#look`). */
 export function justAfter(sk: string): Position {
   return `${sk} ` as Position;
 }
 
-/** The position after all entries of one job at one time: its home and its look. */
+/** Answers the position after all entries of one job at one time: its home and its look. */
 export function afterJob(sk: string): Position {
   return `${sk.replace("#look", "")}#~` as Position;
 }
@@ -31,8 +31,8 @@ export function afterJob(sk: string): Position {
 const POSITION = /^\d{13}$|[ ~]$/;
 
 /**
- * Reads a position that was stored or sent. Earlier versions wrote the sort key of the last entry that was done. It means the
- * position just after that entry.
+ * Reads a position that was stored or sent. Earlier versions wrote the sort key of the last entry that was done. Such a key means
+ * the position just after that entry.
  */
 export function storedPosition(text: string): Position {
   return POSITION.test(text) ? (text as Position) : justAfter(text);

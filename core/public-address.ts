@@ -6,7 +6,7 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 
 /**
- * Whether a literal IPv4 or IPv6 address is public: not private, loopback, link-local (where AWS keeps its metadata), shared,
+ * Says whether a literal IPv4 or IPv6 address is public: not private, loopback, link-local (where AWS keeps its metadata), shared,
  * reserved or multicast. IPv4-mapped and NAT64 addresses are judged by the IPv4 address in them. 6to4 and Teredo addresses, which
  * contain an address that anyone can choose, are not public.
  */
@@ -18,7 +18,7 @@ export function isPublicAddress(address: string): boolean {
   return judged.kind() === "ipv4" || judged.match(GLOBAL_UNICAST);
 }
 
-/** The IPv4 address in an IPv6 address that stands for it. Any other address itself. */
+/** Answers the IPv4 address in an IPv6 address that stands for it. Answers any other address unchanged. */
 function unwrapped(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (!(address instanceof ipaddr.IPv6)) return address;
   if (!address.isIPv4MappedAddress() && !address.match(NAT64)) return address;

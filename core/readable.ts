@@ -55,23 +55,26 @@ export function layoutTrouble({ v }: { v: unknown }): string | undefined {
   return `its layout is version ${v}, and this code reads version ${ITEM_VERSION}`;
 }
 
-/** The error of a `count` in an item that a newer version wrote. */
+/** Makes the error of a `count` in an item that a newer version wrote. */
 export function newerCounters({ pk }: Key): MinutehandError {
   const why = "a newer version wrote it, and only that version can count in it";
   return new MinutehandError("unavailable", `item ${pk} cannot be used: ${why}`);
 }
 
-/** The id of the job that a bucket's entry is about, by its sort key alone. `undefined` if the key is no entry's. */
+/**
+ * Answers the id of the job that a bucket's entry is about, by its sort key alone. `undefined` if `sk` is not the sort key of an
+ * entry.
+ */
 export function jobIdIn(sk: string): string | undefined {
   const id = idIn(sk);
   if (id === undefined) return undefined;
-  // A home is read by its id, so its key must be the one that the id gives.
+  // A home is read by its id, so its key must be the key that the id gives.
   return isLookKey(sk) || addressOf(id).time === timeOf(sk) ? id : undefined;
 }
 
 function fieldTrouble(home: Home, id: string): string | undefined {
-  if (home.id !== id) return "its id is not its address";
-  if (!STATES.has(home.state)) return "its state is none that a job has";
+  if (home.id !== id) return "its id does not belong to its key";
+  if (!STATES.has(home.state)) return "its state is no state of a job";
   for (const name of TEXTS) if (typeof home[name] !== "string") return malformed(name, "text");
   for (const name of TEXTS_IF_ANY)
     if (home[name] !== undefined && typeof home[name] !== "string") return malformed(name, "text");

@@ -12,24 +12,26 @@ export type Happening = Omit<LogEntry, "what"> & {
   what: LogEntry["what"] | "filed" | Exclude<State, "scheduled" | "running">;
 };
 
-/** How a run ended whose job runs again. */
+/** How a run ended after which the job runs again. */
 export type RunEnd = { readonly what: "failed" | "asked-to-retry"; readonly error?: string };
 
-/** The log of a job that is moved at `at` to `dueAt` (ms since the epoch): its last entries. `end`: how the last run ended. */
+/**
+ * Answers the log of a job that is moved at `at` to `dueAt` (ms since the epoch): its last entries. `end`: how the last run ended.
+ */
 export function logAfter(home: Home, at: number, dueAt: number, end: RunEnd | undefined): LogEntry[] {
   const ended = home.state === "dead" ? deathOf(home) : endOf(home, at, end);
   const log: LogEntry[] = [...(home.log ?? []), ...runOf(home), ...ended, { what: "moved", at, dueAt }];
   return log.slice(-LOG_ENTRIES);
 }
 
-/** The last things that happened to a job, oldest first, at most `LOG_ENTRIES`. */
+/** Answers the last things that happened to a job, oldest first, at most `LOG_ENTRIES`. */
 export function timelineOf(home: Home): Happening[] {
   const { id, createdAt: at, log = [] } = home;
   const filed: Happening = { what: "filed", at, dueAt: addressOf(id).time };
   return [filed, ...log, ...runOf(home), ...finishOf(home)].slice(-LOG_ENTRIES);
 }
 
-/** The message that reached a consumer since the last move, and the run that it started. */
+/** Answers the message that reached a consumer since the last move, and the run that it started. */
 function runOf({ sentAt, claimedAt, token, pausedMs = 0, ...home }: Home): LogEntry[] {
   const isRun = token !== undefined && claimedAt !== undefined;
   const attempt = isRun ? home.attempt : home.attempt + 1;
@@ -41,7 +43,7 @@ function runOf({ sentAt, claimedAt, token, pausedMs = 0, ...home }: Home): LogEn
   return [...sent, { what: "claimed", at: claimedAt, attempt, late }];
 }
 
-/** The end of the last run. A run without an end has crashed. */
+/** Answers the end of the last run. A run without an end has crashed. */
 function endOf(home: Home, at: number, end: RunEnd = { what: "failed", error: crashOf(home) }): LogEntry[] {
   if (home.token === undefined) return [];
   const { what, error } = end;
@@ -57,7 +59,7 @@ function finishOf(home: Home): Happening[] {
   if (state === "dead") return deathOf(home);
   if (at === undefined || state === "scheduled" || state === "running") return [];
   if (state === "done") return [{ what: state, at, attempt }];
-  // A job that was too late has its reason in `lastError`. After a caller's cancel, `lastError` is of an earlier run.
+  // A job that was too late has its reason in `lastError`. After a caller's cancel, `lastError` comes from an earlier run.
   const isTooLate = state === "expired" || (token === undefined && sentAt !== undefined);
   const why = isTooLate ? lastError : undefined;
   return [
@@ -66,7 +68,7 @@ function finishOf(home: Home): Happening[] {
   ];
 }
 
-/** How the last run ended, if the job did not run again because an event had cancelled it. */
+/** Answers how the last run ended, if the job did not run again because an event had cancelled it. */
 function endOfCancelledRun({ cancelAskedAt, lastError: error }: Home): RunEnd | undefined {
   if (cancelAskedAt === undefined) return undefined;
   return error === undefined ? { what: "asked-to-retry" } : { what: "failed", error };

@@ -18,7 +18,7 @@ const MOST_PER_SECOND = 1000;
 /** One start in a minute: the counters of a topic's starts lie in one item for each minute. */
 const LEAST_PER_SECOND = 1 / 60;
 
-/** The rules about a topic's settings but those of events. `windowFault`: says why a text is no window. */
+/** Answers the rules about a topic's settings, except the settings of events. `windowFault`: says why a text is no window. */
 export function topicChecks(
   name: string,
   topic: SettingsInSeconds & { readonly [Name in TopicSetting]?: unknown },
@@ -58,7 +58,7 @@ export function topicChecks(
   ];
 }
 
-/** The rules that follow from a setting's declaration. */
+/** Makes the rules that follow from a setting's declaration. */
 function declaredChecks(
   at: string,
   declared: (typeof SETTINGS)[number][1],
@@ -110,7 +110,7 @@ function webhookChecks(at: string, { webhook, tracking }: SettingsInSeconds): Ch
   ];
 }
 
-/** `name`: the host without a leading `*.`. */
+/** Makes the rule that an entry is a host. `name`: the host without a leading `*.`. */
 function hostCheck(at: string, host: string, name: string): Check {
   return {
     holds: URL.parse(`https://${name}`)?.hostname === name && !name.includes("*"),
@@ -131,7 +131,7 @@ function backoffChecks(
   { backoff, tracking }: Pick<SettingsInSeconds, "backoff" | "tracking">,
 ): Check[] {
   if (backoff === undefined) return [];
-  // Only SQS keeps an untracked job.
+  // An untracked job exists only in SQS.
   const longest = tracking === "none" ? LONGEST_UNTRACKED_WAIT / 1000 : LONGEST_WAIT_S;
   // A caller in plain JavaScript may pass any value.
   if (typeof backoff !== "object" || backoff === null) {

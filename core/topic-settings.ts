@@ -287,7 +287,7 @@ export const TOPIC_SETTINGS = {
   concurrency: { kind: "count", least: 1, most: 25, onlyFor: "lambda", ifAbsent: 10, ...functions },
   backoff: {
     kind: "own",
-    range: `a ladder of 1–${MOST_WAITS} \`waits\`, or \`initial\`, \`factor\`, \`max\` and \`jitter\``,
+    range: `1–${MOST_WAITS} \`waits\`, or \`initial\`, \`factor\`, \`max\` and \`jitter\``,
     ...tested,
   },
   maxAttempts: { kind: "count", least: 1, most: MOST_ATTEMPTS, ...tested },

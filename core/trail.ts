@@ -10,7 +10,10 @@ export function trailAfter(trail: readonly TrailEntry[], entry: TrailEntry, step
   return last && entry.reachedAt - last.reachedAt < step ? [...trail] : [...trail, entry];
 }
 
-/** The last position that the sweep had reached by `time`. `rest`: the trail without older entries, which nobody needs any more. */
+/**
+ * Answers the last position that the sweep had reached by `time`. `rest`: the trail without older entries, which are not needed any
+ * more.
+ */
 export function positionReachedBy(
   trail: readonly TrailEntry[],
   time: number,

@@ -10,7 +10,8 @@ import {
 
 /**
  * How much is read, written, sent or kept at once. No promise depends on these numbers: each may be any whole number from 1. They
- * are part of the context, so that the simulator can draw small ones. Then 20 jobs reach code that takes thousands in production.
+ * are part of the context, so that the simulator can draw small ones. Then 20 jobs reach code that needs thousands of jobs in
+ * production.
  */
 export type Sizes = {
   /** How many entries of a bucket one read answers. */
@@ -23,8 +24,9 @@ export type Sizes = {
   readonly tickBytes: number;
   /** How many shards a tick sweeps or audits at once. */
   readonly shards: number;
-  /** How many notes of parked jobs one read of a shard answers, and about how many of all shards a release holds at once. */
+  /** How many notes of parked jobs one read of a shard answers. */
   readonly parkedPage: number;
+  /** About how many notes of all shards a release holds at once. */
   readonly parkedNotes: number;
   /** How many parked jobs one step of a release sends. */
   readonly released: number;
@@ -42,7 +44,7 @@ export type Sizes = {
   readonly bulkJobs: number;
   /** How many bytes the jobs of one message have at most. */
   readonly packBytes: number;
-  /** With how many ready messages at most a topic's consumers count as keeping up. */
+  /** Up to how many ready messages a topic's consumers count as keeping up. */
   readonly healthyReady: number;
   /** How many statements one call to DynamoDB has, 25 at most. */
   readonly statements: number;
@@ -52,9 +54,9 @@ const MIB = 1024 * 1024;
 /** The largest home: 12 KiB are for all that it holds beside its body and headers. */
 const LARGEST_HOME = BODY_BYTES + HEADERS_BYTES + 12 * 1024;
 /**
- * How often a home is in memory while it is handed over, in its stored size. Text with one character that is not Latin takes two bytes
- * for each character. An entry that waits is there as text. An entry that is handed over is there as DynamoDB's answer, as the text
- * of that answer, as a home and as a message.
+ * How many copies of a home, in its stored size, are in memory while it is handed over. Text with one character that is not Latin
+ * takes two bytes for each character. An entry that waits is there as text. An entry that is handed over is there as DynamoDB's
+ * answer, as the text of that answer, as a home and as a message.
  */
 const WAITING_COPIES = 2;
 const HANDED_OVER_COPIES = 1 + 2 + 2 + 2;
@@ -81,15 +83,18 @@ export const SIZES: Sizes = {
   statements: STATEMENT_BATCH,
 };
 
-/** The page in hand, one that is read ahead, and two of the minutes that are read at once. */
+/**
+ * How many pages of a shard are in memory at once: the page in hand, the page that is read ahead, and two of the minutes that are
+ * read at once.
+ */
 const PAGES = 4;
-/** DynamoDB's bound of a page. As text it takes two bytes for each character. */
+/** DynamoDB's bound of a page. As text a page takes two bytes for each character. */
 const PAGE_IN_MEMORY = 2 * MIB;
 
 /**
- * How many entries of one shard the tick may hand over at once, if each job is as large as a job can be. DynamoDB bounds a page of
- * homes to 1 MB. But a look does not say how large its job is. As many entries again may wait meanwhile, in minutes that were read
- * because they might be empty.
+ * Answers how many entries of one shard the tick may hand over at once, if each job is as large as a job can be. DynamoDB bounds a
+ * page of homes to 1 MB. But a look does not say how large its job is. As many entries again may wait meanwhile, in minutes that
+ * were read because they might be empty.
  */
 export function entriesAtOnce({ tickBytes, shards }: Sizes): number {
   const share = tickBytes / shards - PAGES * PAGE_IN_MEMORY;

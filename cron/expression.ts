@@ -26,8 +26,8 @@ const LAST = Date.UTC(2200, 0, 1) - 1;
 
 /**
  * Parses EventBridge Scheduler's `cron(minutes hours day-of-month month day-of-week year)`, `rate(n unit)` and
- * `at(yyyy-mm-ddThh:mm:ss)`. A local time that the clocks skip has no occurrence. A local time that they show twice has one, the
- * first time ("Schedule types in EventBridge Scheduler": Daylight savings time).
+ * `at(yyyy-mm-ddThh:mm:ss)`. A local time that the clocks skip has no occurrence. A local time that the clocks show twice has one
+ * occurrence, at the first time ("Schedule types in EventBridge Scheduler": Daylight savings time).
  * @throws RangeError that names the rule and the value.
  */
 export function parseExpression(text: string, options: RecurrenceOptions = {}): Recurrence {
@@ -65,7 +65,7 @@ function parseAt(text: string, clock: WallClock): number | undefined {
   return clock.instantOf(wall);
 }
 
-/** A day of a rate is always 24 hours, also when the clocks change. */
+/** Parses the inside of `rate(…)`. A day of a rate is always 24 hours, also when the clocks change. */
 function parseRate(text: string, anchor: number): Recurrence {
   const [, count, unit = ""] = /^([1-9]\d{0,8}) (minute|hour|day)s?$/.exec(text) ?? [];
   if (count === undefined) {
@@ -84,8 +84,9 @@ function parseRate(text: string, anchor: number): Recurrence {
 }
 
 /**
- * croner computes in UTC, whose clocks never change, and each time that it finds is then looked up in the expression's time zone.
- * In a time zone croner would move a skipped time behind the gap, and repeat times of a doubled hour: Scheduler does neither.
+ * Parses the inside of `cron(…)`. croner computes in UTC, whose clocks never change, and each time that croner finds is then looked
+ * up in the expression's time zone. In a time zone croner would move a skipped time behind the gap, and repeat times of a doubled
+ * hour: Scheduler does neither.
  */
 function parseCron(text: string, clock: WallClock): Recurrence {
   const walls = new Cron(cronerPattern(text), {
@@ -101,7 +102,7 @@ function parseCron(text: string, clock: WallClock): Recurrence {
       while (wall !== null) {
         const instant = clock.instantOf(wall.getTime());
         if (instant !== undefined && instant > after) return instant;
-        // Skips the rest of a gap at once: minute by minute, the gaps of 174 years would take seconds.
+        // Skips the rest of a gap at once. If the search went minute by minute, the gaps of 174 years would take seconds.
         wall = walls.nextRun(instant === undefined ? lastOfGap(wall, clock) : wall);
       }
       return undefined;

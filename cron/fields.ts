@@ -69,7 +69,7 @@ function partOf(field: Field, part: string): string {
   return `${from === "*" && to === undefined ? allOf(field) : rangeOf(field, from, to)}${stepOf(field, step)}`;
 }
 
-/** All values of a field. For years it is a range, because croner's `*` begins with the year 0 and never ends. */
+/** Answers all values of a field. For years it is a range, because croner's `*` begins with the year 0 and never ends. */
 const allOf = (field: Field): string => (field === YEAR ? `${YEAR.lowest}-${YEAR.highest}` : "*");
 
 function rangeOf(field: Field, from: string, to: string | undefined): string {

@@ -2,7 +2,9 @@ import { nearestZones, zoneNames } from "./zone-names.ts";
 
 const DAY = 86_400_000;
 
-/** The clock of a time zone. A wall time, which it shows, is written as ms since the epoch, as if it were UTC. */
+/**
+ * The clock of a time zone. A wall time is a time that this clock shows. It is written as ms since the epoch, as if it were UTC.
+ */
 export type WallClock = {
   /** The wall time at an instant. */
   at(instant: number): number;
@@ -12,7 +14,11 @@ export type WallClock = {
   afterGap(wall: number): number;
 };
 
-/** @throws RangeError if `timezone` is no name of the IANA Time Zone Database, such as an abbreviation, an offset, or a name in another case. */
+/**
+ * Makes the clock of a time zone.
+ * @throws RangeError if `timezone` is no name of the IANA Time Zone Database. Abbreviations, offsets and names in another case are
+ * no names.
+ */
 export function wallClock(timezone: string): WallClock {
   const format = formatOf(timezone);
   const at = (instant: number): number => {
@@ -30,7 +36,8 @@ export function wallClock(timezone: string): WallClock {
     },
     afterGap(wall) {
       const [before, after] = [offset(wall - DAY), offset(wall + DAY)];
-      // The instants of `wall` by the offset after the change and by that before. The clock is put forward between them.
+      // The instants of `wall` by the offset after the change, and by the offset before the change. The clock is put forward
+      // between them.
       let [low, high] = [wall - after, wall - before];
       while (high - low > 1000) {
         const middle = low + Math.floor((high - low) / 2000) * 1000;

@@ -3,13 +3,16 @@ import { type WallClock, wallClock } from "./wall-clock.ts";
 const MINUTE = 60_000;
 const DAY_MINUTES = 24 * 60;
 const PATTERN = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d) (\S+)$/;
-/** How many minutes' openings of a window are cached. Jobs that are handed over together ask for the same few minutes. */
+/** For how many minutes the next opening of a window is cached. Jobs that are handed over together ask for the same few minutes. */
 const MOST_KNOWN = DAY_MINUTES;
 
 /** A part of each day in a time zone: from minute `opens` of the day up to, but without, minute `closes`. */
 type Window = { readonly opens: number; readonly closes: number; readonly clock: WallClock };
 
-/** @throws RangeError if `text` is no window. It names the rule and the value. */
+/**
+ * Parses a window such as `09:00-18:00 Asia/Shanghai`.
+ * @throws RangeError if `text` is no window. The error names the rule and the value.
+ */
 export function parseWindow(text: string): Window {
   const [, openHour, openMinute, closeHour, closeMinute, timezone = ""] = PATTERN.exec(text) ?? [];
   const opens = Number(openHour) * 60 + Number(openMinute);
@@ -22,7 +25,7 @@ export function parseWindow(text: string): Window {
   return { opens, closes, clock: wallClock(timezone) };
 }
 
-/** Says why a text is no window. `undefined` if it is one. */
+/** Says why a text is no window. `undefined` if the text is a window. */
 export function windowFault(text: string): string | undefined {
   try {
     parseWindow(text);
@@ -36,9 +39,9 @@ type Known = { readonly window: Window; readonly openings: Map<number, number> }
 const known = new Map<string, Known>();
 
 /**
- * When a window is open at or after `time`, in ms since the epoch: at `time` itself if the window is open then or there is none, and
- * otherwise when it opens next. A window is open whenever the clocks show a time in it. So it opens late on a day when the clocks skip
- * its opening, and twice if they go back over it.
+ * Answers when a window is open at or after `time`, in ms since the epoch: `time` itself if the window is open then or there is no
+ * window, and otherwise the next opening. A window is open whenever the clocks show a time in it. So it opens late on a day when
+ * the clocks skip its opening, and twice if they go back over it.
  *
  * @throws RangeError if `window` is no window.
  */
@@ -61,7 +64,7 @@ function parseAndCache(text: string): Known {
   return parsed;
 }
 
-/** The first minute from `minute` on in which the window is open. */
+/** Answers the first minute from `minute` on in which the window is open. */
 function openingFrom(window: Window, minute: number): number {
   for (let from = minute; ; ) {
     const wait = minutesToOpening(window, from);
@@ -72,14 +75,17 @@ function openingFrom(window: Window, minute: number): number {
   }
 }
 
-/** How many minutes after `minute` the clock shows a time in the window, if it is not changed meanwhile. */
+/** Answers how many minutes after `minute` the clock shows a time in the window, if the clock is not changed meanwhile. */
 function minutesToOpening({ opens, closes, clock }: Window, minute: number): number {
   const sinceOpening = (clock.at(minute) / MINUTE - opens + DAY_MINUTES) % DAY_MINUTES;
   const isOpen = sinceOpening < (closes - opens + DAY_MINUTES) % DAY_MINUTES;
   return isOpen ? 0 : DAY_MINUTES - sinceOpening;
 }
 
-/** The first minute after `from` and up to `to` at which the clock has been changed. `undefined` if it has not. */
+/**
+ * Answers the first minute after `from` and up to `to` at which the clock has been changed. `undefined` if the clock is not
+ * changed.
+ */
 function changeBetween(clock: WallClock, from: number, to: number): number | undefined {
   const ahead = (minute: number): number => clock.at(minute) - minute;
   const before = ahead(from);

@@ -55,7 +55,10 @@ export async function inParallel<T, R>(
   return results;
 }
 
-/** Whether `ask` answers true for any item. Asks for `width` items at a time, and answers at the first true without waiting for others. */
+/**
+ * Says whether `ask` answers true for any item. Asks for `width` items at a time, and answers at the first true without waiting for
+ * the others.
+ */
 export function anyInParallel<T>(
   items: readonly T[],
   width: number,

@@ -15,7 +15,7 @@ export function parseInstant(text: string): number | undefined {
   return ms >= FIRST && ms <= LAST ? ms : undefined;
 }
 
-/** Whether a date exists: Date.parse reads the 30th of February as the 2nd of March. */
+/** Says whether a date exists: Date.parse reads the 30th of February as the 2nd of March. */
 function isDay(date: string): boolean {
   const midnight = Date.parse(`${date}T00:00:00Z`);
   return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date);

@@ -1,4 +1,7 @@
-/** The longest start of `text` that fits into `bytes` of UTF-8. It ends at a whole character. Lone surrogates become U+FFFD. */
+/**
+ * Answers the longest beginning of `text` that fits into `bytes` of UTF-8. It ends at a whole character. Lone surrogates become
+ * U+FFFD.
+ */
 export function truncate(text: string, bytes: number): string {
   const whole = text.toWellFormed();
   if (Buffer.byteLength(whole) <= bytes) return whole;

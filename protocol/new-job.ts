@@ -10,8 +10,8 @@ export type NewJob = JobOptions & {
   /** ms since the epoch. A time in the past becomes now. */
   dueAt: number;
   /**
-   * When the event happened that files the job or replaces one with it: ms since the epoch, and not in the future. Absent if no
-   * event files the job, which is then created now.
+   * The time of the event that files this job, or that replaces another job with it: ms since the epoch, and not in the future.
+   * Absent if no event files the job. Then the job is created now.
    */
   createdAt?: number;
   /** The `time` of that event as its sender wrote it: ms since the epoch, perhaps in the future. Absent without an event. */

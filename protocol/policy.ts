@@ -1,14 +1,17 @@
 import { type TopicPolicy, topicPolicy } from "../core/policy.ts";
 import type { Context } from "./ports.ts";
 
-/** Says whether a topic has a limit (`maxPerSecond`). Reads this setting alone: another, invalid one must not make it throw. */
+/**
+ * Says whether a topic has a limit (`maxPerSecond`). Reads this setting alone, so that another setting that is invalid does not
+ * make it throw.
+ */
 export function isLimited({ policy }: Pick<Context, "policy">, topic: string): boolean {
   return isNamed({ policy }, topic) && policy.topics[topic]?.maxPerSecond !== undefined;
 }
 
 /**
- * Says whether the policy names a topic. It may not: a deploy may have removed the topic, or a newer deploy, which this process
- * does not know, may have added it.
+ * Says whether the policy names a topic. The policy may lack a topic that jobs have: a deploy may have removed the topic, or a
+ * newer deploy, which this process does not know, may have added it.
  */
 export function isNamed({ policy }: Pick<Context, "policy">, topic: string): boolean {
   return Object.hasOwn(policy.topics, topic);

@@ -48,7 +48,7 @@ export type Transacted =
 /** Some items of a partition in the order of their sort keys, which begin with a time: the oldest come first. */
 export type Page = {
   items: Item[];
-  /** Whether there are further items before the bound that the caller named. */
+  /** Whether the partition has further items before the bound that the caller named. */
   more: boolean;
 };
 
@@ -201,7 +201,7 @@ export interface Schedules {
 /** The event source mappings by which Lambda polls the ready queues. */
 export interface EventSources {
   /**
-   * Lets Lambda poll a topic's ready queue, or stops it. Lambda follows within a minute. Does nothing for a topic without a
+   * Makes Lambda poll a topic's ready queue, or stop polling it. Lambda follows within a minute. Does nothing for a topic without a
    * mapping.
    */
   enable(topic: string, enabled: boolean): Promise<void>;
@@ -210,7 +210,7 @@ export interface EventSources {
 /** Timers, so that a simulation can pass its own. */
 export type Timers = {
   readonly wait: (ms: number) => Promise<void>;
-  /** Calls `act` after `ms`. Answers a function that cancels this. */
+  /** Calls `act` after `ms`. Answers a function that cancels the call. */
   readonly after: (ms: number, act: () => void) => () => void;
 };
 

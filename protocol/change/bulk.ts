@@ -40,9 +40,12 @@ export type BulkRequest = {
   ratePerSecond?: number;
 };
 
-/** A bulk between two of its calls, as it travels with its caller. Times are ms since the epoch. */
+/**
+ * The state of a bulk between two of its calls. The caller gets this state and sends it with the next call. Times are ms since the
+ * epoch.
+ */
 export type Bulk = {
-  /** The mark of the jobs that it changes. */
+  /** The mark that the bulk writes into the jobs that it changes. */
   id: string;
   startedAt: number;
   /** The range of due times: `from ≤ dueAt < to`. For a redrive, the range of the times of death. */
@@ -50,7 +53,7 @@ export type Bulk = {
   to: number;
   /** How far the bulk has gone. */
   position: Position;
-  /** The start of all jobs that it moves. At a rate, the first start that it has not given yet. */
+  /** The start of all jobs that the bulk moves. At a rate, the first start that the bulk has not given yet. */
   nextAt: number;
 };
 
@@ -74,7 +77,8 @@ export type BulkPart = {
 const WIDTH = 8;
 const ERRORS = 10;
 /**
- * A part stops reading pages when it holds this many times as many jobs as it may change: most of them may be changed already.
+ * A part stops reading pages when it holds `HELD` times as many jobs as it may change, because an earlier call may have changed
+ * most of them already.
  */
 const HELD = 4;
 const SENDING_AGAIN = "sending jobs that a bulk has moved";
@@ -85,7 +89,7 @@ export const BULK_ID_CHARS = 8;
  * redriven twice.
  *
  * @param dueAt the start of the jobs, in ms since the epoch; absent: now
- * @param id 8 characters; the same one when a call that got no answer begins its bulk again
+ * @param id 8 characters; a call that got no answer must begin its bulk again with the same id
  */
 export function beginBulk(
   ctx: Context,
@@ -114,7 +118,7 @@ export async function beginRepeatableBulk(ctx: Context, topic: string, bulk: Bul
   if (outcome instanceof Error) throw outcome;
   if (outcome === "inserted") return bulk;
   const [read] = (await ctx.pool.read([key])) as [Begun | undefined];
-  const begun = requireReadable(read, "what this call began before");
+  const begun = requireReadable(read, "the beginning of this bulk");
   // A note that is older than a day may still be there, because TTL deletes days late. It is replaced.
   if (!begun || begun.expiresAt * 1000 <= startedAt) {
     const expect = { expiresAt: begun?.expiresAt };
@@ -133,14 +137,14 @@ export async function beginRepeatableBulk(ctx: Context, topic: string, bulk: Bul
 }
 
 /**
- * Runs one part of a bulk: changes at most 500 jobs, for about 5 s. Each job is changed on its own, by the call that its user
- * would make.
+ * Runs one part of a bulk: changes at most 500 jobs, for about 5 s. Each job is changed on its own, by the call that a user would
+ * make for this job.
  *
- * A part can be called again. It then changes the jobs that are left, and goes on behind them:
+ * A part can be called again. The repeat changes the jobs that are left, and goes on after them:
  * - Jobs that carry this bulk's mark are left alone. They count as changed, at the place where they were due.
  * - Jobs that others have filed or moved since the bulk began are left alone too, and do not count.
- * - At a rate, the jobs that are left get starts which an earlier call has not given. A redrive finds no trace of the jobs that
- *   it has redriven. So it does not count them, and gives their starts a second time.
+ * - At a rate, the jobs that are left get starts which an earlier call has not given. A redrive finds no trace of the jobs that it
+ *   has redriven. So it does not count them, and gives their starts a second time.
  * - Near jobs that an earlier call has moved are sent once more: that call may have died before it sent them.
  *
  * @param begun where the part begins: what `beginBulk` or the part before has answered
@@ -182,7 +186,10 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
   return { ...part, reached: timeOf(at.position), next: at };
 }
 
-/** Lets the rate of a bulk begin when consumers have followed a resume. Earlier starts would all come at once. */
+/**
+ * Lets the starts of a bulk with a rate begin when consumers have followed a resume. Jobs with earlier starts would all run at
+ * once.
+ */
 async function startAfterResume(
   ctx: Context,
   { topic, ratePerSecond }: BulkRequest,
@@ -220,13 +227,13 @@ function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Pr
   return listJobs(ctx, { ...filter, limit, from, to, cursor });
 }
 
-/** The jobs of a page that the bulk changes, unless one of them is refused. */
+/** Answers the jobs of a page that the bulk changes. A change may still be refused. */
 function matchedOf({ homes }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
   return homes.filter((home) => isFor(action, home, at.startedAt) && isFromBefore(home, at));
 }
 
 /**
- * Whether an action applies to a job. Only dead jobs are redriven, and only unfinished jobs are changed otherwise. `run` skips
+ * Says whether an action applies to a job. Only dead jobs are redriven, and only unfinished jobs are changed otherwise. `run` skips
  * jobs that may start already.
  */
 function isFor(action: BulkAction, home: Head, now: number): boolean {
@@ -235,9 +242,9 @@ function isFor(action: BulkAction, home: Head, now: number): boolean {
 }
 
 /**
- * Whether neither this bulk nor anybody else has changed a job since the bulk began. Clocks do not decide about the bulk's own
- * changes, which are marked. Changes of others count from `CLOCK_MARGIN` after the beginning: a job that was filed just before
- * it, by a clock that is ahead, must not be left out.
+ * Says whether neither this bulk nor anybody else has changed a job since the bulk began. The bulk's own changes are known by their
+ * marks, and not by clocks. Changes of others count from `CLOCK_MARGIN` after the beginning: a job that was filed just before it,
+ * by a clock that is ahead, must not be left out.
  */
 function isFromBefore({ bulk, askedAt, createdAt }: Head, { id, startedAt }: Bulk): boolean {
   return !marksIn(bulk).some((mark) => mark.id === id) && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;
@@ -248,39 +255,39 @@ function isFromBefore({ bulk, askedAt, createdAt }: Head, { id, startedAt }: Bul
  */
 type Mark = { readonly id: string; readonly dueAt: number };
 
-/** The marks that a home has, the newest first. */
+/** Answers the marks that a home has, the newest first. */
 function marksIn(bulk = ""): Mark[] {
   return [...bulk.matchAll(/(\S+) (\d+)/g)].map(([, id = "", dueAt]) => ({ id, dueAt: Number(dueAt) }));
 }
 
 /**
- * The marks of a job's home once this bulk has changed the job. Earlier marks stay, because a call of an earlier bulk may be
- * repeated.
+ * Answers the marks of a job's home once this bulk has changed the job. Earlier marks stay, because a call of an earlier bulk may
+ * be repeated.
  */
 function marked({ dueAt, bulk }: Head, { id }: Bulk): string {
   const marks = [{ id, dueAt }, ...marksIn(bulk)].slice(0, KNOWN_CALLS);
   return marks.map((mark) => `${mark.id} ${mark.dueAt}`).join(" ");
 }
 
-/** Whether this bulk has changed a job since it was read. `now`: the job's home as it is now. */
+/** Says whether this bulk has changed a job since it was read. `now`: the job's home as it is now. */
 function isChangedBy({ id }: Bulk, { dueAt }: Head, now: Pick<Head, "bulk">): boolean {
   return marksIn(now.bulk).some((mark) => mark.id === id && mark.dueAt === dueAt);
 }
 
-/** How many jobs that were due on this page an earlier call of this part has changed. */
+/** Answers how many jobs that were due on this page an earlier call of this part has changed. */
 async function changedBefore(
   ctx: Context,
   { homes, gone, cursor }: JobPage,
   { action }: BulkRequest,
   at: Bulk,
 ): Promise<number> {
-  // A cancelled job counts for a cancel alone. A marked job that is not cancelled does not: the cancel of an untracked job that
-  // came too late is undone.
+  // A cancelled job counts only if the bulk cancels. If the bulk cancels, a marked job that is not cancelled does not count: the
+  // job is untracked, and its cancel came too late and was undone.
   const found = [...homes, ...gone].filter(
     (home) => isMarkedHere(home, at, cursor) && (action === "cancel") === (home.state === "cancelled"),
   );
   const changed = new Set(found.map(({ id }) => id));
-  // Of some cancelled untracked jobs it is not known yet whether the cancel came in time. Cancelling them again settles that.
+  // For some cancelled untracked jobs, nobody knows yet whether the cancel came in time. A second cancel finds that out.
   const doubtful = found.filter(isCancelDoubtful).map(({ id }) => id);
   const settled = doubtful.length > 0 ? await cancelMany(ctx, doubtful) : [];
   for (const [i, id] of doubtful.entries()) if (settled[i] instanceof Error) changed.delete(id);
@@ -288,8 +295,8 @@ async function changedBefore(
 }
 
 /**
- * Whether the bulk has changed a job while the job was due on this page. If the bulk meets a marked job that was due elsewhere
- * then, the bulk itself has moved the job here.
+ * Says whether the bulk has changed a job while the job was due on this page. If a marked job on this page was due elsewhere
+ * before, the bulk itself has moved the job here.
  */
 function isMarkedHere({ id, bulk }: Head, at: Bulk, cursor: Position | undefined): boolean {
   const places = marksIn(bulk).flatMap((mark) => (mark.id === at.id ? `${sortable(mark.dueAt)}#${id}` : []));
@@ -297,8 +304,8 @@ function isMarkedHere({ id, bulk }: Head, at: Bulk, cursor: Position | undefined
 }
 
 /**
- * The jobs that were due on this page and that an earlier call of this part has moved. For a redrive: the jobs of any redrive
- * that has not removed the dead entry yet.
+ * Answers the jobs that were due on this page and that an earlier call of this part has moved. For a redrive: the jobs of any
+ * redrive that has not removed the dead entry yet.
  */
 function movedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
   if (action === "cancel") return [];
@@ -307,7 +314,7 @@ function movedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, 
   return [...new Map(found.map((home) => [home.id, home])).values()];
 }
 
-/** Why a job, as it was read, cannot be changed. `undefined`: it can be, as far as the bulk knows. */
+/** Answers why a job, as it was read, cannot be changed. `undefined`: it can be changed, as far as the bulk knows. */
 function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
   if (action === "redrive") return undefined;
   if (action !== "cancel" && home.untracked) {
@@ -317,7 +324,7 @@ function refusal(action: BulkAction, home: Head, now: number): MinutehandError |
   return refusalOf(home, now, action === "cancel" ? expectUnclaimed : expectNotCancelled);
 }
 
-/** The starts that an earlier call of this part has given to jobs of this page, in ms since the epoch. */
+/** Answers the starts that an earlier call of this part has given to jobs of this page, in ms since the epoch. */
 function startsTaken({ homes, gone }: JobPage, { id, nextAt }: Bulk): number[] {
   const moved = [...homes, ...gone].filter(
     ({ bulk, wantedAt }) => marksIn(bulk)[0]?.id === id && wantedAt >= nextAt,
@@ -349,7 +356,7 @@ function turnsOf(
   if (ratePerSecond === undefined)
     return { next: (_, count) => new Array<number>(count).fill(nextAt), nextAt: () => nextAt };
   const interval = 1000 / ratePerSecond;
-  // In step with the earlier call of this part. Otherwise the starts of both calls would mix, at twice the rate.
+  // The slots are the same as in the earlier call of this part. Otherwise the starts of both calls would mix, at twice the rate.
   const origin = begun > nextAt ? (taken[0] ?? begun) : nextAt;
   const latest = startedAt + LONGEST_DELAY;
   const timeOf = (slot: number): number => Math.min(origin + slot * interval, latest);
@@ -400,8 +407,8 @@ async function changeAll(
   starts: readonly number[],
 ): Promise<Result[]> {
   const asked = new Map(homes.map(({ id, askedAt }) => [id, askedAt]));
-  // `askedAt` is compared for equality, too: by a clock that is behind, a change since the job was read would lie before the bulk
-  // began.
+  // `askedAt` is compared for equality, too: if another process with a clock that is behind changes the job after it was read, the
+  // new `askedAt` may lie before the bulk began.
   const spares = (home: Head): boolean => !isFromBefore(home, bulk) || home.askedAt !== asked.get(home.id);
   if (action === "cancel") {
     const results = await cancelMany(
@@ -439,8 +446,8 @@ function isUnavailable(result: Result | undefined): boolean {
 }
 
 /**
- * Reads the jobs whose change got no answer. Sends those that were changed all the same, because a change without an answer has
- * sent nothing, and answers their ids.
+ * Reads the jobs whose change got no answer. Sends the jobs that were changed all the same, because a change without an answer has
+ * sent no message. Answers the ids of these jobs.
  */
 async function changedAfterAll(
   ctx: Context,
@@ -465,7 +472,7 @@ async function changedAfterAll(
   }
 }
 
-/** Redrives one job. If it is still dead at the same revision afterwards, its key names another job. */
+/** Redrives one job. If the job is still dead at the same revision afterwards, its key names another job. */
 async function redriveDead(ctx: Context, home: Head, dueAt: number): Promise<Result> {
   if (await redriveAsRead(ctx, home, dueAt)) return "changed";
   const [now] = await readHeads(ctx, [home.id]);

@@ -3,7 +3,7 @@ import type { Home } from "../../core/items.ts";
 import { type CallMark, knownCall } from "../../core/once.ts";
 
 /**
- * Whether a try of this call has changed the job before.
+ * Says whether a try of this call has changed the job before.
  *
  * @throws `idempotency-mismatch`: a different request with the same `Idempotency-Key` has changed the job
  */
@@ -14,7 +14,7 @@ export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: Cal
   return known;
 }
 
-/** The error of an `Idempotency-Key` that comes with a second request. */
+/** Makes the error of an `Idempotency-Key` that comes with a second request. */
 export function differentRequest(data: Record<string, unknown>): MinutehandError {
   return new MinutehandError(
     "idempotency-mismatch",

@@ -14,7 +14,7 @@ import { cancelTogether } from "./cancel.ts";
 const TRIES = 10;
 /**
  * How many ids of a key's last events a tombstone keeps. Times do not tell all events apart: EventBridge counts in whole seconds,
- * and an event of the future counts from another moment on each delivery.
+ * and an event of the future counts from a different moment on each delivery.
  */
 const EVENTS_KNOWN = 10;
 
@@ -26,17 +26,17 @@ export type CancellingEvent = {
   /** When it happened. */
   at: number;
   /**
-   * If the event finds no job, jobs that are filed under the key before this time are cancelled too. If it is not after `at`, no
-   * job is cancelled ahead.
+   * If the event finds no job, jobs that are filed under the key before this time are cancelled too. If this time is not after
+   * `at`, no such job is cancelled.
    */
   until: number;
 };
 
 /**
- * Cancels the job of a key as if at the time when the event happened. A job that runs is not run again. A job that was filed
- * after `until` stays. The same transaction leaves a tombstone. The tombstone cancels jobs of earlier events as they are filed.
- * If the event found no job to cancel, the tombstone also cancels jobs that are filed before `until`. Idempotent: the tombstone
- * keeps the event's id.
+ * Cancels the job of a key as if the call were made at the time of the event. A job that runs is not run again. A job that was
+ * filed after `until` stays. The same transaction leaves a tombstone. When an earlier event files a job later, the tombstone
+ * cancels that job at once. If the event found no job to cancel, the tombstone also cancels jobs that are filed before `until`.
+ * Idempotent: the tombstone keeps the event's id.
  *
  * @throws `unavailable`: the call must be repeated
  */
@@ -52,7 +52,7 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     // rule: tombstone-only-grows
     const until = Math.max(metOne ? event.at : event.until, tombstone?.until ?? 0);
     // rule: tombstone-with-the-key-as-read
-    // Whoever files a job meanwhile makes the key name another job, and the transaction is refused.
+    // If another process files a job meanwhile, the key names that job, and the transaction is refused.
     const together = [tombstoneOf(ctx, event, until, tombstone), expectKeyUnchanged(event, found.item)];
     if (live && !meant) together.push(ownerAsRead(live));
     if (holder?.state === "dead") together.push(stillDead(holder));
@@ -71,15 +71,15 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
   );
 }
 
-/** Whether an event was applied before, or a later event has cancelled all that this event would cancel. */
+/** Says whether an event was applied before, or a later event has cancelled all jobs that this event would cancel. */
 function isDone({ id, at, until }: CancellingEvent, { events, eventAt, reach }: Tombstone): boolean {
   // rule: event-applied-once
   return events.split("\n").includes(id) || (at < eventAt && until <= reach);
 }
 
 /**
- * Whether an event is about this job. The time of an event's job comes from an event too, so both compare exactly. A caller's
- * clock may differ from that of the event's sender.
+ * Says whether an event is about this job. If an event filed the job, both times come from events and are compared exactly. If a
+ * caller filed it, the caller's clock may differ from the clock of the event's sender, so `CLOCK_MARGIN` is added.
  */
 function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
   if (holder.eventAt !== undefined) return isCancelledByTombstone(holder, { eventAt: at, until });
@@ -87,22 +87,24 @@ function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
 }
 
 /**
- * The check that a job still has the `eventAt` with which it was read, or still has none. Meanwhile an earlier event may replace
- * a caller's job: then the job is that event's, and this event must cancel it.
+ * Makes the check that a job still has the `eventAt` with which it was read, or still has none. Meanwhile an earlier event may
+ * replace a caller's job. Then the job belongs to that event, and this event must cancel it.
  */
 function ownerAsRead({ id, eventAt }: Home): Write {
   return { check: { key: homeKey(id), expect: { eventAt } } };
 }
 
-/** The check that a job is still dead: a redrive may bring the job back to life meanwhile, and then the event must cancel it. */
+/**
+ * Makes the check that a job is still dead: a redrive may bring the job back to life meanwhile, and then the event must cancel it.
+ */
 function stillDead({ id, state, revision }: Home): Write {
   return { check: { key: homeKey(id), expect: { state, revision } } };
 }
 
 /**
- * Whether a later event has asked for this job, so that the job stays. That counts if the job was filed before the event that
- * cancels, or if the later event happened when the other no longer cancelled ahead. With the events in order, the later one would
- * have filed another job.
+ * Says whether a later event has asked for this job, so that the job stays. The later event counts if the job was filed before the
+ * event that cancels, or if the later event happened at or after `until`. If the events had come in order, the later event would
+ * have filed another job in these cases.
  */
 function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at, until }: CancellingEvent): boolean {
   const askedAt = Math.max(eventAt, keptAt);
@@ -110,8 +112,8 @@ function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at, until }:
 }
 
 /**
- * Cancels a live job. A job that runs is marked instead: it ends as cancelled unless its current run succeeds. `false`: something
- * is no longer as it was read.
+ * Cancels a live job. A job that runs is marked instead: it ends as cancelled unless its current run succeeds. `false`: nothing was
+ * written, because an item has changed since it was read.
  */
 async function end(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
@@ -128,8 +130,8 @@ async function write(ctx: Context, writes: readonly Write[]): Promise<boolean> {
 }
 
 /**
- * The write of a tombstone. It lasts for `EVENT_AFTER` beyond the time in which it cancels: an earlier event that files a job may
- * still arrive then.
+ * Makes the write of a tombstone. The tombstone is stored for `EVENT_AFTER` after the time up to which it cancels, because an
+ * earlier event that files a job may still arrive then.
  */
 function tombstoneOf(
   ctx: Context,

@@ -59,7 +59,7 @@ export async function cancelByKey(ctx: Context, topic: string, key: string): Pro
  * Cancels many jobs. One job's refusal does not affect the others. Answers in the order of `ids`. An id that is named twice is
  * cancelled once.
  *
- * @param spares whether a job, as it was just read, is left as it is
+ * @param spares says whether to leave a job, as it was just read, unchanged
  * @param marks by id: the marks of bulks that the home of a cancelled job gets (`Home.bulk`)
  */
 export async function cancelMany(
@@ -72,7 +72,7 @@ export async function cancelMany(
 }
 
 /**
- * Cancels a waiting job in one transaction with other writes. `false`: nothing was written, because something is no longer as it
+ * Cancels a waiting job in one transaction with other writes. `false`: nothing was written, because an item has changed since it
  * was read.
  *
  * @throws as `expectUnclaimed`
@@ -193,7 +193,7 @@ async function tryToCancel<H extends Head>(
   return left;
 }
 
-/** The attributes of the home of a job that is cancelled at `now`. */
+/** Answers the attributes of the home of a job that is cancelled at `now`. */
 export function cancelledFields(
   ctx: Context,
   now: number,
@@ -202,9 +202,9 @@ export function cancelledFields(
 }
 
 /**
- * The attributes of a cancelled home, by the home as it was read. If the job's run has crashed, they say so. The home of an
- * untracked job that was held stays for as long as its once item may say `unsent`: without a home, a repeat of its request would
- * file the job again.
+ * Answers the attributes of a cancelled home, by the home as it was read. If the job's run has crashed, `lastError` says so. The
+ * home of an untracked job that was held stays for as long as its once item may say `unsent`: without a home, a repeat of its
+ * request would file the job again.
  */
 function cancelledFieldsOf(
   ctx: Context,
@@ -218,7 +218,9 @@ function cancelledFieldsOf(
   return { ...cancelled, expiresAt, ...(home.state === "running" ? { lastError: crashOf(home) } : {}) };
 }
 
-/** The answer for a job that is cancelled already or cannot be cancelled. `undefined`: the job must be cancelled. */
+/**
+ * Answers what a cancel answers for a job that is cancelled already or cannot be cancelled. `undefined`: the job must be cancelled.
+ */
 function answerWithoutWriting<H extends Head>(home: H, now: number): H | MinutehandError | undefined {
   return home.state === "cancelled" ? home : refusalOf(home, now);
 }
@@ -251,7 +253,7 @@ async function confirmOthers<H extends Head>(
   return handedOffRefusal(home, seenAt) ?? (await noteInTime(ctx, home, seenAt)) ?? finishCancel(ctx, home);
 }
 
-/** Does the last steps of a cancel that stands, and answers the job: lets its key go, and reports the cancel. */
+/** Does the last steps of a cancel that stands: releases the job's key, and reports the cancel. Answers the job. */
 async function finishCancel<H extends Head>(ctx: Context, home: H): Promise<H> {
   await releaseKey(ctx, home, home.expiresAt ?? 0, ctx.clock() + WRITER_DEADLINE);
   ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
@@ -259,7 +261,7 @@ async function finishCancel<H extends Head>(ctx: Context, home: H): Promise<H> {
 }
 
 /**
- * Whether a sweep may have sent a cancelled untracked job before the cancel took effect. A write can land minutes late
+ * Says whether a sweep may have sent a cancelled untracked job before the cancel took effect. A write can land minutes late
  * (`LANDS_WITHIN`).
  */
 export function isCancelDoubtful(home: Head): boolean {
@@ -301,8 +303,8 @@ async function undoCancel<H extends Head>(
 }
 
 /**
- * Changes a home whose cancel is in doubt. Answers `undefined` if the home then says that the cancel stands, whoever wrote that,
- * and the error `otherwise` if it does not.
+ * Changes a home whose cancel is in doubt. Answers `undefined` if the home then says that the cancel stands, no matter which call
+ * wrote this. Answers the error `otherwise` in all other cases.
  */
 async function settleDoubt(
   ctx: Context,
@@ -318,7 +320,7 @@ async function settleDoubt(
   // The item also tells if another call was faster, or if this change was done and its answer was lost.
   const stored = item && readHome(item, home.id);
   if (stored?.state === "cancelled" && !isCancelDoubtful(stored)) return undefined;
-  // The job waits again, so that a limit or a window may hold it.
+  // The job waits again, so a limit or a window may hold it.
   if (stored?.state === "scheduled") await sendIfNear(ctx, [stored]);
   return otherwise;
 }

@@ -72,21 +72,21 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     heldUntil > (keepsTurn ? now - BOOKED_FOR : now) && { heldFrom, heldUntil };
   // rule: no-move-into-the-past
   const dueAt = movedDueAt(home, request, hold !== false, now);
-  // Not in the past: nobody would find a look behind the audit's cursor.
+  // The start is not in the past, because neither a sweep nor an audit would find a look behind the audit's cursor.
   const start = hold ? startsAt({ dueAt, ...hold }) : Math.max(dueAt, now);
   const looks = [{ id: home.id, time: start }];
-  // Lists and bulks find a job at its due time. Where no look lies there yet they need one, though no sweep comes to it any more.
+  // Lists and bulks find a job at its due time. So a look is filed there if there is none yet, although no sweep reads it any more.
   if (dueAt !== start && dueAt !== home.dueAt) looks.push({ id: home.id, time: dueAt });
   // rule: look-before-home
   await fileLooks(ctx, looks, by);
 
-  // The once items are prolonged before the job gets its later time, or TTL could delete one of them in between.
+  // The once items are prolonged before the job gets its later time. Otherwise TTL could delete one of them in between.
   const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);
   const set = { ...request.set, ...once, ...hold, state: "scheduled", dueAt, revision: home.revision + 1 };
   const change = {
     key: homeKey(home.id),
     // rule: move-only-what-was-read
-    // A call that keeps the job notes its once item in the home without a new revision, so `once` must be as read too.
+    // A call that keeps the job notes its once item in the home without a new revision, so `once` must be as it was read, too.
     expect: { ...request.expect, revision: home.revision, once: home.once },
     set: { ...set, log: logAfter(home, now, dueAt, request.end) },
     remove: [...OVER, ...(request.remove ?? [])].filter((name) => !Object.hasOwn(set, name)),
@@ -96,8 +96,8 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     : await ctx.pool.change(change, by);
   const item = changed.item && readHome(changed.item, home.id);
   const found = isUnreadable(item) ? undefined : item;
-  // After a lost answer the write was repeated, and finds its own effect. If another call has set the same values, that serves as
-  // well: only its log may differ.
+  // If an answer was lost, the repeated write finds the effect of its first try. If another call has set the same values, the job
+  // is moved as well: only its log may differ.
   if (!found || !(changed.changed || hasAttributes(found, set)))
     return { moved: false, home: found, together: changed.together };
 
@@ -107,14 +107,14 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   return { moved: true, home: found };
 }
 
-/** The due time of a moved job. */
+/** Answers the due time of a moved job. */
 function movedDueAt(home: Home, { dueAt, keepsTurn = false }: Move, isHeld: boolean, now: number): number {
   if (!keepsTurn) return isHeld ? dueAt : Math.max(dueAt, now);
   // With `keepsTurn`, `dueAt` is the bound, which has passed. An overdue job keeps its due time, if that is not before the bound.
   return home.state === "scheduled" ? Math.min(Math.max(home.dueAt, dueAt), now) : now;
 }
 
-/** Whether an item has all the attributes of `set`, with the same values. */
+/** Says whether an item has all the attributes of `set`, with the same values. */
 export function hasAttributes(item: object, set: object): boolean {
   const values = item as Record<string, unknown>;
   return Object.entries(set).every(([name, value]) => isDeepStrictEqual(values[name], value));

@@ -18,8 +18,8 @@ const TRIES = 10;
 /** The attributes of a pause that record which starts its resume has given at a rate. */
 const RATE_ATTRIBUTES = ["rate", "nextAt", "givenRate", "givenUntil"];
 /**
- * How long, in ms, Lambda takes at most to poll a queue again if it refuses the resume's call or gets none: the time in which
- * Lambda follows the pause, the time until the next tick repeats the call, and the time in which Lambda follows that.
+ * How long, in ms, Lambda takes at most to poll a queue again if it refuses the resume's call or never gets it: the time in which
+ * Lambda follows the pause, plus the time until the next tick repeats the call, plus the time in which Lambda follows that call.
  */
 const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
 
@@ -58,8 +58,8 @@ export async function pauseTopic(ctx: Context, topic: string): Promise<Pause> {
 }
 
 /**
- * Resumes a paused topic, and answers its pause. `undefined`: the topic is not paused. Called during a resume, it changes the
- * rate of the parked jobs that are left; jobs that have been given a start keep it.
+ * Resumes a paused topic, and answers its pause. `undefined`: the topic is not paused. A call during a resume changes the rate for
+ * the parked jobs that are left. Jobs that have a start already keep it.
  *
  * @param rate how many parked jobs start a second at most; `undefined`: all of them start at once
  * @throws `unavailable`
@@ -74,8 +74,8 @@ export async function resumeTopic(
     if (!found || isPauseOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
-    // Without a rate, no job is parked from now on. With a rate, jobs that were to start before the resume are held, and no later
-    // ones, even if an earlier rate of this resume has ended since.
+    // Without a rate, no job is parked from now on. With a rate, jobs that were to start before the resume are held, but no later
+    // jobs, even if an earlier rate of this resume has ended.
     const changedAt = rate === undefined ? now : liftedAt;
     const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
     const isSame = found.rate === rate;
@@ -91,8 +91,8 @@ export async function resumeTopic(
 }
 
 /**
- * The starts that earlier rates of a resume have given, as an upper bound. Until `givenUntil`, a new rate gives only the starts
- * that it has above `givenRate`.
+ * Answers the starts that earlier rates of a resume have given, as an upper bound. Until `givenUntil`, a new rate gives only the
+ * starts by which it exceeds `givenRate`.
  */
 function givenBefore(
   { rate, nextAt, givenRate = 0, givenUntil = 0 }: Pause,
@@ -118,12 +118,12 @@ async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: 
 }
 
 /**
- * How long, in ms, consumers may still leave the queue alone after a resume that is made now. Starts of a rate or a limit in that
- * time would all come at once, and jobs would be late although nothing holds them.
+ * Answers how long, in ms, consumers may not receive from the queue yet after a resume that is made now. If a rate or a limit gave
+ * starts in that time, their jobs would all run at once, and would be late although nothing holds them.
  */
 function followsWithin(ctx: Context, topic: string): number {
   if (!ctx.eventSources) return 0;
-  // A puller believes for `PAUSE_KNOWN_FOR` what it has read of the pause, and its wait for messages lasts as long.
+  // A `receive` uses what it has read of the pause for `PAUSE_KNOWN_FOR`, and its wait for messages lasts as long again.
   if (policyOf(ctx, topic).consumer === "pull") return 2 * PAUSE_KNOWN_FOR;
   // Lambda may refuse the call that follows, or this process may die before it calls. Then a tick calls Lambda.
   return REFUSED_FOLLOWS;
@@ -133,8 +133,8 @@ function followsWithin(ctx: Context, topic: string): number {
 type Wanted = { set: Record<string, Attribute>; remove: string[] };
 
 /**
- * Changes a topic's pause until `wanted` asks for no further change, and answers the pause as it then is. `undefined`: there is
- * none, or it is over.
+ * Changes a topic's pause until `wanted` asks for no further change, and answers the pause as it is then. `undefined`: there is no
+ * pause, or the pause is over.
  *
  * @param wanted answers how the pause, as it was just read, must change; `undefined`: not at all
  */
@@ -150,11 +150,11 @@ async function changePause(
     const found = requireReadable(read, `the pause of topic ${topic}`);
     const change = wanted(found);
     if (!change) return found && !isPauseOver(found) ? found : undefined;
-    // Listed before it is paused: if a deploy removes the topic, ticks know of the topic's pause by this list alone.
+    // The topic is listed before it is paused: if a deploy removes the topic, ticks know of the topic's pause by this list alone.
     await listPaused(ctx, topic, by);
     if (found) {
       const { state, changedAt, rate, expiresAt, nextAt } = found;
-      // Releases give starts meanwhile, which moves `nextAt`.
+      // Releases may give starts meanwhile, and then change `nextAt`.
       const given = "nextAt" in change.set ? { nextAt } : {};
       await ctx.pool.change({ key, expect: { state, changedAt, rate, expiresAt, ...given }, ...change }, by);
     } else {
@@ -172,7 +172,7 @@ async function changePause(
   );
 }
 
-/** All topics that were ever paused, also one that a deploy has removed in the middle of its resume. */
+/** Answers all topics that were ever paused, including a topic that a deploy has removed during its resume. */
 export function pausedTopics(ctx: Context): Promise<string[]> {
   return listedTopics(ctx, PAUSED_TOPICS);
 }
@@ -183,8 +183,8 @@ export function listPaused(ctx: Context, topic: string, by: number): Promise<voi
 }
 
 /**
- * Enables or disables the event source mapping by which Lambda polls a topic's queue, and answers whether Lambda accepted that. A
- * failure is only reported: consumers keep to a pause themselves, and ticks repeat the call for a while after each change.
+ * Enables or disables the event source mapping by which Lambda polls a topic's queue, and answers whether Lambda accepted the call.
+ * A failure is only reported: consumers keep to a pause themselves, and ticks repeat the call for a while after each change.
  */
 export async function setQueuePolling(ctx: Context, topic: string, enabled: boolean): Promise<boolean> {
   try {

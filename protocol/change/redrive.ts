@@ -64,7 +64,7 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
     : await oldestHomes(ctx, topic, request.max, call);
   const before = new Set(call ? homes.filter((home) => isKnownCall(home, call)) : []);
   const chosen = homes.filter((home) => before.has(home) || home.state === "dead");
-  // While consumers have not followed a resume yet, the starts of a rate would pile up in SQS and then come all at once.
+  // As long as consumers have not followed a resume, jobs with starts of a rate would pile up in SQS and then all run at once.
   const first = request.ratePerSecond === undefined ? 0 : await knownFollowedAt(ctx, topic);
   const start = Math.max(ctx.clock() + request.delay, first);
   const starts = startsOf(ctx, topic, request.ratePerSecond, start, chosen.length);
@@ -78,8 +78,8 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
 }
 
 /**
- * The starts of `count` jobs from `start` on, in ms since the epoch, at a rate. All of them lie in the topic's window: jobs with
- * starts outside the window would all start at its next opening.
+ * Answers the starts of `count` jobs from `start` on, in ms since the epoch, at a rate. All of them lie in the topic's window: jobs
+ * with starts outside the window would all start at its next opening.
  */
 function startsOf(
   ctx: Context,
@@ -98,10 +98,10 @@ function startsOf(
 }
 
 /**
- * Redrives one job to `dueAt` (ms since the epoch). Answers whether it was redriven: `false` if it is not dead any more, or its
- * key names another job.
+ * Redrives one job to `dueAt` (ms since the epoch). Answers whether the job was redriven: `false` if the job is not dead any more,
+ * or its key names another job.
  *
- * @param call the mark of the call that asked for it
+ * @param call the mark of the call that asked for the redrive
  * @param patience how long all writes of the move may take together, and the removal of the dead entry, in ms
  */
 export async function redriveJob(
@@ -145,7 +145,10 @@ export async function redriveJob(
   return true;
 }
 
-/** Redrives a job that was read without its body, if it is still dead at the same revision. Answers whether it was redriven. */
+/**
+ * Redrives a job that was read without its body, if the job is still dead at the same revision. Answers whether the job was
+ * redriven.
+ */
 export async function redriveAsRead(
   ctx: Context,
   { id, revision }: Head,
@@ -157,8 +160,8 @@ export async function redriveAsRead(
 }
 
 /**
- * Sends those of these jobs that wait and are near. An earlier try of the caller's call has moved them, and may have died before
- * it sent them.
+ * Sends the jobs among `heads` that wait and are near. An earlier try of the caller's call has moved these jobs, and may have died
+ * before it sent them.
  *
  * @param what the caller's work, for the report of an unreadable job
  */
@@ -175,7 +178,7 @@ export async function sendMovedAgain(ctx: Context, heads: readonly Head[], what:
   }
 }
 
-/** The jobs that a call names. Throws `job-not-found`, or `unavailable` if one of them is unreadable. */
+/** Answers the jobs that a call names. Throws `job-not-found`, or `unavailable` if one of them is unreadable. */
 async function namedHomes(ctx: Context, topic: string, ids: readonly string[]): Promise<Head[]> {
   const unique = [...new Set(ids)];
   const homes = await readHeads(ctx, unique);
@@ -187,8 +190,8 @@ async function namedHomes(ctx: Context, topic: string, ids: readonly string[]): 
 }
 
 /**
- * The oldest `max` dead jobs. A call that may be repeated notes which jobs it has chosen before it moves any of them, because
- * afterwards other jobs are the oldest.
+ * Answers the oldest `max` dead jobs. A call that may be repeated notes which jobs it has chosen before it moves any of them,
+ * because afterwards other jobs are the oldest.
  */
 async function oldestHomes(
   ctx: Context,
@@ -205,8 +208,8 @@ async function oldestHomes(
   const ids = homes.map(({ id }) => id).join("\n");
   const chosen = { ids, request: call.request, expiresAt: ttl(now + ONCE_AFTER) };
   const isNoted = await noteChosen(ctx, key, chosen, before, now + WRITER_DEADLINE);
-  // If a choice is noted already, that one holds. Either this try has noted it and the answer was lost, or another try of the
-  // same call has noted it, which may have chosen other jobs.
+  // If a choice is noted already, that choice holds. Either this try has noted it and the answer was lost, or another try of the
+  // same call has noted it and may have chosen other jobs.
   const noted = isNoted ? undefined : await readChosen(ctx, key);
   return noted ? homesOf(ctx, noted, call) : homes;
 }
@@ -229,17 +232,17 @@ async function noteChosen(
   return outcome === "inserted";
 }
 
-/** Whether the time of a noted choice is over. TTL deletes it days late. */
+/** Says whether the time of a noted choice is over. TTL deletes the choice days late. */
 function isForgotten({ expiresAt }: Chosen, now: number): boolean {
   return expiresAt * 1000 <= now;
 }
 
 async function readChosen(ctx: Context, key: Key): Promise<Chosen | undefined> {
   const [read] = (await ctx.pool.read([key])) as [Chosen | undefined];
-  return requireReadable(read, "what this call chose before");
+  return requireReadable(read, "the list of jobs that this call chose before");
 }
 
-/** The jobs of a noted choice, without those that are unreadable or no longer stored. */
+/** Answers the jobs of a noted choice, without jobs that are unreadable or no longer stored. */
 async function homesOf(ctx: Context, chosen: Chosen, { request }: CallMark): Promise<Head[]> {
   if (chosen.request !== request) throw differentRequest({});
   const ids = chosen.ids === "" ? [] : chosen.ids.split("\n");
@@ -249,8 +252,8 @@ async function homesOf(ctx: Context, chosen: Chosen, { request }: CallMark): Pro
 }
 
 /**
- * The oldest `max` dead jobs, without those whose keys name other jobs by now. Such jobs stay dead, and would be the oldest at
- * each call: no call would ever get to the jobs behind them.
+ * Answers the oldest `max` dead jobs, without the jobs whose keys name other jobs by now. Such jobs stay dead, and would be the
+ * oldest at each call: no call would ever get to the jobs behind them.
  */
 async function deadHomes(ctx: Context, topic: string, max: number): Promise<Head[]> {
   const homes: Head[] = [];

@@ -5,7 +5,7 @@ import type { Head } from "../../core/items.ts";
 import type { Expected } from "../ports.ts";
 
 /**
- * The condition on which a user's call may change a job: the job waits, or its run has crashed.
+ * Answers the condition on which a user's call may change a job: the job waits, or its run has crashed.
  *
  * @throws `job-running`, with the end of the lease; `job-finished`
  */
@@ -31,8 +31,8 @@ export function expectUnclaimed(home: Head, now: number): Expected {
 }
 
 /**
- * The condition on which a bulk may move a job: `expectUnclaimed`, and no event has cancelled the job while it ran. A user who
- * names such a job may run it again after a crash. A bulk names no job, so for a bulk the job is over.
+ * Answers the condition on which a bulk may move a job: `expectUnclaimed`, and no event has cancelled the job while it ran. A user
+ * who names such a job may run it again after a crash. A bulk names no job, so a bulk treats the job as finished.
  *
  * @throws as `expectUnclaimed`
  */
@@ -47,7 +47,7 @@ export function expectNotCancelled(home: Head, now: number): Expected {
 }
 
 /**
- * Why a job can be neither cancelled nor moved. `undefined`: it can be.
+ * Answers why a job can be neither cancelled nor moved. `undefined`: it can be cancelled or moved.
  *
  * @param condition the condition on which the job may be changed, which throws if the job fails it
  */
@@ -62,8 +62,8 @@ export function refusalOf(home: Head, now: number, condition = expectUnclaimed):
 }
 
 /**
- * The refusal of a change of an untracked job whose message SQS may have. `undefined`: SQS does not have it, or the job is
- * tracked.
+ * Answers the refusal of a change of an untracked job whose message SQS may have. `undefined`: SQS cannot have the message yet, or
+ * the job is tracked.
  */
 export function handedOffRefusal(home: Head, now: number): MinutehandError | undefined {
   if (!home.untracked || !isNear(startsAt(home), now)) return undefined;

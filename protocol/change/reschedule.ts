@@ -27,11 +27,11 @@ export type Reschedule = {
 };
 
 /**
- * Moves a job to another time, gives it another body, or both. The job gets a full set of attempts. A job that the same call has
- * changed before is left as it is, whatever became of it since: the answer to that try was lost, and somebody else may have
- * changed the job after it.
+ * Moves a job to another time, gives it another body, or both. The job gets a full set of attempts. If an earlier try of the same
+ * call has changed the job, the job is left as it is, even if it has changed again: the answer to the earlier try was lost, and
+ * others may have changed the job after that try.
  *
- * @param spares whether the job, as it was just read, is left as it is
+ * @param spares says whether to leave the job, as it was just read, unchanged
  * @throws `job-not-found`; `job-running`; `job-finished`; `bad-request`: the job is untracked; `idempotency-mismatch`;
  * `unavailable`
  */
@@ -70,7 +70,7 @@ export async function reschedule(
   throw new MinutehandError("unavailable", `other calls keep changing job ${id}; repeat the call`);
 }
 
-/** Does the last steps of a call that has changed the job before: that try may have died before them. */
+/** Does the last steps of a call whose earlier try has changed the job, because that try may have died before these steps. */
 async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
   if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
   await syncPromotions(ctx, [home]);
@@ -78,8 +78,8 @@ async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
 }
 
 /**
- * Gives a live job all the fields of a new one. The caller must bring the job's schedule in EventBridge Scheduler in step
- * (`syncPromotions`). Answers the moved job; `undefined`: something is no longer as it was read; `taken`: the `Idempotency-Key`
+ * Gives a live job all the fields of a new one. Afterwards the caller must update the job's schedule in EventBridge Scheduler
+ * (`syncPromotions`). Answers the moved job; `undefined`: an item has changed since it was read; `taken`: the `Idempotency-Key`
  * names a job by now.
  *
  * @param once the write that makes the call's `Idempotency-Key` name this job, and the note of it for the home
@@ -118,7 +118,7 @@ export async function replaceJob(
     set.keptAt = Math.max(eventAt, keptAt ?? 0);
   }
   if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
-  // With a new turn at each call, the job would always come after the other jobs that wait.
+  // If each call gave the job a new turn, the job would always come after the other jobs that wait.
   const keepsTurn = isBeyondBound(job, ctx.clock());
   const request = { dueAt: job.dueAt, keepsTurn, expect, set, remove, why: "replaced" };
   const together = [...checks, ...(once ? [once.write] : [])];

@@ -17,9 +17,9 @@ import {
 } from "../store/key-holder.ts";
 
 /**
- * A call that keeps a job notes its once item in the job's home. A home knows the last `KNOWN_CALLS` of them. After as many
- * refused tries, as many faster calls have noted theirs, which would have replaced this call's note. So the last try goes
- * without.
+ * How many tries of a call that keeps a job also note the call's once item in the job's home. A home knows the last `KNOWN_CALLS`
+ * notes. After so many refused tries, as many faster calls have written their notes, which would have replaced this call's note
+ * anyway. So the last try writes no note.
  */
 const TRIES_WITH_NOTE = KNOWN_CALLS;
 const TRIES = TRIES_WITH_NOTE + 1;
@@ -28,9 +28,9 @@ const TRIES = TRIES_WITH_NOTE + 1;
 export type OnceNaming = (home: Home) => { write: Write; note: OnceNote };
 
 /**
- * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the
- * key item and the home. The transaction requires that the finished job that had the key is still finished, and that the
- * tombstone which events have left under the key, or its absence, is as it was read.
+ * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the key
+ * item and the home. The transaction requires that the finished job that had the key is still finished, and that no event has left
+ * or changed a tombstone under the key since the key was read.
  *
  * @param nameOnce its write is part of each transaction
  * @param by the deadline of the times in `home`, ms since the epoch
@@ -80,8 +80,8 @@ async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
 }
 
 /**
- * Does what `onDuplicate` says about the live job that holds the key. `undefined`: something has changed since it was read, so
- * the caller reads again. `isForgotten`: the holder's home would forget this call's note (`TRIES_WITH_NOTE`).
+ * Does what `onDuplicate` says about the live job that holds the key. `undefined`: an item has changed since it was read, so the
+ * caller must read again. `isForgotten`: the holder's home would forget this call's note (`TRIES_WITH_NOTE`).
  */
 async function applyOnDuplicate(
   ctx: Context,
@@ -94,7 +94,7 @@ async function applyOnDuplicate(
   const overtaken = isOvertaken(job, holder, tombstone);
   if (job.onDuplicate === "keep" || overtaken) {
     const once = nameOnce?.(holder);
-    // The once item of an event always lasts longer than EventBridge and the DLQ may deliver the event again: no move must
+    // The once item of an event always lasts longer than EventBridge and the DLQ may deliver the event again, so no move needs to
     // prolong it.
     const note = isForgotten || job.eventAt !== undefined ? undefined : once?.note;
     // rule: overtaken-event-keeps-nothing
@@ -128,7 +128,9 @@ async function applyOnDuplicate(
   );
 }
 
-/** Whether a later event has decided about the job or its key already. Events arrive in any order, and the later event wins. */
+/**
+ * Says whether a later event has decided about the job or its key already. Events arrive in any order, and the later event wins.
+ */
 function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
   if (at === undefined) return false;
   // rule: later-cancel-stands
@@ -136,9 +138,9 @@ function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone
 }
 
 /**
- * The writes that let a live job stay for the call that keeps it. They note the time of the call's event: events that happened
- * before, and arrive later, then leave the job alone. They also lift the cancel that an event has asked for while the job ran.
- * `note`: the once item of the call, which each later move prolongs.
+ * Makes the writes of a call that keeps a live job. They note the time of the call's event, so that events that happened earlier
+ * and arrive later leave the job alone. They also take back a cancel that an event has asked for while the job ran. `note`: the
+ * once item of the call, which each later move prolongs.
  */
 function keeping(
   ctx: Context,
@@ -171,8 +173,8 @@ function keeping(
 }
 
 /**
- * The error when another call of the same request has used the `Idempotency-Key` meanwhile. `fileOnce` then reads which job it
- * names.
+ * Makes the error for the case that another call of the same request has used the `Idempotency-Key` meanwhile. `fileOnce` then
+ * reads which job the `Idempotency-Key` names.
  */
 function idempotencyKeyTaken(job: NewJob): MinutehandError {
   const what = `the Idempotency-Key of a job of topic ${job.topic}`;
@@ -180,8 +182,8 @@ function idempotencyKeyTaken(job: NewJob): MinutehandError {
 }
 
 /**
- * The job as it is wanted, due at the holder's bound at the latest. The first bound stays, however often the job is postponed. A
- * holder without a bound gets one that counts from its last change.
+ * Answers the new job, due at the holder's bound at the latest. The first bound stays, however often the job is postponed. A holder
+ * without a bound gets one that counts from its last change.
  */
 function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: number } {
   const { createdAt, askedAt = createdAt } = holder;
@@ -190,14 +192,14 @@ function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: numbe
   return { ...job, dueAt: Math.min(job.dueAt, bound), postponeUntil: bound };
 }
 
-/** The home as it is filed: an event may have cancelled the job ahead. */
+/** Answers the home to file. The home is cancelled if the tombstone cancels the job. */
 function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
   if (!tombstone || !isCancelledByTombstone(home, tombstone)) return home;
   const { hasSchedule: _, ...same } = home;
   return { ...same, ...cancelledFields(ctx, ctx.clock()) };
 }
 
-/** The writes that file a job under a key that names no live job. */
+/** Makes the writes that file a job under a key that names no live job. */
 function filingWrites(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
   const key = keyItemKey(job.topic, job.key ?? "");
   const { id, state, expiresAt } = home;

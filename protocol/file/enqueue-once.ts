@@ -17,9 +17,9 @@ import { filePlain } from "./enqueue-plain.ts";
 import { stillSendable } from "./enqueue-untracked.ts";
 
 /**
- * Files a job that came with an `Idempotency-Key`, and perhaps with a key. The once item is written in the same transaction as
- * the job's home, or as the change that a duplicate makes. The once item of a job that is sent without a home is written first. A
- * repeat of the request is answered with the same job, until a day after the job's end.
+ * Files a job that came with an `Idempotency-Key`, and perhaps with a key. The once item is written in the same transaction as the
+ * job's home, or as the change of the job that holds the key. If a job is sent without a home, its once item is written before the
+ * job is sent. A repeat of the request is answered with the same job, until a day after the job's end.
  *
  * @param by the deadline of the times in `home`, ms since the epoch
  */
@@ -72,9 +72,9 @@ export async function fileOnce(
 }
 
 /**
- * Whether a sweep may pass the place of an untracked job before the job is written there. No audit finds an untracked job. So its
- * once item is written no later than the job, and says `unsent` until the job is sent or a sweep is sure to find it. A repeat of
- * the request then files no second job, and sends this one in case the writer has died. So the job may run twice.
+ * Says whether a sweep may pass the place of an untracked job before the job is written there. No audit finds an untracked job. So
+ * its once item is written no later than the job, and says `unsent` until the job is sent or a sweep is sure to find it. A repeat
+ * of the request then files no second job, and sends this job again in case the writer has died. So the job may run twice.
  */
 function mayBeMissed({ untracked, dueAt }: Home, now: number): boolean {
   return untracked === true && isNear(dueAt, now + LANDS_WITHIN);
@@ -101,8 +101,8 @@ async function noteSent(ctx: Context, { pk, sk }: Key, { id, topic }: Home): Pro
 }
 
 /**
- * The latest time, in ms since the epoch, at which the audit next prolongs the once items of a job. The audit looks at a held job
- * again within twice the time that the job has waited so far.
+ * Answers the latest time, in ms since the epoch, at which the audit next prolongs the once items of a job. The audit looks at a
+ * held job again within twice the time that the job has waited so far.
  */
 function nextProlongedBy({ dueAt }: Home, now: number): number {
   return dueAt < now ? now + 2 * (now - dueAt) : dueAt;
@@ -120,7 +120,9 @@ async function readOnce(ctx: Context, topic: string, token: string): Promise<Onc
   return { item, isOver: !isUnreadable(home) && isOnceOver(item, home, ctx.clock()) };
 }
 
-/** The write that makes a once item name a job. `over`: the item that an earlier job has left at this key, whose time is over. */
+/**
+ * Makes the write by which a once item names a job. `over`: the item that an earlier job has left at this key, whose time is over.
+ */
 function onceWrite(
   { id }: Home,
   { unsent, ...named }: Required<Pick<OnceItem, "hash" | "expiresAt" | "filedAs">> & { unsent: boolean },
@@ -154,8 +156,8 @@ async function replay(
   const { filedAs = asked.untracked || item.unsent ? "message" : "home" } = item;
   if (!home && filedAs === "message") {
     if (item.unsent && !asked.untracked) return undefined;
-    // The job was never stored, but this is the same request: together with the job's id it says all about the job. The job stays
-    // untracked, although a deploy may have made its topic tracked since.
+    // The job was never stored, but this is the same request: the request and the job's id together contain all fields of the job.
+    // The job stays untracked, although a deploy may have made its topic tracked since.
     const { time: dueAt } = addressOf(item.id);
     const untracked = { untracked: true as const, expiresAt: ttl(dueAt + UNTRACKED_AFTER) };
     const same = { ...asked, ...homeKey(item.id), id: item.id, dueAt, wantedAt: dueAt, ...untracked };

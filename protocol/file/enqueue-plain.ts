@@ -75,7 +75,7 @@ async function storeOnce(ctx: Context, homes: readonly Home[], by: number): Prom
   );
 }
 
-/** Sends those of these jobs that are near: the sweep may already have passed their minutes. */
+/** Sends the jobs among `stored` that are near: the sweep may already have passed their minutes. */
 async function sendStored(
   ctx: Context,
   stored: readonly Home[],

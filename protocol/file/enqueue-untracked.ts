@@ -44,8 +44,8 @@ export async function sendWithoutHomes(
 }
 
 /**
- * Divides jobs. `straight`: jobs that go to SQS now, with the starts that a limit or a window gives them. `held`: jobs that must
- * be stored until they may start.
+ * Divides jobs by how they are filed. `straight`: jobs that go to SQS now, with the starts that a limit or a window gives them.
+ * `held`: jobs that must be stored until they may start.
  */
 async function withoutHomes(
   ctx: Context,

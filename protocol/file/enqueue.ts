@@ -79,20 +79,23 @@ function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
   return job.refusal;
 }
 
-/** The job whose schedule in EventBridge Scheduler must follow this enqueue. A kept or replayed job has its schedule already. */
+/**
+ * Answers the job whose schedule in EventBridge Scheduler must follow this enqueue. A kept or replayed job has its schedule
+ * already.
+ */
 function promotedBy(result: Enqueued | MinutehandError): Home[] {
   if (result instanceof Error) return [];
   return result.outcome === "kept" || result.outcome === "replayed" ? [] : [result.home];
 }
 
-/** When a job is due: at the time that was asked for, or now if that is past, plus a random part of its spread. */
+/** Answers when a job is due: at the requested time, or now if that time is past, plus a random part of its spread. */
 function spreadDueAt(ctx: Context, job: NewJob, now: number): number {
   const { spread = (policyOf(ctx, job.topic).spread ?? 0) * 1000 } = job;
   const dueAt = Math.max(job.dueAt, now);
   return spread === 0 ? dueAt : dueAt + drawWithin(spread, ctx.random);
 }
 
-/** The home of a new job, with an id that is drawn here. */
+/** Makes the home of a new job, with an id that is drawn here. */
 function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   const { topic, body, key, maxDelay } = job;
   const { createdAt = now } = job;

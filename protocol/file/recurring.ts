@@ -45,7 +45,7 @@ export async function putSchedule(
 }
 
 /**
- * Pauses or resumes a schedule. The occurrences of a pause are lost.
+ * Pauses or resumes a schedule. Occurrences that fall into the pause are lost.
  *
  * @throws `schedule-not-found`; `bad-request`: a resumed schedule would never occur again
  */
@@ -59,7 +59,11 @@ export async function pauseSchedule(ctx: Context, name: string, paused: boolean)
   return schedule;
 }
 
-/** @throws `schedule-not-found` */
+/**
+ * Reads a schedule by its name.
+ *
+ * @throws `schedule-not-found`
+ */
 export async function readSchedule(ctx: Context, name: string): Promise<Schedule> {
   const stored = await schedulesOf(ctx).read(name);
   if (!stored) throw scheduleNotFound(name);
@@ -116,7 +120,9 @@ export async function fileOccurrence(ctx: Context, { name, time, job }: Occurren
   return enqueue(ctx, { ...job, dueAt: time, once: { token, hash: "occurrence", lasts: EVENT_AFTER } });
 }
 
-/** The next `count` occurrences after `now`, as if the schedule were not paused. Fewer if it ends before. */
+/**
+ * Answers the next `count` occurrences after `now`, as if the schedule were not paused. Answers fewer if the schedule ends before.
+ */
 export function nextOccurrences(schedule: Schedule, now: number, count: number): number[] {
   const recurrence = recurrenceOf(schedule);
   const times: number[] = [];
@@ -139,12 +145,12 @@ function scheduleOf(wanted: NewSchedule, before: Schedule | undefined, now: numb
   };
 }
 
-/** The schedule as it will be read from Scheduler, once it is put. */
+/** Answers the schedule as Scheduler will answer it once it is put. */
 function asStored(schedule: Schedule): Schedule {
   return { ...schedule, ...storedInput(occurrenceInput(schedule)) };
 }
 
-/** The start date for a schedule that is put. Throws `bad-request` if its expression is malformed or never occurs. */
+/** Answers the start date for a schedule that is put. Throws `bad-request` if its expression is malformed or never occurs. */
 function firstOf(schedule: Schedule, now: number): number | undefined {
   const { expression, start, end } = schedule;
   if (expression.startsWith("at(") && (start !== undefined || end !== undefined)) {
@@ -167,9 +173,9 @@ function assertComes(schedule: Schedule, now: number): void {
 }
 
 /**
- * The start date that Scheduler gets. Scheduler counts a rate from its start date, and refuses a start date that is more than
- * five minutes past. So a rate gets its next occurrence, from which the same times follow. A cron needs a start date only while
- * its start lies ahead.
+ * Answers the start date that Scheduler gets. Scheduler counts a rate from its start date, and refuses a start date that is more
+ * than five minutes past. So a rate gets its next occurrence as start date, from which the same times follow. A cron needs a start
+ * date only while its start lies ahead.
  */
 function startDateOf(schedule: Schedule, now: number): number | undefined {
   const { expression, start } = schedule;

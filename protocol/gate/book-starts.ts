@@ -22,7 +22,10 @@ export type Limit = {
   readonly window?: string;
   /** A job gets a start later than it wants only before this time: ms since the epoch. */
   readonly until: number;
-  /** Set if other jobs wait. Then no start is given at or after `until`, and the periods before are read first: most are full. */
+  /**
+   * Set if other jobs wait. Then no start is given at or after `until`, and the counters of the periods before `until` are read
+   * first, because most of them are full.
+   */
   readonly isCrowded?: boolean;
   /** Set if a job must get a start in the period that it wants, or none. */
   readonly exact?: boolean;
@@ -35,12 +38,15 @@ export type Limit = {
 
 /** Asks for the counters of a topic, by the topic's name. */
 const askCounters = askUnlessSilent();
-/** How long a counter may take to answer: ms. Jobs of other topics wait for those who ask. */
+/** How long a counter may take to answer: ms. Jobs of other topics wait meanwhile. */
 const PATIENCE = 10_000;
 /** A job that has no start yet. `at`: its place in `wanted`. */
 type Open = Wanted & { readonly at: number };
 
-/** Each round takes a start or finds a period full. So many rounds are only needed while many others book at the same time. */
+/**
+ * How many rounds one booking has at most. In a round a job takes a start, or finds its period full. So many rounds are needed only
+ * while many other processes book at the same time.
+ */
 const ROUNDS = 20;
 const WIDTH = 4;
 
@@ -49,12 +55,12 @@ const WIDTH = 4;
  * `undefined` for a job that gets none.
  * - A job gets the first free start at or after the one that it wants, before `until`, while the window is open, and not after its
  *   `last`. A wanted start in the past means now.
- * - A job that wants a start at or after `until` gets one in its own period or none, and only while less than half of the starts of
- *   that minute are taken.
+ * - A job that wants a start at or after `until` gets a start in its own period or none, and only while less than half of the
+ *   starts of that minute are taken.
  *
- * All who hand jobs over count their starts in the same items, second by second, so that nobody waits for anybody. If something is
- * counted twice, or by a process that then died, a start is wasted. A call reads and writes the items of three minutes, however many
- * jobs wait.
+ * All processes that hand jobs over count their starts in the same items, second by second, so that no process waits for another.
+ * If a start is counted twice, or by a process that then dies, this start is wasted. For starts before `until`, a call reads and
+ * writes the items of about three minutes, however many jobs wait.
  * @throws if the counters do not answer. Further calls for the topic then throw at once, for 40 s.
  */
 export function bookStarts(
@@ -93,11 +99,11 @@ async function bookAll(
         (begin) => nextOpening(window, begin) < begin + period.ms,
       )
     : [];
-  // How long the counters took to answer last, in ms. A period that ends within that time is not asked for: it would be over when
-  // they answer.
+  // How long the counters took to answer last, in ms. A period that ends within that time is not asked for, because it would be
+  // over when the counters answer.
   let waited = 0;
   for (let round = 0, isRead = room.size > 0; round < ROUNDS && near.length > 0; round++) {
-    // If nobody waits, the first round asks for the wanted starts without reading the counters.
+    // If no other jobs wait, the first round asks for the wanted starts without reading the counters.
     if (!isRead && (isCrowded || round > 0)) {
       await readRoom(ctx, topic, periods, period, room);
       isRead = true;
@@ -120,8 +126,8 @@ async function bookAll(
 }
 
 /**
- * Adds the jobs to the counters of their periods, with one call for each minute, and calls `place` for each job that its period
- * had room for. Updates `room`.
+ * Adds the jobs to the counters of their periods, with one call for each minute, and calls `place` for each job for which its
+ * period had room. Updates `room`.
  */
 async function takeStarts(
   ctx: Context,
@@ -145,23 +151,26 @@ async function takeStarts(
       const hadRoom = (room.get(begin) ?? 0) > 0;
       room.set(begin, Math.max(period.starts - count, 0));
       if (isAlone || !hadRoom) continue;
-      // This period was read as free, so that all starts counted before ours were asked for since. These callers find the period
-      // full too, and ask for the next ones. If we asked for the same, we would meet them in each period. So we skip as many
-      // periods as they fill.
+      // When the counters were read, this period had room. So the starts that were counted before those of this call were all asked
+      // for since then, by other callers. Those callers also find the period full, and ask for the next periods. If this call asked
+      // for the same periods, it would compete with them in each one. So it skips as many periods as they fill.
       for (let i = 1; (i + 1) * period.starts <= before; i++) room.set(begin + i * period.ms, 0);
     }
   });
 }
 
 /**
- * Says whether a period will be over in `ahead` ms. Nobody gets a start in a period that is over: all who waited for a throttled
- * counter would start together, in the second in which the counter answers.
+ * Says whether a period will be over in `ahead` ms. No job gets a start in a period that is over: all jobs that waited for a
+ * throttled counter would start together, in the second in which the counter answers.
  */
 function isPast(ctx: Context, begin: number, period: Period, ahead = 0): boolean {
   return begin + period.ms <= ctx.clock() + ahead;
 }
 
-/** Reads how many starts these periods have left, and notes that in `room`. A smaller number that is there already stays. */
+/**
+ * Reads how many starts these periods have left, and notes the numbers in `room`. If `room` has a smaller number already, the
+ * smaller number stays.
+ */
 async function readRoom(
   ctx: Context,
   topic: string,

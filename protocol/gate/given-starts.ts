@@ -12,7 +12,10 @@ export type GivenStart = {
   readonly from: number;
   /** When the job may start: ms since the epoch. */
   readonly until: number;
-  /** Set if the caller alone sends the job, and sweeps do not. The caller does not send it for a start that somebody else gave. */
+  /**
+   * Set if the caller alone sends the job, and sweeps do not. The caller does not send the job for a start that another process
+   * gave.
+   */
   readonly isSent?: boolean;
 };
 
@@ -23,10 +26,10 @@ export type GivenStart = {
 export type StartOutcome = Home | undefined | Error;
 
 /**
- * Moves waiting jobs to later starts, many at once. Their `dueAt` stays, so that anybody can see how long they are held. As in any
- * move, the looks are filed before the homes are changed, and the caller must look at the clock afterwards: a sweep may have passed
- * the place of the new look. A job whose look is not filed is not moved, and gets the error.
- * @param patience for how long a write is repeated whose outcome DynamoDB leaves unknown: ms
+ * Moves many waiting jobs to later starts. Their `dueAt` stays, so that users can see how long the jobs are held. As in any move,
+ * the looks are filed before the homes are changed. The caller must read the clock afterwards, because a sweep may have passed the
+ * place of the new look by then. A job whose look is not filed is not moved, and gets the error.
+ * @param patience for how long a write is repeated if DynamoDB leaves its outcome unknown: ms
  */
 export async function moveToStarts(
   ctx: Context,
@@ -38,16 +41,19 @@ export async function moveToStarts(
   // rule: look-before-hold
   const filed = await insertApart(ctx, looks, now + patience);
   const moved = holds.filter((_, i) => !(filed[i] instanceof Error));
-  // The homes have a deadline of their own: looks that are hard to file must not use up the time of the other jobs.
+  // The homes have a deadline of their own: looks that take long to file must not use up the time of the other jobs.
   const outcomes = await writeStarts(ctx, moved, ctx.clock() + patience, ({ home, until }) => ({
     revision: home.revision + 1,
-    // A limit gives only near starts. So a window gave this one, and no limit has counted it.
+    // A limit gives only near starts. So a window gave this start, and no limit has counted it.
     ...(isNear(until, now) ? {} : { uncounted: until }),
   }));
   return filed.map((look) => (look instanceof Error ? look : outcomes.shift()));
 }
 
-/** Writes the starts of jobs that are sent at once into their homes, so that whoever sends the jobs again gives no other starts. */
+/**
+ * Writes the starts of jobs that are sent at once into their homes, so that a process that sends the jobs again gives them no other
+ * starts.
+ */
 export function noteStarts(
   ctx: Context,
   holds: readonly GivenStart[],
@@ -56,7 +62,7 @@ export function noteStarts(
   return writeStarts(ctx, holds, ctx.clock() + patience, () => ({}));
 }
 
-/** Writes starts into homes, and `more` with them, on the condition that the homes are as they were read. */
+/** Writes starts and the attributes `more` into homes, on the condition that the homes are as they were read. */
 async function writeStarts(
   ctx: Context,
   holds: readonly GivenStart[],
@@ -66,7 +72,7 @@ async function writeStarts(
   const changes = holds.map((one) => {
     const { home, from, until, isSent = false } = one;
     const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };
-    // An untracked job that was parked has a TTL of years. From now on it has the usual one.
+    // An untracked job that was parked has a TTL of years. From now on the job has the usual TTL.
     const expires = home.untracked ? { expiresAt: ttl(until + UNTRACKED_AFTER) } : {};
     return {
       key: homeKey(home.id),
@@ -74,7 +80,8 @@ async function writeStarts(
       set: {
         heldFrom: from,
         heldUntil: until,
-        // A change of many homes cannot remove an attribute. No start is at 0, so that the new start counts (`isStartCounted`).
+        // `changeMany` cannot remove an attribute, so `uncounted` becomes 0. No start is at 0, so the new start counts as counted
+        // (`isStartCounted`).
         ...(home.uncounted === undefined ? {} : { uncounted: 0 }),
         ...expires,
         ...(isSent ? { sentFor: until } : {}),
@@ -95,8 +102,8 @@ async function writeStarts(
     const held: Home = { ...one.home, ...changes[i]?.set };
     if (outcome === "changed") return held;
     if (one.isSent) return undefined;
-    // The write may have been refused because an earlier try, whose answer was lost, was applied. A start that somebody else gave
-    // the job serves as well.
+    // The write may have been refused because an earlier try, whose answer was lost, was applied. A start that another process gave
+    // the job is as good.
     const stands = found[refused.indexOf(one)];
     return stands?.state === "scheduled" &&
       stands.revision === held.revision &&

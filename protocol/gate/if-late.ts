@@ -42,13 +42,14 @@ export async function findTooLate(
   // rule: lateness-from-the-start
   const perhaps = jobs.filter((job) => now - startOf(job) + latenessBeforeHold(job) > ifLate.after * 1000);
   if (perhaps.length === 0) return [];
-  // A job's message may have lain in the queue during pauses. Nobody looked at the job then, so its hold says nothing of them.
+  // A job's message may have lain in the queue during pauses. No process looked at the job then, so the job's hold does not contain
+  // these pauses.
   const [read] = (await ctx.pool.read([pauseKey(topic)])) as [Pause | undefined];
   const pause = requireReadable(read, `the pause of topic ${topic}`);
   return perhaps.flatMap((job) => {
     const start = startOf(job);
     // rule: paused-time-is-no-lateness
-    // `latenessBeforeHold` does not contain the time of earlier pauses: it was left out when the job was given its hold.
+    // `latenessBeforeHold` does not contain the time of earlier pauses: that time was left out when the job was given its hold.
     const lateBy = now - start - pausedFor(pause, start, now) + latenessBeforeHold(job);
     if (lateBy <= ifLate.after * 1000) return [];
     const why = `it would have started ${lateBy / 1000} s late, and its topic allows ${ifLate.after} s`;
@@ -82,8 +83,8 @@ export function endTooLate(
 }
 
 /**
- * Records expired jobs as finished, without sending them. After an outage there may be thousands, and their messages would lie in
- * the queue before those of jobs that have a start. Answers what became of each.
+ * Records expired jobs as finished, without sending them. After an outage there may be thousands of them, and their messages would
+ * lie in the queue before the messages of jobs that have a start. Answers what became of each.
  */
 export function endExpired(
   ctx: Context,
@@ -116,7 +117,7 @@ async function recordEnds(ctx: Context, topic: string, ends: readonly End[], by:
     ends.map(({ job, state, why, more }) => ({
       key: homeKey(job.id),
       // rule: late-job-ends-only-while-it-waits
-      // A home with another `heldUntil` says that the job was given a new start since. That start has a message of its own.
+      // If the home has another `heldUntil`, the job was given a new start meanwhile, and that start has a message of its own.
       expect: { revision: job.revision, state: "scheduled", heldUntil: job.heldUntil },
       set: { state, finishedAt: now, lastError: why, expiresAt, ...more } satisfies Partial<Home>,
     })),

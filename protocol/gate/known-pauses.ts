@@ -35,8 +35,8 @@ const HOLDS_NONE = Number.NEGATIVE_INFINITY;
 
 /**
  * Answers for each of these topics a time (ms since the epoch): jobs that start before it are held by the topic's pause. For a
- * paused topic this is `HOLDS_ALL`. For a topic that is being resumed at a rate it is the end of the pause: the jobs of before
- * wait for their turn. What was read at most `PAUSE_KNOWN_FOR` ago is not read again.
+ * paused topic this is `HOLDS_ALL`. For a topic that is being resumed at a rate, the time is the end of the pause: jobs that were
+ * to start before it wait for their turn. A pause that was read at most `PAUSE_KNOWN_FOR` ago is not read again.
  */
 export async function pauseBounds(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
   const cache = known.get(ctx.pool);
@@ -47,7 +47,8 @@ export async function pauseBounds(ctx: Context, topics: readonly string[]): Prom
   const unique = [...new Set(topics)];
   const stale = unique.filter((topic) => !isFresh(topic));
   const [only] = stale;
-  // Callers share a read of one topic, but not one of several topics: it fails if any one of them cannot be read.
+  // Callers share a read of one topic, but not a read of several topics, because such a read fails if any one of the topics cannot
+  // be read.
   if (stale.length === 1 && only !== undefined) await refreshTogether(ctx, only);
   else await refreshPauses(ctx, stale);
   return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? HOLDS_NONE]));
@@ -88,7 +89,7 @@ async function refreshTogether(ctx: Context, topic: string): Promise<void> {
   }
 }
 
-/** Reads the pauses of these topics, and the item `limited` of those with a limit, and remembers what it has read. */
+/** Reads the pauses of these topics, and the item `limited` of topics with a limit, and remembers them. */
 async function refreshPauses(ctx: Context, topics: readonly string[]): Promise<void> {
   if (topics.length === 0) return;
   // The time is taken before the read, because a pause may change during the read.
@@ -113,9 +114,9 @@ function readableOf(pause: Pause | undefined): Pause | undefined {
   return pause && layoutTrouble(pause) === undefined ? pause : undefined;
 }
 
-/** Answers the time before which a pause holds jobs that start then: ms since the epoch. */
+/** Answers a time in ms since the epoch: the pause holds the jobs that start before it. */
 function boundOf(pause: Pause | undefined): number {
-  // Only a newer version knows what this pause says. So it holds all jobs: a wrong hold can be undone, a wrong run cannot.
+  // Only a newer version knows what this pause says. So the pause holds all jobs: a wrong hold can be undone, a wrong run cannot.
   if (pause && layoutTrouble(pause) !== undefined) return HOLDS_ALL;
   if (pause && isPauseOver(pause)) return HOLDS_NONE;
   if (pause?.state === "paused") return HOLDS_ALL;
@@ -168,7 +169,7 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
   return unknown;
 }
 
-/** Says whether the pause of a topic that is not in `sick` can be read, so that not the whole pool is in trouble. */
+/** Says whether the pause of a topic that is not in `sick` can be read. If it can, not the whole pool is in trouble. */
 async function canReadAnother(ctx: Context, sick: ReadonlySet<string>): Promise<boolean> {
   const other = Object.keys(ctx.policy.topics).find((topic) => !sick.has(topic));
   if (other === undefined) return false;
@@ -203,8 +204,8 @@ export async function knownFollowedAt(ctx: Context, topic: string): Promise<numb
 }
 
 /**
- * Answers the `heldFrom` of a job that is given a new start now (`heldFromAt`). Goes by the topic's pauses as this process has read
- * them last, and reads nothing: whoever hands jobs over has read the pauses just before.
+ * Answers the `heldFrom` of a job that is given a new start now (`heldFromAt`). Uses the topic's pauses as this process has read
+ * them last, and reads nothing: a process that hands jobs over has just read the pauses.
  */
 export function heldFromNow(ctx: Context, home: Home, now: number): number {
   return heldFromAt(home, now, pausedSince(ctx, home.topic, startsAt(home), now));
@@ -216,8 +217,8 @@ export function pausedSince(ctx: Context, topic: string, start: number, now: num
 }
 
 /**
- * Makes the next caller read this topic's pause and item `limited` again. Until then what was read last stays, for callers who
- * have made their read already and go by its result.
+ * Makes the next caller read this topic's pause and item `limited` again. Until then the last values stay, for callers that have
+ * made their read already and use its result.
  */
 export function expireKnownPause(ctx: Context, topic: string): void {
   refreshing.get(ctx.pool)?.delete(topic);
@@ -227,8 +228,9 @@ export function expireKnownPause(ctx: Context, topic: string): void {
 }
 
 /**
- * Reads the pauses of these topics, without the process's memory, and answers them in the order of the topics. A topic that is being
- * resumed still has a pause. `undefined`: the topic has none, or it is over, or a newer version wrote it, which is reported.
+ * Reads the pauses of these topics from the pool, not from the process's memory, and answers them in the order of the topics. A
+ * topic that is being resumed still has a pause. `undefined`: the topic has no pause, or the pause is over, or a newer version
+ * wrote the pause. The last case is reported.
  */
 export async function readPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
   const pauses = await storedPauses(ctx, topics);

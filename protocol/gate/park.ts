@@ -13,9 +13,9 @@ import { reportUnreadable } from "../store/unreadable.ts";
 import { HOLDS_ALL, heldFromNow, pauseBound, pauseBounds, pauseBoundsNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 
-/** Writes the notes of a topic, by the topic's name. */
+/** Runs the writes of a topic's notes, by the topic's name. */
 const askNotes = askUnlessSilent();
-/** How long the write of a note is repeated: ms. Jobs of other topics wait for it. */
+/** How long the write of a note is repeated: ms. Jobs of other topics wait meanwhile. */
 const PATIENCE = 10_000;
 
 /** What `park` did. */
@@ -51,11 +51,12 @@ export async function park(ctx: Context, topic: string, homes: readonly Home[]):
   const held = homes.filter((home) => isBehindPause(home, bounds));
   if (held.length === 0) return { parked: new Set(), spare: new Map() };
   const own = await askNotes(ctx, topic, () => noteParked(ctx, held, by));
-  // A resume may have read the notes before ours were written. So the pause is read again: jobs that it no longer holds go on.
+  // A resume may have read the notes before this call wrote its own. So the pause is read again: jobs that it no longer holds are
+  // not parked.
   const boundsNow = await pauseBoundsNow(ctx, [topic]);
   const parked = held.filter((home) => isBehindPause(home, boundsNow));
   if (parked.length > 0) ctx.report({ type: "parked", topic, jobs: parked.length });
-  // Only notes of our own are spare: an older note may be all that is left of a job that waits for its topic's limit.
+  // Only notes that this call wrote are spare: an older note may be the only one of a job that waits for its topic's limit.
   const spare = [...own].filter(([home]) => !parked.includes(home));
   return {
     parked: new Set(parked.map(({ id }) => id)),
@@ -76,16 +77,16 @@ export async function parkForLimit(
   by: Deadline,
 ): Promise<void> {
   if (homes.length === 0) return;
-  // The topic is listed before the notes are written, or a tick of a deployment without this limit would not look for them. It
-  // stays listed for ever.
+  // The topic is listed before the notes are written. Otherwise a tick of a deployment without this limit would not look for the
+  // notes. The topic stays listed for ever.
   await listLimited(ctx, topic, by);
   await askNotes(ctx, topic, () => noteParked(ctx, homes, Math.min(by, ctx.clock() + PATIENCE)));
   ctx.report({ type: "parked", topic, jobs: homes.length });
 }
 
 /**
- * Says whether a pause holds a job. A resume at a rate does not hold a job whose run crashed: the job's message only has that run
- * settled.
+ * Says whether a pause holds a job. A resume at a rate does not hold a job whose run crashed: the job's message does not run the
+ * job, but makes its reader settle the crashed run.
  * @param bounds from `pauseBounds`
  */
 function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean {
@@ -95,8 +96,8 @@ function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean
 }
 
 /**
- * Writes the notes of jobs for the next release. A note that is already there stays: it says the same. Answers the notes that
- * this call wrote, by their jobs.
+ * Writes the notes of jobs for the next release. A note that exists already stays, because it means the same. Answers the notes
+ * that this call wrote, by their jobs.
  */
 async function noteParked(ctx: Context, homes: readonly Home[], by: number): Promise<Map<Home, Parked>> {
   const now = ctx.clock();
@@ -129,8 +130,8 @@ async function noteParked(ctx: Context, homes: readonly Home[], by: number): Pro
 }
 
 /**
- * Prolongs the TTL of untracked jobs that are parked. Usually it deletes an untracked home ten days past its time, and a pause may
- * last longer.
+ * Prolongs the TTL of untracked jobs that are parked. Usually TTL deletes an untracked home ten days after its time, and a pause
+ * may last longer.
  */
 async function prolongUntracked(ctx: Context, homes: readonly Home[], by: number): Promise<void> {
   const untracked = homes.filter((home) => home.untracked);
@@ -146,7 +147,7 @@ async function prolongUntracked(ctx: Context, homes: readonly Home[], by: number
 
 /**
  * Answers the `from` and `start` of a job's note, each only if it is later than `dueAt`. The hold of a late job counts from now:
- * what the job had lost before stays lateness.
+ * the time by which the job was late before stays lateness.
  */
 function heldSince(ctx: Context, home: Home, now: number): { from?: number; start?: number } {
   const [from, start] = [heldFromNow(ctx, home, now), startsAt(home)];
@@ -154,9 +155,9 @@ function heldSince(ctx: Context, home: Home, now: number): { from?: number; star
 }
 
 /**
- * Gives new marks to the notes of untracked jobs that were already there. Whoever wrote or met such a note earlier may be deleting
- * it just now, and deletes it only with the old mark. The note must stay, because no audit finds an untracked job. A note that is
- * gone meanwhile is written again.
+ * Gives new marks to the notes of untracked jobs that were already there. A process that wrote or read such a note earlier may be
+ * deleting it at this moment, and deletes it only with the old mark. The note must stay, because no audit finds an untracked job. A
+ * note that was deleted meanwhile is written again.
  */
 async function markAnew(ctx: Context, notes: readonly Parked[], by: number): Promise<void> {
   const marked = notes.filter(({ mark }) => mark !== undefined);
@@ -170,8 +171,8 @@ async function markAnew(ctx: Context, notes: readonly Parked[], by: number): Pro
 }
 
 /**
- * Removes notes of jobs that no pause holds any more. A failure is reported: then the notes stay, and a release sends the jobs again. The second
- * message of a tracked job is void.
+ * Removes the notes of jobs that no pause holds any more. A failure is reported: then the notes stay, and a release sends the jobs
+ * again. The second message of a tracked job is void.
  */
 export async function removeNotes(ctx: Context, topic: string, notes: readonly Parked[]): Promise<void> {
   if (notes.length === 0) return;
@@ -182,7 +183,9 @@ export async function removeNotes(ctx: Context, topic: string, notes: readonly P
   }
 }
 
-/** Parks jobs that a pause holds and whose messages a consumer has received, if the messages are not void (`readHomesStartingBefore`). */
+/**
+ * Parks jobs that a pause holds and whose messages a consumer has received. Void messages are left out (`readHomesStartingBefore`).
+ */
 export async function parkReceived(
   ctx: Context,
   topic: string,
@@ -197,7 +200,7 @@ export async function parkReceived(
 
 /**
  * Reads the homes of the jobs that start before a time. Answers only homes whose jobs wait or have crashed, and whose revision is
- * that of the message: any other message is void. Reports unreadable jobs.
+ * the revision in the message: any other message is void. Reports unreadable jobs.
  * @param before ms since the epoch
  * @returns `unread`: the ids of the jobs whose homes cannot be read for now
  */
@@ -227,8 +230,8 @@ export async function readHomesStartingBefore(
 }
 
 /**
- * Counts the parked jobs of a topic in its first `shards` shards, up to 1,000. Jobs that were cancelled or changed since count until
- * a release meets their notes.
+ * Counts the parked jobs of a topic in its first `shards` shards, up to 1,000. Jobs that were cancelled or changed meanwhile count
+ * until a release reads their notes.
  * @param before counts only jobs that were due before this position
  */
 export async function countParked(
@@ -240,7 +243,7 @@ export async function countParked(
   const ids = new Set<string>();
   for (let shard = 0; shard < shards && ids.size < COUNT_TO; shard++) {
     const { items } = await ctx.pool.page(parkedIn(topic, shard), BEGINNING, before, COUNT_TO);
-    // A job may have several notes: each call that changes a parked job leaves one, until a release meets them.
+    // A job may have several notes: each call that changes a parked job leaves one behind, until a release reads the notes.
     for (const item of items) ids.add("id" in item ? item.id : item.sk);
   }
   return Math.min(ids.size, COUNT_TO);

@@ -12,15 +12,17 @@ import { heldFromNow, knownFollowedAt, knownLimited } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 import { park } from "./park.ts";
 
-/** What the caller of `startGate` must do with the jobs. A job that is in none of these is parked, or waits for a release. */
+/**
+ * What the caller of `startGate` must do with the jobs. A job that is in none of these fields is parked, or waits for a release.
+ */
 export type Gated = {
-  /** To be sent now. Each home says when the job may start. */
+  /** The jobs to send now. Each home says when the job may start. */
   ready: Home[];
-  /** To be parked, once the ready jobs are sent: the limit has no free start for them soon. */
+  /** The jobs to park once the ready jobs are sent: the limit has no free start for them soon. */
   later: Home[];
-  /** By the jobs' ids: nothing is known to be done for these jobs, so that they need another look. */
+  /** The errors of jobs for which the gate may have done nothing, by the jobs' ids. These jobs need another look. */
   failed: Map<string, Error>;
-  /** By the jobs' ids: notes of jobs that no pause holds any more. To be removed once these jobs are sent. */
+  /** Notes of jobs that no pause holds any more, by the jobs' ids. The caller removes the notes once these jobs are sent. */
   spare: ReadonlyMap<string, Parked>;
 };
 
@@ -30,18 +32,18 @@ export type KnownJobs = {
   readonly parked?: ReadonlySet<string>;
   /** The jobs whose messages lie in the queue, because consumers are behind. They are sent once more, and get no other start. */
   readonly behind: ReadonlySet<string>;
-  /** From then on nobody gives starts by this knowledge: others may have parked the jobs since. */
+  /** From this time on the knowledge is too old to give starts: other processes may have parked the jobs meanwhile. */
   readonly by: Deadline;
 };
 
 /**
- * Decides for each of a topic's jobs whether it may start, and when. Everybody who sends jobs asks here.
+ * Decides for each of a topic's jobs whether it may start, and when. Every process that sends jobs calls this function.
  * - Jobs that a pause holds are parked.
- * - In a topic with a limit each job gets a start. All senders together give at most `maxPerSecond` starts in a second. A start once
- *   given stays, unless it has passed.
+ * - In a topic with a limit each job gets a start. All senders together give at most `maxPerSecond` starts in a second. A start
+ *   that a job has been given stays, unless it has passed.
  * - In a topic with a window, jobs that would start outside the window wait for its next opening.
  *
- * @param by from then on, what the caller knows of the jobs is too old
+ * @param by the time from which the caller's knowledge of the jobs is too old
  * @throws if the pause cannot be read, or a note of a job that the pause holds cannot be written
  */
 export async function startGate(
@@ -53,7 +55,7 @@ export async function startGate(
 ): Promise<Gated> {
   const { parked, spare } = await park(ctx, topic, jobs);
   const unparked = jobs.filter(({ id }) => !parked.has(id));
-  // A job whose run crashed needs no start: its message does not run it, but has that run settled.
+  // A job whose run crashed needs no start: its message does not run the job, but makes its reader settle the crashed run.
   const waiting = unparked.filter(({ state }) => state === "scheduled");
   const crashed = unparked.filter(({ state }) => state !== "scheduled");
   const gated: Gated = { ready: crashed, later: [], failed: new Map(), spare };
@@ -71,8 +73,8 @@ export async function startGate(
 }
 
 /**
- * Gives starts to the jobs of a limited topic that have none, and writes down those starts of which somebody else must know. Adds
- * each job to `gated`, except for parked ones.
+ * Gives starts to the jobs of a limited topic that have none, and stores the starts that other processes must know. Adds each job
+ * to `gated`, except for parked jobs.
  */
 async function giveStarts(
   ctx: Context,
@@ -104,25 +106,25 @@ async function giveStarts(
     await listLimited(ctx, topic, now + WRITER_DEADLINE);
   const free = jobs.filter((home) => !isReady(home) && !isParked(home));
   if (free.length === 0) return;
-  // If the sender stood still, others may have parked its jobs since. A start from here would then count the time that a job was
-  // parked as lateness.
+  // If this process stood still, other processes may have parked the jobs meanwhile. A start that is given now would count the time
+  // in which a job was parked as lateness.
   const last = Math.min(by, looks?.by ?? by);
   if (ctx.clock() >= last) throw new Error(readTooLongAgo(last));
 
   // rule: handed-over-jobs-keep-the-limit
   const { holds, left } = await bookForJobs(ctx, topic, free);
   gated.later.push(...left);
-  // A sweep is still to come to such a start of a writer, and would give the job another one.
+  // A sweep has not come to such a start of a writer yet, and would give the job another start.
   const isAhead = ({ until }: GivenStart): boolean =>
     looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
-  // A start at a job's own time is written nowhere, unless its home has another one, or others may send the job too: each of them
-  // would take another start.
+  // A start at a job's own time is not stored, unless the home has another start, or other processes may send the job too: each of
+  // them would take another start.
   const isNoted = (one: GivenStart): boolean =>
     one.until > one.from ||
     one.home.heldUntil !== undefined ||
     one.home.spare === true ||
-    // The home of a job that is past its bound must say the start: the next call that postpones the job keeps it, and a void
-    // message may run the job by it.
+    // The home of a job that is past its bound must contain the start: the next call that postpones the job keeps this start, and a
+    // void message runs the job once this start has come.
     isBeyondBound(one.home, now) ||
     isAhead(one);
   gated.ready.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
@@ -130,14 +132,17 @@ async function giveStarts(
   await sortByOutcome(ctx, noted, await noteStarts(ctx, noted), gated);
 }
 
-/** Says whether a job has a start that lies ahead, or passed at most `BOOKED_FOR` ago. Others rely on the job being sent for it. */
+/**
+ * Says whether a job has a start that lies ahead, or passed at most `BOOKED_FOR` ago. Other processes assume that the job is sent
+ * for such a start.
+ */
 export function hasUsableStart(home: Home, now: number): boolean {
   return isStartAhead(home, now - BOOKED_FOR);
 }
 
 /**
- * Says whether a job was given a start that is still to come. Ticks rely on no start that has passed: a tick that died may not have
- * sent the jobs of a minute, and if all were sent at once, they would start in the same second.
+ * Says whether a job was given a start that is still to come. Ticks do not rely on a start that has passed: a tick that died may
+ * not have sent the jobs of a minute, and if all were sent at once, they would start in the same second.
  */
 export function isStartAhead({ heldUntil }: Home, now: number): boolean {
   // rule: one-start-for-each-job
@@ -153,7 +158,7 @@ export function isStartCounted({ uncounted, heldUntil }: Home): boolean {
 }
 
 /**
- * Answers the ids of the jobs that are parked. The jobs are `spare`: their senders merely want to be sure that they are sent. The
+ * Answers the ids of the jobs that are parked. The jobs are `spare`: their senders only make sure that the jobs are sent. The
  * release gives each parked job a start, and the job's note says since when the job is held.
  */
 async function parkedAmong(ctx: Context, spare: readonly Home[]): Promise<Set<string>> {
@@ -162,7 +167,7 @@ async function parkedAmong(ctx: Context, spare: readonly Home[]): Promise<Set<st
   return new Set(spare.filter((_, i) => notes[i]).map(({ id }) => id));
 }
 
-/** Answers the reason for which a sender hands nothing over at or after `by`: it stood still, and what it knows is too old. */
+/** Answers why a sender hands nothing over at or after `by`: the sender stood still, and its knowledge is too old. */
 export function readTooLongAgo(by: Deadline): string {
   return `the topic's jobs, pauses and windows were read too long ago: this had to be done by ${by}`;
 }
@@ -185,8 +190,8 @@ async function holdOutsideWindow(
   const shut = outside.filter(({ id }) => !parked.has(id));
   const holds = windowStarts(ctx, shut);
   const now = ctx.clock();
-  // The window may have opened since `startsOutsideWindow` looked. Then nothing holds the job, and it is sent although its start may not be near:
-  // the caller has chosen to send it.
+  // The window may have opened since `startsOutsideWindow` looked. Then nothing holds the job. It is sent although its start may
+  // not be near, because the caller has chosen to send it.
   const isReady = ({ from, until }: GivenStart): boolean => until <= from || isNear(until, now);
   const near = holds.filter(isReady);
   const far = holds.filter((one) => !isReady(one));
@@ -219,8 +224,8 @@ export function startsOutsideWindow(ctx: Context, home: Home): boolean {
 }
 
 /**
- * Sorts jobs by what became of the writes of their starts: `failed`, or `ready` if `isReady`. A job in neither has changed since it
- * was read, or has a look at its new start.
+ * Sorts jobs by the outcomes of the writes of their starts: into `failed`, or into `ready` if `isReady`. A job in neither has
+ * changed since it was read, or has a look at its new start.
  */
 async function sortByOutcome(
   ctx: Context,
@@ -232,7 +237,7 @@ async function sortByOutcome(
   for (const [i, { home }] of holds.entries()) {
     const held = outcomes[i];
     if (held instanceof Error) failed.set(home.id, held);
-    // A start that somebody else gave the job serves as well, unless it has passed and the window has shut since.
+    // A start that another process gave the job is as good, unless it has passed and the window has shut since.
     else if (held && startsOutsideWindow(ctx, held))
       failed.set(home.id, new Error("its window has shut since its start"));
     else if (held && isReady(held)) ready.push(held);
@@ -241,7 +246,7 @@ async function sortByOutcome(
 
 /** Books starts for jobs of one topic. Answers `undefined` for a job that gets none now. */
 type Book = (jobs: readonly Home[]) => Promise<(GivenStart | undefined)[]>;
-/** By context and topic, so that all who book at the same time with one context do it together. */
+/** One for each context and topic, so that all callers that book at the same time with one context share one call. */
 const books = new WeakMap<Context, Map<string, Book>>();
 
 /**
@@ -271,8 +276,8 @@ async function bookTogether(
 ): Promise<(GivenStart | undefined)[]> {
   const now = ctx.clock();
   const limited = await knownLimited(ctx, topic);
-  // While parked jobs wait, no new job takes a start later than those that the last release gave. If no tick has given any since,
-  // that time has passed, and all may take starts.
+  // While parked jobs wait, no new job takes a start after the last start that a release gave. If no tick has given starts for a
+  // while, that last start has passed, and every job may take a start.
   const isCrowded = limited?.until !== undefined && limited.until > now;
   // rule: starts-given-shortly-ahead
   const until = Math.min(now + STARTS_AHEAD, isCrowded ? (limited.until ?? now) : Number.POSITIVE_INFINITY);
@@ -286,7 +291,7 @@ async function bookTogether(
   });
 }
 
-/** Makes the start of a job. The hold of a late job counts from `now`: what the job had lost before stays lateness. */
+/** Makes the start of a job. The hold of a late job counts from `now`: the time by which the job was late before stays lateness. */
 function givenStartOf(ctx: Context, home: Home, now: number, until: number): GivenStart {
   return { home, from: heldFromNow(ctx, home, now), until };
 }

@@ -59,7 +59,7 @@ export async function deadPage(
       return { homes, gone, examined, cursor: position };
     }
     if (!dead) {
-      // A redrive removes the entry last. So one that has left its entry may have died before it sent the job.
+      // A redrive removes the entry last. So a redrive that has not removed it yet may have died before it sent the job.
       if (home && isNextRevision(home, entry.revision) && matchesFilter(home, request)) gone.push(home);
     } else {
       if (matchesFilter(dead, request)) homes.push(dead);
@@ -76,7 +76,7 @@ export async function deadPage(
 async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<EntryJob> {
   const now = ctx.clock();
   // The `deadRetention` of jobs that died before this time is over. There may be very many of them, as TTL deletes days late, so
-  // they are not read. One second more, because `ttl` rounds up to whole seconds.
+  // they are not read. The bound is one second earlier, because `ttl` rounds up to whole seconds.
   const oldest = beforeTime(now - ctx.policy.deadRetention * 1000 - 1000);
   const from = cursor !== undefined && cursor > oldest ? cursor : oldest;
   const start = timeOf(from);

@@ -22,7 +22,7 @@ import { reportUnreadable } from "../store/unreadable.ts";
 export type DueJobs = {
   /** Jobs in due order. Together with the earlier parts, these are all jobs that are due before `until`. */
   homes: Head[];
-  /** Jobs that are due at other times now, but were due in this part once, or may have been. */
+  /** Jobs that are due at other times now, but were due in this part before, or may have been due in it. */
   gone: Head[];
   until: Position;
 };
@@ -81,14 +81,15 @@ export async function* dueJobs(
 }
 
 /**
- * How many entries to read of each shard, so that they very likely hold the shard's part of the jobs that are wanted. `share`:
- * the average part. Jobs are filed into random shards, so two standard deviations are added, each the square root of the average.
+ * Answers how many entries to read of each shard, so that they very likely hold the shard's part of the jobs that are wanted.
+ * `share`: the average part. Jobs are filed into random shards, so two standard deviations are added, each the square root of the
+ * average.
  */
 function entriesFor(share: number, most: number): number {
   return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, most);
 }
 
-/** The partition keys of the next `minutes` minutes from `position` on, in all shards. */
+/** Answers the partition keys of the next `minutes` minutes from `position` on, in all shards. */
 function bucketsFrom(position: Position, end: Position, minutes: number, shards: number): string[] {
   const pks: string[] = [];
   let minute = minuteOf(timeOf(position));
@@ -98,12 +99,12 @@ function bucketsFrom(position: Position, end: Position, minutes: number, shards:
   return pks;
 }
 
-/** The sort key by which jobs are in due order. */
+/** Answers the sort key by which jobs are in due order. */
 function placeOf(home: Head): string {
   return `${sortable(home.dueAt)}#${home.id}`;
 }
 
-/** The position just after a job in due order. */
+/** Answers the position just after a job in due order. */
 export function afterDue(home: Head): Position {
   return afterJob(placeOf(home));
 }
@@ -148,7 +149,7 @@ function entryOf(item: Item): Entry {
 }
 
 /**
- * Answers the jobs that are due at the times of these entries. It leaves out homes and looks of jobs that were moved to other
+ * Answers the jobs that are due at the times of these entries. Leaves out the homes and looks of jobs that were moved to other
  * times since.
  */
 export async function homesDueAt(ctx: Context, items: readonly Entry[]): Promise<Head[]> {

@@ -9,7 +9,7 @@ import { homesDueAt, readEntries } from "./due-jobs.ts";
 export type Forecast = {
   /** Times are ms since the epoch: the beginnings of the minutes. */
   minutes: { minute: number; count: number }[];
-  /** Where the next call goes on. Absent: all of the range has been counted. */
+  /** The `from` of the next call. Absent: the whole range has been counted. */
   next?: number;
 };
 

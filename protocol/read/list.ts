@@ -5,7 +5,7 @@ import { beforeTime, type Position } from "../../core/position.ts";
 import type { Context } from "../ports.ts";
 import { afterDue, dueJobs } from "./due-jobs.ts";
 
-/** Which jobs a call means. An absent field matches every job. */
+/** Selects the jobs that a call is about. An absent field matches every job. */
 export type JobFilter = { topic?: string; tag?: string; group?: string };
 
 export type ListRequest = JobFilter & {
@@ -21,7 +21,7 @@ export type ListRequest = JobFilter & {
 export type JobPage = {
   /** The jobs of the page, in order. */
   homes: Head[];
-  /** Jobs that were met at a place where they were due, or dead, before. Some of these places lie beyond the page's end. */
+  /** Jobs that have an entry at a time at which they were due, or died, before. Some of these entries lie beyond the page's end. */
   gone: Head[];
   /** How many jobs were compared with the filter. */
   examined: number;
@@ -64,7 +64,7 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
   return position < end ? { homes, gone, examined, cursor: position } : { homes, gone, examined };
 }
 
-/** Whether a job matches a filter. */
+/** Says whether a job matches a filter. */
 export function matchesFilter(home: Head, { topic, tag, group }: JobFilter): boolean {
   return (
     (topic === undefined || home.topic === topic) &&

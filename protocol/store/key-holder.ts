@@ -52,13 +52,13 @@ export function expectTombstoneUnchanged(
   return { check: { key: tombstoneKey(topic, key), expect } };
 }
 
-/** The attributes that say whether a tombstone has changed: all that anyone acts on. */
+/** Answers the attributes by which a write checks that a tombstone has not changed: all attributes on which code acts. */
 export function expectTombstone({ events, eventAt, until, reach }: Tombstone): Expected {
   return { events, eventAt, until, reach };
 }
 
 /**
- * Says whether a tombstone cancels a job. EventBridge counts times in whole seconds: of two events of the same second the event
+ * Says whether a tombstone cancels a job. EventBridge counts times in whole seconds. If two events have the same second, the event
  * that cancels counts as the later one.
  */
 export function isCancelledByTombstone(

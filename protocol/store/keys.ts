@@ -13,8 +13,8 @@ const WIDTH = 8;
 type Finished = { id: string; topic: string; key?: string; state?: string; revision?: number };
 
 /**
- * Sets the TTL of a finished job's key item, if the item still names that job. Reports a failure and does not throw: a finished
- * job does not occupy its key, so that this only keeps the table clean.
+ * Sets the TTL of a finished job's key item, if the item still names that job. A failure is reported and not thrown: a finished job
+ * does not occupy its key, so this write only keeps the table clean.
  * @param expiresAt the TTL of the job's home, seconds since the epoch
  */
 export async function releaseKey(ctx: Context, job: Finished, expiresAt: number, by: number): Promise<void> {
@@ -41,8 +41,8 @@ async function freeKey(
 
 /**
  * Files looks at jobs with a key that are cancelled at `now`, long before they are due. If this process dies before it releases
- * their keys, the audit releases them when it meets these looks. The jobs' own entries would be too late: by the due time TTL may
- * have deleted the homes. Reports a failure and does not throw, as `releaseKey`.
+ * their keys, the audit releases the keys when it reads these looks. The jobs' own entries would be too late: by the due time TTL
+ * may have deleted the homes. A failure is reported and not thrown, as in `releaseKey`.
  */
 export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: number): Promise<void> {
   const time = now + RETRY_LOOK_AFTER;
@@ -59,8 +59,8 @@ export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: numb
 }
 
 /**
- * Releases the keys of these finished jobs, as far as a process died before it released them. Reports each failure. Answers the
- * jobs that need another look, because a partition gave no answer.
+ * Releases those keys of these finished jobs that are not released yet, because a process died before it did so. Reports each
+ * failure. Answers the jobs that need another look, because a partition gave no answer.
  */
 export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: number): Promise<Home[]> {
   const keyed = homes.filter(({ key }) => key !== undefined);
@@ -102,8 +102,8 @@ export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write
 }
 
 /**
- * Selects the finished jobs of a topic that a redrive may move: a job without a key, or one whose key names no other job. A job
- * whose key cannot be read is left to a later redrive. Reports that keys could not be read.
+ * Selects the finished jobs of a topic that a redrive may move: jobs without a key, and jobs whose key names no other job. A job
+ * whose key cannot be read is left to a later redrive, and the error is reported.
  */
 export async function selectRedrivable(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
   const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];

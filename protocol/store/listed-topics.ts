@@ -2,7 +2,7 @@ import { ITEM_VERSION, type Key } from "../../core/items.ts";
 import { BEGINNING, END, justAfter } from "../../core/position.ts";
 import type { Context } from "../ports.ts";
 
-/** How many items one read asks for at most. */
+/** How many items one read may answer at most. */
 const PAGE_TOPICS = 1000;
 
 /** Reads the names of all topics that a partition lists. Each item of the partition has a topic's name as its sort key. */

@@ -13,7 +13,8 @@ import type { Context, Deadline } from "../ports.ts";
 import { insertApart } from "./write-apart.ts";
 
 /**
- * Files looks at these jobs. Idempotent: a look that is already there was filed by an earlier try, or serves as well.
+ * Files looks at these jobs. Idempotent: a look that exists already has the same effect, whether an earlier try or another process
+ * filed it.
  * @throws the error of the first look that was not filed
  */
 export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: number): Promise<void> {
@@ -23,10 +24,11 @@ export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: nu
 }
 
 /**
- * Files looks whose times need not be exact, for sweeps and audits. A partition that takes no look for two seconds must not stop them: its
- * looks are filed a minute later, in other partitions.
- * @param by counted from when the looks' times were chosen: a look that is written later may lie behind the audit's cursor
- * @throws the error of the first look that was not filed there either
+ * Files looks whose times need not be exact, for sweeps and audits. If a partition takes no look for `BATCH_PATIENCE` (2 s), the
+ * times of its looks are moved one minute later, into other partitions: one partition must not stop a sweep or an audit.
+ * @param by the deadline, which counts from the moment at which the looks' times were chosen: a look that is written later may lie
+ * behind the audit's cursor
+ * @throws the error of the first look that was not filed one minute later either
  */
 export async function fileLooksAbout(ctx: Context, looks: readonly LookTime[], by: Deadline): Promise<void> {
   if (looks.length === 0) return;
@@ -42,7 +44,7 @@ export async function fileLooksAbout(ctx: Context, looks: readonly LookTime[], b
 /** A look at a job. `time`: ms since the epoch. `since`: see `Look`. */
 type LookTime = { readonly id: string; readonly time: number; readonly since?: number };
 
-/** Each look once: DynamoDB refuses a batch that names an item twice. */
+/** Makes the items of looks, each item once: DynamoDB refuses a batch that names an item twice. */
 function itemsOf(looks: readonly LookTime[]): Look[] {
   const items = looks.map(({ id, time, ...more }): [string, Look] => [
     `${id} ${time}`,
@@ -52,8 +54,8 @@ function itemsOf(looks: readonly LookTime[]): Look[] {
 }
 
 /**
- * Keeps the looks at the due times of jobs that are late, beyond the time at which TTL would delete them. Lists and bulks find a moved job by
- * this look, and a pause may last a year. A failure is reported: the next audit of the job tries again.
+ * Prolongs the TTL of the looks at the due times of late jobs. Lists and bulks find a moved job by this look, and a pause may last
+ * a year. A failure is reported: the next audit of the job tries again.
  * @param next when an audit looks at each job again, by the jobs' ids, ms since the epoch
  */
 export async function keepDueLooks(
@@ -63,7 +65,7 @@ export async function keepDueLooks(
 ): Promise<void> {
   const looks = homes.flatMap(({ id, dueAt, topic }) => {
     const again = next.get(id) ?? 0;
-    // A job that was never moved has its home there.
+    // A job that was never moved needs no look at its due time, because its home lies there.
     const isMoved = addressOf(id).time !== dueAt;
     return isMoved && dueAt + STALE_AFTER < again + DAY
       ? { topic, look: { ...lookAt(id, dueAt), expiresAt: ttl(again + STALE_AFTER) } }
@@ -93,7 +95,7 @@ export async function keepDueLooks(
 /**
  * Files a look at an untracked job, calls `work`, which sends the job, and then removes the look. If the process dies in between,
  * or `work` throws, the look stays, and a later sweep sends the job. This is needed because no audit finds an untracked job.
- * @throws the error of `work`, or that of filing the look
+ * @throws the error of `work`, or the error of filing the look
  */
 export async function underLook<T>(ctx: Context, { id, topic }: Head, work: () => Promise<T>): Promise<T> {
   const look = lookAt(id, ctx.clock() + RETRY_LOOK_AFTER);
@@ -103,7 +105,7 @@ export async function underLook<T>(ctx: Context, { id, topic }: Head, work: () =
   try {
     await ctx.pool.remove([look], ctx.clock() + WRITER_DEADLINE);
   } catch (error) {
-    // A look that stays costs one message more.
+    // If the look stays, it only costs one more message.
     ctx.report({ type: "trouble", topic, what: "removing a look", error: messageOf(error) });
   }
   return result;

@@ -6,7 +6,10 @@ import { layoutTrouble } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 
-/** Each further try means that somebody else changed the item between two of ours. */
+/**
+ * How often the update of a once item is tried. A try is refused only if another process changed the item after this process read
+ * it.
+ */
 const TRIES = 10;
 const WIDTH = 8;
 
@@ -16,8 +19,8 @@ export function onceItemTtl(time: number, lasts = ONCE_AFTER): number {
 }
 
 /**
- * Says whether a once item no longer answers repeated requests, although TTL, which may be days late, has not deleted the item yet.
- * An item is over if its own time has passed, and if its job ended a day ago, or is not stored, or is untracked.
+ * Says whether a once item no longer answers repeated requests. TTL may delete such an item days later. An item is over if its own
+ * time has passed and one of these holds: its job ended a day ago or earlier, its job is not stored, or its job is untracked.
  * @param home the home of the item's job
  */
 export function isOnceOver({ expiresAt }: OnceItem, home: Home | undefined, now: number): boolean {
@@ -27,10 +30,10 @@ export function isOnceOver({ expiresAt }: OnceItem, home: Home | undefined, now:
 }
 
 /**
- * Prolongs the once items of a job, so that they are stored for two days after `time` at least. To be called before a write that
- * lets the job live until `time`: the job may then be late and run for long, and its items must answer for a day after its end.
- * If TTL deleted them, a repeated request would file a second job. Answers the `once` to write into the home, or nothing if no
- * item had to be prolonged.
+ * Prolongs the once items of a job, so that they are stored for two days after `time` at least. Call this before a write that lets
+ * the job live until `time`: the job may then be late and run for long, and its items must answer for a day after its end. If TTL
+ * deleted the items earlier, a repeated request would file a second job. Answers the `once` to write into the home, or an empty
+ * object if no item had to be prolonged.
  */
 export async function prolongOnce(
   ctx: Context,
@@ -47,15 +50,18 @@ export async function prolongOnce(
   return { once: onceText(notes.map((note) => (short.includes(note) ? { ...note, expiresAt } : note))) };
 }
 
-/** Prolongs one once item. Never shortens it: if two callers move the job at once, the move of either may be the one that holds. */
+/**
+ * Prolongs one once item. Never shortens it: if two callers move the job at the same time, either move may win, and the item must
+ * outlast both.
+ */
 async function prolong(ctx: Context, home: Home, { token, expiresAt }: OnceNote, by: number): Promise<void> {
   const key = onceKey(home.topic, token);
   let [item] = (await ctx.pool.read([key])) as [OnceItem | undefined];
   let trouble: string | undefined;
   for (let i = 0; i < TRIES; i++) {
     trouble = item && layoutTrouble(item);
-    // The item names another job if a request filed a new job under the token when this item and our job were both over. Our job
-    // was redriven since.
+    // The item names another job if a request filed a new job under the token when this item and this job were both over. This job
+    // was redriven after that.
     if (trouble !== undefined || item?.id !== home.id || item.expiresAt >= expiresAt) break;
     trouble = `others changed it ${TRIES} times meanwhile`;
     const expect = { id: item.id, expiresAt: item.expiresAt };

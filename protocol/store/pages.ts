@@ -25,7 +25,7 @@ export type Entry = {
   before: Position;
   /** The job as it stands now. `undefined` if it does not exist, cannot be read, or is `unread`. */
   home: Home | undefined;
-  /** The `since` of the entry, if that is a look. */
+  /** The `since` of the entry, if the entry is a look. */
   since?: number;
   /** Set if the job exists and this code cannot read it. */
   unreadable?: UnreadableSince;
@@ -39,7 +39,10 @@ export type EntryPage = {
   position: Position;
 };
 
-/** The minutes of a shard that were passed over, because DynamoDB answered reads of other minutes and not of these. */
+/**
+ * The minutes of a shard that were passed over, because DynamoDB answered the reads of other minutes, but not the reads of these
+ * minutes.
+ */
 export type PassedOver = {
   /** By the beginning of each minute (ms since the epoch): the position from which the minute is unread. */
   readonly unread: Map<number, Position>;
@@ -54,13 +57,14 @@ const MINUTES_AT_FIRST = 2;
 const WIDTH = 8;
 
 /**
- * Reads the entries of a shard between two positions, oldest first, with their jobs. If the entry is a home, the page has it
- * already. The home of a look is read in addition: so few homes at once that they fit into memory whatever their size
+ * Reads the entries of a shard between two positions, oldest first, with their jobs. An entry that is a home is the job itself. The
+ * home of a look is read in addition. Only so many homes are read at once that they fit into memory, however large they are
  * (`core/work-sizes.ts`).
  *
- * By asking for the next page the caller says that the last one is done.
- * @param passed Without it, a minute that cannot be read throws. With it, such a minute is noted there and passed over, and the next
- * call with the same `passed` reads only what is not done. It throws only if 16 minutes in a row (`ctx.sizes.minutes`) cannot be read.
+ * When the caller asks for the next page, the page before counts as done.
+ * @param passed Absent: the error of a minute that cannot be read is thrown. Present: a minute that cannot be read is noted in
+ * `passed` and passed over, and the next call with the same `passed` reads only entries that are not done. The error is then thrown
+ * only if 16 minutes in a row (`ctx.sizes.minutes`) cannot be read.
  */
 export async function* pages(
   ctx: Context,
@@ -92,8 +96,8 @@ export async function* pages(
     const answered = firstPages.flatMap((first) => (first.status === "fulfilled" ? first.value : []));
     const failed = firstPages.find((first) => first.status === "rejected");
     const isSilent = answered.length === 0;
-    // A few minutes may all lie in one partition that gives no answer. If as many minutes fail as are ever read at once, it is the
-    // whole pool that gives no answer.
+    // A few minutes may all lie in one partition that gives no answer. If the largest number of minutes that are read at once all
+    // fail, the whole pool gives no answer.
     if (failed && (!passed || (isSilent && stretch.length >= most))) throw failed.reason;
     const isSparse =
       answered.reduce((sum, { items, more }) => sum + items.length + (more ? maxLooks : 0), 0) < maxLooks;
@@ -111,8 +115,8 @@ export async function* pages(
       for (;;) {
         const last = page.items.at(-1)?.sk;
         const next = page.more && last !== undefined ? justAfter(last) : undefined;
-        // The next page is read while the caller works on this one. Reading it early misses no job: `before` is fixed, and whoever
-        // files a job before that bound by now sends the job's message.
+        // The next page is read while the caller works on this one. This early read misses no job: the bound `before` is fixed, and
+        // a writer that now files a job before this bound sends the job's message itself.
         const following =
           next === undefined ? undefined : ctx.pool.page(bucketOf(start, shard), next, before, limit);
         following?.catch(() => {});
@@ -207,7 +211,8 @@ async function entriesOf(
     const place = { sk, before };
     before = justAfter(sk);
     if (id === undefined) {
-      // No version files such an entry, as all name the job in the sort key. So there is no job that needs another look.
+      // All versions write the job's id into the sort key, so no version has filed such an entry. So there is no job that needs
+      // another look.
       const error = `entry ${sk} of bucket ${item.pk} names no job`;
       ctx.report({ type: "trouble", topic: "", what: "reading a bucket", error });
       return { ...place, home: undefined };
@@ -230,8 +235,8 @@ async function homesOf(ctx: Context, ids: readonly string[]): Promise<Homes> {
 }
 
 /**
- * Reads homes as `homesOf`, but leaves out those of buckets that give no answer, and adds these buckets to `silent`. The pool as a
- * whole is not the trouble: it has just answered the read of the page.
+ * Reads homes as `homesOf`, but leaves out the homes of buckets that give no answer, and adds these buckets to `silent`. The whole
+ * pool cannot be the cause, because it has just answered the read of the page.
  */
 async function homesApart(ctx: Context, ids: readonly string[], silent: Set<string>): Promise<Homes> {
   const buckets = Map.groupBy(ids, (id) => homeKey(id).pk);

@@ -11,11 +11,11 @@ const WIDTH = 8;
 
 /**
  * Reads items as `Pool.read`, but a partition that cannot be read does not fail the others. If the items cannot be read together,
- * each partition is read by itself. Answers in the order of the keys: the item, `undefined`, or the error of its partition.
- * A partition that took `NO_ANSWER_AFTER` or longer to fail is not asked again for a minute.
+ * each partition is read by itself. Answers in the order of the keys: the item, `undefined`, or the error of its partition. A
+ * partition that took `NO_ANSWER_AFTER` or longer to fail is not asked again for a minute.
  *
- * Only for callers to whom the pool has just answered another read. If all items lie in one partition, this function takes its
- * failure for trouble of that partition, and not of the whole pool.
+ * Only for callers that have just got an answer to another read of the pool. If all items lie in one partition, this function
+ * assumes that a failure is trouble of that partition, and not of the whole pool.
  */
 export async function readApart(ctx: Context, keys: readonly Key[]): Promise<(Item | undefined | Error)[]> {
   const found = new Map<Key, Item | undefined | Error>();

@@ -69,7 +69,7 @@ export async function readReadableHomes(
 }
 
 /**
- * Reads the homes of any number of jobs as `readHomes`, and keeps them without their bodies. At most twice `ctx.sizes.heads`
+ * Reads the homes of any number of jobs as `readHomes`, but answers them without their bodies. At most twice `ctx.sizes.heads`
  * bodies are in memory at once.
  */
 export async function readHeads(

@@ -4,7 +4,7 @@ import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, type Meta, sortable } f
 import type { Context, Pool } from "../ports.ts";
 import { requireReadable } from "./unreadable.ts";
 
-/** How long a process uses the number before it reads `meta` again: ms. An old number is never wrong (`shardCount`). */
+/** How long a process uses the number before it reads `meta` again: ms. An old number does no harm (`shardCount`). */
 const FRESH_FOR = 60_000;
 /** How long a guess is used before `meta` is read again: ms. Each read that gives no answer keeps its caller waiting for seconds. */
 const GUESS_FOR = 10_000;
@@ -19,9 +19,10 @@ type Known = {
 const known = new WeakMap<Pool, Known>();
 
 /**
- * Answers the number of shards into which writers file jobs. The item `meta` holds it. Before the first tick the configured one serves.
- * It only grows, and only after the new shards have cursors. So a writer with an old number merely uses fewer shards. While
- * `meta` cannot be read, the last number serves. A process that has none files into the first shard, which every queue has.
+ * Answers the number of shards into which writers file jobs. The item `meta` holds this number. Before the first tick creates
+ * `meta`, the configured number is used. The number only grows, and only after the new shards have cursors. So a writer with an old
+ * number only uses fewer shards. While `meta` cannot be read, a process uses the number that it has read last. A process that has
+ * read none files into the first shard, which every queue has.
  */
 export async function shardCount(ctx: Context): Promise<number> {
   const last = known.get(ctx.pool);
@@ -34,9 +35,9 @@ export async function shardCount(ctx: Context): Promise<number> {
 }
 
 /**
- * Answers how many shards a reader must read. A tick may have raised the number within the last minute. Others then file jobs into
- * shards that this process knows only by its policy, so that the larger number counts.
- * @throws if the number cannot be read, because the reader's answer would be half an answer
+ * Answers how many shards a reader must read. A tick may have raised the number within the last minute. Other processes may then
+ * file jobs into shards that this process knows only from its policy, so the larger number counts.
+ * @throws if the number cannot be read, because the reader might leave out shards
  */
 export async function shardsToRead(ctx: Context): Promise<number> {
   const last = known.get(ctx.pool);
@@ -54,7 +55,7 @@ export async function shardsToRelease(ctx: Context): Promise<number> {
 
 /**
  * Answers how many shards a tick sweeps, and creates the cursors of new shards. If that fails, it answers the last number that this
- * process knows, or else the configured one.
+ * process knows, or the configured number if it knows none.
  * @throws `bad-request` if the configured number is out of range
  */
 export async function shardsToSweep(ctx: Context): Promise<number> {
@@ -90,8 +91,8 @@ async function readMeta(ctx: Context): Promise<Meta | undefined> {
 
 /**
  * Gives each configured shard its cursor, and then lets writers use the shard, by raising the number in `meta`. The cursors of a
- * new table begin at the table's creation. The cursor of a shard that is added later begins `AUDIT_AFTER` before now: no writer
- * can have filed a job before that, because `meta` did not name the shard.
+ * new table begin at the table's creation. The cursor of a shard that is added later begins `AUDIT_AFTER` before now: no writer can
+ * have filed a job into the shard before that time, because `meta` did not count the shard.
  */
 async function ensureShards(ctx: Context): Promise<number> {
   const wanted = ctx.policy.shards;

@@ -9,8 +9,8 @@ import type { Context, Pool } from "../ports.ts";
 const SILENT_FOR = 40_000;
 
 /**
- * Remembers which names (of partitions or topics) gave no answer. Nobody asks for these for a while, because other jobs would
- * wait for each such call.
+ * Remembers which names (of partitions or topics) gave no answer. Such a name is not asked for again for a while, because each call
+ * without an answer keeps other jobs waiting.
  */
 export type Silences = {
   /** Answers why the last call for a name failed, or `undefined` if the name may be asked for now. */
@@ -42,8 +42,8 @@ export function createSilences(lasts: number): Silences {
 }
 
 /**
- * Makes a function that calls `ask`, and answers and throws as `ask`. If a call takes `NO_ANSWER_AFTER` or longer to fail, further
- * calls with the same `name` throw that error at once, for `SILENT_FOR`.
+ * Makes a function that calls `ask`, and answers its result or throws its error. If a call takes `NO_ANSWER_AFTER` or longer to
+ * fail, further calls with the same `name` throw that error at once, for `SILENT_FOR`.
  */
 export function askUnlessSilent(): <T>(ctx: Context, name: string, ask: () => Promise<T>) => Promise<T> {
   const silences = createSilences(SILENT_FOR);

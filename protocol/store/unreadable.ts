@@ -15,8 +15,8 @@ const LONGEST_WAIT = 256 * BUCKET;
 
 /**
  * Reports unreadable jobs, and files the next look at each, so that the jobs run once a version is deployed that can read them.
- * The sweep and the audit both call this, since neither knows what the other has met. The times lie on a grid that depends on the
- * job's id, so that both file the same look.
+ * Both the sweep and the audit call this function, because neither knows which jobs the other has found. The looks' times lie on a
+ * grid that depends on the job's id, so that both file the same look.
  * @param what what the caller is doing, for the report
  */
 export async function lookAtUnreadableAgain(

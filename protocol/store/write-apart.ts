@@ -7,8 +7,8 @@ import { createSilences } from "./silence.ts";
 const silences = createSilences(BUCKET);
 
 /**
- * Changes items as `Pool.changeMany`, for callers with other jobs that must not wait. If a partition leaves a change undecided for
- * `BATCH_PATIENCE` or longer, it is not asked again for a minute: each change of it gets the error at once.
+ * Changes items as `Pool.changeMany`, for callers whose other jobs must not wait. If a partition leaves a change undecided for
+ * `BATCH_PATIENCE` or longer, the partition is not asked again for a minute: each change in it gets the error at once.
  */
 export function changeApart(
   ctx: Context,
@@ -23,7 +23,7 @@ export function changeApart(
   );
 }
 
-/** Inserts items as `Pool.insert`, and does not ask silent partitions, as `changeApart`. */
+/** Inserts items as `Pool.insert`, but does not ask silent partitions (see `changeApart`). */
 export function insertApart(
   ctx: Context,
   items: readonly Item[],
